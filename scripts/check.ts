@@ -51,7 +51,6 @@ const gates: readonly Gate[] = [
   { name: "reference", command: "typedoc" },
 ];
 
-/** Runs one gate, and prints its result. */
 function runGate(gate: Gate): Promise<Ended> {
   const startedAt = performance.now();
   const [program = "", ...parameters] = gate.command.split(" ");

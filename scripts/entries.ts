@@ -2,7 +2,6 @@
 
 import { readJson } from "./read-json.ts";
 
-/** A published entry, which users import. */
 export interface Entry {
   /** The import specifier, such as "turnwright/openai". */
   readonly specifier: string;

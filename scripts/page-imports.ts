@@ -1,6 +1,5 @@
 // Lists the imports that the snippets of a page need. Takes the imports from the examples.
 
-/** A snippet on a page, and the example that contains the snippet. */
 export interface Snippet {
   readonly code: string;
   readonly example: string;

@@ -7,7 +7,6 @@ import { reportProblems } from "./report-problems.ts";
 
 const timeoutMs = 60_000;
 
-/** Returns `examples/*.ts`, and `main.ts` in each folder of examples. */
 function findExamples(): readonly string[] {
   return readdirSync("examples", { withFileTypes: true })
     .map((entry) => (entry.isDirectory() ? `examples/${entry.name}/main.ts` : `examples/${entry.name}`))

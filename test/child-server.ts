@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-/** A server that can be killed. */
 export interface ChildServer {
   readonly url: string;
   /** Kills the process with SIGKILL. */

@@ -7,12 +7,10 @@ import type { ApprovalDecision, Journal, LoopOptions, LoopResult } from "turnwri
 import { runToolLoop } from "turnwright";
 import { fileJournal, inspectJournal, type PendingCall } from "turnwright/journal";
 
-/** A call that waits for a person's decision. */
 export interface Question {
   readonly runId: string;
   /** The model's text before the call. */
   readonly said: string;
-  /** The call and its tool. */
   readonly call: Extract<PendingCall, { readonly state: "awaiting-approval" }>;
 }
 

@@ -18,20 +18,16 @@ import type { LoopEmitter } from "turnwright/parts";
 import type { DeliberateMode } from "turnwright/deliberate";
 import type { ChatService, Post } from "./chat-service.ts";
 
-/** A room and its state. */
 export interface Room {
   readonly id: string;
   readonly control: LoopControl;
   messages: readonly Message[];
   /** Posts of earlier turns, oldest first. */
   said: readonly Post[];
-  /** Posts that wait for a run to answer them. */
   waiting: readonly Post[];
-  /** The user whose run is live. */
   servedUser: string | undefined;
 }
 
-/** The dependencies of `answerTurn`. */
 export interface TurnPorts {
   readonly provider: Provider;
   readonly tools: readonly Tool[];

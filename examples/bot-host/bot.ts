@@ -7,7 +7,6 @@ import { type Environment, readEnvironment } from "turnwright/config";
 import { answerTurn, type Room, toMessage, type TurnPorts } from "./answer-turn.ts";
 import type { ChatService, Post } from "./chat-service.ts";
 
-/** The options of `createBot`. */
 export interface BotOptions {
   readonly provider: Provider;
   readonly tools: readonly Tool[];
@@ -15,7 +14,6 @@ export interface BotOptions {
   readonly triggers: { readonly [toolName: string]: string | readonly string[] };
   readonly stash: ContextStash;
   readonly service: ChatService;
-  /** The bot's name. */
   readonly persona: string;
   /** Rooms that do not get notices. */
   readonly quietRooms: ReadonlySet<string>;
@@ -25,7 +23,6 @@ export interface BotOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** A running bot. */
 export interface Bot {
   hear(post: Post): void;
   /** Resolves when all posts have been answered. */
@@ -40,7 +37,6 @@ const variables = {
   toolMs: "TOOL_EXECUTION_TIMEOUT_MS",
 };
 
-/** Makes a bot. */
 export function createBot({ triggers, env, ...options }: BotOptions): Bot {
   const { log } = options;
   const { limits, timeouts } = readEnvironment(env, {

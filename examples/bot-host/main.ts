@@ -37,7 +37,6 @@ const bot = createBot({
   clock,
 });
 
-/** Sends a post to the bot, and advances the time. */
 async function hear(who: string, text: string, ms = 0): Promise<void> {
   const [userId = "", roomId = ""] = who.split("@");
   bot.hear({ roomId, userId, text });

@@ -3,14 +3,12 @@
 import { z } from "zod";
 import { contextRestart, type ContextStash, defineTool, type Json, type Tool } from "turnwright";
 
-/** A reminder for a user. */
 export interface Reminder {
   readonly userId: string;
   readonly what: string;
   readonly at: string;
 }
 
-/** The state and the functions that the tools use. */
 export interface ToolPorts {
   readonly reminders: Reminder[];
   readonly profiles: ReadonlyMap<string, Json>;
@@ -26,7 +24,6 @@ export const triggers: { readonly [toolName: string]: readonly string[] } = {
   sound_depth: ["how deep"],
 };
 
-/** Makes the tools. */
 export function createTools({ reminders, profiles, stash, pause }: ToolPorts): readonly Tool[] {
   const setReminder = defineTool({
     name: "set_reminder",

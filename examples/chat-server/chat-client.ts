@@ -7,7 +7,6 @@ import type { LoopResult, Tool } from "turnwright";
 import { createMockProvider, type MockProvider, type MockScript } from "turnwright/testing";
 import { createChatServer } from "./chat-server.ts";
 
-/** An event that the page receives. */
 export interface ShownEvent {
   readonly type: string;
   readonly text?: string | undefined;
@@ -16,20 +15,17 @@ export interface ShownEvent {
 /** The schema of an event. Other fields are allowed. */
 const shownEvent: z.ZodType<ShownEvent> = z.looseObject({ type: z.string(), text: z.string().optional() });
 
-/** A chat server and its client. */
 export interface Chat {
   readonly url: string;
   readonly provider: MockProvider;
   /** The result of the first run. */
   readonly ended: Promise<LoopResult>;
-  /** Sends a question, and opens the stream of its answer. */
   ask(text: string, conversation?: string): Promise<OpenAnswer>;
   /** Sends a message during an answer, and returns the HTTP status. `verb` is empty for a follow-up. */
   post(text: string, verb?: "" | "/steer" | "/stop"): Promise<number>;
   close(): void;
 }
 
-/** The stream of an answer. */
 interface OpenAnswer {
   /** Returns the events up to the first one of a type, or all events if no type is given. */
   until(type?: string): Promise<readonly ShownEvent[]>;
@@ -37,7 +33,6 @@ interface OpenAnswer {
   leave(): Promise<unknown>;
 }
 
-/** Starts a chat server with a scripted model. */
 export async function openChat(script: MockScript, tools: readonly Tool[]): Promise<Chat> {
   const provider = createMockProvider(script);
   let onEnd: (result: LoopResult) => void = () => {};

@@ -6,7 +6,6 @@ import { defineTool, type Message, type Tool } from "turnwright";
 import { chunk, stall, text, toolCall } from "turnwright/testing";
 import { openChat, type ShownEvent } from "./chat-client.ts";
 
-/** Runs every check. */
 export async function checkChatServer(tools: readonly Tool[]): Promise<void> {
   await checkRequests(tools);
   await checkConversations(tools);

@@ -12,15 +12,12 @@ import {
   type UserMessage,
 } from "turnwright";
 
-/** The model and the tools for the conversation. */
 export interface ConversationPorts {
   readonly provider: Provider;
   readonly tools: readonly Tool[];
-  /** Called with the result of every run. */
   onEnd?(result: LoopResult): void;
 }
 
-/** An open tab that receives the answers. */
 interface Reader {
   /** Is aborted when the tab is closed. */
   readonly signal: AbortSignal;
@@ -28,7 +25,7 @@ interface Reader {
   send(event: object): void | Promise<void>;
 }
 
-/** A conversation. Each verb returns false if there is nothing to act on. */
+/** A conversation. Each method returns false if there is nothing to act on. */
 export interface Conversation {
   readonly isLive: boolean;
   /** Answers a question and all follow-ups. Resolves when there is nothing left to answer. */
@@ -38,12 +35,10 @@ export interface Conversation {
    * run instead.
    */
   followUp(question: string): boolean;
-  /** Sends a message into the running run. */
   steer(message: string): boolean;
   stop(): boolean;
 }
 
-/** Begins a conversation. */
 export function createConversation({ provider, tools, onEnd }: ConversationPorts): Conversation {
   const control = createLoopControl();
   let messages: readonly Message[] = [];

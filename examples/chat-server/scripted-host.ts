@@ -4,7 +4,6 @@
 import type { Message } from "turnwright";
 import { createMockProvider, type MockPart, type MockProvider, text, toolCall, wait } from "turnwright/testing";
 
-/** Makes the scripted model. */
 export function createScriptedHost(): MockProvider {
   return createMockProvider(({ messages }) => {
     const turn = sinceLastAnswer(messages);

@@ -5,11 +5,9 @@ import { pricingFromEnvironment } from "../support/pricing-from-environment.ts";
 import { providerFromEnvironment } from "../support/provider-from-environment.ts";
 import { createScriptedModel } from "./scripted-model.ts";
 
-/** A model and its description. */
 export interface Model {
   readonly provider: Provider;
   readonly pricing: Pricing;
-  /** A note on the prices that the cost is based on. */
   readonly priceNote: string;
   readonly isScripted: boolean;
 }

@@ -18,7 +18,6 @@ export const scriptedQuestion = "What is this project, how is it laid out, and w
 export const soughtWords = "what happens next";
 const soughtName = "loop";
 
-/** The name and the position of a function. */
 interface Place {
   readonly name: string;
   readonly path: string;
@@ -30,7 +29,6 @@ export interface Clues {
   readonly manifestPath: string | undefined;
   readonly readmePath: string | undefined;
   readonly manifest: Manifest;
-  /** The text of the README. */
   readonly readme: string | undefined;
   /** A function that the README calls, the text of its definition, and the match for that text. */
   readonly shownName: string | undefined;

@@ -4,13 +4,10 @@ import type { Terminal } from "./terminal.ts";
 
 /** Lines that are not final yet. */
 export interface LiveLines {
-  /** Redraws the lines. */
   draw(): void;
-  /** Removes the lines. */
   erase(): void;
   /** Draws the lines a last time and leaves them on the screen. */
   keep(): void;
-  /** Stops the spinner. */
   close(): void;
 }
 

@@ -6,14 +6,12 @@ import { createLiveLines } from "./live-lines.ts";
 import { createTextFlow, type Terminal } from "./terminal.ts";
 import { formatRow, type ToolRow } from "./tool-row.ts";
 
-/** A view of one run. */
 export interface ProgressView {
   show(event: LoopEvent): void;
   /** Stops drawing, and leaves the last lines on the screen. */
   close(): void;
 }
 
-/** Opens a view in a terminal. */
 export function createProgressView(terminal: Terminal): ProgressView {
   const flow = createTextFlow(terminal);
   const rows = new Map<string, ToolRow>();

@@ -17,7 +17,6 @@ const usage = `Usage: npm run demo -- [folder] [--ask "question"] [--check]
   ANTHROPIC_API_KEY, ANTHROPIC_MODEL, ANTHROPIC_BASE_URL, ANTHROPIC_PRICES
                     the same for a model of Anthropic's, where there is no key of OpenAI's`;
 
-/** The folder, the question and the mode. */
 export interface Arguments {
   readonly values: { readonly ask?: string | undefined; readonly check: boolean };
   readonly positionals: readonly string[];

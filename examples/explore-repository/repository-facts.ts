@@ -4,7 +4,6 @@
 import { z } from "zod";
 import type { Match } from "./tools.ts";
 
-/** The fields of a manifest. */
 export interface Manifest {
   readonly name?: string | undefined;
   readonly version?: string | undefined;

@@ -4,7 +4,6 @@ import { type Clues, soughtWords } from "./clues.ts";
 import { readOpening } from "./repository-facts.ts";
 import type { Listing, Seen } from "./seen.ts";
 
-/** Writes the answer. */
 export function composeAnswer({ listing }: Seen, clues: Clues): string {
   if (listing.total === 0) return "There are no files here that I may read, so there is nothing to tell.";
   return [

@@ -4,13 +4,11 @@ import { z } from "zod";
 import type { Json, Message } from "turnwright";
 import type { Match } from "./tools.ts";
 
-/** A tool call. */
 export interface Call {
   readonly name: string;
   readonly args: { readonly [name: string]: string | number };
 }
 
-/** The files and folders of a repository. */
 export interface Listing {
   readonly total: number;
   readonly folders: readonly { readonly folder: string; readonly files: number }[];
@@ -18,7 +16,6 @@ export interface Listing {
   readonly files: readonly string[];
 }
 
-/** All results of the tools so far. */
 export interface Seen {
   readonly listing: Listing;
   /** Returns the text of a file that was read; undefined if it was not read. */

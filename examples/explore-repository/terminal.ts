@@ -2,7 +2,6 @@
 
 import { toPrintable } from "../support/to-printable.ts";
 
-/** The destination of lines, and their style. */
 export interface Terminal {
   /** True if lines can be redrawn, because the output is a terminal that a person watches. */
   readonly isLive: boolean;
@@ -12,7 +11,6 @@ export interface Terminal {
   paint(style: Style, text: string): string;
 }
 
-/** A text style. */
 export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
 const codes: { readonly [Name in Style]: readonly [on: number, off: number] } = {
@@ -99,7 +97,6 @@ export function createTextFlow(terminal: Terminal, style?: Style): TextFlow {
   };
 }
 
-/** Writes a text and a line break. */
 export function printText(terminal: Terminal, text: string, style: Style): void {
   const flow = createTextFlow(terminal, style);
   flow.add(`${text}\n`);

@@ -3,7 +3,6 @@
 import type { Json, LoopEvents, ToolOutcome } from "turnwright";
 import { fitLine, type Style, type Terminal } from "./terminal.ts";
 
-/** A call that has started. */
 export interface ToolRow {
   readonly name: string;
   readonly args: Json;
@@ -71,7 +70,6 @@ function formatArgs(args: Json): string {
     .join(" ");
 }
 
-/** Returns a duration in a readable form. */
 export function formatDuration(ms: number): string {
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
 }

@@ -79,7 +79,6 @@ function countByFolder(paths: readonly string[]): readonly { readonly folder: st
   return largestFirst.map(([folder, files]) => ({ folder, files }));
 }
 
-/** A line that contains the searched text. */
 export interface Match {
   readonly path: string;
   /** The 1-based line number. */

@@ -3,21 +3,17 @@
 import type { LanguageModelV4StreamPart, LanguageModelV4Text, LanguageModelV4ToolCall } from "@ai-sdk/provider";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai-v7/test";
 
-/** A part of a turn. */
 type Part = LanguageModelV4Text | LanguageModelV4ToolCall;
 
-/** Token counts in the AI SDK's format. */
 export const usage = {
   inputTokens: { total: 9, noCache: 9, cacheRead: 0, cacheWrite: 0 },
   outputTokens: { total: 3, text: 3, reasoning: 0 },
 };
 
-/** Makes a text part. */
 export function say(text: string): LanguageModelV4Text {
   return { type: "text", text };
 }
 
-/** Makes a tool call. */
 export function callTool(toolName: string, args: object): LanguageModelV4ToolCall {
   return { type: "tool-call", toolCallId: "call_1", toolName, input: JSON.stringify(args) };
 }

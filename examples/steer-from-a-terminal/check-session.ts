@@ -12,7 +12,6 @@ import { openRunFile, type RunFile, type SavedRun } from "./run-file.ts";
 import { openScreen } from "./screen.ts";
 import { runSession } from "./session.ts";
 
-/** Runs every check. */
 export async function checkSession(): Promise<void> {
   await checkSteering();
   await checkStop();
@@ -163,9 +162,7 @@ interface OpenSession {
   type(keys: string): void;
   /** Advances the time until the text is shown, after all text that was seen before. */
   sees(text: string): Promise<void>;
-  /** Returns all shown text. */
   shown(): string;
-  /** Ends the input. */
   end(): void;
   quit(): Promise<void>;
 }

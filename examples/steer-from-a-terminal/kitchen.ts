@@ -7,7 +7,6 @@ import { createMockProvider, type MockProvider, text, toolCall, wait } from "tur
 /** Waits. Rejects if the signal is aborted first. */
 export type Pause = (ms: number, signal: AbortSignal) => Promise<unknown>;
 
-/** Makes a timer that reports its progress every second. */
 export function createTimer(pause: Pause): Tool {
   return defineTool({
     name: "run_timer",

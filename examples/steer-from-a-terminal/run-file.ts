@@ -8,7 +8,6 @@ import type { Message, SavedJournal, UserMessage } from "turnwright";
 /** The data that is needed to continue a run, in addition to the same provider, tools and options. */
 export interface SavedRun {
   readonly runId: string;
-  /** The messages with which the run began. */
   readonly messages: readonly Message[];
   readonly journal: SavedJournal;
   /** Messages to the run that the model has not received. */

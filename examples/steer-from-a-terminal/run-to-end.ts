@@ -15,7 +15,6 @@ import {
 import type { RunFile, SavedRun } from "./run-file.ts";
 import type { Screen } from "./screen.ts";
 
-/** The dependencies of `runToEnd`. */
 export interface RunPorts {
   readonly provider: Provider;
   readonly tools: readonly Tool[];
@@ -24,7 +23,6 @@ export interface RunPorts {
   readonly clock?: Clock | undefined;
 }
 
-/** A run to start, or a saved one to continue. */
 export interface RunTask {
   readonly control: LoopControl;
   readonly messages: readonly Message[];
@@ -64,7 +62,6 @@ function showEvent(event: LoopEvent, screen: Screen): void {
   if (event.type === "steered") screen.print(`» sent: ${toText(event.message)}`);
 }
 
-/** Returns the text of a message. */
 export function toText({ content }: UserMessage): string {
   return typeof content === "string" ? content : content.map((part) => ("text" in part ? part.text : `(${part.type})`)).join("");
 }

@@ -3,14 +3,10 @@
 import { clearScreenDown, createInterface, cursorTo, moveCursor } from "node:readline";
 import { toPrintable } from "../support/to-printable.ts";
 
-/** The input and the output of a session. */
 export interface Screen {
-  /** Shows streamed text. */
   write(text: string): void;
-  /** Shows a separate line. */
   print(line: string): void;
   onLine(listener: (line: string) => void): void;
-  /** Adds a listener for Ctrl-C. */
   onInterrupt(listener: () => void): void;
   /** Resolves when the input has ended. */
   readonly closed: Promise<void>;
@@ -25,7 +21,6 @@ export interface ScreenStreams {
   readonly isTerminal: boolean;
 }
 
-/** Opens the screen. */
 export function openScreen({ input, output, isTerminal }: ScreenStreams): Screen {
   const readline = createInterface({ input, output, terminal: isTerminal, prompt: isTerminal ? "> " : "" });
   let isClosed = false;

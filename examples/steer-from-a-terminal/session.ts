@@ -6,9 +6,7 @@ import { type RunPorts, runToEnd, toText } from "./run-to-end.ts";
 
 interface Session {
   readonly ports: RunPorts;
-  /** The transcript of all runs that have ended. */
   messages: readonly Message[];
-  /** The control of the live run. */
   live: LoopControl | undefined;
   /** Messages that were sent to a run that was just ending. */
   waiting: readonly string[];

@@ -3,10 +3,8 @@
 
 import { z } from "zod";
 
-/** A model, and the text that it has written for each prompt. */
 export interface PlainTextModel {
   readonly texts: readonly string[];
-  /** Yields the text for a prompt in pieces. */
   complete(prompt: string): AsyncIterable<string>;
 }
 

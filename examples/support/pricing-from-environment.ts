@@ -1,4 +1,4 @@
-// Prices for the user's own model, and made-up ones for a script.
+// Prices for the user's own model, and invented prices for a scripted model.
 
 import type { Pricing } from "turnwright";
 

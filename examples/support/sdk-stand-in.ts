@@ -4,20 +4,17 @@ import { once } from "node:events";
 import type { Json, JsonSchema } from "turnwright";
 import type { ScenarioReply } from "turnwright/testing";
 
-/** A tool call in the SDK's format. */
 interface SdkCall {
   readonly id: string;
   readonly tool: string;
   readonly input: Json;
 }
 
-/** A message in the SDK's format. */
 export type SdkMessage =
   | { readonly from: "user"; readonly text: string }
   | { readonly from: "model"; readonly text: string; readonly calls: readonly SdkCall[] }
   | { readonly from: "tool"; readonly id: string; readonly output: string };
 
-/** A request to the SDK. */
 interface SdkRequest {
   readonly model: string;
   readonly instructions?: string | undefined;
@@ -28,13 +25,11 @@ interface SdkRequest {
   readonly maxTokens?: number | undefined;
 }
 
-/** An event that the SDK streams. */
 type SdkEvent =
   | { readonly event: "token"; readonly token: string }
   | { readonly event: "call"; readonly call: SdkCall }
   | { readonly event: "done"; readonly why: string; readonly tokensIn: number; readonly tokensOut: number };
 
-/** The SDK's client. */
 export interface Sdk {
   chat(request: SdkRequest, options: { readonly signal: AbortSignal }): AsyncIterable<SdkEvent>;
 }

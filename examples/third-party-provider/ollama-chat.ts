@@ -63,8 +63,6 @@ function explain(error: unknown): never {
   throw Object.assign(new Error(textOf(recordOf(error)["message"])), { status: recordOf(error)["status_code"] });
 }
 
-// The request.
-
 function toBody({ system, messages, tools, settings = {} }: ModelRequest, model: string): object {
   const { maxOutputTokens, temperature, topP, stopSequences, seed, extra } = settings;
   return {
@@ -118,8 +116,6 @@ function toUserMessage({ content }: Extract<Message, { role: "user" }>, message:
   }
   return { role: "user", content: texts.join("\n"), images };
 }
-
-// The events.
 
 const doneReasons: ReadonlyMap<string, FinishReason> = new Map([
   ["stop", "stop"],

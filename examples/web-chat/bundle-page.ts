@@ -7,7 +7,6 @@ import { build } from "esbuild";
 /** The files of the page by their URL path. */
 export type PageFiles = ReadonlyMap<string, { readonly type: string; readonly body: string }>;
 
-/** Bundles the script of the page, and reads the other files of the page. */
 export async function bundlePage(): Promise<PageFiles> {
   const pathOf = (name: string): string => fileURLToPath(new URL(`page/${name}`, import.meta.url));
   const { outputFiles } = await build({

@@ -4,7 +4,6 @@ import type { AssistantMessage, Message, ToolResultPart } from "turnwright";
 import type { RunHost } from "turnwright/host";
 import type { AssistantPart, ToolCallPart } from "turnwright/parts";
 
-/** The data that a page loads. */
 export interface LoadedChat {
   readonly messages: readonly PageMessage[];
   /** True if the page must read the last message from the stream. */

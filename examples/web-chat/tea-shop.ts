@@ -4,7 +4,6 @@ import { defineAgentTool, defineTool, type Pricing, type Provider } from "turnwr
 import type { HostedLoopOptions } from "turnwright/host";
 import { z } from "zod";
 
-/** The system prompt of the agent in the tool `ask_researcher`. */
 export const researcherPrompt = "You compare teas for a customer. Look up both prices, then answer in two sentences.";
 
 const prices = new Map([
@@ -14,13 +13,11 @@ const prices = new Map([
 
 const orderSchema: z.ZodType<Order> = z.object({ tea: z.string().max(50), bags: z.number().int().min(1).max(20) });
 
-/** An order of a customer. */
 export interface Order {
   readonly tea: string;
   readonly bags: number;
 }
 
-/** Reads an order from the result of a call. */
 export function readOrder(value: unknown): Order | undefined {
   return orderSchema.safeParse(value).data;
 }
@@ -28,7 +25,6 @@ export function readOrder(value: unknown): Order | undefined {
 /** Waits before each word and each step of a tool, so that the page shows progress. Rejects when the signal aborts. */
 export type Pace = (signal: AbortSignal) => Promise<void>;
 
-/** The model of the shop, and its prices. */
 export interface ShopModel {
   readonly provider: Provider;
   readonly pricing: Pricing;

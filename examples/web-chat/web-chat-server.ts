@@ -7,7 +7,6 @@ import type { PageFiles } from "./bundle-page.ts";
 import { type Chat, deleteRun, getStream, isChatId, postChat } from "./chat-endpoints.ts";
 import { loadChat } from "./load-chat.ts";
 
-/** The chat, and the files of its page. */
 export interface WebChat extends Chat {
   readonly files: PageFiles;
 }

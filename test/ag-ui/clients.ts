@@ -4,7 +4,6 @@ import * as ag1 from "@ag-ui/client";
 import * as ag0 from "ag-ui-client-0";
 import type { AGUIEvent, AGUIVersion } from "turnwright/ag-ui";
 
-/** A message of a client. */
 export interface PageMessage {
   readonly id: string;
   readonly role: string;
@@ -18,14 +17,12 @@ export interface PageMessage {
   readonly subagentRunId?: string;
 }
 
-/** An answer to an interrupt. */
 export interface ResumeEntry {
   readonly interruptId: string;
   readonly status: "resolved" | "cancelled";
   readonly payload?: unknown;
 }
 
-/** The parts of an `HttpAgent` that the tests use. */
 export interface PageAgent {
   threadId: string;
   messages: PageMessage[];
@@ -48,7 +45,6 @@ interface AgentOptions {
 
 const HttpAgents = { "1.0": ag1.HttpAgent, "0.0": ag0.HttpAgent };
 
-/** Creates the client of a protocol version. */
 export function openAgent(version: AGUIVersion, options: AgentOptions): PageAgent {
   const { url = "http://chat.test/api", fetch, threadId = "chat", messages = [] } = options;
   const initialMessages = structuredClone(messages) as never;
@@ -79,6 +75,5 @@ export const textOf = (messages: readonly PageMessage[]): string =>
     )
     .join("");
 
-/** Returns the results of calls by call id. */
 export const resultsOf = (messages: readonly PageMessage[]): ReadonlyMap<string, unknown> =>
   new Map(messages.flatMap(({ role, toolCallId, content }) => (role === "tool" ? [[toolCallId ?? "", content] as const] : [])));

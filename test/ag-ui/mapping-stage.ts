@@ -7,7 +7,6 @@ import { type AGUIEvent, type AGUIOptions, createAGUIMapper } from "turnwright/a
 
 export { play, saved } from "../ui-message-stream/mapping-stage.ts";
 
-/** Maps an array of events. */
 export function toEvents(events: readonly LoopEvent[], options: AGUIOptions = {}): readonly AGUIEvent[] {
   const mapper = createAGUIMapper(options);
   return [...events.flatMap((event) => mapper.map(event)), ...mapper.end()];
@@ -22,7 +21,6 @@ export function checkEvents(events: readonly AGUIEvent[]): void {
   }
 }
 
-/** Formats events as short lines for snapshots. */
 export const lines = (events: readonly AGUIEvent[]): string[] =>
   events
     .filter((event) => event.type !== "CUSTOM" || event.name !== "cost")

@@ -1,5 +1,3 @@
-// The mapping from the events of a run to AG-UI events.
-
 import { describe, expect, it } from "vitest";
 import { createLoopControl, defineAgentTool, type LoopOptions, withFallback } from "turnwright";
 import { createMockProvider, fail, type MockPart, type MockScript, reasoning, text, toolCall } from "turnwright/testing";
@@ -53,7 +51,7 @@ describe("createAGUIMapper", () => {
     `);
   });
 
-  it.each(versions)("gives the client of %s the text and the results of the run", async (version) => {
+  it.each(versions)("gives a client of AG-UI %s the text and the results of the run", async (version) => {
     const { events, result } = await play({
       script: [
         [reasoning("Hm."), text("One moment."), toolCall("look", { a: 1 }), toolCall("break")],
@@ -87,7 +85,7 @@ describe("createAGUIMapper", () => {
       createMockProvider([[text("Right. "), toolCall("look")], text("Done.")], { id: "b" }),
     ]);
 
-  it.each(versions)("sends no text of a discarded attempt to the client of %s", async (version) => {
+  it.each(versions)("sends a client of AG-UI %s no text of a discarded attempt", async (version) => {
     const { events } = await play({ provider: flaky(), tools: [tool("look", () => 1)] });
     expect(events.map(({ type }) => type)).toContain("attempt-discarded");
     const sent = toEvents(events, { version });
@@ -110,7 +108,7 @@ describe("createAGUIMapper", () => {
     expect(JSON.stringify(sent)).toContain("Wrong");
   });
 
-  it.each(versions)("ends with RUN_ERROR and a neutral text for the client of %s", async (version) => {
+  it.each(versions)("ends a failed run with RUN_ERROR and a neutral text for a client of AG-UI %s", async (version) => {
     const { events } = await play({ script: [[text("Half"), fail({ status: 400 })]] });
     const sent = toEvents(events, { version });
     checkEvents(sent);
@@ -119,7 +117,7 @@ describe("createAGUIMapper", () => {
     expect(own.at(-1)).toMatchObject({ message: "A run failed." });
   });
 
-  it("sends only RUN_ERROR if the source throws immediately, and ends with RUN_ERROR if the source ends early", async () => {
+  it("sends only RUN_ERROR if the source throws immediately, and ends with RUN_ERROR if the source ends too early", async () => {
     const mapper = createAGUIMapper();
     expect(mapper.end({ error: new Error("secret") })).toEqual([
       { type: "RUN_ERROR", message: "An error occurred.", code: "failed" },
@@ -138,7 +136,7 @@ describe("createAGUIMapper", () => {
     ]);
   });
 
-  it("ends a stopped run with the outcome cancelled in 1.0 and success in 0.0", async () => {
+  it("ends a stopped run with the outcome cancelled in AG-UI 1.0 and with success in AG-UI 0.0", async () => {
     const control = createLoopControl();
     const stop = tool("stop", () => control.stop({ note: "secret" }));
     const { events } = await play({ script: [toolCall("stop"), text("No.")], tools: [stop], control });
@@ -192,7 +190,7 @@ describe("createAGUIMapper", () => {
       toResult: (result) => result.text,
     });
 
-  it.each(versions)("shows a nested run, its waiting call, and its end in %s", async (version) => {
+  it.each(versions)("shows a nested run, its waiting call and its end in AG-UI %s", async (version) => {
     const script = byTranscript([toolCall("agent"), text("Done.")]);
     const tools = [agent(byTranscript([[text("Inside."), toolCall("pay")], text("Paid.")]))];
     const first = await play({ script, tools });

@@ -23,13 +23,11 @@ import {
 } from "turnwright/host";
 
 interface ServerOptions {
-  /** The options of each run. */
   readonly run: HostedLoopOptions;
   readonly version: AGUIVersion;
   readonly store?: RunStore | undefined;
 }
 
-/** A server for AG-UI clients. */
 export class PageServer {
   readonly host: RunHost;
   /** The parsed requests, in order. */
@@ -110,7 +108,6 @@ export class PageServer {
     res.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(thread));
   }
 
-  /** Closes the connection after `cutAfter` events. */
   #cut(res: ServerResponse): ServerResponse {
     if (this.cutAfter === undefined) return res;
     let left = this.cutAfter;
@@ -127,20 +124,17 @@ export class PageServer {
   }
 }
 
-/** Starts a server. */
 export async function serve(options: ServerOptions): Promise<PageServer> {
   const server = new PageServer(options);
   await server.listen();
   return server;
 }
 
-/** An event that the server sent. */
 export interface SentEvent {
   readonly id: string | undefined;
   readonly event: { readonly type: string; readonly delta?: string; readonly [field: string]: unknown };
 }
 
-/** Parses the Server-Sent Events of a response. */
 export async function readSent(response: Response): Promise<readonly SentEvent[]> {
   const blocks = (await response.text()).split("\n\n").filter((block) => block.includes("data: "));
   return blocks.map((block) => {

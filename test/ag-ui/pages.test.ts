@@ -13,7 +13,6 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
 });
 
-/** Sends a message, after which a payment waits for an approval. */
 async function buy(version: AGUIVersion): Promise<{ server: PageServer; page: PageAgent; ran: string[] }> {
   const { ran, run } = setUpPayment();
   const server = await serve({ run, version });
@@ -44,7 +43,7 @@ describe.each(versions)("a page of AG-UI %s", (version) => {
     ["approved: false", { approved: false, reason: "Too much." }],
     ["no payload", undefined],
     ['approved: "true"', { approved: "true" }],
-  ])("denies a call with %s", async (_, payload) => {
+  ])("denies a call by an answer with %s", async (_, payload) => {
     const { server, page, ran } = await buy(version);
     await answer(page, payload);
     expect([...resultsOf(page.messages).values()].at(-1)).toBe("The call was denied.");
@@ -58,7 +57,7 @@ describe.each(versions)("a page of AG-UI %s", (version) => {
     expect(ran).toEqual(["look tea"]);
   });
 
-  it("edits the arguments of a call, which are validated again", async () => {
+  it("edits the arguments of a call, and the server validates the edited arguments", async () => {
     const { page, ran } = await buy(version);
     await answer(page, { approved: true, args: { amount: 3 } });
     expect(ran).toEqual(["look tea", "pay 3"]);

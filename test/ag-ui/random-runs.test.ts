@@ -32,7 +32,7 @@ const nested: fc.Arbitrary<Plan & Nested> = fc.tuple(plans, fc.boolean()).map(([
 const runs = Number(process.env["EVENTS"] ?? 100);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it.each(versions)("random runs: the client of AG-UI %s accepts every event, and shows the run", async (version) => {
+it.each(versions)("random runs: the client of AG-UI %s accepts every event and shows the whole run", async (version) => {
   await fc.assert(
     fc.asyncProperty(nested, async (plan) => {
       const [result, events] = await listen(plan);

@@ -1,5 +1,3 @@
-// The parts of a request that the server accepts.
-
 import { describe, expect, it } from "vitest";
 import { isRequestError, readAGUIRequest, RequestError } from "turnwright/ag-ui";
 
@@ -28,13 +26,13 @@ describe("readAGUIRequest", () => {
     expect(await readAGUIRequest(user(content))).toEqual({ ...ids, message: { role: "user", content: expected }, ...none });
   });
 
-  it("takes no message from a page that answers interrupts, even if its history ends with the user's", async () => {
+  it("ignores new messages in a request that answers interrupts", async () => {
     const resume = [{ interruptId: "t/1:a", status: "resolved", payload: { approved: true } }];
     const request = await readAGUIRequest({ ...user("Pay."), resume });
     expect([request.message, request.decisions]).toEqual([undefined, { a: { kind: "approve" } }]);
   });
 
-  it("reads answers to interrupts, with the run that they are about", async () => {
+  it("returns the answers to interrupts with the id of the interrupted run", async () => {
     const entry = (interruptId: string, payload: unknown, status = "resolved") => ({ interruptId, status, payload });
     const resume = [
       entry("chat%3A1/2:a", { approved: true }),
@@ -60,7 +58,7 @@ describe("readAGUIRequest", () => {
     });
   });
 
-  it("reads results of the tools of the page, and no others", async () => {
+  it("returns results only for calls of the page's own tools", async () => {
     const message = (callId: string, more: object) => ({ id: `m-${callId}`, role: "tool", toolCallId: `t/1:${callId}`, ...more });
     const messages = [
       message("earlier", { content: "1" }),
@@ -84,7 +82,7 @@ describe("readAGUIRequest", () => {
     expect((await readAGUIRequest({ ...ids, messages, resume })).results).toEqual({});
   });
 
-  it("refuses what exceeds its limits, with an error that may be shown", async () => {
+  it("rejects a request that exceeds its limits with an error that may be shown to users", async () => {
     const error = await readAGUIRequest(user("Too long."), { maxTextChars: 3 }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(RequestError);
     expect(isRequestError(error)).toBe(true);

@@ -19,7 +19,6 @@ async function start(run: Parameters<typeof serve>[0]["run"]): Promise<PageServe
   return server;
 }
 
-/** Opens a page for a thread. If `loads` is true, the page loads the thread from the server. */
 function open({ url }: PageServer, threadId: string, loads = false) {
   const errors: Error[] = [];
   let notify = (): void => {};
@@ -34,7 +33,6 @@ function open({ url }: PageServer, threadId: string, loads = false) {
   } as ConstructorParameters<typeof ChatClient>[0]);
   clients.push(client);
   client.attach();
-  /** Resolves when the page is in the expected state. */
   const until = (isReached: () => boolean): Promise<void> =>
     new Promise((resolve) => {
       notify = () => {
@@ -59,13 +57,12 @@ const callsOf = (client: ChatClient) =>
     .flatMap(({ parts }) => parts)
     .flatMap((part) => (part.type === "tool-call" ? [{ id: part.id, name: part.name, args: part.arguments }] : []));
 
-/** Resolves the interrupts of a page. */
 async function decide(client: ChatClient, id: string, approved: boolean): Promise<void> {
   await client.addToolApprovalResponse({ id, approved });
 }
 
 describe("TanStack AI", () => {
-  it("shows a run, and approves a call", async () => {
+  it("shows a run and approves a call", async () => {
     const { ran, run } = setUpPayment();
     const { client, errors, until } = open(await start(run), "tan-1");
     await client.sendMessage("Buy tea.");
@@ -80,7 +77,7 @@ describe("TanStack AI", () => {
     expect([textOf(client), ran, errors]).toEqual(["One moment.Paying.It is paid.", ["look tea", "pay 5"], []]);
   });
 
-  it("reconnects after each broken connection, and shows all text once", async () => {
+  it("reconnects after each broken connection and shows all text once", async () => {
     const { run } = setUpPayment();
     for (const cutAfter of [1, 2, 3, 5, 8]) {
       const server = await start(run);
@@ -93,7 +90,7 @@ describe("TanStack AI", () => {
     }
   });
 
-  it("gets the error restarted if its last event comes from another process", async () => {
+  it('gets the error "restarted" if its last event comes from another server process', async () => {
     const { run } = setUpPayment();
     const server = await start(run);
     await open(server, "tan-4").client.sendMessage("Buy tea.");
@@ -104,7 +101,7 @@ describe("TanStack AI", () => {
     expect((await fetch(`${server.url}?runId=tan-9/1`)).status).toBe(204);
   });
 
-  it("loads a thread whose run waits, and approves the call", async () => {
+  it("loads a thread whose run is waiting for approval, and approves the call", async () => {
     const { ran, run } = setUpPayment();
     const server = await start(run);
     await open(server, "tan-2").client.sendMessage("Buy tea.");
@@ -116,7 +113,7 @@ describe("TanStack AI", () => {
     expect(ran).toEqual(["look tea"]);
   });
 
-  it("loads a thread whose run is live, and joins it", async () => {
+  it("loads a thread whose run is still live, and joins the run", async () => {
     const server = await start({ provider: createMockProvider([[text("One two.", { chunks: 4 }), stall()]]) });
     const first = open(server, "tan-3");
     void first.client.sendMessage("Go.");

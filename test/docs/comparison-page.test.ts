@@ -6,7 +6,7 @@ import { readPage, readSection, readTable } from "./read-page.ts";
 
 const page = readPage("docs/comparison.md");
 
-it.for(readTable(readSection(page, "Behaviour")))("docs/comparison.md: names an existing test file for: %s", (cells) => {
+it.for(readTable(readSection(page, "Behaviour")))("docs/comparison.md: names an existing test file for the row: %s", (cells) => {
   const [, others = "", tests = ""] = cells;
   expect([cells.length, others === ""]).toEqual([3, false]);
   expectTests(tests);

@@ -25,7 +25,7 @@ describe("docs/concepts/endings.md", () => {
     expect(sorted(listed)).toEqual(sorted(reached));
   });
 
-  it("describes when each reason occurs, what is kept and what to do", () => {
+  it("describes for every reason when it occurs, what is kept and what to do", () => {
     const rows = statuses.flatMap((status) => readRows(readSection(page, status)));
     expect(rows.filter((cells) => cells.length !== 4 || cells.includes(""))).toEqual([]);
   });
@@ -52,7 +52,7 @@ describe("docs/concepts/endings.md: finish reasons", () => {
   });
 
   it.for(rows.map((cells) => [cells[0] ?? "", cells] as const))(
-    "maps the finish reason %s to the endings that the loop gives it",
+    "lists the endings that the loop gives to the finish reason %s",
     ([, cells]) => {
       const [finish = "", withText = "", withNothing = "", withCalls = ""] = cells.map((cell) => cell.replaceAll("`", ""));
       if (!isFinishReason(finish)) throw new Error(`There is no finish reason "${finish}".`);
@@ -65,9 +65,7 @@ describe("docs/concepts/endings.md: finish reasons", () => {
   );
 });
 
-/**
- * Returns a pattern for the text of a table cell about an end reason, or about a run that continues if the reason is undefined.
- */
+/** Matches a table cell that names the end reason. If the reason is undefined, the run continues. */
 function wordOf(reason: EndReason | undefined): RegExp {
   if (reason === undefined) return /next iteration|same iteration|the calls run/;
   return new RegExp(reason.kind === "provider-error" ? reason.error.code : reason.kind);

@@ -6,7 +6,6 @@ import { readNames, readPage, readRows, readSection, sorted } from "./read-page.
 
 const page = readPage("docs/guides/throwing-errors.md");
 const whole = await runToolLoop({ provider: createMockProvider([text("Hi.")]), messages: [{ role: "user", content: "Hi." }] });
-/** Extra fields that some reasons need. */
 const facts = {
   error: { name: "E", message: "no", code: "server", retryable: false },
   calls: [],

@@ -6,7 +6,6 @@ import { readPage } from "./read-page.ts";
 
 const page = readPage("docs/sources/guards.md");
 
-/** The first name of each row, in order, by section. */
 const parts: DesignParts = {
   generateResponseWithTools: [
     ...["generateResponseWithTools", "request", "toolExecutor", "execute", "Promise", "generateResponse", "validateToolCalls"],

@@ -21,16 +21,16 @@ export function testMapping(page: string, parts: DesignParts): void {
     readRows(readSection(page, section)).map((cells) => [`${section}: ${cells[0]}`, cells] as const),
   );
 
-  it.for(Object.entries(parts))("source mapping: has a row for every name of the section %s", ([section, names]) => {
+  it.for(Object.entries(parts))("source mapping page: has a row for every name in the section %s", ([section, names]) => {
     expect(firstNames(page, section)).toEqual(names);
   });
 
-  it("source mapping: has no row outside its sections or without a name", () => {
+  it("source mapping page: has no row outside its sections or without a name", () => {
     const lines = page.split("\n").filter((line) => line.startsWith("|") && !/^\|(---| Source \| | Difference \| )/.test(line));
     expect(lines.length).toBe(rows.length);
   });
 
-  it.for(rows)("source mapping: names existing code and test files for: %s", ([, cells]) => {
+  it.for(rows)("source mapping page: names existing code and test files for: %s", ([, cells]) => {
     const [theirs = "", ours = "", tests = ""] = cells;
     expect([cells.length, cells.includes("")]).toEqual([3, false]);
     expectTests(tests);

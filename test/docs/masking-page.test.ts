@@ -12,7 +12,6 @@ interface Traffic {
   readonly shared: number;
 }
 
-/** Measures the traffic of 100 iterations, each with a result of 1,000 tokens. */
 async function measure(masking: MaskingOptions | undefined): Promise<Traffic> {
   const provider = createMockProvider((_, index) => (index < 99 ? toolCall("search", { page: index }) : text("Done.")));
   const search = defineTool<{ page: number }>({
@@ -45,7 +44,7 @@ const rows: readonly (readonly [name: string, masking: MaskingOptions | undefine
   ["`batchOf: 25`", { batchOf: 25 }],
 ];
 
-it("docs/guides/results-and-masking.md: shows measured figures, in which batches share more", async () => {
+it("docs/guides/results-and-masking.md: shows the measured figures, with a higher cached share for larger batches", async () => {
   const measured = await Promise.all(rows.map(([, masking]) => measure(masking)));
   const lines = measured.map(({ sent, shared }, index) => {
     const percent = ((100 * shared) / sent).toFixed(1);

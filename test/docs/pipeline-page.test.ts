@@ -6,7 +6,6 @@ import { readPage } from "./read-page.ts";
 
 const page = readPage("docs/sources/pipeline.md");
 
-/** The first name of each row, in order, by section. */
 const parts: DesignParts = {
   Stages: [
     ...["runToolLoop", "runGenerationTurn", "iteration", "streamOnce", "streamToDiscord", "AbortController"],

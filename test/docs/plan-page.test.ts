@@ -35,7 +35,6 @@ const record: Names<PlanRecord> = {
 const decision: Names<PlanDecision> = { next_action: true, execution_commands: true };
 const command: Names<Omit<PlanCommand, "next">> = { purpose: true, tool_name: true, tool_kwargs: true, todo_suggestion: true };
 
-/** The first name of each row, in order, by section. */
 const parts: DesignParts = {
   "Overall flow": ["Tool.async_plan_and_execute()", "PLAN", "EXECUTE", "TriggerFlow"],
   "Round state": ["done_plans", "last_round_records", "round_index", "round_state"],

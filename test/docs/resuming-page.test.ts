@@ -30,11 +30,11 @@ const kinds: { readonly [Kind in StepKind]: true } = {
 
 const page = readPage("docs/guides/resuming-a-run.md");
 
-it("docs/guides/resuming-a-run.md: names every kind of step", () => {
+it("docs/guides/resuming-a-run.md: names every kind of journal step", () => {
   expect(readNames(readSection(page, "A journal of your own"))).toEqual(expect.arrayContaining(Object.keys(kinds)));
 });
 
-it("docs/guides/resuming-a-run.md: shows the keys of real runs", async () => {
+it("docs/guides/resuming-a-run.md: shows the journal keys of real runs", async () => {
   const records = new Map<string, unknown>();
   const step = async <T>({ key, run }: Step<T>): Promise<T> => {
     if (!records.has(key)) records.set(key, await run({}));

@@ -1,5 +1,3 @@
-// Cost limits of `generateWithTools`.
-
 import { describe, expect, it } from "vitest";
 import { CostLimitError, type Pricing } from "turnwright";
 import { text, toolCall } from "turnwright/testing";

@@ -3,26 +3,22 @@
 import { type GenerateOptions, generateWithTools, type LoopEndedError, isLoopEndedError, type ToolExecutor } from "turnwright";
 import { createMockProvider, type MockOptions, type MockProvider, type MockScript } from "turnwright/testing";
 
-/** An executor that records the calls it receives. */
 export interface Recording {
   readonly executor: ToolExecutor;
   readonly executed: (readonly [name: string, args: unknown])[];
 }
 
-/** Creates an executor for two tools, `a` and `b`, and records their calls. */
 export function recordExecutor(answer: (name: string, args: unknown) => unknown = (name) => name): Recording {
   const executed: (readonly [string, unknown])[] = [];
   const definitions = ["a", "b"].map((name) => ({ name, description: name, inputSchema: { type: "object" } }));
   return { executed, executor: { definitions, execute: (name, args) => (executed.push([name, args]), answer(name, args)) } };
 }
 
-/** A running `generateWithTools` call, with its provider and its executor. */
 export interface Generated extends Recording {
   readonly provider: MockProvider;
   readonly result: ReturnType<typeof generateWithTools>;
 }
 
-/** Runs `generateWithTools` with a scripted provider and the message "Go." */
 export function generate(script: MockScript, options: GenerateOptions = {}, mock: MockOptions = {}): Generated {
   const provider = createMockProvider(script, mock);
   const recording = recordExecutor();

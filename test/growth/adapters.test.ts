@@ -13,12 +13,10 @@ import { collect, streamScript } from "../wire/scripted-stream.ts";
 import { growthOf, mostGrowth } from "./measure.ts";
 import type { Row } from "./rows.ts";
 
-/** Creates one event of a stream, from its index and the number of events. */
 type Event = (index: number, size: number) => object;
 
 const many = (size: number, event: Event): object[] => Array.from({ length: size }, (_, index) => event(index, size));
 
-/** The events of a stream: many events of one kind, and the events before and after them. */
 interface Script {
   readonly before?: readonly object[];
   readonly event: Event;

@@ -9,7 +9,6 @@ const chunk = (delta: object, rest: object = {}): object => ({ choices: [{ index
 const call = (entry: object, rest: object = {}): object => chunk({ tool_calls: [entry] }, rest);
 const named = (index: number, args: string): object => ({ index, id: `c${index}`, function: { name: "f", arguments: args } });
 
-/** Reads the chunks, and returns the number of calls in them. */
 function countCalls(chunks: readonly object[]): number {
   const out: ModelChunk[] = [];
   const reader = createChatReader(out);

@@ -14,7 +14,6 @@ function piecesOf(piece: string, size: number): readonly string[] {
   return Array.from({ length: size }, (_, index) => piece + (index % 7 === 0 ? "" : piece));
 }
 
-/** Creates work that takes one text. */
 export const onText =
   (piece: string, work: (text: string) => unknown): Prepare =>
   (size) => {
@@ -22,7 +21,6 @@ export const onText =
     return () => work(text);
   };
 
-/** Creates work that takes many pieces of text. */
 export const onPieces =
   (piece: string, work: (pieces: readonly string[]) => unknown): Prepare =>
   (size) => {
@@ -30,5 +28,4 @@ export const onPieces =
     return () => work(pieces);
   };
 
-/** One row of a table: the title, the input size, and the work to measure. */
 export type Row = readonly [what: string, size: number, prepare: Prepare];

@@ -27,7 +27,6 @@ import type { Row } from "./rows.ts";
 const messages: readonly Message[] = [{ role: "user", content: "go" }];
 const tool = defineTool({ name: "t", description: "", inputSchema: { type: "object" }, execute: () => "x".repeat(100) });
 
-/** Creates a provider that streams `size` chunks in the first iteration and one word in the next iteration. */
 function says(size: number, chunk: (index: number) => ModelChunk, last: ModelChunk): Provider {
   return {
     id: "p",
@@ -66,7 +65,6 @@ const policies = {
 const historyOf = (size: number): readonly Message[] =>
   Array.from({ length: size }, (_, index) => ({ role: "user", content: `q${index}` }));
 
-/** Runs one plan with `size` commands, and reads its plan logs. */
 const planned: Prepare = (size) => async () => {
   const commands = Array.from({ length: size }, () => ({ tool_name: "t", tool_kwargs: {}, purpose: "" }));
   const answers = [{ next_action: "execute", execution_commands: commands }, { next_action: "response" }].map((plan) =>

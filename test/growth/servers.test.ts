@@ -138,7 +138,6 @@ const mcp: readonly Row[] = [
   ],
 ];
 
-/** Returns nested schemas, each with an `$id` of its own. */
 function nestIds(levels: number, length: number): Readonly<Record<string, unknown>> {
   let schema: Readonly<Record<string, unknown>> = {};
   for (let level = 0; level < levels; level += 1)
@@ -168,7 +167,7 @@ const addresses: readonly (readonly [what: string, schema: Readonly<Record<strin
   ],
 ];
 
-it.for(addresses)("checkAnswer: handles a schema with %s within one second", async ([, outputSchema]) => {
+it.for(addresses)("checkAnswer: checks a schema with %s within one second", async ([, outputSchema]) => {
   const startedAt = performance.now();
   try {
     checkAnswer({ name: "t", inputSchema: {}, outputSchema }, readAnswer({ structuredContent: {} }));

@@ -35,7 +35,7 @@ const bodyOf = (source: AsyncIterable<LoopEvent>, options = {}): Promise<string>
   new Response(toEventStream(source, options)).text();
 
 describe("toEventStreamResponse", () => {
-  it("sends the events of a hosted run with their ids, and continues after the last event that a page has", async () => {
+  it("sends the events of a hosted run with their ids, and continues after the last event that the page has", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("Line one.\nLine two.\r\n\n\u2028")], clock), message: "Go." }));
     const response = toEventStreamResponse(host.join(id));
@@ -61,7 +61,7 @@ describe("toEventStreamResponse", () => {
     expect([response.status, response.body, response.headers.get("x-own")]).toEqual([204, null, "1"]);
   });
 
-  it("sends reset first if the reader restarts", async () => {
+  it("sends reset first if the reader cannot continue and starts again", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     const sent = parse(await toEventStreamResponse(host.join(id, { from: "other-1" })).text());
@@ -70,7 +70,7 @@ describe("toEventStreamResponse", () => {
 });
 
 describe("toEventStream", () => {
-  it("describes data that JSON cannot represent, and sends the rest of the event", async () => {
+  it("replaces data that JSON cannot represent by a description, and sends the rest of the event", async () => {
     const cyclic: Record<string, unknown> = {};
     cyclic["self"] = cyclic;
     const throwing = {
@@ -153,7 +153,7 @@ describe("toEventStream", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("leaves the run without stopping it when the stream is cancelled", async () => {
+  it("stops reading, but does not stop the run, when the stream is cancelled", async () => {
     const clock = createTestClock();
     const { host, id } = createStage({ stopWhenUnread: true });
     await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Go.", stopWhenUnread: false });
@@ -165,7 +165,7 @@ describe("toEventStream", () => {
   });
 
   it.for([{ keepAliveMs: 0 }, { headers: 7 }, { clock: {} }, { includeMetadata: "yes" }, { retry: 5 }])(
-    "refuses the options %j",
+    "rejects the invalid options %j",
     (options) => {
       expect(() => toEventStream(listOf(), options as never)).toThrow(/option/i);
     },
@@ -173,23 +173,26 @@ describe("toEventStream", () => {
 });
 
 describe("lastEventId", () => {
-  it.for<[object, string | undefined]>([
-    [{ url: "http://x/?a=1&offset=abc-1#x", headers: new Headers() }, "abc-1"],
-    [{ url: "http://x/?offset=abc-1", headers: new Headers({ "Last-Event-ID": "abc-2-5" }) }, "abc-2-5"],
-    [{ url: "/stream?offset=-1", headers: {} }, undefined],
-    [{ url: "/stream", headers: { "last-event-id": "abc-2" } }, "abc-2"],
-    [{ url: "/stream", headers: { "last-event-id": ["a", "b"] } }, undefined],
-    [{ url: "/stream?offset=abc-3", headers: { "last-event-id": "" } }, "abc-3"],
-    [{ url: "/stream", headers: { "last-event-id": "x".repeat(1_000) } }, undefined],
-    [{ headers: { get: "x" } }, undefined],
-    [Object.create({ headers: {} }), undefined],
-  ])("reads %j as %j", ([given, expected]) => {
+  it.for<[title: string, given: object, expected: string | undefined]>([
+    ["the offset from the query of the URL", { url: "http://x/?a=1&offset=abc-1#x", headers: new Headers() }, "abc-1"],
+    [
+      "the Last-Event-ID header in preference to the offset in the URL",
+      { url: "http://x/?offset=abc-1", headers: new Headers({ "Last-Event-ID": "abc-2-5" }) },
+      "abc-2-5",
+    ],
+    ["undefined for the offset -1", { url: "/stream?offset=-1", headers: {} }, undefined],
+    ["the header of a node:http request", { url: "/stream", headers: { "last-event-id": "abc-2" } }, "abc-2"],
+    ["undefined for a repeated header", { url: "/stream", headers: { "last-event-id": ["a", "b"] } }, undefined],
+    ["the offset in the URL if the header is empty", { url: "/stream?offset=abc-3", headers: { "last-event-id": "" } }, "abc-3"],
+    ["undefined for an overlong header", { url: "/stream", headers: { "last-event-id": "x".repeat(1_000) } }, undefined],
+    ["undefined if the headers are invalid", { headers: { get: "x" } }, undefined],
+    ["undefined if the headers are only inherited", Object.create({ headers: {} }), undefined],
+  ])("returns %s", ([, given, expected]) => {
     expect(lastEventId(given as never)).toBe(expected);
   });
 });
 
 describe("pipeEventStream", () => {
-  /** Serves one conversation on the loopback interface, and returns one response. */
   async function serve(answer: (req: IncomingMessage, res: ServerResponse) => Promise<void>) {
     const ended: Promise<void>[] = [];
     const server = createServer((req, res) => void ended.push(answer(req, res)));
@@ -211,7 +214,7 @@ describe("pipeEventStream", () => {
     await server.close();
   });
 
-  it("leaves the run when the page disconnects, and the run continues", async () => {
+  it("stops reading when the page disconnects, and the run continues", async () => {
     const { host, clock, id } = createStage();
     await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Go." });
     const server = await serve((_, res) => pipeEventStream(host.join(id), res, { clock }));

@@ -102,7 +102,7 @@ async function readOne(reader: Reader): Promise<boolean> {
   return done !== true;
 }
 
-describe("readers of a run", () => {
+describe("readers of a hosted run", () => {
   it("get each event exactly once, whenever they join and read", async () => {
     const property = fc.asyncProperty(script, fc.array(act, { maxLength: 40 }), async (messages, acts) => {
       const direct: LoopEvent[] = [];
@@ -168,7 +168,7 @@ describe("readers of a run", () => {
   });
 
   it.for(["", "x", "-1", "0-0", "aaaaaaaaaaaaaaaa-0", "aaaaaaaaaaaaaaaa-99999999999999999999", "__proto__-1-1"])(
-    "restart if from is %j, which is not an id of this run",
+    "start again from the first event if from is %j, which is not an id of this run",
     async (from) => {
       const { host, clock, id } = createStage();
       await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
@@ -177,12 +177,15 @@ describe("readers of a run", () => {
     },
   );
 
-  it.for([{ from: 7 }, { from: null }, { signal: {} }, { after: "x" }, 7])("refuse the options %j", (options) => {
-    const { host, id } = createStage();
-    expect(() => host.join(id, options as never)).toThrow(/option/i);
-  });
+  it.for([{ from: 7 }, { from: null }, { signal: {} }, { after: "x" }, 7])(
+    "are rejected by host.join() with the invalid options %j",
+    (options) => {
+      const { host, id } = createStage();
+      expect(() => host.join(id, options as never)).toThrow(/option/i);
+    },
+  );
 
-  it("restart if from is beyond the end of the log, and continue in the middle of a text", async () => {
+  it("start again if from is beyond the end of the log, and continue in the middle of a text", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     const items = await readAll(host.join(id));
@@ -194,7 +197,7 @@ describe("readers of a run", () => {
     expect(textOf(await readAll(host.join(id, { from: `${epoch}-${entry}-99` })))).toBe("");
   });
 
-  it("continue in the middle of a fragment while the text is still streamed", async () => {
+  it("continue in the middle of a text fragment while the text is still streamed", async () => {
     const { host, clock, id } = createStage();
     await host.start(id, { ...playing([[text("One."), text("Two."), wait(1), text("Three.")]], clock), message: "Go." });
     const first = host.join(id)?.[Symbol.asyncIterator]();
@@ -208,7 +211,7 @@ describe("readers of a run", () => {
     expect(textOf(await reading)).toBe("wo.Three.");
   });
 
-  it("continue an earlier run to its end, and then read the next run", async () => {
+  it("read an earlier run to its end, and then the next run", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     const first = await readAll(host.join(id));

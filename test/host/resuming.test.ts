@@ -6,7 +6,6 @@ import { crashing, createStage, eventsOf, readAll, readStart, sharedStore, type 
 
 const policies = { approve: () => ({ kind: "ask" as const }) };
 
-/** A conversation whose model pays twice, after approval, and then answers. */
 function paying({ clock }: Pick<Stage, "clock">): Pick<LoopOptions, "provider" | "tools" | "policies" | "clock"> & {
   readonly paid: string[];
 } {
@@ -26,7 +25,7 @@ const options = (given: ReturnType<typeof paying>): Omit<ReturnType<typeof payin
 const yes = { kind: "approve" as const };
 
 describe("host.resume in the same process", () => {
-  it("goes on with the same run and log: a reader gets only the rest, a late one everything, each once", async () => {
+  it("continues the same run and log: an earlier reader gets the rest, a late reader everything, each event once", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -87,7 +86,7 @@ describe("host.resume in the same process", () => {
     await expect(host.resume(id, { provider, whenBusy: "steer" as "queue" })).rejects.toThrow('"whenBusy"');
   });
 
-  it("marks what happened before the resume as replayed, for readers of its own answer only", async () => {
+  it("marks events from before the resume as replayed, only for readers of the resume's own answer", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -103,7 +102,7 @@ describe("host.resume in the same process", () => {
     expect((await readAll(host.join(id))).some(({ event }) => event.replayed === true)).toBe(false);
   });
 
-  it("ends a reader that joined before the suspension there, however slow it is", async () => {
+  it("ends a reader that joined before the suspension at the suspension, however slow the reader is", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -116,7 +115,7 @@ describe("host.resume in the same process", () => {
     expect(typesOf(await readAll(host.join(id))).filter((type) => type === "run-end")).toHaveLength(2);
   });
 
-  it("refuses a decision for a call that does not wait: nothing runs and nothing changes", async () => {
+  it("rejects a decision for a call that is not waiting: nothing runs and nothing changes", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -133,7 +132,7 @@ describe("host.resume in the same process", () => {
     expect(pay.paid).toHaveLength(2);
   });
 
-  it("leaves the conversation as it was if the loop refuses the run, such as for a changed tool", async () => {
+  it("leaves the conversation unchanged if the loop rejects the run because a tool has changed", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -146,7 +145,7 @@ describe("host.resume in the same process", () => {
     expect(pay.paid).toHaveLength(2);
   });
 
-  it("applies a decision once, however often it comes", async () => {
+  it("applies a decision once, even if it is sent several times", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -159,7 +158,7 @@ describe("host.resume in the same process", () => {
     expect(pay.paid).toEqual(["call_i0_0", "call_i0_1"]);
   });
 
-  it("starts the next run instead if the user says something else: the waiting calls did not run", async () => {
+  it("is replaced by the next run if the user sends a message instead: the waiting calls do not run", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -175,7 +174,7 @@ describe("host.resume in the same process", () => {
     expect([await host.resume(id, options(pay)), pay.paid]).toEqual([{ kind: "not-resumable", status: "completed" }, []]);
   });
 
-  it("tells of the run inside a recalled call once", async () => {
+  it("reports the nested run of a replayed call once", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const inner = createMockProvider(() => text("Inner."));
@@ -199,7 +198,7 @@ describe("host.resume in the same process", () => {
     expect(events.filter(({ replayed }) => replayed === true)).toEqual([]);
   });
 
-  it("refuses what there is nothing to go on with", async () => {
+  it("rejects a resume if the conversation has nothing to continue", async () => {
     const stage = createStage();
     const { host, id } = stage;
     expect(await host.resume(id, options(paying(stage)))).toEqual({ kind: "not-resumable", status: undefined });
@@ -209,7 +208,7 @@ describe("host.resume in the same process", () => {
 });
 
 describe("host.resume in another process", () => {
-  it("goes on from the store with a suspended run, and tells readers everything", async () => {
+  it("continues a suspended run from the store, and sends readers every event", async () => {
     const store = sharedStore();
     const first = createStage({ store });
     const pay = paying(first);
@@ -224,12 +223,12 @@ describe("host.resume in another process", () => {
     await second.status(first.id);
     expect([textOf(items), pay.paid.length]).toEqual(["One moment. Done.", 2]);
     expect(eventsOf(items).filter(({ type }) => type === "replay-end")).toHaveLength(1);
-    // The first host does not know what came after, so its own log is not continued.
+    // The first host did not see these events, so its log is not continued.
     expect(first.host.join(first.id)?.isOver).toBe(false);
     expect(await first.host.status(first.id)).toMatchObject({ status: "completed" });
   });
 
-  it("goes on with a run that a crash cut off after any of its records: each call runs once", async () => {
+  it("continues a run that crashed after any of its records: each call runs once", async () => {
     for (let crashAt = 1; ; crashAt += 1) {
       const store = sharedStore();
       const clock = createTestClock();
@@ -249,7 +248,7 @@ describe("host.resume in another process", () => {
     }
   });
 
-  it("knows the ending of a run whose process died before it was stored, from the journal", async () => {
+  it("takes the ending of a run from the journal if the process died before storing the ending", async () => {
     const store = sharedStore();
     const clock = createTestClock();
     const id = "ended and cut";
@@ -264,7 +263,7 @@ describe("host.resume in another process", () => {
     expect([status, reason?.kind, isLive]).toEqual(["suspended", "approval-required", false]);
   });
 
-  it("starts the next run after a crash with what the run had come to", async () => {
+  it("starts the next run after a crash with the messages that the crashed run had reached", async () => {
     const store = sharedStore();
     const clock = createTestClock();
     const id = "cut and told";
@@ -281,8 +280,8 @@ describe("host.resume in another process", () => {
   });
 });
 
-describe("a reader of a run that breaks", () => {
-  it("gets what came before, and then the error; the run can go on", async () => {
+describe("a reader of a hosted run whose journal or store fails", () => {
+  it("gets the earlier events and then the error; the run can be resumed", async () => {
     const store = sharedStore();
     const clock = createTestClock();
     const id = "broken";

@@ -16,7 +16,7 @@ describe("host.start", () => {
     expect(new Set(items.map(({ id }) => id)).size).toBe(items.length);
   });
 
-  it("adds the new message to the stored transcript", async () => {
+  it("adds the new message to the stored messages", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Hello." }));
     const second = playing([text("Two.")], clock);
@@ -31,7 +31,7 @@ describe("host.start", () => {
     expect(await host.status(id)).toMatchObject({ runId: `${id}/2`, status: "completed", isLive: false, queued: 0 });
   });
 
-  it("replaces the transcript with the option messages, and removes the last answer with regenerate", async () => {
+  it("replaces the stored messages with the option messages, and removes the last answer with regenerate", async () => {
     const { host, clock, id } = createStage();
     const messages = [hello, { role: "assistant" as const, content: [{ type: "text" as const, text: "Old." }] }, hello];
     await readStart(host.start(id, { ...playing([text("One.")], clock), messages }));
@@ -55,7 +55,7 @@ describe("host.start", () => {
     ["an unknown option", { message: "a", maxSteps: 3 }],
     ["invalid messages", { messages: "a" }],
     ["an invalid limit", { message: "a", limits: { maxIterations: -1 } }],
-  ])("rejects %s as misuse, and the conversation stays usable", async ([, options]) => {
+  ])("rejects a start with %s as misuse, and the conversation stays usable", async ([, options]) => {
     const { host, clock, id } = createStage();
     const { provider } = playing([text("One.")], clock);
     const error = await host.start(id, { provider, clock, ...(options as { message: "a" }) }).catch((thrown: unknown) => thrown);
@@ -66,7 +66,7 @@ describe("host.start", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it.for(["", 7, undefined, null, {}])("refuses %j as the id of a conversation", async (id) => {
+  it.for(["", 7, undefined, null, {}])("rejects the value %j as the id of a conversation", async (id) => {
     const { host, clock } = createStage();
     const start = host.start(id as string, { ...playing([], clock), message: "a" });
     await expect(start).rejects.toMatchObject({ code: "invalid-option" });
@@ -74,7 +74,7 @@ describe("host.start", () => {
   });
 
   it.for(["__proto__", "constructor", "../../etc/passwd", "a/1", "\u0000", "\ud800", "long".repeat(1_000)])(
-    "accepts hostile conversation id %# like any other id",
+    "accepts the hostile conversation id in row %# like any other id",
     async (given) => {
       const { host, clock } = createStage();
       const id = given;
@@ -87,7 +87,7 @@ describe("host.start", () => {
 });
 
 describe("host.start in a busy conversation", () => {
-  it("answers busy and changes nothing with whenBusy refuse", async () => {
+  it('answers busy and changes nothing with whenBusy: "refuse"', async () => {
     const { host, clock, id } = createStage();
     const first = await host.start(id, { ...playing([[text("One."), wait(10), text("Two.")]], clock), message: "Hello." });
     const second = playing([text("No.")], clock);
@@ -99,13 +99,13 @@ describe("host.start in a busy conversation", () => {
     expect(textOf(await readAll(host.join(id)))).toBe("One.Two.");
   });
 
-  it("begins only one of two simultaneous starts", async () => {
+  it("starts only one run for two simultaneous calls", async () => {
     const { host, clock, id } = createStage();
     const starts = [1, 2, 3].map(async (n) => host.start(id, { ...playing([text(`${n}`)], clock), message: "Hello." }));
     expect((await Promise.all(starts)).map(({ kind }) => kind)).toEqual(["started", "busy", "busy"]);
   });
 
-  it("sends the message to the live run with whenBusy steer", async () => {
+  it('sends the message to the live run with whenBusy: "steer"', async () => {
     const { host, clock, id } = createStage({ whenBusy: "steer" });
     const live = playing([[text("One."), wait(10)], text("Two.")], clock);
     const first = await host.start(id, { ...live, message: "Hello." });
@@ -117,7 +117,7 @@ describe("host.start in a busy conversation", () => {
     expect(typesOf(await readAll(host.join(id)))).toContain("steered");
   });
 
-  it("keeps a steered message that the run did not send to the model, and begins the next run with it", async () => {
+  it("keeps a steered message that the run did not send to the model, and starts the next run with it", async () => {
     const { host, clock, id } = createStage({ whenBusy: "steer" });
     const first = await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Hello." });
     await host.start(id, { ...playing([], clock), message: "Faster." });
@@ -131,7 +131,7 @@ describe("host.start in a busy conversation", () => {
     ]);
   });
 
-  it("begins up to maxQueued waiting starts one after the other with whenBusy queue", async () => {
+  it('runs up to maxQueued waiting starts one after the other with whenBusy: "queue"', async () => {
     const { host, clock, id } = createStage({ maxQueued: 2 });
     const say = (said: string) => ({ ...playing([[wait(10), text(said)]], clock), whenBusy: "queue" as const, message: said });
     const starts = ["1", "2", "3", "4"].map(async (said) => host.start(id, say(said)));
@@ -151,7 +151,7 @@ describe("host.start in a busy conversation", () => {
 });
 
 describe("host.stop", () => {
-  it("stops the run, and all readers get its end", async () => {
+  it("stops the run, and all readers get the end of the run", async () => {
     const { host, clock, id } = createStage();
     await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Hello." });
     const readers = [readAll(host.join(id)), readAll(host.join(id))];
@@ -162,7 +162,7 @@ describe("host.stop", () => {
     expect(host.stop(id)).toBe("not-running");
   });
 
-  it("is triggered by the last reader that leaves only with stopWhenUnread", async () => {
+  it("is called automatically when the last reader leaves, but only with stopWhenUnread", async () => {
     const { host, clock, id: name } = createStage();
     for (const stopWhenUnread of [false, true]) {
       const id = `${name}-${stopWhenUnread}`;
@@ -183,7 +183,7 @@ describe("host.stop", () => {
 });
 
 describe("host.close", () => {
-  it("drains live runs, refuses new runs, and leaves no timer", async () => {
+  it("drains live runs, rejects new runs, and leaves no timer", async () => {
     const { host, clock, id } = createStage();
     const save = tool("save", () => "saved");
     const live = playing([[wait(10), toolCall("save")], text("Done.")], clock);
@@ -201,7 +201,7 @@ describe("host.close", () => {
 });
 
 describe("a hosted run whose provider fails", () => {
-  it("ends with the status error, and continues in the same log with resume retry-last", async () => {
+  it('ends with the status error, and continues in the same log with resume: "retry-last"', async () => {
     const { host, clock, id } = createStage();
     let broken = true;
     const provider = createMockProvider(() => (broken ? fail({ status: 400, message: "No." }) : text("Yes.")));

@@ -89,22 +89,26 @@ describe("fileRunStore", () => {
     if (process.platform !== "win32") for (const name of names) expect(statSync(join(folder, name)).mode & 0o077).toBe(0);
   });
 
-  it.for(["", "{", "[]", "null", '{"version":1}', '{"version":1,"id":"other","runs":1,"status":"completed","messages":[]}'])(
-    "refuses the record %j",
-    async (content) => {
-      const store = fileRunStore(folder);
-      await store.write("a", { runs: 1, status: "completed", messages: [] });
-      const [name = ""] = readdirSync(folder);
-      writeFileSync(join(folder, name), content);
-      await expect(store.read("a")).rejects.toMatchObject({ code: "journal-damaged" });
-    },
-  );
+  it.for<[title: string, value: string]>([
+    ["no content", ""],
+    ["JSON that is cut off", "{"],
+    ["an array", "[]"],
+    ["null", "null"],
+    ["missing fields", '{"version":1}'],
+    ["the id of another conversation", '{"version":1,"id":"other","runs":1,"status":"completed","messages":[]}'],
+  ])("read() rejects a file with %s", async ([, content]) => {
+    const store = fileRunStore(folder);
+    await store.write("a", { runs: 1, status: "completed", messages: [] });
+    const [name = ""] = readdirSync(folder);
+    writeFileSync(join(folder, name), content);
+    await expect(store.read("a")).rejects.toMatchObject({ code: "journal-damaged" });
+  });
 
-  it.for(["", " ", 7, undefined])("refuses %j as a folder", (path) => {
+  it.for(["", " ", 7, undefined])("throws if the folder is %j", (path) => {
     expect(() => fileRunStore(path as string)).toThrow("folder");
   });
 
-  it("answers busy while another process has the run, and resumes the run after that process was killed", async () => {
+  it("answers busy while another process holds the run, and resumes the run after that process is killed", async () => {
     const child = spawn(process.execPath, ["--import", "tsx", "-e", childProgram(folder)], {
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -132,7 +136,7 @@ describe("fileRunStore", () => {
     }
   }, 30_000);
 
-  it("lets a run be resumed if its ending could not be stored", async () => {
+  it("lets a run be resumed if the ending of the run could not be stored", async () => {
     const store = fileRunStore(folder);
     const broken: RunStore = {
       ...store,
@@ -152,7 +156,7 @@ describe("fileRunStore", () => {
   });
 });
 
-/** The source of a process that calls "save", and whose model then never answers. */
+/** The source of a process that is killed after its tool call, because its model never answers again. */
 function childProgram(path: string): string {
   const from = (file: string): string => JSON.stringify(pathToFileURL(resolve(file)).href);
   return `

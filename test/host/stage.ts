@@ -28,7 +28,6 @@ export interface Stage {
   readonly clock: TestClock;
 }
 
-/** Creates a host with a test clock. */
 export function createStage(options: RunHostOptions = {}): Stage {
   const clock = createTestClock();
   stages += 1;
@@ -37,24 +36,20 @@ export function createStage(options: RunHostOptions = {}): Stage {
 
 let stages = 0;
 
-/** Waits for the result of a start. */
 export async function readStart(given: Promise<StartAnswer> | StartAnswer | undefined): Promise<LoopResult> {
   const answer = await given;
   if (answer?.kind === "started") return answer.result;
   throw new Error(`The start was ${answer?.kind}.`);
 }
 
-/** Returns the options of a run that plays a script. */
 export function playing(script: MockScript, clock: TestClock): { readonly provider: MockProvider; readonly clock: TestClock } {
   return { provider: createMockProvider(script), clock };
 }
 
-/** Returns a tool that accepts any object. */
 export function tool(name: string, execute: (args: unknown, context: ToolContext) => unknown, traits: Partial<Tool> = {}): Tool {
   return defineTool({ name, description: name, inputSchema: { type: "object" }, ...traits, execute });
 }
 
-/** Reads all items of a stream. */
 export async function readAll(source: AsyncIterable<HostedEvent> | undefined): Promise<readonly HostedEvent[]> {
   const items: HostedEvent[] = [];
   for await (const item of source ?? []) items.push(item);
@@ -82,7 +77,6 @@ export function sharedStore(): RunStore & { readonly records: Map<string, Conver
   };
 }
 
-/** A journal that saves each record immediately. */
 function savingJournal(journals: Map<string, SavedJournal["steps"]>, key: string): Journal {
   const inner = memoryJournal({ steps: structuredClone(journals.get(key) ?? {}) });
   const save = <T>(value: T): T => {

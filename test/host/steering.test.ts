@@ -6,7 +6,6 @@ import { createStage, crashing, readAll, readStart, sharedStore, tool } from "./
 
 const told = ["In Celsius.", "For Oslo."];
 
-/** Options of a run whose model calls a tool in two iterations and then answers. Each stream takes 10 ms. */
 function working(clock: TestClock) {
   const provider = createMockProvider(({ iteration }) =>
     iteration < 2 ? [wait(10), toolCall("look")] : [wait(10), text("Done.")],
@@ -30,7 +29,7 @@ async function startAndSteer(store: RunStore, id: string): Promise<"completed" |
   return (await ended) === undefined ? "crashed" : "completed";
 }
 
-describe("whenBusy steer", () => {
+describe('host.start with whenBusy: "steer"', () => {
   it.each(["resume", "start"] as const)(
     "delivers each accepted message exactly once after a crash at any record, followed by a %s",
     async (next) => {
@@ -69,7 +68,7 @@ describe("whenBusy steer", () => {
     expect((await readStart(first)).status).toBe("completed");
   });
 
-  it("stores a message before the run gets the message: if the store fails, the start rejects and the run gets no message", async () => {
+  it("stores a message before sending it to the run: if the store fails, the start rejects and the run gets nothing", async () => {
     const store = sharedStore();
     let isFull = false;
     const full: RunStore = {
@@ -91,9 +90,9 @@ describe("whenBusy steer", () => {
   });
 });
 
-describe("storeMs", () => {
+describe("the host option storeMs", () => {
   it.each(["read", "write"] as const)(
-    "rejects a start if %s of the store takes longer than storeMs, and frees the conversation",
+    "rejects a start and frees the conversation if %s() of the store takes longer than storeMs",
     async (verb) => {
       let hangs = true;
       const store = sharedStore();

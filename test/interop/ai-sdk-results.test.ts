@@ -1,5 +1,3 @@
-// Results of AI SDK tools, and AI SDK calls that need approval.
-
 import { type Tool as AiTool, tool } from "ai";
 import { tool as toolV7 } from "ai-v7";
 import { describe, expect, it } from "vitest";

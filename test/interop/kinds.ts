@@ -16,7 +16,6 @@ export interface Work {
   run(args: Readonly<Record<string, unknown>>, signal: AbortSignal | undefined): unknown;
 }
 
-/** The arguments of every test tool: one text. */
 const schema = z.object({ text: z.string() });
 
 /** The same arguments as JSON Schema. */

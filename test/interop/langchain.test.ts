@@ -42,7 +42,7 @@ const outputs: readonly (readonly [string, unknown, unknown])[] = [
     { kind: "failed", error: { message: "closed" } },
   ],
   [
-    "a failed ToolMessage of blocks",
+    "a failed ToolMessage with content blocks",
     new ToolMessage({ content: [{ type: "text", text: "closed" }], tool_call_id: "x", status: "error" }),
     { kind: "failed", error: { message: "closed" } },
   ],

@@ -10,7 +10,6 @@ const inputSchema = z.object({ city: z.string() });
 const execute = async (): Promise<string> => "";
 const whole = { inputSchema, execute };
 
-/** Returns the code and the message of the error that an import throws. */
 function complaintOf(run: () => unknown): string {
   try {
     run();
@@ -22,7 +21,6 @@ function complaintOf(run: () => unknown): string {
 }
 
 const rows: readonly (readonly [string, unknown, RegExp])[] = [
-  // values that are not tools
   ["undefined", undefined, /invalid-tool: Tool "" must be an object, but is undefined\.$/],
   ["a string", "get", /must be an object, but is "get"/],
   ["a function", execute, /must be an object, but is a function/],
@@ -33,36 +31,38 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
     /is not from a supported library: an imported tool needs "inputSchema" and "execute" \(AI SDK\), "parameters"/,
   ],
   ["a tool of AI SDK 4", { parameters: inputSchema, execute }, /looks like a tool from the AI SDK, but has no "inputSchema"/],
-  // incomplete tools
   [
     "an AI SDK tool whose execute is no function",
     { inputSchema, execute: "run" },
     /looks like a tool from the AI SDK, but has no "execute": turnwright calls this function/,
   ],
-  ["a definition for OpenAI's API", { type: "function", function: { name: "get" } }, /OpenAI Agents, but has no "parameters"/],
   [
-    "a definition for Responses",
+    "a tool definition for OpenAI's API",
+    { type: "function", function: { name: "get" } },
+    /OpenAI Agents, but has no "parameters"/,
+  ],
+  [
+    "a tool definition for the Responses API",
     { type: "function", name: "get", parameters: {} },
     /OpenAI Agents, but has no "invoke": turnwright calls this function/,
   ],
-  ["a definition for Anthropic's API", { name: "get", input_schema: { type: "object" } }, /Anthropic SDK, but has no "run"/],
+  ["a tool definition for Anthropic's API", { name: "get", input_schema: { type: "object" } }, /Anthropic SDK, but has no "run"/],
   ["a LangChain tool without invoke", { lc_namespace: [], name: "get", schema: inputSchema }, /LangChain, but has no "invoke"/],
   [
     "a LangChain tool without a schema",
     { lc_namespace: [], name: "get", invoke: execute },
     /LangChain, but has no "schema": the model needs this schema/,
   ],
-  // tools that a service runs
-  ["a search at OpenAI through the AI SDK", openai.tools.webSearch({}), /is run by its provider \("openai\.web_search"\)/],
+  ["OpenAI's web search tool from the AI SDK", openai.tools.webSearch({}), /is run by its provider \("openai\.web_search"\)/],
   ["a provider's tool of AI SDK 5", { type: "provider-defined", id: "a.b", inputSchema }, /is run by its provider \("a\.b"\)/],
   [
-    "a search at Anthropic",
+    "a web search tool of Anthropic",
     { type: "web_search_20250305", name: "get" },
     /has the type "web_search_20250305", and tools of this type run elsewhere/,
   ],
   ["a hosted MCP server", hostedMcpTool({ serverLabel: "x", serverUrl: "https://example.com" }), /has the type "hosted_tool"/],
   [
-    "a shell",
+    "a shell tool",
     shellTool({ shell: { run: async () => ({ output: [] }) } }),
     /has the type "shell", and tools of this type run elsewhere/,
   ],
@@ -77,19 +77,22 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
     }),
     /has "inputGuardrails", which only the runner of OpenAI Agents applies: pass \{ \.\.\.tool, inputGuardrails: \[\] \}/,
   ],
-  // invalid schemas
-  ["a schema without its JSON Schema", { inputSchema: { jsonSchema: 5 }, execute }, /has an "inputSchema" without a JSON Schema/],
+  [
+    "a schema with an invalid JSON Schema",
+    { inputSchema: { jsonSchema: 5 }, execute },
+    /has an "inputSchema" without a JSON Schema/,
+  ],
   [
     "a schema that is a date",
     { inputSchema: z.object({ at: z.date() }), execute },
     /invalid-schema: .*"get" cannot be converted to JSON Schema/,
   ],
   [
-    "a schema of a string",
+    "an input schema for a string",
     { inputSchema: z.string(), execute },
     /invalid-schema: .*must have the type "object", but has "string"/,
   ],
-  ["a JSON Schema of a list", { inputSchema: jsonSchema({ type: "array" }), execute }, /must have the type "object"/],
+  ["a JSON Schema for an array", { inputSchema: jsonSchema({ type: "array" }), execute }, /must have the type "object"/],
   [
     "an input_schema that is not an object",
     { name: "get", input_schema: 5, run: execute },
@@ -148,7 +151,7 @@ it("importTools: names the tool that it rejects, and rejects other containers", 
   );
 });
 
-it("importTools: accepts names such as constructor and toString", () => {
+it("importTools: accepts names like constructor and toString", () => {
   const tools = importTools({ constructor: whole, toString: whole });
   expect(tools.map(({ name }) => name)).toEqual(["constructor", "toString"]);
 });

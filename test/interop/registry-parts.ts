@@ -10,7 +10,6 @@ export function bare(...tools: readonly Tool[]): ToolRegistry {
   return { definitions, executeTool };
 }
 
-/** Returns the names of all tools in a registry. */
 export function namesOf(registry: ToolRegistry): readonly string[] {
   return registry.definitions().map(({ name }) => name);
 }

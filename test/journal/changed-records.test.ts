@@ -25,7 +25,7 @@ const optionsFor = (saved?: SavedJournal): LoopOptions & { journal: ReturnType<t
 
 type Edit = readonly [key: string, path: readonly (string | number)[]];
 
-/** Returns the path of every field in a value. The first path is that of the value itself. */
+/** Returns the paths of the value and of all fields in it. */
 function placesIn(value: unknown, path: readonly (string | number)[] = []): (readonly (string | number)[])[] {
   if (typeof value !== "object" || value === null) return [path];
   return [path, ...Object.entries(value).flatMap(([field, inner]) => placesIn(inner, [...path, field]))];

@@ -14,12 +14,10 @@ const turn: MockMessage = [text("Dönè."), toolCall("once", "ä"), toolCall("sa
 interface Lived {
   readonly result: LoopResult | undefined;
   readonly error: unknown;
-  /** The tools that ran and the model requests, in order. */
   readonly did: readonly string[];
   readonly torn: readonly TornLine[];
 }
 
-/** Runs one process over a journal file. */
 async function live(path: string, runId = "r"): Promise<Lived> {
   const did: string[] = [];
   const torn: TornLine[] = [];
@@ -40,7 +38,6 @@ async function live(path: string, runId = "r"): Promise<Lived> {
   return { ...end, did, torn };
 }
 
-/** Returns the journal file of a complete run. */
 async function record(runId?: string): Promise<Buffer> {
   const path = join(makeFolder(), "run.jsonl");
   await live(path, runId);
@@ -48,8 +45,8 @@ async function record(runId?: string): Promise<Buffer> {
 }
 
 /**
- * Returns true if the damage is tried at this position: within 16 bytes of a line end, and at a quarter of all other positions.
- * All other positions are in the middle of a record, where damage has the same effect.
+ * Tries every position within 16 bytes of a line end and a quarter of the others. In the middle of a record, damage has the
+ * same effect everywhere.
  */
 function isTried(bytes: Buffer, place: number): boolean {
   return bytes.subarray(Math.max(0, place - 16), place + 16).includes(newline) || (place >> 2) % 4 === 0;

@@ -8,8 +8,8 @@ import { runOver, stepOf, untouched } from "./file-run.ts";
 import { makeFolder, readRecords } from "./folder.ts";
 
 /**
- * Makes the n-th write fail halfway, as on a full disk. `at` counts from 1. Returns a function that ends this and returns the
- * number of writes.
+ * Makes the write number `at` (from 1) fail halfway, as on a full disk. The returned function restores the disk and returns
+ * the number of writes.
  */
 async function fillDisk(folder: string, at: number): Promise<() => number> {
   const probe = await openFile(join(folder, "probe"), "a");

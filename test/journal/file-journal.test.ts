@@ -133,7 +133,7 @@ describe("fileJournal", () => {
     const wave = [toolCall("save"), toolCall("save"), toolCall("save"), toolCall("save")];
     const script = [wave, text("Done.")];
     await runToolLoop({ ...runOver(path, { fsync: true }).options, provider: createMockProvider(script) });
-    // One call for each of: the run record, inbox, model, the intents, the tools, inbox, model and inbox-end.
+    // One call each for the run record, inbox, model, intents, tools, inbox, model and inbox-end.
     expect(datasync).toHaveBeenCalledTimes(8);
     datasync.mockClear();
     await runToolLoop({ ...runOver(join(path, "..", "other.jsonl")).options, provider: createMockProvider(script) });
@@ -244,13 +244,13 @@ describe("fileJournal: options.redact", () => {
   });
 });
 
-it.for<[make: () => unknown, code: string]>([
-  [() => fileJournal(""), "invalid-option"],
-  [() => fileJournal(7 as never), "invalid-option"],
-  [() => fileJournal("x", { fsync: 1 as never }), "invalid-option"],
-  [() => fileJournal("x", { redact: true as never }), "invalid-option"],
-  [() => fileJournal("x", { onTorn: () => {} } as never), "unknown-option"],
-])("fileJournal: throws for invalid options (case %#)", ([make, code]) => {
+it.for<[title: string, make: () => unknown, code: string]>([
+  ["an empty path", () => fileJournal(""), "invalid-option"],
+  ["a path that is a number", () => fileJournal(7 as never), "invalid-option"],
+  ["an fsync that is a number", () => fileJournal("x", { fsync: 1 as never }), "invalid-option"],
+  ["a redact that is not a function", () => fileJournal("x", { redact: true as never }), "invalid-option"],
+  ["an unknown option", () => fileJournal("x", { onTorn: () => {} } as never), "unknown-option"],
+])("fileJournal: throws for %s", ([, make, code]) => {
   let thrown: unknown;
   try {
     make();

@@ -7,13 +7,11 @@ import { tool } from "../loop/play.ts";
 
 const turns: readonly MockMessage[] = [[toolCall("save", { n: 1 }), toolCall("save", { n: 2 })], text("Done.")];
 
-/** The options of a run, and the arguments of the calls that ran. */
 export interface FileRun {
   readonly options: LoopOptions;
   readonly ran: readonly unknown[];
 }
 
-/** Returns the options for one process that runs over a file. */
 export function runOver(path: string, kept: FileJournalOptions = {}): FileRun {
   const ran: unknown[] = [];
   const save = tool("save", (args) => (ran.push(args), { saved: args }));
@@ -27,7 +25,6 @@ export function runOver(path: string, kept: FileJournalOptions = {}): FileRun {
   return { options, ran };
 }
 
-/** Creates a journal step outside of a run. */
 export function stepOf<T>(key: string, run: Step<T>["run"], input: Json = null): Step<T> {
   return { key, kind: "tool", input, run };
 }

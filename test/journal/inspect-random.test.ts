@@ -20,13 +20,11 @@ import { type Plan, plans } from "../loop/random-run.ts";
 import { type More, runPlan } from "../loop/run-plan.ts";
 import { factsIn, factsOf } from "./inspection.ts";
 
-/** Creates the nested agent. Its tool "ask" waits for approval if the plan says so. */
 const agentFor = ({ approve }: Plan): Tool =>
   createAgent([tool("note", () => 1), tool("ask", () => 2, { needsApproval: approve === "ask" })], ["note", "ask"]);
 
 const json = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null));
 
-/** Reads the records of a journal whose `read` is synchronous. */
 const recordsOf = ({ read }: Journal): ReadonlyMap<string, unknown> => (read?.() ?? new Map()) as ReadonlyMap<string, unknown>;
 
 interface Playing {
@@ -77,7 +75,6 @@ async function play({ plan, nested, journal, more = {} }: Playing): Promise<Loop
   return result;
 }
 
-/** Returns a decision for every waiting call. */
 const decisionsOf = ({ reason }: LoopResult): LoopOptions["decisions"] =>
   Object.fromEntries(
     (reason.kind === "approval-required" ? reason.calls : []).map(({ id }, index) => [
@@ -86,23 +83,19 @@ const decisionsOf = ({ reason }: LoopResult): LoopOptions["decisions"] =>
     ]),
   );
 
-/**
- * Removes the limit of tool calls from a plan that asks for decisions. The journal records which waiting calls exceed that
- * limit only after their batch has ended.
- */
+/** Removes the limit of tool calls. The journal records only after the batch which waiting calls exceed that limit. */
 function askable(plan: Plan, asks: boolean): Plan {
   if (!asks && plan.approve !== "ask") return plan;
   return { ...plan, limits: { ...plan.limits, maxToolCalls: undefined }, approve: "ask", eager: false };
 }
 
-/** Creates a store with the given records, as a killed process leaves it. */
 function storeOf(records: readonly (readonly [key: string, answer: string])[]): DurableStore {
   const store = createDurableStore();
   for (const [key, answer] of records) store.records.set(key, answer);
   return store;
 }
 
-/** Keeps only the kind of the reason. With other limits, a run may end for the recorded reason with other numbers. */
+/** Keeps only the kind of the reason, because its numbers differ under other limits. */
 const numberless = (facts: ReturnType<typeof factsOf>): unknown => ({
   ...facts,
   reason: (facts.reason as { kind: string }).kind,

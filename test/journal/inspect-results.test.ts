@@ -23,7 +23,7 @@ const busy = fail({ status: 400, message: "no" });
 const misfit: LoopOptions["policies"] = { output: structuredOutput(strict, { maxRetries: 1 }) };
 const hooks: LoopOptions["hooks"] = { onIteration: () => undefined };
 
-/** Each run has several executions, listed with the options that differ. */
+/** The values are the options of successive executions. */
 const runs: readonly (readonly [what: string, turns: readonly MockMessage[], executions: readonly Partial<LoopOptions>[]])[] = [
   ["answered", [[toolCall("look"), toolCall("look"), counted], text("Done.")], [{}]],
   ["gave an empty answer", [text("")], [{}]],
@@ -134,7 +134,7 @@ const stores: readonly (readonly [where: string, make: () => (last?: LoopResult)
 ];
 
 describe.for(stores)("inspectJournal of %s", ([, make]) => {
-  it.for(runs)("matches each result of a run that %s", async ([, turns, executions]) => {
+  it.for(runs)("agrees with each result of a run that %s", async ([, turns, executions]) => {
     const open = make();
     let last: LoopResult | undefined;
     for (const more of executions) {

@@ -15,10 +15,8 @@ import { tool } from "../loop/play.ts";
 const messages = [{ role: "user", content: "Go." }] as const;
 export const counted: MockPart = usage({ inputTokens: 5, outputTokens: 2 });
 const refuse = { validate: () => ({ issues: [{ message: "no" }] }), jsonSchema: { input: () => ({ type: "object" }) } };
-/** A schema that rejects every value. */
 export const strict = { "~standard": { version: 1, vendor: "test", ...refuse } } as never;
 
-/** Creates a model that sends the same messages in each execution. */
 export const say = (turns: readonly MockMessage[]): MockProvider =>
   createMockProvider(({ messages: said }) => turns[said.filter(({ role }) => role === "assistant").length]);
 
@@ -80,8 +78,6 @@ export const defers: readonly MockMessage[] = [
   [toolCall("job", { n: 1 }), toolCall("delegate"), toolCall("look"), counted],
   text("Done."),
 ];
-/** The call id of the waiting call in the outer run. */
 export const own = "call_i0_0";
 export const inner = "call_i0_1/call_i0_0";
-/** Messages for four streams. */
 export const looks: readonly MockMessage[] = [toolCall("look"), toolCall("look"), toolCall("look"), text("Done.")];

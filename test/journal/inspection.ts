@@ -7,7 +7,6 @@ type Facts = { readonly [Fact in keyof JournalInspection]?: unknown };
 
 const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
-/** Converts a pending call to its form in `reason.calls`. */
 function toQuestion(call: PendingCall): unknown {
   const { id, callId, name, args, state } = call;
   const waitsFor = state === "awaiting-result" ? "result" : "approval";
@@ -21,7 +20,6 @@ export function factsIn({ lastSeenMs: _, runId: __, initialMessages: ___, ...fac
   return plain({ ...facts, pendingCalls: questions });
 }
 
-/** Returns the same fields from a result. */
 export function factsOf(result: LoopResult): Facts {
   const { status, reason, messages, text, usage, costUSD, iterations, toolCallsExecuted } = result;
   const pendingCalls = "calls" in reason ? reason.calls : [];

@@ -14,10 +14,8 @@ import { fileJournal, replayJournal } from "turnwright/journal";
 import { createMockProvider, type MockProvider, type MockMessage } from "turnwright/testing";
 import { makeFolder } from "./folder.ts";
 
-/** Opens the journal for the next process. */
 export type OpenNext = () => Journal;
 
-/** The kinds of journals that a run can be resumed from. */
 export const keepings: readonly (readonly [name: string, make: () => OpenNext])[] = [
   ["a saved journal in memory", keepInMemory],
   ["a journal file", keepInFile],
@@ -45,7 +43,6 @@ interface Life {
 /** Starts the next process of a run, with the messages that the model sends and the options that differ. */
 export type Live = (turns: readonly MockMessage[], more?: Partial<LoopOptions>) => Promise<Life>;
 
-/** Creates a function that starts the processes of one run over one journal. */
 export function createLives(open: OpenNext, tools: readonly Tool[], own: Partial<LoopOptions> = {}): Live {
   return async (turns, more = {}) => {
     const provider = createMockProvider(turns);
@@ -60,5 +57,4 @@ export function plainOf({ journal: _, undelivered: __, ...rest }: LoopResult): u
   return JSON.parse(JSON.stringify(rest));
 }
 
-/** Opens the journal of the next process as a replay, which runs nothing. */
 export const playAgain = (open: OpenNext): Journal => replayJournal(open());

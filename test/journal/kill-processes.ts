@@ -16,7 +16,6 @@ export interface Whole {
   readonly keys: readonly string[];
 }
 
-/** A process that is killed, and the moment of its death. */
 export interface ShortLife extends Life {
   readonly death: Death;
 }
@@ -43,10 +42,8 @@ export function deathsOf(keys: readonly string[]): readonly Death[] {
   ];
 }
 
-/** Names the moment of a death, for titles and folders. */
 export const nameOf = (death: Death): string => `${death.when} ${"key" in death ? death.key : death.count}`;
 
-/** Returns the folder for one process. */
 export function folderOf(folder: string, death: Death | "whole"): string {
   const own = join(folder, (death === "whole" ? death : nameOf(death)).replaceAll("/", "_"));
   mkdirSync(own);

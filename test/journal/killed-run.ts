@@ -22,9 +22,7 @@ export type Death =
   | { readonly when: "before record" | "after record"; readonly count: number }
   | { readonly when: "within tool"; readonly key: string };
 
-/** One process of the run. */
 export interface Life {
-  /** The folder of the journal file and the notes file. */
   readonly folder: string;
   readonly death?: Death | undefined;
   /** True if the tools for payments and digging need approval. */
@@ -34,10 +32,8 @@ export interface Life {
   readonly decisions?: LoopOptions["decisions"];
 }
 
-/** The names of the tools that may run again. */
 export const safeTools: ReadonlySet<string> = new Set(["look"]);
 
-/** Returns the path of the journal in a folder. */
 export const journalIn = (folder: string): string => join(folder, "run.jsonl");
 
 /** Returns the path of the notes in a folder. The notes list tools that began and ended, model requests, and approvals. */

@@ -1,5 +1,4 @@
-// Control verbs that arrive while the journal records the ending. They return "accepted" if they take effect, and "finished"
-// otherwise.
+// Control methods that are called while the journal records the ending of the run.
 
 import { describe, expect, it } from "vitest";
 import { createLoopControl, type Journal, type LoopControl, type LoopOptions } from "turnwright";
@@ -44,7 +43,7 @@ const ends: readonly (readonly [
 ];
 
 describe.for(ends.flatMap(([end, turns, more, places]) => places.map((place) => ({ end, turns, more, place }))))(
-  "control during a slow $place of a run that ends with $end",
+  "control while the journal step $place is slow, in a run that ends with $end",
   ({ turns, more, place }) => {
     it.for(verbs)("%s() has no effect and returns finished", async ([, act]) => {
       const clock = createTestClock();

@@ -7,7 +7,6 @@ import { fileJournal } from "turnwright/journal";
 import { runOver } from "./file-run.ts";
 import { makeFolder } from "./folder.ts";
 
-/** Returns the lock content that this process writes. */
 async function readOwnClaim(): Promise<object> {
   const path = join(makeFolder(), "run.jsonl");
   const close = await fileJournal(path).open();

@@ -20,7 +20,7 @@ type Schema = "sync" | "async";
 interface Shop {
   readonly tools: readonly Tool[];
   readonly ran: unknown[];
-  /** The verdict of the schema, and the schema itself, which may return a promise. Tests change both between processes. */
+  /** Tests change these values between processes. */
   readonly mind: { fits: boolean; schema: Schema };
 }
 

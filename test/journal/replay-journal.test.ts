@@ -29,7 +29,7 @@ import { plain, question } from "../loop/nested/nesting.ts";
 import { tool } from "../loop/play.ts";
 import { makeFolder, readRecords } from "./folder.ts";
 
-/** The options of a run, and the names of the models, tools, hooks and policies that the run has called, in order. */
+/** `called` lists the models, tools, hooks and policies that the run has called, in order. */
 interface Cast {
   readonly options: Omit<LoopOptions, "journal">;
   readonly calls: string[];
@@ -71,7 +71,7 @@ function cast(turns: readonly MockMessage[]): Cast {
   return { options, calls };
 }
 
-/** The journals under test. Each opens its records again for each execution, with the result of the previous execution. */
+/** Each opens its records again for each execution. */
 const stores: readonly (readonly [where: string, make: () => (last?: LoopResult) => Journal])[] = [
   [
     "a file",
@@ -90,7 +90,6 @@ const stores: readonly (readonly [where: string, make: () => (last?: LoopResult)
   ["memory", () => (last) => memoryJournal(last && JSON.parse(JSON.stringify(last.journal)))],
 ];
 
-/** An execution over a journal: the status that the execution ends with, and the messages of the model. */
 type Execution = readonly [status: LoopStatus, turns: readonly MockMessage[]];
 const busy = fail({ status: 503, message: "busy" });
 const drained: readonly MockMessage[] = [[toolCall("work"), toolCall("drain")], text("Done.")];

@@ -63,7 +63,7 @@ describe.for(keepings)('resume: "retry-last" over %s', ([, make]) => {
     expect([result.text, ran]).toEqual(["Done.", [{ n: 2 }]]);
   });
 
-  it("separates the iterations after a retry from the iterations under a higher limit", async () => {
+  it("uses different journal keys for iterations after a retry and iterations under a higher limit", async () => {
     const bad = tool("bad", () => Promise.reject(new Error("no")));
     const live = createLives(make(), [bad, tool("note", () => 1)]);
     const strict = { limits: { maxConsecutiveToolErrors: 1 } };

@@ -8,9 +8,7 @@ import { build } from "esbuild";
 import { onTestFinished } from "vitest";
 import { makeFolder } from "./folder.ts";
 
-/** A process that opens journals on request and keeps them open. */
 export interface WriterProcess {
-  /** The process id as other processes see it. */
   readonly pid: number | undefined;
   /** Resolves to "open", or to the code of the error. */
   open(path: string): Promise<string>;

@@ -1,5 +1,3 @@
-// `fromJsonSchema` with the real validator.
-
 import { describe, expect, it } from "vitest";
 import { createToolRegistry, defineTool, isLoopError, type JsonSchema, runToolLoop } from "turnwright";
 import { fromJsonSchema } from "turnwright/json-schema";

@@ -85,7 +85,7 @@ describe("fromJsonSchema: a hostile value", () => {
     const branches = ["a", "b"].map((name) => ({ type: "object", properties: { child }, required: [name] }));
     const schema = { $defs: { node: { anyOf: branches } }, ...child } as const;
     expect(linesOf(schema, nest(60))[0]).toMatch(/^: The value could not be checked: /);
-    // Each check counts anew.
+    // The count starts again with each check.
     expect(linesOf(schema, { a: 1, child: { b: 1 } })).toEqual([]);
   });
 

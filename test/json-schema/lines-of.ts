@@ -3,7 +3,6 @@
 import type { JsonSchema } from "turnwright";
 import { fromJsonSchema } from "turnwright/json-schema";
 
-/** Returns each issue as one line: its path and its message. */
 export function linesOf(schema: JsonSchema, value: unknown): readonly string[] {
   const result = fromJsonSchema(schema)["~standard"].validate(value);
   if (result instanceof Promise || result.issues === undefined) return [];

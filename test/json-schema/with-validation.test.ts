@@ -1,5 +1,3 @@
-// Validation around registries.
-
 import { describe, expect, it } from "vitest";
 import {
   createToolRegistry,
@@ -31,7 +29,6 @@ const coercing = defineTool({
   execute: ({ n }) => n,
 });
 
-/** A custom registry without validation. */
 function bare(...tools: readonly Tool[]): ToolRegistry {
   const { definitions, executeTool } = createToolRegistry(tools);
   return { definitions, executeTool };

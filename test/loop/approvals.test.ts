@@ -76,7 +76,7 @@ describe("policies.approve", () => {
       () => answer as ApprovalDecision,
       { status: "denied", reason: "The approval returned no valid decision.", tool_name: "pay" },
     ]),
-  ])("denies the call when it returns %s", async ([, approve, reads]) => {
+  ])("denies the call when policies.approve returns %s", async ([, approve, reads]) => {
     const result = await asking(approve).result;
     expect(answersOf(result).map((part) => part.result)).toEqual([reads]);
     expect([result.reason.kind, result.toolCallsExecuted]).toEqual(["answered", 0]);
@@ -99,7 +99,7 @@ describe("policies.approve", () => {
         },
       }),
     ],
-  ])("fails the approval without running the call when it %s", async ([, approve]) => {
+  ])("fails the approval and does not run the call when policies.approve %s", async ([, approve]) => {
     const result = await asking(approve).result;
     expect(answersOf(result).map((part) => part.result)).toEqual([failed]);
     expect([result.reason.kind, result.toolCallsExecuted]).toEqual(["answered", 0]);
@@ -109,7 +109,7 @@ describe("policies.approve", () => {
     [1_000, 1_000, true],
     [undefined, 2 ** 40, false],
     [Number.POSITIVE_INFINITY, 2 ** 40, false],
-  ])("respects timeouts.approvalMs: %s", async ([approvalMs, waitedMs, denied]) => {
+  ])("has the time limit timeouts.approvalMs: %s", async ([approvalMs, waitedMs, denied]) => {
     const clock = createTestClock();
     let signal: AbortSignal | undefined;
     const approve: Approve = (_, context) => {
@@ -178,7 +178,7 @@ describe("policies.approve", () => {
     expect(answersOf(await playing.result).map((part) => part.outcome)).toEqual(["denied", "completed", "denied"]);
   });
 
-  it("receives the call and a context with the session, iteration and messages", async () => {
+  it("receives the call and a context with the session, the iteration and the messages", async () => {
     const seen: unknown[] = [];
     const approve: Approve = (call, { signal: _, tool: called, ...context }) => {
       seen.push(call, { ...context, tool: called.name, messages: context.messages.length });

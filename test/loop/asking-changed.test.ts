@@ -17,7 +17,6 @@ interface Stage {
   start(more: Partial<LoopOptions> & { readonly change?: Partial<Tool> }): Playing;
 }
 
-/** Sets up a run with one payment and one store. Each process may define the tool differently. */
 function setUp(traits: Partial<Tool> = {}): Stage {
   const ran: string[] = [];
   const store = createDurableStore();
@@ -40,7 +39,7 @@ const field = (change: object): Partial<Tool> => ({
   inputSchema: { type: "object", properties: { amount: { ...schema.properties.amount, ...change } } },
 });
 
-describe("decisions", () => {
+describe("decisions about tools that have changed", () => {
   it.for<[what: string, change: Partial<Tool>, kinds: readonly string[]]>([
     ["another description", { description: "Pays at once" }, ["description-changed"]],
     ["another description of a parameter", field({ description: "in euros" }), ["description-changed"]],
@@ -50,7 +49,7 @@ describe("decisions", () => {
     ["one more required parameter", { inputSchema: { ...schema, required: ["to"] } }, ["required-field-added"]],
     ["needsApproval: true", { needsApproval: true }, ["trait-changed"]],
     ["another origin", { origin: "pay.now" }, ["source-changed"]],
-  ])("lead to another approval request if the tool now has %s", async ([, change, kinds]) => {
+  ])("do not apply, and approval is requested again, if the tool now has %s", async ([, change, kinds]) => {
     const { ran, start } = setUp();
     expect(await pendingOf(start({ policies: ask }))).toEqual([undefined]);
     const again = start({ policies: ask, change, decisions: { call_i0_0: approved } });
@@ -83,7 +82,7 @@ describe("decisions", () => {
     expect([done.text, ran.length]).toEqual(["Done.", 1]);
   });
 
-  it("about a changed tool are validated against its new schema", async () => {
+  it("are validated against the new schema of the changed tool", async () => {
     for (const [decision, outcome, did] of [
       [approved, "invalid-input", []],
       [{ kind: "modify", args: { to: "Ann" } }, "completed", ['Sends {"to":"Ann"}']],
@@ -99,7 +98,7 @@ describe("decisions", () => {
     }
   });
 
-  it("recorded before a crash do not apply to a changed tool", async () => {
+  it("that were recorded before a crash do not apply to a changed tool", async () => {
     for (const policies of [ask, { approve: (): ApprovalDecision => approved }]) {
       const ran: string[] = [];
       const store = createDurableStore();

@@ -16,7 +16,6 @@ interface Stage {
   start(more?: Partial<LoopOptions>): Playing;
 }
 
-/** Sets up a run with one batch, whose calls run one at a time. */
 function setUp(calls: readonly MockPart[], more: Partial<LoopOptions> = {}): Stage {
   const ran: string[] = [];
   const note = (name: string): void => void ran.push(name);
@@ -37,7 +36,7 @@ function setUp(calls: readonly MockPart[], more: Partial<LoopOptions> = {}): Sta
 
 const approved = { kind: "approve" } as const;
 
-/** Resolves to the reason of the run's ending and the outcome of each call. Checks that a replay gives the same result. */
+/** Also checks that a replay gives the same result. */
 async function endOf({ start, store }: Stage, decisions: LoopOptions["decisions"]): Promise<readonly string[]> {
   const result = await start({ decisions }).result;
   for (const journal of [store.open(), replayJournal(store.open())]) {
@@ -48,7 +47,7 @@ async function endOf({ start, store }: Stage, decisions: LoopOptions["decisions"
 }
 
 describe("a call approved on resume that throws FatalToolError", () => {
-  it.for(["look", "agent"])("keeps the result of a later %s call that has run", async (name) => {
+  it.for(["look", "agent"])("does not remove the result of a later %s call that has already run", async (name) => {
     const stage = setUp([toolCall("gone"), toolCall(name)]);
     expect(outcomesOf(await stage.start().result).at(-1)).toBe("call_i0_1: completed");
     expect(await endOf(stage, { call_i0_0: approved })).toEqual([
@@ -59,7 +58,7 @@ describe("a call approved on resume that throws FatalToolError", () => {
     expect(stage.ran).toEqual([name]);
   });
 
-  it("reports a later call that a crash interrupted as interrupted", async () => {
+  it("leaves a later call that a crash interrupted with the outcome interrupted", async () => {
     const stage = setUp([toolCall("gone"), toolCall("look")]);
     await stage.start({ journal: stage.store.open({ within: "i0/tool/1/look" }) }).result.catch(() => undefined);
     expect(await endOf(stage, { call_i0_0: approved })).toEqual([
@@ -70,7 +69,7 @@ describe("a call approved on resume that throws FatalToolError", () => {
     expect(stage.ran).toEqual(["look"]);
   });
 
-  it("keeps later calls from starting, even if they were approved together", async () => {
+  it("prevents later calls from starting, even if they were approved together", async () => {
     const policies = { approve: (): ApprovalDecision => ({ kind: "ask" }) };
     const stage = setUp([toolCall("gone"), toolCall("pay"), toolCall("agent")], { policies });
     await stage.start().result;

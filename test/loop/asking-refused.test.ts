@@ -13,7 +13,7 @@ import { createMockProvider, fail } from "turnwright/testing";
 import { both, savedOf, setUp } from "./asking-stage.ts";
 import { type Playing, tool } from "./play.ts";
 
-describe("decisions", () => {
+describe("options.decisions", () => {
   const refused = async (playing: Playing, code: "unknown-decision" | "invalid-option" | "tools-changed"): Promise<unknown> => {
     const thrown: unknown = await playing.result.catch((error: unknown) => error);
     expect([isLoopError(thrown, code), playing.provider.calls]).toEqual([true, 0]);
@@ -38,7 +38,7 @@ describe("decisions", () => {
     expect(ran).toEqual(["call_i0_1"]);
   });
 
-  it("are rejected when a failed run is retried, and its journal stays unchanged", async () => {
+  it("are rejected if a failed run is retried, and the journal stays unchanged", async () => {
     const { start } = setUp();
     const failed = start({ provider: createMockProvider([fail({ status: 400 })]) });
     expect((await failed.result).status).toBe("error");
@@ -60,7 +60,7 @@ describe("decisions", () => {
     expect(looked).toEqual([]);
   });
 
-  it("are rejected if they differ from the recorded ones", async () => {
+  it("are rejected if they differ from the recorded decisions", async () => {
     const { start } = setUp();
     const second = start({ journal: await savedOf(start()), decisions: both("approve") });
     const journal = await savedOf(second);
@@ -86,7 +86,7 @@ describe("decisions", () => {
     await refused(start({ decisions: decisions as NonNullable<LoopOptions["decisions"]> }), "invalid-option");
   });
 
-  it("are rejected if the tool of a waiting call is gone, and the call keeps waiting", async () => {
+  it("are rejected if the tool of the waiting call no longer exists, and the call keeps waiting", async () => {
     const { ran, start } = setUp();
     const journal = await savedOf(start());
     const keys = journal.keys();
@@ -100,7 +100,7 @@ describe("decisions", () => {
   });
 });
 
-it("decisions: do not reject a run that is aborted before it reads them", async () => {
+it("decisions: a run that is aborted before it reads its decisions does not reject", async () => {
   const { start } = setUp();
   const journal = await savedOf(start());
   const abort = new AbortController();

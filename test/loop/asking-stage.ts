@@ -34,9 +34,7 @@ export function setUp(more: Partial<LoopOptions> = {}): {
   return { ran, asked, start };
 }
 
-/** Returns the journal of a run after saving and loading it. */
 export const savedOf = async ({ result }: Playing): Promise<ReturnType<typeof memoryJournal>> =>
   memoryJournal(JSON.parse(JSON.stringify((await result).journal)) as SavedJournal);
 
-/** Returns the same decision for both payments. */
 export const both = (kind: "approve" | "deny"): LoopOptions["decisions"] => ({ call_i0_0: { kind }, call_i0_2: { kind } });

@@ -66,12 +66,12 @@ const rowsOf = (places: { readonly [place: string]: unknown }): readonly (readon
   Object.keys(places).flatMap((place) => Object.keys(bad).map((what) => [place, what] as const));
 
 describe("runToolLoop options", () => {
-  it.for(rowsOf(fields))("%s with %s is rejected before any request", async ([place, what]) => {
+  it.for(rowsOf(fields))("%s is rejected before any request if it contains %s", async ([place, what]) => {
     expect(await findRefusal(play(usual, { tools: [t], ...fields[place]?.(bad[what] as never) }))).toBe("refused at once");
   });
 
   it.for(rowsOf(data).filter(([, what]) => !isLeftOut(what)))(
-    "%s with %s is rejected before any request",
+    "%s is rejected before any request if it contains %s",
     async ([place, what]) => {
       expect(await findRefusal(play(usual, { tools: [t], ...data[place]?.(bad[what] as never) }))).toBe("refused at once");
     },
@@ -123,7 +123,7 @@ const during: { readonly [place: string]: readonly [over: Place, outcome: string
 };
 
 describe("data received during a run", () => {
-  it.for(rowsOf(during))("%s with %s leaves a result that JSON can represent", async ([place, what]) => {
+  it.for(rowsOf(during))("%s with %s still gives a result that JSON can represent", async ([place, what]) => {
     const [over, outcome, ifLeftOut = outcome] = during[place] ?? [];
     const playing = play([toolCall("t"), text("Done.")], { tools: [t], ...over?.(bad[what] as never) });
     const result = await playing.result;

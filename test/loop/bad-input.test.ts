@@ -24,7 +24,7 @@ describe("runToolLoop options", () => {
   const isTimed = (name: string): boolean => name.endsWith("Ms");
   const numbers = [...limits.map((name) => ["limits", name] as const), ...timeouts.map((name) => ["timeouts", name] as const)];
 
-  it.for(numbers)("%s.%s accepts only whole numbers in range, and Infinity", async ([group, name]) => {
+  it.for(numbers)("%s.%s accepts only whole numbers in its range, and Infinity", async ([group, name]) => {
     const bad: unknown[] = [Number.NaN, -1, 1.5, "5", null, true, [], 5n, Number.NEGATIVE_INFINITY];
     if (!mayBeZero.includes(name)) bad.push(0);
     bad.push(isTimed(name) ? 2 ** 31 : 2 ** 53);
@@ -88,20 +88,35 @@ describe("runToolLoop options", () => {
     }
   });
 
-  it.for<[bad: object, option: string, nearest: string | undefined]>([
-    [{ tool: [] }, "tool", "tools"],
-    [{ maxIterations: 5 }, "maxIterations", "limits.maxIterations"],
-    [{ limits: { maxIteration: 5 } }, "limits.maxIteration", "limits.maxIterations"],
-    [{ timeouts: { streamIdle: 5 } }, "timeouts.streamIdle", "timeouts.streamIdleMs"],
-    [{ policies: { gate: { active: true, allowedName: [] } } }, "policies.gate.allowedName", "policies.gate.allowedNames"],
-    [{ modelSettings: { maxTokens: 5 } }, "modelSettings.maxTokens", "modelSettings.maxOutputTokens"],
-    [{ policies: { aprove: () => 1 } }, "policies.aprove", "policies.approve"],
-    [{ policies: { restarts: { effect: {} } } }, "policies.restarts.effect", "policies.restarts.effects"],
-    [{ hooks: { onIteratoin: () => 1 } }, "hooks.onIteratoin", "hooks.onIteration"],
-    [JSON.parse('{"limits": {"__proto__": 5}}'), "limits.__proto__", undefined],
-    [{ limits: { toString: 5 } }, "limits.toString", undefined],
-    [{ something: undefined }, "something", undefined],
-  ])("are rejected if unknown, with the nearest known name: %j", async ([bad, option, nearest]) => {
+  it.for<[title: string, bad: object, option: string, nearest: string | undefined]>([
+    ["a misspelled option", { tool: [] }, "tool", "tools"],
+    ["a limit outside of limits", { maxIterations: 5 }, "maxIterations", "limits.maxIterations"],
+    ["a misspelled limit", { limits: { maxIteration: 5 } }, "limits.maxIteration", "limits.maxIterations"],
+    ["a misspelled timeout", { timeouts: { streamIdle: 5 } }, "timeouts.streamIdle", "timeouts.streamIdleMs"],
+    [
+      "a misspelled field of the gate",
+      { policies: { gate: { active: true, allowedName: [] } } },
+      "policies.gate.allowedName",
+      "policies.gate.allowedNames",
+    ],
+    [
+      "a misspelled model setting",
+      { modelSettings: { maxTokens: 5 } },
+      "modelSettings.maxTokens",
+      "modelSettings.maxOutputTokens",
+    ],
+    ["a misspelled policy", { policies: { aprove: () => 1 } }, "policies.aprove", "policies.approve"],
+    [
+      "a misspelled field of policies.restarts",
+      { policies: { restarts: { effect: {} } } },
+      "policies.restarts.effect",
+      "policies.restarts.effects",
+    ],
+    ["a misspelled hook", { hooks: { onIteratoin: () => 1 } }, "hooks.onIteratoin", "hooks.onIteration"],
+    ["a limit named __proto__", JSON.parse('{"limits": {"__proto__": 5}}'), "limits.__proto__", undefined],
+    ["a limit named toString", { limits: { toString: 5 } }, "limits.toString", undefined],
+    ["an unknown option that is undefined", { something: undefined }, "something", undefined],
+  ])("are rejected with unknown-option if they have %s", async ([, bad, option, nearest]) => {
     expect(await refusal(bad)).toMatchObject({ code: "unknown-option", details: { option, nearest } });
   });
 
@@ -122,11 +137,11 @@ describe("runToolLoop options", () => {
       { policies: { loopDetection: { threshold: 3 } } },
       "must be made by detectLoops, but is an object.",
     ],
-  ])("are rejected with a message about the fix: %s", async ([, bad, message]) => {
+  ])("are rejected with a message that explains the fix: %s", async ([, bad, message]) => {
     expect((await refusal(bad)).message).toContain(message);
   });
 
-  it("reject a result cache in place of its cacher, in processResults()", () => {
+  it("reject a result cache passed directly to processResults() instead of its cacher", () => {
     expect(() => processResults({ cacher: createResultCache() as never })).toThrow(
       'Option "policies.results.cacher.store" must be a function, but is undefined.',
     );

@@ -14,7 +14,6 @@ const answers = (...ids: readonly string[]): Message => ({
   results: ids.map((callId) => ({ callId, name: "t", outcome: "completed", result: callId })),
 });
 
-/** Returns an object that is nested the given number of levels deep. */
 function deep(levels: number): object {
   let value: object = {};
   for (let level = 0; level < levels; level += 1) value = { a: value };
@@ -100,7 +99,7 @@ describe("the messages option", () => {
     ["one result too many", [user("a"), asks("x"), answers("x", "y")], "user assistant tool", []],
     ["a call answered twice in one message", [user("a"), asks("x"), answers("x", "x")], "user assistant tool", []],
     ["valid messages", [user("a"), asks("x"), answers("x"), user("b")], "user assistant tool user", []],
-  ])("with repair: true, accepts %s", async ([, messages, roles, notRun]) => {
+  ])("is accepted with repair: true if it contains %s", async ([, messages, roles, notRun]) => {
     const playing = play([text("Hi.")], { messages, repair: true });
     await playing.result;
     const sent = playing.provider.requests[0]?.messages ?? [];
@@ -111,7 +110,7 @@ describe("the messages option", () => {
     expect((await play([text("Again.")], { messages: sent, tools: [tool("t", () => never)] }).result).text).toBe("Again.");
   });
 
-  it.for(bad.slice(0, 9))("with repair: true, still rejects %s", async ([, messages, index]) => {
+  it.for(bad.slice(0, 9))("is rejected even with repair: true if it contains %s", async ([, messages, index]) => {
     expect(await refusal({ messages, repair: true })).toMatchObject({ code: "invalid-messages", details: { index } });
   });
 

@@ -23,7 +23,6 @@ function workshop(clock: Clock): { readonly tools: readonly Tool[]; readonly log
 
 const call = (name: string, id: string, ms: number) => toolCall(name, { id, ms });
 
-/** Runs one batch until the run ends. */
 async function run(
   batch: readonly ReturnType<typeof call>[],
   toolConcurrency?: number,
@@ -42,7 +41,7 @@ describe("a batch of tool calls", () => {
     [50, 7, 7],
     [50, Number.POSITIVE_INFINITY, 50],
     [3, undefined, 3],
-  ])("runs %d calls with toolConcurrency %s at most %d at a time", async ([count, limit, expected]) => {
+  ])("of %d calls with toolConcurrency %s runs at most %d calls at a time", async ([count, limit, expected]) => {
     const batch = Array.from({ length: count }, (_, index) => call("work", `${index}`, 1 + ((index * 7) % 5)));
     const { peak, result } = await run(batch, limit);
     expect([peak(), answersOf(await result).map((part) => part.result)]).toEqual([expected, batch.map((_, index) => `${index}`)]);
@@ -57,7 +56,7 @@ describe("a batch of tool calls", () => {
     expect((await result).durationMs).toBe(40);
   });
 
-  it("starts calls in groups if the journal is ordered", async () => {
+  it("starts its calls in groups if the journal is ordered", async () => {
     const clock = createTestClock();
     const shop = workshop(clock);
     const journal: Journal = { ...memoryJournal(), ordered: true };
@@ -120,22 +119,19 @@ describe("a batch of tool calls", () => {
     [undefined, "+a +b -b -a +c -c +d +e -e -d +f -f +g -g"],
     [2, "+a +b -b -a +c -c +d +e -e -d +f -f +g -g"],
     [1, "+a -a +b -b +c -c +d -d +e -e +f -f +g -g"],
-  ])(
-    "runs sequential calls alone and the others between them in parallel, with toolConcurrency %s",
-    async ([limit, expected]) => {
-      const batch = [
-        call("work", "a", 20),
-        call("work", "b", 10),
-        call("alone", "c", 5),
-        call("work", "d", 20),
-        call("work", "e", 10),
-        call("alone", "f", 5),
-        call("alone", "g", 5),
-      ];
-      const { log } = await run(batch, limit);
-      expect(log.join(" ")).toBe(expected);
-    },
-  );
+  ])("runs sequential calls alone and other calls in parallel, with toolConcurrency %s", async ([limit, expected]) => {
+    const batch = [
+      call("work", "a", 20),
+      call("work", "b", 10),
+      call("alone", "c", 5),
+      call("work", "d", 20),
+      call("work", "e", 10),
+      call("alone", "f", 5),
+      call("alone", "g", 5),
+    ];
+    const { log } = await run(batch, limit);
+    expect(log.join(" ")).toBe(expected);
+  });
 
   it("runs every call even if some of them throw", async () => {
     const tools = [

@@ -16,7 +16,6 @@ async function idsOf(
     .slice(messages?.length ?? 1)
     .filter((message): message is AssistantMessage => message.role === "assistant");
   const calls = turnsOf.flatMap(({ content }) => content.flatMap((part) => (part.type === "tool-call" ? [part] : [])));
-  // Each call has exactly one result, no matter what its id is.
   const answers = answersOf({ messages: ended.messages.slice(messages?.length ?? 1) });
   expect(answers.map(({ callId, result: data }) => [callId, data])).toEqual(calls.map(({ callId, args }) => [callId, args]));
   return calls.map(({ callId, providerCallId }) => [callId, providerCallId]);
@@ -126,7 +125,7 @@ describe("callId", () => {
     ]);
   });
 
-  it("stays unique over several runs of a conversation", async () => {
+  it("stays unique over several runs of one conversation", async () => {
     let messages: readonly Message[] = [{ role: "user", content: "Go." }];
     for (let round = 0; round < 3; round += 1) {
       const { result } = play([[said(round), said(round, "x")], text("Done.")], { tools: [echo], messages });

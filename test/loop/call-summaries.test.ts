@@ -15,7 +15,6 @@ interface Row {
   readonly script: readonly MockMessage[];
   readonly more?: Partial<LoopOptions>;
   readonly act?: (playing: Playing) => void;
-  /** The outcomes in each `iteration-end` event. */
   readonly ends: readonly (readonly string[])[];
 }
 

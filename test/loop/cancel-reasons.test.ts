@@ -14,7 +14,7 @@ const disconnect = new Error("socket closed", { cause: "tab closed" });
 const cyclic: unknown[] = [];
 cyclic.push(cyclic);
 
-/** Actions that end a run after 500 ms, with the reason of the abort signals and the reason in the result. */
+/** Each action ends the run after 500 ms. */
 const verbs: readonly (readonly [verb: string, act: (playing: Playing) => unknown, signal: unknown, reason: unknown])[] = [
   [
     "control.stop()",
@@ -145,7 +145,7 @@ describe("the cancel reason", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort(), "aborted"],
-  ])("replaces a finished answer if the run ends on iteration-end: %s", async ([, act, kind]) => {
+  ])("replaces a finished answer if a listener ends the run on iteration-end: %s", async ([, act, kind]) => {
     const playing = play([text("Hello.")]);
     playing.recording.emitter.on("iteration-end", () => void act(playing));
     const result = await playing.result;

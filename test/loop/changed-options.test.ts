@@ -56,7 +56,7 @@ const wrong: { readonly [how: string]: (holder: Fields, key: string) => void } =
   deleted: (holder, key) => void delete holder[key],
 };
 
-/** Runs the loop and changes the options at each request and at each call of the tool `t`. */
+/** Changes the options at each request and at each call of the tool `t`. */
 async function run(change: (options: Fields) => void): Promise<unknown> {
   const options = createOptions();
   const mock = createMockProvider([[text("Let me see. "), toolCall("t"), toolCall("context")], toolCall("t"), text("Done.")]);
@@ -95,7 +95,7 @@ describe("options changed during a run", () => {
     expect(rows.length).toBeGreaterThan(250);
   });
 
-  it.for(rows)("have no effect: %s %s", async ([path, how]) => {
+  it.for(rows)("have no effect on the run: %s %s", async ([path, how]) => {
     const keys = path.split(".");
     const last = keys.pop() ?? "";
     const changed = await run((options) => {

@@ -19,7 +19,6 @@ import { answersOf, outcomesOf, play, type Playing, tool } from "./play.ts";
 interface Shop {
   readonly ran: string[];
   readonly registry: ToolRegistry;
-  /** Replaces the first tool with the second tool. */
   swap(): void;
 }
 
@@ -44,7 +43,7 @@ function setUp(change: Partial<Tool>, wrap: (registry: ToolRegistry) => ToolRegi
   return { ran, registry: wrap(own), swap };
 }
 
-/** Wraps a registry so that it creates new definition objects on each call. */
+/** This registry creates new definition objects on each call. */
 const unkept = (registry: ToolRegistry): ToolRegistry => ({
   definitions: () => registry.definitions().map((definition) => ({ ...definition })),
   executeTool: (name, args, context) => registry.executeTool(name, args, context),
@@ -59,7 +58,7 @@ const wraps: { readonly [what: string]: (registry: ToolRegistry) => ToolRegistry
 
 describe("a call whose tool has changed since the model saw it", () => {
   it.for(Object.keys(changes).flatMap((what) => Object.keys(wraps).map((how) => [what, how] as const)))(
-    "does not run if the tool has %s (%s registry)",
+    "does not run if the new tool has %s (%s registry)",
     async ([what, how]) => {
       const { ran, registry, swap } = setUp(changes[what] ?? {}, wraps[how]);
       const tools = mergeRegistries(registry, [tool("swap", swap, { sequential: true })]);
@@ -171,7 +170,7 @@ describe("an approved call whose tool changes before it runs", () => {
   it.for<[answer: "approve" | "deny", outcome: string, ran: readonly string[]]>([
     ["approve", "call_i0_0: completed", ["look", "changed"]],
     ["deny", "call_i0_0: denied", ["look"]],
-  ])("needs another approval, and the new decision counts: %s", async ([answer, outcome, did]) => {
+  ])("waits for another approval, and the run obeys the new decision: %s", async ([answer, outcome, did]) => {
     const stage = approving({ description: "REAL" }, (description) => (description === "REAL" ? answer : "approve"));
     const store = createDurableStore();
     const playing = stage.play({ journal: store.open() });
@@ -179,7 +178,6 @@ describe("an approved call whose tool changes before it runs", () => {
     expect([stage.asked, stage.ran, outcomesOf(result)[0]]).toEqual([["pay", "REAL"], did, outcome]);
     const starts = playing.recording.of("tool-start").filter(({ callId }) => callId === "call_i0_0");
     expect([starts.length, playing.recording.of("approval-asked").length]).toEqual([1, 3]);
-    // A replay gives the same result.
     const again = await stage.play({ journal: store.open(), provider: createMockProvider([]) }).result;
     expect([again.messages, stage.asked.length, stage.ran]).toEqual([result.messages, 2, did]);
   });
@@ -200,7 +198,7 @@ describe("an approved call whose tool changes before it runs", () => {
     expect([second.text, stage.ran]).toEqual(["Done.", ["look", "changed"]]);
   });
 
-  it("is rejected after four approvals if the tool changes each time", async () => {
+  it("is rejected after four approvals if the tool changes after each approval", async () => {
     let version = 0;
     const asked: string[] = [];
     const own = tool("pay", () => asked.push("RAN"));

@@ -5,7 +5,6 @@ import type { LoopEvent, LoopEvents } from "turnwright";
 
 type CallEventOf = Extract<LoopEvent, { readonly callId: string }>;
 
-/** The events of one call. */
 interface Told {
   readonly callId: string;
   readonly index: number;
@@ -133,7 +132,6 @@ class Reader {
   }
 }
 
-/** Checks the events of an execution, including all nested runs. */
 export function checkCallEvents(events: readonly LoopEvent[]): void {
   const keyOfRun = ({ runId, path = [] }: LoopEvent): string => JSON.stringify([runId, path]);
   for (const run of new Set(events.map(keyOfRun))) {
@@ -156,7 +154,7 @@ function readIterations(events: readonly LoopEvent[]): void {
   );
 }
 
-/** The types of events that a replay emits again, each as often as in the original execution. */
+/** The types of events that a replay emits again, the same number of times as in the original execution. */
 const retold: ReadonlySet<string> = new Set([
   "iteration-start",
   "iteration-end",

@@ -19,7 +19,6 @@ function placesOf(said: string, { messages, undelivered, reason }: LoopResult): 
 /** A scheduler decides when chunks, tool results and journal answers arrive. */
 interface Odds {
   readonly s: Scheduler;
-  /** Resolves when the scheduler chooses this turn. */
   turn(what: string): Promise<void>;
   /** Creates a clock whose timers of up to 100 ms fire when the scheduler chooses them. Longer timers never fire. */
   clock(): Clock;
@@ -57,7 +56,6 @@ function createOdds(s: Scheduler): Odds {
   return { s, turn, clock, journal };
 }
 
-/** Creates a provider whose chunks arrive when the scheduler chooses them. */
 function atOdds(odds: Odds, script: readonly MockMessage[]): Provider {
   const mock = createMockProvider(script);
   return {
@@ -114,7 +112,7 @@ async function legsOf({ script, options, acts, leg }: Race): Promise<readonly st
 
 const endOf = (result: LoopResult): string => `${result.reason.kind} ${outcomesOf(result).join(", ")}`;
 
-describe("control verbs that race other events", () => {
+describe("control methods that race other events", () => {
   it("stop() races the end of a tool", async () => {
     const legs = await legsOf({ script: [toolCall("work"), text("Done.")], acts: [({ control }) => control.stop()], leg: endOf });
     expect(legs).toMatchInlineSnapshot(`

@@ -43,7 +43,6 @@ const rows = Object.entries(scripts).flatMap(([name, script]) =>
   ),
 );
 
-/** Returns a journal, and a function that opens another journal with the same records. */
 function openJournals(
   kind: "memory" | "a store",
 ): readonly [LoopOptions["journal"], (result: LoopResult) => LoopOptions["journal"]] {
@@ -52,10 +51,7 @@ function openJournals(
   return [undefined, ({ journal }) => memoryJournal(JSON.parse(JSON.stringify(journal)))];
 }
 
-/**
- * Runs the script, calls the verb after the given number of ticks, and checks the result. Resolves to true if the run had ended
- * before the call.
- */
+/** Calls the method after the given number of ticks. Resolves to true if the run had already ended. */
 async function checkTick([verb, , kind, act, script]: (typeof rows)[number], tick: number): Promise<boolean> {
   const ran: string[] = [];
   const [journal, reopen] = openJournals(kind);
@@ -72,7 +68,7 @@ async function checkTick([verb, , kind, act, script]: (typeof rows)[number], tic
 
   const again = await playOn(script, { journal: reopen(result) }, ran).result;
   expect([tick, ...ran]).toEqual([tick, ...new Set(ran)]);
-  // Messages that a suspension returned are not sent again, so the resumed run ends as if it had received no messages.
+  // The first run returned these messages, so the resumed run ends as if it had received no messages.
   const first = result.status === "suspended" ? await playOn(script, {}, []).result : result;
   // The last inbox step does not contain messages that arrive while the store writes the step.
   const differs = kind === "memory" ? {} : { undelivered: [] };
@@ -80,13 +76,12 @@ async function checkTick([verb, , kind, act, script]: (typeof rows)[number], tic
   return isOver;
 }
 
-/** Returns all user messages in the transcript, in `undelivered` and in the reason. */
 function saidIn({ messages, undelivered, reason }: LoopResult): readonly string[] {
   const sent = messages.flatMap((message) => (message.role === "user" ? textsOf([message]) : []));
   return [...sent, ...textsOf(undelivered), ...(reason.kind === "interrupted" ? textsOf([reason.message]) : [])];
 }
 
-it.for(rows)("loop control: %s at any tick loses no message and repeats no call: %s, journal in %s", async (row) => {
+it.for(rows)("loop control: %s at any time loses no message and repeats no call: %s, journal in %s", async (row) => {
   let tick = 0;
   while (!(await checkTick(row, tick))) tick += 1;
   expect(tick).toBeGreaterThan(10);

@@ -21,12 +21,11 @@ describe("createLoopControl()", () => {
     const first = play([], { control });
     expect((await first.result).reason).toMatchObject({ kind: "stopped", note: "early" });
     expect([control.stop(), control.kill(), control.hasStopRequest()]).toEqual(["finished", "finished", false]);
-    // Stopping the first run does not affect the next run.
     const second = play([text("Hi.")], { control });
     expect((await second.result).text).toBe("Hi.");
   });
 
-  it("obeys the strongest of several queued requests", async () => {
+  it("obeys the strongest of several requests made before the run", async () => {
     const control = createLoopControl();
     control.stop();
     control.kill();
@@ -60,7 +59,7 @@ describe("createLoopControl()", () => {
     expect([seen, playing.control.isToolChainActive()]).toEqual([[false, true, true, true, true], false]);
   });
 
-  it.for(verbs)("applies a request made before the first run to that run only: %s", async ([, ask, kind]) => {
+  it.for(verbs)("applies a method called before the first run to that run only: %s", async ([, ask, kind]) => {
     const control = createLoopControl();
     expect([ask(control), control.hasStopRequest()]).toEqual(["accepted", kind === "stopped" || kind === "killed"]);
     const first = await play([text("Hi.")], { control }).result;
@@ -74,7 +73,7 @@ describe("createLoopControl()", () => {
     ]);
   });
 
-  it.for(verbs)("drops a request made after an abort: %s", async ([, ask]) => {
+  it.for(verbs)("ignores a method called after an abort: %s", async ([, ask]) => {
     const control = createLoopControl();
     const first = play([stall()], { control });
     await first.clock.flush();
@@ -85,7 +84,7 @@ describe("createLoopControl()", () => {
     expect([second.reason.kind, second.iterations, second.undelivered]).toEqual(["answered", 1, []]);
   });
 
-  it.for(verbs)("can start another run in a run-end listener: %s", async ([, ask, kind]) => {
+  it.for(verbs)("can start another run from a run-end listener: %s", async ([, ask, kind]) => {
     const control = createLoopControl();
     const first = play([text("Hi.")], { control });
     const heard: unknown[] = [];
@@ -152,18 +151,18 @@ describe("limits.maxInterrupts", () => {
     return playing.result;
   };
 
-  it.for<[limits: LoopOptions["limits"], count: number]>([
-    [undefined, 3],
-    [{ maxInterrupts: 1 }, 1],
-    [{ maxInterrupts: 0 }, 0],
-  ])("returns the message after the last allowed interrupt, with limits %j", async ([limits, count]) => {
+  it.for<[title: string, limits: LoopOptions["limits"], count: number]>([
+    ["three interrupts by default and returns later messages as undelivered", undefined, 3],
+    ["one interrupt if set to 1", { maxInterrupts: 1 }, 1],
+    ["no interrupt if set to 0", { maxInterrupts: 0 }, 0],
+  ])("allows %s", async ([, limits, count]) => {
     const control = createLoopControl();
     for (let round = 0; round < 2; round += 1) {
       for (let index = 0; index < count; index += 1) {
         expect((await interrupt(control, limits)).reason.kind).toBe("interrupted");
       }
       const past = await interrupt(control, limits);
-      // Any other ending resets the count.
+      // Any other kind of ending sets the count to zero.
       expect([past.reason.kind, past.text, textsOf(past.undelivered)]).toEqual(["answered", "Hi.", ["Wait."]]);
     }
   });

@@ -12,7 +12,7 @@ const second = await import("turnwright");
 it.for<readonly [one: typeof first, other: typeof first]>([
   [first, second],
   [second, first],
-])("two copies of the package: a run of copy %$ obeys a control of the other", async ([one, other]) => {
+])("two copies of the package: a run of copy %$ obeys a control of the other copy", async ([one, other]) => {
   const control = other.createLoopControl();
   const tools = [
     one.defineTool({
@@ -32,7 +32,7 @@ it.for<readonly [one: typeof first, other: typeof first]>([
 });
 
 it.for([first, second])(
-  "two copies of the package: copy %$ rejects an object with a control's methods",
+  "two copies of the package: copy %$ rejects an object that only imitates a control's methods",
   async ({ createLoopControl, runToolLoop }) => {
     const real = createLoopControl();
     for (const control of [{ ...real }, Object.create(real), new Proxy(real, {})]) {

@@ -45,7 +45,7 @@ async function run(script: readonly MockMessage[], more: Partial<LoopOptions>): 
 describe("limits.maxCostUSD", () => {
   it.for<[what: string, limits: LoopLimits, script: readonly MockMessage[], ended: Ended]>([
     [
-      "allows one more stream that would just reach it",
+      "allows one more stream that would exactly reach the limit",
       { maxCostUSD: 0.75 },
       [work(1), work(1), work(1)],
       {
@@ -56,7 +56,7 @@ describe("limits.maxCostUSD", () => {
       },
     ],
     [
-      "ends the run before a stream like the last would cross it",
+      "ends the run before another stream of the same cost would exceed the limit",
       { maxCostUSD: 0.74 },
       [work(1), work(1)],
       {
@@ -158,19 +158,19 @@ describe("limits.maxCostUSD", () => {
     expect(await run(script, { limits })).toEqual(ended);
   });
 
-  it.for([-1, Number.NaN, "a lot"])("treats a price of %s as unknown", async (price) => {
+  it.for([-1, Number.NaN, "a lot"])("treats the price %s as unknown", async (price) => {
     const ended = await run([work(1)], { limits: { maxCostUSD: 1 }, pricing: () => price as number });
     expect(ended.reason).toEqual({ kind: "cost-unknown", ...mock, iteration: 0, why: "pricing-failed" });
   });
 
-  it.for<[granted: boolean, limits: LoopLimits]>([
-    [true, { maxIterations: 1, maxCostUSD: 0.5 }],
-    [false, { maxIterations: 1, maxCostUSD: 0.49 }],
-    [false, { maxIterations: 1, maxTokens: 1 }],
-    [true, { maxIterations: 1, maxTokens: 2 }],
-    [false, { maxCostUSD: 0.25 }],
-    [false, { maxTokens: 1 }],
-  ])("leaves enough for a final answer: %s, with %j", async ([granted, limits]) => {
+  it.for<[title: string, granted: boolean, limits: LoopLimits]>([
+    ["requests a final answer if the cost limit has enough left", true, { maxIterations: 1, maxCostUSD: 0.5 }],
+    ["requests no final answer if the cost limit is one cent too low", false, { maxIterations: 1, maxCostUSD: 0.49 }],
+    ["requests no final answer if the tokens are used up", false, { maxIterations: 1, maxTokens: 1 }],
+    ["requests a final answer if one token is left", true, { maxIterations: 1, maxTokens: 2 }],
+    ["requests no final answer if the cost limit itself ends the run", false, { maxCostUSD: 0.25 }],
+    ["requests no final answer if maxTokens itself ends the run", false, { maxTokens: 1 }],
+  ])("with policies.finalAnswer, %s", async ([, granted, limits]) => {
     const playing = play([work(1), text("In short.")], { tools, pricing, limits, policies: { finalAnswer: true } });
     const result = await playing.result;
     expect([result.finalAnswer, result.text, playing.provider.calls]).toEqual(
@@ -218,13 +218,13 @@ describe("limits.maxCostUSD with nested runs", () => {
   });
 });
 
-it.for<[options: Partial<LoopOptions>, option: string]>([
-  [{ limits: { maxCostUSD: 1 } }, "pricing"],
-  [{ limits: { maxCostUSD: -1 }, pricing }, "limits.maxCostUSD"],
-  [{ limits: { maxCostUSD: Number.NaN }, pricing }, "limits.maxCostUSD"],
-  [{ limits: { maxCostUSD: "1" as never }, pricing }, "limits.maxCostUSD"],
-  [{ limits: { onUnknownCost: "stop" as never } }, "limits.onUnknownCost"],
-])("cost options: %j is rejected because of %s", async ([options, option]) => {
+it.for<[title: string, options: Partial<LoopOptions>, option: string]>([
+  ["maxCostUSD without pricing", { limits: { maxCostUSD: 1 } }, "pricing"],
+  ["a negative maxCostUSD", { limits: { maxCostUSD: -1 }, pricing }, "limits.maxCostUSD"],
+  ["a maxCostUSD that is NaN", { limits: { maxCostUSD: Number.NaN }, pricing }, "limits.maxCostUSD"],
+  ["a maxCostUSD that is a string", { limits: { maxCostUSD: "1" as never }, pricing }, "limits.maxCostUSD"],
+  ["an unknown onUnknownCost", { limits: { onUnknownCost: "stop" as never } }, "limits.onUnknownCost"],
+])("cost options: %s is rejected", async ([, options, option]) => {
   const { result, provider } = play([], options);
   const thrown: unknown = await result.catch((error: unknown) => error);
   expect([isLoopError(thrown, "invalid-option") && thrown.details.option, provider.calls]).toEqual([option, 0]);

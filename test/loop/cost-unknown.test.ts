@@ -1,5 +1,3 @@
-// If a cost limit ends a run, the reason and the error in the result explain why.
-
 import { describe, expect, it } from "vitest";
 import type { LoopOptions, Pricing } from "turnwright";
 import { createMockProvider, toolCall, usage } from "turnwright/testing";

@@ -9,7 +9,7 @@ import { outcomesOf, play, type Playing, tool } from "./play.ts";
 
 const kinds = ["approve", "deny", "modify"] as const;
 
-/** Prepares an event that ends the run. The run is started with decisions afterwards. */
+/** Prepares an event that ends the run. The test then starts the run with decisions. */
 type Ends = (playing: { readonly control: Playing["control"]; readonly abort: AbortController }) => Partial<LoopOptions>;
 
 const nothing = {};
@@ -36,7 +36,6 @@ interface Stage {
   start(more?: Partial<LoopOptions>, ends?: Ends): Playing;
 }
 
-/** Sets up a run with one payment that waits for approval, in the run itself or in a nested run. */
 function setUp(isNested: boolean, open: () => Journal): Stage {
   const ran: string[] = [];
   const pay = tool("pay", () => void ran.push("pay"), { needsApproval: true });
@@ -67,7 +66,6 @@ function durable(): () => Journal {
   return () => store.open();
 }
 
-/** Returns a function that opens a journal with the steps that the previous run has saved. */
 function inMemory(): () => Journal {
   const steps: { [key: string]: SavedJournal["steps"][string] } = {};
   return () => {
@@ -101,7 +99,7 @@ describe.for(stages)("decisions about a call: $where", ({ isNested, open }) => {
   const id = isNested ? "call_i0_0/call_i0_0" : "call_i0_0";
 
   it.for(cutting.flatMap((row) => kinds.map((kind) => [...row, kind] as const)))(
-    "do not apply with %s until they are passed again: $3",
+    "have no effect if the run ends by %s, and must be passed again (decision: $3)",
     async ([, ends, reason, kind]) => {
       const { ran, start } = setUp(isNested, open());
       expect((await start().result).reason.kind).toBe("approval-required");
@@ -120,7 +118,7 @@ describe.for(stages)("decisions about a call: $where", ({ isNested, open }) => {
 
   // A token or cost limit also applies to the nested run, and ends it.
   it.for(later.filter(([, , reason]) => !isNested || !/tokens|cost/.test(reason)))(
-    "apply once with %s",
+    "take effect once if the run ends by %s",
     async ([, ends, reason]) => {
       const { ran, start } = setUp(isNested, open());
       await start().result;

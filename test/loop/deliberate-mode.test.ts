@@ -22,7 +22,6 @@ interface Circumstances {
   readonly recent?: readonly string[];
 }
 
-/** Runs one turn: the mode gets the user's text, and the model calls a tool. */
 function say(mode: DeliberateMode, said: string, { call = toolCall("set_reminder"), recent = [] }: Circumstances = {}): Playing {
   const gate = mode.forTurn({ conversationId: "room", text: said, recent });
   const messages = [{ role: "user", content: said }] as const;
@@ -34,7 +33,7 @@ async function outcome(playing: Playing): Promise<string | undefined> {
 }
 
 describe("createDeliberateMode()", () => {
-  it("lets a tool run when triggered, and for four turns after it succeeded", async () => {
+  it("lets a tool run after its trigger, and for four turns after the tool succeeded", async () => {
     const mode = createDeliberateMode({ triggers });
     const outcomes: (string | undefined)[] = [await outcome(say(mode, "remind me to eat"))];
     // A blocked call or a turn without calls is not a success. A success would start the four turns again.
@@ -46,7 +45,7 @@ describe("createDeliberateMode()", () => {
     expect(outcomes).toEqual(["completed", ...blocked.slice(1), "completed", ...blocked, "blocked"]);
   });
 
-  it("does not retain a tool that failed", async () => {
+  it("does not keep a tool available that failed", async () => {
     const mode = createDeliberateMode({ triggers });
     expect(await outcome(say(mode, "break it", broken))).toBe("failed");
     expect(await outcome(say(mode, "hm", broken))).toBe("blocked");
@@ -56,12 +55,11 @@ describe("createDeliberateMode()", () => {
   it.for<[said: string, allowedToolNames: readonly string[]]>([
     ["hello", []],
     ["Remind me to look it up", ["set_reminder", "search"]],
-  ])("lists the allowed tools in the result of a blocked call, after %j", async ([said, allowedToolNames]) => {
+  ])("lists the allowed tools in the result of a blocked call, after the user message %j", async ([said, allowedToolNames]) => {
     const playing = say(createDeliberateMode({ triggers }), said, broken);
     const result = await playing.result;
     const answer = { status: "blocked_by_deliberate_tool_mode", functionName: "broken", allowedToolNames };
     expect(answersOf(result)).toMatchObject([{ outcome: "blocked", result: answer }]);
-    // The next request contains the same result.
     expect(playing.provider.requests[1]?.messages.at(-1)).toMatchObject({ role: "tool", results: [{ result: answer }] });
     expect(result.status).toBe("completed");
   });
@@ -70,7 +68,7 @@ describe("createDeliberateMode()", () => {
     ["my reminders", [], { trigger: "reminder*", match: "reminders", source: "stem" }],
     ["again", ["remind me"], { trigger: "remind me", match: "remind me", source: "follow-up" }],
     ["hm", [], { trigger: "remind me", match: "Remind me", source: "retained" }],
-  ])("reports the trigger of an allowed tool in hidden-notice, after %j", async ([said, recent, trigger]) => {
+  ])("reports the trigger of an allowed tool in hidden-notice, after the user message %j", async ([said, recent, trigger]) => {
     const mode = createDeliberateMode({ triggers });
     if (recent.length === 0) await say(mode, "Remind me").result;
     const call = toolCall("set_reminder", { at: "six", apiKey: "abcdef", note: "sk-abc123def456" });
@@ -80,7 +78,7 @@ describe("createDeliberateMode()", () => {
     expect(playing.recording.of("hidden-notice")).toMatchObject([{ callId: "call_i0_0", name: "set_reminder", trigger, args }]);
   });
 
-  it("counts a replayed run once", async () => {
+  it("counts a replayed run once, not twice", async () => {
     const mode = createDeliberateMode({ triggers, retainTurns: 1 });
     const gate = mode.forTurn({ conversationId: "room", text: "remind me" });
     const { journal } = await play([toolCall("set_reminder"), text("Done.")], { tools, policies: { gate } }).result;

@@ -8,7 +8,6 @@ import { linesOf, textsOf } from "./transcript-lines.ts";
 const saved = ({ journal }: LoopResult): ReturnType<typeof memoryJournal> => memoryJournal(JSON.parse(JSON.stringify(journal)));
 const plain = ({ journal: _, ...rest }: LoopResult): object => JSON.parse(JSON.stringify(rest));
 
-/** A way to keep the records of a run between two processes. */
 interface Keeping {
   open(): Journal;
   keep(result: LoopResult): void;
@@ -45,7 +44,7 @@ interface Life {
   readonly result: LoopResult;
 }
 
-/** Returns a function that continues the saved run, as another process would. The callback may drain the run. */
+/** Each returned function continues the saved run like another process. */
 function createLives(keeping: Keeping, ran: string[], more: Partial<LoopOptions> = {}) {
   return async (drains: (playing: Playing) => void): Promise<Life> => {
     const work =
@@ -225,7 +224,7 @@ describe("control.drain()", () => {
     }
   });
 
-  it("returns steered messages in order, and a resumed run sends only new ones", async () => {
+  it("returns steered messages in order, and the resumed run sends only new messages", async () => {
     const live = createLives(keepInMemory(saved), []);
     const first = await live(({ control }) => {
       control.steer("a");
@@ -238,7 +237,7 @@ describe("control.drain()", () => {
     expect([second.result.text, second.result.undelivered]).toEqual(["Done.", []]);
   });
 
-  it("gives way to stop, kill, abort and interrupt, but not to maxIterations", async () => {
+  it("has no effect after stop, kill, abort or interrupt, but overrides maxIterations", async () => {
     const end = async (act: (playing: Playing) => unknown): Promise<string> => {
       const playing = play([]);
       playing.control.drain();
@@ -256,7 +255,7 @@ describe("control.drain()", () => {
     expect((await behind.result).reason.kind).toBe("max-iterations");
   });
 
-  it("gives way to a stop while the iteration finishes", async () => {
+  it("has no effect if the run is stopped while the iteration finishes", async () => {
     const playing = play([toolCall("deaf")], { tools: [tool("deaf", () => never)] });
     await playing.clock.flush();
     playing.control.drain();

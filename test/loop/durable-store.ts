@@ -15,17 +15,14 @@ export interface Fate {
   readonly after?: string | undefined;
   /** The process crashes after the body of this step has run, before the result is written. */
   readonly within?: string | undefined;
-  /** The engine's cancellation signal, which each body gets. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Records that outlive the processes that write them. */
 export interface DurableStore {
   /** The results as JSON text, by key, in the order in which they were written. */
   readonly records: Map<string, string>;
   /** All requested steps in order, each with its key and its input. */
   readonly asked: { readonly key: string; readonly input: unknown }[];
-  /** Opens the journal in a new process. */
   open(fate?: Fate): Journal;
 }
 

@@ -60,7 +60,7 @@ describe("an eager call of a discarded attempt", () => {
 });
 
 describe("the result of an eager call", () => {
-  it("is not used for a malformed call before it", async () => {
+  it("is not used for a malformed call that comes before the eager call", async () => {
     const { ran, start } = setUp();
     const playing = start([[toolCall("look", {}, { rawArgs: "{" }), toolCall("look")], text("Done.")]);
     const result = await finished(playing);

@@ -46,7 +46,7 @@ describe("an eager call", () => {
     expect([ran.length, outcomesOf(result)]).toEqual([2, ["call_i0_0: completed", "call_i0_1: completed"]]);
   });
 
-  it("waits for an earlier call whose arguments are still streaming", async () => {
+  it("starts only after an earlier call whose arguments are still streaming", async () => {
     const { ran, start } = setUp();
     const args = { n: 1 };
     const stream = [
@@ -82,13 +82,13 @@ describe("an eager call", () => {
     expect([ran.length, again.provider.calls]).toEqual([1, 0]);
   });
 
-  it("keeps its outcome if the message is truncated after it", async () => {
+  it("keeps its outcome if the message is cut off after the call", async () => {
     const { ran, start } = setUp();
     const result = await finished(start([[toolCall("look"), toolCall("act"), finish("length")], text("Done.")]));
     expect([outcomesOf(result), ran.length]).toEqual([["call_i0_0: completed", "call_i0_1: truncated"], 1]);
   });
 
-  it("runs once, before the pause, if its message is paused and continued", async () => {
+  it("runs once, before the pause, if its message pauses and continues", async () => {
     const { ran, start } = setUp();
     const script = [
       [toolCall("look"), wait(20), finish("paused")],
@@ -111,7 +111,7 @@ describe("an eager call", () => {
     ["of an unknown tool", toolCall("none"), "unknown-tool"],
     ["malformed", chunk({ type: "call-ready", key: "k", name: "look", args: {}, problem: "malformed" }), "malformed"],
     ["invalid", toolCall("strict", { n: "x" }), "invalid-input"],
-  ])("does not run if it is %s", async ([, call, outcome]) => {
+  ])("does not run if the call is %s", async ([, call, outcome]) => {
     const strict = defineTool({
       name: "strict",
       description: "",
@@ -133,7 +133,7 @@ describe("an eager call", () => {
   it.for<[what: string, more: Partial<LoopOptions>]>([
     ["policies.approve", { policies: { approve: () => ({ kind: "approve" }) } }],
     ["limits.maxToolCalls", { limits: { maxToolCalls: 5 } }],
-  ])("waits for its batch if %s could forbid it", async ([, more]) => {
+  ])("starts only with its batch if %s could forbid the call", async ([, more]) => {
     const { ran, start } = setUp();
     const playing = start([[toolCall("look"), wait(50)], text("Done.")], more);
     await playing.clock.advance(40);
@@ -142,7 +142,7 @@ describe("an eager call", () => {
     expect(ran).toHaveLength(1);
   });
 
-  it("waits for its batch if the outer run has limits.maxToolCalls", async () => {
+  it("starts only with its batch if the outer run has limits.maxToolCalls", async () => {
     const ran: number[] = [];
     const look = tool("look", () => ran.push(1), { eager: true });
     const inner = createMockProvider([[toolCall("look"), wait(50)], text("Inside.")]);
@@ -177,7 +177,7 @@ describe("an eager call", () => {
     expect(outcomesOf(result)).toEqual(["call_i0_0: interrupted"]);
   });
 
-  it("starts the tool chain, so that a later interrupt becomes undelivered", async () => {
+  it("starts the tool phase, so that a later interrupt is returned as undelivered", async () => {
     const { start } = setUp();
     const playing = start([[toolCall("look"), wait(50), text("Hm.")], text("Done.")]);
     await playing.clock.advance(2);
@@ -199,10 +199,10 @@ describe("an eager call", () => {
   });
 });
 
-it.for<[traits: Partial<Tool>, problem: string]>([
-  [{ eager: true, replay: "never" }, "replay: never"],
-  [{ eager: true, sequential: true }, "sequential: true"],
-  [{ eager: "yes" as never }, '"eager"'],
-])("eager tools: the traits %j are rejected", ([traits, problem]) => {
+it.for<[title: string, traits: Partial<Tool>, problem: string]>([
+  ['eager with replay: "never"', { eager: true, replay: "never" }, "replay: never"],
+  ["eager with sequential: true", { eager: true, sequential: true }, "sequential: true"],
+  ["eager as a string", { eager: "yes" as never }, '"eager"'],
+])("eager tools: %s is rejected", ([, traits, problem]) => {
   expect(() => tool("look", () => 1, traits)).toThrow(problem);
 });

@@ -13,11 +13,9 @@ const start = (key: string, name: string, id?: string): ModelChunk => ({ type: "
 const delta = (key: string, piece: string): ModelChunk => ({ type: "call-args-delta", key, text: piece });
 const ready = (key: string, name: string, id?: string): ModelChunk => ({ type: "call-ready", key, id, name, args: {} });
 
-/** Returns the type, id and index of all call events. */
 const told = (events: readonly LoopEvent[]): readonly string[] =>
   events.flatMap((event) => ("callId" in event ? [`${event.type} ${event.callId} ${event.index}`] : []));
 
-/** The events of a call from its complete arguments to its end. */
 const whole = (id: string, index: number): readonly string[] =>
   ["tool-args-end", "tool-start", "tool-end"].map((type) => `${type} ${id} ${index}`);
 
@@ -97,7 +95,7 @@ describe("callId and index in events", () => {
     expect(streamResults[0]?.calls.map(({ providerCallId }) => providerCallId)).toEqual(ids);
     expect(messages.some(({ role }) => role === "tool")).toBe(true);
     checkCallEvents(playing.recording.events);
-    // Listeners have no effect on the ids.
+    // The ids are the same without listeners.
     const quiet = play([turn, text("Done.")], { tools: [ok], events: undefined });
     expect((await quiet.result).messages).toEqual(messages);
   });
@@ -153,7 +151,7 @@ describe("tool-args-end", () => {
       [{ args: { a: 1 } }],
     ],
     ["complete arguments in a truncated message", [toolCall("ok"), finish("length")], [{ args: {}, problem: undefined }]],
-  ])("is sent once for %s", async ([, turn, ends]) => {
+  ])("is sent once for a call with %s", async ([, turn, ends]) => {
     const playing = play([turn, text("Done.")], { tools: [ok] });
     await playing.result;
     expect(playing.recording.of("tool-args-end")).toMatchObject(ends);

@@ -200,18 +200,23 @@ describe("notice events", () => {
     return playing.recording.of("notice").map(({ kind, iteration }) => `${kind} ${iteration}`);
   };
 
-  it.for<[count: number, options: Partial<LoopOptions>, notices: readonly string[]]>([
-    [19, {}, []],
-    [20, {}, ["still-working 20"]],
-    [45, {}, ["still-working 20"]],
-    [45, { session: { surfaceUserErrors: true } }, ["still-working 20"]],
-    [45, { session: { surfaceUserErrors: false } }, []],
-    [5, { limits: { softWarnIteration: 2 } }, ["still-working 2"]],
-    [5, { limits: { softWarnIteration: 0 } }, ["still-working 0"]],
-    [45, { limits: { softWarnIteration: Number.POSITIVE_INFINITY } }, []],
-    [5, { limits: { maxIterations: 3 } }, ["max-iterations 3"]],
-    [5, { limits: { maxIterations: 3 }, session: { surfaceUserErrors: false } }, []],
-  ])("for %d iterations with tools and options %j are %j", async ([count, options, notices]) => {
+  it.for<[title: string, count: number, options: Partial<LoopOptions>, notices: readonly string[]]>([
+    ["are not sent for 19 iterations with tools", 19, {}, []],
+    ["are sent once at iteration 20", 20, {}, ["still-working 20"]],
+    ["are sent only once in 45 iterations", 45, {}, ["still-working 20"]],
+    ["are sent with surfaceUserErrors: true", 45, { session: { surfaceUserErrors: true } }, ["still-working 20"]],
+    ["are not sent with surfaceUserErrors: false", 45, { session: { surfaceUserErrors: false } }, []],
+    ["are sent at limits.softWarnIteration", 5, { limits: { softWarnIteration: 2 } }, ["still-working 2"]],
+    ["are sent at iteration 0 with softWarnIteration: 0", 5, { limits: { softWarnIteration: 0 } }, ["still-working 0"]],
+    ["are not sent with softWarnIteration: Infinity", 45, { limits: { softWarnIteration: Number.POSITIVE_INFINITY } }, []],
+    ["are sent when maxIterations is reached", 5, { limits: { maxIterations: 3 } }, ["max-iterations 3"]],
+    [
+      "are not sent at maxIterations with surfaceUserErrors: false",
+      5,
+      { limits: { maxIterations: 3 }, session: { surfaceUserErrors: false } },
+      [],
+    ],
+  ])("%s", async ([, count, options, notices]) => {
     expect(await noticesOf(count, options)).toEqual(notices);
   });
 

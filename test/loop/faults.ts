@@ -3,7 +3,6 @@
 import { never } from "./play.ts";
 import { thenable } from "./thenable.ts";
 
-/** A function that a port calls in place of its real work. */
 export type Fault = () => unknown;
 
 /** Throws an ordinary Error. */
@@ -32,7 +31,6 @@ export function once<T>(first: T, second: () => unknown): () => unknown {
 const accept = (resolve: (value: unknown) => void): void => resolve(1);
 const broken = { get: fail, has: fail, ownKeys: fail, getPrototypeOf: fail, getOwnPropertyDescriptor: fail };
 
-/** Faults that fail, or return invalid values, immediately. */
 export const faults: { readonly [what: string]: Fault } = {
   throws: fail,
   "throws undefined": throwing(() => undefined),

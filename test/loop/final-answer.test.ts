@@ -1,5 +1,3 @@
-// The final answer that is requested after a limit has been reached.
-
 import { describe, expect, it } from "vitest";
 import { finish, type MockPart, text, toolCall } from "turnwright/testing";
 import { play, tool } from "./play.ts";

@@ -9,7 +9,6 @@ const endOf = (how: Ends): MockPart => (how === "nothing" ? endEarly() : finish(
 const calls = [toolCall("note", { n: 1 }), toolCall("note", { n: 2 })];
 const note = tool("note", (args) => args);
 
-/** Returns the outcomes of the calls, the ending of the run, and the number of requests. */
 function summaryOf(result: LoopResult, { provider }: Playing): string {
   const { status, reason } = result;
   const code = reason.kind === "provider-error" ? reason.error.code : reason.kind;
@@ -17,7 +16,6 @@ function summaryOf(result: LoopResult, { provider }: Playing): string {
   return [...outcomes, `${status} ${code}`, provider.calls].join(", ");
 }
 
-/** Describes the last message of a request in one word. */
 function lastOf(request: ModelRequest | undefined): string {
   const last = request?.messages.at(-1);
   return last?.role === "user" ? `user: ${JSON.stringify(last.content)}` : (last?.role ?? "");
@@ -38,7 +36,7 @@ describe("finish reason", () => {
     ["error", "error finish-error, 1", "error finish-error, 1", "not-run, error finish-error, 1"],
     ["unknown", "error finish-unknown, 1", "error finish-unknown, 1", "not-run, error finish-unknown, 1"],
     ["nothing", "error stream-ended-early, 1", "error stream-ended-early, 1", "not-run, error stream-ended-early, 1"],
-  ])('a message that ends with "%s" has the listed result', async ([how, withText, withNothing, withCalls]) => {
+  ])('"%s" gives the message the listed result', async ([how, withText, withNothing, withCalls]) => {
     const summarise = async (...said: MockPart[]): Promise<string> => {
       const playing = play([[...said, endOf(how)], text("Good.")], { tools: [note] });
       return summaryOf(await playing.result, playing);
@@ -61,7 +59,7 @@ describe("finish reason", () => {
     ],
     ["paused", 'user: "Go."', "assistant"],
     ["continue", 'user: "Go."', 'user: "Go."'],
-  ])('a message that ends with "%s" decides the last message of the next request', async ([how, withNothing, withCalls]) => {
+  ])('"%s" determines the last message of the next request', async ([how, withNothing, withCalls]) => {
     const lastSent = async (...said: MockPart[]): Promise<string> => {
       const playing = play([[...said, endOf(how)], text("Good.")], { tools: [note] });
       await playing.result;
@@ -77,7 +75,7 @@ describe("finish reason", () => {
     ["malformed-call", [], 1],
     ["malformed-call", [text("So.")], 1],
     ["malformed-call", calls, 2],
-  ])('"%s" counts one error per call, and one error if there is no call (row %#)', async ([how, said, errors]) => {
+  ])('"%s" counts as one error per call, or as one error if there is no call (row %#)', async ([how, said, errors]) => {
     const end = async (maxConsecutiveToolErrors: number): Promise<string> => {
       const { result } = play([[...said, finish(how)], text("Good.")], { tools: [note], limits: { maxConsecutiveToolErrors } });
       return (await result).reason.kind;
@@ -97,7 +95,7 @@ describe('finish reason "paused" with calls', () => {
     ["content-filter", "not-run", "content-filter"],
     ["error", "not-run", "provider-error"],
     ["nothing", "not-run", "provider-error"],
-  ])('if the next continuation ends with "%s", all calls are %s', async ([next, outcome, ending]) => {
+  ])('gives every call the listed outcome if the next continuation ends with "%s": %s', async ([next, outcome, ending]) => {
     let ran = 0;
     const count = tool("note", () => (ran += 1));
     const turns = [

@@ -111,7 +111,7 @@ describe("LoopResult", () => {
 });
 
 describe("the tool-end event", () => {
-  it("contains the result that the model reads when a tool returns contextRestart", async () => {
+  it("contains the same result that the model gets when a tool returns contextRestart", async () => {
     const playing = play([toolCall("t"), text("Done.")], {
       tools: [tool("t", () => contextRestart({ type: "context_restart_x", enhanced_context_item: [1] }))],
     });

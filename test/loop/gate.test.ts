@@ -31,14 +31,13 @@ describe("policies.gate", () => {
     expect(await outcomes(play(script, { tools, policies: { gate } }))).toBe(expected);
   });
 
-  it("calls retain for each successful tool in call order, but not on replay", async () => {
+  it("calls retain for each successful tool in call order, except on replay", async () => {
     const retained: string[] = [];
     const gate: DeliberateGate = { active: true, allowedNames: ["search", "broken"], retain: (name) => void retained.push(name) };
     const playing = play(script, { tools, policies: { gate } });
     await playing.result;
     expect(retained).toEqual(["search", "search"]);
 
-    // A replay does not call retain again.
     const journal = memoryJournal(JSON.parse(JSON.stringify((await playing.result).journal)));
     await play([], { tools, policies: { gate }, journal }).result;
     expect(retained).toEqual(["search", "search"]);

@@ -29,7 +29,6 @@ export function hanging({ at, when = "before" }: Hang): Journal {
 
 export const echo: Tool = tool("echo", (args) => args);
 
-/** Starts a run with every kind of step. */
 export function start(journal: Journal, more: Partial<LoopOptions> = {}): Playing {
   return play([[text("Look: "), toolCall("echo"), toolCall("echo")], text("Done.")], {
     runId: "hangs",

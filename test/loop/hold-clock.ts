@@ -2,7 +2,6 @@
 
 import { createTestClock, type TestClock } from "turnwright/testing";
 
-/** A test clock that can simulate a blocked thread. */
 export interface HoldClock extends TestClock {
   /** Advances the time by `ms` milliseconds without firing timers. Timers that become due fire when the time advances next. */
   hold(ms: number): void;
@@ -14,7 +13,6 @@ interface Timer {
   handle: unknown;
 }
 
-/** Creates a clock with `hold`. */
 export function createHoldClock(): HoldClock {
   const clock = createTestClock();
   const timers = new Set<Timer>();

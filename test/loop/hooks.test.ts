@@ -47,7 +47,7 @@ describe("prepareIteration", () => {
     expect(result.text).toBe("Hello from elsewhere.");
   });
 
-  it("limits the tools that the model may call in that iteration", async () => {
+  it("limits the tools that the model may call in that one iteration", async () => {
     const playing = play([toolCall("b"), toolCall("b"), text("Done.")], {
       tools,
       hooks: { prepareIteration: ({ iteration }) => (iteration === 0 ? { tools: ["a"] } : undefined) },
@@ -68,7 +68,7 @@ describe("prepareIteration", () => {
     const view = (iteration: number): object => ({ iteration, system: "s", modelSettings: undefined, toolChoice: undefined });
     expect(views).toEqual([
       [view(0), "user", 3, false],
-      // The resent message is the last message. The context precedes it.
+      // The message that is sent again comes last, after the context.
       [view(0), "assistant", 3, true],
       [view(1), "user", 3, true],
     ]);
@@ -111,7 +111,7 @@ describe("prepareIteration", () => {
     expect([playing.provider.calls, result.messages.length]).toEqual([0, 1]);
   });
 
-  it("fails the run after 30 seconds, and its late answer is dropped", async () => {
+  it("fails the run if it takes longer than 30 seconds, and its late answer is dropped", async () => {
     const clock = createTestClock();
     const late = (): Promise<IterationPlan> =>
       new Promise((resolve) => void clock.setTimeout(() => resolve({ system: "late" }), 40_000));

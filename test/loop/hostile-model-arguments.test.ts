@@ -60,7 +60,7 @@ const rows: Readonly<Record<string, Row>> = {
 };
 
 it.for(Object.entries(rows))(
-  "hostile model: a call with %s is copied a few times and gets a short result",
+  "hostile model: a call with %s is copied only a few times and gets a short result",
   { timeout: 60_000 },
   async ([, row]) => {
     const playing = play([row.call, text("Done.")], { tools: [pay] });
@@ -73,8 +73,8 @@ it.for(Object.entries(rows))(
       0,
     ]);
     expect(bytesOf(answer?.result)).toBeLessThanOrEqual(row.reads);
-    // The messages contain the call, its result, and the id again. Four events contain the call: after its arguments, at its
-    // start, at its end, and in iteration-end. The result contains the messages, the events and the journal.
+    // The messages contain the call, its result and the id again; four events contain the call; the result contains the
+    // messages, the events and the journal.
     const most = 11 * megabytes;
     expect(bytesOf(result.messages)).toBeLessThanOrEqual(3 * most);
     expect(bytesOf(playing.recording.events.filter(({ type }) => type !== "tool-args-delta"))).toBeLessThanOrEqual(4 * most);

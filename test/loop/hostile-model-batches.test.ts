@@ -13,12 +13,9 @@ type Outcome = ToolResultPart["outcome"];
 interface Row {
   readonly call: (index: number) => MockPart;
   readonly options?: Partial<LoopOptions>;
-  /** The number of calls with each outcome. */
   readonly outcomes: (count: number) => Partial<Record<Outcome, number>>;
-  /** The kind of the reason that ends the run. */
   readonly ends: string;
   readonly streams: number;
-  /** The maximum number of calls that run at the same time. */
   readonly peak: number;
 }
 
@@ -112,7 +109,7 @@ function countOutcomes(result: LoopResult): Partial<Record<Outcome, number>> {
   return outcomes;
 }
 
-it.for(sizes)("hostile model: %i calls %s are answered once each, at linear cost", { timeout: 60_000 }, async ([count, what]) => {
+it.for(sizes)("hostile model: %i calls %s get one result each, at linear cost", { timeout: 60_000 }, async ([count, what]) => {
   const row = rows[what];
   if (row === undefined) throw new Error("No such row.");
   const tally: Tally = { ran: 0, running: 0, peak: 0 };

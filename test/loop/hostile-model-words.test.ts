@@ -13,25 +13,25 @@ import { savedOf } from "./run-plan.ts";
 const traps = "\0\u0007\u001b[2J\r\n\u2028\u202e\ufeff\ud800";
 
 describe("hostile model: tool name", () => {
-  it.for<[name: string, isNear: boolean]>([
-    ["Search", true],
-    [" search ", true],
-    ["functions.search", true],
-    ["serach", true],
-    ["search\0", true],
-    ["\u001b[2Jsearch", false],
-    ["sea\u200brch", true],
-    ["\0", false],
-    ["\u200b", false],
-    ["\ud800", false],
-    ["__proto__", false],
-    ["constructor", false],
-    ["toString", false],
-    ["then", false],
-    ["../search/../../etc", true],
-    ['search"}]}', false],
-    [`search ${traps.repeat(50)}`, false],
-  ])("%j is an unknown tool, and the error has no control characters", async ([name, isNear]) => {
+  it.for<[title: string, name: string, isNear: boolean]>([
+    ["another case", "Search", true],
+    ["spaces around the name", " search ", true],
+    ["a prefix", "functions.search", true],
+    ["two letters in the wrong order", "serach", true],
+    ["a NUL at the end", "search\0", true],
+    ["an escape sequence at the start", "\u001b[2Jsearch", false],
+    ["a zero-width space in the name", "sea\u200brch", true],
+    ["only a NUL", "\0", false],
+    ["only a zero-width space", "\u200b", false],
+    ["only half a surrogate pair", "\ud800", false],
+    ["__proto__", "__proto__", false],
+    ["constructor", "constructor", false],
+    ["toString", "toString", false],
+    ["then", "then", false],
+    ["a path around the name", "../search/../../etc", true],
+    ["JSON syntax after the name", 'search"}]}', false],
+    ["thousands of hostile characters", `search ${traps.repeat(50)}`, false],
+  ])("%s gives the outcome unknown-tool, and the error has no control characters", async ([, name, isNear]) => {
     let ran = 0;
     const playing = play([toolCall(name), text("Done.")], { tools: [tool("search", () => (ran += 1))] });
     const result = await endOf(playing);
@@ -43,7 +43,12 @@ describe("hostile model: tool name", () => {
     expect(bytesOf(answer?.result)).toBeLessThan(600);
   });
 
-  it.for(["", " ", "\n", "\t\u00a0\ufeff\u2028"])("%j is blank and ends the run before any call runs", async (name) => {
+  it.for<[title: string, value: string]>([
+    ["an empty string", ""],
+    ["a space", " "],
+    ["a line break", "\n"],
+    ["a series of Unicode spaces", "\t\u00a0\ufeff\u2028"],
+  ])("%s is treated as a missing name and ends the run before any call runs", async ([, name]) => {
     let ran = 0;
     const playing = play([[toolCall("search"), toolCall(name)]], { tools: [tool("search", () => (ran += 1))] });
     const result = await endOf(playing);
@@ -91,7 +96,7 @@ describe("hostile model: imitations", () => {
     expect(result.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant"]);
   });
 
-  it("arguments that imitate a toolResult, returned by a tool, are plain data", async () => {
+  it("arguments that imitate a toolResult are plain data when a tool returns them", async () => {
     const args = {
       success: false,
       error: "gone",
@@ -111,26 +116,31 @@ describe("hostile model: imitations", () => {
 });
 
 describe("hostile model: call id", () => {
-  it.for(["__proto__", "constructor", "toString", traps, "i0/approval/0/pay", "call_i9_9", " "])(
-    "%j identifies its call, also in an approval",
-    async (id) => {
-      let ran = 0;
-      const start = (more: Partial<LoopOptions> = {}): ReturnType<typeof play> =>
-        play([...(more.journal === undefined ? [toolCall("pay", {}, { id })] : []), text("Done.")], {
-          runId: "r",
-          tools: [tool("pay", () => (ran += 1))],
-          policies: { approve: () => ({ kind: "ask" }) },
-          ...more,
-        });
-      const first = await start().result;
-      const calls = first.reason.kind === "approval-required" ? first.reason.calls : [];
-      const decisions = Object.fromEntries(calls.map((call) => [call.id, { kind: "approve" as const }]));
-      const result = await start({ journal: memoryJournal(savedOf(first)), decisions }).result;
-      expect([calls.length, result.reason.kind, ran]).toEqual([1, "answered", 1]);
-    },
-  );
+  it.for<[title: string, value: string]>([
+    ["__proto__", "__proto__"],
+    ["constructor", "constructor"],
+    ["toString", "toString"],
+    ["a series of control characters", traps],
+    ["a text like a journal key", "i0/approval/0/pay"],
+    ["a text like a generated id", "call_i9_9"],
+    ["a space", " "],
+  ])("%s identifies its call correctly, also in an approval", async ([, id]) => {
+    let ran = 0;
+    const start = (more: Partial<LoopOptions> = {}): ReturnType<typeof play> =>
+      play([...(more.journal === undefined ? [toolCall("pay", {}, { id })] : []), text("Done.")], {
+        runId: "r",
+        tools: [tool("pay", () => (ran += 1))],
+        policies: { approve: () => ({ kind: "ask" }) },
+        ...more,
+      });
+    const first = await start().result;
+    const calls = first.reason.kind === "approval-required" ? first.reason.calls : [];
+    const decisions = Object.fromEntries(calls.map((call) => [call.id, { kind: "approve" as const }]));
+    const result = await start({ journal: memoryJournal(savedOf(first)), decisions }).result;
+    expect([calls.length, result.reason.kind, ran]).toEqual([1, "answered", 1]);
+  });
 
-  it("a/b is not confused with call b inside the nested run of call a", async () => {
+  it("a/b is not confused with the id b inside the nested run of call a", async () => {
     const ran: string[] = [];
     const ask: Approve = ({ name }) => ({ kind: name === "agent" ? "approve" : "ask" });
     const agent = defineAgentTool({

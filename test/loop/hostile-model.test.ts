@@ -19,11 +19,8 @@ interface Row {
   readonly says: (iteration: number) => MockMessage;
   readonly more?: LoopOptions["policies"];
   readonly limits?: LoopOptions["limits"];
-  /** The kind of the reason that ends the run. */
   readonly ends: string;
-  /** The number of model requests. */
   readonly streams: number;
-  /** The number of calls that ran. */
   readonly ran: number;
 }
 
@@ -139,7 +136,7 @@ const rows: Readonly<Record<string, Row>> = {
   },
 };
 
-it.for(Object.entries(rows))("hostile model: the run ends if the model only sends %s", async ([, row]) => {
+it.for(Object.entries(rows))("hostile model: the run reaches a limit and ends if the model sends only %s", async ([, row]) => {
   let ran = 0;
   const run = (args: unknown): unknown => ((ran += 1), args);
   const add = defineTool({ name: "add", description: "Adds", inputSchema: z.object({ a: z.number() }), execute: run });
@@ -153,6 +150,5 @@ it.for(Object.entries(rows))("hostile model: the run ends if the model only send
   const { kind } = result.reason;
   expect({ ends: kind, streams: playing.provider.calls, ran }).toEqual({ ends: row.ends, streams: row.streams, ran: row.ran });
   expect(playing.endedAt()).toBe(0);
-  // The number of events grows only with the number of streams.
   expect(playing.recording.events.length).toBeLessThanOrEqual(2 + 9 * row.streams);
 });

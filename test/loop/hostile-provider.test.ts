@@ -175,7 +175,7 @@ describe("unknown tool names", () => {
 });
 
 describe("messages with repair: true", () => {
-  it("keep results that came in separate messages", async () => {
+  it("keep results that were in separate messages", async () => {
     const call = (callId: string): object => ({ type: "tool-call", callId, name: "t", args: {} });
     const answer = (callId: string): object => ({
       role: "tool",

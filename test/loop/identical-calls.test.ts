@@ -23,7 +23,7 @@ describe("limits.maxIdenticalCalls", () => {
     [2, 2],
     [25, 25],
     [Number.POSITIVE_INFINITY, 40],
-  ])("a limit of %d allows %d equal iterations", async ([maxIdenticalCalls, iterations]) => {
+  ])("set to %d allows %d equal iterations", async ([maxIdenticalCalls, iterations]) => {
     const playing = start(same, () => "same", { limits: { maxIdenticalCalls, maxIterations: 40 } });
     const { reason } = await playing.result;
     expect([playing.provider.calls, reason.kind]).toEqual([iterations, iterations === 40 ? "max-iterations" : "loop-detected"]);
@@ -41,13 +41,13 @@ describe("limits.maxIdenticalCalls", () => {
       () => "same",
     ],
     ["a changed call in the same message", (_, index) => [toolCall("look"), toolCall("other", { index })], () => "same"],
-  ])("starts the count again after %s", async ([, script, execute]) => {
+  ])("counts from zero again after %s", async ([, script, execute]) => {
     let count = 0;
     const playing = start(script, () => execute((count += 1)), { limits: { maxIterations: 30 } });
     expect((await playing.result).reason.kind).toBe("max-iterations");
   });
 
-  it("starts the count again after a steered message", async () => {
+  it("counts from zero again after a steered message", async () => {
     const script: MockScript = (_, index) => (index < 15 ? toolCall("look") : text("Done."));
     const playing = play(script, ({ control }) => ({
       tools: [tool("look", () => "same")],
@@ -81,12 +81,12 @@ describe("limits.maxIdenticalCalls", () => {
     expect(ran.filter((what) => what === "look")).toHaveLength(10);
   });
 
-  it("gives way to limits.maxIterations if both are reached in the same iteration", async () => {
+  it("is not reported if limits.maxIterations is reached in the same iteration", async () => {
     const playing = start(same, () => "same", { limits: { maxIterations: 10 } });
     expect((await playing.result).reason.kind).toBe("max-iterations");
   });
 
-  it("gives the same count in a replay and in a resumed run", async () => {
+  it("counts the same number in a replay and in a resumed run", async () => {
     const first = await start(same, () => "same").result;
     const saved = memoryJournal(JSON.parse(JSON.stringify(first.journal))).toJSON();
     const again = start([], () => "unused", { journal: memoryJournal(saved) });

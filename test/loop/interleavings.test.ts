@@ -13,7 +13,7 @@ import { type Plan, plans, type Verb } from "./random-run.ts";
 import { calmly, checkMessages, checkTranscript, comparable, type Ended, runPlan, savedOf, untouchable } from "./run-plan.ts";
 import { textsOf } from "./transcript-lines.ts";
 
-/** Returns the latest time at which a run of the plan may end. The time depends on the plan's verbs and limits. */
+/** The latest time at which the run may end, in milliseconds. */
 function latestEnd({ verbs, limits, settleMs }: Plan): number {
   const ends = verbs.flatMap(({ atMs, verb }) => {
     if (verb === "stop") return [Math.max(0, atMs) + settleMs];
@@ -22,10 +22,7 @@ function latestEnd({ verbs, limits, settleMs }: Plan): number {
   return Math.min(...ends, (limits.wallClockMs ?? Number.POSITIVE_INFINITY) + settleMs);
 }
 
-/**
- * True if calls may have run that the transcript does not contain, or contains with other ids, because an attempt was
- * discarded.
- */
+/** A discarded attempt may have run calls that the transcript does not contain, or contains with other ids. */
 const movesCalls = ({ eager, wrapping }: Plan): boolean => eager && wrapping === "fallback";
 
 /** Checks that each call ran once if its outcome says so, and that no other call ran. */
@@ -65,7 +62,7 @@ async function checkPlan(plan: Plan): Promise<void> {
   });
   expect(next.text).toBe("Next.");
 
-  // With all of its records, the run ends in the same way and runs nothing. Suspended runs are resumed below.
+  // With all of its records, a replay ends in the same way and runs nothing. Suspended runs are resumed below.
   await checkReplay(plan, result, memoryJournal(savedOf(result)));
   if (result.status !== "suspended") {
     const again = await runPlan(calmly(plan), {
@@ -87,7 +84,6 @@ const folder = mkdtempSync(join(tmpdir(), "turnwright-random-"));
 let files = 0;
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Writes the records to a journal file. */
 async function writeFile({ records }: DurableStore): Promise<Journal> {
   const path = join(folder, `${(files += 1)}.jsonl`);
   const journal = fileJournal(path, { fsync: false });
@@ -98,7 +94,6 @@ async function writeFile({ records }: DurableStore): Promise<Journal> {
   return fileJournal(path);
 }
 
-/** Checks that a replay of the records gives the same result and runs nothing. */
 async function checkReplay(plan: Plan, ended: LoopResult, journal: Journal): Promise<void> {
   const { result, workshop } = await runPlan(calmly(plan), {
     provider: untouchable,
@@ -186,7 +181,7 @@ async function checkDrains(plan: Plan, lives: readonly number[]): Promise<void> 
 const runs = Number(process.env["INTERLEAVINGS"] ?? 200);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it("random runs: end in time, lose no messages, release everything and can be replayed", { timeout: 600_000 }, async () => {
+it("random runs: end in time, lose no message, release all resources and can be replayed", { timeout: 600_000 }, async () => {
   await fc.assert(fc.asyncProperty(plans, checkPlan), { numRuns: runs, seed });
 });
 

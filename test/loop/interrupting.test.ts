@@ -88,7 +88,7 @@ describe("control.interrupt() before the first tool call", () => {
     expect(mock.active).toBe(0);
   });
 
-  it("keeps an answer that was given before a steered message", async () => {
+  it("keeps an answer that came before a steered message", async () => {
     const playing = play([
       [text("Hi."), usage({ inputTokens: 1, outputTokens: 1 })],
       [text("And "), stall()],
@@ -128,7 +128,7 @@ describe("control.interrupt() before the first tool call", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort(), "aborted"],
-  ])("gives way to %s in either order and is returned as undelivered", async ([, act, reason]) => {
+  ])("if called together with %s, in either order, is returned as undelivered", async ([, act, reason]) => {
     const interrupt = ({ control }: Playing): unknown => control.interrupt("Wait.");
     for (const acts of [
       [act, interrupt],

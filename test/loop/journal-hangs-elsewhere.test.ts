@@ -76,7 +76,7 @@ describe("a journal that hangs or fails", () => {
     expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0/call_i0_0" }] });
   });
 
-  it("fails only the call if it belongs to a run inside a tool", async () => {
+  it("fails only the tool call if the journal belongs to a run inside a tool", async () => {
     const nest = tool("nest", async (_, context) => {
       const { text: said } = await context.runToolLoop({
         messages: inner,
@@ -132,7 +132,7 @@ describe("a journal that hangs or fails", () => {
     expect(provider.calls).toBe(0);
   });
 
-  it("has no time limit in wait(), which a kill ends", async () => {
+  it("has no time limit in wait(), but a kill ends the run", async () => {
     const journal: Journal = { ...hanging({ at: "nowhere" }), wait: () => never };
     const playing = start(journal, { policies: { approve: () => ({ kind: "ask" }) } });
     await playing.clock.advance(86_400_000);

@@ -6,7 +6,6 @@ import { never, play, type Playing, tool } from "./play.ts";
 
 import { type Hang, hanging, places, start } from "./hanging-journal.ts";
 
-/** The ways to end a run whose journal hangs, and the details of the error. */
 const endings: readonly (readonly [how: string, end: (playing: Playing) => void, ended: string | undefined, ms: number])[] = [
   ["nobody ends the run", () => {}, undefined, 60_000],
   ["the run is killed", ({ control }) => control.kill(), "kill", 500],
@@ -14,17 +13,19 @@ const endings: readonly (readonly [how: string, end: (playing: Playing) => void,
   ["the run is stopped", ({ control }) => control.stop(), "stop", 5_000],
 ];
 
-/** True if the run has read its inbox for the last time. */
+/** After the last inbox check, control methods have no effect. */
 function isOver({ at, when }: Hang): boolean {
   return at === "close" || (at === "i1/inbox-end" && when === "after");
 }
 
+const nameOf = ({ at, when }: Hang): string => (when === undefined ? `in ${at}()` : `${when} the body of the step ${at}`);
+
 describe("a journal that hangs", () => {
   // A stop after the last inbox check comes too late and returns "finished".
-  const rows = places.flatMap((place) => endings.map(([how, ...ending]) => [place, how, ending] as const));
-  it.for(rows.filter(([place, how]) => how !== "the run is stopped" || !isOver(place)))(
-    "rejects the run with journal-unresponsive if it hangs at %o and %s",
-    async ([place, , [end, ended, ms]]) => {
+  const rows = places.flatMap((place) => endings.map(([how, ...ending]) => [nameOf(place), how, place, ending] as const));
+  it.for(rows.filter(([, how, place]) => how !== "the run is stopped" || !isOver(place)))(
+    "rejects the run with journal-unresponsive if it hangs %s and %s",
+    async ([, , place, [end, ended, ms]]) => {
       const listeners = countListeners();
       const playing = start(hanging(place));
       const failed = playing.result.catch((error: unknown) => error);
@@ -39,19 +40,21 @@ describe("a journal that hangs", () => {
       expect(error.details).toMatchObject({ ms, ended });
       expect([playing.clock.pending, playing.provider.active, listeners.total()]).toEqual([0, 0, 0]);
       expect(playing.control.stop()).toBe("finished");
-      // The run id and the control can be used again.
       expect((await play([text("Hi.")], { runId: "hangs", control: playing.control }).result).text).toBe("Hi.");
       listeners.stop();
     },
   );
 
-  it.for(places)("rejects the run soon after limits.wallClockMs if it hangs at %o", async (place) => {
-    const playing = start(hanging(place), { limits: { wallClockMs: 1_000 } });
-    const failed = playing.result.catch((error: unknown) => error);
-    await playing.clock.advance(1_500);
-    expect(isLoopError(await failed, "journal-unresponsive") && playing.endedAt()).toBeLessThanOrEqual(1_500);
-    expect(playing.clock.pending).toBe(0);
-  });
+  it.for(places.map((place) => [nameOf(place), place] as const))(
+    "rejects the run soon after limits.wallClockMs if it hangs %s",
+    async ([, place]) => {
+      const playing = start(hanging(place), { limits: { wallClockMs: 1_000 } });
+      const failed = playing.result.catch((error: unknown) => error);
+      await playing.clock.advance(1_500);
+      expect(isLoopError(await failed, "journal-unresponsive") && playing.endedAt()).toBeLessThanOrEqual(1_500);
+      expect(playing.clock.pending).toBe(0);
+    },
+  );
 });
 
 /** Creates a journal in which the test resolves the step with this key. */
@@ -73,7 +76,7 @@ function held(at: string): {
 }
 
 describe("the journal of a rejected run", () => {
-  it("cannot run a step's body any longer, and its late answer is dropped", async () => {
+  it("cannot run the body of a step any longer, and its late answer is dropped", async () => {
     const { journal, run, answer } = held("i0/tool/0/echo");
     let ran = 0;
     const playing = start(journal, { tools: [tool("echo", () => (ran += 1), { sequential: true })] });
@@ -86,7 +89,7 @@ describe("the journal of a rejected run", () => {
     expect([ran, playing.provider.calls, playing.clock.pending]).toEqual([0, 1, 0]);
   });
 
-  it("cannot run a step's body in the tick in which its time limit expires", async () => {
+  it("cannot run the body of a step at the moment when its time limit expires", async () => {
     const { journal, run } = held("i0/tool/0/echo");
     let ran = 0;
     const timers = new Map<object, () => void>();
@@ -107,7 +110,7 @@ describe("the journal of a rejected run", () => {
     expect(ran).toBe(0);
   });
 
-  it("cannot run a step's body after it has thrown", async () => {
+  it("cannot run the body of a step after it has thrown", async () => {
     const { journal, run } = held("i0/tool/0/echo");
     let ran = 0;
     const step = <T>(one: Step<T>): PromiseLike<T> | T => {
@@ -121,7 +124,7 @@ describe("the journal of a rejected run", () => {
     expect(ran).toBe(0);
   });
 
-  it("cannot run any body of the steps that were hanging in all()", async () => {
+  it("cannot run the bodies of steps that hung in all()", async () => {
     const bodies: (() => unknown)[] = [];
     const inner = memoryJournal();
     const all: Journal["all"] = (steps) => {
@@ -176,7 +179,7 @@ describe("the journal of a rejected run", () => {
 });
 
 describe("timeouts.journalMs", () => {
-  it("does not count while a step's body runs", async () => {
+  it("does not include the time in which the body of a step runs", async () => {
     const journal = hanging({ at: "nowhere" });
     const finish: ((value: unknown) => void)[] = [];
     const slow = tool("echo", () => new Promise((resolve) => finish.push(resolve)), { timeoutMs: Infinity });
@@ -186,7 +189,7 @@ describe("timeouts.journalMs", () => {
     expect((await playing.result).text).toBe("Done.");
   });
 
-  it("starts again after a step's body", async () => {
+  it("starts again after the body of a step", async () => {
     const clock = createTestClock();
     const wait = (): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, 900));
     const step = async <T>(one: Step<T>): Promise<T> => {

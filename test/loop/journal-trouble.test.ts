@@ -102,10 +102,7 @@ describe("journal check at the start of a run", () => {
 
 describe("a journal that fails", () => {
   const broken = new Error("The disk is full.");
-  /**
-   * Creates a journal that fails at one key. It rejects before or after the step's body, or it throws without running the body
-   * or right after starting the body.
-   */
+  /** The journal rejects before or after the body of the step, or throws before or directly after calling the body. */
   const failing = (key: string, how: "before" | "after" | "at once" | "late at once"): Journal => {
     const inner = memoryJournal();
     const step = <T>(one: Step<T>): PromiseLike<T> | T => {
@@ -170,12 +167,11 @@ describe("a journal that fails", () => {
     await playing.clock.flush();
     expect([playing.clock.pending, playing.provider.active, listeners.total()]).toEqual([0, 0, 0]);
     expect([control.stop(), control.isToolChainActive()]).toEqual(["finished", false]);
-    // The run id can be used again.
     expect((await play([text("Hi.")], { runId: "failing" }).result).text).toBe("Hi.");
     listeners.stop();
   });
 
-  it("aborts the signal of tools that still run", async () => {
+  it("aborts the signal of tools that are still running", async () => {
     const signals: AbortSignal[] = [];
     const keep = tool("keep", (_, { signal }) => (signals.push(signal), never));
     const playing = play([[toolCall("echo"), toolCall("keep")]], {
@@ -217,7 +213,6 @@ describe("a journal engine that cancels a step", () => {
 });
 
 describe("a journal engine that retries a step", () => {
-  /** Creates a journal that runs the body of each tool step twice, and keeps the second result. */
   function stubborn(): Journal {
     const inner = createDurableStore().open();
     const again = <T>(one: Step<T>): Step<T> => ({

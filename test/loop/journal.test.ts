@@ -39,16 +39,13 @@ const turns: readonly MockMessage[] = [
   [text("Done."), usage({ inputTokens: 8, outputTokens: 1 })],
 ];
 
-/** Creates a provider that sends the message of the requested iteration, in any process. */
 const provider = (): MockProvider => createMockProvider(({ iteration }) => turns[iteration]);
 
 interface Process {
   readonly result: LoopResult | Crash;
-  /** The idempotency keys of the tools that ran in this process. */
   readonly ran: readonly string[];
 }
 
-/** Runs one process until it ends or crashes. */
 async function live(store: DurableStore, fate: Fate, traits: Partial<Tool>): Promise<Process> {
   const clock = createTestClock();
   const ran: string[] = [];
@@ -87,7 +84,7 @@ const said = ({ result }: Process): unknown =>
       };
 
 describe("journal keys", () => {
-  it("name the iteration, kind and position of each step", async () => {
+  it("contain the iteration, kind and position of each step", async () => {
     const store = createDurableStore();
     const tools = [tool("a", () => 1), tool("b", () => contextRestart({ type: "context_restart_x" }), { sequential: true })];
     const script: readonly MockMessage[] = [
@@ -152,7 +149,6 @@ const undisturbed = createDurableStore();
 const whole = await live(undisturbed, {}, {});
 const boundaries = [...undisturbed.records.keys()].map((key, index) => [index + 1, key] as const);
 
-/** True if the key belongs to the call with this positional id. */
 function isStepOf(callId: string, key: string): boolean {
   const [, place = "", index = ""] = /^call_i(\d+)_(\d+)$/.exec(callId) ?? [];
   return key.startsWith(`i${place}/tool/${index}/`);
@@ -169,7 +165,7 @@ describe("a crashed run", () => {
     const twice = first.ran.filter((step) => second.ran.includes(step));
     expect(twice.filter((step) => isRecorded.has(step.slice("r/".length)))).toEqual([]);
     expect([...new Set([...first.ran, ...second.ran])].sort()).toEqual([...whole.ran].sort());
-    // In a third process, everything is recorded.
+    // In a third process, every step is already recorded.
     expect(said(await live(broken, {}, {}))).toEqual(said(whole));
   });
 

@@ -89,7 +89,7 @@ describe("timeouts.streamIdleMs", () => {
   });
 });
 
-describe("a stream after its finish chunk", () => {
+describe("a model stream after its finish chunk", () => {
   const finish: ModelChunk = { type: "finish", reason: "stop" };
   const counts: ModelChunk = { type: "usage", usage: spent, mode: "snapshot" };
   const more: ModelChunk = { type: "text-delta", text: "lo" };
@@ -172,7 +172,7 @@ describe("a stream after its finish chunk", () => {
       1_000,
       0,
     ],
-  ])("gives a complete answer if it %s", async ([what, after, said, endedAt, tokens]) => {
+  ])("gives a complete answer if the stream %s", async ([what, after, said, endedAt, tokens]) => {
     const isLeft = endedAt > 0 || what === "has an error";
     let signal: AbortSignal | undefined;
     const provider = providerOf(async function* (call) {

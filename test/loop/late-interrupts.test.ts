@@ -18,7 +18,7 @@ function slowJournal(clock: ReturnType<typeof createTestClock>): Journal {
   return { ...journal, step };
 }
 
-describe("control.interrupt() between the end of a stream and its first call", () => {
+describe("control.interrupt() between the end of a stream and the first call", () => {
   it("is returned as undelivered, and the calls run", async () => {
     const clock = createTestClock();
     const playing = play([toolCall("quick"), text("Done.")], { clock, journal: slowJournal(clock), tools: [quick] });
@@ -41,7 +41,7 @@ describe("control.interrupt() between the end of a stream and its first call", (
   it.for<[order: string, interruptAt: number]>([
     ["before the limit", 300],
     ["after the limit", 550],
-  ])("does not prevent limits.wallClockMs from ending the run if called %s", async ([, interruptAt]) => {
+  ])("does not prevent limits.wallClockMs from ending the run if it is called %s", async ([, interruptAt]) => {
     const clock = createTestClock();
     const playing = play([toolCall("quick")], {
       clock,

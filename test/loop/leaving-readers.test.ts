@@ -6,7 +6,7 @@ import { chatter, readAll, start } from "./reading.ts";
 import { readAsTheyCome, watch, type Watched } from "./watching.ts";
 
 describe("streamToolLoop: several readers", () => {
-  it("share the events: each event goes to one reader, in order", async () => {
+  it("share the events: each event goes to exactly one reader, in order", async () => {
     const said = Array.from({ length: 500 }, (_, index) => text(`${index} `));
     const { stream, recording } = watch([[...said, toolCall("t")], text("Done.")], { tools: [tool("t", () => 1)] });
     const read: LoopEvent[] = [];
@@ -75,7 +75,7 @@ describe("streamToolLoop: a reader that stops early", () => {
     expect([all > 25, endings.filter((kind) => kind === "stopped").length > 20]).toEqual([true, true]);
   });
 
-  it("closes a provider stream that is held back, and requests no more chunks", async () => {
+  it("closes a provider stream that is waiting for the reader, and requests no more chunks", async () => {
     let [asked, closed] = [0, 0];
     let aborted: unknown;
     const provider: Provider = {
@@ -105,7 +105,7 @@ describe("streamToolLoop: a reader that stops early", () => {
     expect((await watched.stream.result).text).toHaveLength(before);
   });
 
-  it("stops the run and keeps its own error if the reader throws", async () => {
+  it("stops the run and keeps the reader's error if the reader throws", async () => {
     const { provider, sent } = chatter(10_000);
     const { stream } = start([], { provider });
     const reading = async (): Promise<void> => {

@@ -19,7 +19,6 @@ import { never, play } from "./play.ts";
 
 const spent = { inputTokens: 5, outputTokens: 2, totalTokens: 7 };
 
-/** Creates a provider from a function that returns the stream of each call. */
 function providerOf(stream: (call: ModelCall, index: number) => AsyncIterable<ModelChunk>): Provider {
   let index = 0;
   return { id: "p", model: "m", stream: (_request, call) => stream(call, index++) };
@@ -35,7 +34,7 @@ describe("timeouts.firstChunkMs", () => {
     [{ firstChunkMs: 10 }, 10],
     [{ firstChunkMs: 10, streamIdleMs: 400_000 }, 10],
     [{ firstChunkMs: 500_000, streamIdleMs: 1_000 }, 500_000],
-  ])("with timeouts %j, ends a silent stream after %d ms", async ([timeouts, limitMs]) => {
+  ])("with the timeouts %j, ends a silent stream after %d ms", async ([timeouts, limitMs]) => {
     const playing = play([stall()], { timeouts });
     await playing.clock.runAll();
     expect((await playing.result).reason).toEqual({ kind: "first-chunk", limitMs });
@@ -48,7 +47,7 @@ describe("timeouts.firstChunkMs", () => {
     expect([(await playing.result).text, playing.endedAt()]).toEqual(["At last.", 2 ** 40]);
   });
 
-  it("starts again at a heartbeat, which does not count as the first chunk", async () => {
+  it("restarts at a heartbeat, which does not count as the first chunk", async () => {
     const beat = [wait(140_000), heartbeat()];
     const playing = play([[...beat, ...beat, ...beat, stall()]], { timeouts: { firstChunkMs: 150_000, streamIdleMs: 50 } });
     await playing.clock.runAll();
@@ -58,7 +57,7 @@ describe("timeouts.firstChunkMs", () => {
 });
 
 describe("timeouts.streamIdleMs", () => {
-  it("counts from the last chunk or heartbeat", async () => {
+  it("is measured from the last chunk or heartbeat", async () => {
     const sign = [wait(119_999), text(".")];
     const playing = play([[...sign, ...sign, ...sign, wait(100_000), heartbeat(), wait(110_000), heartbeat(), stall()]]);
     await playing.clock.runAll();
@@ -76,7 +75,7 @@ describe("timeouts.streamIdleMs", () => {
     ["provider metadata", providerMetadata(1)],
     ["details", details(".")],
     ["a thought log", thoughtLog({})],
-  ])("starts again at any content: %s", async ([, part]) => {
+  ])("restarts at any content: %s", async ([, part]) => {
     const playing = play([[wait(90_000), part, wait(90_000), part, wait(90_000), part, stall()]], {
       timeouts: { firstChunkMs: 100_000, streamIdleMs: 100_000 },
     });
@@ -85,7 +84,7 @@ describe("timeouts.streamIdleMs", () => {
     expect(playing.endedAt()).toBe(370_000);
   });
 
-  it("gives way to timeouts.firstChunkMs when an attempt begins", async () => {
+  it("is replaced by timeouts.firstChunkMs when an attempt begins", async () => {
     const begin = chunk({ type: "attempt-start", attempt: 1, provider: "p", model: "m" });
     const playing = play([[begin, wait(190), text("a"), wait(90), begin, wait(190), text("b"), wait(90), begin, stall()]], {
       timeouts: { firstChunkMs: 200, streamIdleMs: 100, settleMs: 0 },
@@ -101,7 +100,7 @@ describe("timeouts.streamIdleMs", () => {
     expect((await playing.result).text).toBe("At last.");
   });
 
-  it("ignores late heartbeats of an earlier stream", async () => {
+  it("is not restarted by late heartbeats of an earlier stream", async () => {
     const clock = createTestClock();
     const provider = providerOf(async function* (call, index) {
       if (index === 1) return void (await never);
@@ -116,7 +115,7 @@ describe("timeouts.streamIdleMs", () => {
     expect(playing.endedAt()).toBe(305_000);
   });
 
-  it("does not set a timer for each chunk", async () => {
+  it("does not need a new timer for each chunk", async () => {
     const clock = createTestClock();
     let timers = 0;
     const counting: Clock = {
@@ -134,7 +133,6 @@ describe("timeouts.streamIdleMs", () => {
 });
 
 describe("a stream that has timed out", () => {
-  /** Creates a provider that sends `last` some time after its signal was aborted. */
   const dying = (afterMs: number, last: readonly ModelChunk[]): Provider =>
     providerOf(async function* ({ signal, clock }) {
       yield { type: "text-delta", text: "Half" };
@@ -150,7 +148,7 @@ describe("a stream that has timed out", () => {
     [50, 100, 7, 120_050],
     [150, 100, 0, 120_100],
     [0, 0, 0, 120_000],
-  ])("counts usage that comes %d ms later only within timeouts.settleMs (%s)", async ([afterMs, settleMs, tokens, endedAt]) => {
+  ])("counts usage that arrives %d ms later only within timeouts.settleMs (%s)", async ([afterMs, settleMs, tokens, endedAt]) => {
     const provider = dying(afterMs, [{ type: "usage", usage: spent, mode: "snapshot" }]);
     const playing = play([], { provider, timeouts: { settleMs } });
     await playing.clock.advance(120_000 + 10_000);
@@ -175,7 +173,7 @@ describe("a stream that has timed out", () => {
     expect(playing.recording.of("text-delta").map((event) => event.text)).toEqual(["Half"]);
   });
 
-  it("ends with stream-idle even if it then throws", async () => {
+  it("ends with stream-idle even if the provider then throws", async () => {
     const provider = providerOf(async function* ({ signal }) {
       yield { type: "text-delta", text: "Half" };
       await new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("socket closed"))));

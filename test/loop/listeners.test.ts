@@ -24,7 +24,7 @@ describe("event listener", () => {
           },
         }),
     ],
-  ])("does not disturb the run or other listeners if it %s, and is reported once", async ([, listener]) => {
+  ])("does not disturb the run or other listeners if it %s, and the error is reported once", async ([, listener]) => {
     const playing = play([[text("Hello", { chunks: 5 }), toolCall("t")], text("Done.")], { tools: [tool("t", () => 1)] });
     const heard: string[] = [];
     playing.recording.emitter.on("text-delta", listener).on("text-delta", (event) => heard.push(event.text));
@@ -36,7 +36,7 @@ describe("event listener", () => {
     ]);
   });
 
-  it("is not reported again if it throws on listener-error", async () => {
+  it("is not reported again if it throws while handling listener-error", async () => {
     const playing = play([text("Hi")]);
     const fails = (): never => {
       throw broken;
@@ -59,7 +59,7 @@ describe("event listener", () => {
     expect(emitter.listenerCount("text-delta")).toBe(1);
   });
 
-  it("is removed and reported if it was added with once() and throws", async () => {
+  it("is removed, and its error reported, if it was added with once() and throws", async () => {
     const playing = play([text("abc", { chunks: 3 })]);
     playing.recording.emitter.once("text-delta", () => {
       throw broken;

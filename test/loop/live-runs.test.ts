@@ -43,7 +43,6 @@ describe("two concurrent runs", () => {
       runId: "second",
     }).catch((error: unknown) => error);
     expect(isLoopError(refused, "already-running")).toBe(true);
-    // The run id of the rejected run can be used again.
     expect((await play([text("Hi.")], { runId: "second" }).result).text).toBe("Hi.");
     first.abort.abort();
     await first.result;

@@ -10,7 +10,6 @@ const echo = tool("echo", (args) => args);
 const warning = (count: number): string =>
   `user: You repeated identical tool calls ${count} times. Change your approach or answer.`;
 
-/** Creates a script that calls `echo` in each iteration, and then answers. */
 function calling(letters: string): MockScript {
   return [...Array.from(letters, (letter) => toolCall("echo", { letter })), text("Done.")];
 }
@@ -23,7 +22,7 @@ it('detectLoops: a run that is retried with "retry-last" counts from 0 again', a
   const first = await run(calling("aa"));
   expect(first.reason.kind).toBe("loop-detected");
   const saved = memoryJournal(JSON.parse(JSON.stringify(first.journal)));
-  // The retry discards the message that ended the run. Counting starts again with the calls of the new message.
+  // The retry discards the message that ended the run, so the count starts with the new message.
   const second = await run(calling("aaa"), { journal: saved, resume: "retry-last" });
   expect([second.reason, second.iterations, second.toolCallsExecuted]).toEqual([
     { kind: "loop-detected", toolName: "echo", count: 2 },
@@ -53,37 +52,40 @@ it("detectLoops: a nested run counts its own calls, and its event has a path", a
   expect(playing.recording.of("loop-detected")).toMatchObject([{ path: ["x"], toolName: "echo", count: 2, action: "stop" }]);
 });
 
-it.for<LoopAction>(["warn", "stop", "inject-warning"])('detectLoops: "%s" is repeated on resume and replay', async (action) => {
-  for (let afterRecords = 1; afterRecords < 14; afterRecords += 1) {
-    const store = createDurableStore();
-    const asked: number[] = [];
-    const run = (
-      fate: object,
-    ): { readonly result: Promise<LoopResult>; readonly heard: () => readonly (boolean | undefined)[] } => {
-      const recording = recordEvents();
-      const result = runToolLoop({
-        provider: createMockProvider(({ iteration }) => {
-          asked.push(iteration);
-          return iteration < 4 ? toolCall("echo", { letter: iteration % 2 }) : text("Done.");
-        }),
-        tools: [echo],
-        messages: [{ role: "user", content: "Go." }],
-        runId: "durable",
-        clock: createTestClock(),
-        events: recording.emitter,
-        journal: store.open(fate),
-        policies: { loopDetection: detectLoops({ threshold: 2, action }) },
-      });
-      return { result, heard: () => recording.of("loop-detected").map(({ replayed }) => replayed) };
-    };
-    await run({ afterRecords }).result.catch(() => {});
-    const second = run({});
-    const result = await second.result;
-    expect(second.heard()).toHaveLength(1);
-    expect([result.reason.kind, result.iterations]).toEqual(action === "stop" ? ["loop-detected", 4] : ["answered", 5]);
-    expect(linesOf(result.messages).includes(warning(2))).toBe(action === "inject-warning");
-    const replay = run({});
-    expect([(await replay.result).messages, replay.heard()]).toEqual([result.messages, [true]]);
-    expect(asked).toEqual([...new Set(asked)]);
-  }
-});
+it.for<LoopAction>(["warn", "stop", "inject-warning"])(
+  'detectLoops: the action "%s" has the same effect on resume and replay',
+  async (action) => {
+    for (let afterRecords = 1; afterRecords < 14; afterRecords += 1) {
+      const store = createDurableStore();
+      const asked: number[] = [];
+      const run = (
+        fate: object,
+      ): { readonly result: Promise<LoopResult>; readonly heard: () => readonly (boolean | undefined)[] } => {
+        const recording = recordEvents();
+        const result = runToolLoop({
+          provider: createMockProvider(({ iteration }) => {
+            asked.push(iteration);
+            return iteration < 4 ? toolCall("echo", { letter: iteration % 2 }) : text("Done.");
+          }),
+          tools: [echo],
+          messages: [{ role: "user", content: "Go." }],
+          runId: "durable",
+          clock: createTestClock(),
+          events: recording.emitter,
+          journal: store.open(fate),
+          policies: { loopDetection: detectLoops({ threshold: 2, action }) },
+        });
+        return { result, heard: () => recording.of("loop-detected").map(({ replayed }) => replayed) };
+      };
+      await run({ afterRecords }).result.catch(() => {});
+      const second = run({});
+      const result = await second.result;
+      expect(second.heard()).toHaveLength(1);
+      expect([result.reason.kind, result.iterations]).toEqual(action === "stop" ? ["loop-detected", 4] : ["answered", 5]);
+      expect(linesOf(result.messages).includes(warning(2))).toBe(action === "inject-warning");
+      const replay = run({});
+      expect([(await replay.result).messages, replay.heard()]).toEqual([result.messages, [true]]);
+      expect(asked).toEqual([...new Set(asked)]);
+    }
+  },
+);

@@ -14,32 +14,28 @@ const watching = (options: LoopDetectionOptions): Partial<LoopOptions> => ({
 const warning = (count: number): string =>
   `user: You repeated identical tool calls ${count} times. Change your approach or answer.`;
 
-/**
- * Creates a script with one call in each iteration, and then an answer. A lower-case letter stands for a call of `echo`, an
- * upper-case letter for a call of `look`.
- */
+/** Each letter stands for one iteration: lower case for a call of `echo`, upper case for a call of `look`. */
 function calling(letters: string): MockScript {
   const turns = Array.from(letters, (letter) => toolCall(letter < "a" ? "look" : "echo", { letter }));
   return [...turns, text("Done.")];
 }
 
-/** Returns the events that listeners received, as `iteration: tool count×cycle`. */
 const heard = ({ recording }: ReturnType<typeof play>): readonly string[] =>
   recording.of("loop-detected").map(({ iteration, toolName, count, cycle }) => `${iteration}: ${toolName} ${count}x${cycle}`);
 
 describe("detectLoops", () => {
-  it.for<[calls: string, policy: LoopDetectionOptions, told: readonly string[]]>([
-    ["aaa", {}, ["2: echo 3x1"]],
-    ["aa", {}, []],
-    ["aaaaaa", {}, ["2: echo 3x1", "5: echo 6x1"]],
-    ["aabaa", {}, []],
-    ["AbAbAb", {}, ["5: echo 3x2"]],
-    ["aBcdaBcdaBcd", {}, ["11: echo 3x4"]],
-    ["abcdeabcdeabcde", {}, []],
-    ["abcdeabcde", { maxCycle: 5, threshold: 2 }, ["9: echo 2x5"]],
-    ["ababab", { maxCycle: 1 }, []],
-    ["AA", { threshold: 2 }, ["1: look 2x1"]],
-  ])('for the calls "%s" with options %j reports %j', async ([calls, policy, told]) => {
+  it.for<[title: string, calls: string, policy: LoopDetectionOptions, told: readonly string[]]>([
+    ["reports three equal calls by default", "aaa", {}, ["2: echo 3x1"]],
+    ["reports nothing for two equal calls by default", "aa", {}, []],
+    ["reports a growing loop again at six equal calls", "aaaaaa", {}, ["2: echo 3x1", "5: echo 6x1"]],
+    ["reports nothing if another call separates the equal calls", "aabaa", {}, []],
+    ["reports three repeats of a cycle of two iterations", "AbAbAb", {}, ["5: echo 3x2"]],
+    ["reports three repeats of a cycle of four iterations", "aBcdaBcdaBcd", {}, ["11: echo 3x4"]],
+    ["reports no cycle of five iterations by default", "abcdeabcdeabcde", {}, []],
+    ["reports a cycle of five iterations with maxCycle: 5", "abcdeabcde", { maxCycle: 5, threshold: 2 }, ["9: echo 2x5"]],
+    ["reports no cycle of two iterations with maxCycle: 1", "ababab", { maxCycle: 1 }, []],
+    ["reports two equal calls with threshold: 2", "AA", { threshold: 2 }, ["1: look 2x1"]],
+  ])("%s", async ([, calls, policy, told]) => {
     const playing = play(calling(calls), watching(policy));
     const result = await playing.result;
     expect([heard(playing), result.reason.kind, result.toolCallsExecuted]).toEqual([told, "answered", calls.length]);
@@ -75,7 +71,7 @@ describe("detectLoops", () => {
     expect(heard(playing)).toEqual(["1: echo 2x1"]);
   });
 
-  it("counts a message that arrives in several streams once", async () => {
+  it("treats a message that arrives in several streams as one message", async () => {
     const paused: MockScript = [
       [toolCall("echo"), finish("paused")],
       [toolCall("look"), finish("tool-calls")],
@@ -85,7 +81,7 @@ describe("detectLoops", () => {
     expect(heard(playing)).toEqual(["2: echo 3x1"]);
   });
 
-  it("counts calls that never run", async () => {
+  it("includes calls that never run", async () => {
     const broken = toolCall("echo", {}, { rawArgs: "{" });
     const other = toolCall("echo", {}, { rawArgs: "[" });
     const playing = play([broken, broken, other, broken, text("Sorry.")], watching({ threshold: 2 }));
@@ -127,7 +123,7 @@ describe('detectLoops: action "stop"', () => {
     expect([result.toolCallsExecuted, result.pendingCalls, heard(playing)]).toEqual([3, [], ["3: echo 2x2"]]);
   });
 
-  it("gives way to stopWhen, and ignores a message that also has a nameless call", async () => {
+  it("does not apply if stopWhen ends the run, or if a call has no name", async () => {
     const policy = { threshold: 2, action: "stop" } as const;
     const stopped = play(calling("aa"), {
       tools: [echo],
@@ -155,14 +151,14 @@ describe("detectLoops: compareResults", () => {
     return { tools: [tool("echo", () => left.shift())] };
   };
 
-  it.for<[values: readonly string[], compareResults: boolean, told: readonly string[]]>([
-    [["1", "2", "3", "4"], false, ["2: echo 3x1"]],
-    [["1", "2", "3", "4"], true, []],
-    [["1", "1", "1", "1"], true, ["2: echo 3x1"]],
-    [["1", "2", "2", "2"], true, ["3: echo 3x1"]],
-    // The loop is reported before the third call, which returns a different result.
-    [["1", "1", "2", "2"], true, ["2: echo 3x1"]],
-  ])("for the results %j with compareResults: %s reports %j", async ([values, compareResults, told]) => {
+  it.for<[title: string, values: readonly string[], compareResults: boolean, told: readonly string[]]>([
+    ["if false, reports equal calls with different results", ["1", "2", "3", "4"], false, ["2: echo 3x1"]],
+    ["if true, ignores equal calls with different results", ["1", "2", "3", "4"], true, []],
+    ["if true, reports equal calls with equal results", ["1", "1", "1", "1"], true, ["2: echo 3x1"]],
+    ["if true, counts equal calls from the last change of the result", ["1", "2", "2", "2"], true, ["3: echo 3x1"]],
+    // The loop is reported before the third call runs and returns a different result.
+    ["if true, reports a loop before a call whose result then differs", ["1", "1", "2", "2"], true, ["2: echo 3x1"]],
+  ])("%s", async ([, values, compareResults, told]) => {
     const playing = play(calling("aaaa"), {
       ...results(...values),
       policies: { loopDetection: detectLoops({ compareResults }) },
@@ -188,7 +184,7 @@ describe("detectLoops: compareResults", () => {
   });
 });
 
-it("detectLoops: a steered message starts the count again", async () => {
+it("detectLoops: starts counting again after a steered message", async () => {
   const control = createLoopControl();
   let calls = 0;
   const again = tool("echo", () => {
@@ -200,7 +196,7 @@ it("detectLoops: a steered message starts the count again", async () => {
   expect(heard(playing)).toEqual(["4: echo 3x1"]);
 });
 
-it("detectLoops: calls in the final answer are not reported", async () => {
+it("detectLoops: does not report calls in the final answer", async () => {
   const playing = play(calling("aaa"), {
     tools: [echo],
     limits: { maxIterations: 2 },
@@ -209,12 +205,12 @@ it("detectLoops: calls in the final answer are not reported", async () => {
   expect([(await playing.result).reason.kind, heard(playing)]).toEqual(["max-iterations", ["1: echo 2x1"]]);
 });
 
-it.for<[option: string, policy: object, expected: string]>([
-  ["threshold", { threshold: 1 }, "a whole number of at least 2, or Infinity, but is 1"],
-  ["action", { action: "end" }, '"warn", "stop" or "inject-warning", but is "end"'],
-  ["maxCycle", { maxCycle: 0 }, "a whole number from 1 to 100, but is 0"],
-  ["maxCycle", { maxCycle: Number.POSITIVE_INFINITY }, "a whole number from 1 to 100, but is Infinity"],
-  ["compareResults", { compareResults: 1 }, "true or false, but is 1"],
-])("detectLoops: rejects an invalid %s: %j", ([option, policy, expected]) => {
+it.for<[title: string, option: string, policy: object, expected: string]>([
+  ["a threshold of 1", "threshold", { threshold: 1 }, "a whole number of at least 2, or Infinity, but is 1"],
+  ["an unknown action", "action", { action: "end" }, '"warn", "stop" or "inject-warning", but is "end"'],
+  ["a maxCycle of 0", "maxCycle", { maxCycle: 0 }, "a whole number from 1 to 100, but is 0"],
+  ["an infinite maxCycle", "maxCycle", { maxCycle: Number.POSITIVE_INFINITY }, "a whole number from 1 to 100, but is Infinity"],
+  ["a compareResults that is a number", "compareResults", { compareResults: 1 }, "true or false, but is 1"],
+])("detectLoops: rejects %s", ([, option, policy, expected]) => {
   expect(() => detectLoops(policy)).toThrow(`Option "policies.loopDetection.${option}" must be ${expected}.`);
 });

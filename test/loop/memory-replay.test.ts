@@ -14,7 +14,7 @@ import {
 } from "turnwright/testing";
 import { tool } from "./play.ts";
 
-/** Creates a call whose arguments arrive in one piece, because a replay does not emit argument fragments. */
+/** The arguments arrive in one piece, because a replay does not emit argument fragments. */
 const call = (name: string, n: number): MockPart => toolCall(name, { n }, { fragments: 0 });
 
 const turns: readonly MockMessage[] = [
@@ -25,7 +25,6 @@ const turns: readonly MockMessage[] = [
 
 interface Played {
   readonly result: LoopResult;
-  /** The calls that ran. */
   readonly ran: readonly string[];
   readonly recording: EventRecording;
   readonly requests: number;

@@ -17,7 +17,6 @@ const call = { type: "tool-call", toolCallId: "a", toolName: "f", input: {} };
 const answer = { type: "tool-result", toolCallId: "a", toolName: "f", output: { type: "text", value: "x" } };
 const adapters = { openaiChat, openaiResponses, anthropicMessages, googleGenerateContent };
 
-/** Calls a function with arguments that its types do not allow. */
 const write = (make: unknown, ...given: readonly unknown[]): unknown => Reflect.apply(make as () => unknown, undefined, given);
 
 it.for<Mistake>([
@@ -43,7 +42,7 @@ it.for<Mistake>([
   ["a promise for unwrap", () => write(unwrap, Promise.resolve()), "the awaited result of runToolLoop, but is a promise"],
   ["undefined for unwrap", () => write(unwrap), "the awaited result of runToolLoop, but is undefined"],
   ["a string for iterationCountIs", () => write(iterationCountIs, "5"), '"iterationCountIs(n)" must be a whole number'],
-])("%s is rejected with advice", async ([, mistake, said]) => {
+])("%s is rejected with advice about the right form", async ([, mistake, said]) => {
   const error: unknown = await new Promise((resolve) => resolve(mistake())).catch((thrown: unknown) => thrown);
   expect(isLoopError(error)).toBe(true);
   expect(String(error)).toContain(said);

@@ -11,7 +11,7 @@ describe("needsApproval as a function", () => {
   const call = (args: Readonly<Record<string, Json>>): ReturnType<typeof toolCall> =>
     toolCall("pay", { at: "2026-01-01", ...args });
 
-  it("receives the same arguments as execute, and a view of the call", async () => {
+  it("receives the same arguments as execute, and a read-only view of the call", async () => {
     const seen: unknown[] = [];
     const pay = defineTool({
       name: "pay",
@@ -54,7 +54,7 @@ describe("needsApproval as a function", () => {
     expect(result.functionHistory.map(({ functionResponse }) => functionResponse.response.result)).toEqual([7, 8]);
   });
 
-  it("is not called if the arguments fail their second validation, and the call waits", async () => {
+  it("is not called if the arguments fail their second validation; the call then waits", async () => {
     let checks = 0;
     const once = inputSchema.refine(() => (checks += 1) === 1);
     const never = { name: "pay", description: "pay", inputSchema: once, needsApproval: () => false, execute: () => 1 };
@@ -75,7 +75,7 @@ describe("needsApproval as a function", () => {
   });
 });
 
-/** Creates a tool that takes euros and can be replaced with a tool that takes cents. */
+/** The replacement of this tool takes cents instead of euros. */
 function changingTools(needsApproval: NeedsApproval<{ amount: number }>): {
   readonly registry: ReturnType<typeof createToolRegistry>;
   readonly swap: () => void;

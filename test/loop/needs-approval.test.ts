@@ -49,7 +49,7 @@ describe("needsApproval", () => {
       ["approval-failed", "completed", "approval-failed"],
     ],
     ["false lets every call run", false, ["completed", "completed", "completed"]],
-  ])("%s if there is no policies.approve", async ([, needs, outcomes]) => {
+  ])("without policies.approve: %s", async ([, needs, outcomes]) => {
     const playing = setUp(needs).start();
     const result = await playing.result;
     expect(answersOf(result).map(({ outcome }) => outcome)).toEqual(outcomes);
@@ -81,7 +81,7 @@ describe("needsApproval", () => {
     ]);
   });
 
-  it("prevents a call from starting early even if its registry says eager", async () => {
+  it("prevents a call from starting early even if its registry marks the tool as eager", async () => {
     const ran: string[] = [];
     const registry: LoopOptions["tools"] = {
       definitions: () => definitions,

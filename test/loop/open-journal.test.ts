@@ -14,14 +14,11 @@ import { play, tool } from "./play.ts";
 import { linesOf } from "./transcript-lines.ts";
 
 interface Faults {
-  /** The error that `open` throws. */
   readonly open?: Error;
   readonly close?: Error;
-  /** The step that fails. */
   readonly at?: string;
 }
 
-/** Creates a journal with `open`, and a log of its calls. */
 function openable(faults: Faults = {}): { readonly journal: Journal; readonly log: string[] } {
   const log: string[] = [];
   const inner = memoryJournal();
@@ -47,7 +44,7 @@ function openable(faults: Faults = {}): { readonly journal: Journal; readonly lo
 }
 
 describe("journal.open()", () => {
-  it("opens before the first step and closes after the last one, before the run settles", async () => {
+  it("is called before the first step, and the journal is closed after the last step, before the run settles", async () => {
     const { journal, log } = openable();
     const { result } = play([text("Done.")], { journal });
     void result.then(() => log.push("over"));
@@ -55,7 +52,7 @@ describe("journal.open()", () => {
     expect(log).toEqual(["open", "run", "i0/inbox", "i0/model", "i0/inbox-end", "close", "over"]);
   });
 
-  it("opens the journal once for a run with a nested run", async () => {
+  it("is called once for a run with a nested run", async () => {
     const { journal, log } = openable();
     const child = nesting("agent tool", "child", () => ({ messages: question, provider: createMockProvider([text("c")]) }));
     await play([toolCall("child"), text("Done.")], { journal, tools: [child] }).result;
@@ -66,7 +63,7 @@ describe("journal.open()", () => {
   it.for<[what: string, end: (control: LoopControl) => void]>([
     ["stopped", (control) => void control.stop()],
     ["killed", (control) => void control.kill()],
-  ])("closes the journal if the run is %s", async ([kind, end]) => {
+  ])("returns a close function, which is called if the run is %s", async ([kind, end]) => {
     const { journal, log } = openable();
     const playing = play([stall()], { journal });
     await playing.clock.flush();
@@ -75,7 +72,7 @@ describe("journal.open()", () => {
     expect([(await playing.result).reason.kind, log.at(-1)]).toEqual([kind, "close"]);
   });
 
-  it("closes the journal when the reader of the stream stops", async () => {
+  it("returns a close function, which is called when the reader of the stream stops", async () => {
     const { journal, log } = openable();
     const stream = streamToolLoop({ provider: createMockProvider([[text("a"), stall()]]), messages: question, journal });
     for await (const { type } of stream) if (type === "text-delta") break;
@@ -98,7 +95,7 @@ describe("journal.open()", () => {
       "no i0/model",
       ["open", "run", "i0/inbox", "i0/model", "close"],
     ],
-  ])("rejects with the error and releases the run if %s", async ([, faults, message, expected]) => {
+  ])("rejects the run with the error and releases everything if %s", async ([, faults, message, expected]) => {
     const { journal, log } = openable(faults);
     const { result, options, control, clock } = play([text("Done.")], { journal, tools: [tool("t", () => 1)] });
     await expect(result).rejects.toThrow(message);

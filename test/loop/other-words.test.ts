@@ -1,4 +1,4 @@
-// Options, fields and parts with the names of other libraries. The error message contains the name to use in turnwright.
+// Options, fields and parts with the names that other libraries use. The error message contains turnwright's name.
 
 import { expect, it } from "vitest";
 import { stepCountIs, hasToolCall as aiHasToolCall } from "ai";
@@ -46,26 +46,29 @@ it("generateWithTools: the error for an unknown option suggests only options of 
   expect((await ask({ prompt: "Hi." })).message).toBe('There is no option "prompt".');
 });
 
-it.for<[fields: object, problem: string]>([
+it.for<[title: string, fields: object, problem: string]>([
   [
+    "parameters",
     { parameters: z.object({}) },
     'has an invalid "inputSchema": it must be a Standard Schema or a JSON Schema, but is undefined. Rename "parameters" to "inputSchema"',
   ],
-  [{ input_schema: {} }, 'Rename "input_schema" to "inputSchema"'],
+  ["input_schema", { input_schema: {} }, 'Rename "input_schema" to "inputSchema"'],
   [
+    "handler",
     { inputSchema: z.object({}), execute: undefined, handler: () => 1 },
     'has an invalid "execute": it must be a function, but is undefined. Rename "handler" to "execute"',
   ],
   [
+    "parameters beside inputSchema",
     { inputSchema: z.object({}), parameters: z.object({}) },
     'has an unknown field "parameters" (write: inputSchema: z.object({ ... }))',
   ],
-])("defineTool: the error for misnamed fields says the right name (case %#)", ([fields, problem]) => {
+])("defineTool: the error for %s suggests inputSchema or execute", ([, fields, problem]) => {
   const make = (): unknown => Reflect.apply(defineTool, undefined, [{ name: "t", description: "", execute: () => 1, ...fields }]);
   expect(make).toThrow(problem);
 });
 
-it("options of other libraries: tools given as an object by name point to importTools", async () => {
+it("options of other libraries: the error for tools in an object suggests importTools", async () => {
   const { message } = await refusal({ tools: { t: tool("t", () => 1) } });
   expect(message).toContain('for tools in an object: importTools(tools) from "turnwright/interop"');
 });
@@ -94,12 +97,12 @@ it.for<[what: string, messages: readonly object[], advice: string]>([
     [{ role: "tool", results: [{ callId: "a", name: "t", result: 1 }] }],
     'set the option "repair" to true, which removes them',
   ],
-])("messages: the error for %s says what to write", async ([, messages, advice]) => {
+])("messages: the error for %s says what to write instead", async ([, messages, advice]) => {
   const { code, message } = await refusal({ messages });
   expect([code, message]).toEqual(["invalid-messages", expect.stringContaining(advice)]);
 });
 
-it("toolResult: a call that returns bytes fails and asks for base64 text", async () => {
+it("toolResult: a call that returns bytes fails, and the error asks for base64 text", async () => {
   const give = (): unknown =>
     Reflect.apply(toolResult, undefined, [{ content: [{ type: "image", mediaType: "image/png", data: bytes }] }]);
   const playing = play([toolCall("t"), text("Done.")], { tools: [tool("t", give)] });
@@ -107,7 +110,7 @@ it("toolResult: a call that returns bytes fails and asks for base64 text", async
 });
 
 it.for([stepCountIs(5), aiHasToolCall("t")])(
-  "stopWhen: AI SDK stop condition %# ends the run with hook-failed and names iterationCountIs",
+  "stopWhen: AI SDK stop condition number %# ends the run with hook-failed, and the error suggests iterationCountIs",
   async (condition) => {
     const { result } = play([text("Hi.")], { policies: { stopWhen: condition as unknown as StopCondition } });
     const error = { message: expect.stringContaining("Use iterationCountIs") };

@@ -15,10 +15,8 @@ import {
 import { finish, type MockPart, toolCall } from "turnwright/testing";
 import { never, tool } from "./play.ts";
 
-/** One kind of outcome, with the options that lead to the outcome. */
 export interface OutcomeRow {
   readonly kind: ToolOutcome["kind"] | "restarted";
-  /** The result that the model reads. */
   readonly reads: Json;
   readonly part?: MockPart;
   readonly end?: MockPart;
@@ -41,7 +39,6 @@ const gate = (...allowedNames: readonly string[]): Partial<LoopOptions> => ({
 const failed = (reason: string): Json => ({ status: "tool_execution_failed", reason, tool_name: "work" });
 const notRun: Json = { status: "not_run", reason: "the run ended before this call started", tool_name: "work" };
 
-/** The rows by title. */
 export const outcomeRows: { readonly [title: string]: OutcomeRow } = {
   "a value": { kind: "completed", tool: tool("work", () => ({ celsius: 7 })), reads: { celsius: 7 } },
   "a result with content": {

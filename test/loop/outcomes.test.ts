@@ -19,7 +19,7 @@ async function answerTo(row: OutcomeRow): Promise<readonly [ToolResultPart | und
 }
 
 describe("tool outcomes", () => {
-  it.for(Object.entries(outcomeRows))("%s: answer, history and tool-end event have the expected outcome", async ([, row]) => {
+  it.for(Object.entries(outcomeRows))("of %s: answer, history and tool-end event have the expected outcome", async ([, row]) => {
     const [answer, playing] = await answerTo(row);
     expect(answer).toMatchObject({ outcome: row.kind });
     expect(answer?.result).toEqual(row.reads);
@@ -44,7 +44,7 @@ describe("tool outcomes", () => {
     ]);
   });
 
-  it("include not-run for a call whose run is stopped while its message streams", async () => {
+  it("include not-run for a call whose run is stopped while the message streams", async () => {
     let ran = 0;
     const playing = play([[toolCall("work"), stall()]], { tools: [tool("work", () => (ran += 1))] });
     await playing.clock.flush();
@@ -55,7 +55,7 @@ describe("tool outcomes", () => {
 });
 
 describe("createToolRegistry", () => {
-  it("a tool is unavailable after unregister() and available again after register()", async () => {
+  it("returns a registry whose tool is unavailable after unregister() and available again after register()", async () => {
     const registry = createToolRegistry();
     const work = tool("work", () => "done");
     registry.register(tool("remove", () => registry.unregister("work")));

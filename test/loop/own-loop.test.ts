@@ -81,7 +81,7 @@ it("turnwright/parts: a hand-written loop returns the same result as runToolLoop
     clock: createTestClock(),
     runId: "own",
   });
-  // The stream results list refusals for the journal, but this loop has no journal.
+  // `refusals` exist only for the journal, and this loop has none.
   const plain = ({ journal: _, streamResults, ...rest }: LoopResult): unknown =>
     JSON.parse(JSON.stringify({ ...rest, streamResults: streamResults.map(({ refusals: __, ...result }) => result) }));
   expect(plain(own)).toEqual(plain(real));

@@ -13,13 +13,13 @@ function readStack(): readonly string[] {
   return stack.split("\n").filter((line) => /src[\\/]core[\\/]/.test(line));
 }
 
-/** Counts the functions. `runToolLoop` may be missing on the stack, because it returns its promise before the first step. */
+/** `runToolLoop` may be missing on the stack, because it returns its promise before the first step. */
 function countFunctions(stack: readonly string[]): number {
   return stack.length + (stack.some((line) => line.includes("runToolLoop")) ? 0 : 1);
 }
 
-describe("runToolLoop: functions on the way", () => {
-  it("are at most 10 before provider.stream(), and at most 12 before tool.execute()", async () => {
+describe("runToolLoop: length of the call path", () => {
+  it("has at most 10 functions before provider.stream(), and at most 12 before tool.execute()", async () => {
     const stacks = new Map<string, readonly string[]>();
     const script = createMockProvider([[toolCall("look", {})], [text("Done.")]]);
     const provider: Provider = {

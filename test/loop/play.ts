@@ -21,7 +21,6 @@ import {
 import type { ExecutableTool } from "turnwright/parts";
 import type { Stage } from "./scenarios/stage.ts";
 
-/** A run in progress. */
 export interface Playing extends Stage {
   readonly provider: MockProvider;
   readonly recording: EventRecording;
@@ -31,7 +30,6 @@ export interface Playing extends Stage {
   endedAt(): number | undefined;
 }
 
-/** Options of a run, or a function that creates the options from the stage. */
 export type More = Partial<LoopOptions> | ((stage: Stage) => Partial<LoopOptions>);
 
 /** Starts a run. Options in `more` replace the defaults. */
@@ -62,7 +60,6 @@ export function play(script: MockScript, more: More = {}): Playing {
 
 let count = 0;
 
-/** A tool that takes any object. */
 export function tool(
   name: string,
   execute: (args: unknown, context: ToolContext) => unknown,
@@ -79,7 +76,6 @@ export function answersOf({ messages }: Pick<LoopResult, "messages">): readonly 
   return messages.flatMap((message) => (message.role === "tool" ? message.results : []));
 }
 
-/** Returns the outcome of every call, as `id: outcome`. */
 export function outcomesOf(result: Pick<LoopResult, "messages">): readonly string[] {
   return answersOf(result).map(({ callId, outcome }) => `${callId}: ${outcome}`);
 }

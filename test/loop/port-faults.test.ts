@@ -20,7 +20,7 @@ const note = (error: unknown): void => void unhandled.push(error);
 beforeAll(() => void process.on("unhandledRejection", note));
 afterAll(() => void process.off("unhandledRejection", note));
 
-/** A time that is long enough for a run to be ended from outside before any timeout. */
+/** Long enough to end the run from outside before any timeout. */
 const limit = 10_000;
 const waits = { toolMs: limit, hookMs: limit, approvalMs: limit, firstChunkMs: limit, streamIdleMs: limit, journalMs: limit };
 /** After the end, the journal has 500 ms, and tools have `settleMs`. */
@@ -72,7 +72,7 @@ function canBeWritten(end: End): boolean {
   }
 }
 
-/** Describes how the run ended, and all problems: it must have ended, kept its text and usage, and released everything. */
+/** The run must have ended, kept its text and usage, and released everything. */
 async function findEnd(playing: Playing, settle?: () => void): Promise<string> {
   const { clock, provider, recording } = playing;
   if (playing.endedAt() === undefined) return "still running";
@@ -98,10 +98,10 @@ async function findEnd(playing: Playing, settle?: () => void): Promise<string> {
   return [describeEnd(end), ...found].join(", but ");
 }
 
-/** Performs one run. Returns its ending and the allowed endings. */
+/** One run. Returns its ending and the allowed endings. */
 type Row = () => Promise<readonly [what: string, end: string, expected: readonly string[]]>;
 
-/** Performs the runs for a port, one after the other. Returns the runs that ended in an unexpected way. */
+/** The runs share a run id, so they run one after the other. */
 async function findWrong(runId: string, rows: readonly Row[]): Promise<string> {
   const listeners = countListeners();
   const wrong: string[] = [];
@@ -116,7 +116,6 @@ async function findWrong(runId: string, rows: readonly Row[]): Promise<string> {
   return wrong.join("\n");
 }
 
-/** Runs in which the port throws or returns an invalid value. */
 function failing(port: Port, runId: string): readonly Row[] {
   const made = Object.entries(faults).filter(([what]) => port.isField === undefined || what.startsWith("throws"));
   return made.map(([what, fault]) => async () => {
@@ -141,7 +140,7 @@ function hanging({ hung, ...port }: Port & { hung: string }, runId: string): rea
   const isJournal = hung === "journal-unresponsive";
   const hows = [...(hung === "never" ? [] : [undefined]), ...(Object.keys(endings) as How[])];
   return Object.entries(hangs).flatMap(([what, hang], index) =>
-    // A late answer has the same effect for all endings, so only the first row tries all of them.
+    // A late answer has the same effect for all endings, so only the first row tries every ending.
     (index === 0 ? hows : hows.slice(0, 2)).map((how) => async () => {
       const { fault, settle } = hang();
       const playing = start(port, fault, { runId, how });
@@ -156,7 +155,7 @@ function hanging({ hung, ...port }: Port & { hung: string }, runId: string): rea
   );
 }
 
-/** Ends a run from outside. Returns the expected reason, or undefined if the end comes too late. */
+/** Returns the expected reason, or undefined if the end comes too late. */
 function endIn(playing: Playing, how: How, { atWallClock }: Port): string | undefined {
   const { end, kind } = endings[how];
   if (end(playing) === "finished") return undefined;
@@ -165,13 +164,13 @@ function endIn(playing: Playing, how: How, { atWallClock }: Port): string | unde
 
 const all = Object.entries(ports);
 
-it.each(all)("port faults: the run ends as expected if %s throws or returns an invalid value", async (runId, port) => {
+it.each(all)("caller code that fails: the run ends as expected if %s throws or returns an invalid value", async (runId, port) => {
   expect(await findWrong(runId, failing(port, runId))).toBe("");
 });
 
 // A field cannot respond late, so fields are left out.
 it.each(all.filter(([, { isField }]) => isField === undefined))(
-  "port faults: the run ends as expected if %s never answers or answers late",
+  "caller code that fails: the run ends as expected if %s never answers or answers late",
   async (runId, port) => {
     const { hangs: hung } = port;
     const rows = hung === undefined ? ignored(port, runId) : hanging({ ...port, hung }, runId);

@@ -181,7 +181,7 @@ describe("attempt-discarded: ending and redaction", () => {
   it.for<[how: string, end: MockPart]>([
     ["a finish", finish("refusal")],
     ["a pause", finish("continue", { token: "t" })],
-  ])("the run uses the next attempt even if the discarded one ended with %s", async ([, end]) => {
+  ])("the run uses the next attempt even if the discarded attempt ended with %s", async ([, end]) => {
     const discarded = chunk({ type: "attempt-discarded", attempt: 1, error: overloaded });
     const playing = play([[text("Wrong"), end, discarded, text("Right."), finish("stop")]]);
     expect(await playing.result).toMatchObject({
@@ -236,7 +236,7 @@ describe("result.usage and result.costUSD", () => {
     return [result.costUSD, result.streamResults.map((iteration) => iteration.costUSD), troubles];
   };
 
-  it("costUSD sums the prices of iterations, and is undefined if pricing fails for one", async () => {
+  it("costUSD is the sum over all iterations, and undefined if pricing fails for one iteration", async () => {
     expect(await costOf(({ totalTokens }) => totalTokens / 4)).toEqual([4.25, [2.75, 1.5], []]);
     expect(await costOf(() => 0)).toEqual([0, [0, 0], []]);
     expect(await costOf(({ inputTokens }) => (inputTokens === 10 ? undefined : 1))).toEqual([undefined, [undefined, 1], []]);

@@ -22,6 +22,5 @@ export function createAgent(tools: readonly Tool[], calls: readonly string[]): T
 
 const agent = createAgent([tool("note", () => 1)], ["note", "note"]);
 
-/** Returns the tools of a random run, including the agent tool. */
 export const withAgent = ({ tools = [] }: LoopOptions): LoopOptions["tools"] =>
   Array.isArray(tools) ? tools.map((one: Tool) => (one.name === "quick" ? agent : one)) : tools;

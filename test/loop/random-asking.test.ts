@@ -12,7 +12,7 @@ import { calmly, checkTranscript, comparable, runPlan, untouchable } from "./run
 type Decisions = NonNullable<LoopOptions["decisions"]>;
 type Answer = ApprovalDecision | "none";
 
-/** One process: its decisions about the waiting calls, in order, and the number of records after which it crashes. */
+/** The process crashes after `afterRecords` records. */
 interface Life {
   readonly answers: readonly Answer[];
   readonly afterRecords: number | undefined;
@@ -36,7 +36,7 @@ const lives: fc.Arbitrary<readonly Life[]> = fc.array(
   { maxLength: 6 },
 );
 
-/** A plan in which every call needs approval, and nothing else ends a run early. */
+/** Every call needs approval, and nothing else ends a run early. */
 const asking: fc.Arbitrary<Plan> = plans.map((plan) => ({ ...calmly(plan), approve: "ask", eager: false, stopWhen: "none" }));
 
 const waitsFor = (result: LoopResult | undefined): readonly { readonly id: string }[] =>
@@ -54,7 +54,7 @@ interface Process {
   readonly afterRecords: number | undefined;
 }
 
-/** Runs one process of a run. Returns undefined if it crashed. */
+/** Returns undefined if the process crashed. */
 async function live(plan: Plan, { store, ran, decisions, afterRecords }: Process): Promise<LoopResult | undefined> {
   const isDecided = Object.keys(decisions).length > 0;
   try {
@@ -66,7 +66,6 @@ async function live(plan: Plan, { store, ran, decisions, afterRecords }: Process
   }
 }
 
-/** Checks that a replay of the records gives the same result, calls nothing, and writes nothing. */
 async function checkTold(plan: Plan, store: DurableStore, ended: LoopResult): Promise<void> {
   const records = store.records.size;
   const told = await runPlan(plan, { provider: untouchable, journal: replayJournal(store.open()) });
@@ -111,6 +110,10 @@ function checkAnswers(result: LoopResult, ran: readonly string[]): void {
 const runs = Number(process.env["ASKINGS"] ?? 150);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it("approve policy: random suspended runs continue with the decisions and run no tool twice", { timeout: 600_000 }, async () => {
-  await fc.assert(fc.asyncProperty(asking, lives, checkAsking), { numRuns: runs, seed });
-});
+it(
+  "policies.approve: random suspended runs continue with the decisions and run no tool twice",
+  { timeout: 600_000 },
+  async () => {
+    await fc.assert(fc.asyncProperty(asking, lives, checkAsking), { numRuns: runs, seed });
+  },
+);

@@ -20,7 +20,6 @@ interface Heard {
   readonly recording: EventRecording;
 }
 
-/** Runs a plan, inside an agent tool if `nested`, and checks the events. */
 async function hear({ nested, ...plan }: Plan & Nested, more: Partial<LoopOptions>): Promise<Heard> {
   let recording: EventRecording | undefined;
   const { result } = await runPlan(plan, (own) => {
@@ -32,7 +31,6 @@ async function hear({ nested, ...plan }: Plan & Nested, more: Partial<LoopOption
   return { result, recording };
 }
 
-/** Runs one process that crashes after some records, and a second process that continues. */
 async function hearAfterCrash(plan: Plan & Nested): Promise<void> {
   const store = createDurableStore();
   try {
@@ -46,7 +44,6 @@ async function hearAfterCrash(plan: Plan & Nested): Promise<void> {
 const copyOf = (result: LoopResult, count = Number.POSITIVE_INFINITY): MemoryJournal =>
   memoryJournal({ steps: Object.fromEntries(Object.entries(savedOf(result).steps).slice(0, count)) });
 
-/** Returns a decision for every waiting call. */
 const decisionsOf = ({ reason }: LoopResult): LoopOptions["decisions"] =>
   Object.fromEntries(
     (reason.kind === "approval-required" ? reason.calls : []).map(({ id }, index) => [

@@ -21,7 +21,6 @@ import { never } from "./play.ts";
 import type { Plan } from "./random-run.ts";
 import type { Workshop } from "./random-tools.ts";
 
-/** Creates the policies of a run. */
 export function policiesOf(plan: Plan, workshop: Workshop): NonNullable<LoopOptions["policies"]> {
   const pipeline = pipelineOf(plan, workshop);
   return {

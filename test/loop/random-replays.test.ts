@@ -1,4 +1,4 @@
-// Random runs that are repeated with their journals: as retries, with other limits, and with verbs.
+// Random runs that are repeated with their journals: as retries, with other limits, and with control calls.
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -10,14 +10,14 @@ import { comparable, type More, runPlan, savedOf } from "./run-plan.ts";
 /** Copies a journal, as another process would read it. */
 const copyOf = (result: LoopResult): MemoryJournal => memoryJournal(savedOf(result));
 
-/** Returns the part of a result that must be equal. Omits messages that only this execution got. */
+/** Omits messages that only this execution received. */
 const same = (result: LoopResult): object => ({ ...comparable(result), undelivered: undefined, durationMs: undefined });
 
 const more =
   (given: Partial<LoopOptions>, nested: boolean): More =>
   (own) => ({ ...own, ...given, ...(nested ? { tools: withAgent(own) } : {}) });
 
-/** Runs a plan and retries it `retries` times, each time with the next messages of the script. */
+/** Each retry gets the next messages of the script. */
 async function runAndRetry(plan: Plan, retries: number, nested: boolean): Promise<LoopResult> {
   let { result } = await runPlan(plan, more({}, nested));
   for (let retry = 0; retry < retries; retry += 1) {
@@ -64,7 +64,6 @@ function watchKeys(): (journal: MemoryJournal) => Journal {
   });
 }
 
-/** Returns a decision for every waiting call. */
 const decisionsOf = (result: LoopResult | undefined): LoopOptions["decisions"] =>
   Object.fromEntries(
     (result?.reason.kind === "approval-required" ? result.reason.calls : []).map(({ id }, index) => [
@@ -89,7 +88,7 @@ it("journal keys: each key keeps one meaning across random limits and retries", 
       let last: LoopResult | undefined;
       let now = plan;
       for (const { limits, turns, verbs } of [plan, ...others]) {
-        // Recorded answers stay the same. Only limits, verbs and the next answers of the model differ.
+        // Recorded answers stay the same. Only limits, control calls and the next answers of the model differ.
         const other: Plan = { ...plan, turns, verbs, limits: { ...limits, maxToolCalls, maxCostUSD, wallClockMs: undefined } };
         // Decisions are passed for calls that the run reaches again.
         now = last?.reason.kind === "approval-required" ? { ...now, turns } : other;

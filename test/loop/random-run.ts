@@ -1,4 +1,4 @@
-// Random runs: random turns, tools and limits, and control verbs and messages at random moments.
+// Random runs: random turns, tools and limits, and control calls and messages at random moments.
 
 import fc from "fast-check";
 import type { LoopLimits } from "turnwright";
@@ -16,16 +16,13 @@ import {
   wait,
 } from "turnwright/testing";
 
-/** A control verb that ends the run or sends a message to it. */
 export interface Verb {
-  /** The time of the verb in milliseconds. Negative before the run. */
+  /** The time of the call in milliseconds. Negative before the run. */
   readonly atMs: number;
   readonly verb: "stop" | "kill" | "abort" | "steer" | "interrupt" | "drain";
-  /** A number that distinguishes messages. */
   readonly id: number;
 }
 
-/** The random properties of a run. */
 export interface Plan {
   readonly turns: readonly MockMessage[];
   readonly limits: LoopLimits & { readonly wallClockMs: number | undefined };
@@ -43,7 +40,6 @@ export interface Plan {
   readonly prices: "none" | "all" | "some";
   readonly results: "none" | "short" | "late" | "broken";
   readonly masking: Pick<MaskingOptions, "keepIterations" | "batchOf"> | undefined;
-  /** The wrapper around the provider. */
   readonly wrapping: "none" | "retry" | "fallback";
   /** The fraction of a saved journal that is kept, from 0 to 1. */
   readonly cutAt: number;

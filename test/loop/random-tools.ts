@@ -14,7 +14,6 @@ import type { TestClock } from "turnwright/testing";
 import { never, tool } from "./play.ts";
 import type { Plan } from "./random-run.ts";
 
-/** The tools of a run, and the calls that they received. */
 export interface Workshop {
   readonly tools: readonly Tool[];
   /** The calls that ran, in order. */
@@ -23,7 +22,6 @@ export interface Workshop {
   peak(): number;
   /** Returns a promise that resolves to `value` after `ms` milliseconds. */
   later<T>(ms: number, value: T): Promise<T>;
-  /** Returns the number of these promises that are still pending. */
   timers(): number;
   /** The iterations whose results are masked. Grows during the run. */
   readonly force: Set<number>;
@@ -37,7 +35,6 @@ function ponder(later: Workshop["later"]): StandardSchema {
   return { "~standard": { version: 1, vendor: "test", validate: (value) => later(60, judge(value)), jsonSchema } };
 }
 
-/** Creates the functions `later` and `timers`. */
 function createDelays(clock: TestClock): Pick<Workshop, "later" | "timers"> {
   let timers = 0;
   const later = <T>(ms: number, value: T): Promise<T> => {

@@ -3,14 +3,12 @@
 import { type LoopEvent, type LoopOptions, type LoopStream, type ModelChunk, type Provider, streamToolLoop } from "turnwright";
 import { createMockProvider, createTestClock, type MockScript, type TestClock } from "turnwright/testing";
 
-/** A stream that is being read. */
 export interface Reading {
   readonly stream: LoopStream;
   readonly clock: TestClock;
   readonly iterator: AsyncIterator<LoopEvent>;
 }
 
-/** Starts a run with scripted messages. */
 export function start(script: MockScript, more: Partial<LoopOptions> = {}): Reading {
   const clock = createTestClock();
   const stream = streamToolLoop({
@@ -43,14 +41,12 @@ export function chatter(
   return { provider, sent: () => sent };
 }
 
-/** Reads all events. */
 export async function readAll(iterable: AsyncIterable<LoopEvent>): Promise<LoopEvent[]> {
   const events: LoopEvent[] = [];
   for await (const event of iterable) events.push(event);
   return events;
 }
 
-/** Reads `count` events. */
 export async function readSome({ iterator }: Reading, count: number): Promise<void> {
   for (let read = 0; read < count; read += 1) await iterator.next();
 }

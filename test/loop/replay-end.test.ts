@@ -6,7 +6,7 @@ import { tool } from "./play.ts";
 
 const ask = [{ role: "user" as const, content: "Go." }];
 
-/** Runs two iterations with a journal. The first iteration has a call. Returns the outline of the events without deltas. */
+/** The first iteration has a call. Returns the outline of the events without deltas. */
 async function run(journal: LoopOptions["journal"], more: Partial<LoopOptions> = {}) {
   const recording = recordEvents();
   const provider = createMockProvider(({ iteration }) =>
@@ -17,7 +17,6 @@ async function run(journal: LoopOptions["journal"], more: Partial<LoopOptions> =
   return { result, recording };
 }
 
-/** Returns the steps of a journal before `key`. */
 function upTo(result: LoopResult, key: string): SavedJournal {
   const { steps }: SavedJournal = JSON.parse(JSON.stringify(result.journal));
   const keys = Object.keys(steps);
@@ -41,7 +40,7 @@ describe("replay-end", () => {
     ["i0/tool/0/save", 0, "tool-start"],
     ["i1/inbox", 1, "iteration-start"],
     ["i1/model", 1, "iteration-start"],
-  ] as const)("comes before the first new work, if the journal ends before %s", async ([key, iteration, next]) => {
+  ] as const)("comes before the first new step, if the journal ends before %s", async ([key, iteration, next]) => {
     const { result } = await run(undefined);
     const { recording } = await run(memoryJournal(upTo(result, key)));
     const index = recording.types().indexOf("replay-end");
@@ -60,7 +59,7 @@ describe("replay-end", () => {
     expect(recording.of("replay-end")).toMatchObject([{ iteration: 1 }]);
   });
 
-  it("comes once in each execution of a run that waits, even if the run keeps waiting", async () => {
+  it("is sent once in each execution of a run that waits, even if the run keeps waiting", async () => {
     const policies = { approve: () => ({ kind: "ask" as const }) };
     const first = await run(undefined, { policies });
     expect(first.recording.of("replay-end")).toEqual([]);
@@ -77,7 +76,7 @@ describe("replay-end", () => {
     ]);
   });
 
-  it("is sent only by the outermost run, when a nested run begins new work", async () => {
+  it("is sent only by the outermost run, when a nested run performs its first new step", async () => {
     const inner = createMockProvider(({ iteration }) =>
       iteration === 0 ? [toolCall("save", { n: 1 }, { fragments: 0 })] : [text("Inner.")],
     );

@@ -7,7 +7,6 @@ const restart = (suffix: string, more: object = {}): object => contextRestart({ 
 const start = (script: MockScript, answer: unknown, more: Partial<LoopOptions> = {}): Playing =>
   play(script, { tools: [tool("enrich", () => answer), tool("other", () => "other"), tool("third", () => "third")], ...more });
 
-/** Returns the last message of each request if it is a user message. */
 const contextsOf = ({ provider }: Playing): readonly unknown[] =>
   provider.requests.map(({ messages }) => messages.at(-1)?.role === "user" && messages.at(-1));
 const toolsOf = ({ provider }: Playing): readonly string[] =>
@@ -95,20 +94,20 @@ describe("contextRestart", () => {
     ["a string as disable_tools", { disable_tools: "enrich" }, '"contextRestart.disable_tools" must be an array of strings'],
     ["a number as pending_context_key", { pending_context_key: 7 }, '"contextRestart.pending_context_key" must be a string'],
     ["a misspelt field", { disabled_tools: [] }, 'Did you mean "contextRestart.disable_tools"?'],
-  ])("fails the call and names the problem if it has %s", async ([title, fields, problem]) => {
+  ])("fails the call and names the problem if the restart data has %s", async ([title, fields, problem]) => {
     const whole = title === "no type" ? fields : { type: "context_restart_x", ...fields };
     const make = (): object => Reflect.apply(contextRestart, undefined, [whole]);
     const playing = play([toolCall("enrich"), text("Done.")], { tools: [tool("enrich", make)] });
     expect(JSON.stringify(answersOf(await playing.result)[0])).toContain(JSON.stringify(problem).slice(1, -1));
   });
 
-  it("adds no context if its item is null", async () => {
+  it("adds no context item if the item is null", async () => {
     const playing = start([toolCall("enrich"), text("Done.")], restart("x", { enhanced_context_item: null }));
     await playing.result;
     expect(playing.provider.requests[1]?.messages.at(-1)?.role).toBe("tool");
   });
 
-  it("sends the same next request on replay", async () => {
+  it("leads to the same next request on replay", async () => {
     const playing = start(
       [toolCall("enrich"), text("Done.")],
       restart("x", { enhanced_context_item: ["new"], disable_tools: ["enrich"] }),

@@ -95,7 +95,7 @@ describe("tool results", () => {
         }),
       "broken look",
     ],
-  ])("fail the call if the returned value %s", async ([, given, reason]) => {
+  ])("fail the call if the value that the tool returned %s", async ([, given, reason]) => {
     const [outcome, read] = await answerTo(given);
     expect([outcome, JSON.stringify(read)]).toEqual(["failed", expect.stringContaining(reason)]);
   });

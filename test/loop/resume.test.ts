@@ -45,7 +45,7 @@ it("retry-last: continues after a provider error without running a finished tool
   expect([third.text, untouched.calls, third.messages]).toEqual(["Done.", 0, second.messages]);
 });
 
-it("retry-last: a failed run without it ends as recorded; a later retry still continues", async () => {
+it("retry-last: a failed run that is resumed without retry-last ends as recorded, and a later retry still continues", async () => {
   const { options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider(broken) });
   const provider = createMockProvider([]);
@@ -126,7 +126,7 @@ it("retry-last: does not continue after an answer", async () => {
   expect([again.text, provider.calls]).toEqual(["Fine.", 0]);
 });
 
-it("retry-last: does not retry a provider error of the current execution", async () => {
+it("retry-last: does not retry a provider error that occurs in the current execution", async () => {
   const { options } = setUp();
   const provider = createMockProvider(broken);
   const result = await runToolLoop({ ...options, provider, resume: "retry-last" });
@@ -161,7 +161,7 @@ it("retry-last: continues after a failed iteration if the end of the run was not
   expect([second.status, second.text]).toEqual(["completed", "Done."]);
 });
 
-it("retry-last: does not retry tool errors of the current execution", async () => {
+it("retry-last: does not retry tool errors that occur in the current execution", async () => {
   const { options } = setUp();
   const limits = { maxConsecutiveToolErrors: 1 };
   const first = await runToolLoop({ ...options, limits, provider: createMockProvider([toolCall("nothing")]) });

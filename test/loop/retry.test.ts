@@ -11,7 +11,7 @@ describe('resume: "retry-last"', () => {
     ["maxIterations", { limits: { maxIterations: 1 } }, "max-iterations"],
     ["maxTokens", { limits: { maxTokens: 5 } }, "max-tokens"],
     ["maxIterations with a final answer", { limits: { maxIterations: 1 }, policies: { finalAnswer: true } }, "max-iterations"],
-  ])("ends with the same reason if the limit is still reached: %s", async ([, options, kind]) => {
+  ])("gives the same reason again if the limit is still reached: %s", async ([, options, kind]) => {
     const turn: MockMessage = [text("Again. "), toolCall("note"), usage({ inputTokens: 9, outputTokens: 1 })];
     const first = play(() => turn, { ...options, tools: [note] });
     const journal = memoryJournal(await savedOf(first));
@@ -27,7 +27,7 @@ describe('resume: "retry-last"', () => {
     expect(journal.keys().length - before.length).toBeLessThan(5);
   });
 
-  it("continues if the limit is higher", async () => {
+  it("continues the run if the limit is higher now", async () => {
     const script: readonly MockMessage[] = [toolCall("note"), text("Done.")];
     const first = play(script, { tools: [note], limits: { maxIterations: 1 } });
     const journal = memoryJournal(await savedOf(first));

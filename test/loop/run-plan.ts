@@ -26,7 +26,6 @@ const listeners = countListeners();
  */
 const longestWaitMs = 10_000;
 
-/** A run that has ended. */
 export interface Ended {
   readonly result: LoopResult;
   readonly endedAt: number;
@@ -113,7 +112,7 @@ function heard(events: readonly LoopEvent[]): string {
   return before + said;
 }
 
-/** Returns a function that performs a verb, and adds accepted messages to `accepted`. */
+/** Returns a function that calls the control, and adds accepted messages to `accepted`. */
 function createActor(control: LoopControl, abort: AbortController, accepted: string[]): (verb: Verb) => void {
   return ({ atMs, verb, id }) => {
     const said = `${verb} ${id} at ${atMs}`;
@@ -172,7 +171,6 @@ export function comparable({ journal: _, undelivered, ...rest }: LoopResult): ob
   const isWaiting = rest.reason.kind === "approval-required";
   return JSON.parse(JSON.stringify(isWaiting ? rest : { ...rest, undelivered })) as object;
 }
-/** Returns the journal of a run after saving it. */
 export const savedOf = ({ journal }: LoopResult): SavedJournal => JSON.parse(JSON.stringify(journal)) as SavedJournal;
-/** Returns the plan without verbs and without a wall-clock limit. */
+/** Returns the plan without control calls and without a wall-clock limit. */
 export const calmly = (plan: Plan): Plan => ({ ...plan, verbs: [], limits: { ...plan.limits, wallClockMs: undefined } });

@@ -28,7 +28,7 @@ async function play(scenario: Scenario, more: Partial<LoopOptions> = {}): Promis
   return { staged, result: await running };
 }
 
-/** Creates options with a provider, tools, hooks and policies that throw if they are called. */
+/** The provider, tools, hooks and policies throw if they are called. */
 function untouchable(options: LoopOptions, tools: readonly Tool[]): Partial<LoopOptions> {
   const fail = (): never => {
     throw new Error("touched on replay");
@@ -59,11 +59,9 @@ function untouchablePolicies(policies: LoopPolicies, fail: () => never): LoopPol
 interface Recalled {
   readonly again: LoopResult;
   readonly journal: MemoryJournal;
-  /** The keys that the earlier run recorded. */
   readonly keys: readonly string[];
 }
 
-/** Runs a scenario with the journal of an earlier run of the same scenario. */
 async function recall(scenario: Scenario, result: LoopResult, provider?: Provider): Promise<Recalled> {
   const staged = setUp({ ...scenario, script: [] });
   const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)));

@@ -7,7 +7,6 @@ import { countListeners } from "./count-listeners.ts";
 
 const call = [text("Hm. "), toolCall("work"), toolCall("work")];
 
-/** A schema whose validation never settles. */
 const pondering: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: () => never } };
 
 /** A schema whose validation stays pending forever if the arguments were edited. */
@@ -33,7 +32,7 @@ const deaf: { readonly [where: string]: readonly [script: MockScript, options: P
   ],
 };
 
-/** The verbs that end a run after 500 ms, and the reason of each ending. */
+/** The methods are called after 500 ms. */
 const verbs: { readonly [verb: string]: readonly [kind: string, act: (playing: Playing) => unknown] } = {
   stop: ["stopped", ({ control }) => control.stop()],
   kill: ["killed", ({ control }) => control.kill()],
@@ -69,7 +68,7 @@ describe("timeouts.settleMs: code that ignores its signal", () => {
     (streams.includes(where) && verb === "the wall clock");
   const rows = Object.keys(deaf).flatMap((where) => Object.keys(verbs).map((verb) => [where, verb] as const));
 
-  it.for(rows)("%s delays the end by no more than its grace period on %s", async ([where, verb]) => {
+  it.for(rows)("%s delays the end of the run on %s by at most its grace period", async ([where, verb]) => {
     const kind = verbs[verb]?.[0];
     const grace = graceOf(where, verb) ? 1 : 0;
     expect(await endAfter(where, verb, undefined)).toEqual([5_000 * grace, kind]);
@@ -77,7 +76,7 @@ describe("timeouts.settleMs: code that ignores its signal", () => {
     expect(await endAfter(where, verb, 0)).toEqual([0, kind]);
   });
 
-  it("gets a single grace period, no matter how often the run is ended", async () => {
+  it("gets one grace period, no matter how many times the run is ended", async () => {
     const twice = async (...acts: readonly ((playing: Playing) => unknown)[]): Promise<readonly unknown[]> => {
       const playing = play([call], { tools: [tool("work", () => never)], limits: { wallClockMs: 1_000 } });
       await playing.clock.advance(1_000 - 300 * acts.length);
@@ -114,7 +113,7 @@ describe("timeouts.settleMs: code that ignores its signal", () => {
 });
 
 describe("timeouts.settleMs: code that settles after the end", () => {
-  it("ends the run as soon as it settles", async () => {
+  it("lets the run end as soon as the code settles", async () => {
     const clock = createTestClock();
     const tidy = tool(
       "work",
@@ -129,7 +128,7 @@ describe("timeouts.settleMs: code that settles after the end", () => {
     expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: interrupted"]);
   });
 
-  it("its value is dropped, reported as late-result, and its call is interrupted", async () => {
+  it("has its value dropped and reported as late-result, and the call is interrupted", async () => {
     const clock = createTestClock();
     const ends = (
       ms: number,
@@ -159,7 +158,7 @@ describe("timeouts.settleMs: code that settles after the end", () => {
     expect(JSON.stringify(result)).not.toContain("dropped");
   });
 
-  it("a retried tool gets no further attempt after a stop", async () => {
+  it("gets no further attempt after a stop if it is a retried tool", async () => {
     const clock = createTestClock();
     const ran: number[] = [];
     const work = (): Promise<never> => {

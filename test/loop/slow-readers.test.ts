@@ -5,21 +5,19 @@ import { never, tool } from "./play.ts";
 import { chatter, readAll, readSome, start } from "./reading.ts";
 import { watch } from "./watching.ts";
 
-/** Creates options with a control whose verb is called when the signal is aborted. */
 function onAbort(signal: AbortSignal, verb: "stop" | "kill"): Partial<LoopOptions> {
   const control = createLoopControl();
   signal.addEventListener("abort", () => control[verb]());
   return { control };
 }
 
-/** Creates a provider that calls a tool in the first iteration, and then streams from `then`. */
 function callThen(name: string, then: Provider): Provider {
   const first = createMockProvider([toolCall(name, {}, { fragments: 0 })]);
   return { ...then, stream: (request, call) => (call.iteration === 0 ? first : then).stream(request, call) };
 }
 
 describe("streamToolLoop: a reader slower than the model", () => {
-  it("holds the model back without a time limit, with few unread chunks", async () => {
+  it("makes the model wait without a time limit, and few chunks stay unread", async () => {
     const { provider, sent } = chatter(10_000);
     const reading = start([], { provider, timeouts: { streamIdleMs: 1_000 } });
     await readSome(reading, 1);
@@ -34,7 +32,7 @@ describe("streamToolLoop: a reader slower than the model", () => {
     expect((await reading.stream.result).text).toHaveLength(10_000);
   });
 
-  it("streamIdleMs starts when the model that was held back is asked for its next chunk", async () => {
+  it("does not affect streamIdleMs, which starts when the waiting model is asked for its next chunk", async () => {
     const { provider, sent } = chatter(300, () => never);
     const reading = start([], { provider, timeouts: { streamIdleMs: 1_000, settleMs: 0 } });
     await readSome(reading, 1);
@@ -51,7 +49,7 @@ describe("streamToolLoop: a reader slower than the model", () => {
     expect((await reading.stream.result).reason).toEqual({ kind: "stream-idle", limitMs: 1_000 });
   });
 
-  it("streamIdleMs starts again for a model that was held back longer than the timeout", async () => {
+  it("restarts streamIdleMs for a model that waited longer than the timeout", async () => {
     let quiet = false;
     const isQuiet = (): boolean => quiet;
     const provider: Provider = {
@@ -64,7 +62,7 @@ describe("streamToolLoop: a reader slower than the model", () => {
     };
     const reading = start([], { provider, timeouts: { streamIdleMs: 1_000, settleMs: 0 } });
     await readSome(reading, 1);
-    // The model is paused, and its idle timer fires meanwhile.
+    // The model is waiting for the reader while its idle timer fires.
     await reading.clock.advance(5_500);
     quiet = true;
     await readSome(reading, 64);
@@ -82,7 +80,7 @@ describe("streamToolLoop: a reader slower than the model", () => {
     ["an abort", ({ signal }) => ({ signal }), "aborted"],
     ["a stop", ({ signal }) => onAbort(signal, "stop"), "stopped"],
     ["a kill", ({ signal }) => onAbort(signal, "kill"), "killed"],
-  ])("does not keep the run from ending on %s", async ([, options, kind]) => {
+  ])("does not delay the end of the run on %s", async ([, options, kind]) => {
     const abort = new AbortController();
     const { provider } = chatter(10_000);
     const reading = start([], { provider, ...options(abort) });
@@ -91,7 +89,7 @@ describe("streamToolLoop: a reader slower than the model", () => {
     abort.abort();
     const { reason, text: said } = await reading.stream.result;
     expect(reason.kind).toBe(kind);
-    // Text from before the end can still be read.
+    // The reader still gets text from before the end.
     const rest = await readAll(reading.stream);
     expect(rest.filter((event) => event.type === "text-delta")).toHaveLength(said.length);
     expect([rest.at(-1)?.type, reading.clock.pending]).toEqual(["run-end", 0]);
@@ -106,7 +104,7 @@ describe("streamToolLoop: unread events", () => {
   ];
 
   it.for(kinds.flatMap(([kind, chunk]) => [[1], [7], [40], [100], [63, 1, 64, 5]].map((steps) => ({ kind, chunk, steps }))))(
-    "at most 64 $kind events wait if read in steps of $steps",
+    "are at most 64 if all are $kind events, read in steps of $steps",
     async ({ chunk, steps }) => {
       const provider: Provider = {
         id: "p",
@@ -129,7 +127,7 @@ describe("streamToolLoop: unread events", () => {
     },
   );
 
-  it("keep all progress of a tool; the model is held back until it is read", async () => {
+  it("include all progress of a tool; the model waits until they are read", async () => {
     const flood = tool("flood", (_, { progress }) => {
       for (let count = 0; count < 10_000; count += 1) progress(count);
     });

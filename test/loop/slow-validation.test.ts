@@ -15,7 +15,7 @@ interface Said {
 
 const edit: Approve = () => ({ kind: "modify", args: { amount: 5 } });
 
-/** Sets up a run with one call, whose schema rejects the amount 5. Each start simulates a new process. */
+/** The schema rejects the amount 5. Each start simulates a new process. */
 function setUp({ amount, approve }: Said): {
   readonly ran: unknown[];
   start(tookMs: number, replays?: boolean): Playing;
@@ -49,7 +49,7 @@ it.for<[what: string, said: Said, stopMs: number]>([
   ["invalid arguments", { amount: 5, approve: undefined }, 50],
   ["valid arguments", { amount: 1, approve: undefined }, 50],
   ["edited arguments", { amount: 1, approve: edit }, 150],
-])("input validation: a stop while %s is being checked leaves the call not run", async ([, said, stopMs]) => {
+])("input validation: a stop during the validation of %s gives the call the outcome not-run", async ([, said, stopMs]) => {
   const { ran, start } = setUp(said);
   const playing = start(100);
   await playing.clock.advance(stopMs);
@@ -60,7 +60,7 @@ it.for<[what: string, said: Said, stopMs: number]>([
   expect(ran).toEqual([]);
 });
 
-it("input validation: a call whose validation timed out stays invalid-input on replay", async () => {
+it("input validation: a call whose validation timed out has the outcome invalid-input on replay too", async () => {
   const { ran, start } = setUp({ amount: 1, approve: undefined });
   const playing = start(300);
   await playing.clock.advance(200);

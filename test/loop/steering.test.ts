@@ -16,7 +16,6 @@ import { linesOf, textsOf } from "./transcript-lines.ts";
 
 const quick = tool("quick", () => "done");
 
-/** Creates hooks that steer the run once, in iteration `at`. */
 function steerIn(at: number): (stage: Stage) => NonNullable<LoopOptions["hooks"]> {
   let isDone = false;
   return ({ control }) => ({
@@ -245,7 +244,7 @@ it.for<[what: string, message: unknown]>([
   ["a message with an unknown part", { role: "user", content: [{ type: "smell" }] }],
   ["a message with a BigInt", { role: "user", content: "x", big: 7n }],
   ["a message with a getter that throws", hostile],
-])("control.steer() and control.interrupt(): refuse %s", async ([, message]) => {
+])("control.steer() and control.interrupt(): reject %s", async ([, message]) => {
   const control = createLoopControl();
   for (const verb of ["steer", "interrupt"] as const) {
     const call = (): unknown => control[verb](message as string);

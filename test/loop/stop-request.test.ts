@@ -6,12 +6,12 @@ import { createLoopControl } from "turnwright";
 import type { StopRequest } from "turnwright/parts";
 import { play } from "./play.ts";
 
-it.for<[given: unknown, received: string]>([
-  ["user", '"user"'],
-  [{ reason: "x" }, 'an object with "reason"'],
-  [{ requester: "user 7", reason: "x" }, 'an object with "reason"'],
-  [7, "7"],
-])("control.stop(): rejects %j", ([given, received]) => {
+it.for<[title: string, given: unknown, received: string]>([
+  ["a string", "user", '"user"'],
+  ["an object with only an unknown field", { reason: "x" }, 'an object with "reason"'],
+  ["an object with a requester and an unknown field", { requester: "user 7", reason: "x" }, 'an object with "reason"'],
+  ["a number", 7, "7"],
+])("control.stop(): rejects %s", ([, given, received]) => {
   const message = `Option "stop" must be undefined or { requester, note }, but is ${received}.`;
   expect(() => createLoopControl().stop(given as StopRequest)).toThrow(message);
 });

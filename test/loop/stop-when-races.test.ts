@@ -90,7 +90,7 @@ describe("stopWhen: while a condition is pending", () => {
   it.for<[answer: boolean, reason: string]>([
     [true, "stop-condition"],
     [false, "answered"],
-  ])("an interrupt comes too late, and the condition's answer %s decides", async ([answer, reason]) => {
+  ])("an interrupt comes too late, and the condition's answer (%s) is obeyed", async ([answer, reason]) => {
     const playing = play([toolCall("echo"), text("Done.")], ({ clock }) => ({
       tools,
       policies: {
@@ -123,7 +123,6 @@ describe("stopWhen: while a condition is pending", () => {
 describe("stopWhen: over a journal", () => {
   it("calls that were undecided at a crash do not run", async () => {
     const store = createDurableStore();
-    // The process crashes as soon as the response is recorded.
     const playing = play([toolCall("echo")], { ...stopWhen(() => never), journal: store.open({ afterRecords: 3 }) });
     await playing.clock.flush();
     playing.control.kill();

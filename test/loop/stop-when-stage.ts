@@ -6,13 +6,11 @@ import { tool } from "./play.ts";
 /** A tool that runs, and a tool whose calls never run. */
 export const tools: readonly Tool[] = [tool("echo", (args) => args), tool("final_answer", () => "never run")];
 
-/** Creates the options of a run with a stop condition. */
 export const stopWhen = (condition: NonNullable<LoopOptions["policies"]>["stopWhen"]): Partial<LoopOptions> => ({
   tools,
   policies: { stopWhen: condition },
 });
 
-/** Returns the status, the reason and the pending calls of a run. */
 export const endOf = ({ status, reason, pendingCalls }: LoopResult): unknown => [
   status,
   reason,

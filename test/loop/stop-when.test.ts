@@ -55,7 +55,7 @@ describe("stopWhen", () => {
     ]);
   });
 
-  it("gives way to a steered message, and is called again after the message", async () => {
+  it("lets a steered message continue the run, and is called again after the message", async () => {
     const playing = play([toolCall("final_answer"), text("42, or so.")], ({ control }) => ({
       tools,
       policies: {
@@ -101,7 +101,7 @@ describe("stopWhen: several conditions", () => {
     ["toolCallCountIs(2)", toolCallCountIs(2), 3],
     ["tokenBudget(20)", tokenBudget(20), 2],
     ["textMatches(/look 4/i)", textMatches(/look 4/i), 4],
-  ])("%s ends the run as the second condition", async ([, condition, count]) => {
+  ])("are tried in order: %s ends the run as the second condition", async ([, condition, count]) => {
     const script: MockScript = (_, index) => [
       text(`Look ${index + 1}.`),
       toolCall("echo"),
@@ -112,7 +112,7 @@ describe("stopWhen: several conditions", () => {
   });
 });
 
-it("stopWhen: a condition receives the state of the run, including this response", async () => {
+it("stopWhen: a condition receives the state of the run, including the current response", async () => {
   const seen: unknown[] = [];
   const see = ({ response, totalUsage, lastToolResults, ...rest }: StopContext): boolean => {
     seen.push([rest, response.text, totalUsage.totalTokens, lastToolResults.map(({ kind }) => kind)]);
@@ -152,7 +152,7 @@ describe("stopWhen: a message with a continuation", () => {
     ]);
   });
 
-  it("returns all its calls in pendingCalls", async () => {
+  it("puts all its calls into pendingCalls", async () => {
     const result = await play(continuations, stopWhen(hasToolCall("echo"))).result;
     expect([endOf(result), outcomesOf(result)]).toEqual([
       ["completed", { kind: "stop-condition" }, ["a", "b"]],

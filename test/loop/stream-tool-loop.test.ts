@@ -22,7 +22,6 @@ describe("streamToolLoop", () => {
     const { stream } = start(script, { tools, events: recording.emitter });
     const { text: said } = await stream.result;
     expect([said, await readAll(stream)]).toEqual(["Done.", recording.events]);
-    // All events have been read, so no event is left.
     expect(await readAll(stream)).toEqual([]);
   });
 
@@ -40,7 +39,7 @@ describe("streamToolLoop", () => {
     ]);
   });
 
-  it("is not held back if only the result is awaited", async () => {
+  it("does not wait for a reader if only the result is awaited", async () => {
     const { provider, sent } = chatter(10_000);
     const reading = start([], { provider });
     expect([(await reading.stream.result).text.length, sent()]).toEqual([10_000, 10_000]);
@@ -63,7 +62,7 @@ describe("streamToolLoop: a reader that stops early", () => {
     expect([result.text, outcomesOf(result), provider.calls, clock.pending]).toEqual(["Hm.", ["call_i0_0: interrupted"], 1, 0]);
   });
 
-  it("gets no further event, even if it reads again", async () => {
+  it("gets no further event, even if the reader reads again", async () => {
     const chatty = tool(
       "chatty",
       (_, { signal, progress }) => new Promise(() => signal.addEventListener("abort", () => progress("still here"))),
@@ -81,7 +80,7 @@ describe("streamToolLoop: a reader that stops early", () => {
     expect(await readAll(reading.stream)).toEqual([]);
   });
 
-  it("ends a model stream that was held back", async () => {
+  it("ends a model stream that was waiting for the reader", async () => {
     const { provider, sent } = chatter(10_000);
     const reading = start([], { provider });
     await readSome(reading, 1);
@@ -90,14 +89,14 @@ describe("streamToolLoop: a reader that stops early", () => {
     expect([(await reading.stream.result).reason.kind, sent() < 100]).toEqual(["stopped", true]);
   });
 
-  it("does not change a run that has ended", async () => {
+  it("does not change a run that has already ended", async () => {
     const reading = start([text("Hi")]);
     const result = await reading.stream.result;
     await reading.iterator.return?.();
     expect([result.reason.kind, await readAll(reading.stream)]).toEqual(["answered", []]);
   });
 
-  it("keeps its own error if it stops by throwing", async () => {
+  it("gets its own error if it stops by throwing", async () => {
     const { stream } = start([[text("Hi"), stall()]]);
     const reading = async (): Promise<void> => {
       for await (const event of stream) if (event.type === "text-delta") throw new Error("my own");
@@ -114,7 +113,7 @@ describe("streamToolLoop: a run that rejects", () => {
     return { ...inner, step: (one) => (one.key === "i1/inbox" ? Promise.reject(broken) : inner.step(one)) };
   };
 
-  it("throws the journal's error to the reader after all events", async () => {
+  it("throws the journal's error to the reader after the last event", async () => {
     const { stream } = start(script, { tools, journal: failing() });
     const read: string[] = [];
     const reading = async (): Promise<void> => {
@@ -123,11 +122,10 @@ describe("streamToolLoop: a run that rejects", () => {
     await expect(reading()).rejects.toBe(broken);
     expect([read.at(0), read.at(-1)]).toEqual(["run-start", "iteration-end"]);
     await expect(stream.result).rejects.toBe(broken);
-    // The error is thrown once.
     expect(await readAll(stream)).toEqual([]);
   });
 
-  it("rejects the next waiting read and ends all others", async () => {
+  it("rejects the first waiting read and ends all other reads", async () => {
     const clock = createTestClock();
     const journal: Journal = {
       ...failing(),

@@ -21,7 +21,6 @@ const wanting = (output: NonNullable<LoopOptions["policies"]>["output"]): Partia
   policies: { output },
 });
 
-/** Creates a schema that validates asynchronously. */
 function slowSchema(clock: { setTimeout(fn: () => void, ms: number): unknown }, ms = 50): StandardSchema {
   const validate: StandardSchema["~standard"]["validate"] = (value) =>
     new Promise((resolve) => void clock.setTimeout(() => resolve(schema["~standard"].validate(value)), ms));
@@ -29,7 +28,7 @@ function slowSchema(clock: { setTimeout(fn: () => void, ms: number): unknown }, 
 }
 
 describe("structuredOutput: a schema that fails", () => {
-  it("ends the run after hookMs if it hangs, and keeps the text", async () => {
+  it("ends the run after timeouts.hookMs if the schema hangs, and keeps the text", async () => {
     const hanging: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: () => never } };
     const playing = play([text("8")], { ...wanting(structuredOutput(hanging, { jsonSchema: {} })), timeouts: { hookMs: 700 } });
     await playing.clock.runAll();
@@ -45,7 +44,7 @@ describe("structuredOutput: a schema that fails", () => {
     ["a BigInt", () => 8n, "a BigInt"],
     ["undefined", () => undefined, "undefined"],
     ["a function", () => () => 8, "a function"],
-  ])("ends the run if it outputs %s", async ([, made, why]) => {
+  ])("ends the run if the schema outputs %s", async ([, made, why]) => {
     const result = await play([text("8")], wanting(structuredOutput(z.unknown().transform(made)))).result;
     const message = `The schema returned a value that is not plain data: ${why}.`;
     expect(result).toMatchObject({ reason: { kind: "hook-failed", hook: "output", error: { message } }, text: "8" });
@@ -77,7 +76,7 @@ describe("structuredOutput: while the answer is validated", () => {
     const { runId, messages } = playing.options;
     const options = { runId, messages, clock: createTestClock(), ...wanting(structuredOutput(schema)), provider };
     const again = await runToolLoop({ ...options, journal: saved, resume: "retry-last" });
-    // The retry drops the answer that was not validated.
+    // The retry removes the answer that was not validated.
     expect([again.output, linesOf(again.messages), again.iterations]).toEqual([
       { n: 9 },
       ["user: Go.", 'assistant: { "n": 9 }'],
@@ -87,7 +86,7 @@ describe("structuredOutput: while the answer is validated", () => {
 
   const unlimited = { limits: {} };
 
-  it("a steered message adds an iteration, whose answer counts", async () => {
+  it("a steered message adds an iteration, and the answer of that iteration is used", async () => {
     const playing = validating([text('{ "n": 8 }'), text('{ "n": 9 }')], unlimited);
     await playing.clock.flush();
     playing.control.steer("Nine, I mean.");
@@ -120,7 +119,7 @@ describe("structuredOutput: while the answer is validated", () => {
     expect(linesOf(result.messages)).toEqual(["user: Go.", "assistant: Eight.", "user: Nine, I mean.", "assistant: Nine."]);
   });
 
-  it("an interrupt comes too late for a valid answer, but replaces another try", async () => {
+  it("an interrupt comes too late after a valid answer, but replaces the next try", async () => {
     for (const [turn, reason, undelivered] of [
       [text('{ "n": 8 }'), "answered", ["And now?"]],
       [text('{ "n": "8" }'), "interrupted", []],
@@ -135,7 +134,7 @@ describe("structuredOutput: while the answer is validated", () => {
     }
   });
 
-  it("a stop after the last invalid answer wins over invalid-output", async () => {
+  it("a stop after the last invalid answer replaces the reason invalid-output", async () => {
     const playing = play([text("Eight.")], ({ control }) => ({
       ...wanting(structuredOutput(schema, { maxRetries: 0 })),
       events: undefined,
@@ -145,7 +144,6 @@ describe("structuredOutput: while the answer is validated", () => {
   });
 });
 
-/** Creates a memory journal that calls `act` after a step. */
 function stopBehind(key: string, act: () => unknown): NonNullable<LoopOptions["journal"]> {
   const journal = memoryJournal();
   return {
@@ -161,7 +159,7 @@ function stopBehind(key: string, act: () => unknown): NonNullable<LoopOptions["j
 describe("structuredOutput: over a journal", () => {
   const turns: readonly MockMessage[] = [toolCall("echo"), text("Eight."), text('{ "n": 8 }')];
 
-  it("a crash anywhere changes nothing, and no answer is validated twice", async () => {
+  it("a crash at any record changes nothing, and no answer is validated twice", async () => {
     for (let afterRecords = 1; afterRecords < 16; afterRecords += 1) {
       const store = createDurableStore();
       const validated: unknown[] = [];
@@ -189,7 +187,7 @@ describe("structuredOutput: over a journal", () => {
     }
   });
 
-  it("records validations under output keys", async () => {
+  it("validations are recorded under keys named output", async () => {
     const { journal } = await play([...turns], wanting(structuredOutput(schema))).result;
     expect(memoryJournal(JSON.parse(JSON.stringify(journal))).keys()).toEqual([
       "run",

@@ -63,7 +63,7 @@ describe("structuredOutput: a valid answer", () => {
     expect([result.reason.kind, result.output]).toEqual(["answered", null]);
   });
 
-  it("is requested again by the original options, despite later changes to them", async () => {
+  it("uses the original schema and limits, despite later changes to the options", async () => {
     const options: { jsonSchema?: JsonSchema; maxRetries: number } = { maxRetries: 1 };
     const output = structuredOutput(schema, options);
     options.maxRetries = 0;
@@ -72,7 +72,7 @@ describe("structuredOutput: a valid answer", () => {
 });
 
 describe("structuredOutput: an invalid answer", () => {
-  it("is requested again, with the problem", async () => {
+  it("is requested again, with a description of the problem", async () => {
     const playing = play([text("Eight."), text('{ "n": "8" }'), text('{ "n": 8 }')], wanting(structuredOutput(schema)));
     const result = await playing.result;
     expect([result.reason.kind, result.output, result.iterations]).toEqual(["answered", { n: 8 }, 3]);
@@ -119,7 +119,7 @@ describe("structuredOutput: an invalid answer", () => {
     ]);
   });
 
-  it("can be an answer for which the schema throws", async () => {
+  it("includes an answer for which the schema throws", async () => {
     const broken = z.string().transform((url) => new URL(url).host);
     const result = await play([text('"nowhere"'), text('"https://example.com/"')], wanting(structuredOutput(broken))).result;
     expect([result.output, textsOf(result.messages.filter(({ role }) => role === "user") as never)[1]]).toEqual([
@@ -197,12 +197,19 @@ it("structuredOutput: the output of a nested run is the result of its agent tool
   expect(result.functionHistory[0]?.functionResponse.response.result).toEqual({ n: 8 });
 });
 
-it.for<[option: string, output: { readonly schema?: unknown; readonly [option: string]: unknown }, expected: string]>([
-  ["schema", {}, "a Standard Schema, such as zod makes, but is undefined"],
-  ["schema", { schema: { type: "object" } }, "a Standard Schema, such as zod makes, but is an object"],
-  ["maxRetries", { schema, maxRetries: -1 }, "a whole number of at least 0, or Infinity, but is -1"],
-  ["jsonSchema", { schema, jsonSchema: "x" }, 'a JSON Schema: an object of plain data, but is "x"'],
-])("structuredOutput: rejects an invalid %s (case %#)", ([option, { schema: given, ...options }, expected]) => {
+it.for<
+  [title: string, option: string, output: { readonly schema?: unknown; readonly [option: string]: unknown }, expected: string]
+>([
+  ["a missing schema", "schema", {}, "a Standard Schema, such as zod makes, but is undefined"],
+  [
+    "a JSON Schema as the schema",
+    "schema",
+    { schema: { type: "object" } },
+    "a Standard Schema, such as zod makes, but is an object",
+  ],
+  ["a negative maxRetries", "maxRetries", { schema, maxRetries: -1 }, "a whole number of at least 0, or Infinity, but is -1"],
+  ["a string as the jsonSchema", "jsonSchema", { schema, jsonSchema: "x" }, 'a JSON Schema: an object of plain data, but is "x"'],
+])("structuredOutput: rejects %s", ([, option, { schema: given, ...options }, expected]) => {
   expect(() => structuredOutput(given as StandardSchema, options)).toThrow(
     `Option "policies.output.${option}" must be ${expected}.`,
   );

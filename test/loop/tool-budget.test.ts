@@ -28,7 +28,7 @@ describe("limits.maxToolCalls", () => {
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
   });
 
-  it("forbids tools only after a call exceeds the limit", async () => {
+  it("forbids tool calls only after a call has exceeded the limit", async () => {
     const playing = play([three, three, text("Enough.")], { tools: [ok], limits: { maxToolCalls: 3 } });
     expect(kinds(await playing.result)).toBe("completed completed completed limit limit limit");
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
@@ -41,7 +41,7 @@ describe("limits.maxToolCalls", () => {
     expect([kinds(result), result.toolCallsExecuted]).toEqual(["completed completed limit limit limit limit", 2]);
   });
 
-  it("ignores calls that never ran, and causes no tool error", async () => {
+  it("does not count calls that never ran, and causes no tool error", async () => {
     const batch = [toolCall("nope"), toolCall("denied"), toolCall("ok"), toolCall("ok")];
     const playing = play([batch, text("Enough.")], {
       tools: [ok, tool("denied", () => 1)],
@@ -62,7 +62,7 @@ describe("limits.maxToolCalls", () => {
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([{ name: "ok" }, "none"]);
   });
 
-  it("grants a final answer with policies.finalAnswer and remains the reason", async () => {
+  it("grants a final answer with policies.finalAnswer, and is still the reason", async () => {
     const playing = play((_, index) => (index < 2 ? three : text("In short.")), {
       tools: [ok],
       limits: { maxToolCalls: 2 },
@@ -85,7 +85,7 @@ describe("limits.maxIterations", () => {
     [1, true],
     [7, false],
     [7, true],
-  ])("%d ends the run after that many requests (with hooks: %s)", async ([limit, hooked]) => {
+  ])("set to %d ends the run after that number of requests (with hooks: %s)", async ([limit, hooked]) => {
     const hooks = hooked ? { prepareIteration: () => ({}), onIteration: () => undefined } : undefined;
     const playing = play(() => [text("Again. "), toolCall("ok")], { tools: [ok], limits: { maxIterations: limit }, hooks });
     const result = await playing.result;
@@ -132,7 +132,7 @@ describe("limits.maxTokens", () => {
     [111, 2],
     [220, 2],
     [221, 3],
-  ])("%d ends the run after request %d", async ([limit, requests]) => {
+  ])("set to %d ends the run after request %d", async ([limit, requests]) => {
     const playing = play(() => spends(100), { tools: [ok], limits: { maxTokens: limit }, policies: { finalAnswer: true } });
     const result = await playing.result;
     expect(result.reason).toEqual({ kind: "max-tokens", limit, spent: 110 * requests });
@@ -146,7 +146,7 @@ describe("limits.maxTokens", () => {
 });
 
 describe("tool context", () => {
-  it("has the rest of each limit as budget", async () => {
+  it("has the rest of each limit in context.budget", async () => {
     const clock = createTestClock();
     const budgets: ToolBudget[] = [];
     const spend = tool("spend", (_, { budget }) => {
@@ -163,7 +163,7 @@ describe("tool context", () => {
     ]);
   });
 
-  it("has Infinity as budget for limits that are not set", async () => {
+  it("has Infinity in context.budget for limits that are not set", async () => {
     let budget: ToolBudget | undefined;
     await play([toolCall("look"), text("Done.")], { tools: [tool("look", (_, context) => void (budget = context.budget))] })
       .result;
@@ -206,7 +206,7 @@ describe("tool context", () => {
     [19, false],
     [20, true],
     [21, true],
-  ])("has in iteration %d the showKillHint value %s", async ([iteration, shown]) => {
+  ])("in iteration %d has the showKillHint value %s", async ([iteration, shown]) => {
     const hints: boolean[] = [];
     const look = tool("look", (_, context) => hints.push(context.showKillHint));
     await play((_, index) => (index <= iteration ? toolCall("look") : text("Done.")), { tools: [look] }).result;

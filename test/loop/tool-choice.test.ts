@@ -29,7 +29,7 @@ it.for<[what: string, more: Partial<LoopOptions>, ran: readonly string[], outcom
     ["look", "wipe"],
     "completed completed unknown-tool",
   ],
-])("toolChoice: %s decides which calls run, including eager calls", async ([, more, expected, outcomes]) => {
+])("toolChoice: %s determines which calls run, including eager calls", async ([, more, expected, outcomes]) => {
   const ran: string[] = [];
   const playing = play([both, text("Done.")], { tools: makeTools(ran), ...more });
   const result = await playing.result;
@@ -50,7 +50,7 @@ it("toolChoice: the result of a blocked call names the allowed tools", async () 
   });
 });
 
-it("toolChoice: a replayed iteration keeps the choice of a hook without calling the hook", async () => {
+it("toolChoice: a replayed iteration uses the recorded choice of a hook without calling the hook", async () => {
   const ran: string[] = [];
   const first = await play([both, text("Done.")], { tools: makeTools(ran), hooks: choosing("none") }).result;
   const { steps } = memoryJournal(JSON.parse(JSON.stringify(first.journal))).toJSON();

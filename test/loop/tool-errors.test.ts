@@ -11,7 +11,7 @@ const tools: readonly Tool[] = [
   tool("asked", () => "yes"),
 ];
 
-/** Writes iterations separated by "|", and calls separated by spaces: "bad bad | ok". */
+/** For example, "bad bad | ok" stands for two failing calls, and one successful call in the next iteration. */
 const script = (iterations: string): readonly (readonly MockPart[])[] =>
   [...iterations.split("|"), ""].map((iteration) => {
     const names = iteration
@@ -31,34 +31,29 @@ const end = (iterations: string, cap: number): Promise<LoopResult> =>
   }).result;
 
 describe("limits.maxConsecutiveToolErrors", () => {
-  it.for<[iterations: string, ending: string]>([
-    ["bad | bad", "answered"],
-    ["bad | bad | bad", "tool-error-cap"],
-    ["bad bad bad", "tool-error-cap"],
-    ["bad | bad bad", "tool-error-cap"],
-    ["bad | bad | ok | bad | bad", "answered"],
-    ["bad bad ok bad bad", "answered"],
-    ["bad bad | ok | bad", "answered"],
-    // If the limit is exceeded within a batch, the run ends, whatever calls follow.
-    ["bad bad bad ok", "tool-error-cap"],
-    ["ok bad bad bad ok ok", "tool-error-cap"],
-    ["bad bad | bad ok", "tool-error-cap"],
-    ["bad bad bad ok bad", "tool-error-cap"],
-    // The limit takes precedence over endTurn.
-    ["over bad bad bad", "tool-error-cap"],
-    ["bad bad over", "end-turn"],
-    // A restart resets the count.
-    ["bad bad restart bad bad", "answered"],
-    ["bad bad | restart | bad bad", "answered"],
-    ["bad bad bad restart", "tool-error-cap"],
-    // These outcomes are errors, too.
-    ["nope nope | nope", "tool-error-cap"],
-    ["malformed malformed malformed", "tool-error-cap"],
-    ["bad nope malformed", "tool-error-cap"],
-    // Denied calls are not errors, and do not reset the count.
-    ["asked asked asked", "answered"],
-    ["bad asked bad asked bad", "tool-error-cap"],
-  ])('set to 3, gives the calls "%s" the ending %s', async ([iterations, ending]) => {
+  it.for<[title: string, iterations: string, ending: string]>([
+    ["allows two errors", "bad | bad", "answered"],
+    ["ends the run after three errors in three iterations", "bad | bad | bad", "tool-error-cap"],
+    ["ends the run after three errors in one iteration", "bad bad bad", "tool-error-cap"],
+    ["ends the run after errors in two iterations", "bad | bad bad", "tool-error-cap"],
+    ["counts from zero again after a success in another iteration", "bad | bad | ok | bad | bad", "answered"],
+    ["counts from zero again after a success in the same batch", "bad bad ok bad bad", "answered"],
+    ["counts from zero again after an iteration with a success", "bad bad | ok | bad", "answered"],
+    ["ends the run after three errors, even if the batch also has a later success", "bad bad bad ok", "tool-error-cap"],
+    ["ends the run if three errors in a batch come between successes", "ok bad bad bad ok ok", "tool-error-cap"],
+    ["adds the errors of two iterations before a success in the second", "bad bad | bad ok", "tool-error-cap"],
+    ["ends the run after three errors and a later success and error in one batch", "bad bad bad ok bad", "tool-error-cap"],
+    ["overrides endTurn after three errors", "over bad bad bad", "tool-error-cap"],
+    ["does not override endTurn after two errors", "bad bad over", "end-turn"],
+    ["counts from zero again after a restart in the same batch", "bad bad restart bad bad", "answered"],
+    ["counts from zero again after a restart in another iteration", "bad bad | restart | bad bad", "answered"],
+    ["ends the run after three errors, even if a restart follows", "bad bad bad restart", "tool-error-cap"],
+    ["counts calls of unknown tools", "nope nope | nope", "tool-error-cap"],
+    ["counts malformed calls", "malformed malformed malformed", "tool-error-cap"],
+    ["counts different kinds of errors together", "bad nope malformed", "tool-error-cap"],
+    ["does not count denied calls", "asked asked asked", "answered"],
+    ["is not reset by denied calls", "bad asked bad asked bad", "tool-error-cap"],
+  ])("set to 3, %s", async ([, iterations, ending]) => {
     expect((await end(iterations, 3)).reason.kind).toBe(ending);
   });
 
@@ -91,18 +86,18 @@ describe("limits.maxConsecutiveToolErrors", () => {
     for (let round = 0; round < 3; round += 1) expect((await end("bad bad", 3)).reason.kind).toBe("answered");
   });
 
-  it("never ends a run if it is Infinity", async () => {
+  it("set to Infinity never ends a run", async () => {
     expect((await end("bad bad bad bad bad bad | bad bad", Number.POSITIVE_INFINITY)).reason.kind).toBe("answered");
   });
 });
 
 describe("toolResult with endTurn", () => {
-  it.for<[iterations: string, ending: string, requests: number]>([
-    ["over", "end-turn", 1],
-    ["ok over ok", "end-turn", 1],
-    ["bad over", "end-turn", 1],
-    ["ok | over", "end-turn", 2],
-  ])('the calls "%s" end with %s after request %d', async ([iterations, ending, requests]) => {
+  it.for<[title: string, iterations: string, ending: string, requests: number]>([
+    ["ends the run", "over", "end-turn", 1],
+    ["ends the run beside other successful calls", "ok over ok", "end-turn", 1],
+    ["ends the run beside a failed call", "bad over", "end-turn", 1],
+    ["ends the run in a later iteration", "ok | over", "end-turn", 2],
+  ])("%s", async ([, iterations, ending, requests]) => {
     const playing = play(script(iterations), { tools });
     const result = await playing.result;
     expect([result.reason.kind, playing.provider.calls, answersOf(result).length]).toEqual([
@@ -185,18 +180,18 @@ describe("tool.retry", () => {
     ["throws each time", busy, "failed", 3],
     ["returns a failed result each time", () => toolResult({ success: false, error: "busy" }), "failed", 3],
     ["throws a FatalToolError", () => Promise.reject(new FatalToolError("gone")), "failed", 1],
-  ])("makes the expected attempts, as one call, if the tool %s", async ([, execute, outcome, expected]) => {
+  ])("makes the expected attempts within one call if the tool %s", async ([, execute, outcome, expected]) => {
     const { tool: again, ran } = retrying(execute);
     const playing = play([toolCall("try"), text("Done.")], { tools: [again] });
     const result = await playing.result;
     expect([outcomesOf(result), ran()]).toEqual([[`call_i0_0: ${outcome}`], expected]);
-    // Several attempts are still one call, with one entry, one error, one start event and one end event.
+    // All attempts together are one call, with one entry, one error, one start event and one end event.
     expect([result.functionHistory.length, result.toolCallsExecuted, playing.recording.of("tool-start").length]).toEqual([
       1, 1, 1,
     ]);
   });
 
-  it("counts all attempts as one error", async () => {
+  it("counts all failed attempts as one error", async () => {
     const { tool: again } = retrying(busy, 9);
     const playing = play(() => toolCall("try"), { tools: [again], limits: { maxConsecutiveToolErrors: 2 } });
     expect([(await playing.result).reason.kind, playing.provider.calls]).toEqual(["tool-error-cap", 2]);

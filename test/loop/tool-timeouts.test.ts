@@ -22,7 +22,7 @@ describe("timeouts.toolMs and tool.timeoutMs", () => {
     [1_000, undefined, 1_000],
     [1_000, 2_000, 2_000],
     [undefined, 10, 10],
-  ])("toolMs %s with timeoutMs %s ends a call after %d ms", async ([toolMs, timeoutMs, limitMs]) => {
+  ])("with toolMs %s and timeoutMs %s end a call after %d ms", async ([toolMs, timeoutMs, limitMs]) => {
     const playing = play(script, { tools: [tool("work", () => never, { timeoutMs })], timeouts: { toolMs } });
     await playing.clock.runAll();
     const result = await playing.result;
@@ -118,7 +118,7 @@ describe("tool.idleTimeoutMs", () => {
     ["progress", ({ progress }) => progress(1), 460],
     ["heartbeats", ({ heartbeat }) => heartbeat(), 460],
     ["nothing", () => {}, 100],
-  ])("a tool that sends %s times out after 100 ms of silence", async ([, beat, endedAt]) => {
+  ])("ends a call that sends %s after 100 ms of silence", async ([, beat, endedAt]) => {
     const clock = createTestClock();
     const playing = play(script, { clock, tools: [beating(clock, beat)] });
     await clock.runAll();
@@ -127,7 +127,7 @@ describe("tool.idleTimeoutMs", () => {
     expect(answersOf(result)[0]?.result).toMatchObject({ reason: "timed out after 100 ms" });
   });
 
-  it("heartbeats do not extend the timeout of the whole call", async () => {
+  it("is not the whole limit: heartbeats do not extend the timeout of the whole call", async () => {
     const clock = createTestClock();
     const playing = play(script, { clock, tools: [beating(clock, ({ heartbeat }) => heartbeat())], timeouts: { toolMs: 200 } });
     await clock.runAll();
@@ -150,7 +150,7 @@ describe("tool timeouts: a tool that blocks the thread", () => {
     ["rejects late", 300_000, () => Promise.reject(new Error("no")), "timed-out"],
     ["resolves in time", 299_999, async () => "done", "completed"],
     ["resolves late", 300_000, async () => "done", "timed-out"],
-  ])("a tool that %s after %d ms has the expected outcome", async ([, heldMs, end, outcome]) => {
+  ])("has the expected outcome if it %s after %d ms", async ([, heldMs, end, outcome]) => {
     const clock = createHoldClock();
     const work = (): unknown => {
       clock.hold(heldMs);
@@ -161,7 +161,7 @@ describe("tool timeouts: a tool that blocks the thread", () => {
     expect([outcomesOf(result), result.text]).toEqual([[`call_i0_0: ${outcome}`], "Moving on."]);
   });
 
-  it("a tool that throws late has the outcome timed-out", async () => {
+  it("has the outcome timed-out if it throws late", async () => {
     const clock = createHoldClock();
     const work = (): never => {
       clock.hold(300_000);
@@ -171,7 +171,7 @@ describe("tool timeouts: a tool that blocks the thread", () => {
     expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: timed-out"]);
   });
 
-  it("the blocked time counts if the tool then waits", async () => {
+  it("has the blocked time counted if it then waits", async () => {
     const clock = createHoldClock();
     const work = (): Promise<never> => {
       clock.hold(200_000);
@@ -182,7 +182,7 @@ describe("tool timeouts: a tool that blocks the thread", () => {
     expect([outcomesOf(await playing.result), playing.endedAt()]).toEqual([["call_i0_0: timed-out"], 300_000]);
   });
 
-  it("a synchronous tool sets no timer", async () => {
+  it("tool timeouts: a synchronous tool sets no timer", async () => {
     const clock = createTestClock();
     let timers = 0;
     const counting: Clock = { ...clock, now: clock.now, setTimeout: (fn, ms) => ((timers += 1), clock.setTimeout(fn, ms)) };

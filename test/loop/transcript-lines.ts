@@ -16,7 +16,6 @@ export function linesOf(messages: readonly Message[]): readonly string[] {
   });
 }
 
-/** Returns the text of each user message. */
 export function textsOf(messages: readonly Extract<Message, { role: "user" }>[]): readonly string[] {
   return messages.map(({ content }) => textOf(content));
 }

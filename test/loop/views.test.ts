@@ -40,7 +40,6 @@ const given = (): Message[] => [
   { role: "user", content: "Again." },
 ];
 
-/** The functions that receive messages. Each row tries the change in one of these functions. */
 const readers: { readonly [who: string]: (change: (messages: readonly Message[]) => void) => Partial<LoopOptions> } = {
   "a tool": (change) => ({ tools: [tool("t", (_, { messages }) => change(messages))] }),
   prepareIteration: (change) => ({ hooks: { prepareIteration: ({ messages }) => change(messages) } }),
@@ -58,7 +57,7 @@ async function sent(options: Partial<LoopOptions>): Promise<readonly unknown[]> 
   return [playing.provider.requests.map(({ messages }) => messages), result.status, result.messages];
 }
 
-describe("messages shown to callbacks", () => {
+describe("messages that callbacks receive", () => {
   const rows = Object.keys(readers).flatMap((who) => Object.keys(changes).map((how) => [who, how] as const));
 
   it.for(rows)("%s cannot change the messages by %s", async ([who, how]) => {
@@ -72,7 +71,7 @@ describe("messages shown to callbacks", () => {
     });
     const quiet = readers[who]?.(() => {});
     expect(await sent(options ?? {})).toEqual(await sent(quiet ?? {}));
-    // No error is thrown if the list does not yet have the part that is changed.
+    // A change of a part that the list does not have yet throws nothing.
     for (const error of thrown) expect(error).toBeInstanceOf(TypeError);
   });
 
@@ -85,9 +84,7 @@ describe("messages shown to callbacks", () => {
           for (const list of [request.messages, request.transcript?.messages]) {
             try {
               change(list as Message[]);
-            } catch {
-              // Changing a frozen list throws.
-            }
+            } catch {}
           }
           return mock.stream(request, call);
         },
@@ -98,7 +95,7 @@ describe("messages shown to callbacks", () => {
     expect(await run(changes[how] ?? (() => {}))).toEqual(await run(() => {}));
   });
 
-  it("can be cloned, serialized and spread, and are one array for all readers", async () => {
+  it("can be cloned, serialized and spread, and all callbacks get the same array", async () => {
     const seen: (readonly Message[])[] = [];
     const look = tool("t", (_, { messages }) => void seen.push(messages));
     await play([[toolCall("t"), toolCall("t")], text("Done.")], { tools: [look], messages: given() }).result;

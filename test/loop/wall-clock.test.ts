@@ -60,7 +60,7 @@ describe("limits.wallClockMs", () => {
     expect(playing.endedAt()).toBe(125_000);
   });
 
-  it("gives way to a stop during its grace period", async () => {
+  it("is replaced as reason by a stop during its grace period", async () => {
     const playing = play([toolCall("deaf")], { tools: [tool("deaf", () => never)], ...within(1_000) });
     await playing.clock.advance(2_000);
     playing.control.stop({ note: "enough" });
@@ -132,7 +132,7 @@ describe("limits.wallClockMs: a resumed run", () => {
   const nap = (clock: { setTimeout(fn: () => void, ms: number): unknown }) =>
     tool("nap", () => new Promise((resolve) => void clock.setTimeout(() => resolve("ok"), 600)));
 
-  /** Returns the records, up to a key, of a run that has used 600 ms of its 1,000 ms. */
+  /** The run has used 600 ms of its 1,000 ms. */
   async function savedUpTo(lastKey: string): Promise<Journal> {
     const clock = createTestClock();
     const playing = play([toolCall("nap"), toolCall("nap"), text("Done.")], {

@@ -4,16 +4,13 @@ import type { LoopEvent, LoopOptions } from "turnwright";
 import { type EventRecording, type MockScript, recordEvents } from "turnwright/testing";
 import { type Reading, start } from "./reading.ts";
 
-/** A stream that is being read, with an additional listener. */
 export interface Watched extends Reading {
   readonly recording: EventRecording;
-  /** Reads `count` events, or fewer at the end of the stream. */
   read(count: number): Promise<LoopEvent[]>;
   /** Returns the number of events that the listener has received and the reader has not read yet. */
   unread(): number;
 }
 
-/** Starts a run with scripted messages. */
 export function watch(script: MockScript, more: Partial<LoopOptions> = {}): Watched {
   const recording = recordEvents();
   const reading = start(script, { events: recording.emitter, ...more });

@@ -7,7 +7,6 @@ import { play, type Playing } from "../loop/play.ts";
 import { closing, type Generation } from "./connect.ts";
 import { type Answer, createToolServer, type ServedTool, type ToolServer } from "./tool-server.ts";
 
-/** A running server, and a function that starts runs with its tools. */
 export interface Setup {
   readonly served: ToolServer;
   /** Starts a run whose first assistant message calls these tools. */

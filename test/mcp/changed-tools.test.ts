@@ -14,7 +14,7 @@ describe.for(generations)("createMcpRegistry: tools that change during an approv
     ["another description", [{ ...read, description: "Drops the table" }], 2, "denied", []],
     ["another tool under the same local name", [read, { name: "db_read", description: read.description }], 2, "denied", []],
     ["another tool in addition", [read, { name: "other" }], 1, "completed", ["db.read"]],
-  ])("asks again only if the approved tool has changed: the server now has %s", async (row) => {
+  ])("need another approval only if the approved tool itself has changed: the server now has %s", async (row) => {
     const [, later, questions, outcome, called] = row;
     const served = createToolServer([read]);
     const { client } = await closing(generation.connectTo(served.server));

@@ -14,7 +14,6 @@ const script = "node_modules/@modelcontextprotocol/server-everything/dist/index.
 /** The server gets no environment variables of this process. */
 const stdio: StdioServerParameters = { command: process.execPath, args: [script, "stdio"], env: { PATH: "" }, stderr: "ignore" };
 
-/** A connected client, and a function that closes it. */
 export interface Connection {
   readonly client: McpClient;
   /** The id of the server's process. Undefined for a server in this process. */
@@ -22,12 +21,9 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/** Creates connections with one generation of the SDK. */
 export interface Generation {
   readonly name: string;
-  /** Connects to the reference server over stdio. */
   connectEverything(): Promise<Connection>;
-  /** Connects to a server in this process. */
   connectTo(server: McpServer): Promise<Connection>;
   /** Connects a client whose connection has closed to another server. */
   reconnect(client: McpClient, server: McpServer): Promise<void>;
@@ -77,7 +73,6 @@ const v2: Generation = {
 
 export const generations: readonly Generation[] = [v1, v2];
 
-/** Closes the connection when the test ends. */
 export async function closing(opening: Promise<Connection>): Promise<Connection> {
   const connection = await opening;
   onTestFinished(() => connection.close());

@@ -12,7 +12,6 @@ interface Everything {
   readonly registry: McpRegistry;
 }
 
-/** Starts the server. Its process ends when the test ends. */
 async function connect(generation: Generation, options: Partial<McpRegistryOptions> = {}): Promise<Everything> {
   const connection = await generation.connectEverything();
   onTestFinished(async () => {
@@ -30,7 +29,6 @@ function isAlive(pid = 0): boolean {
   }
 }
 
-/** Merges the tools of several registries into one registry. */
 function merge(...registries: readonly ToolRegistry[]): ToolRegistry {
   const definitions = registries.flatMap((registry) => registry.definitions());
   const ownerOf = (name: string): ToolRegistry | undefined =>
@@ -119,7 +117,7 @@ describe.for(generations)("createMcpRegistry: reference server over $name", (gen
     ]);
   });
 
-  it("gives the server no environment variables except the configured ones", async () => {
+  it("passes no environment variables to the server except the configured ones", async () => {
     const { registry: tools } = await connect(generation);
     const result = await play([toolCall("get-env"), text("Done.")], { tools }).result;
     expect(answersOf(result)[0]?.result).toContain('"PATH": ""');
@@ -131,12 +129,12 @@ describe.for(generations)("createMcpRegistry: reference server over $name", (gen
     const script = [toolCall("trigger-long-running-operation", { duration: 0.4, steps: 4 }), text("Done.")];
     const { result, recording } = play(script, { tools });
     expect(answersOf(await result)).toMatchObject([{ outcome: "completed" }]);
-    // The SDK handles the result before a progress notification that arrived with it, and drops the notification.
+    // If a progress notification arrives together with the result, the SDK drops the notification.
     const told = recording.of("tool-progress").map(({ name, data }) => [name, data]);
     expect(told.slice(0, 3)).toEqual([1, 2, 3].map((progress) => ["trigger-long-running-operation", { progress, total: 4 }]));
   });
 
-  it("can be called again after a run was stopped during a call", async () => {
+  it("can be used again after a run was stopped during a call", async () => {
     const { registry: tools } = await connect(generation);
     const playing = play([toolCall("trigger-long-running-operation", { duration: 2, steps: 40 })], { tools });
     await vi.waitFor(() => expect(playing.recording.of("tool-progress").length).toBeGreaterThan(0));
@@ -147,7 +145,7 @@ describe.for(generations)("createMcpRegistry: reference server over $name", (gen
     expect(answersOf(next)).toMatchObject([{ result: "Echo: again" }]);
   });
 
-  it("fails a call immediately if the server is killed, and keeps its tools listed", async () => {
+  it("fails a call immediately if the server is killed, and still lists its tools", async () => {
     const { registry, connection } = await connect(generation);
     const script = [
       toolCall("trigger-long-running-operation", { duration: 60, steps: 1_000 }),

@@ -9,7 +9,7 @@ import { generations } from "./connect.ts";
 import { type Answer, says } from "./tool-server.ts";
 
 describe.for(generations)("createMcpRegistry: a failed call over $name", (generation) => {
-  it("fails immediately if the server closes, and the run continues", async () => {
+  it("fails immediately if the server closes the connection, and the run continues", async () => {
     const { served, start } = await setUp(generation, [{ name: "act" }], { answer: untilCancelled });
     const playing = start(["act"]);
     await vi.waitFor(() => expect(served.calls).toHaveLength(1));
@@ -66,7 +66,7 @@ describe.for(generations)("createMcpRegistry: a failed call over $name", (genera
     ["an exponential pattern, and fails for a mismatch", "^(a+)+$", "failed"],
     ["a pattern with a lookahead, which is not checked", "^(?=(a+)+$)", "completed"],
     ["an invalid pattern, which is not checked", "(", "completed"],
-  ])("handles an output schema with %s", async ([, pattern, outcome]) => {
+  ])("is checked by an output schema with %s", async ([, pattern, outcome]) => {
     const outputSchema = { type: "object" as const, properties: { x: { type: "string", pattern } } };
     const answer: Answer = () => ({ content: [], structuredContent: { x: `${"a".repeat(50_000)}!` } });
     const { start } = await setUp(generation, [{ name: "act", outputSchema }], { answer });
@@ -85,11 +85,14 @@ describe.for(generations)("createMcpRegistry: a failed call over $name", (genera
     expect(served.calls.map(({ name }) => name)).toEqual(["act"]);
   });
 
-  it.for<[args: Json]>([[[1]], ["text"], [7]])("fails without a request to the server for the arguments %j", async ([args]) => {
-    const { served, start } = await setUp(generation, [{ name: "act" }]);
-    const provider = createMockProvider([toolCall("act", args), text("Done.")]);
-    const result = await start([], { provider }).result;
-    expect(answersOf(result)).toMatchObject([{ outcome: "failed", result: { reason: "The arguments must be an object." } }]);
-    expect(served.calls).toEqual([]);
-  });
+  it.for<[args: Json]>([[[1]], ["text"], [7]])(
+    "fails without a request to the server if the arguments are %j",
+    async ([args]) => {
+      const { served, start } = await setUp(generation, [{ name: "act" }]);
+      const provider = createMockProvider([toolCall("act", args), text("Done.")]);
+      const result = await start([], { provider }).result;
+      expect(answersOf(result)).toMatchObject([{ outcome: "failed", result: { reason: "The arguments must be an object." } }]);
+      expect(served.calls).toEqual([]);
+    },
+  );
 });

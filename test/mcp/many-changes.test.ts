@@ -6,7 +6,7 @@ import { createToolServer } from "./tool-server.ts";
 afterEach(() => void vi.useRealTimers());
 
 describe.for(generations)("createMcpRegistry over $name: constant changes", (generation) => {
-  it("limits its listings if each listing reports a change, until close()", async () => {
+  it("stops listing tools at a limit if each listing reports another change, until close()", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const served = createToolServer([]);
     served.onListing(async () => {

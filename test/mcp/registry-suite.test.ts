@@ -7,7 +7,6 @@ import { registrySuite, runTool } from "turnwright/testing";
 import { generations } from "./connect.ts";
 import { createToolServer } from "./tool-server.ts";
 
-/** Creates a server that runs the suite's tools with `runTool`. */
 function serve(tools: readonly Tool[]): ReturnType<typeof createToolServer> {
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   const served = tools.map(({ name, description }) => ({ name, description }));

@@ -11,18 +11,14 @@ interface ServedCall {
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>> | undefined;
   readonly meta: Readonly<Record<string, unknown>> | undefined;
-  /** The signal that fires when the client cancels the call. */
   readonly signal: AbortSignal;
   progress(progress: { readonly progress: number; readonly total?: number; readonly message?: string }): Promise<void>;
 }
 
-/** Responds to one call. */
 export type Answer = (call: ServedCall) => ServerResult | Promise<ServerResult>;
 
-/** A server, and the requests it has received. */
 export interface ToolServer {
   readonly server: McpServer;
-  /** The number of tool pages that were requested. */
   readonly listings: number;
   /** The arguments of each call, in order. */
   readonly calls: readonly ServedCall[];
@@ -36,12 +32,10 @@ export interface ToolServer {
   holdListings(): () => void;
 }
 
-/** Returns a response with one text. */
 export function says(text: string): ServerResult {
   return { content: [{ type: "text", text }] };
 }
 
-/** Creates a server with these tools, and `pageSize` tools on each page. */
 export function createToolServer(
   tools: readonly ServedTool[],
   answer: Answer = ({ name }) => says(`${name} is done.`),

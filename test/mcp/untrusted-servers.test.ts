@@ -20,7 +20,7 @@ describe.for(generations)("createMcpRegistry over $name: untrusted server", (gen
   });
 });
 
-/** Creates a client that passes on any data from its server. */
+/** The client passes on any data from its server. */
 function clientOf(tool: object, answer: unknown = { content: [{ type: "text", text: "done" }] }): McpClient {
   return {
     listTools: async () => ({ tools: [{ name: "act", inputSchema: { type: "object" }, ...tool }] }),

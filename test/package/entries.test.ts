@@ -20,7 +20,6 @@ interface Manifest {
   readonly peerDependenciesMeta: { readonly [peer: string]: { readonly optional?: boolean } | undefined };
 }
 
-/** The report that consumer/run.cjs prints. */
 interface Report {
   readonly version: string;
   readonly results: { readonly [specifier: string]: object | undefined };
@@ -30,7 +29,7 @@ const run = promisify(execFile);
 const manifest = readJson<Manifest>("package.json");
 const nodes = findNodes();
 
-/** Returns every module outside dist that a built file imports or requires, directly, dynamically or through other files. */
+/** Finds direct and dynamic imports, also through other built files. */
 async function findImports(file: string): Promise<readonly string[]> {
   const { metafile } = await build({
     entryPoints: [file],
@@ -45,7 +44,7 @@ async function findImports(file: string): Promise<readonly string[]> {
   return [...new Set(found.map(({ path }) => path))].sort();
 }
 
-it("exercises: each entry has one", () => {
+it("packed package: has a user program for each entry", () => {
   expect(exercises.map(({ specifier }) => specifier).sort()).toEqual(entries.map(({ specifier }) => specifier).sort());
 });
 
@@ -66,7 +65,7 @@ describe("package.json", () => {
 });
 
 describe.for(exercises)("$specifier as built", ({ specifier, name, imports }) => {
-  it.for(["js", "cjs"])("imports only its own peers as .%s", async (ending) => {
+  it.for(["js", "cjs"])("imports no peers except its own, as .%s", async (ending) => {
     const found = await findImports(`dist/${name}.${ending}`);
     expect(found.filter((path) => !path.startsWith("node:"))).toEqual(imports);
     const needsNode = ["turnwright/cache", "turnwright/diagnostics", "turnwright/host", "turnwright/journal"].includes(specifier);
@@ -106,16 +105,16 @@ describe("an app with the packed package", () => {
 
       it.for(exercises)("$specifier works with its own peers and loads no SDK", ({ specifier, imports }) => {
         expect(report.results[specifier]).toEqual({
-          // Imports of ES modules cannot be observed. But a package that is not installed cannot be loaded.
+          // Imports of ES modules cannot be observed, but a package that is not installed cannot be loaded.
           imports: system === "cjs" ? imports : [],
-          // `missing` is absent if the entry needs no peer.
+          // An entry without peers has no `missing` field.
           ...(imports[0] === undefined ? {} : { missing: imports[0] }),
         });
       });
     });
   });
 
-  // The title of this test gives the reason. `findNodes` throws if this Node version must not be absent.
+  // The test title gives the reason. `findNodes` throws if this Node version must be installed.
   it.for(nodes.filter((node) => node.kind === "absent"))("is not tested on Node $major because $why", ({ why }) => {
     expect(["this is not Linux with glibc on x64", "the npm registry is out of reach"]).toContain(why);
   });

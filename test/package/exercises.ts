@@ -4,11 +4,9 @@ import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, resolve } from "node:path";
 
-/** A program that uses one entry, and the packages that it needs. */
 export interface Exercise {
   readonly name: string;
   readonly specifier: string;
-  /** The peers that the entry itself imports. */
   readonly imports: readonly string[];
   /** The packages that only the user's code imports. */
   readonly beside: readonly string[];

@@ -5,11 +5,8 @@ import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeF
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
-/** A project in which the packed package is installed. */
 export interface Installed {
-  /** The root folder of the project. */
   readonly folder: string;
-  /** The paths of all files in the package, relative to its root. */
   readonly files: readonly string[];
   remove(): void;
 }

@@ -21,7 +21,6 @@ interface Exported {
   readonly kind: string;
 }
 
-/** Reads the exports of a built declaration file. */
 function readSurface(path: string): readonly Exported[] {
   const program = ts.createProgram([path], { module: ts.ModuleKind.Node16, target: ts.ScriptTarget.ES2022 });
   const checker = program.getTypeChecker();

@@ -25,7 +25,7 @@ afterAll(() => {
   for (const installed of installs) installed.remove();
 });
 
-/** Compiles files in a project. Returns the compiler errors, or an empty string. */
+/** Returns the compiler errors, or an empty string. */
 async function compile(folder: string, parameters: readonly string[]): Promise<string> {
   const flags = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--target", "es2022", ...parameters];
   const said = run(process.execPath, [resolve("node_modules/typescript/bin/tsc"), ...flags], { cwd: folder });

@@ -21,7 +21,6 @@ import { add, command, execute, look, respond } from "./plan-stage.ts";
 const pricing: Pricing = ({ totalTokens }, { model }) => (model === "dear" ? totalTokens : totalTokens / 4);
 const took = (tokens: number): ReturnType<typeof usage> => usage({ inputTokens: tokens, outputTokens: 0 });
 const busy = fail({ status: 529 });
-/** A plan that requests the answer, and reports its usage. */
 const asks: MockMessage = [respond, took(3)];
 const runs: MockMessage = [execute(command("look")), took(5)];
 const answers: MockMessage = [text("Done."), took(7)];
@@ -44,7 +43,6 @@ async function run(provider: Provider, more: Partial<LoopOptions> = {}): Promise
   return { ...playing, facts: { ...facts, discarded, records: planLogs(result).length } };
 }
 
-/** A plan that breaks off with an error. */
 const failing: MockMessage = [text('{"next_'), took(2), busy];
 const answered = { said: "Done.", kind: "answered", ran: 1, records: 1 };
 
@@ -75,7 +73,7 @@ describe.for<[where: string, wrap: (...turns: readonly MockMessage[]) => Provide
     expect(facts).toMatchObject({ said: "Do", kind: "provider-error", tokens: 5 + 3 + 2, discarded: 0 });
   });
 
-  it("ends with provider-error after all attempts at a plan", async () => {
+  it("ends with provider-error after all attempts to get a plan", async () => {
     const { facts } = await run(wrap(busy, busy, busy));
     expect(facts).toMatchObject({ kind: "provider-error", ran: 0, discarded: 2 });
   });
@@ -101,7 +99,7 @@ describe("withFallback inside withPlanner", () => {
     expect(facts).toMatchObject({ said: "Done.", tokens: 3 + 7, costUSD: 3 / 4 + 7 });
   });
 
-  it("forgets the commands of a discarded plan", async () => {
+  it("discards the commands of a discarded plan", async () => {
     const half = '{"next_action":"execute","execution_commands":[{"tool_name":"add"},';
     const a = dear([text(half), took(2), busy]);
     const { facts } = await run(plans(withFallback([a, cheap(asks, answers)])));
@@ -126,7 +124,7 @@ describe("withFallback outside withPlanner", () => {
     expect(JSON.stringify(b.requests[1]?.messages)).toContain("a quiet place");
   });
 
-  it("discards an answer that breaks off, together with its plan", async () => {
+  it("discards an answer that breaks off, and its plan", async () => {
     const a = dear(asks, [text("Do"), took(2), busy], busy);
     const { facts, recording } = await run(withFallback([plans(a), plans(cheap(runs, asks, answers))]));
     expect(facts).toMatchObject({ ...answered, costUSD: 3 + 2 + (5 + 3 + 7) / 4, discarded: 2 });

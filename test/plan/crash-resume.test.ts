@@ -15,15 +15,13 @@ import { command, execute, plan, respond, shownTo } from "./plan-stage.ts";
 
 const safe = { traits: { replay: "safe" } } as const;
 
-/** Returns the iterations whose model response is recorded. */
 const iterationsIn = ({ records }: DurableStore): readonly number[] =>
   [...records.keys()].flatMap((key) => /^i(\d+)\/model$/.exec(key)?.[1] ?? []).map(Number);
 
-/** Returns the keys of tools whose outcome is recorded. */
 const finishedIn = ({ records }: DurableStore): readonly string[] =>
   [...records.keys()].filter((key) => key.includes("/tool/")).map((key) => `planned/${key}`);
 
-/** Runs all processes over one store. Checks that no process repeats a recorded step. */
+/** Also checks that no process repeats a recorded step. */
 async function liveOver(
   store: DurableStore,
   fateOf: (life: number) => Parameters<DurableStore["open"]>[0],
@@ -75,7 +73,7 @@ it("withPlanner: an uninterrupted run is drained, waits for approval, and answer
   });
 });
 
-describe.for([0, 1, 2])("withPlanner: process %d dies after each record in turn", (life) => {
+describe.for([0, 1, 2])("withPlanner: process %d in a chain of processes that die after each record", (life) => {
   it("the last process ends with the same result", async () => {
     for (let afterRecords = 1; ; afterRecords += 1) {
       const store = createDurableStore();
@@ -164,7 +162,7 @@ describe.for<[where: string, turns: readonly MockMessage[], rest: readonly MockM
     ["stop", ({ control }) => control.stop()],
     ["kill", ({ control }) => control.kill()],
     ["abort", ({ abort }) => abort.abort()],
-  ])("plans and answers again with retry-last after %s", async ([, act]) => {
+  ])("plans and answers again with retry-last after the control call %s", async ([, act]) => {
     const { result: ended, playing } = await leave({ turns, act });
     const { runId } = playing.options;
     const model = createMockProvider(rest);

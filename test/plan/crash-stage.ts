@@ -16,7 +16,6 @@ import { Crash } from "../loop/durable-store.ts";
 import { tool } from "../loop/play.ts";
 import { asksForPlan, command, execute, respond, shownTo } from "./plan-stage.ts";
 
-/** The plan for each round. */
 const rounds: readonly MockMessage[] = [
   execute(command("slow", { tool_kwargs: { n: 1 } }), command("quick", { tool_kwargs: { n: 2 } }), command("broken")),
   execute(command("pay", { tool_kwargs: { n: 3 } }), command("quick", { tool_kwargs: { n: 4 } })),
@@ -28,7 +27,6 @@ function turnFor(request: ModelRequest): MockMessage | undefined {
   return asksForPlan(request) ? rounds[Number(shownTo(request)["round_index"])] : text("Done.");
 }
 
-/** The options for one process. */
 export interface Life {
   readonly journal: Journal;
   readonly decisions?: LoopOptions["decisions"];
@@ -37,7 +35,6 @@ export interface Life {
   readonly drains?: boolean;
 }
 
-/** The result of one process. */
 export interface Lived {
   readonly result: LoopResult | Crash;
   /** `ran` has the keys of the tools that ran, and `asked` the iterations that sent a model request. */

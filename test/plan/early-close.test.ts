@@ -5,7 +5,7 @@ import { withPlanner } from "turnwright/plan";
 import { play, tool } from "../loop/play.ts";
 import { asksForPlan, plan, respond } from "./plan-stage.ts";
 
-/** Creates a model that counts the chunks that were read and the streams that were closed early. */
+/** Counts the chunks that were read and the streams that were closed early. */
 function counting(chunks: readonly ModelChunk[], answer: string): { provider: Provider; read: number[]; left: number } {
   const state = { read: [] as number[], left: 0 };
   const provider: Provider = {
@@ -40,13 +40,13 @@ describe("withPlanner: options.closesEarly", () => {
   const chunks: readonly ModelChunk[] = [...pieces(long), { type: "finish", reason: "stop" }];
   const known = '{"next_action":"response",'.length;
 
-  it("closes a plan by default once the plan says response", async () => {
+  it("closes a plan early by default as soon as the plan has the action response", async () => {
     const model = counting(chunks, "Hello.");
     const { result } = play([], { provider: withPlanner(model.provider), tools: [tool("t", () => 1)] });
     expect([(await result).text, model.read, model.left]).toEqual(["Hello.", [known, 2], 1]);
   });
 
-  it("reads the whole plan if set to false", async () => {
+  it("set to false reads the whole plan", async () => {
     const model = counting(chunks, "Hello.");
     const provider = withPlanner(model.provider, { closesEarly: false });
     const { result } = play([], { provider, tools: [tool("t", () => 1)] });
@@ -55,7 +55,7 @@ describe("withPlanner: options.closesEarly", () => {
 });
 
 it.for([true, false])(
-  "withPlanner: a plan that says response and then execute runs nothing (closesEarly: %s)",
+  "withPlanner: a plan with the action response and then execute runs nothing (closesEarly: %s)",
   async (closesEarly) => {
     const twice = text('{"next_action":"response","next_action":"execute","tool_command":{"tool_name":"look"}}');
     const { result, model } = plan([twice, text("Hello.")], {}, { closesEarly });
@@ -64,7 +64,7 @@ it.for([true, false])(
   },
 );
 
-it("withPlanner: does not close early if a text only quotes a plan", async () => {
+it("withPlanner: does not close the stream early if a text only quotes a plan", async () => {
   const quoted = 'I could say {"next_action":"response"}, but ';
   const { result, model } = plan([text(`${quoted}{"next_action":"execute"}`), respond, text("Hello.")]);
   expect([(await result).text, model.calls]).toEqual(["Hello.", 3]);
@@ -74,7 +74,7 @@ it.for<[what: string, plan: string]>([
   ["an unknown action", '{"next_action":"respond","execution_commands":[]}'],
   ["response in another field", '{"remark":"next_action: response","execution_commands":[]}'],
   ["a nested next_action", '{"execution_commands":[],"state":{"next_action":"response"}}'],
-])("withPlanner: does not close a plan early for %s", async ([, text_]) => {
+])("withPlanner: does not close the stream of a plan early for %s", async ([, text_]) => {
   const chunks: readonly ModelChunk[] = [...pieces(text_), { type: "finish", reason: "stop" }];
   const model = counting(chunks, "Hello.");
   await play([], { provider: withPlanner(model.provider), tools: [tool("t", () => 1)] }).result;

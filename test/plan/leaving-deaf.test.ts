@@ -118,7 +118,6 @@ it("withPlanner: stops reading a plan whose stream cannot be closed", async () =
   expect([(await playing.result).text, rest[0]?.length]).toEqual(["Here.", 1]);
 });
 
-/** Starts a run with a planner function, over a model that answers. */
 const playWith = (planner: Planner, more: Partial<LoopOptions> = {}): Playing =>
   playOver(createMockProvider([text("Here.")]), () => ({ timeouts, ...more }), { planner });
 
@@ -152,7 +151,7 @@ describe("withPlanner: options.planner", () => {
       },
     });
     await playing.clock.runAll();
-    // The sum of 5 heartbeats, the planner's result, the silence, and the settling time.
+    // The sum of five heartbeats, the time of the planner, the silence, and the settling time.
     expect([(await playing.result).reason.kind, playing.endedAt()]).toEqual([
       "first-chunk",
       5 * 2_900 + 2_000 + timeouts.firstChunkMs + timeouts.settleMs,

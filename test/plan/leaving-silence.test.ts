@@ -10,7 +10,6 @@ import { command, execute, respond } from "./plan-stage.ts";
 
 const timeouts = { firstChunkMs: 3_000, streamIdleMs: 1_000, settleMs: 500 };
 
-/** Creates a text whose pieces arrive `ms` apart. */
 const slowly = (ms: number, ...pieces: readonly string[]): MockMessage =>
   pieces.flatMap((piece, index) => (index === 0 ? [text(piece)] : [wait(ms), text(piece)]));
 
@@ -50,7 +49,7 @@ describe("withPlanner: timeouts of a plan", () => {
       [reasoning("Hm."), wait(900), text("{"), stall()],
       { kind: "stream-idle", at: 1_900 },
     ],
-    ["end a plan of only a usage chunk at firstChunkMs", [tokens, stall()], { kind: "first-chunk", at: 3_000 }],
+    ["end a plan that yields only a usage chunk, at firstChunkMs", [tokens, stall()], { kind: "first-chunk", at: 3_000 }],
     ["restart with a heartbeat", [wait(2_000), heartbeat(), wait(2_000), respond], { kind: "answered", at: 4_000 }],
   ])("%s", async ([, turn, ended]) => {
     expect(await run([turn, text("Done.")])).toEqual(ended);

@@ -15,7 +15,6 @@ export const playOn =
   (request: ModelRequest, index: number): MockMessage =>
     turns[index] ?? (asksForPlan(request) ? respond : text("More."));
 
-/** A run, and the action that is performed on it after 50 ms. */
 export interface Leaving {
   readonly turns: readonly MockMessage[];
   readonly options?: (stage: Stage) => Partial<LoopOptions>;
@@ -23,7 +22,6 @@ export interface Leaving {
   act(playing: Playing): unknown;
 }
 
-/** The result of the run, and what it left running. */
 export interface Left {
   readonly playing: Playing;
   readonly result: LoopResult;
@@ -48,9 +46,7 @@ export async function leave({ turns, options, planning, act }: Leaving): Promise
   }
 }
 
-/** A model that ignores its signal, and counts its abandoned streams. */
 export interface DeafModel extends Provider {
-  /** The number of abandoned streams. */
   readonly left: number;
   readonly calls: number;
 }
@@ -95,7 +91,6 @@ export function createDeafModel(turns: readonly (readonly ModelChunk[])[], onLef
   };
 }
 
-/** Starts a planned run with the given provider. */
 export function playOver(
   provider: Provider,
   more: (stage: Stage) => Partial<LoopOptions> = () => ({}),

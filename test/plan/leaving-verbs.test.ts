@@ -1,4 +1,4 @@
-// Control verbs end a planned run at any moment, as they end any other run, and leave no timers, streams or listeners.
+// Control methods end a planned run at any moment like any other run, and leave no timers, streams or listeners.
 
 import { expect, it } from "vitest";
 import { type ModelRequest, streamToolLoop } from "turnwright";
@@ -18,7 +18,7 @@ const verbs: readonly (readonly [verb: string, act: (playing: Pick<Playing, "con
   ["abort", ({ abort }) => abort.abort("gone")],
 ];
 
-/** Runs the messages once for each verb. The verb is called after 50 ms. */
+/** Runs the messages once for each method, which is called after 50 ms. */
 async function tellApart(turns: readonly MockMessage[]): Promise<string> {
   const rows: string[] = [];
   for (const [verb, act] of verbs) {
@@ -41,7 +41,7 @@ async function tellApart(turns: readonly MockMessage[]): Promise<string> {
 const slowPlan = (first: string, rest: string): MockMessage => [text(first), wait(100), text(rest)];
 const lookPlan = '"execute","execution_commands":[{"tool_name":"look"}]}';
 
-it("withPlanner: handles each control verb in the middle of a plan", async () => {
+it("withPlanner: handles each control method in the middle of a plan", async () => {
   expect(await tellApart([slowPlan('{"next_action":', lookPlan), respond, text("Done.")])).toMatchInlineSnapshot(`
     "steer -> answered at 100 ms, 3 requests
       user: Go.
@@ -64,7 +64,7 @@ it("withPlanner: handles each control verb in the middle of a plan", async () =>
   `);
 });
 
-it("withPlanner: handles each control verb in the middle of a second plan", async () => {
+it("withPlanner: handles each control method in the middle of a second plan", async () => {
   const turns = [execute(command("look")), slowPlan('{"next_action":', lookPlan), respond, text("Done.")];
   expect(await tellApart(turns)).toMatchInlineSnapshot(`
     "steer -> answered at 100 ms, 4 requests
@@ -103,7 +103,7 @@ it("withPlanner: handles each control verb in the middle of a second plan", asyn
   `);
 });
 
-it("withPlanner: handles each control verb while planned tools run", async () => {
+it("withPlanner: handles each control method while planned tools run", async () => {
   expect(await tellApart([execute(command("look"), command("slow")), respond, text("Done.")])).toMatchInlineSnapshot(`
     "steer -> answered at 100 ms, 3 requests
       user: Go.
@@ -135,7 +135,7 @@ it("withPlanner: handles each control verb while planned tools run", async () =>
   `);
 });
 
-it("withPlanner: handles each control verb in the middle of the answer", async () => {
+it("withPlanner: handles each control method in the middle of the answer", async () => {
   const turns = [respond, [text("Here "), wait(100), text("you are.")]];
   expect(await tellApart(turns)).toMatchInlineSnapshot(`
     "steer -> answered at 100 ms, 4 requests
@@ -167,7 +167,7 @@ it.for<[verb: string, kind: string, requests: number]>([
   ["drain", "drained", 1],
   ["steer", "answered", 3],
   ["interrupt", "answered", 3],
-])("withPlanner: %s between two rounds ends the run as %s", async ([verb, kind, requests]) => {
+])("withPlanner: control.%s() between two rounds ends the run as %s", async ([verb, kind, requests]) => {
   const { result, requests: asked } = await leave({
     turns: [execute(command("look")), respond, text("Done.")],
     options: (stage) => ({

@@ -13,7 +13,7 @@ describe("withPlanner: a plan", () => {
     ["is read with trailing commas", text(whole.replace("}]}", "},],}"))],
     ["is read after a think block", text(`<think>Or {"next_action":"response"}?</think>\n${whole}`)],
     ["is read with the finish tool-calls", text(whole), finish("tool-calls")],
-  ])("%s", async ([, ...parts]) => {
+  ])("is parsed: %s", async ([, ...parts]) => {
     const { result, model } = plan([parts, respond, text("Quiet.")]);
     expect([(await result).text, planLogs(await result).length, model.calls]).toEqual(["Quiet.", 1, 3]);
   });
@@ -62,10 +62,10 @@ describe("withPlanner: an unreadable plan", () => {
     const { messages = [] } = model.requests[2] ?? {};
     const last = messages.at(-1);
     const complaint = last?.role === "user" && typeof last.content === "string" ? last.content : "";
-    // The complaint follows the model's last message, or the question if that message is empty. Only the last plan is included.
+    // The description of the problem follows the model's last message, or the question if that message is empty.
     expect(complaint.split("\n\n").at(-1)).toMatch(problem);
     expect(messages.length).toBeLessThanOrEqual(3);
-    // Text that is not a plan is not emitted as text either.
+    // Text that cannot be parsed as a plan is not emitted either.
     expect(recording.of("text-delta").map((event) => event.text)).toEqual(["Quiet."]);
   });
 
@@ -91,7 +91,7 @@ describe("withPlanner: an unreadable plan", () => {
 
 describe("withPlanner: a failed planning request", () => {
   it.for(["content-filter", "refusal", "context-full", "error", "unknown"] as const)(
-    "runs nothing if a whole plan has the finish %s",
+    "runs nothing if a complete plan has the finish reason %s",
     async (reason) => {
       const { result, model } = plan([[text(whole), finish(reason)]]);
       expect([(await result).toolCallsExecuted, model.calls, planLogs(await result)]).toEqual([0, 1, []]);

@@ -37,7 +37,7 @@ it("withPlanner: runs the commands of a plan as the tool calls of its iteration"
   expect(functionHistory.map(({ functionResponse }) => functionResponse.response.result)).toEqual([42, "a quiet place"]);
 });
 
-it("withPlanner: a resumed run knows its finished rounds and repeats no plan", async () => {
+it("withPlanner: a resumed run keeps its finished rounds and requests no plan again", async () => {
   const store = createDurableStore();
   const script = [execute(sum), execute(command("look")), respond, text("42, and quiet.")];
   const options = { runId: "planned" };
@@ -49,7 +49,7 @@ it("withPlanner: a resumed run knows its finished rounds and repeats no plan", a
   expect([model.calls, shownTo(model.requests[0])["round_index"], shownTo(model.requests[1])["round_index"]]).toEqual([3, 1, 2]);
 });
 
-it("withPlanner: shows the planner all records, those of the last round, and the round index", async () => {
+it("withPlanner: sends the planner all records, the records of the last round, and the round index", async () => {
   const { result, model } = plan([execute(sum, command("look")), execute(sum), respond, text("42.")]);
   await result;
   const shown = model.requests.slice(0, 3).map(shownTo);
@@ -66,13 +66,13 @@ it.for<[name: string, shown: unknown]>([
   ["last_round_records", []],
   ["round_index", 0],
   ["max_rounds", 3],
-])("withPlanner: shows the planner %s", async ([name, shown]) => {
+])("withPlanner: sends the planner the field %s", async ([name, shown]) => {
   const { result, model } = plan([respond, text("Gone.")], {}, { extraRequirement: "Be quick.", maxRounds: 3 });
   await result;
   expect(shownTo(model.requests[0])[name]).toEqual(shown);
 });
 
-it("withPlanner: a planner function plans in place of the model", async () => {
+it("withPlanner: a planner function makes plans instead of the model", async () => {
   const seen: string[] = [];
   const planner: Planner = ({ userInput, donePlans }) => {
     seen.push(`${userInput} ${donePlans.length}`);
@@ -162,7 +162,7 @@ it("withPlanner: records a result that resembles an error as a success", async (
   expect(planLogs(await result)).toMatchObject([{ success: true, result: "Error: 404", error: "" }]);
 });
 
-it.for([1, 2, 3])("withPlanner: obeys limits.toolConcurrency %d when it runs commands", async (toolConcurrency) => {
+it.for([1, 2, 3])("withPlanner: obeys limits.toolConcurrency: %d when it runs commands", async (toolConcurrency) => {
   let now = 0;
   let most = 0;
   const step = tool("step", async () => {
@@ -194,7 +194,7 @@ it("withPlanner: runs commands through a custom registry", async () => {
   ]);
 });
 
-it("withPlanner: sends the answering model an instruction and the results by purpose", async () => {
+it("withPlanner: sends the answering model an instruction, and the results grouped by purpose", async () => {
   const script = [execute(sum, sum, command("missing", { purpose: "" })), respond, text("42.")];
   const { result, model } = plan(script, {}, { extraInstruction: "Say it in a word." });
   await result;

@@ -4,7 +4,7 @@ import { createMockProvider, text } from "turnwright/testing";
 import { command, execute, plan, respond } from "./plan-stage.ts";
 
 describe("withPlanner: options", () => {
-  it("planner replaces the model for planning and gets the data of each round", async () => {
+  it("named planner replaces the model for planning and gets the data of each round", async () => {
     const shown: unknown[] = [];
     const { result, model } = plan(
       [text("Quiet.")],
@@ -32,7 +32,7 @@ describe("withPlanner: options", () => {
     ]);
   });
 
-  it("prompt and extraInstruction replace the texts for the models", async () => {
+  it("named prompt and extraInstruction replace the texts for the models", async () => {
     const { result, model } = plan(
       [execute(command("look")), respond, text("Quiet.")],
       { system: "Be brief." },
@@ -55,7 +55,7 @@ describe("withPlanner: options", () => {
     ["returns no system text", () => ({ user: "u" })],
     ["returns null", () => null],
     ["rejects", () => Promise.reject(new Error("down"))],
-  ])("prompt ends the run with an error before any request if the function %s", async ([, prompt]) => {
+  ])("named prompt ends the run with an error before any request if the function %s", async ([, prompt]) => {
     const { result, model } = plan([], {}, { prompt: prompt as never });
     const { reason } = await result;
     expect([
@@ -64,7 +64,7 @@ describe("withPlanner: options", () => {
     ]).toEqual([true, 0]);
   });
 
-  it("planner may change its input without any effect", async () => {
+  it("named planner may change its input without any effect", async () => {
     let asked = 0;
     const { result } = plan(
       [text("Done.")],

@@ -5,7 +5,6 @@ import { type PlannerCommand, type PlannerOptions, withPlanner } from "turnwrigh
 import { createMockProvider, type MockPart, type MockProvider, type MockScript, text } from "turnwright/testing";
 import { play, type Playing, tool } from "../loop/play.ts";
 
-/** Creates one command of a plan. */
 export const command = (tool_name: string, more: object = {}): PlannerCommand => ({
   purpose: `use ${tool_name}`,
   tool_name,
@@ -14,14 +13,11 @@ export const command = (tool_name: string, more: object = {}): PlannerCommand =>
   ...more,
 });
 
-/** Writes a plan that runs commands, in the format of a model. */
 export const execute = (...commands: readonly object[]): MockPart =>
   text(JSON.stringify({ next_action: "execute", execution_commands: commands }));
 
-/** A plan that requests the answer. */
 export const respond: MockPart = text(JSON.stringify({ next_action: "response", execution_commands: [] }));
 
-/** A planned run with its scripted model. */
 export interface Planned extends Playing {
   /** The model that the planner wraps. It gets no tools. */
   readonly model: MockProvider;
@@ -39,7 +35,6 @@ export const add: Tool = tool("add", (args) => {
 });
 export const look: Tool = tool("look", () => "a quiet place");
 
-/** Returns the data that a request contains after the text of the user. */
 export function shownTo(request: ModelRequest | undefined): { readonly [field: string]: unknown } {
   const last: Message | undefined = [...(request?.messages ?? [])].reverse().find(({ role }) => role === "user");
   if (last?.role !== "user" || typeof last.content !== "string") throw new Error("Nothing was shown.");

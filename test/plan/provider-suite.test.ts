@@ -6,13 +6,11 @@ import { withPlanner } from "turnwright/plan";
 import { createScenarioProvider, createTestClock, providerSuite, type ProviderScenario } from "turnwright/testing";
 import { asksForPlan } from "./plan-stage.ts";
 
-/** Converts the calls of a scenario to the commands of a plan. Without calls, the plan requests the answer. */
 function toPlan(calls: readonly Extract<ModelChunk, { type: "call-ready" }>[]): string {
   const commands = calls.map(({ name, args }) => ({ tool_name: name, tool_kwargs: args }));
   return JSON.stringify({ next_action: commands.length > 0 ? "execute" : "response", execution_commands: commands });
 }
 
-/** Creates a text model that plays a scenario: its calls become a plan, and its text becomes the answer. */
 function createTextModel(scenario: ProviderScenario): Provider {
   const inner = createScenarioProvider(scenario);
   const hasCalls = scenario.replies.some((reply) => reply.kind === "turn" && reply.calls.length > 0);
@@ -38,7 +36,7 @@ function createTextModel(scenario: ProviderScenario): Provider {
         else yield* inner.stream(request, call);
       } else if (hasCalls) yield* planFrom(request, call);
       else {
-        // The plan uses no tokens, so that the usage of the iteration equals the usage in the scenario.
+        // The plan uses no tokens, so the usage of the iteration equals the usage in the scenario.
         yield { type: "usage", usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 }, mode: "snapshot" };
         yield { type: "text-delta", text: toPlan([]) };
         yield { type: "finish", reason: "stop" };
@@ -56,7 +54,7 @@ describe.for<[what: string, wrap: (scenario: ProviderScenario) => Provider]>([
   ],
 ])("withPlanner %s", ([what, create]) => {
   const setup = { create: (scenario: ProviderScenario) => ({ provider: create(scenario) }) };
-  // A planner function that returns no commands makes no calls.
+  // A planner function makes no calls here, because it returns no commands.
   const givesCalls = what !== "with a planner function";
   const suite = providerSuite(setup);
   for (const { title, run } of suite) if (givesCalls || !/call|results/.test(title)) it(title, run);

@@ -20,7 +20,7 @@ const two = record("3 and 3", { kwargs: { a: 3, b: 3 }, result: 6 });
 const three = record("6 and 1", { kwargs: { a: 6, b: 1 }, result: 7 });
 
 describe("withPlanner", () => {
-  it("shows each round all records, and separately those of the previous round", async () => {
+  it("sends the planner all records in each round, and the records of the previous round separately", async () => {
     const script = [execute(sum(1, 2)), execute(sum(3, 3)), execute(sum(6, 1)), respond, text("Seven.")];
     const { result, model, recording } = plan(script);
     const { text: said, iterations } = await result;
@@ -35,7 +35,7 @@ describe("withPlanner", () => {
     expect(planLogs(await result)).toEqual([one, two, three]);
   });
 
-  it("keeps equal records", async () => {
+  it("keeps records that are equal to earlier records", async () => {
     const { result, model } = plan([execute(sum(1, 2), sum(1, 2)), execute(sum(1, 2)), respond, text("Three.")]);
     expect(planLogs(await result)).toEqual([one, one, one]);
     expect(shownTo(model.requests[3])).toMatchObject({
@@ -63,7 +63,7 @@ describe("withPlanner", () => {
     expect(sent[2]).toMatchObject({ content: expect.stringMatching(/^And 3 and 3\?\n\n\{/) });
   });
 
-  it("ignores records of an earlier run if its own iteration left no message", async () => {
+  it("ignores records of an earlier run if the current iteration left no message", async () => {
     const first = await plan([execute(sum(1, 2))], { limits: { maxIterations: 1 } }).result;
     const messages: readonly Message[] = [...first.messages, { role: "user", content: "Again." }];
     const { result } = plan(() => text("no plan"), { messages });
@@ -88,7 +88,7 @@ describe("withPlanner", () => {
     ]);
   });
 
-  it("shows complete records even if masking clears the tool results", async () => {
+  it("sends the planner complete records even if masking clears the tool results", async () => {
     const { result, model, recording } = plan([execute(sum(1, 2)), execute(sum(3, 3)), respond, text("Six.")], {
       policies: { masking: maskResults({ keepIterations: 1, minTokens: 1, batchOf: 1 }) },
     });
@@ -105,7 +105,7 @@ describe("withPlanner", () => {
     expect(shownTo(model.requests[1]).user_input).toBe("Go.\n\nIn words, please.");
   });
 
-  it("records success by the outcome of a call, not by its text", async () => {
+  it("records success according to the outcome of a call, not its text", async () => {
     const tools = [
       tool("liar", () => "Error: all is well"),
       tool("broken", () => Promise.reject(new Error("out of order"))),
@@ -134,7 +134,7 @@ describe("withPlanner", () => {
     expect(planLogs(await result)).toMatchObject([one, two, { tool_name: "fatal", success: false, error: "The disk is gone." }]);
   });
 
-  it("obeys limits.maxIterations, policies.finalAnswer and policies.gate", async () => {
+  it("works with limits.maxIterations, policies.finalAnswer and policies.gate", async () => {
     const { result, model } = plan((_, index) => (index === 2 ? text("In short, three.") : execute(sum(1, 2))), {
       limits: { maxIterations: 2 },
       policies: { finalAnswer: true },
@@ -164,7 +164,7 @@ describe("withPlanner", () => {
     expect(recording.of("reasoning-delta").map((event) => event.text)).toEqual(["Tools?", "Three."]);
   });
 
-  it("continues a paused answer without planning again", async () => {
+  it("continues a paused answer without requesting another plan", async () => {
     const script = [
       execute(sum(1, 2)),
       respond,

@@ -12,7 +12,7 @@ const lines = (request: ModelRequest | undefined): readonly string[] =>
 const rolesOf = (request: ModelRequest): readonly string[] => request.messages.map(({ role }) => role);
 
 describe("withPlanner: messages of a request", () => {
-  it("alternate between user and assistant after steering, retries and images", async () => {
+  it("alternate between user and assistant roles after steering, retries and images", async () => {
     const script = [text("Hm."), execute(command("steer")), text(""), respond, text("Done.")];
     const { control, result, model } = plan(script, {
       tools: [tool("steer", () => void control.steer("In words, please."))],
@@ -40,7 +40,7 @@ describe("withPlanner: messages of a request", () => {
     });
   });
 
-  it("have the results after the text of the other provider that called the tool", async () => {
+  it("contain the results after the text of the other provider that called the tool", async () => {
     const caller = createMockProvider([[text("Let me check."), toolCall("look")], fail({ status: 529 })], { model: "caller" });
     const model = createMockProvider([respond, text("Quiet.")]);
     const { result } = play([], { provider: withFallback([caller, withPlanner(model)]), tools: [look] });
@@ -53,7 +53,7 @@ describe("withPlanner: messages of a request", () => {
     ]);
   });
 
-  it("have the results of earlier runs in place and the results of this run last", async () => {
+  it("contain the results of earlier runs in their place, and the results of this run at the end", async () => {
     const first = await plan([execute(command("look")), respond, text("Quiet.")]).result;
     const messages: readonly Message[] = [...first.messages, { role: "user", content: "And now?" }];
     const { result, model } = plan([execute(command("look")), respond, text("Still quiet.")], { messages });
@@ -65,7 +65,7 @@ describe("withPlanner: messages of a request", () => {
     ]);
   });
 
-  it("keep an assistant message that has only provider metadata in a continuation", async () => {
+  it("keep an assistant message that contains only provider metadata in a continuation", async () => {
     const { result, model } = plan([respond, [providerMetadata({ mark: 1 }), finish("paused")], text("Whole.")]);
     expect((await result).text).toBe("Whole.");
     expect(model.requests[2]?.messages.at(-1)).toMatchObject({
@@ -75,7 +75,7 @@ describe("withPlanner: messages of a request", () => {
     });
   });
 
-  it("have the results only once if withPlanner wraps another withPlanner", async () => {
+  it("contain the results only once if withPlanner wraps another withPlanner", async () => {
     const model = createMockProvider([execute(command("look")), respond, text("Quiet.")]);
     const { result } = play([], { provider: withPlanner(withPlanner(model)), tools: [look] });
     expect((await result).text).toBe("Quiet.");
@@ -86,7 +86,7 @@ describe("withPlanner: messages of a request", () => {
 });
 
 describe("planLogs: a record", () => {
-  it("has the arguments that an approval has edited", async () => {
+  it("contains the arguments that an approval has edited", async () => {
     const approve: NonNullable<LoopOptions["policies"]>["approve"] = () => ({ kind: "modify", args: { a: 1, b: 1 } });
     const { result } = plan([execute(command("add", { tool_kwargs: { a: 900, b: 9 } })), respond, text("2.")], {
       policies: { approve },
@@ -94,7 +94,7 @@ describe("planLogs: a record", () => {
     expect(planLogs(await result)).toMatchObject([{ kwargs: { a: 1, b: 1 }, result: 2 }]);
   });
 
-  it("has the text content of a tool result, and a note in place of an image", async () => {
+  it("contains the text of a tool result, and a note in place of an image", async () => {
     const image = { type: "image", mediaType: "image/png", data: "AAAA" } as const;
     const scan = tool("scan", () => toolResult({ data: 7, content: [{ type: "text", text: "Beware." }, image] }));
     const { result } = plan([execute(command("scan")), respond, text("Seven.")], { tools: [scan] });
@@ -104,7 +104,7 @@ describe("planLogs: a record", () => {
     });
   });
 
-  it("names the allowed tools for a blocked call", async () => {
+  it("lists the allowed tools for a blocked call", async () => {
     const { result } = plan([execute(command("add")), respond, text("No.")], {
       policies: { gate: { active: true, allowedNames: ["look"] } },
     });
@@ -129,7 +129,7 @@ describe("planLogs: a record", () => {
 });
 
 describe("withPlanner: options.planner", () => {
-  it("receives the conversation and the system text", async () => {
+  it("receives the conversation and the system text as its request", async () => {
     const seen: unknown[] = [];
     const { result } = plan(
       [text("Hello.")],
@@ -142,7 +142,7 @@ describe("withPlanner: options.planner", () => {
 });
 
 describe("withPlanner: wrapped provider", () => {
-  it("gets an aborted signal when its plan is closed early", async () => {
+  it("gets an aborted signal when the plan is closed early", async () => {
     const left: unknown[] = [];
     const model = createMockProvider([text("Hello.")]);
     const provider = withPlanner({
@@ -169,7 +169,7 @@ describe("withPlanner: wrapped provider", () => {
   it.for<[what: string, stream: () => unknown, message: string]>([
     ["a promise", () => Promise.reject(new Error("no key")), "The provider's stream() returned a promise"],
     ["nothing", () => undefined, "The provider's stream() did not return an async iterable. Make it an async generator."],
-  ])("ends the run with a clear error if its stream() returns %s", async ([, stream, message]) => {
+  ])("ends the run with a clear error if stream() returns %s", async ([, stream, message]) => {
     const { result } = play([], { provider: withPlanner({ id: "p", model: "m", stream } as never), tools: [add] });
     expect((await result).error?.message).toContain(message);
   });
@@ -190,7 +190,7 @@ describe("withPlanner: wrapped provider", () => {
   it.for<[what: string, wrap: typeof withRetry]>([
     ["withRetry", (provider) => withRetry(provider)],
     ["withFallback", (provider) => withFallback([provider])],
-  ])("gets a new first-chunk timeout for its answer inside %s", async ([, wrap]) => {
+  ])("gets a new first-chunk timeout for the answer inside %s", async ([, wrap]) => {
     const slow: MockMessage = [{ kind: "wait", ms: 80 }, text("Hello.")];
     const provider = wrap(withPlanner(createMockProvider([respond, slow])));
     const playing = play([], { provider, tools: [add], timeouts: { firstChunkMs: 100, streamIdleMs: 50 } });

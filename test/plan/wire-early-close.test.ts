@@ -17,11 +17,9 @@ interface Counted {
   readonly result: LoopResult;
   readonly bodies: readonly unknown[];
   readonly plan: Sending;
-  /** The number of bytes of each response that were read. */
   readonly read: readonly number[];
 }
 
-/** A run of a plan in pieces, and an answer. */
 async function run(wire: TextWire, plan: readonly string[], options: PlannerOptions = {}): Promise<Counted> {
   const service = await startSlowService([wire.toFrames(plan), wire.toFrames(["Here you ", "are."])]);
   onTestFinished(() => service.close());
@@ -65,7 +63,7 @@ describe.for(textWires)("withPlanner over $name", (wire) => {
     expect(result.usage).toMatchObject({ inputTokens: 6, outputTokens: 4, totalTokens: 10 });
   });
 
-  it("reads the whole plan if the plan has commands", async () => {
+  it("reads a plan to its end if the plan has commands", async () => {
     const plan = ['{"next_action":"execute","note":"', ...chatter.slice(0, 8), '","tool_command":{"tool_name":"look"}}'];
     const { plan: sent, read, result } = await run(wire, plan, { maxRounds: 1 });
     expect([sent.isWhole, sent.size, result.text, result.toolCallsExecuted]).toEqual([true, read[0], "Here you are.", 1]);

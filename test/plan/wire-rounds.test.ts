@@ -50,7 +50,6 @@ async function play(
 const toolWords = new Set(["tools", "tool_choice", "tool_calls", "tool_call_id"]);
 const toolKinds = new Set<unknown>(["tool", "tool_use", "tool_result", "function"]);
 
-/** Returns all fields in a request body that belong to a tool API. */
 function findTools(value: unknown): readonly string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => {
@@ -59,7 +58,7 @@ function findTools(value: unknown): readonly string[] {
   });
 }
 
-/** Returns the part of a request body after the text of the user, for any provider API. */
+/** For every provider API, this is the part of the body after the user's text. */
 function lastWordsIn(body: unknown): string {
   return lastPartOf(userTextsIn(body).at(-1) ?? "");
 }
@@ -91,7 +90,7 @@ describe.for(wires)("withPlanner over $name, two rounds", (wire) => {
     expect(result.streamResults.map(({ usage }) => usage?.totalTokens)).toEqual([5, 5, 10]);
   });
 
-  it("keeps its earlier messages and results in a follow-up run", async () => {
+  it("keeps earlier messages and results in a follow-up run", async () => {
     const { result } = await play(wire, script);
     const messages = [...result.messages, { role: "user" as const, content: "Again." }];
     const { result: next, bodies } = await play(wire, [say(secondPlan), say(respond), say("7.")], { messages });
@@ -127,8 +126,7 @@ describe.for(textWires)("withPlanner over $name with a vendor's mock server", (w
     mock.on(shows('"round_index": 2'), { content: `{"next_action":"response","note":"${"x".repeat(500_000)}"}` });
     mock.on(shows('"action_results"'), { content: "3, then 7." });
     await mock.start();
-    // The test does not wait for the server, which stops only after the client closes a connection that it opened and did not
-    // use.
+    // The server stops only after the client has closed an unused connection, so the test does not wait for it.
     onTestFinished(() => void mock.stop());
     const { fetch, read } = createCountingFetch();
     const provider = withPlanner(wire.connect(mock.url, fetch));

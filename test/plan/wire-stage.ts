@@ -21,7 +21,6 @@ export interface TextWire {
   readonly name: string;
   toFrames(pieces: readonly string[]): readonly string[];
   connect(url: string, fetch: typeof globalThis.fetch): Provider;
-  /** Returns the violations of the API's rules in a request body. */
   check(body: unknown): readonly string[];
 }
 
@@ -65,7 +64,6 @@ export interface Sending {
   readonly isWhole: boolean;
 }
 
-/** A running service. */
 export interface SlowService {
   readonly url: string;
   /** The parsed bodies of all requests, in order. */
@@ -113,7 +111,6 @@ export async function startSlowService(replies: readonly (readonly string[])[]):
   };
 }
 
-/** A fetch that counts the bytes that are read through it. */
 export interface CountingFetch {
   readonly fetch: typeof globalThis.fetch;
   /** The number of bytes of each response that the SDK has read, in order. */

@@ -76,7 +76,7 @@ const budgets: readonly [what: string, limits: LoopOptions["limits"], reason: ob
 ];
 
 it.for(rows.flatMap((row) => budgets.map((budget) => [`limits.${budget[0]}: stops ${row[0]}`, row, budget] as const)))(
-  "%s before a request past the limit",
+  "%s before a request that would exceed the limit",
   async ([, [, stage, wrap, error], [, limits, reason]]) => {
     stage.asked = 0;
     const journal = memoryJournal();
@@ -103,7 +103,7 @@ it("withPlanner: requests no answer if the plan has used up the budget", async (
   expect(reason).toEqual({ kind: "max-cost", limitUSD: 3, spentUSD: 2, expectedUSD: 2 });
 });
 
-it("withRetry: counts the usage and limits of the outer run in a nested run", async () => {
+it("withRetry: in a nested run, counts usage towards the outer run and obeys the outer run's limits", async () => {
   const stage = stageOf();
   const inner = withRetry(stage.model("a"), retries);
   const agent = defineAgentTool({
@@ -119,7 +119,7 @@ it("withRetry: counts the usage and limits of the outer run in a nested run", as
   expect(functionHistory).toHaveLength(1);
 });
 
-it("withRetry: keeps an answer that crosses the limit, and retries attempts with unknown cost", async () => {
+it("withRetry: keeps an answer that exceeds the limit, and retries attempts with an unknown cost", async () => {
   const busy = fail({ status: 503, message: "Busy." });
   const provider = withRetry(
     createMockProvider([
@@ -143,7 +143,7 @@ it("withRetry: keeps an answer that crosses the limit, and retries attempts with
   expect((await runToolLoop({ provider: unknown, messages, pricing, limits: { maxCostUSD: 2 } })).status).toBe("completed");
 });
 
-it("limits.maxTokens: keeps the provider's error if no further request follows", async () => {
+it("limits.maxTokens: keeps the provider's error as the reason if no further request follows", async () => {
   const stage = stageOf();
   const { reason } = await runToolLoop({ provider: stage.model("a"), messages, pricing, limits: { maxTokens: 4 } });
   expect(reason).toMatchObject({ kind: "provider-error", error: { message: "Busy." } });

@@ -8,7 +8,7 @@ const mock = (id: string, ...turns: readonly MockMessage[]): MockProvider =>
 const busy = fail({ status: 503, message: "Busy." });
 const answer = ["text Hi.", "finish stop", "end"] as const;
 
-describe("withFallback: silent provider", () => {
+describe("withFallback: a silent provider", () => {
   it.for<[when: string, turn: MockMessage, options: object, at: number, limit: string]>([
     ["before its first chunk", stall(), {}, 2_000, "start 1 a/a-1"],
     ["before its first chunk, with firstChunkMs", stall(), { firstChunkMs: 300 }, 300, "start 1 a/a-1"],
@@ -17,7 +17,7 @@ describe("withFallback: silent provider", () => {
     ["before its first chunk, with a long firstChunkMs", stall(), { firstChunkMs: 9_000 }, 9_000, "start 1 a/a-1"],
     ["after a heartbeat", [wait(250), heartbeat(), stall()], { firstChunkMs: 300 }, 550, "start 1 a/a-1"],
     ["and deaf to its signal", stall({ ignoreSignal: true }), { firstChunkMs: 300 }, 400, "start 1 a/a-1"],
-  ])("is abandoned for the next provider if silent %s", async ([, turn, options, at, before]) => {
+  ])("is replaced by the next provider if silent %s", async ([, turn, options, at, before]) => {
     const second = mock("b", text("Hi."));
     const { clock, lines, ended } = outline(withFallback([mock("a", turn), second], options));
     await clock.advance(at - 1);
@@ -28,7 +28,7 @@ describe("withFallback: silent provider", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("can still report its usage after it is abandoned", async () => {
+  it("can still report its usage after it was replaced", async () => {
     const { clock, lines, ended } = outline(
       withFallback([
         {
@@ -50,7 +50,7 @@ describe("withFallback: silent provider", () => {
     expect(lines).toEqual(["start 1 a/a-1", "text Half", "usage 7", "discard 1 network", "start 2 b/b-1", ...answer]);
   });
 
-  it("is not abandoned if it is the last provider", async () => {
+  it("is not replaced if it is the last provider", async () => {
     const { clock, lines, beats, abort, ended } = outline(
       withFallback([mock("a", busy), mock("b", [wait(5_000), heartbeat(), stall()])], { firstChunkMs: 300 }),
     );
@@ -61,7 +61,7 @@ describe("withFallback: silent provider", () => {
     await ended;
   });
 
-  it("sends no heartbeats after it is abandoned", async () => {
+  it("sends no heartbeats after it was replaced", async () => {
     let beat = (): void => {};
     const { clock, beats, ended } = outline(
       withFallback([
@@ -86,7 +86,7 @@ describe("withFallback: silent provider", () => {
   });
 });
 
-describe("withFallback: failed provider", () => {
+describe("withFallback: a provider that failed", () => {
   const order = async (provider: Provider, times: readonly number[]): Promise<readonly string[]> => {
     const clock = callOf().clock as ReturnType<typeof outline>["clock"];
     const seen: string[] = [];
@@ -106,7 +106,7 @@ describe("withFallback: failed provider", () => {
     expect(await order(withFallback([down("a"), up("b")]), [0, 1])).toEqual(["ab", "ab"]);
   });
 
-  it("is called after the other providers during restMs", async () => {
+  it("is called after all other providers during restMs", async () => {
     const provider = withFallback([down("a"), down("b"), up("c")], { restMs: 1_000 });
     expect(await order(provider, [0, 999, 1_000])).toEqual(["abc", "c", "abc"]);
     expect(await order(withFallback([down("a"), down("b")], { restMs: 1_000 }), [0, 1])).toEqual(["ab", "ab"]);

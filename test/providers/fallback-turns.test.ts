@@ -7,12 +7,12 @@ const mock = (id: string, ...turns: readonly MockMessage[]): MockProvider =>
   createMockProvider(turns, { id, model: `${id}-1`, usage: false });
 const busy = fail({ status: 503, message: "Busy." });
 
-describe("withFallback: message that continues", () => {
+describe("withFallback: a message that continues", () => {
   it.for<[reason: "paused" | "continue", token: string | undefined]>([
     ["paused", undefined],
     ["continue", "t:1\n2"],
     ["continue", ""],
-  ])("as %s with the token %j calls only the provider that started it", async ([reason, token]) => {
+  ])("as %s with the token %j is sent only to the provider that started the message", async ([reason, token]) => {
     const a = mock("a", busy, text("Wrong."));
     const b = mock("b", [text("Half "), finish(reason, { token })], busy);
     const provider = withFallback([a, b]);
@@ -33,7 +33,7 @@ describe("withFallback: message that continues", () => {
     expect([lines.slice(-2), second.calls]).toEqual([["finish length", "end"], 0]);
   });
 
-  it("calls the provider in its provider metadata first", async () => {
+  it("is sent first to the provider in the provider metadata", async () => {
     const part = { provider: "b", model: "b-1", item: 1 };
     const messages: readonly Message[] = [...goRequest.messages, { role: "assistant", content: [], providerMetadata: [part] }];
     const make = (): Provider => withFallback([mock("a", text("Hi.")), mock("b", busy)]);
@@ -45,7 +45,7 @@ describe("withFallback: message that continues", () => {
     expect((await outlineAll(make(), { request: { messages: other } }))[0]).toBe("start 1 a/a-1");
   });
 
-  it("calls providers in the usual order if its token names an unknown provider", async () => {
+  it("is sent to the providers in the usual order if the token names an unknown provider", async () => {
     const ask = async (continuationToken: string): Promise<unknown> => {
       const b = mock("b", text("Hi."));
       await outlineAll(withFallback([mock("a", busy), b]), { request: { continuationToken } });

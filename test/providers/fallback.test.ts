@@ -23,7 +23,7 @@ describe("withFallback", () => {
     expect(Object.keys(withFallback([named("a")]))).toEqual(["id", "model", "stream"]);
   });
 
-  it("does not call the second provider if the first one answers", async () => {
+  it("does not call the second provider if the first provider answers", async () => {
     const second = named("b");
     expect(await outlineAll(withFallback([named("a", text("Hi.")), second]))).toEqual(["start 1 a/a-1", ...answer]);
     expect(second.calls).toBe(0);
@@ -90,7 +90,7 @@ describe("withFallback", () => {
     ]);
   });
 
-  it("reports the last error and the number of providers if all fail", async () => {
+  it("reports the last error and the number of providers if all providers fail", async () => {
     const told = fail({ status: 429, message: "Slow down.", headers: { "retry-after": "2" } });
     const lines = await outlineAll(
       withFallback([named("a", busy), named("b", failInBand(providerError("server", "No."))), named("c", told)]),

@@ -109,7 +109,7 @@ describe("nested withRetry and withFallback", () => {
     expect(seen).toEqual(finals);
   });
 
-  it("apply the time limits of the outer wrapper to each inner attempt", async () => {
+  it("apply the time limits of the outer wrapper to each attempt of the inner wrapper", async () => {
     const inner = withFallback([named("a", stall({ ignoreSignal: true })), named("b", stall())]);
     const { clock, lines, ended } = outline(withFallback([inner, named("c", text("Hi."))], { firstChunkMs: 300 }));
     await clock.advance(400);
@@ -125,7 +125,7 @@ describe("nested withRetry and withFallback", () => {
     expect(lines.slice(-4)).toEqual(["start 2 a/a-1", ...answer]);
   });
 
-  it("pass each continuation token to the wrapper that wrote it", async () => {
+  it("pass each continuation token to the wrapper that created it", async () => {
     const b = named("b", finish("continue", { token: "t" }), text("Hi."));
     const provider = withFallback([named("x", busy), withFallback([named("a", busy), b])]);
     const lines = await outlineAll(provider);

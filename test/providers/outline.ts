@@ -3,7 +3,6 @@
 import { type ModelCall, type ModelChunk, type ModelRequest, type Provider, type Timeouts, toProviderError } from "turnwright";
 import { createTestClock, type TestClock } from "turnwright/testing";
 
-/** A stream that is being read. */
 export interface Outlining {
   readonly clock: TestClock;
   readonly abort: AbortController;
@@ -15,7 +14,6 @@ export interface Outlining {
   readonly ended: Promise<void>;
 }
 
-/** The parts of a call and a request that a test may set. */
 export interface OutlineOptions {
   readonly timeouts?: Partial<Timeouts>;
   readonly request?: Partial<ModelRequest>;
@@ -31,7 +29,6 @@ export function callOf(more: Partial<ModelCall> = {}): ModelCall {
 /** The request for a stream that is not formatted as lines. */
 export const goRequest: ModelRequest = { messages: [{ role: "user", content: "Go." }], tools: [], iteration: 0 };
 
-/** Starts to read a stream. */
 export function outline(provider: Provider, { timeouts, request }: OutlineOptions = {}): Outlining {
   const clock = createTestClock();
   const abort = new AbortController();
@@ -56,7 +53,6 @@ export function outline(provider: Provider, { timeouts, request }: OutlineOption
   return { clock, abort, lines, beats, ended: read() };
 }
 
-/** Reads a stream to its end, and advances the clock as needed. */
 export async function outlineAll(provider: Provider, options: OutlineOptions = {}): Promise<readonly string[]> {
   const { clock, lines, ended } = outline(provider, options);
   await clock.runAll();

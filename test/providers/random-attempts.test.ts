@@ -71,16 +71,13 @@ const { tree: trees } = fc.letrec<{ tree: Tree }>((tie) => ({
   ),
 }));
 
-/** The numbers and times of the streams of the innermost providers. */
 interface Watch {
   live: number;
   peak: number;
-  /** The time of the latest call. */
   lastAskedAt: number;
   spent: number;
 }
 
-/** Counts the streams that have started and were not abandoned or finished. */
 function watched(inner: Provider, watch: Watch): Provider {
   async function* stream(request: ModelRequest, call: ModelCall): AsyncGenerator<ModelChunk> {
     let isLive = true;

@@ -8,7 +8,7 @@ import { callOf, goRequest, outline } from "./outline.ts";
 
 const half: RetryOptions = { random: () => 0 };
 
-describe("withRetry: ending of the stream", () => {
+describe("withRetry: the end of the stream", () => {
   it.for<[when: string, atMs: number, calls: number]>([
     ["during an attempt", 50, 1],
     ["while it waits", 150, 1],

@@ -173,7 +173,7 @@ describe("withRetry", () => {
       () => withRetry(single(), { random: 0.5 as never }),
       { details: { option: "random" } },
     ],
-  ])("rejects %s", ([, make, facts]) => {
+  ])("rejects %s as options", ([, make, facts]) => {
     expect(make).toThrow(expect.objectContaining({ name: "LoopError", ...toMatch(facts) }));
   });
 });

@@ -29,7 +29,7 @@ const busy = fail({ status: 503, message: "Busy." });
 const lost = fail(new TypeError("terminated"));
 
 describe("withFallback: tool calls", () => {
-  it("run once if another provider continues with their results", async () => {
+  it("run once if another provider continues with the results", async () => {
     let ran = 0;
     const a = named("a", [[text("Let me see. "), toolCall("work", { n: 1 }, { id: "c1" })], busy]);
     const b = named("b", [text("It is 1.")]);
@@ -78,11 +78,11 @@ describe("withFallback: usage of attempts", () => {
     const playing = play([], { provider, pricing });
     await playing.clock.runAll();
     const { result } = playing;
-    // The second attempt reported only its usage, and no text.
+    // The second attempt reported its usage, but no text.
     expect(await result).toMatchObject({ text: "Whole.", usage: { totalTokens: 15 }, costUSD: 3 + 50 + 70 });
   });
 
-  it("makes the cost unknown if one is missing, unless its request was rejected", async () => {
+  it("makes the cost unknown if an attempt reports no usage, unless its request was rejected", async () => {
     const cost = async (turn: MockMessage): Promise<unknown> =>
       (await play([], { provider: withFallback([named("a", [turn]), named("b", [[text("Hi."), tokens(7)]])]), pricing }).result)
         .costUSD;
@@ -102,7 +102,7 @@ describe("withFallback: usage of attempts", () => {
 });
 
 describe("withFallback: provider family", () => {
-  it("is that of the attempt that is kept", async () => {
+  it("is the family of the attempt that is kept", async () => {
     const b = named("b", [[text("Noted."), toolCall("work")]], { family: "novelai" });
     const policies = { preToolText: { endAfterTextFamilies: ["novelai"] } };
     const { result } = play([], { provider: withFallback([named("a", [busy]), b]), tools: [tool("work", () => 1)], policies });
@@ -195,7 +195,7 @@ describe("runToolLoop over withRetry and withFallback", () => {
   it("resumes a paused message after a crash with the provider that paused it", async () => {
     const store = createDurableStore();
     const options = (): LoopOptions & { readonly made: readonly MockProvider[] } => {
-      // Each process has its own scripts. The process that crashes has received only the first half.
+      // Each process has its own scripts. The crashed process has received only the first half of the message.
       const made = [named("a", [busy, text("Wrong.")]), named("b", [[text("Half "), finish("paused")], text("whole.")])];
       return {
         provider: withFallback(made),

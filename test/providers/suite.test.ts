@@ -18,8 +18,8 @@ describe.for<[what: string, wrap: (provider: Provider) => Provider]>([
     (provider) => withFallback([withRetry(withFallback([provider]), { maxAttempts: 1 })]),
   ],
 ])("%s: provider suite", ([what, wrap]) => {
-  // If the scripted service fails, these two wrappers make another attempt. The script has no message for it, or another
-  // provider answers.
+  // After a failure, these two wrappers make another attempt, for which the script has no message or another provider
+  // answers.
   const isAlone = what !== "withFallback with a silent second provider" && what !== "withRetry with several attempts";
   const suite = providerSuite({ create: (scenario) => ({ provider: wrap(createScenarioProvider(scenario)) }) });
   for (const { title, run } of suite)

@@ -9,7 +9,6 @@ import { z } from "zod";
 import * as mini from "zod/mini";
 import { _default as withDefault } from "zod/mini";
 
-/** The arguments that `execute` receives. */
 interface Forecast {
   readonly city: string;
   readonly unit: "C" | "F";
@@ -52,7 +51,6 @@ const valibotJson = toJsonSchema(valibotForecast, { typeMode: "input" }) as Json
 
 type Library = "zod" | "zod/mini" | "valibot" | "valibot by toStandardJsonSchema" | "arktype";
 
-/** Each library's forecast. */
 export const forecasts: Readonly<Record<Library, Described>> = {
   zod: { inputSchema: zodForecast },
   "zod/mini": { inputSchema: miniForecast, jsonSchema: miniJson },

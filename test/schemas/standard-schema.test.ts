@@ -36,7 +36,7 @@ describe.for(Object.entries(forecasts))("defineTool with a schema of %s", ([, sc
         },
       },
     });
-    // A default need not be sent.
+    // A field with a default is optional for the model.
     expect(shown?.inputSchema["required"]).toEqual(["city", "days"]);
   });
 
@@ -117,7 +117,7 @@ describe("defineTool with a schema that has no JSON Schema", () => {
       toStandardJsonSchema(v.object({ at: v.date() })),
       'The "date" schema cannot be converted to JSON Schema',
     ],
-  ])("is refused with advice: %s", ([, inputSchema, why]) => {
+  ])("is rejected with advice: %s", ([, inputSchema, why]) => {
     let thrown: unknown;
     try {
       createToolRegistry([defineTool({ ...described, inputSchema, execute: () => 1 })]);
@@ -129,7 +129,7 @@ describe("defineTool with a schema that has no JSON Schema", () => {
     expect(message).toMatch(/Give the tool a "jsonSchema" to show to the model\.$/);
   });
 
-  it("validates if the tool has a jsonSchema", () => {
+  it("validates the arguments if the tool has a jsonSchema", () => {
     const jsonSchema: JsonSchema = { type: "object", properties: { at: { type: "string", format: "date-time" } } };
     const tool = defineTool({
       ...described,
@@ -146,14 +146,14 @@ describe("defineTool with a schema that has no JSON Schema", () => {
 it.for<[string, JsonSchema, StandardSchema]>([
   ["zod/v4 of zod 3.25", z3v4.toJSONSchema(z3v4.object({ n: z3v4.number() })) as JsonSchema, z3v4.object({ n: z3v4.number() })],
   ["zod 3", { type: "object" }, z3.object({ n: z3.number() })],
-])("defineTool: a schema of %s validates beside its jsonSchema", async ([, jsonSchema, inputSchema]) => {
+])("defineTool: a schema of %s validates the arguments if the tool has a jsonSchema", async ([, jsonSchema, inputSchema]) => {
   const tool = defineTool({ ...described, inputSchema, jsonSchema, execute: (args) => args });
   expect(await runTool(tool, { n: 1 })).toMatchObject({ kind: "completed", data: { n: 1 } });
   expect(await runTool(tool, { n: "x" })).toMatchObject({ kind: "invalid-input", issues: [{ path: ["n"] }] });
 });
 
-it("defineTool: refuses a zod without Standard Schema and names the needed version", () => {
-  // The classes of zod 3.23: as those of 3.25, without "~standard".
+it("defineTool: rejects a zod version without Standard Schema and names the needed version", () => {
+  // Like the classes of zod 3.25, but without "~standard", as in zod 3.23.
   class ZodObject {
     readonly _def = {};
     safeParse(): void {}

@@ -31,7 +31,7 @@ describe("recordTo: cassettes", () => {
     ]);
   });
 
-  it("hold only digests of a request", async () => {
+  it("contain only digests of a request", async () => {
     const settings = { extra: { key: "secret-1" } };
     const asked = ask("secret-2", {
       system: "secret-3",
@@ -54,7 +54,7 @@ describe("recordTo: cassettes", () => {
     });
   });
 
-  it("in files create folders, overwrite earlier recordings, and are written before a chunk is passed on", async () => {
+  it("in files are written before a chunk is passed on, create folders and overwrite earlier recordings", async () => {
     const file = join(folder, "deep/er/one.jsonl");
     await play(recordTo(file, script([text("old")])));
     expect(readFileSync(file, "utf8")).toContain("old");
@@ -78,7 +78,7 @@ describe("recordTo: cassettes", () => {
     );
   });
 
-  it("need Node for a file, but not in memory", () => {
+  it("in files need Node, but cassettes in memory do not", () => {
     vi.stubGlobal("process", undefined);
     try {
       expect(() => replayFrom("x.jsonl")).toThrow("needs Node 20.16 or later");

@@ -4,7 +4,6 @@ import type { ModelCall, ModelChunk, ModelRequest, Provider, ToolDefinition } fr
 import { type Cassette, createMockProvider, memoryCassette, type MockPart, recordTo, text } from "turnwright/testing";
 import { play, request } from "./play.ts";
 
-/** Creates a provider that streams exactly these chunks. */
 export const says = (...chunks: readonly ModelChunk[]): Provider => ({
   id: "p",
   model: "m",
@@ -12,7 +11,6 @@ export const says = (...chunks: readonly ModelChunk[]): Provider => ({
     yield* chunks;
   },
 });
-/** Creates a scripted provider that yields no usage chunks. */
 export const script = (...turns: readonly (readonly MockPart[])[]): Provider => createMockProvider(turns, { usage: false });
 export const textsOf = (chunks: readonly ModelChunk[]): string =>
   chunks.flatMap((chunk) => (chunk.type === "text-delta" ? [chunk.text] : [])).join("");
@@ -32,7 +30,6 @@ export const ask = (content: string, more: Partial<ModelRequest> = {}): ModelReq
 export const echo: ToolDefinition = { name: "echo", description: "Says it back", inputSchema: { type: "object" } };
 export const sum: ToolDefinition = { name: "sum", description: "Adds", inputSchema: { type: "object" } };
 
-/** Records a cassette with one text for each request: "0", "1" and so on. */
 export async function record(...requests: readonly ModelRequest[]): Promise<Cassette> {
   const cassette = memoryCassette();
   const provider = recordTo(cassette, script(...requests.map((_, index) => [text(String(index))])));

@@ -1,4 +1,4 @@
-// Which recording a request gets, and the error for a request that matches none.
+// The recording that a request gets, and the error for a request that no recording matches.
 
 import { describe, expect, it } from "vitest";
 import { type ModelRequest, runToolLoop } from "turnwright";
@@ -106,7 +106,7 @@ describe("replayFrom: matching of requests", () => {
     );
   });
 
-  it("rejects a request beyond the recorded requests and says how many were recorded", async () => {
+  it("rejects a request beyond the recorded requests, with an error that says how many were recorded", async () => {
     const provider = replayFrom(await record(ask("a"), ask("b"), ask("b")));
     for (const one of ["b", "b"]) await play(provider, ask(one));
     expect(await complaintOf(provider, ask("b"))).toBe(
@@ -129,7 +129,7 @@ describe("replayFrom: matching of requests", () => {
     expect(JSON.stringify(reason)).not.toContain("secret");
   });
 
-  it("assigns recordings in the order of stream() calls, even for concurrent streams", async () => {
+  it("assigns recordings in the order of the stream() calls, even for concurrent streams", async () => {
     const cassette = memoryCassette();
     const provider = recordTo(cassette, script([text("0"), text("a")], [text("1"), text("b")]));
     const [one, other] = [provider, provider].map((each) => each.stream(request, setUp().call)[Symbol.asyncIterator]());

@@ -10,7 +10,6 @@ import {
   type SuiteCheck,
 } from "turnwright/testing";
 
-/** The method of a provider that a fault replaces. */
 export type Stream = Provider["stream"];
 
 /** Runs every check on a test clock. Returns the messages of the failed checks, by title. */
@@ -28,7 +27,6 @@ export async function complaintsOf(create: (scenario: ProviderScenario) => Provi
   return complaints;
 }
 
-/** Creates the mock provider with a replaced stream. */
 export function broken(breakStream: (stream: Stream) => Stream): (scenario: ProviderScenario) => ProviderFixture {
   return (scenario) => {
     const provider = createScenarioProvider(scenario);

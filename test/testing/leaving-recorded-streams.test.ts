@@ -1,4 +1,4 @@
-// Records streams that are abandoned by their reader or whose signal fires. Checks what is written, and when.
+// Recordings of streams that the reader abandons or whose signal fires.
 
 import { expect, it } from "vitest";
 import type { Provider } from "turnwright";
@@ -12,7 +12,7 @@ it("recordTo: closes the source stream when its reader stops", async () => {
   expect([source.calls, source.active]).toEqual([1, 0]);
 });
 
-it("recordTo: records no abandonment for a stream that has ended", async () => {
+it("recordTo: records no abandonment for a stream that has already ended", async () => {
   const cassette = memoryCassette();
   const recorder = recordTo(cassette, script([text("a")]));
   const stream = recorder.stream(request, setUp().call)[Symbol.asyncIterator]();
@@ -35,7 +35,7 @@ it("recordTo: does not record an error that is thrown after the reader has stopp
   expect(linesOf(cassette).slice(2)).toEqual([{ type: "left", waiting: true, stream: 0, atMs: 0 }]);
 });
 
-it("recordTo: records a signal that has already fired before it records the error", async () => {
+it("recordTo: if the signal has already fired, records the signal before the error", async () => {
   const cassette = memoryCassette();
   const { call, abort } = setUp();
   abort.abort("enough");
@@ -59,7 +59,7 @@ it("recordTo: overwrites a memory cassette", async () => {
   expect(await play(replayFrom(cassette))).toMatchObject([{ text: "b" }, { type: "finish" }]);
 });
 
-it("replayFrom: names the first differing message of the nearest request of equal length", async () => {
+it("replayFrom: names the first difference from the most similar request with the same number of messages", async () => {
   const row = (...said: readonly string[]): ReturnType<typeof ask> => ask("", { messages: said.map(user) });
   const several = replayFrom(await record(row("a", "b", "c", "d", "e"), row("a", "b", "c")));
   expect(await complaintOf(several, row("a", "x", "y"))).toContain("request 1 (counted from 0), message 1 (user) is different. ");
@@ -77,7 +77,7 @@ it("recordTo: neither records nor passes on a chunk after its reader has stopped
   expect(linesOf(cassette).slice(2)).toMatchObject([{ type: "left" }]);
 });
 
-it("replayFrom: a replayed stream ignores its signal if its source did", async () => {
+it("replayFrom: a replayed stream ignores its signal if the recorded stream did so", async () => {
   const cassette = memoryCassette();
   const read = async (provider: Provider): Promise<unknown> => {
     const { call, abort, clock } = setUp();

@@ -3,7 +3,6 @@
 import type { ModelCall, ModelChunk, ModelRequest, Provider } from "turnwright";
 import { createTestClock, type TestClock } from "turnwright/testing";
 
-/** A request with one message. */
 export const request: ModelRequest = { messages: [{ role: "user", content: "Hi" }], tools: [], iteration: 0 };
 
 /** Creates a call like those of the loop. Returns the call with its clock, its signal, and the times of its heartbeats. */

@@ -19,7 +19,7 @@ describe("recordTo and replayFrom: a stream", () => {
     ["network error", new TypeError("terminated", { cause: Object.assign(new Error("reset"), { code: "ECONNRESET" }) })],
     ["provider error", providerError("overloaded", "Busy.", { retryAfterMs: 5 })],
     ["string", "just a text"],
-  ])("throws the %s from its source, both recorded and replayed", async ([, thrown]) => {
+  ])("throws the %s from its source, both when recorded and when replayed", async ([, thrown]) => {
     const thrower: Provider = {
       id: "p",
       model: "m",
@@ -47,7 +47,7 @@ describe("recordTo and replayFrom: a stream", () => {
     );
   });
 
-  it("throws on replay if it is read beyond the chunk after which it was abandoned", async () => {
+  it("throws on replay if the reader reads past the chunk at which the recording was abandoned", async () => {
     const cassette = memoryCassette();
     for await (const _ of recordTo(cassette, script([text("ab", { chunks: 2 })])).stream(request, setUp().call)) break;
     expect(linesOf(cassette).at(-1)).toEqual({ type: "left", waiting: false, stream: 0, atMs: 0 });
@@ -58,7 +58,7 @@ describe("recordTo and replayFrom: a stream", () => {
     );
   });
 
-  it("is silent on replay until its signal fires if it was abandoned while silent", async () => {
+  it("is silent on replay until its signal fires if the recorded stream was abandoned while silent", async () => {
     const cassette = memoryCassette();
     const stream = recordTo(cassette, script([stall({ ignoreSignal: true })])).stream(request, setUp().call);
     const reader = stream[Symbol.asyncIterator]();
@@ -73,7 +73,7 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(await playing).toBe("enough");
   });
 
-  it("replays chunks that followed the signal only after the signal fires", async () => {
+  it("replays chunks that were recorded after the signal only after the signal fires", async () => {
     const usage: ModelChunk = { type: "usage", mode: "snapshot", usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 } };
     const lastWords: Provider = {
       id: "p",
@@ -123,7 +123,7 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(seen).toEqual(["text-delta"]);
   });
 
-  it("keeps its timing and heartbeats with timing set to true, until its signal fires", async () => {
+  it("keeps its timing and heartbeats with timing: true, until its signal fires", async () => {
     const cassette = memoryCassette();
     const slow: Provider = {
       id: "p",
@@ -186,7 +186,7 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(await complaintOf(replayFrom(cassette))).toContain("is incomplete");
   });
 
-  it("ends if its cassette has no space left, even if only the signal had to be recorded", async () => {
+  it("ends if the disk is full, even if only the signal still had to be recorded", async () => {
     const kept = memoryCassette();
     let room = 3;
     const full: Cassette = {
@@ -243,7 +243,7 @@ describe("recordTo: options.redact", () => {
     expect(cassette.read()).not.toContain("secret");
   });
 
-  it("must return an error for an error", async () => {
+  it("must return an error if it receives an error", async () => {
     const redact = (): ModelChunk => ({ type: "text-delta", text: "" });
     const failure = await failureOf(recordTo(memoryCassette(), script([fail(new Error("x"))]), { redact }));
     expect(isLoopError(failure, "invalid-option")).toBe(true);

@@ -13,7 +13,7 @@ beforeAll(() => {
 });
 afterAll(() => stop());
 
-/** Creates a provider that calls `http` at the start and the end of its stream, like an instrumented HTTP client. */
+/** Calls `http` at the start and the end of the stream, like an instrumented HTTP client. */
 function askOver(http: () => void, chunks: readonly ModelChunk[]): Provider {
   return {
     id: "wire",
@@ -33,7 +33,7 @@ const answer: readonly ModelChunk[] = [
 ];
 
 describe("withTracing: active span", () => {
-  it("is the stream's span in a provider, the call's span in a tool, and the caller's span outside", async () => {
+  it("is the span of the stream in a provider, of the call in a tool, and of the caller outside", async () => {
     const tracing = setUpTracing();
     const tracer = tracing.provider.getTracer("test");
     const http = (): void => tracer.startSpan("HTTP POST").end();
@@ -77,7 +77,7 @@ describe("withTracing: active span", () => {
     expect(tracing.tree()).toBe(["GET /chat", ...run, ...run].join("\n"));
   });
 
-  it("is the parent of nested runs, whether it belongs to the tool or the call", async () => {
+  it("is the parent of nested runs, both for a span of the tool and for the span of the call", async () => {
     const tracing = setUpTracing();
     const tracer = tracing.provider.getTracer("test");
     const nested = (): object => ({ messages: question, provider: createMockProvider([text("In.")]) });
@@ -97,7 +97,7 @@ describe("withTracing: active span", () => {
     });
     const provider = createMockProvider([[toolCall("ask"), toolCall("agent")], text("Out.")]);
     await runToolLoop(withTracing({ provider, tools: [ask, agent], messages: question }, tracing.options));
-    // The tool never ends the span that it started, so the tree of ended spans does not contain that span.
+    // The tool never ends its own span, so the tree does not contain that span.
     expect(tracing.tree()).toMatchInlineSnapshot(`
       "invoke_agent
         chat mock-model

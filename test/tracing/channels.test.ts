@@ -21,11 +21,10 @@ const edges = ["start", "end", "asyncStart", "asyncEnd", "error"] as const;
 
 interface Heard {
   readonly lines: readonly string[];
-  /** The latest message of each kind. Messages are live objects that change later. */
+  /** The messages are live objects that change later. */
   readonly last: { readonly run?: RunMessage; readonly iteration?: IterationMessage; readonly tool?: ToolMessage };
 }
 
-/** Listens to the channels of the wanted kinds during the work. */
 async function listen(work: () => Promise<unknown>, wanted: readonly Kind[] = ["run", "iteration", "tool"]): Promise<Heard> {
   const lines: string[] = [];
   const last: Record<string, object> = {};
@@ -163,7 +162,7 @@ describe("withDiagnostics: channels", () => {
     ]);
   });
 
-  it("publish the end of each iteration that a journal runs a second time", async () => {
+  it("publish the end of each iteration that a journal executes a second time", async () => {
     const journal = memoryJournal();
     const again: LoopOptions["journal"] = {
       durable: false,
@@ -211,7 +210,7 @@ describe("withDiagnostics: channels", () => {
     expect(lines).toEqual([]);
   });
 
-  it("reject unknown options, as does withTracing", () => {
+  it("reject unknown options, like withTracing", () => {
     const options = { provider: createMockProvider([]), messages: question };
     expect(() => withDiagnostics(options, { captureContents: true } as never)).toThrow("captureContents");
     expect(() => withTracing(options, { tracer: 7 } as never)).toThrow("tracer");

@@ -3,9 +3,7 @@
 import { defineTool, type LoopOptions, type Tool, type ToolContext } from "turnwright";
 import type { Observing, RunObserver } from "../../src/core/observe-kit.ts";
 
-/** The messages at the start of every run. */
 export const messages: LoopOptions["messages"] = [{ role: "user", content: "Go." }];
-/** A tool that returns the id of its call. */
 export const look: Tool = defineTool({
   name: "look",
   description: "Looks",
@@ -13,7 +11,6 @@ export const look: Tool = defineTool({
   execute: async (_: unknown, { callId }: ToolContext) => callId,
 });
 
-/** Creates an observer, and the list of lines that it logs. */
 export function createLog(): { readonly lines: string[]; readonly observing: Observing } {
   const lines: string[] = [];
   const observe = (id: string): RunObserver => ({

@@ -24,25 +24,28 @@ describe("withTracing: content of messages and results", () => {
     }
   });
 
-  it.for([false, true])("from a context restart is in spans only if captureContent is true: %s", async (captureContent) => {
-    const restarting = tool("look", () =>
-      contextRestart({ type: "context_restart_private", disable_tools: Array.from({ length: 99 }, () => "private") }),
-    );
-    const provider = createMockProvider([toolCall("look", {}), text("ok")]);
-    const scene = traceAll({ captureContent }, { provider, tools: [restarting], policies: { restarts: {} } });
-    await settle(scene);
-    const noted = scene.tracing
-      .spans()
-      .flatMap(({ events }) => events)
-      .filter(({ name }) => name === "turnwright.restart");
-    expect(noted).toHaveLength(1);
-    const { "turnwright.restart.suffix": suffix, "turnwright.restart.disabled_tools": disabled } = noted[0]?.attributes ?? {};
-    expect([suffix, disabled]).toEqual(
-      captureContent ? ["private", Array.from({ length: 50 }, () => "private")] : [undefined, undefined],
-    );
-  });
+  it.for([false, true])(
+    "from a context restart is in spans only with captureContent: true (tested: %s)",
+    async (captureContent) => {
+      const restarting = tool("look", () =>
+        contextRestart({ type: "context_restart_private", disable_tools: Array.from({ length: 99 }, () => "private") }),
+      );
+      const provider = createMockProvider([toolCall("look", {}), text("ok")]);
+      const scene = traceAll({ captureContent }, { provider, tools: [restarting], policies: { restarts: {} } });
+      await settle(scene);
+      const noted = scene.tracing
+        .spans()
+        .flatMap(({ events }) => events)
+        .filter(({ name }) => name === "turnwright.restart");
+      expect(noted).toHaveLength(1);
+      const { "turnwright.restart.suffix": suffix, "turnwright.restart.disabled_tools": disabled } = noted[0]?.attributes ?? {};
+      expect([suffix, disabled]).toEqual(
+        captureContent ? ["private", Array.from({ length: 50 }, () => "private")] : [undefined, undefined],
+      );
+    },
+  );
 
-  it("follows the semantic conventions, without credentials and without bytes", async () => {
+  it("follows the semantic conventions, without credentials and without the bytes of files", async () => {
     const scene = traceAll({ captureContent: true });
     await settle(scene);
     const [first, second] = attributesOf(scene, "chat mock-model") as readonly Record<string, string>[];
@@ -79,7 +82,7 @@ describe("withTracing: content of messages and results", () => {
     expect(read(call?.["gen_ai.tool.call.result"])).toEqual(result);
   });
 
-  it("is replaced by the result of `redact`, and omitted if it throws", async () => {
+  it("is replaced by the result of redact, and omitted if redact throws", async () => {
     const scene = traceAll({
       captureContent: true,
       redact: (_, kind) => {
@@ -126,7 +129,7 @@ describe("withTracing: content of messages and results", () => {
     expect([call?.["gen_ai.tool.call.arguments"], call?.["gen_ai.tool.call.result"]]).toEqual(["{}", "{}"]);
   });
 
-  it("from errors is passed to redact as tool-result or error", async () => {
+  it("from errors is passed to redact with the kind tool-result or error", async () => {
     const script = [toolCall("look"), fail({ status: 400, message: "Ada is unknown" })];
     const fails = (): never => {
       throw new Error("Ada has no orders");
@@ -160,7 +163,7 @@ describe("withTracing: content of messages and results", () => {
     ]);
   });
 
-  it("includes error messages without credentials", async () => {
+  it("includes error messages, with credentials redacted", async () => {
     const fails = (): never => {
       throw new Error("bad: sk-abc12345678");
     };

@@ -6,7 +6,6 @@ import { tool } from "../loop/play.ts";
 import { setUpTracing } from "./stage.ts";
 import { endings, question, trace, treeOf } from "./trace.ts";
 
-/** The attributes that describe an ending, with its numbers and names. */
 const facts = [
   "turnwright.run.reason",
   "turnwright.iteration.status",

@@ -19,7 +19,7 @@ const later = (name: string, ms: number, clockOf: () => Playing): Tool =>
   tool(name, () => new Promise((resolve) => clockOf().clock.setTimeout(() => resolve(name), ms)));
 
 describe("withTracing: span tree", () => {
-  it("has one stream if the model answers", async () => {
+  it("has one stream span if the model answers without a call", async () => {
     expect(await treeOf(trace([text("Hello")]))).toMatchInlineSnapshot(`
       "
       invoke_agent bot turnwright.run.status="completed" turnwright.run.reason="answered"
@@ -28,7 +28,7 @@ describe("withTracing: span tree", () => {
     `);
   });
 
-  it("has the calls next to the streams that request them", async () => {
+  it("has the calls next to the streams that request the calls", async () => {
     const scene: Scene = trace([[toolCall("slow"), toolCall("fast")], text("Done.")], {
       tools: [later("slow", 50, () => scene.playing), later("fast", 10, () => scene.playing)],
     });
@@ -43,7 +43,7 @@ describe("withTracing: span tree", () => {
     `);
   });
 
-  it("has calls that fail, time out, are denied or name an unknown tool", async () => {
+  it("has spans for calls that fail, time out, are denied or name an unknown tool", async () => {
     const scene = trace(
       [[toolCall("broken"), toolCall("deaf"), toolCall("secret"), toolCall("nope, said the model")], text("Well.")],
       {

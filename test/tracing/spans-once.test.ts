@@ -39,7 +39,7 @@ invoke_agent bot turnwright.run.resumed=true turnwright.run.replayed_iterations=
     expect(agents).toHaveLength(1);
   });
 
-  it("has a span, as do the outer runs, if it continues", async () => {
+  it("has a span, like its outer runs, if it continues", async () => {
     const journal = memoryJournal();
     const middleOf = (turns: MockScript, inner: MockScript): Tool =>
       defineAgentTool({
@@ -76,7 +76,7 @@ invoke_agent bot turnwright.run.resumed=true turnwright.run.replayed_iterations=
 });
 
 describe("withTracing: resumed nested run that fails before its stream", () => {
-  it("has a span", async () => {
+  it("still has a span", async () => {
     const journal = memoryJournal();
     const breaks: LoopOptions["journal"] = {
       durable: false,
@@ -133,7 +133,7 @@ describe("withTracing: stream", () => {
     expect(tracing.spans()).toHaveLength(tracing.started());
   });
 
-  it("has a span for each time a journal runs it", async () => {
+  it("has a span for each time that a journal executes the stream", async () => {
     const journal = memoryJournal();
     const again: LoopOptions["journal"] = {
       durable: false,

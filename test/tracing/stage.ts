@@ -48,12 +48,9 @@ export function keepContexts(): () => void {
   return () => context.disable();
 }
 
-/** Keeps spans and metrics in memory. */
 export interface TracingStage {
   readonly options: TracingOptions;
-  /** Returns all spans that have ended. */
   spans(): readonly ReadableSpan[];
-  /** Returns the number of spans that have started. */
   started(): number;
   /** Formats the spans as a tree, one span per line, in the order in which they started. Prints the attributes in `shown`. */
   tree(shown?: readonly string[]): string;
@@ -62,7 +59,6 @@ export interface TracingStage {
   readonly provider: BasicTracerProvider;
 }
 
-/** Creates exporters that keep everything in memory. */
 export function setUpTracing(more: TracingOptions = {}): TracingStage {
   const exporter = new InMemorySpanExporter();
   let started = 0;

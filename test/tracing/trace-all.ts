@@ -8,7 +8,6 @@ import { type Scene, trace } from "./trace.ts";
 
 const tokens = usage({ inputTokens: 100, outputTokens: 20, cachedInputTokens: 40, cacheWriteTokens: 10, reasoningTokens: 5 });
 
-/** Starts a traced run that contains every kind of content. */
 export function traceAll(how: TracingOptions = {}, more: Partial<LoopOptions> = {}): Scene {
   const script = [
     [reasoning("private thought"), toolCall("look", { at: "private argument" }), tokens],
@@ -38,7 +37,6 @@ export function traceAll(how: TracingOptions = {}, more: Partial<LoopOptions> = 
   return trace(script, options, how);
 }
 
-/** Returns the attributes of all spans with the given name. */
 export function attributesOf({ tracing }: Scene, name: string): readonly Record<string, unknown>[] {
   return tracing.spans().flatMap((span) => (span.name === name ? [span.attributes] : []));
 }

@@ -7,10 +7,8 @@ import { createMockProvider, type MockScript } from "turnwright/testing";
 import { play, type Playing } from "../loop/play.ts";
 import { setUpTracing, type TracingStage } from "./stage.ts";
 
-/** The messages at the start of every run. */
 export const question: LoopOptions["messages"] = [{ role: "user", content: "Well?" }];
 
-/** A traced run in progress. */
 export interface Scene {
   readonly tracing: TracingStage;
   readonly playing: Playing;
@@ -35,7 +33,6 @@ export async function settle({ tracing, playing }: Scene): Promise<LoopResult> {
   return result;
 }
 
-/** The attributes that describe the endings of runs, streams and calls. */
 export const endings: readonly string[] = [
   "turnwright.run.status",
   "turnwright.run.reason",

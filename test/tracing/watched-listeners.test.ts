@@ -25,7 +25,7 @@ describe("observeRun: listeners of the caller", () => {
     expect(events.eventNames()).toEqual([]);
   });
 
-  it("can be added to the emitter of the returned options and removed", async () => {
+  it("can be added to the emitter in the returned options, and removed", async () => {
     const { observing } = createLog();
     for (const given of [undefined, createLoopEvents()]) {
       const { events, ...rest } = observeRun({ provider: createMockProvider([text("Hi")]), messages, events: given }, observing);
@@ -58,7 +58,7 @@ describe("observeRun: listeners of the caller", () => {
     expect(lines.at(-1)).toMatch(/closed$/);
   });
 
-  it("are skipped if their emitter throws, but the observer still gets its events", async () => {
+  it("are skipped if the emitter throws, but the observer still gets its events", async () => {
     const { lines, observing } = createLog();
     const fails = (): never => {
       throw new Error("gone");

@@ -35,7 +35,7 @@ describe("observeRun: observer", () => {
     ]);
   });
 
-  it("is started for each run over the same options, parallel or sequential", async () => {
+  it("is started for each run with the same options, parallel or sequential", async () => {
     const { lines, observing } = createLog();
     const provider = createMockProvider(({ messages: sent }) => (sent.length === 1 ? toolCall("look") : text("Seen.")));
     const options = observeRun(
@@ -180,7 +180,7 @@ describe("observeRun: observed run", () => {
     expect(read[1]).toEqual(read[0]);
   });
 
-  it("observes the provider that a hook names, under its own id", async () => {
+  it("observes the provider that a hook names, under that provider's own id", async () => {
     const { lines, observing } = createLog();
     const other = createMockProvider([text("Other.")], { id: "other", model: "other-model" });
     const hooks = { prepareIteration: () => ({ provider: other }) };

@@ -40,7 +40,7 @@ it("runToolLoop: types the output as unknown without a schema", async () => {
   expect(result.output).toBeUndefined();
 });
 
-it("LoopOptions and LoopResult: typed ones extend untyped ones", () => {
+it("LoopOptions and LoopResult: typed versions are assignable to untyped versions", () => {
   expectTypeOf<LoopOptions<{ n: number }>>().toExtend<LoopOptions>();
   expectTypeOf<LoopResult<{ n: number }>>().toExtend<LoopResult>();
   // @ts-expect-error plain JSON Schema validates nothing

@@ -156,7 +156,7 @@ it("defineTool: rejects unknown arguments, fields and traits", () => {
   expect(() => defineTool({ ...described, inputSchema, replay: "always", execute: () => 1 })).toThrow(LoopError);
 });
 
-it("Tool: tools with different arguments fit in one list", () => {
+it("Tool: one list can contain tools with different argument types", () => {
   const first = defineTool({ ...described, inputSchema: z.object({ city: z.string() }), execute: ({ city }) => city });
   const second = defineTool<{ days: number }>({ ...described, inputSchema: anyObject, execute: async ({ days }) => days });
   expectTypeOf([first, second]).toExtend<readonly Tool[]>();
@@ -165,7 +165,7 @@ it("Tool: tools with different arguments fit in one list", () => {
   expect(first.execute).not.toBe(second.execute);
 });
 
-it("LoopError: ties the details to the code", () => {
+it("LoopError: the type of details depends on the code", () => {
   const error: unknown = new LoopError("unknown-option", { option: "maxTurns", nearest: "maxIterations" });
   if (!isLoopError(error)) throw error;
   if (error.code === "unknown-option") expectTypeOf(error.details).toEqualTypeOf<LoopErrorDetails["unknown-option"]>();

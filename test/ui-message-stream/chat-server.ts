@@ -21,7 +21,6 @@ interface ServerRun {
   wake: (() => void)[];
 }
 
-/** The options of the server. */
 export interface ChatServerOptions {
   /** The options of each run, without its messages. */
   readonly run: Omit<LoopOptions, "messages">;
@@ -30,7 +29,6 @@ export interface ChatServerOptions {
   readonly forgets?: boolean;
 }
 
-/** Serves one chat. */
 export class ChatServer {
   readonly #options: ChatServerOptions;
   readonly runs: ServerRun[] = [];

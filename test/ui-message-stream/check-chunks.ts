@@ -6,7 +6,6 @@ import { createUIMessageMapper, type UIMessageChunk } from "turnwright/ui-messag
 
 type Options = Parameters<typeof createUIMessageMapper>[0];
 
-/** Maps an array of events to chunks. */
 export function toChunks(events: readonly LoopEvent[], options: Options = {}): readonly UIMessageChunk[] {
   const mapper = createUIMessageMapper(options);
   return [...events.flatMap((event) => mapper.map(event)), ...mapper.end()];

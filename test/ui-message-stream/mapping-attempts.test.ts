@@ -8,14 +8,14 @@ import { toChunks } from "./check-chunks.ts";
 import { check, lines, play } from "./mapping-stage.ts";
 import { readMessage, textOf, vendors } from "./vendors.ts";
 
-describe("mapping of discarded attempts", () => {
+describe("UI message stream: discarded attempts", () => {
   const flaky = (): LoopOptions["provider"] =>
     withFallback([
       createMockProvider([[text("Wrong. "), toolCall("look"), fail({ status: 503 })]], { id: "a" }),
       createMockProvider([[text("Right. "), toolCall("look")], text("Done.")], { id: "b" }),
     ]);
 
-  it.each(vendors)("attempt: text of a discarded attempt is not in the message of ai $version", async (vendor) => {
+  it.each(vendors)("text of a discarded attempt is not in the message of AI SDK $version", async (vendor) => {
     const { version } = vendor;
     const { events, result } = await play({ provider: flaky(), tools: [tool("look", () => 1)] });
     expect(events.map(({ type }) => type)).toContain("attempt-discarded");
@@ -28,7 +28,7 @@ describe("mapping of discarded attempts", () => {
     if (version !== 7) expect(JSON.stringify(chunks)).not.toContain("Wrong");
   });
 
-  it("attempt: with holdAttempts false, discarded text is followed by data-attempt-discarded", async () => {
+  it("with holdAttempts: false, discarded text is followed by data-attempt-discarded", async () => {
     const { events } = await play({ provider: flaky(), tools: [tool("look", () => 1)] });
     const chunks = toChunks(events, { holdAttempts: false });
     await check(chunks, 6);
@@ -63,13 +63,13 @@ describe("mapping of discarded attempts", () => {
         withFallback([createMockProvider([fail({ status: 503 })], { id: "a" }), createMockProvider(two(), { id: "b" })]),
     },
     { name: "withFallback has one provider", make: () => withRetry(withFallback([createMockProvider(two())])) },
-  ])("attempt: text is sent immediately if $name", async ({ make }) => {
+  ])("text is sent immediately if $name", async ({ make }) => {
     const { events } = await play({ provider: make() });
     const delta = events.findIndex(({ type }) => type === "text-delta");
     expect(toChunks(events.slice(0, delta + 1)).filter(({ type }) => type === "text-delta")).toHaveLength(1);
   });
 
-  it("attempt: held-back text is sent before the approval and the calls of its message", async () => {
+  it("held-back text is sent before the approval and the calls of its message", async () => {
     const other = createMockProvider([], { id: "b" });
     const provider = withFallback([createMockProvider([[text("Paying."), toolCall("pay")]]), other]);
     const { events } = await play({ provider, tools: [tool("pay", () => 1)] });

@@ -16,7 +16,7 @@ const end = { ...base, usage, costUSD: undefined, iterations: 1, toolCallsExecut
 const answered: LoopEvent = { type: "run-end", ...end, status: "completed", reason: { kind: "answered" } };
 
 it.each(vendors)(
-  "attempt: a call that ends after its attempt was discarded is not shown again in ai $version",
+  "UI message stream: a call that ends after its attempt was discarded is not shown again in AI SDK $version",
   async (vendor) => {
     const { version } = vendor;
     const events: readonly LoopEvent[] = [
@@ -38,7 +38,7 @@ it.each(vendors)(
   },
 );
 
-it("attempt: the next attempt uses the ids of the discarded attempt again", () => {
+it("UI message stream: the next attempt uses the ids of the discarded attempt again", () => {
   const delta = (text: string, attempt: number): LoopEvent => ({ type: "text-delta", ...base, text, attempt });
   const events = [
     start,
@@ -55,25 +55,28 @@ it("attempt: the next attempt uses the ids of the discarded attempt again", () =
   }
 });
 
-it.each(vendors)("call: a call that was cut off in an earlier step remains one part in ai $version", async (vendor) => {
-  const { version } = vendor;
-  const events: readonly LoopEvent[] = [
-    start,
-    step(0),
-    { type: "tool-args-delta", ...call, text: "{" },
-    step(1),
-    { type: "tool-args-end", ...call, args: "{", problem: "truncated" },
-    { type: "tool-end", ...call, outcome: "truncated", result: "", durationMs: 0 },
-    answered,
-  ];
-  const chunks = toChunks(events, { version });
-  await check(chunks, version);
-  const message = await readMessage(vendor, chunks);
-  const shown = message?.parts.filter(({ toolCallId }) => toolCallId !== undefined).map(({ state }) => state);
-  expect(shown).toEqual(["output-error"]);
-});
+it.each(vendors)(
+  "UI message stream: a call that was cut off in an earlier step remains one part in AI SDK $version",
+  async (vendor) => {
+    const { version } = vendor;
+    const events: readonly LoopEvent[] = [
+      start,
+      step(0),
+      { type: "tool-args-delta", ...call, text: "{" },
+      step(1),
+      { type: "tool-args-end", ...call, args: "{", problem: "truncated" },
+      { type: "tool-end", ...call, outcome: "truncated", result: "", durationMs: 0 },
+      answered,
+    ];
+    const chunks = toChunks(events, { version });
+    await check(chunks, version);
+    const message = await readMessage(vendor, chunks);
+    const shown = message?.parts.filter(({ toolCallId }) => toolCallId !== undefined).map(({ state }) => state);
+    expect(shown).toEqual(["output-error"]);
+  },
+);
 
-it("call: arguments that are not JSON are never sent as tool-input-available", () => {
+it("UI message stream: arguments that are not JSON are never sent as tool-input-available", () => {
   const events: readonly LoopEvent[] = [
     start,
     step(0),
@@ -87,7 +90,7 @@ it("call: arguments that are not JSON are never sent as tool-input-available", (
   expect(types).not.toContain("tool-input-available");
 });
 
-it("approval: the request and the response for a second question have the id of that question", () => {
+it("UI message stream: the request and the response for a second approval have the id of the second approval", () => {
   const pending = { id: "c#2", callId: "c", name: "look", args: {}, waitsFor: "approval" as const };
   const events: readonly LoopEvent[] = [
     start,
@@ -104,7 +107,7 @@ it("approval: the request and the response for a second question have the id of 
   ]);
 });
 
-it("run: events of a nested run before the first event of the outer run are ignored", () => {
+it("UI message stream: events of a nested run before the first event of the outer run are ignored", () => {
   const nested: LoopEvent = { type: "text-delta", ...base, runId: "r/inner", path: ["c"], text: "in" };
   expect(toChunks([nested, start, step(0), { type: "text-delta", ...base, text: "out" }, answered])[0]).toEqual({
     type: "start",
@@ -112,7 +115,7 @@ it("run: events of a nested run before the first event of the outer run are igno
   });
 });
 
-it.each(vendors)("run: a page of ai $version that joins late gets the remaining events", async (vendor) => {
+it.each(vendors)("UI message stream: a page of AI SDK $version that joins late gets the remaining events", async (vendor) => {
   const { version } = vendor;
   const chunks = toChunks(
     [

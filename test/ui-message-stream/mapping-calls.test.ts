@@ -1,5 +1,3 @@
-// The mapping from events of calls to chunks.
-
 import { describe, expect, it } from "vitest";
 import { text, toolCall } from "turnwright/testing";
 import type { UIMessageOptions } from "turnwright/ui-message-stream";
@@ -8,7 +6,7 @@ import { toChunks } from "./check-chunks.ts";
 import { check, lines, play, versions } from "./mapping-stage.ts";
 import { readMessage, vendors } from "./vendors.ts";
 
-describe("mapping of calls", () => {
+describe("UI message stream: calls", () => {
   const outcomes = [
     ["failed", toolCall("broken"), "output-error", "The tool failed."],
     ["unknown-tool", toolCall("nope"), "output-error", "The tool does not exist."],
@@ -21,7 +19,7 @@ describe("mapping of calls", () => {
     ],
   ] as const;
 
-  it.each(outcomes)("call: %s is shown as an error, without the error message", async (...[, part, state, errorText]) => {
+  it.each(outcomes)("the outcome %s is shown as an error, without the error message", async (...[, part, state, errorText]) => {
     const broken = tool("broken", () => {
       throw new Error("postgres://user:secret@db");
     });
@@ -35,7 +33,7 @@ describe("mapping of calls", () => {
     }
   });
 
-  it("call: onError returns the text, and the neutral text is used if onError throws", async () => {
+  it("the error text comes from onError, or is neutral if onError throws", async () => {
     const broken = tool("broken", () => {
       throw new Error("No stock.");
     });
@@ -53,7 +51,7 @@ describe("mapping of calls", () => {
     });
   });
 
-  it("call: progress is sent as preliminary output", async () => {
+  it("progress is sent as preliminary output", async () => {
     const cyclic: { self?: object } = {};
     cyclic.self = cyclic;
     const slow = tool("slow", (_, { progress }) => {
@@ -72,7 +70,7 @@ describe("mapping of calls", () => {
     `);
   });
 
-  it.each(versions)("call: an automatic denial is shown in ai %i", async (version) => {
+  it.each(versions)("an automatic denial is shown in AI SDK %i", async (version) => {
     const { events } = await play({
       script: [toolCall("look"), text("Done.")],
       tools: [tool("look", () => 1)],

@@ -1,5 +1,3 @@
-// The mapping from events of nested runs to chunks.
-
 import { describe, expect, it } from "vitest";
 import { defineAgentTool } from "turnwright";
 import { createMockProvider, type MockScript, text, toolCall } from "turnwright/testing";
@@ -8,7 +6,7 @@ import { toChunks } from "./check-chunks.ts";
 import { check, play, saved } from "./mapping-stage.ts";
 import { readMessage, textOf, vendors } from "./vendors.ts";
 
-describe("mapping of nested runs", () => {
+describe("UI message stream: nested runs", () => {
   const inner = (
     script: MockScript,
     pay = tool("pay", () => "paid", { needsApproval: true }),
@@ -26,7 +24,7 @@ describe("mapping of nested runs", () => {
     ({ messages }) =>
       turns[messages.filter(({ role }) => role === "assistant").length];
 
-  it("nested run: its progress is sent as preliminary output of the outer call", async () => {
+  it("progress is sent as preliminary output of the outer call", async () => {
     const agent = inner([text("a".repeat(3_000), { chunks: 300 })]);
     const { events } = await play({ script: [toolCall("agent"), text("Done.")], tools: [agent] });
     const chunks = toChunks(events);
@@ -46,7 +44,7 @@ describe("mapping of nested runs", () => {
     expect(JSON.stringify(outputs).length).toBeLessThan(20 * 3_000);
   });
 
-  it.each(vendors)("nested run: a nested call waits and is approved separately in ai $version", async (vendor) => {
+  it.each(vendors)("a nested call waits and is approved separately in AI SDK $version", async (vendor) => {
     const { version } = vendor;
     const ran: string[] = [];
     const pay = tool("pay", () => ran.push("pay"), { needsApproval: true });

@@ -7,13 +7,11 @@ import type { UIMessageChunk, UIVersion } from "turnwright/ui-message-stream";
 import { checkPairs } from "./check-chunks.ts";
 import { findProblems, type PageMessage, readMessage, vendors } from "./vendors.ts";
 
-/** A run that has ended. */
 export interface Played {
   readonly events: readonly LoopEvent[];
   readonly result: LoopResult;
 }
 
-/** Runs a script to its end. */
 export async function play(options: Partial<LoopOptions> & { readonly script?: MockScript }): Promise<Played> {
   const { script = [text("Hi.")], ...more } = options;
   const stream = streamToolLoop({
@@ -27,11 +25,9 @@ export async function play(options: Partial<LoopOptions> & { readonly script?: M
   return { events, result: await stream.result };
 }
 
-/** Returns the journal of a run after saving and loading it. */
 export const saved = ({ journal }: LoopResult): ReturnType<typeof memoryJournal> =>
   memoryJournal(JSON.parse(JSON.stringify(journal)) as SavedJournal);
 
-/** Formats a chunk as a short line for snapshots. */
 function toLine({ type, ...fields }: UIMessageChunk): string {
   const values = Object.entries(fields).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
   return [type, ...values].join(" ");
@@ -50,5 +46,4 @@ export async function check(chunks: readonly UIMessageChunk[], version: UIVersio
   await readMessage(vendor, chunks, message);
 }
 
-/** All supported major versions of `ai`. */
 export const versions: readonly UIVersion[] = [5, 6, 7];

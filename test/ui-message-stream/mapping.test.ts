@@ -1,5 +1,3 @@
-// The mapping from events of a run to chunks.
-
 import { describe, expect, it } from "vitest";
 import { createLoopControl, maskResults } from "turnwright";
 import { endEarly, fail, reasoning, text, toolCall } from "turnwright/testing";
@@ -7,8 +5,8 @@ import { tool } from "../loop/play.ts";
 import { toChunks } from "./check-chunks.ts";
 import { check, lines, play, versions } from "./mapping-stage.ts";
 
-describe("mapping of a run", () => {
-  it("run: text, reasoning and a call are mapped to parts in steps, and the end to finish", async () => {
+describe("UI message stream: a run", () => {
+  it("text, reasoning and a call become parts in steps, and the end of the run becomes finish", async () => {
     const look = tool("look", () => ({ price: 5 }));
     const script = [[reasoning("Hm."), text("So."), toolCall("look", { name: "tea" }, { fragments: 2 })], text("It is 5.")];
     const { events } = await play({ script, tools: [look] });
@@ -40,7 +38,7 @@ describe("mapping of a run", () => {
     `);
   });
 
-  it("run: the cost so far is a transient part after each stream", async () => {
+  it("the cost so far is a transient part after each stream", async () => {
     const { events } = await play({ pricing: () => 0.5 });
     expect(toChunks(events).find(({ type }) => type === "data-cost")).toMatchInlineSnapshot(`
       {
@@ -62,19 +60,19 @@ describe("mapping of a run", () => {
     `);
   });
 
-  it("run: the option metadata is sent with start and finish", async () => {
+  it("metadata from the option metadata is sent with start and finish", async () => {
     const { events } = await play({});
     const chunks = toChunks(events, { metadata: { model: "m" }, messageId: "mine" });
     expect(chunks[0]).toEqual({ type: "start", messageId: "mine", messageMetadata: { model: "m" } });
     expect(chunks.at(-1)).toMatchObject({ messageMetadata: { model: "m", status: "completed", reason: { kind: "answered" } } });
   });
 
-  it("run: reasoning is omitted with sendReasoning false", async () => {
+  it("reasoning is omitted with sendReasoning: false", async () => {
     const { events } = await play({ script: [[reasoning("Hm."), text("So.")]] });
     expect(toChunks(events, { sendReasoning: false }).filter(({ type }) => type.startsWith("reasoning"))).toEqual([]);
   });
 
-  it("run: masked results and notices are transient parts", async () => {
+  it("masked results and notices are transient parts", async () => {
     const look = tool("look", () => "a".repeat(4_000));
     const script = [toolCall("look"), toolCall("look", { n: 1 }), toolCall("look", { n: 2 }), text("Done.")];
     const masking = maskResults({ keepIterations: 1 });
@@ -89,7 +87,7 @@ describe("mapping of a run", () => {
     `);
   });
 
-  it.each(versions)("run: a steering message is shown in ai %i", async (version) => {
+  it.each(versions)("a steering message is shown in AI SDK %i", async (version) => {
     const control = createLoopControl();
     const look = tool("look", () => {
       control.steer({
@@ -114,8 +112,8 @@ describe("mapping of a run", () => {
   });
 });
 
-describe("mapping of endings", () => {
-  it("ending: an error has a neutral text, and the metadata is sent before the error", async () => {
+describe("UI message stream: endings", () => {
+  it("an error has a neutral text, and the metadata is sent before the error", async () => {
     const { events } = await play({ script: [fail({ status: 401, message: "key sk-secret is wrong" })] });
     const chunks = toChunks(events);
     await check(chunks, 6);
@@ -147,7 +145,7 @@ describe("mapping of endings", () => {
     ["abort", { script: [text("Hi.")], signal: AbortSignal.abort() }, "other", "interrupted"],
   ] as const;
 
-  it.each(endings)("ending: %s has its finish reason", async (...[, options, six, seven]) => {
+  it.each(endings)("%s is sent with its finish reason", async (...[, options, six, seven]) => {
     const { events } = await play(options);
     for (const [version, finishReason] of [
       [5, six],
@@ -160,7 +158,7 @@ describe("mapping of endings", () => {
     }
   });
 
-  it("ending: all open parts are closed if the source ends after any event", async () => {
+  it("all open parts are closed if the source ends after any event", async () => {
     const look = tool("look", () => 1);
     const { events } = await play({
       script: [[reasoning("Hm."), text("So."), toolCall("look", {}, { fragments: 1 })], text("Hi.")],

@@ -14,7 +14,6 @@ const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
 const end = { ...base, usage, costUSD: undefined, iterations: 1, toolCallsExecuted: 1, durationMs: 1 };
 const calls = [{ id: "c", callId: "c", name: "locate", args: { exact: true }, waitsFor: "result" }];
 
-/** The events of a run that defers a call, and of the resumed run after the result has arrived. */
 const first = [
   { type: "run-start", ...base, provider: "mock", model: "m" },
   { type: "iteration-start", ...base, continuation: 0 },
@@ -36,7 +35,7 @@ const second = [
   { type: "run-end", ...end, status: "completed", reason: { kind: "answered" } },
 ] as unknown as readonly LoopEvent[];
 
-it.each(vendors)("result from outside: a page of ai $version adds the result, and continues its message", async (vendor) => {
+it.each(vendors)("result from outside: a page of AI SDK $version adds the result and continues the message", async (vendor) => {
   const { version } = vendor;
   const chunks = toChunks(first, { version });
   await check(chunks, version);

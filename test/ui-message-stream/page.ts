@@ -9,7 +9,6 @@ import type { PageMessage, PagePart } from "./vendors.ts";
 
 type Fetch = (url: unknown, init?: RequestInit) => Promise<Response>;
 
-/** A page with a chat. */
 export interface PageChat {
   readonly messages: readonly PageMessage[];
   readonly status: string;
@@ -36,7 +35,6 @@ interface PageOptions {
   readonly messages?: readonly PageMessage[];
 }
 
-/** Creates a page that shows a chat. */
 export function openPage({ version, fetch, messages = [] }: PageOptions): PageChat {
   const sdk = sdks[version] as typeof ai6;
   class Chat extends sdk.AbstractChat<ai6.UIMessage> {}

@@ -18,7 +18,6 @@ function open(
   return { server, chat: openPage({ version, fetch: server.fetch }), ran };
 }
 
-/** Returns the id of the approval that the page shows. */
 function waitingOf(chat: PageChat): string {
   const parts = lastOf(chat).parts;
   const asked = parts.find(({ state }) => state === "approval-requested")?.approval?.id;
@@ -43,8 +42,8 @@ const withoutApproval = (message: PageMessage): object => ({
   parts: message.parts.filter(({ type }) => type !== "data-approval").map(({ approval: _, ...part }: PagePart) => part),
 });
 
-describe.each(versions)("pages of ai %i", (version) => {
-  it("page: approves a call, and continues its message without repeated text", async () => {
+describe.each(versions)("pages of AI SDK %i", (version) => {
+  it("page: approves a call and continues the message without repeated text", async () => {
     const { chat, ran, server } = open(version);
     await chat.sendMessage({ text: "Buy tea." });
     expect(lastOf(chat)).toMatchObject({
@@ -75,7 +74,7 @@ describe.each(versions)("pages of ai %i", (version) => {
     expect(ran).toEqual(["look tea"]);
   });
 
-  it("page: edits the arguments, which are validated again", async () => {
+  it("page: edits the arguments of a call, and the server validates the edited arguments", async () => {
     const { chat, ran } = open(version);
     await chat.sendMessage({ text: "Buy tea." });
     await chat.sendMessage(undefined, { body: { decisions: { [waitingOf(chat)]: { kind: "modify", args: { amount: 7 } } } } });
@@ -111,7 +110,6 @@ describe.each(versions)("pages of ai %i", (version) => {
         await broken.sendMessage({ text: "Buy tea." });
         if (broken.status === "ready") await decide(broken, "approve");
         expect(broken.status).toBe("error");
-        // The reloaded page has only the message of the user.
         const reloaded = openPage({ version, fetch: server.fetch, messages: broken.messages.slice(0, 1) });
         await reloaded.resumeStream();
         if (server.last.result?.status === "suspended") await decide(reloaded, "approve");

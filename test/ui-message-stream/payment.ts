@@ -4,7 +4,6 @@ import { z } from "zod";
 import { defineTool, type LoopOptions } from "turnwright";
 import { createMockProvider, reasoning, text, toolCall } from "turnwright/testing";
 
-/** The options of the run, and a list of the calls that ran. */
 export function setUpPayment(): { readonly ran: string[]; readonly run: Omit<LoopOptions, "messages"> } {
   const ran: string[] = [];
   const pay = defineTool({

@@ -28,7 +28,6 @@ async function listen(
 
 const nested: fc.Arbitrary<Plan & Nested> = fc.tuple(plans, fc.boolean()).map(([plan, nested]) => ({ ...plan, nested }));
 
-/** Returns the outcomes of the calls in the transcript, which the page must show. */
 function outcomesOf({ messages }: LoopResult): ReadonlyMap<string, string> {
   const results = messages.flatMap((message) => (message.role === "tool" ? message.results : []));
   return new Map(results.map(({ callId, outcome }) => [`random:${callId}`, outcome]));
@@ -54,7 +53,7 @@ function checkCalls(message: PageMessage | undefined, result: LoopResult): void 
 const runs = Number(process.env["CHUNKS"] ?? 150);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it.each(vendors)("random runs: every chunk is valid for ai $version, and its client shows the run", async (vendor) => {
+it.each(vendors)("random runs: every chunk is valid for AI SDK $version, and the client shows the whole run", async (vendor) => {
   const { version } = vendor;
   await fc.assert(
     fc.asyncProperty(nested, async (plan) => {
@@ -75,7 +74,7 @@ it.each(vendors)("random runs: every chunk is valid for ai $version, and its cli
   );
 });
 
-it.each(vendors)("random runs: a reload from the journal shows the same text and calls in ai $version", async (vendor) => {
+it.each(vendors)("random runs: a reload from the journal shows the same text and calls in AI SDK $version", async (vendor) => {
   const { version } = vendor;
   await fc.assert(
     fc.asyncProperty(nested, async (plan) => {

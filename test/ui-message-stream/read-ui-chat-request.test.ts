@@ -36,7 +36,7 @@ it("readUIChatRequest: returns the id of the message that was edited or is to be
   expect(again).toEqual({ id: "chat", trigger: "regenerate", messageId: "chat/1", decisions: {}, results: {} });
 });
 
-it("readUIChatRequest: reads approvals, results and edits for the last assistant message", async () => {
+it("readUIChatRequest: returns approvals, results and edits from the last assistant message", async () => {
   const part = { type: "tool-pay", input: {} };
   const parts = [
     { ...part, toolCallId: "r:a", state: "approval-responded", approval: { id: "r:a", approved: true } },
@@ -70,13 +70,13 @@ it("readUIChatRequest: reads approvals, results and edits for the last assistant
   });
 });
 
-it("readUIChatRequest: reads decisions in a request with a new message", async () => {
+it("readUIChatRequest: returns decisions from a request that has a new message too", async () => {
   const messages = [{ id: "r", role: "assistant", parts: [] }, user(text("Go on."))];
   const read = await readUIChatRequest(body(user(), { messages, decisions: { "r:a": { kind: "approve" } } }));
   expect(read).toMatchObject({ continues: "r", decisions: { a: { kind: "approve" } }, message: { content: "Go on." } });
 });
 
-it("readUIChatRequest: reads a web request, a node:http request and a string, and rejects bodies over the limit", async () => {
+it("readUIChatRequest: accepts a web request, a node:http request and a string, and rejects a body over the limit", async () => {
   const sent = JSON.stringify(body(user(text("Grüße"))));
   const headers = { "content-type": "application/json; charset=utf-8" };
   const web = new Request("http://localhost", { method: "POST", body: sent, headers });
@@ -126,7 +126,7 @@ it("readUIChatRequest: stops reading the body at the limit", async () => {
   expect(pieces).toBeLessThan(10);
 });
 
-it("readUIChatRequest: error messages name the problem and never quote the body", async () => {
+it("readUIChatRequest: throws errors that name the problem and never quote the body", async () => {
   const error: unknown = await readUIChatRequest('{"id":"secret",').catch((error: unknown) => error);
   expect(error).toBeInstanceOf(RequestError);
   expect(error).toMatchObject({ status: 400, message: "The body is not valid JSON." });

@@ -18,7 +18,7 @@ const runStart: LoopEvent = { type: "run-start", ...base, provider: "mock", mode
 const stepStart: LoopEvent = { type: "iteration-start", ...base, continuation: 0 };
 const delta = (text: string): LoopEvent => ({ type: "text-delta", ...base, text });
 
-/** Creates a source with the given events. `read` and `left` return how often the source was read and left. */
+/** `read` and `left` count the reads and the closings of the source. */
 function createSource(
   events: readonly LoopEvent[],
   end: "done" | "never" | Error = "done",
@@ -72,7 +72,7 @@ describe("toUIMessageStream", () => {
     expect(read()).toBe(1);
   });
 
-  it("toUIMessageStream: cancelling the stream ends the iteration of the source once, even while a read waits", async () => {
+  it("toUIMessageStream: closes the source exactly once when the stream is cancelled, even while a read waits", async () => {
     const { events, left } = createSource([runStart], "never");
     const reader = toUIMessageStream(events).getReader();
     await reader.read();
@@ -82,7 +82,7 @@ describe("toUIMessageStream", () => {
     expect(left()).toBe(1);
   });
 
-  it("toUIMessageStream: ends with an error with a neutral text if the source throws", async () => {
+  it("toUIMessageStream: ends with an error chunk with a neutral text if the source throws", async () => {
     const { events } = createSource([runStart, stepStart, delta("a")], new Error("disk /secret"));
     const chunks: UIMessageChunk[] = [];
     const reader = toUIMessageStream(events).getReader();
@@ -162,7 +162,7 @@ describe("pipeUIMessageStream", () => {
 
   interface Serving {
     readonly port: number;
-    /** The number of listeners of each response after it was written. */
+    /** The number of listeners of each response after the response was written. */
     readonly listeners: number[];
     readonly ended: Promise<void>;
   }
@@ -200,7 +200,7 @@ describe("pipeUIMessageStream", () => {
     expect(listeners).toEqual([0]);
   });
 
-  it("pipeUIMessageStream: waits for a slow connection, and ends the iteration of the source when it closes", async () => {
+  it("pipeUIMessageStream: waits for a slow connection, and closes the source when the connection closes", async () => {
     const many = [runStart, stepStart, ...Array.from({ length: 5_000 }, () => delta("a".repeat(10_000)))];
     const { events, read, left } = createSource(many);
     const { port, listeners, ended } = await serve(events);

@@ -28,7 +28,6 @@ afterAll(async () => {
 
 type Chat = ReturnType<typeof useChat>;
 
-/** Renders the parts of all messages as lines. */
 function toLines({ role, parts }: UIMessage): string[] {
   return parts.flatMap((part) => {
     if (part.type === "text" || part.type === "reasoning") return [`${role} ${part.type}: ${part.text}`];
@@ -38,7 +37,6 @@ function toLines({ role, parts }: UIMessage): string[] {
   });
 }
 
-/** The text of the page, the last state of the hook, and all texts that the page has shown. */
 interface Seen {
   chat: Chat | undefined;
   readonly texts: Set<string>;
@@ -65,7 +63,6 @@ function makePage(server: ChatServer, seen: Seen): FunctionComponent {
   };
 }
 
-/** Returns the id of the approval that the page shows. */
 function approvalOf({ chat }: Seen): string {
   for (const part of chat?.messages.at(-1)?.parts ?? [])
     if ("approval" in part && part.approval !== undefined) return part.approval.id;
@@ -96,7 +93,6 @@ it("useChat: shows a run, requests the approval, and continues in the same messa
   await until(seen, isReady(last.length));
   expect(shown()).toEqual(last);
   expect(ran).toEqual(["look tea", "pay 5"]);
-  // The page never showed repeated text.
   for (const text of seen.texts) expect(text).not.toMatch(/(One moment\.|Paying\.|It is paid\.)[^]*\1/);
   root.unmount();
   // React needs several turns of the event loop to finish its work.

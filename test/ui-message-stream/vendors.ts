@@ -5,7 +5,6 @@ import * as ai5 from "ai-v5";
 import * as ai7 from "ai-v7";
 import type { UIMessageChunk, UIVersion } from "turnwright/ui-message-stream";
 
-/** A message of a page. */
 export interface PageMessage {
   readonly id: string;
   readonly role: string;
@@ -13,7 +12,6 @@ export interface PageMessage {
   readonly metadata?: unknown;
 }
 
-/** A part of a message. */
 export interface PagePart {
   readonly type: string;
   readonly text?: string;
@@ -38,7 +36,6 @@ interface Reading {
   readonly onError: (error: unknown) => void;
 }
 
-/** One major version of `ai`. */
 export interface Vendor {
   readonly version: UIVersion;
   readonly validator: Validator;
@@ -54,7 +51,6 @@ const toVendor = (
   read: readUIMessageStream as unknown as Vendor["read"],
 });
 
-/** All three major versions. */
 export const vendors: readonly Vendor[] = [toVendor(5, ai5), toVendor(6, ai6), toVendor(7, ai7)];
 
 /** Returns the problems that the validator of a major version finds in the chunks. */

@@ -13,7 +13,6 @@ import { bundleOnce, openStage, type Stage } from "./stage.ts";
 let browser: Browser;
 let context: BrowserContext;
 let stage: Stage;
-/** Errors and warnings of all pages. */
 let problems: string[];
 
 beforeAll(async () => {
@@ -55,7 +54,6 @@ const card = (page: Page, name: string): Locator => page.getByRole("region", { n
 const shows = (locator: Locator, text: string): Promise<void> => locator.getByText(text).first().waitFor();
 const isOver = (page: Page): Promise<void> => page.getByRole("button", { name: "Send" }).waitFor();
 
-/** Returns the text of the answer. */
 const textOf = async (page: Page): Promise<string> =>
   (await answer(page).locator("> p:not(.ending)").allTextContents()).join("|");
 
@@ -98,7 +96,7 @@ describe("the page of web-chat", () => {
     expect(problems).toEqual([]);
   });
 
-  it("sends edited arguments, and shows them", async () => {
+  it("sends the edited arguments of a call, and shows these arguments", async () => {
     const page = await askForOrder();
     await page.getByRole("button", { name: "Edit" }).click();
     await page.getByLabel("Arguments as JSON").fill('{"tea":"Assam","bags":3}');
@@ -141,7 +139,7 @@ describe("the page of web-chat", () => {
     expect(problems).toEqual([]);
   });
 
-  it("shows the run in a second tab, whose stop button stops the run of the first tab", async () => {
+  it("shows the run in a second tab, whose stop button stops the run", async () => {
     const first = await openPage();
     const second = await openPage();
     stage.gate.holdAfter(5);
@@ -157,7 +155,7 @@ describe("the page of web-chat", () => {
     expect(problems).toEqual([]);
   });
 
-  it("shows the text and the calls of a sub-agent while it works", async () => {
+  it("shows the text and the calls of a sub-agent while the sub-agent works", async () => {
     const page = await openPage();
     stage.gate.holdAfter(8); // the words of both before the first call
     await send(page, "Compare two teas for me.");

@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 
-/** The test file that needs a browser. */
 export const browserTests = "test/web-chat/browser.test.ts";
 
 /** The message if the browser tests are skipped. */

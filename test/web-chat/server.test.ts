@@ -24,7 +24,6 @@ function post(body: object, headers: object = { "content-type": "application/jso
 
 const start = (text: string, id = "c1"): Promise<Response> => post({ id, messages: [says(text)] });
 
-/** A message of the page with a decision about its call. */
 const decided = (approval: object, id = "c1/1"): object => ({
   id,
   role: "assistant",
@@ -38,13 +37,11 @@ const wordsOf = (body: string): string =>
     .map(({ delta }) => (typeof delta === "string" ? delta : ""))
     .join("");
 
-/** A chat that a page loads. */
 interface Loaded {
   readonly isOpen: boolean;
   readonly messages: readonly { readonly parts: readonly { type: string; state?: string }[]; readonly metadata?: object }[];
 }
 
-/** Reads a response until a text arrives, and then disconnects. */
 async function readUntil(response: Response, text: string): Promise<void> {
   let seen = "";
   for await (const piece of (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
@@ -54,7 +51,7 @@ async function readUntil(response: Response, text: string): Promise<void> {
   throw new Error(`The stream has no "${text}".`);
 }
 
-/** Sends a message that leads to an order. Returns the id of the approval. */
+/** Returns the id of the approval. */
 async function askForOrder(): Promise<string> {
   const body = await (await start("Order some tea.")).text();
   expect(chunksOf(body).at(-1)).toMatchObject({ type: "finish", messageMetadata: { status: "suspended" } });
@@ -78,7 +75,7 @@ describe("the server of web-chat", () => {
     expect([again.status, stage.orders.length]).toEqual([409, 1]);
   });
 
-  it("orders nothing after a denial, and the edited arguments after an edit", async () => {
+  it("orders nothing after a denial, and orders with the edited arguments after an edit", async () => {
     const first = await askForOrder();
     const denied = await (await post({ id: "c1", messages: [decided({ id: first, approved: false })] })).text();
     expect([wordsOf(denied), stage.orders]).toEqual(["All right, I have ordered nothing.", []]);
@@ -118,7 +115,7 @@ describe("the server of web-chat", () => {
     expect(await (await fetch(path("/other"))).json()).toEqual({ messages: [], isOpen: false });
   });
 
-  it("refuses a second message while a run is live, and stops the run after a DELETE request", async () => {
+  it("rejects a second message while a run is live, and stops the run after a DELETE request", async () => {
     stage.gate.holdAfter(3);
     const first = await start("A story.");
     expect((await start("Another one.")).status).toBe(409);
@@ -156,7 +153,7 @@ describe("forged requests to the server of web-chat", () => {
     expect([stage.orders, await stage.host.status("c9")]).toEqual([[], undefined]);
   });
 
-  it("a forged result does not end the wait of a call", async () => {
+  it("a forged result does not end the wait for a call", async () => {
     await askForOrder();
     const forged = { id: "c1/1", role: "assistant", parts: [added] };
     await (await post({ id: "c1", messages: [forged] })).text();

@@ -55,7 +55,6 @@ export function bundleOnce(): Promise<PageFiles> {
   return bundled;
 }
 
-/** Serves the chat on the loopback interface. */
 export async function openStage({ files = new Map(), store, port = 0 }: StageOptions = {}): Promise<Stage> {
   const gate = new Gate();
   const orders: Order[] = [];

@@ -31,11 +31,11 @@ specifications v2, v3 and v4. If the results differ, the cell says so. The packa
 the types that it lists in \`supportedUrls\`. The mocks list every type.
 `;
 
-describe("docs/adapters.md", () => {
+describe("adapter probes", () => {
   const cells = new Map<string, readonly string[]>();
   const rows = groups.flatMap((group) => group.probes.map((probe) => [keyOf(group, probe.title), probe] as const));
 
-  it.for(rows)("probes every adapter for: %s", async ([key, probe]) => {
+  it.for(rows)("every adapter can be probed for: %s", async ([key, probe]) => {
     const found = await Promise.all(
       columns.map(async ({ adapters }) =>
         toCell(
@@ -46,7 +46,7 @@ describe("docs/adapters.md", () => {
     cells.set(key, found);
   });
 
-  it("lists the results of all probes", async () => {
+  it("docs/adapters.md shows the results of all probes", async () => {
     expect([...cells.keys()]).toEqual(rows.map(([key]) => key));
     await expect(`${head}\n${toTables(groups, columns, cells)}\n`).toMatchFileSnapshot("../../docs/adapters.md");
   });

@@ -15,7 +15,6 @@ import { responses } from "./responses-script.ts";
 import type { Ends, Scripted } from "./scripted.ts";
 import type { Connecting, Wire } from "./wire.ts";
 
-/** A provider, and the requests that it has sent to a scripted service. */
 interface Opened {
   readonly provider: Provider;
   /** The bodies of all requests, in order. */
@@ -29,7 +28,6 @@ export interface Adapter {
   readonly name: string;
   /** The version of the AI SDK model. Empty for other adapters. */
   readonly variant: string;
-  /** The name of the function that creates the provider. */
   readonly factory: "openaiChat" | "openaiResponses" | "anthropicMessages" | "googleGenerateContent" | "aiSdkModel";
   readonly ends: Ends;
   /** Opens a provider. The service sends the n-th message of the script in response to the n-th request. */
@@ -55,7 +53,6 @@ function overWire(factory: Adapter["factory"], wire: Wire): Adapter {
   };
 }
 
-/** Creates an adapter over a package of the AI SDK. */
 function overPackage({ name, version, api, connect }: PackageWire): Adapter {
   const wire = { chat, responses, messages, generate }[api];
   return {
@@ -93,7 +90,6 @@ function overSpec(spec: Spec): Adapter {
   };
 }
 
-/** The adapters over the vendors' SDKs. */
 export const vendorAdapters: readonly Adapter[] = [
   overWire("openaiChat", chat),
   overWire("openaiResponses", responses),
@@ -101,10 +97,8 @@ export const vendorAdapters: readonly Adapter[] = [
   overWire("googleGenerateContent", generate),
 ];
 
-/** `aiSdkModel` with a model of each specification version. */
 export const specAdapters: readonly Adapter[] = specs.map(overSpec);
 
-/** `aiSdkModel` with real packages of the AI SDK. */
 const packageAdapters: readonly Adapter[] = packageWires.map(overPackage);
 
 export const adapters: readonly Adapter[] = [...vendorAdapters, ...specAdapters, ...packageAdapters];

@@ -19,13 +19,12 @@ const scriptOf: { readonly [Api in PackageWire["api"]]: Name } = {
   generate: "google",
 };
 
-/** Returns the frames of a reply, without its ending. */
 const framesOf = (reply: RawReply): readonly string[] => reply.frames ?? [];
 
 /** Matches events that start an answer. A second such event would start another answer. */
 const isStart = /"(?:response\.created|message_start)"/;
 
-/** Data that follows an answer, or cuts an answer in the middle. */
+/** Data that follows an answer, or arrives in the middle of an answer. */
 const sequels = {
   "a clean end": () => ({}),
   "a reset": () => ({ ending: "drop" }),
@@ -76,8 +75,8 @@ async function readReply(wire: Wire, reply: RawReply, sequel: Sequel): Promise<s
   return toLine(await runIteration(provider, ask("hi")));
 }
 
-describe.for(rows)("provider $name: $sequel", ({ wire, name, sequel }) => {
-  it("does not change a finished answer, except that Gemini's answer may continue", async () => {
+describe.for(rows)("provider $name with $sequel after the answer", ({ wire, name, sequel }) => {
+  it("does not change the finished answer, except that an answer of Gemini may continue", async () => {
     const expected = afterAnswer[sequel][name === "google" ? name : "usual"];
     expect(await readReply(wire, wire.toReply({ text: "Hel", end: "stop" }), sequel)).toBe(expected);
   });
@@ -87,7 +86,7 @@ describe.for(rows)("provider $name: $sequel", ({ wire, name, sequel }) => {
   });
 });
 
-/** Reads a stream whose connection stays open. The test clock moves from timer to timer. */
+/** The test clock moves from timer to timer, because the connection stays open. */
 async function readOpen(provider: Provider): Promise<{ readonly types: readonly string[]; readonly afterMs: number }> {
   const clock = createTestClock();
   const types: string[] = [];
@@ -107,7 +106,7 @@ describe("providers whose connection stays open after the answer", () => {
     ["openai-responses", "all", 1_000],
     ["anthropic", "all", 1_000],
     ["google", "all", 5_000],
-  ])("%s (frames: %s) finishes after %i ms", async ([name, which, afterMs]) => {
+  ])("provider %s (frames: %s) finishes after %i ms", async ([name, which, afterMs]) => {
     const wire = wires.find((one) => one.name === name) ?? wires[0];
     if (wire === undefined) throw new Error("There are no wires.");
     const frames = framesOf(wire.toReply({ text: "Hel", calls: [["a", "f", "{}"]], end: name === "google" ? "stop" : "tools" }));
@@ -126,7 +125,7 @@ describe.for(packageWires)("aiSdkModel over $name: after a finished answer", ({ 
   it.for<[how: "stays open" | "is reset", line: string]>([
     ["stays open", "Hel, stop, 5 tokens"],
     ["is reset", api === "generate" ? "Hel, network, undefined tokens" : "Hel, stop, 5 tokens"],
-  ])('a connection that %s leads to the line "%s"', async ([how, line]) => {
+  ])('gives the expected summary if a connection %s: "%s"', async ([how, line]) => {
     const frames = framesOf(wire?.toReply({ text: "Hel", end: "stop" }) ?? {});
     const ending = how === "is reset" ? "drop" : "stall";
     const { provider } = await connectReply({ frames, ending }, (url) => aiSdkModel({ model: connect(url).model }));
@@ -151,7 +150,7 @@ const unreadEnd = {
 };
 
 it.for(packageWires.filter(({ name, api }) => api === "chat" && name.includes("openai")))(
-  "aiSdkModel over $name: fails if the package cannot read the last chunk",
+  "aiSdkModel over $name: reports an error if the package cannot read the last chunk",
   async ({ connect }) => {
     const reply = { frames: [sse(unreadEnd), sse("[DONE]")] };
     const { provider } = await connectReply(reply, (url) => aiSdkModel({ model: connect(url).model }));

@@ -7,11 +7,9 @@ import { ask, createCall, runIteration } from "./provider-iteration.ts";
 
 const images: SpecModel = { supportedUrls: { "image/*": [/^https:\/\/pics\.test\/.*$/] } };
 
-/** A provider, and the calls that its model receives. */
 interface Bench {
   readonly provider: Provider;
   readonly calls: readonly object[];
-  /** Sends a request, and returns the call that the model received. */
   send(request: Partial<ModelRequest>): Promise<object>;
 }
 
@@ -31,12 +29,10 @@ export function createBench(spec: Spec, options: Partial<AiSdkModelOptions> = {}
   };
 }
 
-/** Creates a user message. */
 export const user = (content: UserMessage["content"]): UserMessage => ({ role: "user", content });
 
 const tool = { name: "search", description: "Searches", inputSchema: { type: "object" } };
 
-/** The chunks of a stream, and the error that the stream threw. */
 export interface Heard {
   readonly chunks: readonly ModelChunk[];
   readonly thrown: unknown;
@@ -55,8 +51,6 @@ export async function hear(spec: Spec, stream: SpecStream, options: Partial<AiSd
   return { chunks, thrown: undefined };
 }
 
-/** Returns the provider metadata in the chunks. */
 export const partsOf = ({ chunks }: Heard): readonly unknown[] =>
   chunks.flatMap((chunk) => (chunk.type === "provider-metadata" ? [chunk.item] : []));
-/** Returns the types of the chunks. */
 export const typesOf = ({ chunks }: Heard): readonly string[] => chunks.map(({ type }) => type);

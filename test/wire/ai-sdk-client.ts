@@ -9,14 +9,12 @@ import { createOpenAI as createV3 } from "ai-sdk-openai-v3";
 import type { AiSdkLanguageModel } from "turnwright/ai-sdk";
 import { createWireFetch } from "./wire-fetch.ts";
 
-/** Models that use one server, and the bodies of their requests. */
 interface WireModels {
   readonly chat: AiSdkLanguageModel;
   readonly responses: AiSdkLanguageModel;
   readonly bodies: readonly unknown[];
 }
 
-/** One version of the OpenAI package. */
 export interface Generation {
   readonly version: AiSdkLanguageModel["specificationVersion"];
   connect(baseURL: string, pieceBytes?: number): WireModels;
@@ -42,7 +40,6 @@ export const generations: readonly Generation[] = [
   generation("v4", createV4),
 ];
 
-/** One API of one package. */
 export interface PackageWire {
   readonly name: string;
   readonly version: Generation["version"];
@@ -62,7 +59,6 @@ const openaiWires = generations.flatMap(({ version, connect }) =>
   })),
 );
 
-/** Every API of every package. */
 export const packageWires: readonly PackageWire[] = [
   ...openaiWires,
   {

@@ -16,7 +16,6 @@ const createModel = (rest: Partial<AiSdkLanguageModel>): AiSdkLanguageModel =>
     Object.getOwnPropertyDescriptors(rest),
   );
 
-/** Creates a stream that is never closed, and the list of reasons with which readers cancel it. */
 function openStream(...parts: readonly object[]): { readonly stream: ReadableStream; readonly reasons: readonly unknown[] } {
   const reasons: unknown[] = [];
   const stream = new ReadableStream({
@@ -26,7 +25,6 @@ function openStream(...parts: readonly object[]): { readonly stream: ReadableStr
   return { stream, reasons };
 }
 
-/** Returns the chunk types of a stream that is never closed. */
 async function readOpen(provider: Provider): Promise<readonly string[]> {
   const clock = createTestClock();
   const types: string[] = [];
@@ -38,7 +36,7 @@ async function readOpen(provider: Provider): Promise<readonly string[]> {
   return types;
 }
 
-it("aiSdkModel: cancels a stream that ignores its signal", async () => {
+it("aiSdkModel: closes a stream that ignores its signal", async () => {
   const { stream, reasons } = openStream(text);
   const controller = new AbortController();
   const provider = aiSdkModel({ model: createModel({ doStream: async () => ({ stream }) }) });
@@ -50,7 +48,7 @@ it("aiSdkModel: cancels a stream that ignores its signal", async () => {
   expect(reasons).toEqual(["enough"]);
 });
 
-it("aiSdkModel: cancels a silent stream when the reader stops", async () => {
+it("aiSdkModel: closes a silent stream when the reader stops", async () => {
   const { stream, reasons } = openStream(text);
   const provider = aiSdkModel({ model: createModel({ doStream: async () => ({ stream }) }) });
   const chunks = provider.stream(ask("Hi"), createCall())[Symbol.asyncIterator]();
@@ -61,7 +59,7 @@ it("aiSdkModel: cancels a silent stream when the reader stops", async () => {
   expect(reasons).toHaveLength(1);
 });
 
-it("aiSdkModel: cancels a stream that arrives after the signal has fired", async () => {
+it("aiSdkModel: closes a stream that arrives after the signal has fired", async () => {
   const { stream, reasons } = openStream(text);
   const controller = new AbortController();
   let answer: (answer: { readonly stream: object }) => void = () => undefined;
@@ -79,7 +77,7 @@ it("aiSdkModel: cancels a stream that arrives after the signal has fired", async
   await expect.poll(() => reasons).toEqual(["enough"]);
 });
 
-it("aiSdkModel: stops waiting for the supported URLs when the signal fires", async () => {
+it("aiSdkModel: no longer waits for the supported URLs when the signal fires", async () => {
   const controller = new AbortController();
   const iteration = runIteration(aiSdkModel({ model: createModel({ supportedUrls: never }) }), ask("Hi"), {
     signal: controller.signal,
@@ -118,7 +116,7 @@ it("aiSdkModel: completes an answer after its last part, even if the stream stay
   expect(reasons).toHaveLength(1);
 });
 
-it("aiSdkModel: ignores rejected promises of onWarning and approveProviderTool", async () => {
+it("aiSdkModel: ignores rejected promises from onWarning and approveProviderTool", async () => {
   const request = { type: "tool-approval-request", approvalId: "x", toolCallId: "a" };
   const { stream } = openStream({ type: "stream-start", warnings: [{ type: "other", message: "Hm." }] }, request, finish);
   const fails = (): never => {

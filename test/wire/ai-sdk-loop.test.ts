@@ -12,7 +12,6 @@ interface Played {
   readonly asked: readonly unknown[];
 }
 
-/** Runs the loop with a tool that records its arguments. */
 async function play(model: AiSdkModelOptions["model"], more: Partial<LoopOptions & AiSdkModelOptions> = {}): Promise<Played> {
   const asked: unknown[] = [];
   const tool = defineTool({
@@ -75,7 +74,7 @@ function respond(id: string, ...items: readonly (readonly [added: object, item: 
 }
 
 describe.each(generations)("runToolLoop over aiSdkModel, @ai-sdk/openai of $version", ({ connect }) => {
-  it("sends encrypted reasoning back with its call, and records its model", async () => {
+  it("sends encrypted reasoning back with the call of that reasoning, and records the model", async () => {
     const reasoning = { type: "reasoning", id: "rs_1", encrypted_content: "ZW5j", summary: [] };
     const called = { type: "function_call", id: "fc_1", call_id: "call_1", name: "get_weather", status: "completed" };
     const delta = event("response.function_call_arguments.delta", { item_id: "fc_1", output_index: 1, delta: '{"city":"Oslo"}' });

@@ -8,10 +8,10 @@ import { hear, partsOf, typesOf } from "./ai-sdk-bench.ts";
 import { callParts, specs, type SpecStream, textParts } from "./ai-sdk-specs.ts";
 import { ask, createCall } from "./provider-iteration.ts";
 
-describe.each(specs)("aiSdkModel, specification $version: parts of the service", (spec) => {
+describe.each(specs)("aiSdkModel, specification $version: parts from the service", (spec) => {
   const done = spec.finish("stop");
 
-  it("yields no calls of provider tools, and keeps their results", async () => {
+  it("yields no calls of provider tools, but keeps their results", async () => {
     const parts = [
       ...callParts("s", ["search", '{"q":"x"}'], { providerExecuted: true, providerMetadata: { mock: { itemId: "st_1" } } }),
       { type: "tool-input-start", id: "u", toolName: "search", providerExecuted: true },
@@ -84,7 +84,7 @@ describe.each(specs)("aiSdkModel, specification $version: parts of the service",
 });
 
 describe.each(specs.filter(({ version }) => version !== "v2"))(
-  "aiSdkModel, specification $version: approval request of the service",
+  "aiSdkModel, specification $version: approval request from the service",
   (spec) => {
     const stream: SpecStream = {
       parts: [

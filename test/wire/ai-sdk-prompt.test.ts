@@ -62,7 +62,7 @@ describe.each(specs)("aiSdkModel, specification $version: request", (spec) => {
     },
   );
 
-  it("lets extra settings override all fields except the signal and the flag for raw chunks", async () => {
+  it("allows extra settings to override all fields except the signal and the flag for raw chunks", async () => {
     const { send } = createBench(spec, { providerOptions: { mock: { effort: "low" } } });
     const extra = { topK: 4, temperature: 1, providerOptions: { mock: { n: 1 } }, abortSignal: null, includeRawChunks: null };
     expect(await send({ settings: { temperature: 0, extra } })).toMatchObject({
@@ -160,7 +160,7 @@ describe.each(specs)("aiSdkModel, specification $version: request", (spec) => {
 });
 
 describe("aiSdkModel, specification v4: URL of a file", () => {
-  it("keeps the original text of a URL that parsing changes", async () => {
+  it("is kept in its original form if parsing would change the text", async () => {
     const spec = specs[2];
     if (spec === undefined) throw new Error("There is no specification v4.");
     const { send } = createBench(spec, {}, { supportedUrls: { "*/*": [/^gs:/g] } });

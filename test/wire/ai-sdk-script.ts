@@ -5,7 +5,7 @@ import { type Ends, type Scripted, type ScriptedTurn, usual, wordFor } from "./s
 
 const noPlace = { none: "the word of the service has no place in v2" } as const;
 
-/** The finish reasons of a v3 or v4 model: the unified reason of the AI SDK, and the reason in the service's own words. */
+/** The finish reasons of a v3 or v4 model: the unified reason of the AI SDK, and the reason in the service's own value. */
 const nested: Ends = {
   stop: ["stop", "stop end_turn"],
   tools: ["tool-calls", "tool-calls tool_use"],
@@ -37,7 +37,6 @@ const flat: Ends = {
   unknown: ["other", "weather"],
 };
 
-/** Returns the finish reasons in the format of a specification. */
 export const endsOf = ({ version }: Spec): Ends => (version === "v2" ? flat : nested);
 
 /** The metadata of every part that must be sent back. */
@@ -59,7 +58,6 @@ function toParts({ reasoning, text = "", calls = [] }: ScriptedTurn): readonly o
   ];
 }
 
-/** Converts one scripted message to a stream. */
 export function toSpecStream(scripted: Scripted, spec: Spec): SpecStream {
   if ("status" in scripted) {
     const { status, message, retryAfter } = scripted;

@@ -12,7 +12,7 @@ describe.each(specs.filter(({ version }) => version !== "v2"))(
     const asked = { type: "tool-call", toolCallId: "m", toolName: "mcp.pay", input: {}, providerExecuted: true };
     const approval = { approvalId: "ap_1", approved: false, reason: "No." };
 
-    it("is sent between the parts that the service produced before and after it", async () => {
+    it("is sent between the service's parts from before and after the approval", async () => {
       const { send } = createBench(spec);
       const message: AssistantMessage = {
         role: "assistant",
@@ -29,7 +29,7 @@ describe.each(specs.filter(({ version }) => version !== "v2"))(
       });
     });
 
-    it("shares one tool message with the results that follow", async () => {
+    it("is in one tool message with the results that follow", async () => {
       const { send } = createBench(spec);
       const own = { type: "tool-call", toolCallId: "a", toolName: "search", input: { q: 1 } };
       const message: AssistantMessage = {

@@ -6,7 +6,6 @@ import { MockLanguageModelV2 } from "ai-v5/test";
 import { MockLanguageModelV4 } from "ai-v7/test";
 import type { AiSdkLanguageModel } from "turnwright/ai-sdk";
 
-/** The token counts in a finish part. */
 interface SpecUsage {
   readonly input?: number;
   readonly output?: number;
@@ -24,30 +23,25 @@ export interface SpecStream {
   readonly thrown?: Error;
 }
 
-/** The properties of a mock. */
 export interface SpecModel {
   readonly provider?: string;
   readonly modelId?: string;
   readonly supportedUrls?: Record<string, RegExp[]>;
 }
 
-/** A model, and the calls that it has received. */
 export interface SpecMock {
   readonly model: AiSdkLanguageModel;
   readonly calls: readonly { readonly abortSignal?: AbortSignal | undefined }[];
 }
 
-/** One specification version. */
 export interface Spec {
   readonly version: AiSdkLanguageModel["specificationVersion"];
   create(streams: readonly SpecStream[], facts?: SpecModel): SpecMock;
-  /** Creates the last part of a stream. In v2, this part has no field for the service's own words. */
+  /** Creates the last part of a stream. In v2, this part has no field for the service's own value. */
   finish(reason: string, more?: { readonly raw?: string; readonly usage?: SpecUsage; readonly metadata?: object }): object;
   /** The finish reason that a package uses if the service sent none. */
   readonly cutOff: string;
-  /** Creates the part for a file that the model generated. */
   file(mediaType: string, data: string | Uint8Array): object;
-  /** Returns the data of a file in a prompt, for base64 or a URL. */
   promptData(data: string | URL): unknown;
   /** The content of a tool result: text, an image as bytes, an image as a URL, and a PDF as bytes. */
   readonly resultContent: readonly object[];
@@ -179,7 +173,6 @@ const v4: Spec = {
 /** All specification versions, oldest first. */
 export const specs: readonly Spec[] = [v2, v3, v4];
 
-/** Creates the parts of a text that arrives in pieces. */
 export function textParts(pieces: readonly string[], { id = "t", metadata }: { id?: string; metadata?: object } = {}): object[] {
   return [
     { type: "text-start", id },

@@ -44,7 +44,7 @@ describe.each(specs)("aiSdkModel, specification $version: stream", (spec) => {
     });
   });
 
-  it("yields calls while they stream, and takes the arguments from the complete call", async () => {
+  it("yields calls while they stream, with the arguments from the complete call", async () => {
     const parts = [
       ...callParts("a", ["search", '{"q":1}'], { providerMetadata: { mock: { sig: 1 } } }),
       { type: "tool-call", toolCallId: "b", toolName: "search", input: "" },
@@ -109,7 +109,7 @@ describe.each(specs)("aiSdkModel, specification $version: stream", (spec) => {
     ]);
   });
 
-  it("marks a call as truncated if the call never completes", async () => {
+  it("marks a call as truncated if the call is never completed", async () => {
     const begun = callParts("a", ["search", '{"q":1']).slice(0, 3);
     const heard = await hear(spec, { parts: [...begun, spec.finish("length")] });
     expect(heard.chunks).toContainEqual(
@@ -148,14 +148,14 @@ describe.each(specs)("aiSdkModel, specification $version: stream", (spec) => {
     ]);
   });
 
-  it("ends with an error part and ignores later parts", async () => {
+  it("ends with an error chunk after an error part, and ignores later parts", async () => {
     const error = { type: "error", code: "rate_limit_exceeded", message: "Slow down." };
     const heard = await hear(spec, { parts: [...textParts(["A"]), { type: "error", error }, ...textParts(["B"]), done] });
     expect(heard.chunks).toMatchObject([{ text: "A" }, { type: "error", error: { code: "rate-limit", retryable: true } }]);
     expect(heard.thrown).toBeUndefined();
   });
 
-  it("throws the error that breaks the stream", async () => {
+  it("throws the error that breaks the stream off", async () => {
     const heard = await hear(spec, { parts: textParts(["A"]), ending: "broken" });
     expect(heard.thrown).toBeInstanceOf(TypeError);
   });
@@ -177,7 +177,7 @@ describe.each(specs)("aiSdkModel, specification $version: stream", (spec) => {
     expect(heard.thrown).toBeUndefined();
   });
 
-  it("keeps keys such as __proto__ as data", async () => {
+  it("keeps keys like __proto__ as data", async () => {
     const input = '{"__proto__":{"polluted":true},"constructor":1}';
     const metadata: object = JSON.parse('{"__proto__":{"a":1},"mock":{"__proto__":{"b":1}}}');
     const parts = [{ type: "tool-call", toolCallId: "__proto__", toolName: "search", input, providerMetadata: metadata }, done];

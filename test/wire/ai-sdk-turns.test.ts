@@ -29,7 +29,7 @@ describe.each(specs)("aiSdkModel, specification $version: assistant message sent
     ],
   };
 
-  it("contains its parts in order, and the results carry the metadata of their calls", async () => {
+  it("contains its parts in order, and the results have the metadata of their calls", async () => {
     const { send } = createBench(spec);
     expect(await send({ messages: [user("Hi"), turn, results] })).toMatchObject({
       prompt: [
@@ -94,7 +94,7 @@ describe.each(specs)("aiSdkModel, specification $version: assistant message sent
     });
   });
 
-  it("has valid tool names, and arguments that are objects", async () => {
+  it("contains only valid tool names, and arguments that are objects", async () => {
     const unfit = `made up!${"x".repeat(80)}`;
     const fit = `made_up_${"x".repeat(56)}`;
     const { send } = createBench(spec);

@@ -15,7 +15,6 @@ const toolCalls = ["Oslo", "Rome"].map((city) => ({
   arguments: JSON.stringify({ city }),
 }));
 
-/** Starts a mock that calls the tool for both cities and then answers. */
 async function startMock(besides: object = {}): Promise<LLMock> {
   const mock = new LLMock({ port: 0, chunkSize: 7, strict: true, logLevel: "silent" });
   onTestFinished(() => mock.stop());
@@ -37,7 +36,6 @@ interface Played {
   readonly bodies: readonly unknown[];
 }
 
-/** Runs the loop once against a mock. */
 async function play({ connect, check }: MockedWire, mock: LLMock): Promise<Played> {
   const { provider, bodies } = connect(mock.url);
   const asked: unknown[] = [];
@@ -60,7 +58,7 @@ const cities = [{ city: "Oslo" }, { city: "Rome" }];
 
 for (const wire of mockedWires) {
   describe(`${wire.name} against a vendor's mock server`, () => {
-    it("runs two parallel calls, sends both results and reads the answer", async () => {
+    it("runs two parallel calls, sends both results and gets the answer", async () => {
       const { result, asked, bodies } = await play(wire, await startMock(wire.besides));
       expect(result).toMatchObject({
         status: "completed",
@@ -82,7 +80,7 @@ for (const wire of mockedWires) {
       [429, "rate-limit"],
       [503, "overloaded"],
       [529, "overloaded"],
-    ])("maps status %i to %s and succeeds at the next request", async ([status, code]) => {
+    ])("maps the status %i to %s and succeeds at the next request", async ([status, code]) => {
       const mock = await startMock(wire.besides);
       mock.nextRequestError(status, { message: "Later." });
       const { provider } = wire.connect(mock.url);
@@ -99,7 +97,7 @@ for (const wire of mockedWires) {
       ["drops the request", { chaos: { dropRate: 1 } }, "server"],
       ["limits the rate", { chaos: { rateLimitRate: 1 } }, "rate-limit"],
       ["sends data that is not a stream", { chaos: { malformedRate: 1 } }, "server"],
-    ])("runs no tool if the mock %s", async ([, options, code]) => {
+    ])("runs no tool if the mock server %s", async ([, options, code]) => {
       const mock = await startMock(wire.besides);
       script(mock, wire.besides, options);
       const broken = await play(wire, mock);

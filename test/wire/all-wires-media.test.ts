@@ -1,5 +1,5 @@
-// Images and files from users and from tools, over all provider APIs. An API sends every part that it supports. An unsupported
-// part from a user fails before the request. An unsupported part from a tool is described as text.
+// Images and files from users and from tools, over all provider APIs. An API sends every supported part. Otherwise a part
+// from a user is rejected, and a part from a tool is described as text.
 
 import {
   createLoopControl,
@@ -29,7 +29,6 @@ interface Played {
   readonly bodies: readonly unknown[];
 }
 
-/** Runs the loop with a scripted service, and checks every request. */
 async function play(player: Player, script: readonly Scripted[], options: Partial<LoopOptions>): Promise<Played> {
   const { provider, bodies } = await player.start(script);
   const result = await runToolLoop({ provider: withRetry(provider), messages: [{ role: "user", content: "Look." }], ...options });
@@ -71,7 +70,7 @@ function expectRefusal({ result, bodies }: Played, row: MediaRow, place: string)
 }
 
 describe.for(players)("provider $name: images and files", (player) => {
-  it.for(mediaRows)("sends or rejects the part of a user: $kind", async (row) => {
+  it.for(mediaRows)("sends a part in a user message if supported, and rejects it otherwise: $kind", async (row) => {
     const messages = [...greeted, sends(row)];
     const played = await play(player, [answers], { messages });
     if (player.expect(row, "user") === "sent") {
@@ -83,7 +82,7 @@ describe.for(players)("provider $name: images and files", (player) => {
     expect([played.bodies, played.result.messages]).toEqual([[], messages]);
   });
 
-  it.for(mediaRows)("sends or describes the part of a tool: $kind", async (row) => {
+  it.for(mediaRows)("sends a part in a tool result if supported, and describes it otherwise: $kind", async (row) => {
     const { result, bodies } = await play(player, [asks, answers], { tools: returning(row) });
     expect(result).toMatchObject({ status: "completed", text: "I see." });
     expect(result.functionHistory).toMatchObject([{ outcome: "completed", content: [row.part] }]);
@@ -97,7 +96,7 @@ describe.for(players)("provider $name: images and files", (player) => {
     if (!isSent) expect(textsOf(bodies[1])).not.toContain(secret);
   });
 
-  it("rejects an unsupported part that is steered in after tool results", async () => {
+  it("rejects an unsupported part in a message that is steered in after tool results", async () => {
     const control = createLoopControl();
     const row = rowOf("file: URL");
     const steer = (): void => void control.steer(sends(row));
@@ -111,7 +110,7 @@ describe.for(players)("provider $name: images and files", (player) => {
     expect(played.result.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
   });
 
-  it("rejects an unsupported part every time, and accepts the conversation without it", async () => {
+  it("rejects an unsupported part in every request, and accepts the conversation without the part", async () => {
     const row = rowOf("file: URL");
     const { provider, bodies } = await player.start([answers]);
     const messages = [...greeted, sends(row)];

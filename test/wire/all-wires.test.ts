@@ -18,7 +18,7 @@ import { wordsFor } from "./scripted.ts";
 const inputSchema = { type: "object", properties: { city: { type: "string" } } };
 const image = { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" } as const;
 
-/** Creates tools that behave as their names say, and records the arguments of their calls. */
+/** Each tool behaves as its name says. */
 function createTools(): { readonly tools: readonly Tool[]; readonly asked: readonly unknown[] } {
   const asked: unknown[] = [];
   const behaviours: { readonly [name: string]: (args: unknown) => unknown } = {
@@ -57,7 +57,6 @@ async function play(wire: Wire, script: readonly Scripted[], options: Partial<Lo
   return { result, bodies, asked };
 }
 
-/** Returns the facts that must be the same for every API. */
 function toFacts({ result, bodies, asked }: Played): object {
   const { status, reason, text, iterations, functionHistory, usage } = result;
   return {
@@ -76,7 +75,7 @@ const rome: ScriptedCall = ["call_rome", "get_weather", '{"city":"Rome"}'];
 const calling = (name: string, args = "{}"): Scripted => ({ calls: [["call_1", name, args]], end: "tools" });
 const mild: Scripted = { text: "Mild.", end: "stop" };
 
-/** The expected ending of a run. By default, the run is completed with the text "Mild." */
+/** By default, the run is completed with the text "Mild." */
 interface Scenario {
   readonly script: readonly Scripted[];
   readonly options?: Partial<LoopOptions>;
@@ -84,7 +83,7 @@ interface Scenario {
   readonly text?: string;
   readonly asked?: number;
   readonly outcomes?: readonly string[];
-  /** The number of output tokens. Default: the sum of all answers. */
+  /** Default: the sum of the output tokens of all answers. */
   readonly output?: number;
 }
 
@@ -232,7 +231,7 @@ describe.for(wires)("runToolLoop over $name", (wire) => {
   });
 
   const declining = (["refusal", "content-filter"] as const).filter((end) => wordsFor(wire.ends, end).length > 0);
-  it.for(declining)("ends as %s and leaves messages that can be sent", async (end) => {
+  it.for(declining)("ends with %s and leaves messages that can be sent", async (end) => {
     const { result, asked } = await play(wire, [{ text: "No. ", calls: [oslo], end }]);
     expect(result).toMatchObject({ status: "completed", reason: { kind: end }, text: expect.stringMatching(/^No\./) });
     expect(asked).toEqual([]);

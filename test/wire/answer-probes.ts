@@ -67,7 +67,6 @@ const calls: ProbeGroup = {
 const thought = "I ponder.";
 const signature = "c2lnbmVk";
 
-/** Returns the path of a thought or its signature in the next request. */
 async function placeInEcho(adapter: Adapter, said: string, options: object): Promise<string> {
   const [call] = calling.calls ?? [];
   const turn: Scripted = { reasoning: [thought, signature], calls: call === undefined ? [] : [call], end: "tools" };

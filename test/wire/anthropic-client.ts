@@ -10,7 +10,6 @@ export interface AnthropicWireClient {
   readonly headers: readonly Headers[];
 }
 
-/** How a client behaves in a test. */
 export interface AnthropicWireOptions {
   /** Cuts responses into pieces of this many bytes. Default: pieces as they arrive. */
   readonly pieceBytes?: number;

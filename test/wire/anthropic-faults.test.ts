@@ -28,7 +28,7 @@ describe("anthropicMessages over a real connection", () => {
     });
   });
 
-  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i bytes", async (pieceBytes) => {
+  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i byte(s)", async (pieceBytes) => {
     const frames = [start(), text(0, "Zoë 😀 日本\u2028"), call(1, ["toolu_a", "f", '{"ö":"😀"}']), stop("tool_use")];
     const said: Iteration = {
       ...nothing,
@@ -115,33 +115,60 @@ describe("anthropicMessages over a real connection", () => {
   });
 
   it.for<
-    [status: number, said: readonly [type: string, message: string], headers: Readonly<Record<string, string>>, error: object]
+    [
+      title: string,
+      status: number,
+      said: readonly [type: string, message: string],
+      headers: Readonly<Record<string, string>>,
+      error: object,
+    ]
   >([
     [
+      "status 400 with a prompt that is too long",
       400,
       ["invalid_request_error", "prompt is too long: 200001 tokens > 200000 maximum"],
       {},
       { code: "context-too-long", retryable: false },
     ],
-    [400, ["invalid_request_error", "max_tokens: Field required"], {}, { code: "bad-request", retryable: false }],
     [
+      "status 400 for a missing field",
+      400,
+      ["invalid_request_error", "max_tokens: Field required"],
+      {},
+      { code: "bad-request", retryable: false },
+    ],
+    [
+      "status 400 for an empty credit balance",
       400,
       ["invalid_request_error", "Your credit balance is too low to access the Anthropic API."],
       {},
       { code: "rate-limit", retryable: false },
     ],
     [
+      "status 401 with a wrong key, which is redacted",
       401,
       ["authentication_error", "invalid x-api-key: sk-ant-api03-abcdef123456"],
       {},
       { code: "auth", retryable: false, message: "invalid x-api-key: [redacted]" },
     ],
-    [403, ["permission_error", "No."], {}, { code: "auth", retryable: false }],
-    [404, ["not_found_error", "model: claude-0"], {}, { code: "bad-request", retryable: false }],
-    [429, ["rate_limit_error", "Slow."], { "retry-after": "7" }, { code: "rate-limit", retryable: true, retryAfterMs: 7_000 }],
-    [500, ["api_error", "Internal server error"], {}, { code: "server", retryable: true }],
-    [529, ["overloaded_error", "Overloaded"], { "x-should-retry": "true" }, { code: "overloaded", retryable: true }],
-  ])("reports one error for status %i: %j", async ([status, [type, message], headers, error]) => {
+    ["status 403", 403, ["permission_error", "No."], {}, { code: "auth", retryable: false }],
+    ["status 404", 404, ["not_found_error", "model: claude-0"], {}, { code: "bad-request", retryable: false }],
+    [
+      "status 429 with retry-after",
+      429,
+      ["rate_limit_error", "Slow."],
+      { "retry-after": "7" },
+      { code: "rate-limit", retryable: true, retryAfterMs: 7_000 },
+    ],
+    ["status 500", 500, ["api_error", "Internal server error"], {}, { code: "server", retryable: true }],
+    [
+      "status 529 with x-should-retry",
+      529,
+      ["overloaded_error", "Overloaded"],
+      { "x-should-retry": "true" },
+      { code: "overloaded", retryable: true },
+    ],
+  ])("reports one error for %s", async ([, status, [type, message], headers, error]) => {
     const iteration = await read(json(status, { type: "error", error: { type, message }, request_id: "req_1" }, headers));
     expect(iteration).toEqual({ ...nothing, error: iteration.error });
     expect(iteration.error).toMatchObject({ status, ...error });
@@ -173,7 +200,7 @@ describe("anthropicMessages over a real connection", () => {
     ["model_context_window_exceeded", "context-full", { problem: "truncated" }],
     ["refusal", "refusal", { problem: "truncated" }],
     ["weather", "unknown", { problem: "truncated" }],
-  ])("maps stop reason %s after a complete call to %s", async ([reason, finish, problem]) => {
+  ])("maps the stop reason %s after a complete call to %s", async ([reason, finish, problem]) => {
     expect(await read({ frames: [start(), oneCall, stop(reason)] })).toEqual({
       ...nothing,
       calls: [{ ...whole, ...problem }],

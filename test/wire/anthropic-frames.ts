@@ -1,10 +1,8 @@
 // Creates the events of a Messages API stream as text.
 
-/** Writes one event under its type. */
 export const event = (data: { readonly type: string; readonly [field: string]: unknown }): string =>
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
 
-/** Starts a message. */
 export const start = (usage: object = { input_tokens: 3, output_tokens: 1 }): string =>
   event({
     type: "message_start",
@@ -19,11 +17,9 @@ export const block = (index: number, content: object, ...deltas: readonly object
     event({ type: "content_block_stop", index }),
   ].join("");
 
-/** Writes a text block. */
 export const text = (index: number, content: string): string =>
   block(index, { type: "text", text: "" }, { type: "text_delta", text: content });
 
-/** Writes a thinking block. */
 export const thinking = (index: number, thought: string, signature: string): string =>
   block(
     index,
@@ -32,7 +28,6 @@ export const thinking = (index: number, thought: string, signature: string): str
     { type: "signature_delta", signature },
   );
 
-/** Writes a call whose arguments arrive in two pieces. */
 export const call = (index: number, [id, name, args]: readonly [id: string, name: string, args: string]): string =>
   block(
     index,
@@ -47,5 +42,4 @@ export const ending = (reason: string, rest: object = {}): string =>
 
 export const marker: string = event({ type: "message_stop" });
 
-/** Writes the stop reason and the end marker. */
 export const stop = (reason: string, rest: object = {}): string => ending(reason, rest) + marker;

@@ -17,7 +17,6 @@ interface Body {
 interface Played {
   readonly result: LoopResult;
   readonly bodies: readonly Body[];
-  /** Starts another run with the same client. */
   readonly again: (options: Partial<LoopOptions>) => Promise<LoopResult>;
 }
 
@@ -28,7 +27,6 @@ const weather = defineTool({
   execute: () => ({ celsius: 3 }),
 });
 
-/** Runs the loop against a server that sends the replies, and checks every request. */
 async function play(
   replies: readonly RawReply[],
   more: Partial<LoopOptions> = {},
@@ -101,7 +99,7 @@ describe("runToolLoop over anthropicMessages", () => {
     ]);
   });
 
-  it("sends only text and calls to another model", async () => {
+  it("sends only text and calls, without provider metadata, to another model", async () => {
     const frames = [start(), thinking(0, "Hm.", "sig-1"), text(1, "One moment."), asksAt(2), stop("tool_use")];
     const { result } = await play([{ frames }, answer]);
     const { bodies } = await play(
@@ -164,7 +162,7 @@ describe("runToolLoop over anthropicMessages", () => {
     expect(bodies.map(({ container }) => container)).toEqual([undefined, "container_1", "container_1"]);
   });
 
-  it("answers a call that was cut off by the length limit, and sends its partial arguments inside an object", async () => {
+  it("gives a result to a call that was cut off by the length limit, and sends its partial arguments inside an object", async () => {
     const cut: RawReply = { frames: [start(), call(0, ["toolu_a", "get_weather", '{"city":"Os']), stop("max_tokens")] };
     const { result, bodies } = await play([cut, answer]);
     expect(result).toMatchObject({ text: "Mild.", functionHistory: [{ outcome: "truncated" }], toolCallsExecuted: 0 });
@@ -184,7 +182,7 @@ describe("runToolLoop over anthropicMessages", () => {
     ]);
   });
 
-  it("sends a refused message back without thinking, and runs none of its calls", async () => {
+  it("sends a refused message back without thinking, and runs none of the calls", async () => {
     const details = { stop_details: { type: "refusal", category: "cyber", explanation: "Not this." } };
     const refused: RawReply = {
       frames: [start(), thinking(0, "Hm.", "s"), text(1, "Sure"), asksAt(2), stop("refusal", details)],

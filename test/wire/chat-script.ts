@@ -56,7 +56,6 @@ function toFrames({ reasoning, text = "", calls = [] }: ScriptedTurn): readonly 
   return [...thoughts, ...Array.from(text, (content) => delta({ content })), ...toCalls(calls)];
 }
 
-/** The Chat Completions API of OpenAI and of many other servers. */
 export const chat: Wire = {
   name: "openai",
   ends,

@@ -7,8 +7,8 @@ import { adapters } from "./adapters.ts";
 
 const text = "Good.";
 
-describe.for(adapters.map((adapter) => [adapter.name, adapter] as const))("%s: empty arguments", ([, { open }]) => {
-  it.for([["null"], [" null "], [""]])("run a tool without required parameters if they are %j", async ([args = ""]) => {
+describe.for(adapters.map((adapter) => [adapter.name, adapter] as const))("%s: calls with empty arguments", ([, { open }]) => {
+  it.for([["null"], [" null "], [""]])("run a tool without required parameters if the arguments are %j", async ([args = ""]) => {
     const asked: unknown[] = [];
     const tool = defineTool({
       name: "look",
@@ -30,20 +30,23 @@ describe.for(adapters.map((adapter) => [adapter.name, adapter] as const))("%s: e
     expect(JSON.stringify(bodies[1])).not.toMatch(/INVALID|"(?:args|arguments|input)":"?\s*null/);
   });
 
-  it.for([["null"], [""]])("give invalid-input for a tool with a required parameter if they are %j", async ([args = ""]) => {
-    const tool = defineTool({
-      name: "look",
-      description: "Looks",
-      inputSchema: z.object({ where: z.string() }),
-      execute: () => "seen",
-    });
-    const { provider, close } = await open([
-      { calls: [["call_1", "look", args]], end: "tools" },
-      { text, end: "stop" },
-    ]);
-    onTestFinished(close);
-    const { functionHistory } = await runToolLoop({ provider, tools: [tool], messages: [{ role: "user", content: "Go." }] });
-    expect(functionHistory).toMatchObject([{ outcome: "invalid-input", functionCall: { args: {} } }]);
-    expect(JSON.stringify(functionHistory)).toContain("where");
-  });
+  it.for([["null"], [""]])(
+    "give invalid-input for a tool with a required parameter if the arguments are %j",
+    async ([args = ""]) => {
+      const tool = defineTool({
+        name: "look",
+        description: "Looks",
+        inputSchema: z.object({ where: z.string() }),
+        execute: () => "seen",
+      });
+      const { provider, close } = await open([
+        { calls: [["call_1", "look", args]], end: "tools" },
+        { text, end: "stop" },
+      ]);
+      onTestFinished(close);
+      const { functionHistory } = await runToolLoop({ provider, tools: [tool], messages: [{ role: "user", content: "Go." }] });
+      expect(functionHistory).toMatchObject([{ outcome: "invalid-input", functionCall: { args: {} } }]);
+      expect(JSON.stringify(functionHistory)).toContain("where");
+    },
+  );
 });

@@ -12,7 +12,6 @@ import { connectOpenAI } from "./openai-client.ts";
 import { done, json, type RawReply, sse, startRawServer } from "./raw-sse-server.ts";
 import { checkWireContract } from "./wire-contract.ts";
 
-/** A provider with its own server, and the bodies of the requests that reached the server. */
 interface Connected {
   readonly provider: Provider;
   readonly bodies: readonly unknown[];
@@ -48,7 +47,6 @@ const reasoned: RawReply = {
   ],
 };
 
-/** Runs the loop with a tool that counts its calls. */
 async function run(...providers: readonly Provider[]): Promise<LoopResult & { readonly ran: number }> {
   let ran = 0;
   const tools = [defineTool({ name: "work", description: "", inputSchema: { type: "object" }, execute: () => (ran += 1) })];

@@ -1,4 +1,4 @@
-// Probes for finish reasons: the words that the service uses for each reason.
+// Probes for finish reasons: the values that the service uses for each reason.
 
 import { defineTool, type FinishReason } from "turnwright";
 import type { Adapter } from "./adapters.ts";
@@ -8,7 +8,6 @@ import { type End, listEnds, type ScriptedCall, type ScriptedTurn } from "./scri
 const look = defineTool({ name: "look", description: "Looks", inputSchema: { type: "object" }, execute: () => "seen" });
 const calls: readonly ScriptedCall[] = [["call_1", "look", "{}"]];
 
-/** The meaning of each finish reason. */
 const reasons: { readonly [Reason in FinishReason]: string } = {
   stop: "The model is done",
   "tool-calls": "The model calls tools",
@@ -25,7 +24,7 @@ const reasons: { readonly [Reason in FinishReason]: string } = {
 
 type Known = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Returns the words that lead to each finish reason. Plays each word with and without calls. */
+/** Returns the service values that lead to each finish reason. Plays each value with and without calls. */
 async function listen(adapter: Adapter): Promise<Known> {
   const known = new Map<string, Set<string>>();
   for (const { end, words } of listEnds(adapter.ends)) {

@@ -21,14 +21,12 @@ const contents: { readonly [Name in Content]: Omit<ScriptedTurn, "end"> } = {
   },
 };
 
-/** Returns the outcomes of the calls, the ending of the run, and the number of requests. */
 function summaryOf({ status, reason, messages }: LoopResult, requests: number): string {
   const code = reason.kind === "provider-error" ? reason.error.code : reason.kind;
   const results = messages.flatMap((message) => (message.role === "tool" ? message.results : []));
   return [...new Set(results.map(({ outcome }) => outcome)), `${status} ${code}`, requests].join(", ");
 }
 
-/** Returns the provider's finish reason or error for a message. */
 async function readFinish({ open }: Adapter, turn: ScriptedTurn): Promise<string | undefined> {
   const { provider, close } = await open([turn]);
   const { finish, error } = await runIteration(provider, ask("Go.", { tools: [note] }));
@@ -36,7 +34,6 @@ async function readFinish({ open }: Adapter, turn: ScriptedTurn): Promise<string
   return error?.code ?? finish;
 }
 
-/** Returns the ending of a run whose model sends the message. */
 async function play({ open }: Adapter, turn: ScriptedTurn): Promise<string> {
   const { provider, bodies, close } = await open([turn, answer]);
   const result = await runToolLoop({ provider, tools: [note], messages: [{ role: "user", content: "Go." }] });
@@ -46,13 +43,13 @@ async function play({ open }: Adapter, turn: ScriptedTurn): Promise<string> {
 
 interface Cell {
   readonly end: End;
-  /** The service's word for this ending. */
+  /** The service's own value for this ending. */
   readonly word: string;
   readonly row: FinishRow;
   readonly rowWithCalls: FinishRow;
 }
 
-/** Lists the service's words for each ending, the usual word first. */
+/** Lists the service's values for each ending, the usual value first. */
 function cellsOf({ ends }: Adapter): readonly (readonly Cell[])[] {
   return listEnds(ends).map(({ end, words }) =>
     words.map((said) => {
@@ -64,22 +61,26 @@ function cellsOf({ ends }: Adapter): readonly (readonly Cell[])[] {
 
 for (const adapter of adapters) {
   describe(`${adapter.name}: finish reasons`, () => {
-    it.for(cellsOf(adapter).flat())('reads $end, sent as "$word", as $row.finish', async ({ end, word, row, rowWithCalls }) => {
-      const read = (content: Content): Promise<string | undefined> => readFinish(adapter, { ...contents[content], end, word });
-      expect({ text: await read("text"), nothing: await read("nothing"), calls: await read("calls") }).toEqual({
-        text: row.finish,
-        nothing: row.finish,
-        calls: rowWithCalls.finishWithCalls ?? rowWithCalls.finish,
-      });
-    });
+    it.for(cellsOf(adapter).flat())(
+      "maps the service value $word for $end to $row.finish",
+      async ({ end, word, row, rowWithCalls }) => {
+        const read = (content: Content): Promise<string | undefined> => readFinish(adapter, { ...contents[content], end, word });
+        expect({ text: await read("text"), nothing: await read("nothing"), calls: await read("calls") }).toEqual({
+          text: row.finish,
+          nothing: row.finish,
+          calls: rowWithCalls.finishWithCalls ?? rowWithCalls.finish,
+        });
+      },
+    );
   });
 }
 
-// The loop sees only the finish reason, so one word per ending is enough. The AI SDK's own mocks represent its packages.
+// The loop gets only the finish reason, so one service value for each ending is enough. The AI SDK's mocks represent its
+// packages.
 for (const adapter of [...vendorAdapters, ...specAdapters]) {
   describe(`${adapter.name}: runs by finish reason`, () => {
     it.for(cellsOf(adapter).flatMap((words) => words.slice(0, 1)))(
-      'a run after $end, sent as "$word", ends with the listed result',
+      "a run ends with the listed result after the service value $word for $end",
       async ({ end, word, row, rowWithCalls }) => {
         const run = (content: Content): Promise<string> => play(adapter, { ...contents[content], end, word });
         expect({ text: await run("text"), nothing: await run("nothing"), calls: await run("calls") }).toEqual({

@@ -6,7 +6,6 @@ import type { End } from "./scripted.ts";
 /** The content before the ending: text, nothing, or text and two calls. */
 export type Content = "text" | "nothing" | "calls";
 
-/** One way in which a stream can end. */
 export type FinishRow = {
   /** The provider's finish reason or error. Undefined if the provider yields no finish. */
   readonly finish: FinishReason | ProviderErrorCode | undefined;
@@ -32,7 +31,6 @@ const cut = { text: "completed length, 1", nothing: "error no-output, 1", calls:
 // The next response is final, but its message still contains the calls of the first response.
 const goesOn = { text: "completed answered, 2", nothing: "completed answered, 2", calls: "not-run, error finish-unknown, 2" };
 
-/** The expected results, by ending. */
 export const finishRows: { readonly [Name in End]: FinishRow } = {
   stop: {
     finish: "stop",

@@ -19,7 +19,7 @@ it.for<[what: string, valid: object]>([
   ["a question", body([user()])],
   ["a system text", body([user()], { systemInstruction: { parts: [text("Be brief.")] } })],
   [
-    "answered calls followed by text and media",
+    "calls with results followed by text and media",
     body([
       user(),
       model(text("x"), call({ id: "a" }), call({}, {})),
@@ -43,7 +43,7 @@ it.for<[what: string, valid: object]>([
       ...choosing({ mode: "ANY", allowedFunctionNames: ["f"] }),
     }),
   ],
-])("checkGenerateContract: accepts %s", ([, valid]) => {
+])("checkGenerateContract: accepts a request with %s", ([, valid]) => {
   expect(checkGenerateContract(valid)).toEqual([]);
 });
 
@@ -51,17 +51,17 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ["a missing body", null, ["the body is no object"]],
   ["missing contents", body([]), ["there are no contents"]],
   ["a blank system text", body([user()], { systemInstruction: { parts: [text(" ")] } }), ["the system text is blank"]],
-  ["a content that is not an object", body(["x"]), ["content 0: is not of the user", "content 0: has no parts"]],
-  ["a model content at the start", body([model(text("x"))]), ["content 0: is not of the user"]],
-  ["two contents of one role", body([user(), user()]), ["content 1: is not of the model"]],
-  ["a content without parts", body([{ role: "user", parts: [] }]), ["content 0: has no parts"]],
+  ["a contents entry that is not an object", body(["x"]), ["content 0: is not of the user", "content 0: has no parts"]],
+  ["a model entry at the start of contents", body([model(text("x"))]), ["content 0: is not of the user"]],
+  ["two consecutive entries of one role", body([user(), user()]), ["content 1: is not of the model"]],
+  ["a contents entry without parts", body([{ role: "user", parts: [] }]), ["content 0: has no parts"]],
   ["an empty part", body([user({})]), ["content 0: has a part of nothing"]],
   [
     "a part with two kinds of data",
     body([user({ text: "x", inlineData: { mimeType: "a/b", data: "A" } })]),
     ["content 0: has a part of text and inlineData"],
   ],
-  ["an unknown part of the user", body([user({ toolCall: {} })]), ["content 0: has a part of toolCall"]],
+  ["an unknown part in a user message", body([user({ toolCall: {} })]), ["content 0: has a part of toolCall"]],
   ["a blank text", body([user(text(" "))]), ["content 0: has a blank text"]],
   ["media without a type", body([user({ inlineData: { data: "A" } })]), ["content 0: has media without a type"]],
   [
@@ -76,23 +76,23 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ],
   ["a call without its answer", body([user(), model(call()), user()]), ["content 2: has 0 answers to 1 calls"]],
   [
-    "one answer too many",
+    "one result too many",
     body([user(), model(call()), user(answer(), answer())]),
     ["content 2: has 2 answers to 1 calls", "content 2: answers undefined as f"],
   ],
   [
-    "an answer after text",
+    "a result after text",
     body([user(), model(call()), user(text("x"), answer())]),
     ["content 2: has responses after other parts"],
   ],
-  ["an answer under another name", body([user(), model(call()), user(answer({ name: "g" }))]), ["content 2: answers f as g"]],
+  ["a result with another name", body([user(), model(call()), user(answer({ name: "g" }))]), ["content 2: answers f as g"]],
   [
-    "an answer under another id",
+    "a result with another id",
     body([user(), model(call()), user(answer({ id: "a" }))]),
     ["content 2: answers the id undefined as a"],
   ],
   [
-    "an answer that is a text",
+    "a result that is text",
     body([user(), model(call()), user(answer({ response: "ok" }))]),
     ["content 2: has an answer that is no object"],
   ],
@@ -106,8 +106,16 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     body([user(), model(call({ args: [] })), user(answer())]),
     ["content 1: has a call whose arguments are no object"],
   ],
-  ["a call in pieces", body([user(), model(call({ willContinue: true })), user(answer())]), ["content 1: has a call in pieces"]],
-  ["an unsigned step", body([user(), model(call({}, {})), user(answer())]), ["content 1: has a step that is not signed"]],
+  [
+    "a call in several parts",
+    body([user(), model(call({ willContinue: true })), user(answer())]),
+    ["content 1: has a call in pieces"],
+  ],
+  [
+    "a step without a signature",
+    body([user(), model(call({}, {})), user(answer())]),
+    ["content 1: has a step that is not signed"],
+  ],
   ["a tool choice without tools", body([user()], choosing({ mode: "ANY" })), ["there is a tool choice and no tool"]],
   ["a tool with an invalid name", body([user()], { tools: [declared("1")] }), ["there is a tool of the name 1"]],
   ["two tools with one name", body([user()], { tools: [declared("f", "f")] }), ["there are two tools of one name"]],
@@ -122,7 +130,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     ["allowed function names are set with the mode AUTO"],
   ],
   [
-    "a choice of a tool that is not offered",
+    "a tool choice for a tool that is not in the request",
     body([user()], { tools: [declared("f")], ...choosing({ mode: "ANY", allowedFunctionNames: ["g"] }) }),
     ['the chosen tool "g" is not offered'],
   ],

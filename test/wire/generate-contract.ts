@@ -1,11 +1,9 @@
 // Rules that the body of every generateContent request must follow.
 
-/** The fields of a body that are checked. */
 interface Fields {
   readonly [field: string]: unknown;
 }
 
-/** Additional rules that depend on the model. */
 export interface ContractRules {
   /** Requires a signature on the first call of each step, as Gemini 3 does. Default true. */
   readonly signed?: boolean;
@@ -39,7 +37,6 @@ export function checkGenerateContract(body: unknown, { signed = true }: Contract
   return [...violations, ...checkTools(body)];
 }
 
-/** The state while the contents are checked one after another. */
 interface Walk {
   /** Calls of the previous message that need a response. */
   open: readonly Fields[];

@@ -76,7 +76,6 @@ function toChunks({ reasoning, text = "", calls = [], inPieces = false }: Script
   return [...thoughts.map((part) => says(part)), ...Array.from(text, textOf), ...calls.map(inPieces ? toStreamedCall : toCall)];
 }
 
-/** Google's API. */
 export const generate: Wire = {
   name: "google",
   ends,

@@ -9,7 +9,6 @@ export interface GoogleWireClient {
   readonly bodies: readonly unknown[];
 }
 
-/** How a client behaves in a test. */
 export interface GoogleWireOptions {
   /** Cuts responses into pieces of this many bytes. Default: pieces as they arrive. */
   readonly pieceBytes?: number;
@@ -19,7 +18,6 @@ export interface GoogleWireOptions {
   readonly retryOptions?: HttpRetryOptions | undefined;
 }
 
-/** Creates a client for a server at `baseUrl`. */
 export function connectGoogle(
   baseUrl: string,
   { pieceBytes, vertexai = false, retryOptions }: GoogleWireOptions = {},

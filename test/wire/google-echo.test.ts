@@ -51,7 +51,7 @@ describe("googleGenerateContent: history in the next request", () => {
     ]);
   });
 
-  it("answers calls without ids in their order, also without ids", async () => {
+  it("contains results for calls without ids in the order of the calls, also without ids", async () => {
     const frames = [says({ ...call(), thoughtSignature: "sig" }, callPart("", "look", {}), call()), stop()];
     const { result, bodies } = await play([{ frames }, answer], {}, { generation: 2 });
     expect(result.functionHistory.map(({ functionCall }) => functionCall.id)).toEqual(["call_i0_0", "call_i0_1", "call_i0_2"]);
@@ -64,7 +64,7 @@ describe("googleGenerateContent: history in the next request", () => {
     ]);
   });
 
-  it("answers a call under its original id, even if the history already contains that id", async () => {
+  it("contains a result under the original id of its call, even if the history already contains the id", async () => {
     const turn: RawReply = { frames: [says({ ...call("a/1"), thoughtSignature: "sig" }), stop()] };
     const { bodies } = await play([turn, turn, answer]);
     expect(bodies[2]?.contents.slice(1)).toEqual([
@@ -89,7 +89,7 @@ describe("googleGenerateContent: history in the next request", () => {
     ["gemini-3-flash-preview", { ...call(), thoughtSignature: placeholder }],
     ["gemini-flash-latest", { ...call(), thoughtSignature: placeholder }],
     ["gemini-2.5-flash", call()],
-  ])("contains only text and calls for another model, %s", async ([model, first]) => {
+  ])("contains only text and calls after a switch to %s", async ([model, first]) => {
     const frames = [
       says({ text: "Hm.", thought: true }, { text: "One moment." }),
       says({ ...call("a"), thoughtSignature: "sig" }, call("b")),
@@ -105,7 +105,7 @@ describe("googleGenerateContent: history in the next request", () => {
     ]);
   });
 
-  it("contains a placeholder signature for a step that the model left unsigned", async () => {
+  it("contains a placeholder signature for an iteration that the model left unsigned", async () => {
     const { bodies } = await play([{ frames: [says(call("a")), stop()] }, answer]);
     expect(bodies[1]?.contents[1]?.parts).toEqual([{ ...call("a"), thoughtSignature: placeholder }]);
   });
@@ -149,7 +149,7 @@ describe("googleGenerateContent: history in the next request", () => {
     expect(bodies[1]?.contents[2]).toEqual({ role: "user", parts });
   });
 
-  it("marks a failed tool result as an error", async () => {
+  it("contains a failed tool result as an error", async () => {
     const frames = [says({ ...callPart("a", "get_wether", oslo), thoughtSignature: "sig" }), stop()];
     const { bodies } = await play([{ frames }, answer]);
     expect(bodies[1]?.contents[2]?.parts).toEqual([

@@ -19,7 +19,7 @@ async function read(reply: RawReply, options: GoogleWireOptions = {}): Promise<I
 }
 
 describe("googleGenerateContent over a real connection", () => {
-  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i bytes", async (pieceBytes) => {
+  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i byte(s)", async (pieceBytes) => {
     const frames = [text("Zoë 😀 日本\u2028"), says(callPart("a", "f", { ö: "😀" })), stop()];
     const said: Iteration = {
       ...nothing,
@@ -138,8 +138,9 @@ describe("googleGenerateContent over a real connection", () => {
     expect([said, finish, error]).toEqual(["Hello", end, undefined]);
   });
 
-  it.for<[status: number, said: object, error: object]>([
+  it.for<[title: string, status: number, said: object, error: object]>([
     [
+      "status 400 with an input that is too long",
       400,
       {
         message: "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
@@ -148,19 +149,22 @@ describe("googleGenerateContent over a real connection", () => {
       { code: "context-too-long", retryable: false },
     ],
     [
+      "status 400 for an unknown field",
       400,
       { message: "Unknown name.", status: "INVALID_ARGUMENT" },
       { code: "bad-request", retryable: false, message: "Unknown name." },
     ],
     [
+      "status 400 with a wrong key, which is redacted",
       400,
       { message: "API key not valid. AIzaSyA1234567890abcdefghijklmnopqrstuv", status: "INVALID_ARGUMENT" },
       { code: "auth", message: "API key not valid. [redacted]" },
     ],
-    [401, { message: "No.", status: "UNAUTHENTICATED" }, { code: "auth", retryable: false }],
-    [403, { message: "No.", status: "PERMISSION_DENIED" }, { code: "auth", retryable: false }],
-    [404, { message: "No such model.", status: "NOT_FOUND" }, { code: "bad-request", retryable: false }],
+    ["status 401", 401, { message: "No.", status: "UNAUTHENTICATED" }, { code: "auth", retryable: false }],
+    ["status 403", 403, { message: "No.", status: "PERMISSION_DENIED" }, { code: "auth", retryable: false }],
+    ["status 404", 404, { message: "No such model.", status: "NOT_FOUND" }, { code: "bad-request", retryable: false }],
     [
+      "status 429 with a retry delay in the body",
       429,
       {
         message: "You exceeded your current quota.",
@@ -169,9 +173,9 @@ describe("googleGenerateContent over a real connection", () => {
       },
       { code: "rate-limit", retryable: true, retryAfterMs: 34_500 },
     ],
-    [500, { message: "Internal.", status: "INTERNAL" }, { code: "server", retryable: true }],
-    [503, { message: "The model is overloaded.", status: "UNAVAILABLE" }, { code: "overloaded", retryable: true }],
-  ])("reports one error for status %i: %j", async ([status, said, error]) => {
+    ["status 500", 500, { message: "Internal.", status: "INTERNAL" }, { code: "server", retryable: true }],
+    ["status 503", 503, { message: "The model is overloaded.", status: "UNAVAILABLE" }, { code: "overloaded", retryable: true }],
+  ])("reports one error for %s", async ([, status, said, error]) => {
     const iteration = await read(json(status, { error: { code: status, ...said } }));
     expect(iteration).toEqual({ ...nothing, error: iteration.error });
     expect(iteration.error).toMatchObject({ status, ...error });
@@ -202,7 +206,7 @@ describe("googleGenerateContent over a real connection", () => {
     ["CONTINUATION", "length"],
     ["FINISH_REASON_UNSPECIFIED", "unknown"],
     ["WEATHER", "unknown"],
-  ])("maps finish reason %s after a complete call to %s", async ([reason, finish]) => {
+  ])("maps the finish reason %s after a complete call to %s", async ([reason, finish]) => {
     expect(await read({ frames: [oneCall, stop(reason)] })).toEqual({ ...nothing, calls: [whole], usage: spent, finish });
   });
 

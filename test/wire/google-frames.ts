@@ -1,13 +1,10 @@
 // Creates the chunks of generateContentStream as text.
 
-/** Writes one event in the format of the service. */
 export const chunk = (fields: object): string => `data: ${JSON.stringify(fields)}\r\n\r\n`;
 
-/** Writes parts of the model's content. */
 export const says = (...parts: readonly object[]): string =>
   chunk({ candidates: [{ content: { role: "model", parts }, index: 0 }] });
 
-/** Writes a text. */
 export const text = (content: string): string => says({ text: content });
 
 /** Creates a call in one part. Omits an empty id. */
@@ -27,5 +24,4 @@ export const counts = (prompt: number, candidates: number, thoughts = 0): object
 export const stop = (finishReason = "STOP", rest: object = {}, usageMetadata: object = counts(3, 2)): string =>
   chunk({ candidates: [{ finishReason, index: 0, ...rest }], usageMetadata });
 
-/** Writes one piece of a call whose arguments are streamed. */
 export const piece = (functionCall: object, rest: object = {}): string => says({ functionCall, ...rest });

@@ -7,7 +7,6 @@ import { stop, text } from "./google-frames.ts";
 import { ask, type Iteration, runIteration } from "./provider-iteration.ts";
 import { json, type RawReply, startRawServer } from "./raw-sse-server.ts";
 
-/** Connects to a server that sends these replies. Returns a function that sends one request. */
 async function connect(
   replies: readonly RawReply[],
   retryOptions?: GoogleWireOptions["retryOptions"],
@@ -19,20 +18,39 @@ async function connect(
 }
 
 describe("googleGenerateContent: error responses", () => {
-  it.for<[status: number, headers: { readonly [name: string]: string }, body: string, error: object]>([
-    [429, { "retry-after": "3600" }, "{}", { code: "rate-limit", status: 429, retryAfterMs: 3_600_000 }],
-    [503, { "Retry-After-Ms": "900" }, "Busy.", { code: "overloaded", retryAfterMs: 900, message: "Busy." }],
-    [429, { "x-should-retry": "false" }, "{}", { code: "rate-limit", retryable: false }],
-    [400, { "x-should-retry": "true" }, "No.", { code: "bad-request", retryable: true }],
-    [304, {}, "", { status: 304, retryable: false }],
+  it.for<[title: string, status: number, headers: { readonly [name: string]: string }, body: string, error: object]>([
     [
+      "status 429 with retry-after",
+      429,
+      { "retry-after": "3600" },
+      "{}",
+      { code: "rate-limit", status: 429, retryAfterMs: 3_600_000 },
+    ],
+    [
+      "status 503 with retry-after-ms",
+      503,
+      { "Retry-After-Ms": "900" },
+      "Busy.",
+      { code: "overloaded", retryAfterMs: 900, message: "Busy." },
+    ],
+    ["status 429 with x-should-retry: false", 429, { "x-should-retry": "false" }, "{}", { code: "rate-limit", retryable: false }],
+    ["status 400 with x-should-retry: true", 400, { "x-should-retry": "true" }, "No.", { code: "bad-request", retryable: true }],
+    ["status 304 without a body", 304, {}, "", { status: 304, retryable: false }],
+    [
+      "an unknown status with an invalid API key in the body",
       999,
       {},
       '{"error":{"message":"Invalid API key","code":"invalid_api_key"}}',
       { code: "auth", retryable: false, message: "Invalid API key" },
     ],
-    [999, { "retry-after": "7" }, "Slow down.", { message: "Slow down.", retryAfterMs: 7_000 }],
-  ])("keep the details of status %i with the headers %j", async ([status, headers, body, error]) => {
+    [
+      "an unknown status with retry-after and a text body",
+      999,
+      { "retry-after": "7" },
+      "Slow down.",
+      { message: "Slow down.", retryAfterMs: 7_000 },
+    ],
+  ])("keep the details of %s", async ([, status, headers, body, error]) => {
     for (const retryOptions of [undefined, { attempts: 1 }]) {
       const read = await connect([{ status, headers, frames: status === 304 ? [] : [body] }], retryOptions);
       expect((await read()).error).toMatchObject(error);

@@ -8,7 +8,6 @@ import { connectGoogle } from "./google-client.ts";
 import { callPart, stop, text } from "./google-frames.ts";
 import { startRawServer, type RawReply } from "./raw-sse-server.ts";
 
-/** The parts of a request body that the tests read. */
 interface Body {
   readonly contents: readonly { readonly role: string; readonly parts: readonly { readonly [field: string]: unknown }[] }[];
   readonly [field: string]: unknown;
@@ -17,11 +16,9 @@ interface Body {
 export interface Played {
   readonly result: LoopResult;
   readonly bodies: readonly Body[];
-  /** Starts another run with the same client. */
   readonly again: (options: Partial<LoopOptions>) => Promise<LoopResult>;
 }
 
-/** The image that the tool "look" returns together with an audio file. */
 export const image: { readonly type: "image"; readonly mediaType: string; readonly data: string } = {
   type: "image",
   mediaType: "image/png",
@@ -80,11 +77,8 @@ export async function play(
 /** The last response in a run. */
 export const answer: RawReply = { frames: [text("Mild."), stop()] };
 export const oslo: object = { city: "Oslo" };
-/** The user message in every run. */
 export const question: object = { role: "user", parts: [{ text: "Oslo?" }] };
-/** Creates a call of the tool "get_weather". */
 export const call = (id = ""): object => callPart(id, "get_weather", oslo);
-/** Creates the response to that call. */
 export const output = (id = ""): object => ({
   functionResponse: { ...(id === "" ? {} : { id }), name: "get_weather", response: { output: { celsius: 3 } } },
 });

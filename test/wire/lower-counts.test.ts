@@ -73,6 +73,6 @@ it.for<[what: string, provider: Provider, usage: Usage]>([
     ),
     { inputTokens: 100, outputTokens: 55, totalTokens: 155, reasoningTokens: 5 },
   ],
-])("token counts: %s do not lower the usage", async ([, provider, usage]) => {
+])("token counts do not lower the usage that was already counted: %s", async ([, provider, usage]) => {
   expect((await runIteration(provider, ask("hi"))).usage).toEqual(usage);
 });

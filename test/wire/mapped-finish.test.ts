@@ -1,4 +1,4 @@
-// The option `finishReasons`, with every adapter. The caller maps the vendor's words to finish reasons.
+// The option `finishReasons`, with every adapter. It maps a service's values to finish reasons.
 
 import { type FinishReason, isLoopError, runToolLoop } from "turnwright";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -6,7 +6,7 @@ import { type Adapter, specAdapters, vendorAdapters } from "./adapters.ts";
 import { ask, runIteration } from "./provider-iteration.ts";
 import type { ScriptedTurn } from "./scripted.ts";
 
-/** In v3 and v4, the reported word consists of the AI SDK's word and the service's word. */
+/** In v3 and v4, the reported value consists of the AI SDK's value and the service's value. */
 const say = ({ variant }: Adapter, word: string): { readonly end: "unknown"; readonly word: string } => ({
   end: "unknown",
   word: variant === "v3" || variant === "v4" ? `other ${word}` : word,
@@ -36,19 +36,19 @@ describe.for([...vendorAdapters, ...specAdapters])("finishReasons of $name", (ad
     expect(await hear({ text: "So.", calls })).toContain(withCalls);
   });
 
-  it("is named in the error about an unmapped word", async () => {
+  it("is named in the error about an unmapped finish reason", async () => {
     const { provider } = await open({ text: "So.", ...say(adapter, "toString") }, undefined);
     const { error } = await runToolLoop({ provider, messages: [{ role: "user", content: "Go." }] });
     expect(error).toMatchObject({ code: "finish-unknown", message: expect.stringMatching(/"toString".*"finishReasons"/) });
   });
 
-  it.for<[given: unknown]>([
-    ["tool-calls"],
-    [["tool-calls"]],
-    [{ STOP: "done" }],
-    [{ STOP: "constructor" }],
-    [{ STOP: undefined }],
-  ])("throws invalid-option for %j", async ([given]) => {
+  it.for<[title: string, given: unknown]>([
+    ["a string", "tool-calls"],
+    ["an array", ["tool-calls"]],
+    ["an unknown target finish reason", { STOP: "done" }],
+    ["a target named constructor", { STOP: "constructor" }],
+    ["a target that is undefined", { STOP: undefined }],
+  ])("throws invalid-option for %s", async ([, given]) => {
     const thrown: unknown = await open({ end: "stop" }, given).catch((error: unknown) => error);
     expect(isLoopError(thrown, "invalid-option")).toBe(true);
     expect(String(thrown)).toContain('"finishReasons"');

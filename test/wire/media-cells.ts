@@ -8,7 +8,6 @@ export const mediaWires = ["openai", "openai-responses", "anthropic", "google", 
 
 export type MediaWire = (typeof mediaWires)[number];
 
-/** The sender of the part. */
 export type MediaSender = "user" | "tool";
 
 /**
@@ -17,7 +16,6 @@ export type MediaSender = "user" | "tool";
  */
 export type MediaOutcome = "sent" | "refused" | "told";
 
-/** One kind of media part. */
 export interface MediaRow {
   readonly kind: string;
   readonly part: Exclude<ContentPart, { readonly type: "text" }>;
@@ -51,7 +49,6 @@ const address = (mediaType: string, url: string): Pick<MediaRow, "part" | "trace
   reason: `of type ${mediaType} at a URL with the scheme "${new URL(url).protocol}"`,
 });
 
-/** Every kind of media part. */
 export const mediaRows: readonly MediaRow[] = [
   { kind: "image as PNG, base64", ...bytes("image/png", png), sentOn: every },
   {
@@ -96,7 +93,6 @@ export const mediaRows: readonly MediaRow[] = [
   },
 ];
 
-/** Returns the expected outcome for one kind, API and sender. */
 export function outcomeOf({ sentOn }: MediaRow, wire: MediaWire, from: MediaSender): MediaOutcome {
   if (sentOn.includes(wire)) return "sent";
   return from === "user" ? "refused" : "told";

@@ -14,14 +14,10 @@ interface Started {
   readonly bodies: readonly unknown[];
 }
 
-/** One API. */
 export interface Player {
   readonly name: string;
-  /** Starts a service that plays a script, one message per request. */
   start(script: readonly Scripted[]): Promise<Started>;
-  /** Returns the violations of the API's rules in a request body. */
   check(body: unknown): readonly string[];
-  /** Returns the expected outcome of a cell. */
   expect(row: MediaRow, from: MediaSender): MediaOutcome;
 }
 

@@ -25,7 +25,7 @@ it.for<[what: string, valid: object]>([
   ["a question", body([user()])],
   ["a system text", body([user()], { system: "Be brief." })],
   ["a system text with a cache mark", body([user()], { system: [{ ...text("Be brief."), ...mark }] })],
-  ["answered calls followed by text", body([user(), turn(call("a"), call("b")), user(result("a"), result("b"), text("x"))])],
+  ["calls with results followed by text", body([user(), turn(call("a"), call("b")), user(result("a"), result("b"), text("x"))])],
   ["signed thinking", body([user(), turn({ type: "thinking", thinking: "", signature: "s" }, call("a")), user(result("a"))])],
   ["a paused message at the end", body([user(), turn(text("x"), search)])],
   ["a server tool's call with its result", body([user(), turn(search, found), user()])],
@@ -34,7 +34,7 @@ it.for<[what: string, valid: object]>([
     "tools",
     body([user()], { tools: [tool("f"), { type: "web_search_1", name: "g" }], tool_choice: { type: "tool", name: "g" } }),
   ],
-])("checkMessagesContract: accepts %s", ([, valid]) => {
+])("checkMessagesContract: accepts a request with %s", ([, valid]) => {
   expect(checkMessagesContract(valid)).toEqual([]);
 });
 
@@ -46,25 +46,25 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ["missing messages", body([]), ["there are no messages"]],
   ["a message that is not an object", body(["x"]), ["message 0: is no object"]],
   ["an assistant message at the start", body([turn(text("x"))]), ["message 0: is of the assistant, not of the user"]],
-  ["two messages of one role", body([user(), user()]), ["message 1: is of the user, not of the assistant"]],
+  ["two consecutive messages of one role", body([user(), user()]), ["message 1: is of the user, not of the assistant"]],
   ["a message without content", body([{ role: "user", content: [] }]), ["message 0: has no content"]],
   ["content as a string", body([{ role: "user", content: "hi" }]), ["message 0: has no content"]],
   ["a block that is not an object", body([user("x", text("y"))]), ["message 0: has a block that is not an object"]],
   ["a blank text", body([user(text(" "))]), ["message 0: has a blank text"]],
-  ["an unknown block of the user", body([user({ type: "video" })]), ["message 0: has a block of type video"]],
+  ["an unknown block in a user message", body([user({ type: "video" })]), ["message 0: has a block of type video"]],
   [
     "results after text",
     body([user(), turn(call("a")), user(text("x"), result("a"))]),
     ["message 2: has results after other content"],
   ],
-  ["an answer without a call", body([user(result("a"))]), ["message 0: answers no open call: a"]],
+  ["a result without a call", body([user(result("a"))]), ["message 0: answers no open call: a"]],
   [
     "a call that is answered twice",
     body([user(), turn(call("a")), user(result("a"), result("a"))]),
     ["message 2: answers no open call: a"],
   ],
   [
-    "answers out of order",
+    "results out of order",
     body([user(), turn(call("a"), call("b")), user(result("b"), result("a"))]),
     ["message 2: answers b before a"],
   ],
@@ -91,7 +91,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     ["message 1: has thinking without a signature"],
   ],
   [
-    "an assistant message that ends in thinking",
+    "an assistant message that ends with thinking",
     body([user(), turn({ type: "redacted_thinking", data: "x" })]),
     ["message 1: ends in thinking"],
   ],
@@ -123,12 +123,12 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ["two tools with one name", body([user()], { tools: [tool("f"), tool("f")] }), ['there are two tools of the name "f"']],
   ["a tool without a schema", body([user()], { tools: [{ name: "f" }] }), ['the tool "f" has no schema']],
   [
-    "a choice of a tool that is not offered",
+    "a tool choice for a tool that is not in the request",
     body([user()], { tools: [tool("f")], tool_choice: { type: "tool", name: "g" } }),
     ['the chosen tool "g" is not offered'],
   ],
   [
-    "five cache marks",
+    "five cache marks, one above the maximum",
     body([user(...Array.from({ length: 5 }, () => ({ ...text("x"), ...mark })))]),
     ["there are 5 marks for the cache"],
   ],

@@ -1,6 +1,5 @@
 // Rules that the body of every Messages request must follow.
 
-/** The fields of a body that are checked. */
 interface Fields {
   readonly [field: string]: unknown;
 }
@@ -26,7 +25,6 @@ export function checkMessagesContract(body: unknown): readonly string[] {
   return violations;
 }
 
-/** The state while the messages are checked one after another. */
 interface Walk {
   /** Calls of the previous message that need a result. */
   open: readonly string[];

@@ -52,7 +52,6 @@ function toBlocks({ reasoning, text = "", calls = [] }: ScriptedTurn): readonly 
   return blocks.map((write, index) => write(index));
 }
 
-/** Anthropic's API. */
 export const messages: Wire = {
   name: "anthropic",
   ends,

@@ -11,16 +11,13 @@ import { messages } from "./messages-script.ts";
 import { responses } from "./responses-script.ts";
 import type { Wire } from "./wire.ts";
 
-/** One API. */
 export interface MockedWire {
   readonly name: string;
-  /** Additional fields for the mock's message with calls. */
   readonly besides: object;
   /** The reasoning text that is read from the mock's response. */
   readonly reasoning: string;
   /** The delay that the mock requests with status 429, in milliseconds. */
   readonly retryAfterMs: number | undefined;
-  /** The second request in the exchange. */
   readonly second: object;
   connect(mockUrl: string): { readonly provider: Provider; readonly bodies: readonly unknown[] };
   check(body: unknown): readonly string[];

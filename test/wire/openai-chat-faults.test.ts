@@ -28,7 +28,7 @@ describe("openaiChat over a real connection", () => {
     expect(await read({ frames: [text("Hello"), finish("stop"), done] })).toEqual({ ...nothing, text: "Hello", finish: "stop" });
   });
 
-  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i bytes", async (pieceBytes) => {
+  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i byte(s)", async (pieceBytes) => {
     const frames = [text("Zoë 😀 日本"), text("\u2028"), call('{"ö":"😀"}'), finish("tool_calls"), done];
     expect(await read({ frames }, { pieceBytes })).toEqual({
       ...nothing,
@@ -86,24 +86,44 @@ describe("openaiChat over a real connection", () => {
     expect(iteration.error).toMatchObject(error);
   });
 
-  it.for<[status: number, body: object, headers: Readonly<Record<string, string>>, error: object]>([
+  it.for<[title: string, status: number, body: object, headers: Readonly<Record<string, string>>, error: object]>([
     [
+      "status 400 with a context that is too long",
       400,
       { message: "maximum context length is 10 tokens", code: "context_length_exceeded" },
       {},
       { code: "context-too-long", retryable: false },
     ],
     [
+      "status 401 with a wrong key, which is redacted",
       401,
       { message: "Incorrect API key provided: sk-abc123def456." },
       {},
       { code: "auth", retryable: false, message: "Incorrect API key provided: [redacted]." },
     ],
-    [429, { message: "Slow." }, { "retry-after": "7" }, { code: "rate-limit", retryable: true, retryAfterMs: 7_000 }],
-    [429, { message: "No more.", code: "insufficient_quota" }, {}, { code: "rate-limit", retryable: false }],
-    [500, { message: "It broke." }, {}, { code: "server", retryable: true }],
-    [529, { message: "Busy." }, { "retry-after-ms": "250" }, { code: "overloaded", retryable: true, retryAfterMs: 250 }],
-  ])("reports one error for status %i: %j", async ([status, body, headers, error]) => {
+    [
+      "status 429 with retry-after",
+      429,
+      { message: "Slow." },
+      { "retry-after": "7" },
+      { code: "rate-limit", retryable: true, retryAfterMs: 7_000 },
+    ],
+    [
+      "status 429 for an exhausted quota",
+      429,
+      { message: "No more.", code: "insufficient_quota" },
+      {},
+      { code: "rate-limit", retryable: false },
+    ],
+    ["status 500", 500, { message: "It broke." }, {}, { code: "server", retryable: true }],
+    [
+      "status 529 with retry-after-ms",
+      529,
+      { message: "Busy." },
+      { "retry-after-ms": "250" },
+      { code: "overloaded", retryable: true, retryAfterMs: 250 },
+    ],
+  ])("reports one error for %s", async ([, status, body, headers, error]) => {
     const iteration = await read(json(status, { error: body }, headers));
     expect(iteration).toEqual({ ...nothing, error: iteration.error });
     expect(iteration.error).toMatchObject({ status, ...error });

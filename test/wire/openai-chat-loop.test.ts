@@ -20,7 +20,6 @@ const call = (id: string, args: string, index = 0): string =>
   });
 const answer: RawReply = { frames: [text("Mild."), finish("stop"), done] };
 
-/** Creates a tool that records the arguments of its calls. */
 function createWeather(): { readonly tool: Tool; readonly asked: readonly unknown[] } {
   const asked: unknown[] = [];
   const inputSchema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
@@ -42,7 +41,6 @@ interface Played {
   readonly asked: readonly unknown[];
 }
 
-/** Runs the loop against a server at `baseURL`, and checks every request. */
 async function play(baseURL: string, more: Partial<LoopOptions> = {}): Promise<Played> {
   const { client, bodies } = connectOpenAI(baseURL);
   const { tool, asked } = createWeather();
@@ -141,7 +139,7 @@ describe("runToolLoop over openaiChat", () => {
     expect(asked).toEqual([]);
   });
 
-  it("sends arguments that are not an object back inside an object", async () => {
+  it("sends arguments that are not an object back, inside an object", async () => {
     const { bodies } = await play((await serve({ frames: [call("a", "7"), finish("tool_calls"), done] }, answer)).url);
     const sent = { tool_calls: [{ id: "a", function: { arguments: '{"INVALID_ARGUMENTS":7}' } }] };
     expect(bodies).toMatchObject([{}, { messages: [{ role: "user" }, sent, { role: "tool" }] }]);

@@ -9,7 +9,6 @@ export interface WireClient {
   readonly bodies: readonly unknown[];
 }
 
-/** How a client behaves in a test. */
 export interface WireClientOptions {
   /** Cuts responses into pieces of this many bytes. Default: pieces as they arrive. */
   readonly pieceBytes?: number;
@@ -17,7 +16,6 @@ export interface WireClientOptions {
   readonly maxRetries?: number;
 }
 
-/** Creates a client for a server at `baseURL`. */
 export function connectOpenAI(baseURL: string, { pieceBytes, maxRetries = 0 }: WireClientOptions = {}): WireClient {
   const { fetch, bodies } = createWireFetch(pieceBytes);
   return { client: new OpenAI({ baseURL, apiKey: "test", maxRetries, logLevel: "off", fetch }), bodies };

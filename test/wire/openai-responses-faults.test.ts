@@ -43,7 +43,7 @@ describe("openaiResponses over a real connection", () => {
     });
   });
 
-  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i bytes", async (pieceBytes) => {
+  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i byte(s)", async (pieceBytes) => {
     const items = [message("Zoë 😀 日本\u2028"), call(["a", "f", '{"ö":"😀"}']), customCall(["b", "g", "ö 😀"])];
     const iteration: Iteration = {
       ...nothing,
@@ -128,23 +128,43 @@ describe("openaiResponses over a real connection", () => {
     expect(await read({ frames })).toMatchObject({ usage, finish: undefined, error: { code: "server" } });
   });
 
-  it.for<[status: number, body: object, headers: Readonly<Record<string, string>>, error: object]>([
+  it.for<[title: string, status: number, body: object, headers: Readonly<Record<string, string>>, error: object]>([
     [
+      "status 400 with a context that is too long",
       400,
       { message: "Your input exceeds the context window of this model.", code: "context_length_exceeded" },
       {},
       { code: "context-too-long", retryable: false },
     ],
     [
+      "status 401 with a wrong key, which is redacted",
       401,
       { message: "Incorrect API key provided: sk-abc123def456." },
       {},
       { code: "auth", retryable: false, message: "Incorrect API key provided: [redacted]." },
     ],
-    [404, { message: "Item with id 'rs_1' not found." }, {}, { code: "bad-request", retryable: false }],
-    [429, { message: "Slow." }, { "retry-after": "7" }, { code: "rate-limit", retryable: true, retryAfterMs: 7_000 }],
-    [503, { message: "Busy." }, { "retry-after-ms": "250" }, { code: "overloaded", retryable: true, retryAfterMs: 250 }],
-  ])("reports one error for status %i: %j", async ([status, body, headers, error]) => {
+    [
+      "status 404 for an unknown item",
+      404,
+      { message: "Item with id 'rs_1' not found." },
+      {},
+      { code: "bad-request", retryable: false },
+    ],
+    [
+      "status 429 with retry-after",
+      429,
+      { message: "Slow." },
+      { "retry-after": "7" },
+      { code: "rate-limit", retryable: true, retryAfterMs: 7_000 },
+    ],
+    [
+      "status 503 with retry-after-ms",
+      503,
+      { message: "Busy." },
+      { "retry-after-ms": "250" },
+      { code: "overloaded", retryable: true, retryAfterMs: 250 },
+    ],
+  ])("reports one error for %s", async ([, status, body, headers, error]) => {
     const iteration = await read(json(status, { error: body }, headers));
     expect(iteration).toEqual({ ...nothing, error: iteration.error });
     expect(iteration.error).toMatchObject({ status, ...error });
@@ -155,7 +175,7 @@ describe("openaiResponses over a real connection", () => {
     ["seems finished", [wholeItem(oneCall), cutOff("max_output_tokens", [oneCall])], {}],
     ["appears only in the last event", [cutOff("max_output_tokens", [oneCall])], {}],
     ["comes after a text", [wholeItem(message("Hel")), wholeItem(oneCall, 1), cutOff("max_output_tokens")], { text: "Hel" }],
-  ])("marks a call of a cut-off response as truncated if it %s", async ([, frames, iteration]) => {
+  ])("marks a call in a cut-off response as truncated if the call %s", async ([, frames, iteration]) => {
     const calls = [{ ...asked, problem: "truncated" as const }];
     expect(await read({ frames: [created, ...frames] })).toEqual({ ...nothing, ...iteration, calls, usage, finish: "length" });
   });
@@ -171,7 +191,7 @@ describe("openaiResponses over a real connection", () => {
     ],
     ["the list of items at the end", [ended("completed", { output: [message("Hello"), oneCall] })]],
     ["deltas", [openItem(message("Hello")), openItem(oneCall, 1), ended("completed")]],
-  ])("reads a server that sends only %s", async ([, frames]) => {
+  ])("reads the response of a server that sends only %s", async ([, frames]) => {
     expect(await read({ frames })).toEqual({ ...nothing, text: "Hello", calls: [asked], usage, finish: "tool-calls" });
   });
 

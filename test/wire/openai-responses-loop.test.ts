@@ -28,7 +28,6 @@ interface Body {
 interface Played {
   readonly result: LoopResult;
   readonly bodies: readonly Body[];
-  /** Starts another run with the same client. */
   readonly again: (options: Partial<LoopOptions>, settings?: Partial<OpenAIResponsesOptions>) => Promise<LoopResult>;
 }
 
@@ -49,7 +48,6 @@ const sql = defineTool({
   },
 });
 
-/** Runs the loop against a server that sends the replies, and checks every request. */
 async function play(
   replies: readonly RawReply[],
   more: Partial<LoopOptions> = {},
@@ -99,7 +97,7 @@ const said = (text: string, phase: string): object => ({
 });
 
 describe("runToolLoop over openaiResponses", () => {
-  it("sends reasoning, commentary, service items and calls back in their order", async () => {
+  it("sends reasoning, commentary, service items and calls back in their original order", async () => {
     const search = { type: "web_search_call", id: "ws_1", status: "completed", action: { type: "search", query: "Oslo" } };
     const first = reply(
       reasoning("Hm.", "x1"),
@@ -158,7 +156,7 @@ describe("runToolLoop over openaiResponses", () => {
     expect(bodies[2]?.input.slice(0, 3)).toEqual([question, asked, answered]);
   });
 
-  it("runs a custom tool with text input, and sends a custom output", async () => {
+  it("runs a custom tool with text input and sends its result as custom output", async () => {
     const query = 'SELECT "x"\nFROM t';
     const { result, bodies, again } = await play(
       [reply(reasoning("", "x"), customCall(["call_a", "run_sql", query])), answer, answer],
@@ -176,7 +174,7 @@ describe("runToolLoop over openaiResponses", () => {
       { type: "custom_tool_call_output", call_id: "call_a", output: [{ type: "input_text", text: "1 row" }, image] },
     ];
     expect(bodies[1]?.input).toEqual([question, thought("x"), ...items]);
-    // Another model gets no reasoning, because only the first model can read it.
+    // Another model gets no reasoning, because it cannot decrypt the reasoning of the first model.
     await again({ messages: [...result.messages, { role: "user", content: "Go on." }] }, { model: "n" });
     expect(bodies[2]?.input).toEqual([
       question,
@@ -193,7 +191,7 @@ describe("runToolLoop over openaiResponses", () => {
     expect(bodies[2]?.input.slice(0, 4)).toEqual([question, thought("x"), asked, answered]);
   });
 
-  it("replaces the id of a call whose id was already used, and rebuilds the message", async () => {
+  it("gives a call a new id if its id was already used, and rebuilds the message", async () => {
     const turn = reply(reasoning("", "x"), asks);
     const { bodies } = await play([turn, turn, answer]);
     const id = "call_i1_0";
@@ -207,7 +205,7 @@ describe("runToolLoop over openaiResponses", () => {
     ]);
   });
 
-  it("runs no calls from a cut-off response, and omits its reasoning afterwards", async () => {
+  it("runs no call from a cut-off response, and omits the reasoning of the response afterwards", async () => {
     const { result, bodies } = await play([
       {
         frames: [

@@ -10,8 +10,8 @@ import type { End, Ends, Misread } from "./scripted.ts";
 type Version = AiSdkLanguageModel["specificationVersion"];
 
 /**
- * Creates rows for words of servers other than OpenAI. In v2 such a word becomes "unknown", like a cut-off stream. Later
- * versions report "other" with the word itself.
+ * Creates rows for values of servers other than OpenAI. In v2 such a value becomes "unknown", like a cut-off stream. Later
+ * versions report "other" with the value itself.
  */
 function strangers(version: Version, words: readonly string[]): readonly Misread[] {
   const reads: End = version === "v2" ? "lost" : "unknown";
@@ -56,7 +56,6 @@ function responsesEnds(version: Version): Ends {
   };
 }
 
-/** The finish reasons, by API. */
 export const packageEnds = (version: Version): { readonly [Api in "chat" | "responses" | "messages" | "generate"]: Ends } => ({
   chat: chatEnds(version),
   responses: responsesEnds(version),

@@ -9,21 +9,17 @@ import type { Connecting } from "./wire.ts";
 /** One row of a table. A probe throws if its finding is neither a yes nor a no. */
 export interface Probe {
   readonly title: string;
-  /** Returns the finding in the form that the table shows. */
   find(adapter: Adapter): Promise<string>;
 }
 
-/** A group of related rows. */
 export interface ProbeGroup {
   readonly title: string;
   readonly about: string;
   readonly probes: readonly Probe[];
 }
 
-/** The cell of a probe that found nothing. */
 export const no = "–";
 
-/** The requests and chunks of one iteration. */
 export interface Probed {
   readonly iteration: Iteration;
   readonly chunks: readonly ModelChunk[];
@@ -32,7 +28,6 @@ export interface Probed {
 
 const mild: Scripted = { text: "Mild.", end: "stop" };
 
-/** Runs one iteration. */
 export async function send(
   adapter: Adapter,
   request: Partial<ModelRequest> = {},
@@ -64,7 +59,6 @@ export function newIn(body: unknown, before: unknown): readonly Leaf[] {
   return plain(body).filter((leaf) => !known.has(JSON.stringify(leaf)));
 }
 
-/** Returns the paths of the given values. */
 const placesOf = (leaves: readonly Leaf[]): string => [...new Set(leaves.map(({ path }) => `\`${path}\``))].join(", ");
 
 /** Returns the values that a request has in addition to a plain request. Throws if an iteration failed. */

@@ -25,12 +25,10 @@ export function createCall(signal: AbortSignal = new AbortController().signal): 
   return { signal, heartbeat: () => undefined, iteration: 0, clock: systemClock, timeouts };
 }
 
-/** Creates a request with one question. */
 export function ask(question: string, rest: Partial<ModelRequest> = {}): ModelRequest {
   return { messages: [{ role: "user", content: question }], tools: [], iteration: 0, ...rest };
 }
 
-/** A call, as the provider reported it. */
 export interface IterationCall {
   readonly id: string | undefined;
   readonly name: string;
@@ -38,7 +36,6 @@ export interface IterationCall {
   readonly problem?: "malformed" | "truncated" | undefined;
 }
 
-/** The content of one stream. */
 export interface Iteration {
   readonly text: string;
   readonly reasoning: string;
@@ -51,17 +48,13 @@ export interface Iteration {
   readonly error: ProviderError | undefined;
 }
 
-/** How a stream is observed and stopped. */
 export interface IterationPorts {
-  /** Stops the stream when it fires. */
   readonly signal?: AbortSignal;
-  /** Called with each chunk when the chunk arrives. */
   readonly onChunk?: (chunk: ModelChunk) => void;
   /** Default: the system clock. */
   readonly clock?: ModelCall["clock"];
 }
 
-/** Reads one stream to its end. */
 export async function runIteration(
   provider: Provider,
   request: ModelRequest,

@@ -6,7 +6,6 @@ import { type Adapter, adapters } from "./adapters.ts";
 import { toScripted } from "./suite-script.ts";
 
 interface Row extends Adapter {
-  /** Returns the id of a call in the format of the service. */
   readonly idOf: (index: number) => string;
 }
 

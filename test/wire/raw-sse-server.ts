@@ -4,13 +4,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { readBody, serve } from "./serve.ts";
 
-/** One scripted response. */
 export interface RawReply {
   /** The HTTP status. Default 200. */
   readonly status?: number;
   /** The response headers. Default: a content type of `text/event-stream`. */
   readonly headers?: { readonly [name: string]: string };
-  /** The body, written unchanged, one frame after another. */
   readonly frames?: readonly string[];
   /**
    * After the frames, "end" ends the body, "drop" closes the connection, and "stall" waits until the client disconnects.
@@ -28,7 +26,6 @@ export interface RawServer {
   close(): Promise<void>;
 }
 
-/** Writes one event in the format of Chat Completions. */
 export const sse = (data: unknown): string => `data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
 
 export const done: string = sse("[DONE]");

@@ -28,7 +28,6 @@ export function userTextsIn(body: unknown): readonly string[] {
     );
 }
 
-/** Returns the names of the tools. */
 export function toolNamesIn(body: unknown): readonly (string | undefined)[] {
   const { tools = [] } = body as Body;
   return tools.flatMap(({ name, function: { name: inner } = { name }, functionDeclarations: declared }) =>

@@ -34,10 +34,7 @@ const exceptions: ReadonlyMap<string, Partial<ReturnType<typeof factsOf>>> = new
   ["openai-custom-tool.1, responses", { calls: [sql] }],
 ]);
 
-/**
- * Returns the facts on which all packages must agree. Packages differ in their ids, in blank lines between messages, and in
- * counts of 0.
- */
+/** The facts on which all packages must agree. Ids, blank lines between messages, and counts of 0 differ. */
 function factsOf({ text, calls, usage, finish, error }: Iteration) {
   return {
     text: text.replaceAll("\n\n", ""),
@@ -62,7 +59,7 @@ function toBody(api: PackageWire["api"], name: string): string {
     .join("");
 }
 
-/** Returns the facts according to the vendor's SDK. Each stream is read only once. */
+/** A cache, because each stream is read once by the vendor's SDK. */
 const factsOfVendor = new Map<string, Promise<ReturnType<typeof factsOf>>>();
 function readVendor(api: PackageWire["api"], recorded: string): Promise<ReturnType<typeof factsOf>> {
   const key = `${recorded}, ${api}`;
@@ -77,7 +74,7 @@ for (const [row, { name, api, version, connect }] of packageWires.entries()) {
   const streams = listRecorded(wires[api].folder).map((recorded, index) => [recorded, index] as const);
   describe.for(streams)(`aiSdkModel over ${name}: recorded stream %s`, ([recorded, index]) => {
     it.for(pieceSizesOf(index, [7, 61, 997], row))(
-      "reads the same facts as the vendor's SDK in pieces of %i bytes",
+      "gives the same data as the vendor's SDK in pieces of %i bytes",
       async (pieceBytes) => {
         const { iteration } = await readBody(toBody(api, recorded), (url) =>
           aiSdkModel({ model: connect(url, pieceBytes).model }),
@@ -89,7 +86,7 @@ for (const [row, { name, api, version, connect }] of packageWires.entries()) {
   });
 }
 
-it("recorded streams: every folder that exists holds at least one stream", () => {
+it("recorded streams: every existing folder contains at least one stream", () => {
   const counts = Object.values(wires).map(({ folder }) => hasRecorded(folder) === listRecorded(folder).length > 0);
   expect(counts).toEqual([true, true, true, true]);
 });

@@ -16,7 +16,6 @@ interface Recorded {
   readonly usage: Usage;
   readonly finish: string;
   readonly refusal?: string;
-  /** The types of the blocks that are sent back. */
   readonly providerMetadata: readonly string[];
 }
 
@@ -113,7 +112,6 @@ const recorded: readonly Recorded[] = [
   },
 ];
 
-/** Returns the events of one message in a file. */
 function readEvents({ name, message = 0 }: Recorded): readonly { readonly type: string; readonly [field: string]: unknown }[] {
   const events = readRecorded("anthropic-messages", name).map((line) => JSON.parse(line));
   const starts = events.flatMap(({ type }, at) => (type === "message_start" ? [at] : []));
@@ -122,12 +120,11 @@ function readEvents({ name, message = 0 }: Recorded): readonly { readonly type: 
   return ends.length === 1 ? events : events.slice(starts[message], ends[message]);
 }
 
-/** Joins all fragments of one kind in the stream, read without the adapter. */
+/** Reads the stream without the adapter. */
 function joinDeltas(events: ReturnType<typeof readEvents>, field: "text" | "thinking"): string {
   return events.map(({ delta }) => Object(delta)[field] ?? "").join("");
 }
 
-/** Reads a body through the adapter, cut into pieces of `pieceBytes` bytes. */
 const readPieces = (body: string, pieceBytes: number): ReturnType<typeof readBody> =>
   readBody(body, (url) => anthropicMessages({ client: connectAnthropic(url, { pieceBytes }).client, model: "m" }));
 
@@ -150,7 +147,7 @@ if (hasRecorded("anthropic-messages")) {
     };
 
     it.for(pieceSizesOf(index, [1, 3, 7, 61, 997, 65_537]))(
-      "reads the same iteration in pieces of %i bytes",
+      "gives the same iteration in pieces of %i byte(s)",
       async (pieceBytes) => {
         const read = await readPieces(body, pieceBytes);
         expect(read.iteration).toEqual(iteration);
@@ -158,7 +155,7 @@ if (hasRecorded("anthropic-messages")) {
       },
     );
 
-    it("reads the same iteration with a leading comment and with cut CRLF line ends", async () => {
+    it("gives the same iteration with a leading comment and with cut CRLF line ends", async () => {
       expect((await readPieces(`: a comment\n\n${body}`.replaceAll("\n", "\r\n"), 7)).iteration).toEqual(iteration);
     });
   });

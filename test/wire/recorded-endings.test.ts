@@ -20,7 +20,6 @@ const connectors: { readonly [wire: string]: (url: string) => Provider } = {
   google: (url) => googleGenerateContent({ client: connectGoogle(url).client, model: "m" }),
 };
 
-/** Returns the events of a stream, each with its blank line. */
 function readEvents(name: string): readonly string[] {
   const body = readFileSync(fileURLToPath(new URL(`${name}.sse`, root)), "utf8").replaceAll("\r\n", "\n");
   return body
@@ -55,12 +54,12 @@ if (hasStreams) {
     it.for<[name: string, inputTokens: number, outputTokens: number]>([
       ["anthropic/compaction-usage", 60_997, 3_341],
       ["anthropic/compaction-usage-cache", 55_377, 91],
-    ])("%s includes the compaction in its usage", async ([name, inputTokens, outputTokens]) => {
+    ])("%s includes the tokens of the compaction in its usage", async ([name, inputTokens, outputTokens]) => {
       const { usage, finish } = await read(name, readEvents(name));
       expect([usage, finish]).toMatchObject([{ inputTokens, outputTokens }, "stop"]);
     });
 
-    it("anthropic/gateway-done-after-message-stop finishes despite the [DONE] at its end", async () => {
+    it("anthropic/gateway-done-after-message-stop finishes despite the [DONE] at the end", async () => {
       const name = "anthropic/gateway-done-after-message-stop";
       const { finish, error } = await read(name, readEvents(name));
       expect([finish, error]).toEqual(["length", undefined]);

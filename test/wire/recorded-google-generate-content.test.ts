@@ -10,12 +10,11 @@ import { hasRecorded, readBody, readRecorded } from "./recorded-streams.ts";
 
 interface Recorded {
   readonly name: string;
-  /** True if the stream was recorded from Vertex AI. */
   readonly vertexai?: boolean;
   readonly calls: readonly IterationCall[];
   readonly usage: Usage;
   readonly finish: string;
-  /** The kind of each part that is sent back, and whether the part has a signature. */
+  /** Each entry also says whether the part has a signature. */
   readonly providerMetadata: readonly string[];
 }
 
@@ -73,7 +72,7 @@ const recorded: readonly Recorded[] = [
   },
 ];
 
-/** Joins all texts of one kind in the stream, read without the adapter. */
+/** Reads the stream without the adapter. */
 function joinTexts(events: readonly unknown[], isThought: boolean): string {
   return events
     .flatMap((event) => Object(event).candidates?.[0]?.content?.parts ?? [])
@@ -120,13 +119,13 @@ if (hasRecorded("google-generate-content")) {
         expect(JSON.stringify(providerMetadata).match(/"thoughtSignature":"[^"]+"/g) ?? []).toEqual(signatures);
       }
 
-      it.for([1, 3, 7, 61, 997, 65_537])("reads the same iteration in pieces of %i bytes", (pieceBytes) =>
+      it.for([1, 3, 7, 61, 997, 65_537])("gives the same iteration in pieces of %i byte(s)", (pieceBytes) =>
         check(body, pieceBytes),
       );
 
-      it("reads the same iteration with LF line ends", () => check(body.replaceAll("\r\n", "\n"), 7));
+      it("gives the same iteration with LF line ends", () => check(body.replaceAll("\r\n", "\n"), 7));
 
-      it("reads the same iteration after a leading comment", () => check(`: a comment\r\n\r\n${body}`, 61));
+      it("gives the same iteration after a leading comment", () => check(`: a comment\r\n\r\n${body}`, 61));
     },
   );
 } else {

@@ -23,7 +23,7 @@ const answer: RawReply = {
 interface Played {
   readonly result: LoopResult;
   readonly asked: readonly unknown[];
-  /** The recorded assistant message in the form in which it is sent back with the next question. */
+  /** The form in which the recorded message is sent back with the next question. */
   readonly echo: { readonly [field: string]: unknown };
 }
 
@@ -44,13 +44,11 @@ async function play(body: string): Promise<Played> {
   return { result, asked, echo: Object(Object(bodies.at(-1)).messages?.[1]) };
 }
 
-/** Returns the deltas of a stream, read without the adapter. */
 function readDeltas(body: string): readonly { readonly [field: string]: unknown }[] {
   const chunks = body.split("\n").flatMap((line) => (line.startsWith("data: {") ? [Object(JSON.parse(line.slice(6)))] : []));
   return chunks.map(({ choices }) => Object(Object(choices?.[0]).delta));
 }
 
-/** Returns the last signature that is not empty. */
 function lastSignature(body: string): unknown {
   const details = readDeltas(body).flatMap((delta) => Object(delta).reasoning_details ?? []);
   return details.map(({ signature }) => signature).findLast((signature) => typeof signature === "string" && signature !== "");
@@ -61,7 +59,6 @@ interface Item {
   readonly content?: readonly { readonly text: string }[];
 }
 
-/** Returns the response in the last event, read without the adapter. */
 function lastResponse(body: string): { readonly output: readonly Item[] } {
   const event = body.split("\n").findLast((line) => line.startsWith("data: {")) ?? "data: {}";
   const { type, response } = JSON.parse(event.slice(6));
@@ -78,7 +75,7 @@ if (chat.size === 0) {
   });
 } else {
   describe.for([...chat])("openaiChat: recorded stream %s", ([, body]) => {
-    it("gives a complete answer with valid counts, a known cost and calls that run", async () => {
+    it("gives a complete answer with valid token counts, a known cost and calls that run", async () => {
       const { result, asked, echo } = await play(body);
       expect(result).toMatchObject({ status: "completed", error: undefined });
       const calls = result.functionHistory;
@@ -104,7 +101,7 @@ if (chat.size === 0) {
 }
 
 describe.for([...responses])("openaiResponses: recorded response %s", ([, body]) => {
-  it("reads each text once and sends the same items back", async () => {
+  it("yields each text once and sends the same items back", async () => {
     const server = await startRawServer([{ frames: [body] }, { frames: [body] }]);
     onTestFinished(() => server.close());
     const { client, bodies } = connectOpenAI(server.url);

@@ -62,12 +62,10 @@ const recorded: readonly Recorded[] = [
   },
 ];
 
-/** Joins all fragments of one field in the stream, read without the adapter. */
 function joinField(lines: readonly string[], field: "content" | "reasoning_content"): string {
   return lines.map((line) => JSON.parse(line).choices[0]?.delta[field] ?? "").join("");
 }
 
-/** Reads a body through the adapter, cut into pieces of `pieceBytes` bytes. */
 async function readIteration(body: string, pieceBytes: number): Promise<Iteration> {
   const { iteration } = await readBody(body, (url) =>
     openaiChat({ client: connectOpenAI(url, { pieceBytes }).client, model: "m" }),
@@ -84,13 +82,13 @@ if (hasRecorded("openai-chat")) {
     const expected: Iteration = { ...texts, ...said, error: undefined };
 
     it.for(pieceSizesOf(index, [1, 3, 7, 61, 997, 65_537]))(
-      "reads the same iteration in pieces of %i bytes",
+      "gives the same iteration in pieces of %i byte(s)",
       async (pieceBytes) => {
         expect(await readIteration(body, pieceBytes)).toEqual(expected);
       },
     );
 
-    it("reads the same iteration with a leading comment, with cut CRLF line ends and without a final blank line", async () => {
+    it("gives the same iteration with a leading comment, with cut CRLF line ends and without a final blank line", async () => {
       expect(await readIteration(`: a comment\n\n${body.trimEnd()}`.replaceAll("\n", "\r\n"), 7)).toEqual(expected);
     });
   });

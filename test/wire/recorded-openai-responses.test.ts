@@ -18,7 +18,6 @@ interface Recorded {
   readonly calls?: readonly IterationCall[];
   readonly usage?: Usage;
   readonly finish?: string;
-  /** The kinds of the items that are sent back. */
   readonly providerMetadata: readonly string[];
 }
 
@@ -100,17 +99,13 @@ const recorded: readonly Recorded[] = [
 
 type WireEvent = { readonly type: string; readonly [field: string]: unknown };
 
-/** Returns the events of one response in a file. */
 function readEvents({ name, response = 0 }: Pick<Recorded, "name" | "response">): readonly WireEvent[] {
   const events: readonly WireEvent[] = readRecorded("openai-responses", name).map((line) => JSON.parse(line));
   const starts = events.flatMap(({ type }, at) => (type === "response.created" ? [at] : []));
   return events.slice(starts[response], starts[response + 1]);
 }
 
-/**
- * Returns the texts of all items of one kind, read without the adapter. A blank line separates different items and different
- * thoughts.
- */
+/** Reads the stream without the adapter. A blank line separates different items and different thoughts. */
 function readWords(events: readonly WireEvent[], itemType: string, field: "content" | "summary"): string {
   const items = events.flatMap(({ type, item }) => (type === "response.output_item.done" ? [Object(item)] : []));
   const words = (parts: readonly { readonly text?: string }[] = []): string =>
@@ -119,7 +114,6 @@ function readWords(events: readonly WireEvent[], itemType: string, field: "conte
   return texts.filter((text) => text !== "").join("\n\n");
 }
 
-/** Reads a body through the adapter, cut into pieces of `pieceBytes` bytes. */
 const readPieces = (body: string, pieceBytes: number): ReturnType<typeof readBody> =>
   readBody(body, (url) => openaiResponses({ client: connectOpenAI(url, { pieceBytes }).client, model: "m" }));
 
@@ -143,7 +137,7 @@ if (hasRecorded("openai-responses")) {
     };
 
     it.for(pieceSizesOf(index, [1, 3, 7, 61, 997, 65_537]))(
-      "reads the same iteration in pieces of %i bytes",
+      "gives the same iteration in pieces of %i byte(s)",
       async (pieceBytes) => {
         const read = await readPieces(body, pieceBytes);
         expect(read.iteration).toEqual(iteration);
@@ -151,7 +145,7 @@ if (hasRecorded("openai-responses")) {
       },
     );
 
-    it("reads the same iteration with a leading comment and with cut CRLF line ends", async () => {
+    it("gives the same iteration with a leading comment and with cut CRLF line ends", async () => {
       expect((await readPieces(`: a comment\n\n${body}`.replaceAll("\n", "\r\n"), 7)).iteration).toEqual(iteration);
     });
 
@@ -160,7 +154,7 @@ if (hasRecorded("openai-responses")) {
       ["events other than finished items", ({ type }) => type !== "response.output_item.done"],
       ["finished items and the last event", ({ type }) => !/added$|delta$|part|text\.done$|arguments\.done$/.test(type)],
       ["the last event alone", ({ type }) => /^response\.(?:completed|failed)$/.test(type)],
-    ])("reads the same iteration from %s", async ([, isLeft]) => {
+    ])("gives the same iteration from %s", async ([, isLeft]) => {
       const few = await readPieces(events.filter(isLeft).map(event).join(""), 997);
       expect(few.iteration).toEqual(iteration);
       expect(few.providerMetadata.map(kindOf)).toEqual(providerMetadata);

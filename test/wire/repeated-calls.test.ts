@@ -13,10 +13,7 @@ async function* streamOf(events: readonly Event[]): AsyncGenerator<Event> {
   yield* events;
 }
 
-/**
- * Runs one iteration over a stream. Returns the arguments of each execution, and how often the call is sent back to the
- * service.
- */
+/** Returns the arguments of each execution, and how many times the call is sent back to the service. */
 async function run(provider: Provider): Promise<{ readonly ran: readonly unknown[]; readonly kept: number }> {
   const ran: unknown[] = [];
   const pay = defineTool({
@@ -103,7 +100,7 @@ const sdkEnd: Event = { type: "finish", finishReason: "tool-calls", usage: { inp
 const one = '{"n":1,"m":2}';
 const spaced = '{ "m": 2, "n": 1 }';
 
-describe("a call that is sent twice", () => {
+describe("a tool call that is sent twice", () => {
   it.for<[what: string, provider: Provider]>([
     ["Google in two chunks", google([candidate([part({ n: 1 }, "a")]), candidate([part({ n: 1 }, "a")], "STOP")])],
     [
@@ -127,7 +124,7 @@ describe("a call that is sent twice", () => {
     ["Responses with different spaces", responses([item(0, one), item(1, spaced), itemEnd])],
     ["AI SDK with different spaces", sdk([sdkCall(one), sdkCall(spaced), sdkEnd])],
     ["AI SDK in pieces", sdk([...input(one), sdkCall(one), ...input(one), sdkCall(one), sdkEnd])],
-  ])("runs once if it comes from %s", async ([what, provider]) => {
+  ])("runs once if sent by %s", async ([what, provider]) => {
     const { ran, kept } = await run(provider);
     expect(ran).toHaveLength(1);
     // The Chat Completions adapter keeps no provider metadata for calls.
@@ -135,7 +132,7 @@ describe("a call that is sent twice", () => {
   });
 });
 
-describe("different calls in one stream", () => {
+describe("different tool calls in one stream", () => {
   it.for<[what: string, provider: Provider]>([
     ["Google without ids", google([candidate([part({ n: 1 })]), candidate([part({ n: 1 })], "STOP")])],
     ["Google with different arguments under one id", google([candidate([part({ n: 1 }, "a"), part({ n: 2 }, "a")], "STOP")])],
@@ -144,12 +141,12 @@ describe("different calls in one stream", () => {
     ["Messages under different ids", anthropic([...block(0, one), ...block(1, one, "b"), ...blockEnd])],
     ["Chat with different arguments under one id", chat([chatCall(0, '{"n":1}'), chatCall(1, '{"n":2}'), chatEnd])],
     ["AI SDK with different arguments under one id", sdk([...input("{}"), sdkCall("{}"), ...input(one), sdkCall(one), sdkEnd])],
-  ])("run separately if they come from %s", async ([, provider]) => {
+  ])("run separately if sent by %s", async ([, provider]) => {
     expect((await run(provider)).ran).toHaveLength(2);
   });
 });
 
-it("googleGenerateContent: reads only the first of several candidates without an index", async () => {
+it("googleGenerateContent: uses only the first of several candidates without an index", async () => {
   const second = { content: { role: "model", parts: [part({ n: 2 }, "b")] }, finishReason: "STOP" };
   const events = [{ candidates: [{ content: { role: "model", parts: [part({ n: 1 }, "a")] } }, second] }, candidate([], "STOP")];
   expect((await run(google(events))).ran).toEqual([{ n: 1 }]);

@@ -4,10 +4,8 @@ import type { Json, ModelSettings, ToolChoice, ToolDefinition } from "turnwright
 import type { Adapter } from "./adapters.ts";
 import { compare, no, placeOf, type Probe, type ProbeGroup, withOption } from "./probe-kit.ts";
 
-/** The values of the options, in the format of each service. */
 interface Given {
   readonly serverTool: object;
-  /** An arbitrary additional field in the request. */
   readonly extra: { readonly [field: string]: string };
   /** The field for the output format. Contains a name that the probe looks for. */
   readonly format: { readonly [field: string]: Json };

@@ -37,7 +37,7 @@ it.for<[what: string, valid: object]>([
     ]),
   ],
   [
-    "answered calls",
+    "calls with results",
     body([user, thought, call("a"), call("b"), output("b"), output("a", [{ type: "input_text", text: "ok" }]), user]),
   ],
   ["a custom call", body([user, thought, custom("a"), customOutput("a")])],
@@ -55,7 +55,7 @@ it.for<[what: string, valid: object]>([
     }),
   ],
   ["the required choice of any tool", body([user], { tools: [tool("f")], tool_choice: "required" })],
-])("checkResponsesContract: accepts %s", ([, valid]) => {
+])("checkResponsesContract: accepts a request with %s", ([, valid]) => {
   expect(checkResponsesContract(valid)).toEqual([]);
 });
 
@@ -69,7 +69,11 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ["an empty message", body([{ role: "user", content: [] }]), ["item 0: has no content"]],
   ["an empty assistant message", body([{ role: "assistant", content: "" }]), ["item 0: has no content"]],
   ["an unknown part", body([{ role: "user", content: [{ type: "text" }] }]), ["item 0: has an unknown part"]],
-  ["a user's part in an assistant message", body([said({ content: [{ type: "input_text" }] })]), ["item 0: has an unknown part"]],
+  [
+    "a part of a user message in an assistant message",
+    body([said({ content: [{ type: "input_text" }] })]),
+    ["item 0: has an unknown part"],
+  ],
   ["an id of a message that is not stored", body([said({ id: "m" })]), ['item 0: has the id "m", which nobody knows']],
   [
     "an id of a call that is not stored",
@@ -88,7 +92,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     ["item 0: is reasoning that cannot be read"],
   ],
   ["reasoning at the end", body([user, thought]), ["the end: reasoning without what it belongs to"]],
-  ["reasoning before a question", body([thought, user]), ["item 1: comes after reasoning that it does not belong to"]],
+  ["reasoning before a user message", body([thought, user]), ["item 1: comes after reasoning that it does not belong to"]],
   [
     "reasoning before a result",
     body([call("a"), thought, output("a")]),
@@ -117,12 +121,12 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     body([{ ...custom("a"), input: undefined }, customOutput("a")]),
     ["item 0: has no input of call a"],
   ],
-  ["an unanswered call", body([call("a"), call("b"), output("a")]), ["the end: not answered: b"]],
-  ["a question before the answer", body([call("a"), user, output("a")]), ["item 1: comes before the answer to a"]],
+  ["a call without a result", body([call("a"), call("b"), output("a")]), ["the end: not answered: b"]],
+  ["a user message before the result of a call", body([call("a"), user, output("a")]), ["item 1: comes before the answer to a"]],
   ["a call that is answered twice", body([call("a"), output("a"), output("a")]), ["item 2: answers no open call: a"]],
-  ["an answer of the wrong kind", body([custom("a"), output("a")]), ["item 1: answers a as function_call_output"]],
-  ["an answer without output", body([call("a"), output("a", null)]), ["item 1: has no content"]],
-  ["an answer with an unknown part", body([call("a"), output("a", [{ type: "text" }])]), ["item 1: has an unknown part"]],
+  ["a result of the wrong kind", body([custom("a"), output("a")]), ["item 1: answers a as function_call_output"]],
+  ["a result without output", body([call("a"), output("a", null)]), ["item 1: has no content"]],
+  ["a result with an unknown part", body([call("a"), output("a", [{ type: "text" }])]), ["item 1: has an unknown part"]],
   ["a tool choice without tools", body([user], { tool_choice: "none" }), ["there is a tool choice and no tool"]],
   ["an empty list of tools", body([user], { tools: [] }), ["the list of tools is empty"]],
   ["a tool that is not an object", body([user], { tools: ["x"] }), ["there is a tool that is not an object"]],
@@ -140,7 +144,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     ['the tool "f" would be read as strict'],
   ],
   [
-    "a choice of a tool that is not offered",
+    "a tool choice for a tool that is not in the request",
     body([user], { tools: [tool("f")], tool_choice: { type: "custom", name: "f" } }),
     ['the chosen tool "f" is not offered so'],
   ],

@@ -1,6 +1,5 @@
 // Rules that the body of every Responses request must follow.
 
-/** The fields of a body that are checked. */
 interface Fields {
   readonly [field: string]: unknown;
 }
@@ -30,9 +29,7 @@ export function checkResponsesContract(body: unknown): readonly string[] {
   return violations;
 }
 
-/** The state while the items are checked one after another. */
 interface Walk {
-  /** The kind of output that each open call needs, by call id. */
   readonly open: Map<string, string>;
   readonly ids: Set<string>;
   readonly stored: boolean;

@@ -5,7 +5,6 @@ import { createResponsesReader } from "../../src/openai/responses-events.ts";
 
 export type Fields = { readonly [field: string]: unknown };
 
-/** The options of the reader. */
 interface ReadOptions {
   readonly store?: boolean;
 }
@@ -38,7 +37,6 @@ function say(chunk: ModelChunk): string | undefined {
   return chunk.type === "provider-metadata" ? undefined : chunk.type;
 }
 
-/** Returns the contents of the chunks as short texts. */
 export const brief = (chunks: readonly ModelChunk[]): readonly string[] => chunks.flatMap((chunk) => say(chunk) ?? []);
 
 export const metadataOf = (chunks: readonly ModelChunk[]): readonly unknown[] =>

@@ -7,7 +7,6 @@ export interface ResponseItem {
   readonly [field: string]: unknown;
 }
 
-/** Creates a message of the model. */
 export const message = (text: string, rest: object = {}): ResponseItem => ({
   type: "message",
   id: "msg_1",
@@ -17,10 +16,8 @@ export const message = (text: string, rest: object = {}): ResponseItem => ({
   ...rest,
 });
 
-/** Creates a refusal. */
 export const refusal = (text: string): ResponseItem => message("", { content: [{ type: "refusal", refusal: text }] });
 
-/** Creates a reasoning item with its summary and its encrypted content. */
 export const reasoning = (summary: string, encrypted: string, rest: object = {}): ResponseItem => ({
   type: "reasoning",
   id: `rs_${encrypted}`,
@@ -29,7 +26,6 @@ export const reasoning = (summary: string, encrypted: string, rest: object = {})
   ...rest,
 });
 
-/** Creates a function call. */
 export const call = (
   [callId, name, args]: readonly [id: string, name: string, args: string],
   rest: object = {},
@@ -43,7 +39,6 @@ export const call = (
   ...rest,
 });
 
-/** Creates the call of a custom tool. */
 export const customCall = ([callId, name, input]: readonly [id: string, name: string, input: string]): ResponseItem => ({
   type: "custom_tool_call",
   id: `ct_${callId}`,
@@ -53,7 +48,6 @@ export const customCall = ([callId, name, input]: readonly [id: string, name: st
   input,
 });
 
-/** The response fields that every event contains. */
 const response = { id: "resp_1", created_at: 1, model: "m", incomplete_details: null, output: [] };
 
 /** The first event of a response. */
@@ -66,7 +60,6 @@ const list = (value: unknown): readonly { readonly [field: string]: string }[] =
   return parts;
 };
 
-/** Returns the events between the start and the end of an item. */
 function pieces(item: ResponseItem, place: { readonly item_id: unknown; readonly output_index: number }): readonly string[] {
   const at = (type: string, fields: object): string => event({ type: `response.${type}`, ...place, ...fields });
   switch (item.type) {
@@ -117,17 +110,14 @@ export function openItems(items: readonly ResponseItem[], from = 0): readonly st
   return [...begins, ...mixed];
 }
 
-/** Writes several complete items. */
 export const wholeItems = (items: readonly ResponseItem[], from = 0): readonly string[] => [
   ...openItems(items, from),
   ...items.map((item, at) => event({ type: "response.output_item.done", output_index: from + at, item })),
 ];
 
-/** Writes a complete item. */
 export const wholeItem = (item: ResponseItem, index = 0): string =>
   openItem(item, index) + event({ type: "response.output_item.done", output_index: index, item });
 
-/** The usage in every response. */
 const usage = {
   input_tokens: 3,
   input_tokens_details: { cached_tokens: 0 },
@@ -144,7 +134,6 @@ export const ended = (status: "completed" | "incomplete" | "failed", fields: obj
 export const cutOff = (reason: string, output: readonly ResponseItem[] = [], rest: object = {}): string =>
   ended("incomplete", { incomplete_details: { reason }, output, ...rest });
 
-/** Writes a completed response with the given items. */
 export const respond = (...items: readonly ResponseItem[]): readonly string[] => [
   created,
   ...items.map((item, index) => wholeItem(item, index)),

@@ -65,7 +65,6 @@ const broken: { readonly [word: string]: string } = {
   }),
 };
 
-/** OpenAI's Responses API. */
 export const responses: Wire = {
   name: "openai-responses",
   ends,

@@ -9,7 +9,6 @@ export interface Serving {
   close(): Promise<void>;
 }
 
-/** Starts a server on a free port. */
 export async function serve(server: Server): Promise<Serving> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -25,7 +24,6 @@ export async function serve(server: Server): Promise<Serving> {
   };
 }
 
-/** Reads and parses the body of a request. */
 export async function readBody(request: IncomingMessage): Promise<unknown> {
   let text = "";
   request.setEncoding("utf8");

@@ -14,7 +14,6 @@ async function* streamOf(events: readonly Event[]): AsyncGenerator<Event> {
   yield* events;
 }
 
-/** Runs one iteration over a stream of these events. */
 async function run(provider: Provider): Promise<{ readonly result: LoopResult; readonly ran: number }> {
   let ran = 0;
   const pay = defineTool({ name: "pay", description: "", inputSchema: { type: "object" }, execute: () => void (ran += 1) });
@@ -23,7 +22,6 @@ async function run(provider: Provider): Promise<{ readonly result: LoopResult; r
   return { result, ran };
 }
 
-/** The parts of one answer, in the order of the stream. */
 interface Answer {
   readonly opening: readonly Event[];
   readonly text: readonly Event[];
@@ -115,7 +113,7 @@ const google: SplicedWire = {
 
 const wires = [chat, responses, messages, google];
 
-describe.for(wires)("$name stream", ({ name, answer, connect }) => {
+describe.for(wires)("$name stream with a second answer", ({ name, answer, connect }) => {
   const [first, second] = [answer("a", "Half"), answer("b", "Whole.")];
   const isNumbered = name === "Messages" || name === "Responses";
 
@@ -160,7 +158,7 @@ describe.for(wires)("$name stream", ({ name, answer, connect }) => {
     ["has no ids", Object.values(answer(undefined, "Half")).flatMap((part, at) => (at === 2 ? [] : part))],
     ["has an id only at its end", [...first.opening, ...answer("", "Half").text, ...second.end]],
     ["has another id at its end", [...first.opening, ...first.text, ...second.end.map(withoutRole)]],
-  ])("yields one answer if it %s", async ([, events]) => {
+  ])("yields one answer if the answer %s", async ([, events]) => {
     const { result } = await run(connect(events));
     expect([result.status, result.text]).toEqual(["completed", "Half"]);
   });
@@ -170,14 +168,14 @@ function withoutRole(event: Event): Event {
   return JSON.parse(JSON.stringify(event).replaceAll(/"role":"(?:model|assistant)",/g, ""));
 }
 
-it.for([chat, google])("$name stream: ends with an error at a second id if no chunk has a role", async (wire) => {
+it.for([chat, google])("$name stream: ends with an error at a second answer id if no chunk has a role", async (wire) => {
   const [first, second] = [wire.answer("a", "Half"), wire.answer("b", "Whole.")];
   const events = [...first.text, ...first.text, ...second.text, ...second.call, ...second.end].map(withoutRole);
   const { result, ran } = await run(wire.connect(events));
   expect([result.error?.message, result.text, ran]).toEqual([expect.stringContaining("began another answer"), "HalfHalf", 0]);
 });
 
-it("Google stream: yields one answer if each chunk has its own id", async () => {
+it("Google stream: yields one answer if each chunk has a different id", async () => {
   const texts = ["Ha", "l", "f"].map((text, at) => withoutRole(candidate(`${at}`, [{ text }])));
   const { result } = await run(google.connect([...texts, candidate("9", [], "STOP")].map(withoutRole)));
   expect([result.status, result.text]).toEqual(["completed", "Half"]);

@@ -15,7 +15,6 @@ interface Found {
   readonly said: string;
 }
 
-/** Formats a cell: the common finding, or the finding for each variant. */
 export function toCell(found: readonly Found[]): string {
   const variantsBy = new Map<string, string[]>();
   for (const { variant, said } of found) variantsBy.set(said, [...(variantsBy.get(said) ?? []), variant]);
@@ -27,13 +26,10 @@ export function toCell(found: readonly Found[]): string {
     .join("; ");
 }
 
-/** The cells of each probe, by row key. */
 export type Cells = ReadonlyMap<string, readonly string[]>;
 
-/** Returns the key of a row. */
 export const keyOf = (group: ProbeGroup, title: string): string => `${group.title} / ${title}`;
 
-/** Formats a Markdown table for each group. */
 export function toTables(groups: readonly ProbeGroup[], columns: readonly Column[], cells: Cells): string {
   const row = (...texts: readonly string[]): string => `| ${texts.map((text) => text.replaceAll("|", "\\|")).join(" | ")} |`;
   const tables = groups.map((group) => {

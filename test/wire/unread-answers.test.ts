@@ -32,7 +32,7 @@ const inPieces = (text: string): readonly string[] => [" \n", text.slice(0, 9), 
 
 interface Connected {
   readonly name: string;
-  /** True if the error message contains the text of a body that is not JSON. Packages of the AI SDK omit that text. */
+  /** The error message contains the text of a body that is not JSON. Packages of the AI SDK omit that text. */
   readonly keepsWords: boolean;
   connect(url: string): Provider;
 }
@@ -40,26 +40,32 @@ interface Connected {
 const all: readonly Connected[] = [
   ...vendors.map(({ name, connect }) => ({ name, keepsWords: true, connect: (url: string) => connect(url).provider })),
   ...packageWires.map(({ name, connect }) => ({
-    name: `aiSdkModel over ${name}`,
+    name,
     keepsWords: false,
     connect: (url: string) => aiSdkModel({ model: connect(url).model }),
   })),
 ];
 
-describe.for(all)("$name: error response", ({ keepsWords, connect }) => {
-  it.for<[status: number, body: string, code: ProviderErrorCode]>([
-    [401, "", "auth"],
-    [400, "", "bad-request"],
-    [403, '{"error":{"code":403,"mess', "auth"],
-    [400, '{"error":{"message":"prompt is too long: 9 tokens > 8 maximum","ty', keepsWords ? "context-too-long" : "bad-request"],
-    [429, "Slow down.", "rate-limit"],
-    [503, "<html><title>Busy</title>", "overloaded"],
+describe.for(all)("provider $name: error response", ({ keepsWords, connect }) => {
+  it.for<[title: string, status: number, body: string, code: ProviderErrorCode]>([
+    ["status 401 with an empty body", 401, "", "auth"],
+    ["status 400 with an empty body", 400, "", "bad-request"],
+    ["status 403 with JSON that is cut off", 403, '{"error":{"code":403,"mess', "auth"],
     [
+      "status 400 with a cut-off message about a prompt that is too long",
+      400,
+      '{"error":{"message":"prompt is too long: 9 tokens > 8 maximum","ty',
+      keepsWords ? "context-too-long" : "bad-request",
+    ],
+    ["status 429 with plain text", 429, "Slow down.", "rate-limit"],
+    ["status 503 with an HTML page", 503, "<html><title>Busy</title>", "overloaded"],
+    [
+      "status 400 with a message about an invalid API key",
       400,
       '{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}',
       "auth",
     ],
-  ])("maps status %i with the body %j to %s", async ([status, body, code]) => {
+  ])("gives the error code for %s", async ([, status, body, code]) => {
     const { error: found } = await hear(connect, page(status, "application/json", body));
     expect(found?.code).toBe(code);
     expect(found?.status).toBe(status);
@@ -111,7 +117,7 @@ describe.for(vendors)("provider $name: status 200 without a stream", ({ connect 
       "server",
       "The server sent an HTML page: Sign in",
     ],
-  ])("reports %s as a non-retryable error", async ([, reply, code, message]) => {
+  ])("gives a non-retryable error for %s", async ([, reply, code, message]) => {
     expect((await read(reply)).error).toMatchObject({ code, retryable: false, message });
   });
 
@@ -119,7 +125,7 @@ describe.for(vendors)("provider $name: status 200 without a stream", ({ connect 
     ["a JSON error", page(200, "application/json", JSON.stringify({ error }))],
     ["a JSON error sent as text/event-stream", page(200, "text/event-stream", JSON.stringify({ error }))],
     ["a JSON error that is cut off", page(200, "application/json", JSON.stringify({ error }).slice(0, -9))],
-  ])("reports %s even though the connection stays open", async ([, reply]) => {
+  ])("gives an error for %s even though the connection stays open", async ([, reply]) => {
     const server = await startRawServer([{ ...reply, ending: "stall" }]);
     onTestFinished(() => server.close());
     const clock = createTestClock();
@@ -131,21 +137,24 @@ describe.for(vendors)("provider $name: status 200 without a stream", ({ connect 
     await server.left;
   });
 
-  it("reports an empty body as a retryable error", async () => {
+  it("gives a retryable error for an empty body", async () => {
     const { error: found, finish } = await read(page(200, "application/json", ""));
     expect([found?.retryable ?? true, finish]).toEqual([true, undefined]);
   });
 });
 
 describe.for(vendors)("provider $name: stream", ({ toReply, connect }) => {
-  it.for(["\n\n", ": keep-alive\n\n", "\uFEFF", "retry: 9\n\n", "x-unknown: {}\n\n"])(
-    "is accepted if it begins with %j",
-    async (begin) => {
-      const [first = "", ...rest] = toReply({ text: "Mild.", end: "stop" }).frames ?? [];
-      const { text, finish } = await hear((url) => connect(url).provider, { frames: [begin + first, ...rest] });
-      expect([text, finish]).toEqual(["Mild.", "stop"]);
-    },
-  );
+  it.for<[title: string, value: string]>([
+    ["blank lines", "\n\n"],
+    ["a comment", ": keep-alive\n\n"],
+    ["a byte order mark", "\uFEFF"],
+    ["a retry field", "retry: 9\n\n"],
+    ["an unknown field", "x-unknown: {}\n\n"],
+  ])("is accepted if it begins with %s", async ([, begin]) => {
+    const [first = "", ...rest] = toReply({ text: "Mild.", end: "stop" }).frames ?? [];
+    const { text, finish } = await hear((url) => connect(url).provider, { frames: [begin + first, ...rest] });
+    expect([text, finish]).toEqual(["Mild.", "stop"]);
+  });
 });
 
 it.for(vendors)("provider $name: reads a stream that is sent as application/json", async ({ toReply, connect }) => {

@@ -27,10 +27,13 @@ it.for<[what: string, valid: object]>([
       },
     ]),
   ],
-  ["answered calls", body([user, turn(call("a"), call("b")), result("a"), result("b", [{ type: "text", text: "ok" }]), user])],
+  [
+    "calls with results",
+    body([user, turn(call("a"), call("b")), result("a"), result("b", [{ type: "text", text: "ok" }]), user]),
+  ],
   ["two assistant messages with calls", body([user, turn(call("a")), result("a"), turn(call("b")), result("b")])],
   ["tools", body([user], { tools: [tool("f"), tool("g")], tool_choice: { type: "function", function: { name: "g" } } })],
-])("checkWireContract: accepts %s", ([, valid]) => {
+])("checkWireContract: accepts a request with %s", ([, valid]) => {
   expect(checkWireContract(valid)).toEqual([]);
 });
 
@@ -41,7 +44,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ["a message that is not an object", body(["x"]), ["message 0: is no object"]],
   ["an unknown role", body([{ role: "function", content: "x" }]), ["message 0: has the unknown role function"]],
   [
-    "a late system message",
+    "a system message after another message",
     body([user, { role: "system", content: "x" }]),
     ["message 1: is a system message after the conversation has begun"],
   ],
@@ -87,16 +90,16 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     body([turn(call("a", { arguments: "[1]" })), result("a")]),
     ["message 0: has arguments of call a that are no JSON object as text"],
   ],
-  ["an unanswered call at the end", body([turn(call("a"), call("b")), result("a")]), ["the end: not answered: b"]],
+  ["a call without a result at the end", body([turn(call("a"), call("b")), result("a")]), ["the end: not answered: b"]],
   [
-    "a message before the answer",
+    "a message before the result of a call",
     body([turn(call("a")), user, result("a")]),
     ["message 1: comes before the answer to a", "message 2: answers no open call: a"],
   ],
   ["a call that is answered twice", body([turn(call("a")), result("a"), result("a")]), ["message 2: answers no open call: a"]],
-  ["an answer without a call", body([user, result("a")]), ["message 1: answers no open call: a"]],
-  ["answers out of order", body([turn(call("a"), call("b")), result("b"), result("a")]), ["message 1: answers b before a"]],
-  ["an answer without content", body([turn(call("a")), result("a", null)]), ["message 1: has no content"]],
+  ["a result without a call", body([user, result("a")]), ["message 1: answers no open call: a"]],
+  ["results out of order", body([turn(call("a"), call("b")), result("b"), result("a")]), ["message 1: answers b before a"]],
+  ["a result without content", body([turn(call("a")), result("a", null)]), ["message 1: has no content"]],
   ["a tool choice without tools", body([user], { tool_choice: "none" }), ["there is a tool choice and no tool"]],
   ["an empty list of tools", body([user], { tools: [] }), ["the list of tools is empty"]],
   ["a tool with an invalid name", body([user], { tools: [tool("a b")] }), ['there is a tool of the name "a b"']],
@@ -107,7 +110,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     ['the tool "f" has no schema'],
   ],
   [
-    "a choice of a tool that is not offered",
+    "a tool choice for a tool that is not in the request",
     body([user], { tools: [tool("f")], tool_choice: { type: "function", function: { name: "g" } } }),
     ['the chosen tool "g" is not offered'],
   ],

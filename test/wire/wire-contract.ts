@@ -1,6 +1,5 @@
 // Rules that the body of every Chat Completions request must follow.
 
-/** The fields of a body that are checked. */
 interface Fields {
   readonly [field: string]: unknown;
 }
@@ -23,7 +22,6 @@ export function checkWireContract(body: unknown): readonly string[] {
   return violations;
 }
 
-/** The state while the messages are checked one after another. */
 interface Walk {
   /** Calls of the latest message that need a result, in order. */
   open: readonly string[];
@@ -83,7 +81,6 @@ function checkTurn(turn: Fields, walk: Walk): void {
   walk.open = list.map((call) => checkCall(call, walk));
 }
 
-/** Checks one call and returns its id. */
 function checkCall(call: unknown, { ids, report }: Walk): string {
   if (!isFields(call) || !isFields(call.function)) {
     report("has a call that is not an object");

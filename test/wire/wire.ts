@@ -4,9 +4,7 @@ import type { Provider } from "turnwright";
 import type { RawReply } from "./raw-sse-server.ts";
 import type { Ends, Scripted } from "./scripted.ts";
 
-/** How the adapter and its client are created. */
 export interface Connecting {
-  /** Options that override all other options of the adapter. */
   readonly options?: object;
   /** True if a Google client uses Vertex AI. Default false. */
   readonly vertexai?: boolean;
@@ -17,6 +15,5 @@ export interface Wire {
   readonly ends: Ends;
   toReply(scripted: Scripted): RawReply;
   connect(baseURL: string, connecting?: Connecting): { readonly provider: Provider; readonly bodies: readonly unknown[] };
-  /** Returns the violations of the API's rules in a request body. */
   check(body: unknown): readonly string[];
 }

@@ -1,6 +1,5 @@
 // Reads the progress of nested runs from the output of a call. The server sends `{ runs: [{ text, calls, status }] }`.
 
-/** One nested run. */
 export interface InnerRun {
   readonly text: string;
   readonly calls: readonly InnerCall[];

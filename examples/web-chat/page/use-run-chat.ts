@@ -50,7 +50,6 @@ export function useRunChat(id: string): RunChat {
 }
 // #endregion page
 
-/** The chat of the AI SDK, with additional fields and functions. */
 export interface RunChat extends ReturnType<typeof useChat> {
   /** The cost of the run so far in USD. Undefined if it is unknown. */
   readonly liveCost: number | undefined;
@@ -61,7 +60,6 @@ export interface RunChat extends ReturnType<typeof useChat> {
   edit(approvalId: string, args: unknown): Promise<void>;
 }
 
-/** A message of `useChat`. */
 export type PageMessage = RunChat["messages"][number];
 
 interface Loaded {

@@ -73,7 +73,7 @@ function after(...steps: readonly StepResult[]): LoopState {
   return state;
 }
 
-/** Summarizes a step as text: its kind, or the ending if the loop checks the inbox before that ending. */
+/** Returns the next step as text: its kind, or the ending if the loop checks the inbox first. */
 function wordOf(state: LoopState, more: Partial<Bounds> = {}): string {
   const next = nextStep(state, { ...bounds, ...more });
   if (next.kind === "last-look") return `${next.ending.status} ${next.ending.reason.kind}`;
@@ -129,7 +129,6 @@ describe("nextStep", () => {
       "error max-tool-calls",
       { maxIterations: 9 },
     ],
-    // After a stream.
     ["ends the run after an answer", [inbox(), hi], "completed answered"],
     ["runs the tool calls of a message", [inbox(), calls], "batch"],
     [
@@ -160,7 +159,6 @@ describe("nextStep", () => {
       "completed answered",
     ],
     ["ends the run after a stream timeout", [inbox(), model(timedOut)], "timeout stream-idle"],
-    // After a batch, in order: a fatal failure, the error cap, the restarts, the hook, a result with `endTurn`.
     ["reads the inbox after the tool calls", [inbox(), calls, done], "inbox"],
     ["calls the hook after the tool calls", [inbox(), calls, done], "hook", hooked],
     ["ends the run at maxConsecutiveToolErrors", [inbox(), calls, batch("failed", "timed-out")], "error tool-error-cap"],
@@ -168,7 +166,6 @@ describe("nextStep", () => {
     ["ends the run after a fatal tool error", [inbox(), calls, fatal], "error fatal-tool-error", { maxConsecutiveToolErrors: 1 }],
     ["ends the run after a result with endTurn", [inbox(), calls, endTurn], "completed end-turn"],
     ["calls the hook after a result with endTurn", [inbox(), calls, endTurn], "hook", hooked],
-    // After the hook.
     ["reads the inbox after the hook", [inbox(), calls, done, goOn], "inbox", hooked],
     [
       "ends the run if the hook aborts",
@@ -183,7 +180,7 @@ describe("nextStep", () => {
       hooked,
     ],
     ["ends the run after the hook if a result had endTurn", [inbox(), calls, endTurn, goOn], "completed end-turn", hooked],
-    // The last inbox check replaces only a completed ending.
+    // Only a completed ending can be replaced at the last inbox check.
     ["ends as completed after the last look", [inbox(), hi, lastLook(answered)], "end completed answered"],
     [
       "ends as stopped if a stop arrives at the last look",
@@ -248,11 +245,11 @@ describe("nextStep", () => {
     ],
     ["ends the run directly when time runs out", [inbox({ ended: struck })], "timeout wall-clock"],
     ["ends the run directly after a stop", [inbox({ ended: stopped })], "stopped-by-user stopped"],
-  ])("with finalAnswer %s", ([, steps, next]) => {
+  ])("with finalAnswer: true, %s", ([, steps, next]) => {
     expect(wordOf(after(...steps), { finalAnswer: true })).toBe(next);
   });
 
-  it("returns the same step twice and leaves the state unchanged", () => {
+  it("returns an equal step when called twice, and leaves the state unchanged", () => {
     const state = after(inbox(), calls);
     const before = structuredClone(state);
     expect(nextStep(state, bounds)).toEqual(nextStep(state, bounds));

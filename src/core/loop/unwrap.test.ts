@@ -12,7 +12,6 @@ const whole = await runToolLoop({
 const plain = { name: "Error", message: "no" };
 const busy = { name: "ProviderError", code: "overloaded", message: "All busy.", retryable: true } as const;
 
-/** Returns a copy of the result `whole` with this ending. */
 function endedAs(status: LoopStatus, reason: LoopResult["reason"]): LoopResult {
   return { ...whole, journal: whole.journal, status, reason };
 }
@@ -143,7 +142,7 @@ const rows: Rows = {
 };
 
 describe("unwrap", () => {
-  it.for(Object.values(rows))("for %s %j throws %s", ([status, reason, thrown, words]) => {
+  it.for(Object.entries(rows))("throws the listed error for the reason %s", ([, [status, reason, thrown, words]]) => {
     const result = endedAs(status, reason);
     const error = errorOf(result);
     expect([error.name, error.constructor.name]).toEqual([thrown, thrown]);
@@ -161,7 +160,7 @@ describe("unwrap", () => {
   });
 
   it.for<LoopResult["reason"]["kind"]>(["answered", "length", "refusal", "content-filter"])(
-    "returns a complete result: %s",
+    "returns the result of a completed run: %s",
     async (kind) => {
       const turn = kind === "answered" ? [text("Hi.")] : [[text("Hi."), finish(kind === "length" ? "length" : "refusal")]];
       const provider = createMockProvider(turn);
@@ -182,7 +181,7 @@ describe("unwrap", () => {
     ["an abort with a number", { kind: "aborted", reason: 7 }, "the run's signal was aborted."],
     ["an abort with null", { kind: "aborted", reason: null }, "the run's signal was aborted."],
     ["an abort of onIteration without a reason", { kind: "iteration-abort" }, "onIteration ended the run."],
-  ])("explains in its message: %s", ([, reason, message]) => {
+  ])("throws an error whose message explains %s", ([, reason, message]) => {
     expect(errorOf(endedAs("stopped-by-user", reason)).message).toBe(
       `The run ended as stopped-by-user (${reason.kind}): ${message}`,
     );
@@ -216,16 +215,16 @@ describe("LoopEndedError", () => {
 describe("isLoopEndedError", () => {
   const error = errorOf(endedAs("error", { kind: "provider-error", error: busy }));
 
-  it.for<[value: unknown, kinds: readonly EndedKind[], verdict: boolean]>([
-    [error, [], true],
-    [error, ["provider-error"], true],
-    [error, ["empty", "provider-error"], true],
-    [error, ["empty"], false],
-    [new Error("no"), [], false],
-    [{ name: "LoopEndedError", result: {} }, [], false],
-    [null, [], false],
-    ["LoopEndedError", [], false],
-  ])("for %s with the kinds %j returns %s", ([value, kinds, verdict]) => {
+  it.for<[title: string, value: unknown, kinds: readonly EndedKind[], verdict: boolean]>([
+    ["returns true for the error without a list of kinds", error, [], true],
+    ["returns true if the kind of the error is given", error, ["provider-error"], true],
+    ["returns true if the kind of the error is one of several", error, ["empty", "provider-error"], true],
+    ["returns false if only other kinds are given", error, ["empty"], false],
+    ["returns false for another error", new Error("no"), [], false],
+    ["returns false for an object that only looks like the error", { name: "LoopEndedError", result: {} }, [], false],
+    ["returns false for null", null, [], false],
+    ["returns false for a string", "LoopEndedError", [], false],
+  ])("%s", ([, value, kinds, verdict]) => {
     expect(isLoopEndedError(value, ...kinds)).toBe(verdict);
   });
 

@@ -18,7 +18,6 @@ import { question, tokens } from "./nesting.ts";
 
 type Prepare = () => unknown;
 
-/** Creates an agent tool with any `prepare` and `toResult`. */
 function agent(prepare: Prepare, toResult?: (result: LoopResult) => unknown, traits: Partial<Tool> = {}): Tool {
   const { execute: _, ...rest } = { ...traits };
   const fields = { name: "agent", description: "", inputSchema: { type: "object" }, prepare: prepare as () => NestedLoopOptions };
@@ -167,7 +166,7 @@ describe("defineAgentTool: toResult", () => {
     ["throws", broken("no"), "failed", { reason: "no" }],
     ["returns a BigInt", () => 1n, "failed", { reason: expect.stringContaining("BigInt") }],
     ["never settles", () => never, "timed-out", { reason: "timed out after 50 ms" }],
-  ])("the call has the expected outcome if it %s", async ([, toResult, outcome, data]) => {
+  ])("gives the call the expected outcome if it %s", async ([, toResult, outcome, data]) => {
     const playing = playAgent(
       agent(() => answers(), toResult),
       { timeouts: { toolMs: 50 } },
@@ -181,7 +180,7 @@ describe("defineAgentTool: toResult", () => {
     expect([result.text, result.toolCallsExecuted, playing.clock.pending]).toEqual(["Done.", 1, 0]);
   });
 
-  it("by default reports how an incomplete run ended, and its text", async () => {
+  it("is replaced by a report of the ending and the text if the run is incomplete and toResult is not defined", async () => {
     const said = createMockProvider([[text("Half an answer"), fail({ status: 503 })]]);
     const result = await playAgent(agent(() => ({ messages: question, provider: said }))).result;
     expect(answersOf(result)[0]).toMatchObject({

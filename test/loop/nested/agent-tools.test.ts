@@ -15,7 +15,6 @@ import { nesting, question, scripted } from "./nesting.ts";
 
 type Prepare = () => unknown;
 
-/** Creates an agent tool with any `prepare` and `toResult`. */
 function agent(prepare: Prepare, toResult?: (result: LoopResult) => unknown, traits: Partial<Tool> = {}): Tool {
   const { execute: _, ...rest } = { ...traits };
   const fields = { name: "agent", description: "", inputSchema: { type: "object" }, prepare: prepare as () => NestedLoopOptions };
@@ -28,7 +27,7 @@ const broken = (message: string) => (): never => {
 };
 
 describe("defineAgentTool", () => {
-  it("runs its agent in a registry that wraps another one without agentOf", async () => {
+  it("runs its agent in a registry that wraps a registry without agentOf", async () => {
     const child = scripted(["agent tool", "agent"], [toolCall("ok"), text("c")], { tools: [tool("ok", () => 1)] });
     const inner = createToolRegistry([child.tool]);
     const wrapper: ToolRegistry = {
@@ -58,7 +57,7 @@ describe("defineAgentTool", () => {
     expect(playing.provider.calls).toBe(0);
   });
 
-  it("runs in runTool, where a test can replace runToolLoop", async () => {
+  it("runs in runTool, where a test can replace context.runToolLoop", async () => {
     const one = agent(() => answers("kit"));
     expect(await runTool(one)).toMatchObject({ kind: "completed", data: "kit" });
     const told: unknown[] = [];
@@ -78,7 +77,7 @@ describe("defineAgentTool", () => {
     expect(await runTool(agent(() => ({ messages: question })))).toMatchObject({ kind: "failed" });
   });
 
-  it("is one call for the approve policy and the gate of the outer run", async () => {
+  it("counts as one call for the approve policy and the gate of the outer run", async () => {
     const asked: string[] = [];
     const approve: NonNullable<LoopOptions["policies"]>["approve"] = ({ name, args }) => {
       asked.push(`${name} ${JSON.stringify(args)}`);
@@ -125,7 +124,7 @@ describe("defineAgentTool", () => {
   it.for<[sequential: boolean | undefined, endsAt: number]>([
     [undefined, 100],
     [true, 300],
-  ])("with sequential: %s, three calls end after %d ms", async ([sequential, endsAt]) => {
+  ])("with sequential: %s, three calls of an agent tool end after %d ms", async ([sequential, endsAt]) => {
     const one = agent(() => ({ messages: question, provider: createMockProvider([[wait(100), text("c")]]) }), undefined, {
       sequential,
     });
@@ -134,7 +133,7 @@ describe("defineAgentTool", () => {
     expect([(await playing.result).text, playing.endedAt()]).toEqual(["Done.", endsAt]);
   });
 
-  it("finishes next to a FatalToolError, but does not start after a FatalToolError", async () => {
+  it("finishes beside a FatalToolError, but does not start after a FatalToolError", async () => {
     const clock = createTestClock();
     const slow = scripted(["agent tool", "slow"], [[wait(100), text("c")]]);
     const fatal = tool("fatal", () => {

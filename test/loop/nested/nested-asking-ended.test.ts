@@ -14,7 +14,7 @@ interface Stage {
   start(more: Partial<LoopOptions>): Playing;
 }
 
-/** Sets up `levels` nested agents and another call in the outer run. The innermost call waits for approval. */
+/** The innermost of `levels` nested agents makes a call that waits for approval. The outer run makes another call. */
 function setUp(levels: number, other: () => unknown): Stage {
   const ran: string[] = [];
   const providers: MockProvider[] = [];
@@ -42,7 +42,6 @@ const decisionFor = (levels: number): LoopOptions["decisions"] => ({
   [Array.from({ length: levels + 1 }, () => "call_i0_0").join("/")]: { kind: "approve" },
 });
 
-/** Checks that a replay gives the same result, and that no decision continues the run. */
 async function checkOver({ start, ran, providers }: Stage, ended: LoopResult, open: () => Journal): Promise<void> {
   const asked = providers.map(({ calls }) => calls);
   for (const journal of [open(), replayJournal(open())]) {
@@ -97,7 +96,6 @@ describe.for([1, 2])("a call that waits for approval inside %i agent(s)", (level
     await expect(playing.result).rejects.toBe(broken);
     await playing.clock.flush();
     expect([playing.clock.pending, stage.ran]).toEqual([0, []]);
-    // All run ids can be used again.
     const again = await stage.start({ journal: createDurableStore().open() }).result;
     expect(again.reason.kind).toBe("approval-required");
   });

@@ -27,7 +27,7 @@ interface Stage {
   start(more?: Partial<LoopOptions>): Playing;
 }
 
-/** Sets up a run with one batch. `make` gets a function that creates tools. `ran` lists each execution of these tools. */
+/** `make` gets a function that creates tools. `ran` lists each execution of these tools. */
 function setUp(names: readonly string[], make: (work: (name: string, traits?: Partial<Tool>) => Tool) => readonly Tool[]): Stage {
   const ran: string[] = [];
   const store = createDurableStore();
@@ -38,7 +38,6 @@ function setUp(names: readonly string[], make: (work: (name: string, traits?: Pa
   return { ran, store, start };
 }
 
-/** Creates an agent tool whose run has one batch. */
 function agent(names: readonly string[], more: Partial<NestedLoopOptions> = {}): Tool {
   const provider = createMockProvider(({ messages }) => (messages.length === 1 ? calls(...names) : text("Inside.")));
   return nesting("agent tool", "agent", () => ({ messages: question, provider, policies: { approve }, ...more }));
@@ -48,7 +47,7 @@ const broken = tool("broken", () => {
   throw new FatalToolError("No.");
 });
 
-/** Checks that a replay gives the same result and runs nothing, and that no decision changes that. */
+/** Also checks that a replay gives the same result and runs nothing. */
 async function checkOver({ start, ran, store }: Stage, ended: LoopResult): Promise<void> {
   const before = [...ran];
   for (const journal of [store.open(), replayJournal(store.open())]) {
@@ -64,7 +63,7 @@ async function checkOver({ start, ran, store }: Stage, ended: LoopResult): Promi
   expect(ran).toEqual(before);
 }
 
-it("a FatalToolError inside an agent cancels its waiting calls; the outer run can still be stopped", async () => {
+it("a FatalToolError inside an agent cancels the agent's waiting calls; the outer run can still be stopped", async () => {
   const said: string[] = [];
   const stage = setUp(["agent", "look"], (work) => [agent(["broken", "pay"], { tools: [broken, work("pay")] }), work("look")]);
   const provider = createMockProvider(({ messages }) => {
@@ -114,7 +113,7 @@ describe("a resumed run that ends while a call waits for approval", () => {
   });
 });
 
-it("a sequential call runs, and is recorded, after an agent that is stopped while suspended", async () => {
+it("a sequential call runs and is recorded after an agent that was stopped while suspended", async () => {
   const control = createLoopControl();
   const drain = tool("drain", () => void control.drain());
   let finish = (): void => {};

@@ -1,5 +1,3 @@
-// Calls in nested runs that wait for approval.
-
 import { describe, expect, it } from "vitest";
 import { type Approve, isLoopError, type Json, type LoopOptions, memoryJournal } from "turnwright";
 import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
@@ -14,7 +12,7 @@ interface Stage {
   readonly start: (options?: Partial<LoopOptions>) => Playing;
 }
 
-/** Sets up an outer run that calls an agent, `pay` and `look`. The agent also calls `pay` and `look`. Payments need approval. */
+/** The outer run calls an agent, `pay` and `look`. The agent calls `pay` and `look`. Payments need approval. */
 function setUp(kind: Kind): Stage {
   const ran: string[] = [];
   const work = (name: string): ReturnType<typeof tool> => tool(name, (_, { idempotencyKey }) => void ran.push(idempotencyKey));
@@ -67,19 +65,22 @@ describe("approval of a call in a nested run", () => {
     expect([inner.calls, done.toolCallsExecuted]).toEqual([2, 5]);
   });
 
-  it.for(["call_i0_0/call_i0_9", "call_i0_0/call_i0_1"])("is refused, and nothing runs, if a decision names %s", async (id) => {
-    const { ran, inner, start } = setUp("agent tool");
-    const journal = await savedOf(start());
-    const decisions = { "call_i0_0/call_i0_0": { kind: "approve" }, [id]: { kind: "approve" } } as const;
-    const thrown: unknown = await start({ journal, decisions }).result.catch((error: unknown) => error);
-    expect(isLoopError(thrown, "unknown-decision") && thrown.details).toEqual({
-      call: id,
-      waiting: ["call_i0_1", "call_i0_0/call_i0_0"],
-    });
-    expect([inner.calls, ran.length]).toEqual([1, 2]);
-  });
+  it.for(["call_i0_0/call_i0_9", "call_i0_0/call_i0_1"])(
+    "is rejected, and nothing runs, if a decision names the path %s",
+    async (id) => {
+      const { ran, inner, start } = setUp("agent tool");
+      const journal = await savedOf(start());
+      const decisions = { "call_i0_0/call_i0_0": { kind: "approve" }, [id]: { kind: "approve" } } as const;
+      const thrown: unknown = await start({ journal, decisions }).result.catch((error: unknown) => error);
+      expect(isLoopError(thrown, "unknown-decision") && thrown.details).toEqual({
+        call: id,
+        waiting: ["call_i0_1", "call_i0_0/call_i0_0"],
+      });
+      expect([inner.calls, ran.length]).toEqual([1, 2]);
+    },
+  );
 
-  it("is denied if the outer call is an ordinary tool", async () => {
+  it("is not possible, so the nested call is denied, if the outer call is an ordinary tool", async () => {
     const { ran, inner, start } = setUp("ordinary tool");
     const result = await start().result;
     expect(result.reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_1" }] });

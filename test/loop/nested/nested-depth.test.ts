@@ -21,11 +21,10 @@ interface Levels {
   readonly playing: Playing;
   /** `context.depth` in each call, outermost first. */
   readonly depths: readonly number[];
-  /** The providers of the nested runs, outermost first. */
   readonly providers: readonly MockProvider[];
 }
 
-/** Runs an outer run with `levels` nested levels. `limits` has the limits of each run, outermost first. */
+/** `limits` has the limits of each run, outermost first. */
 function nest(kind: Kind, levels: number, limits: readonly (LoopLimits | undefined)[] = []): Levels {
   const depths: number[] = [];
   const providers: MockProvider[] = [];
@@ -87,14 +86,14 @@ describe.for(kinds)("limits.maxDepth in an %s", (kind) => {
     [4, 1, [0, 0, 0]],
     [4, undefined, [2, 2, 1]],
     [Number.POSITIVE_INFINITY, undefined, [2, 2, 1]],
-  ])("set to %s, and to %s in the first nested run, allows %j requests of nested models", async ([maxDepth, inner, asked]) => {
+  ])("of %s, with %s in the first nested run, allows %j requests of nested models", async ([maxDepth, inner, asked]) => {
     const { playing, providers } = nest(kind, 3, [{ maxDepth }, { maxDepth: inner }]);
     expect((await playing.result).text).toBe("Top.");
     expect(providers.map(({ calls }) => calls)).toEqual(asked);
   });
 });
 
-it("context.runToolLoop: rejects with depth-exceeded, or with a code for invalid options", async () => {
+it("context.runToolLoop: rejects with depth-exceeded, or with invalid-option or unknown-option for bad options", async () => {
   const seen: unknown[] = [];
   const look = async (
     _: unknown,
@@ -172,15 +171,15 @@ describe("limits.maxDepth: runToolLoop called inside a tool", () => {
           { abortSignal: signal },
         ),
     ],
-  ])("is one level deeper if it gets %s", async ([, start]) => {
+  ])("is one level deeper if the run gets %s", async ([, start]) => {
     expect(await dive(start)).toEqual([3, { current: 3, limit: 3 }]);
   });
 
-  it("obeys the outer limit", async () => {
+  it("has the maxDepth of the outer run, even if the inner run sets a higher value", async () => {
     expect(await dive((options, { signal }) => run(options, { signal }), { maxDepth: 1 })).toEqual([1, { current: 1, limit: 1 }]);
   });
 
-  it("is not limited if it gets neither the signal nor the context of the call", async () => {
+  it("is not limited if the run gets neither the signal nor the context of the call", async () => {
     expect(await dive((options, { context }) => run(options, { context }))).toEqual([20, undefined]);
   });
 });

@@ -12,7 +12,9 @@ beforeEach(() => {
 });
 afterEach(() => listeners.stop());
 
-/** The work of the innermost run when the outer run is ended, and the verbs that wait the full time for this work. */
+/**
+ * The work of the innermost run when the outer run is ended, and the control methods that wait the full time for that work.
+ */
 const busy: readonly (readonly [what: string, turn: MockMessage, settlesAt: readonly string[]])[] = [
   ["a silent stream", stall(), []],
   ["a stream that ignores its signal", stall({ ignoreSignal: true }), ["the wall clock"]],
@@ -41,7 +43,6 @@ interface Tower extends Playing {
   readonly active: () => number;
 }
 
-/** Starts a run with a nested run that is busy. */
 function busyTower(kind: Kind, turn: MockMessage, wallClockMs?: number): Tower {
   const grandchild = scripted([kind, "grandchild"], [turn, text("More.")], { tools });
   const child = scripted([kind, "child"], [toolCall("grandchild"), text("More.")], { tools: [grandchild.tool] });
@@ -91,7 +92,7 @@ describe("nested runs when the outermost run ends", () => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it.for(kinds)("a call of an %s that has not started does not run", async (kind) => {
+  it.for(kinds)("calls of an %s that have not started do not run", async (kind) => {
     let prepared = 0;
     const child = nesting(kind, "child", () => {
       prepared += 1;
@@ -209,7 +210,7 @@ describe("nested runs when their call ends", () => {
     expect(provider.calls).toBe(0);
   });
 
-  it("do not disturb a second attempt of the tool", async () => {
+  it("do not affect a second attempt of the tool", async () => {
     const provider = createMockProvider((_, index) => (index === 0 ? stall() : text("Second.")));
     let attempts = 0;
     const tries = tool(

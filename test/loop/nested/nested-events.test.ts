@@ -11,7 +11,7 @@ const ok = tool("ok", (_, { progress }) => {
 });
 
 describe.for(kinds)("events of a run inside an %s", (kind) => {
-  it("reach the listeners of all outer runs, with the path of calls starting at the outermost call", async () => {
+  it("reach the listeners of all outer runs, with the path of calls from the outermost call", async () => {
     const inner = recordEvents();
     const middle = recordEvents();
     const grandchild = scripted([kind, "grandchild"], [toolCall("ok", {}, { id: "third" }), text("g")], {
@@ -27,14 +27,14 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
     const { events } = playing.recording;
     expect(pathsOf(events, "run-end")).toEqual(["first > second", "first", "-"]);
     expect(pathsOf(events, "tool-progress")).toEqual(["first > second"]);
-    // A path starts below the run whose listener gets the event.
+    // A path begins below the run whose listener gets the event.
     expect(pathsOf(middle.events, "run-end")).toEqual(["second", "-"]);
     expect(pathsOf(inner.events, "run-end")).toEqual(["-"]);
     expect(inner.events).toEqual(events.filter(({ path }) => path?.length === 2).map(({ path: _, ...event }) => event));
     expect(new Set(events.map(({ runId }) => runId)).size).toBe(3);
   });
 
-  it("come between the start and the end of the call, each start with one end", async () => {
+  it("come between the start and the end of the call, with one end for each start", async () => {
     const child = scripted([kind, "child"], [toolCall("ok"), text("c", { chunks: 1 })], { tools: [ok] });
     const playing = play([toolCall("child"), text("Done.")], { tools: [child.tool] });
     await playing.result;
@@ -75,7 +75,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
     expect(events.at(-1)).toMatchObject({ type: "run-end", status: "completed" });
   });
 
-  it("wait for a slow reader together with the model, without a timeout", async () => {
+  it("wait for a slow reader, like the model of the nested run, without a timeout", async () => {
     const { provider, sent } = chatter(300);
     const timeouts = { streamIdleMs: 1_000, firstChunkMs: 1_000, toolMs: Number.POSITIVE_INFINITY };
     const child = nesting(kind, "child", () => ({ messages: question, provider }));

@@ -25,7 +25,6 @@ const deaf = tool("deaf", () => never);
 const tools: readonly Tool[] = [ok, broken, fatal, deaf];
 const many = (turn: MockMessage): readonly MockMessage[] => Array.from({ length: 200 }, () => turn);
 
-/** Endings of a nested run, with the script and the options that lead to them. */
 const failures: readonly (readonly [ending: string, script: readonly MockMessage[], options?: Partial<NestedLoopOptions>])[] = [
   ["error: provider-error", [[text("Half"), fail({ status: 500 })]]],
   ["error: provider-error", [[text("Half"), endEarly()]]],
@@ -56,7 +55,7 @@ const failures: readonly (readonly [ending: string, script: readonly MockMessage
 
 describe("a nested run that fails", () => {
   it.for(kinds.flatMap((kind) => failures.map(([ending, script, more]) => [ending, kind, script, more] as const)))(
-    "fails only its call, with %s, in an %s (case %#)",
+    "fails only its own call: %s, in an %s (case %#)",
     async ([ending, kind, script, more]) => {
       const child = scripted([kind, "child"], script, { tools, ...more });
       const timeouts = { streamIdleMs: 500, firstChunkMs: 800, settleMs: 10, toolMs: 1_000_000 };
@@ -70,7 +69,7 @@ describe("a nested run that fails", () => {
       expect(answersOf(result)).toMatchObject([
         { outcome: "failed", result: { status: "tool_execution_failed", reason: ending, tool_name: "child" } },
       ]);
-      // The outer run has made one of two allowed errors, and one iteration.
+      // The outer run has one of two allowed errors and has used one iteration.
       expect([result.reason.kind, result.iterations, playing.clock.pending]).toEqual(["max-iterations", 1, 0]);
       expect(playing.recording.of("run-end").map(({ status, reason }) => `${status}: ${reason.kind}`)).toEqual([
         ending,

@@ -16,7 +16,7 @@ import { createOrderedStore } from "./ordered-store.ts";
 
 const ok = tool("ok", () => "fine");
 
-/** Creates a model that chooses its message by the length of the transcript, so that the model works in any process. */
+/** Chooses the message by the length of the transcript, so that the model works in any process. */
 const model = (turns: readonly MockMessage[]) =>
   createMockProvider(({ messages }) => turns[messages.filter(({ role }) => role === "assistant").length]);
 
@@ -78,7 +78,7 @@ describe("a journal with ordered steps", () => {
   });
 });
 
-/** Creates a durable store that fails once, at one step, as if the disk were full. */
+/** Fails once, at one step, as if the disk were full. */
 function failingOnce(at: string): { open(): Journal } {
   const store = createDurableStore();
   let failed = false;
@@ -101,7 +101,7 @@ describe("a journal step that fails", () => {
     "i0/tool/1/child/i0/model",
     "i0/tool/1/child/i1/inbox-end",
     "i0/tool/1/child",
-  ])("at %s rejects the outer run, which can be resumed", async (at) => {
+  ])("at the key %s rejects the outer run, which can be resumed", async (at) => {
     const { open } = failingOnce(at);
     const options = optionsOf(
       [[toolCall("ok"), toolCall("child")], text("Done.")],
@@ -112,7 +112,7 @@ describe("a journal step that fails", () => {
     expect([result.text, answersOf(result)[1]?.result]).toEqual(["Done.", "c"]);
   });
 
-  it("next to a nested run rejects the outer run; a resumed run continues both", async () => {
+  it("beside a nested run rejects the outer run; a resumed run continues both", async () => {
     const { open } = failingOnce("i0/tool/0/ok");
     const clock = createTestClock();
     const child = agent("child", [[wait(10), toolCall("ok")], text("c")]);
@@ -135,7 +135,7 @@ describe("a journal step that fails", () => {
       "i0/tool/0/outer/i0/tool/0/inner/i0/inbox",
       "i0/tool/0/outer/i0/tool/0/inner/i0/tool/0/ok",
     ].flatMap((slow) => (["before", "after"] as const).map((when) => [slow, when] as const)),
-  )("releases a nested run that waits at %s, %s it is written", async ([slow, when]) => {
+  )("releases a nested run that waits at %s, if the failure comes %s the step is written", async ([slow, when]) => {
     const store = createDurableStore();
     const clock = createTestClock();
     const controls = [createLoopControl(), createLoopControl()];
@@ -175,7 +175,7 @@ describe("a journal step that fails", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("leaves no outcome for another call that is interrupted by the failure", async () => {
+  it("leaves no outcome for another call that is interrupted by this failure", async () => {
     const { open } = failingOnce("i0/tool/1/ok");
     const clock = createTestClock();
     const slow = tool("slow", () => new Promise((resolve) => void clock.setTimeout(() => resolve("s"), 50)), { replay: "safe" });

@@ -93,7 +93,7 @@ describe.for(kinds)("options that a run inside an %s does not set", (kind) => {
 });
 
 describe.for(kinds)("options that a run inside an %s sets", (kind) => {
-  it("apply only to that run", async () => {
+  it("apply only to the nested run", async () => {
     const clock = createTestClock(5);
     const provider = createMockProvider(callAndAnswer("ok", [1, 2]), { model: "small" });
     const seen: unknown[] = [];
@@ -141,7 +141,7 @@ describe.for(kinds)("options that a run inside an %s sets", (kind) => {
       "Message 0",
     ],
     ["two tools of one name", { messages: question, tools: [ok, ok] }, 'There are two tools named "ok": rename one'],
-  ])("fail the call, and the model gets the reason, if they have %s", async ([, options, reason]) => {
+  ])("fail the call, and the model gets the reason, if the options have %s", async ([, options, reason]) => {
     const child = nesting(kind, "child", () => options as NestedLoopOptions);
     const playing = play([toolCall("child"), text("Done.")], { tools: [child] });
     const result = await playing.result;

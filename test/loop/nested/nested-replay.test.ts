@@ -73,7 +73,7 @@ describe("replay of a finished run with a nested run", () => {
 });
 
 it.for(["i0/agent/0/child", "i0/tool/0/child/i0/model"])(
-  "maxToolCalls: an agent call that is recorded up to %s is counted once after a resume",
+  "limits.maxToolCalls: an agent call that is recorded up to %s is counted once after a resume",
   async (last) => {
     const child = nesting("agent tool", "child", (_, context) => ({
       messages: question,
@@ -95,7 +95,7 @@ it.for(["i0/agent/0/child", "i0/tool/0/child/i0/model"])(
   },
 );
 
-it("budget: the usage of runs inside a recorded ordinary call counts after a resume", async () => {
+it("context.budget: the usage of runs inside a recorded ordinary call counts after a resume", async () => {
   const ok = tool("ok", () => 1);
   const inside = nesting("ordinary tool", "inside", () => ({
     messages: question,

@@ -6,10 +6,7 @@ import { answersOf, play, tool } from "../play.ts";
 import { nesting, plain, question, scripted, tokens } from "./nesting.ts";
 import { keyOf, type Log, over, scriptOf, stepsOf } from "./records.ts";
 
-/**
- * Sets up three levels: two parallel calls of `child`, and a call of an ordinary tool. Each child has a grandchild and its own
- * tools.
- */
+/** Two parallel calls of `child`, and a call of an ordinary tool. Each child has a grandchild and its own tools. */
 function threeLevels(log: Log, traits: Partial<Tool> = {}): Omit<LoopOptions, "journal"> {
   const work = tool(
     "work",
@@ -47,7 +44,6 @@ function threeLevels(log: Log, traits: Partial<Tool> = {}): Omit<LoopOptions, "j
   };
 }
 
-/** Returns true if a step calls a model or runs an ordinary tool. */
 const acts = (key: string): boolean => /(model|work)$/.test(key) && !key.includes("intent");
 
 it("journal keys: a nested run records its steps under the key of its call", async () => {
@@ -159,12 +155,11 @@ describe("resume of a run with nested runs", () => {
       expect(result.text).toBe("Done.");
       expect(log.filter((line) => line === within)).toHaveLength(1);
       expect(JSON.parse(store.records.get(within) ?? "{}")).toMatchObject({ kind: "interrupted" });
-      // The outer calls complete normally.
       expect(answersOf(result)[0]).toMatchObject({ outcome: "completed", result: "child." });
     },
   );
 
-  it("calls a model again if its answer was not recorded, and counts it once", async () => {
+  it("calls a model again if the model's answer was not recorded, and counts the answer once", async () => {
     const within = "i0/tool/0/child/i1/model";
     const store = createDurableStore();
     const log: Log = [];

@@ -86,7 +86,7 @@ describe.for(kinds)("usage of a run inside an %s", (kind) => {
     expect(spendingOf(result)).toEqual([32, 4, 2]);
   });
 
-  it.for(["stop", "kill"] as const)("counts if a %s of the outer run cuts it off", async (verb) => {
+  it.for(["stop", "kill"] as const)("counts if a %s of the outer run cuts the nested run off", async (verb) => {
     const child = scripted(
       [kind, "child"],
       [
@@ -145,7 +145,7 @@ describe("the usage of several runs inside one ordinary tool", () => {
     expect(spendingOf(result)).toEqual([1_112, 139, 1]);
   });
 
-  it("counts if the tool fails, times out or does not await them", async () => {
+  it("counts if the tool fails, times out or does not await the runs", async () => {
     const clock = createTestClock();
     const hanging = { messages: question, provider: createMockProvider(() => [text("x"), tokens(100), stall()]) };
     const tools = [

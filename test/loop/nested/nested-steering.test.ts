@@ -1,4 +1,4 @@
-// Messages to the control of a nested run, and where they end up if that run is suspended.
+// Messages for a nested run, and where they are returned if that run is suspended.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -19,24 +19,19 @@ import { question } from "./nesting.ts";
 
 const message: UserMessage = { role: "user", content: "In Celsius, please." };
 
-/**
- * When the innermost run is steered: together with a stop or a drain, while one of its calls is waiting, or while the run waits
- * for other calls.
- */
+/** The innermost run is steered together with a stop or a drain, or while a call waits. */
 type When = "with a stop" | "with a drain" | "beside a call that waits" | "while it waits";
 const times: readonly When[] = ["with a drain", "beside a call that waits", "while it waits"];
 
 interface Stage {
-  /** The messages that each model received, over all executions. */
+  /** The messages that each model received in all executions. */
   readonly told: { readonly inner: Set<unknown>; readonly outer: Set<unknown> };
-  /** The results that `toResult` received. */
   readonly results: LoopResult[];
-  /** The return values of the control. */
   readonly said: string[];
   run(options?: Partial<LoopOptions>): Promise<LoopResult>;
 }
 
-/** Sets up a run with `levels` nested runs. The innermost run has its own control, and is steered once. */
+/** The innermost of `levels` nested runs has a control of its own, and is steered once. */
 function setUp(when: When, levels = 1, slow: () => void = () => {}): Stage {
   const told: Stage["told"] = { inner: new Set(), outer: new Set() };
   const results: LoopResult[] = [];
@@ -85,13 +80,11 @@ function setUp(when: When, levels = 1, slow: () => void = () => {}): Stage {
   return { told, results, said, run };
 }
 
-/** The decision for which a suspended run is waiting. */
 const decided = ({ reason }: LoopResult): Pick<LoopOptions, "decisions"> =>
   reason.kind === "approval-required"
     ? { decisions: Object.fromEntries(reason.calls.map(({ id }) => [id, { kind: "approve" as const }])) }
     : {};
 
-/** Ways to keep the records between two executions. */
 const stores: readonly (readonly [what: string, make: () => (last?: LoopResult) => Journal])[] = [
   ["the memory journal of the result", () => (last) => last?.journal ?? memoryJournal()],
   [
@@ -110,7 +103,7 @@ const stores: readonly (readonly [what: string, make: () => (last?: LoopResult) 
 describe("control.steer() on a nested run", () => {
   it.for(
     times.flatMap((when) => stores.flatMap(([where, make]) => [1, 2].map((levels) => [when, levels, where, make] as const))),
-  )("%s at level %d, returns the message in undelivered, over %s", async ([when, levels, , make]) => {
+  )("%s at level %d, returns the message in result.undelivered, over %s", async ([when, levels, , make]) => {
     const { told, said, run } = setUp(when, levels);
     const open = make();
     const first = await run({ journal: open() });
@@ -153,7 +146,7 @@ describe("control.steer() on a nested run", () => {
     expect(results.map((inner) => [inner.status, inner.undelivered])).toEqual([["stopped-by-user", [message]]]);
   });
 
-  it("sends the message to the nested model if the journal waits for the decision", async () => {
+  it("sends the message to the nested model while the journal waits for the decision", async () => {
     const { told, run } = setUp("beside a call that waits");
     const journal: Journal = { ...memoryJournal(), wait: async () => ({ kind: "approve" }) };
     const result = await run({ journal });

@@ -15,17 +15,16 @@ import { createOrderedStore } from "./ordered-store.ts";
 import { kinds, nesting, pathsOf, question, scripted, spendingOf, tokens } from "./nesting.ts";
 
 const control = createLoopControl();
-/** A tool that suspends the run with `control` after this iteration. */
 const drain = tool("drain", () => void control.drain());
 const ok = tool("ok", () => "fine");
 
 interface Draining {
   readonly options: Omit<LoopOptions, "journal">;
-  /** Returns the number of requests to each model, outermost model first. */
+  /** The number of requests to each model, outermost model first. */
   asked(): readonly number[];
 }
 
-/** Sets up a run with `levels` levels. The innermost run is drained in its first iteration, and answers in the next iteration. */
+/** The innermost run is drained in its first iteration, and answers in the next iteration. */
 function draining(levels: number, more: Partial<LoopOptions> = {}): Draining {
   const inner = scripted(
     ["agent tool", "inner"],
@@ -58,7 +57,6 @@ function draining(levels: number, more: Partial<LoopOptions> = {}): Draining {
 
 const saved = ({ journal }: LoopResult): Journal => memoryJournal(JSON.parse(JSON.stringify(journal)));
 
-/** The journals that hold the records between two processes. */
 const stores: readonly (readonly [what: string, make: () => (last?: LoopResult) => Journal])[] = [
   ["the memory journal of the result", () => (last) => last?.journal ?? memoryJournal()],
   ["a saved memory journal", () => (last) => (last === undefined ? memoryJournal() : saved(last))],
@@ -115,7 +113,7 @@ describe("control.drain() on a nested run", () => {
     },
   );
 
-  it("suspends the runs again at each drain", async () => {
+  it("suspends the runs again if they are drained again", async () => {
     const inner = scripted(["agent tool", "inner"], [toolCall("drain"), toolCall("drain"), text("i")], {
       control,
       tools: [drain],
@@ -129,7 +127,7 @@ describe("control.drain() on a nested run", () => {
     expect([inner.provider.calls, provider.calls, third.toolCallsExecuted]).toEqual([3, 2, 3]);
   });
 
-  it("lets parallel calls finish, and these calls are not repeated", async () => {
+  it("lets parallel calls finish, and the resumed run does not repeat these calls", async () => {
     const ran: string[] = [];
     const work = tool("work", (_, { idempotencyKey }) => ran.push(idempotencyKey));
     const inner = scripted(["agent tool", "inner"], [toolCall("drain"), text("i")], { control, tools: [drain] });
@@ -146,7 +144,7 @@ describe("control.drain() on a nested run", () => {
     expect([[...ran].sort(), other.provider.calls]).toEqual([["r/i0/tool/0/other/i0/tool/0/work", "r/i0/tool/2/work"], 2]);
   });
 
-  it.for(kinds)("does not suspend the outer runs of an ordinary tool, in an %s", async (kind) => {
+  it.for(kinds)("does not suspend the run around an ordinary tool, in an %s", async (kind) => {
     const inner = nesting("ordinary tool", "inner", () => ({
       messages: question,
       provider: createMockProvider([toolCall("drain"), text("i")]),
@@ -162,7 +160,7 @@ describe("control.drain() on a nested run", () => {
     });
   });
 
-  it("a drain of the outer run instead lets the nested run finish", async () => {
+  it("lets the nested run finish if the outer run is drained instead", async () => {
     const child = scripted(["agent tool", "child"], [[wait(10), toolCall("ok")], text("c")], { tools: [ok] });
     const playing = play([toolCall("child"), text("Done.")], { tools: [child.tool] });
     await playing.clock.flush();
@@ -174,7 +172,7 @@ describe("control.drain() on a nested run", () => {
 });
 
 describe("a suspended nested run", () => {
-  it.for(["stop", "kill", "abort"] as const)("never continues after %s of the outer run", async (verb) => {
+  it.for(["stop", "kill", "abort"] as const)("never continues after a %s of the outer run", async (verb) => {
     const inner = scripted(["agent tool", "inner"], [toolCall("drain"), text("i")], { control, tools: [drain] });
     const playing = play([[toolCall("inner"), toolCall("hang")], text("Done.")], {
       tools: [inner.tool, tool("hang", () => never)],
@@ -195,7 +193,7 @@ describe("a suspended nested run", () => {
     expect([again.options.provider === playing.provider, inner.provider.calls]).toEqual([true, 1]);
   });
 
-  it.for(stores)("keeps a later sequential call waiting until it has ended, over %s", async ([, make]) => {
+  it.for(stores)("delays a later sequential call until the nested run has ended, over %s", async ([, make]) => {
     const order: string[] = [];
     const alone = tool("alone", () => order.push("alone"), { sequential: true });
     const late = tool("late", () => order.push("late"));

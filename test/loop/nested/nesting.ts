@@ -24,13 +24,10 @@ import { tool } from "../play.ts";
 /** How a call starts a nested run: by an agent tool, or by `ctx.runToolLoop` in an ordinary tool. */
 export type Kind = "agent tool" | "ordinary tool";
 
-/** Both kinds, for tables of tests. */
 export const kinds: readonly Kind[] = ["agent tool", "ordinary tool"];
 
-/** Creates the options of a nested run. */
 export type Prepare = (args: unknown, context: ToolContext) => NestedLoopOptions;
 
-/** The messages that a nested run starts with. */
 export const question: readonly UserMessage[] = [{ role: "user", content: "Well?" }];
 
 /** Creates a tool of the given kind. Both kinds convert the result in the same way. */
@@ -47,7 +44,6 @@ function summarise({ status, reason, text: said }: LoopResult): unknown {
   return status === "completed" ? said : toolResult({ success: false, error: `${status}: ${reason.kind}` });
 }
 
-/** Creates a tool whose nested run has its own script. */
 export function scripted(
   [kind, name]: readonly [kind: Kind, name: string],
   script: readonly MockMessage[],
@@ -57,7 +53,6 @@ export function scripted(
   return { tool: nesting(kind, name, () => ({ messages: question, provider, ...more })), provider };
 }
 
-/** Creates the usage of one message. */
 export const tokens = (inputTokens: number, outputTokens = 0): MockPart => usage({ inputTokens, outputTokens });
 
 /** Creates a message with a call and a message with an answer, each with its token counts. */
@@ -78,7 +73,6 @@ export function plain({ journal: _, ...rest }: LoopResult): unknown {
   return JSON.parse(JSON.stringify(rest));
 }
 
-/** Returns the tokens, the cost and the tool calls of a run. */
 export function spendingOf({ usage: { totalTokens }, costUSD, toolCallsExecuted }: LoopResult): readonly unknown[] {
   return [totalTokens, costUSD, toolCallsExecuted];
 }

@@ -7,7 +7,6 @@ import type { Journal, Step } from "turnwright";
 interface OrderedStore {
   /** Every key, in the order of the first requests. */
   readonly keys: readonly string[];
-  /** Opens the journal in a new process. */
   open(): Journal;
 }
 

@@ -8,7 +8,6 @@ import { outcomesOf } from "../play.ts";
 import { plain } from "./nesting.ts";
 import { optionsOf, type Plan, plans, type Stage } from "./random-tree.ts";
 
-/** The verb that ends a tree of runs from outside, and when it is called. */
 interface End {
   readonly atMs: number;
   readonly verb: "stop" | "kill" | "abort" | "drain" | "wall clock";
@@ -23,7 +22,6 @@ interface Ended {
   readonly result: LoopResult;
   readonly stage: Stage;
   readonly recording: EventRecording;
-  /** The signal that the caller passed. */
   readonly signal: AbortSignal;
 }
 
@@ -72,7 +70,7 @@ const runs = Number(process.env["TREES"] ?? 100);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
 it(
-  "nested runs: a random tree that is ended from outside leaves nothing and replays the same",
+  "nested runs: a random tree that is ended from outside releases everything, and a replay gives the same result",
   { timeout: 600_000 },
   async () => {
     const listeners = countListeners();
@@ -93,7 +91,7 @@ it(
   },
 );
 
-it("nested runs: a random tree survives crashes and replays the same", { timeout: 600_000 }, async () => {
+it("nested runs: a random tree survives crashes, and a replay gives the same result", { timeout: 600_000 }, async () => {
   const check = async (tree: Plan, lives: readonly number[]): Promise<void> => {
     const store = createDurableStore();
     const survive = async (journal: Journal): Promise<Ended | undefined> => {

@@ -6,7 +6,6 @@ import { createMockProvider, type MockMessage, type TestClock, text, toolCall, w
 import { tool } from "../play.ts";
 import { type Kind, kinds, nesting, question, tokens } from "./nesting.ts";
 
-/** One run: its limits, and the calls of each of its iterations. */
 export interface Plan {
   readonly kind: Kind;
   readonly maxToolCalls: number | undefined;
@@ -31,10 +30,8 @@ const { plan } = fc.letrec<{ plan: Plan; call: Plan["iterations"][number]["calls
   ),
 }));
 
-/** Generates any tree. */
 export const plans: fc.Arbitrary<Plan> = plan;
 
-/** The number of streams and tools that began in one run. */
 interface Count {
   readonly limit: number;
   begun: number;
@@ -45,11 +42,9 @@ function countOne(count: Count | undefined): void {
   for (let run = count; run !== undefined; run = run.outer) run.begun += 1;
 }
 
-/** State that the runs of a tree share. */
 export interface Stage {
   readonly clock: TestClock;
   readonly counts: Count[];
-  /** The number of streams and tools that ran. */
   ran: number;
 }
 

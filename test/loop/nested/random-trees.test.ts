@@ -32,7 +32,6 @@ it("maxToolCalls: a random tree of runs never exceeds a limit, and reports its c
     const [root] = stage.counts;
     expect([result.toolCallsExecuted, ended.at(-1)]).toEqual([root?.begun, root?.begun]);
     expect([...ended].sort(ascending)).toEqual(stage.counts.map(({ begun }) => begun).sort(ascending));
-    // A replay gives the same result and runs nothing.
     const again = await run(tree, steps);
     expect([plain(again.result), again.stage.ran]).toEqual([plain(result), 0]);
   };

@@ -10,7 +10,6 @@ import { type Deed, optionsOf, type Plan, plans, type Stage } from "./waiting-tr
 
 type Decisions = NonNullable<LoopOptions["decisions"]>;
 
-/** A verb for one of the runs. */
 interface Word {
   readonly atMs: number;
   readonly verb: "stop" | "kill" | "drain";
@@ -18,7 +17,7 @@ interface Word {
   readonly run: number;
 }
 
-/** One process: its decisions about waiting calls, its verbs, and the number of records after which it crashes. */
+/** `afterRecords` is the number of records after which the process crashes. */
 interface Life {
   readonly answers: readonly ("approve" | "deny" | "none")[];
   readonly words: readonly Word[];
@@ -51,10 +50,9 @@ interface Process {
 }
 
 interface Lived {
-  /** The result of the process, or the error with which it rejected. */
   readonly end: unknown;
   readonly deeds: readonly Deed[];
-  /** True if the outermost run accepted a verb that ends it. */
+  /** True if the outermost run accepted a control method that ends it. */
   readonly isTold: boolean;
 }
 
@@ -100,7 +98,7 @@ const isResult = (end: unknown): end is LoopResult => typeof end === "object" &&
 const waitsFor = ({ reason }: LoopResult): readonly { readonly id: string }[] =>
   reason.kind === "approval-required" ? reason.calls : [];
 
-/** Returns the outer calls of a tool's execution, outermost first. Each has its position and whether it is sequential. */
+/** The outer calls, outermost first. Each has its position and whether it is sequential. */
 function placesOf(key: string): readonly { readonly index: number; readonly isAlone: boolean }[] {
   return [...key.matchAll(/\/tool\/(\d+)\/([^/]+)/g)].map(([, index, name = ""]) => ({
     index: Number(index),
@@ -134,14 +132,11 @@ interface History {
   readonly plan: Plan;
   readonly store: DurableStore;
   readonly deeds: Deed[];
-  /** The ids of calls that have waited. */
   readonly ids: Set<string>;
   readonly approved: Set<string>;
-  /** The decisions that a crashed process got. */
   repeated: Decisions | undefined;
 }
 
-/** Checks that a replay gives the same result, and that inspectJournal agrees with it. */
 async function checkTold({ plan, store }: History, result: LoopResult): Promise<void> {
   const told = await live(plan, { journal: replayJournal(store.open()) });
   if (!isResult(told.end)) throw told.end;
@@ -154,7 +149,6 @@ async function checkTold({ plan, store }: History, result: LoopResult): Promise<
   expect(open).toEqual(result.status === "suspended" ? expect.arrayContaining(waitsFor(result).map(({ id }) => id)) : []);
 }
 
-/** Checks that decisions do not change a run that has ended. */
 async function checkOver({ plan, store, ids }: History, result: LoopResult): Promise<void> {
   const again = await live(plan, { journal: store.open() });
   expect([(again.end as LoopResult).messages, again.deeds]).toEqual([result.messages, []]);
@@ -175,7 +169,6 @@ function decide({ approved }: History, { answers }: Life, last: LoopResult | und
   return decisions;
 }
 
-/** Checks that nothing runs if a decision names a call that does not wait. */
 async function checkMistaken({ plan, store }: History, decisions: Decisions, last: LoopResult): Promise<void> {
   const [waiting] = waitsFor(last);
   if (waiting === undefined) return;
@@ -184,7 +177,6 @@ async function checkMistaken({ plan, store }: History, decisions: Decisions, las
   expect([end, deeds]).toEqual([unknownDecision, []]);
 }
 
-/** Checks that each tool ran at most once and in order, and only with an approval if it needs one. */
 function checkDeeds({ deeds, approved }: History): void {
   const begun = begunIn(deeds);
   expect(new Set(begun).size, "A tool ran twice.").toBe(begun.length);

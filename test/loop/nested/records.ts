@@ -6,7 +6,6 @@ import { createMockProvider, type MockMessage } from "turnwright/testing";
 /** The keys of the steps in which a model was called or a tool ran, in order. */
 export type Log = string[];
 
-/** Creates a model that sends the next message of its script, in any process. */
 export function scriptOf(runKey: string, turns: readonly MockMessage[], log: Log): Provider {
   return createMockProvider(({ messages }) => {
     const iteration = messages.filter(({ role }) => role === "assistant").length;
@@ -15,15 +14,12 @@ export function scriptOf(runKey: string, turns: readonly MockMessage[], log: Log
   });
 }
 
-/** Returns the key of a call's step in the run "tree". */
 export const keyOf = ({ idempotencyKey }: ToolContext): string => idempotencyKey.replace("tree/", "");
 
-/** Returns the recorded steps of a run. */
 export function stepsOf({ journal }: LoopResult): SavedJournal["steps"] {
   const { steps } = JSON.parse(JSON.stringify(journal)) as SavedJournal;
   return steps;
 }
 
-/** Creates a journal with some of these steps. */
 export const over = (entries: readonly (readonly [string, unknown])[]): Journal =>
   memoryJournal({ steps: Object.fromEntries(entries) } as never);

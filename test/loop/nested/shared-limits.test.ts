@@ -9,7 +9,7 @@ const ok = tool("ok", () => "fine");
 const busyTurn = (total: number): MockMessage => [toolCall("ok"), tokens(total)];
 
 describe.for(kinds)("maxTokens of a run around an %s", (kind) => {
-  it("ends the inner run at its next iteration, and then the outer run", async () => {
+  it("ends the nested run at its next iteration, and then the outer run", async () => {
     const provider = createMockProvider(() => busyTurn(100));
     const child = nesting(kind, "child", () => ({ messages: question, provider, tools: [ok], limits: { maxIterations: 50 } }));
     const playing = play([[toolCall("child"), tokens(10)]], { tools: [child], limits: { maxTokens: 250 } });
@@ -131,7 +131,7 @@ describe.for(kinds)("maxToolCalls of a run around an %s", (kind) => {
 });
 
 describe.for(kinds)("context.budget of a tool inside an %s", (kind) => {
-  it("is the least of all outer runs, except for iterations", async () => {
+  it("is the smallest rest in all outer runs, except for iterations", async () => {
     const seen: (readonly [where: string, ToolBudget])[] = [];
     const look = tool("look", (_, { budget, depth }) => void seen.push([`tool at ${depth}`, budget]));
     const clock = createTestClock();

@@ -1,4 +1,4 @@
-// Random trees of runs whose calls wait for approval, with sequential calls, fatal failures, and verbs at random moments.
+// Random trees of runs whose calls wait for approval, with sequential calls, fatal failures, and control calls at random moments.
 
 import fc from "fast-check";
 import {
@@ -18,7 +18,6 @@ import { question } from "./nesting.ts";
 const leaves = ["look", "slow", "alone", "slow_alone", "ask", "ask", "ask_alone", "fatal", "drain"] as const;
 type Leaf = (typeof leaves)[number];
 
-/** A run with one batch. */
 export interface Plan {
   readonly calls: readonly (Leaf | Plan)[];
   readonly sequential: boolean;
@@ -35,16 +34,13 @@ const { plan } = fc.letrec<{ plan: Plan; call: Leaf | Plan }>((tie) => ({
   call: fc.oneof({ maxDepth: 2, depthSize: "small" }, fc.constantFrom(...leaves), tie("plan")),
 }));
 
-/** Generates any tree. */
 export const plans: fc.Arbitrary<Plan> = plan;
 
-/** The start or the end of a tool's execution. */
 export interface Deed {
   readonly key: string;
   readonly isEnd: boolean;
 }
 
-/** State that the runs of a tree share in one process. */
 export interface Stage {
   readonly clock: TestClock;
   readonly deeds: Deed[];
@@ -54,7 +50,6 @@ export interface Stage {
 
 const approve: Approve = ({ name }) => ({ kind: name.startsWith("ask") ? "ask" : "approve" });
 
-/** Creates the options of a run. */
 export function optionsOf(
   { calls }: Plan,
   stage: Stage,

@@ -10,7 +10,6 @@ import { nesting, question } from "../nested/nesting.ts";
 
 type Decisions = NonNullable<LoopOptions["decisions"]>;
 
-/** A payment that needs approval, and that a bank completes later. */
 function setUp(more: Partial<LoopOptions> = {}): { readonly ran: Json[]; start(options?: Partial<LoopOptions>): Playing } {
   const ran: Json[] = [];
   const pay = tool("pay", (args, { defer }) => (ran.push(args as Json), defer()), { needsApproval: true });
@@ -36,7 +35,7 @@ describe("a call that waits for an approval and then for its result", () => {
   const edit: Decisions = { call_i0_0: { kind: "modify", args: { amount: 90 } } };
   const paid: Decisions = { "call_i0_0#2": { kind: "result", result: "paid" } };
 
-  it("is reported twice, each time with another id", async () => {
+  it("is reported twice, with a different id each time", async () => {
     const { ran, start } = setUp();
     expect(await waiting(start())).toEqual(["approval-required", ["call_i0_0", "approval"]]);
     expect(await waiting(start({ decisions: edit }))).toEqual(["result-required", ["call_i0_0#2", "result"]]);
@@ -47,7 +46,7 @@ describe("a call that waits for an approval and then for its result", () => {
     expect(message?.role === "assistant" && message.content[0]).toMatchObject({ approvedArgs: { amount: 90 } });
   });
 
-  it("rejects the id of the approval as the id of the result", async () => {
+  it("rejects the id of the approval as the id for the result", async () => {
     const { start } = setUp();
     await start().result;
     await start({ decisions: edit }).result;
@@ -63,7 +62,7 @@ describe("a call that waits for an approval and then for its result", () => {
   });
 });
 
-it("a run whose calls wait for an approval and for a result is approval-required", async () => {
+it("a run with one call that waits for an approval and one that waits for a result ends as approval-required", async () => {
   const store = createDurableStore();
   const ran: string[] = [];
   const tools = [
@@ -78,7 +77,7 @@ it("a run whose calls wait for an approval and for a result is approval-required
     ["call_i0_1", "approval"],
   ]);
   const all: Decisions = { call_i0_0: { kind: "result", result: 1 }, call_i0_1: { kind: "approve" } };
-  // A result that does not match its call prevents the approved call from running.
+  // If one decision is wrong, the approved call does not run either.
   await expect(start({ ...all, call_i0_0: { kind: "approve" } }).result).rejects.toMatchObject({ code: "invalid-decision" });
   expect(ran).toEqual(["job"]);
   expect(outcomesOf(await start(all).result)).toEqual(["call_i0_0: completed", "call_i0_1: completed"]);
@@ -103,7 +102,7 @@ describe("a nested run with a call that waits for its result", () => {
       });
     return { ran, start };
   };
-  it.for([1, 2])("suspends the outer run, and gets the result by the path of the call (%d levels)", async (levels) => {
+  it.for([1, 2])("suspends the outer run, and gets the result by the path of the call (levels: %d)", async (levels) => {
     const store = createDurableStore();
     const { ran, start } = nested(levels);
     const id = Array.from({ length: levels + 1 }, () => "call_i0_0").join("/");
@@ -120,7 +119,7 @@ describe("a nested run with a call that waits for its result", () => {
   });
 
   it.for([false, true])(
-    "whose end was not recorded leaves the result of another call valid (journal with has: %s)",
+    "accepts the result of another call after a crash before the end of this call was recorded (journal with has: %s)",
     async (hasHas) => {
       const store = createDurableStore();
       const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("job") : text("Inside.")));

@@ -50,7 +50,7 @@ describe("a call with a result from outside", () => {
     expect(result.functionHistory.map(({ outcome }) => outcome)).toEqual(["completed", "completed", "completed"]);
   });
 
-  it("fails with the error that was passed, and the model gets this error", async () => {
+  it("fails with the error from the decision, and the model gets this error", async () => {
     const { start } = setUp();
     const decisions: LoopOptions["decisions"] = { ...both, call_i0_0: { kind: "failed", error: "The machine broke." } };
     const result = await start({ journal: await savedOf(start()), decisions }).result;
@@ -85,7 +85,7 @@ describe("a call with a result from outside", () => {
     expect([third.provider.calls, ran]).toEqual([0, ["call_i0_0", "call_i0_1"]]);
   });
 
-  it("has two phases of events, and is marked as waiting between them", async () => {
+  it("sends events in two phases, and is marked as waiting between the phases", async () => {
     const { start } = setUp();
     const first = start();
     const second = start({ journal: await savedOf(first), decisions: both });
@@ -119,7 +119,7 @@ describe("a call with a result from outside", () => {
       );
   });
 
-  it("has the records of both phases, and a replay has both phases too", async () => {
+  it("has journal records for both phases, and a replay has both phases too", async () => {
     const store = createDurableStore();
     const { start } = setUp();
     const first = await start({ journal: store.open() }).result;
@@ -140,7 +140,7 @@ describe("a call with a result from outside", () => {
 });
 
 describe("a deferred result", () => {
-  it("keeps the spending of a nested run, and counts it once", async () => {
+  it("includes the usage and cost of a nested run, and counts them once", async () => {
     const start = (more: Partial<LoopOptions>): Playing => {
       const inner = tool("inner", async (_, { runToolLoop, defer }) => {
         await runToolLoop({ messages: [{ role: "user", content: "In." }], provider: createMockProvider([text("Inside.")]) });
@@ -207,7 +207,7 @@ describe("a deferred result", () => {
 });
 
 describe("a tool without execute", () => {
-  it("can start again after a crash, because it has no effect", async () => {
+  it("can start again after a crash, because a call has no effect", async () => {
     const store = createDurableStore();
     const tools = [defineTool({ name: "ask", description: "Asks", inputSchema: { type: "object" } })];
     const start = (fate: Parameters<typeof store.open>[0], more: Partial<LoopOptions> = {}): Playing =>
@@ -216,7 +216,7 @@ describe("a tool without execute", () => {
     expect((await start({}).result).reason.kind).toBe("result-required");
   });
 
-  it("accepts a result that arrives before the question was recorded", async () => {
+  it("accepts a result that arrives before the waiting call was recorded", async () => {
     const store = createDurableStore();
     const { ran, start } = setUp();
     await expect(start({ journal: store.open({ after: "i0/tool/2/ask_user" }) }).result).rejects.toThrow("died");

@@ -8,7 +8,6 @@ import { createDurableStore } from "../durable-store.ts";
 import { outcomesOf, play, type Playing, tool } from "../play.ts";
 import { both, savedOf, setUp } from "./outside-stage.ts";
 
-/** Sets up a job that defers, and a call that runs until the clock advances. */
 function setUpBusy(more: Partial<LoopOptions> = {}, end: () => unknown = () => "seen"): Playing {
   return play([[toolCall("job"), toolCall("busy")], text("Done.")], ({ clock }) => ({
     runId: "r",
@@ -31,7 +30,7 @@ describe("a run that is ended while another call of the batch runs", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort("gone"), "aborted"],
-  ])("%s: a call with a deferred result has the outcome interrupted, also on replay", async ([, act, kind]) => {
+  ])("on %s, a call with a deferred result has the outcome interrupted, also on replay", async ([, act, kind]) => {
     const store = createDurableStore();
     const playing = setUpBusy({ journal: store.open() });
     await playing.clock.advance(10);
@@ -51,7 +50,7 @@ describe("a run that is ended while another call of the batch runs", () => {
     await expect(setUpBusy({ journal: store.open(), decisions }).result).rejects.toMatchObject({ code: "unknown-decision" });
   });
 
-  it("a fatal failure: a call with a deferred result has the outcome interrupted", async () => {
+  it("on a fatal tool error, a call with a deferred result has the outcome interrupted", async () => {
     const store = createDurableStore();
     const playing = setUpBusy({ journal: store.open() }, () => {
       throw new FatalToolError("gone");
@@ -69,7 +68,7 @@ describe("a run that is ended while another call of the batch runs", () => {
   it.for<[how: string, limits: LoopOptions["limits"], act: (playing: Playing) => void]>([
     ["the wall clock", { wallClockMs: 50 }, () => {}],
     ["a drain", {}, ({ control }) => control.drain()],
-  ])("%s: the deferred call keeps waiting", async ([, limits, act]) => {
+  ])("on %s, the deferred call keeps waiting", async ([, limits, act]) => {
     const playing = setUpBusy({ limits });
     await playing.clock.advance(10);
     act(playing);
@@ -88,7 +87,7 @@ describe("a resumed run that is ended before it does anything new", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort("gone"), "aborted"],
-  ])("%s: the run uses no result, and the same results can be passed again later", async ([, act, kind]) => {
+  ])("on %s, uses no result, and the same results can be passed again later", async ([, act, kind]) => {
     const store = createDurableStore();
     const { ran, start } = setUp();
     await start({ journal: store.open() }).result;
@@ -101,7 +100,7 @@ describe("a resumed run that is ended before it does anything new", () => {
     expect(ran).toEqual(["call_i0_0", "call_i0_1"]);
   });
 
-  it("an interrupt has no effect, because the tool calls have started", async () => {
+  it("ignores an interrupt, because the tool calls have started", async () => {
     const { start } = setUp();
     const second = start({ journal: await savedOf(start()), decisions: both });
     second.control.interrupt("Wait!");
@@ -110,7 +109,7 @@ describe("a resumed run that is ended before it does anything new", () => {
   });
 });
 
-it("control.steer(): a message reaches the model after the results", async () => {
+it("control.steer(): the message reaches the model after the results of deferred calls", async () => {
   const { start } = setUp();
   const second = start({ journal: await savedOf(start()), decisions: both });
   second.control.steer("And quickly.");

@@ -13,7 +13,6 @@ export const askUser: Tool<{ question: string }> = defineTool({
   outputSchema: z.object({ answer: z.string() }),
 });
 
-/** The tools of a stage, and the calls that have run. */
 export interface OutsideStage {
   readonly ran: string[];
   readonly start: (options?: Partial<LoopOptions>) => Playing;
@@ -42,11 +41,9 @@ export function setUp(
   return { ran, start };
 }
 
-/** Returns the journal of a run after saving and loading it. */
 export const savedOf = async ({ result }: Playing): Promise<ReturnType<typeof memoryJournal>> =>
   memoryJournal(JSON.parse(JSON.stringify((await result).journal)) as SavedJournal);
 
-/** Results for both calls that wait. */
 export const both: NonNullable<LoopOptions["decisions"]> = {
   call_i0_0: { kind: "result", result: { made: 3 } },
   call_i0_2: { kind: "result", result: { answer: "the blue one" } },

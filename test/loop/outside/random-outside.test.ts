@@ -16,16 +16,12 @@ import { checkTranscript } from "../run-plan.ts";
 
 type Decisions = NonNullable<LoopOptions["decisions"]>;
 
-/**
- * The tools of a plan: three tools that defer (one after an approval), a tool that returns immediately, and an agent that calls
- * "job".
- */
+/** Three tools defer (`sign` after an approval), one tool returns immediately, and the agent calls "job". */
 const names = ["job", "job", "ask", "sign", "look", "alone", "agent"] as const;
 type Name = (typeof names)[number];
 
-/** One process: the waiting calls whose results it gets, their order, and when the process crashes. */
+/** The waiting calls whose results the process gets, in order, and the record after which it crashes. */
 interface Life {
-  /** The indexes of the picked calls among the waiting calls. */
   readonly picks: readonly number[];
   /** True if the process also gets all earlier results again. */
   readonly repeats: boolean;
@@ -77,12 +73,10 @@ function optionsOf({ iterations, concurrency }: Plan, ran: string[]): Omit<LoopO
   };
 }
 
-/** A store that keeps records between processes. */
 interface Place {
   open(afterRecords: number | undefined, last: LoopResult | undefined): Journal;
 }
 
-/** Kills the process after it has written some records. */
 function mortal(journal: Journal, afterRecords: number | undefined): Journal {
   let written = 0;
   const step: Journal["step"] = async (one) => {
@@ -159,7 +153,6 @@ async function checkPlan(plan: Plan, place: Place): Promise<void> {
   checkAnswers(result, ran);
 }
 
-/** Checks the transcript, a replay of the run, and an inspection of the journal. */
 async function checkEnd(plan: Plan, place: Place, result: LoopResult): Promise<void> {
   checkTranscript(result);
   const ran: string[] = [];
@@ -169,7 +162,6 @@ async function checkEnd(plan: Plan, place: Place, result: LoopResult): Promise<v
 }
 
 function checkAnswers(result: LoopResult, ran: readonly string[]): void {
-  // No tool ran twice.
   expect(new Set(ran).size).toBe(ran.length);
   for (const { callId, name, outcome, result: answer } of answersOf(result)) {
     // A crash interrupted these calls before they were recorded.

@@ -21,7 +21,6 @@ import { both, savedOf, setUp } from "./outside-stage.ts";
 
 type Decisions = NonNullable<LoopOptions["decisions"]>;
 
-/** Returns the code and the message of the error that a run rejects with. */
 async function refusalOf({ result }: Playing): Promise<readonly [code: string, message: string]> {
   const error: unknown = await result.then(
     () => undefined,
@@ -103,7 +102,7 @@ describe("decisions: a call that waits for its result", () => {
     expect((await refusalOf(start({ journal: await savedOf(second), decisions: other })))[0]).toBe("unknown-decision");
   });
 
-  it("rejects a result that is passed to the first execution", async () => {
+  it("rejects a result that is passed before the run has ever been suspended", async () => {
     const { ran, start } = setUp();
     const early: Decisions = { call_i0_0: { kind: "result", result: 1 } };
     expect([(await refusalOf(start({ decisions: early })))[0], ran]).toEqual(["unknown-decision", []]);
@@ -118,7 +117,7 @@ describe("decisions: a call that waits for its result", () => {
     ["a result with a function", { kind: "result", result: { run: () => 1 } }],
     ["a result with a BigInt", { kind: "result", result: [1n] }],
     ["a failure whose error is no text", { kind: "failed", error: new Error("no") }],
-  ])("rejects %s as invalid-option", async ([, decision]) => {
+  ])("rejects %s with the code invalid-option", async ([, decision]) => {
     const decisions = { call_1: decision } as Decisions;
     const { result } = play([text("Hi.")], { decisions });
     await expect(result).rejects.toThrow('Option "decisions.call_1" must be an object whose "kind" is approve, deny, modify');
@@ -209,7 +208,7 @@ describe("context.defer", () => {
     { name: "inside an object", returns: (deferral) => ({ status: "started", result: deferral }) },
     { name: "inside an array", returns: (deferral) => [deferral] },
     { name: "as the data of toolResult", returns: (data) => toolResult({ data }) },
-  ])("fails the call if the tool returns it $name", async ({ returns }) => {
+  ])("fails the call if the tool returns the deferred result $name", async ({ returns }) => {
     const nested = tool("job", (_, { defer }) => returns(defer()));
     const { result } = play([toolCall("job"), text("Done.")], { tools: [nested] });
     expect((await result).functionHistory[0]?.functionResponse.response.result).toMatchObject({
@@ -219,7 +218,7 @@ describe("context.defer", () => {
     });
   });
 
-  it("with fromPage lets a page send the result", async () => {
+  it("with fromPage: true, lets a page send the result", async () => {
     const tools = [tool("job", (_, { defer }) => defer({ fromPage: true }))];
     const first = play([toolCall("job")], { runId: "r", tools });
     const decisions: Decisions = { call_i0_0: { kind: "result", result: 7, fromPage: true } };

@@ -8,7 +8,6 @@ import { createDurableStore } from "../durable-store.ts";
 import { answersOf, outcomesOf, play, type Playing, tool } from "../play.ts";
 import { askUser } from "./outside-stage.ts";
 
-/** A journal that waits for decisions, and the values that it was sent. */
 function setUp(): { readonly ran: string[]; send(key: string, value: Json): void; start(): Playing } {
   const store = createDurableStore();
   const sent = new Map<string, (value: Json) => void>();
@@ -74,7 +73,7 @@ it("journal.wait: a stop ends the wait, and the call has the outcome interrupted
   expect(playing.clock.pending).toBe(0);
 });
 
-it("journal.wait: an error of the engine ends the run", async () => {
+it("journal.wait: an error of the journal engine rejects the run", async () => {
   const store = createDurableStore();
   const journal: Journal = { ...store.open(), wait: () => Promise.reject(new Error("gone")) };
   const tools = [tool("job", (_, { defer }) => defer())];

@@ -10,7 +10,6 @@ import { answersOf, never, outcomesOf, play, tool, type Playing } from "../play.
 const trigger: TriggerMatch = { trigger: "who*", match: "who", source: "stem" };
 const restart = contextRestart({ type: "context_restart_profile", pending_context_key: "k" });
 
-/** Starts a run that logs every callback and event of its calls. */
 function startNoting(
   turns: readonly MockMessage[],
   allowedNames: readonly string[],
@@ -58,7 +57,7 @@ describe("callbacks and events of a call", () => {
     ]);
   });
 
-  it("run phase by phase for the whole batch", async () => {
+  it("run phase by phase for all calls of the batch", async () => {
     const { log, playing } = startNoting([[toolCall("plain"), toolCall("enrich")], text("Done.")], ["plain", "enrich"]);
     await playing.result;
     expect(log.filter((step) => step !== "take k" && !/^(start|end) /.test(step))).toEqual([
@@ -120,7 +119,7 @@ describe("a tool call", () => {
     expect(outcomesOf(result)).toEqual(["call_i0_0: interrupted"]);
   });
 
-  it("can pass its signal on, and a kill aborts the signal", async () => {
+  it("can pass on its signal, which a kill aborts", async () => {
     let cut: unknown;
     const fetchLike = (signal: AbortSignal): Promise<never> =>
       new Promise((_, reject) => signal.addEventListener("abort", () => reject((cut = signal.reason))));
@@ -150,7 +149,7 @@ describe("hidden-notice of a deliberate tool", () => {
     expect((await argsTold(args)).told).toEqual(args);
   });
 
-  it("redacts secrets, which the tool itself receives", async () => {
+  it("redacts secrets in the notice but not for the tool", async () => {
     const args = {
       query: "tides",
       note: "Bearer abc123def456ghi",

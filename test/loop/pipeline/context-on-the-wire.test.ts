@@ -37,12 +37,12 @@ async function send(wire: Wire, script: readonly Scripted[], more: Partial<LoopO
 const hello: Scripted = { text: "Hello.", end: "stop" };
 
 describe.for(wires)("context items in requests of $name", (wire) => {
-  it("form the last message if the caller passes them", async () => {
+  it("form the last message if the caller passes the items", async () => {
     const bodies = await send(wire, [hello], { contextItems: ["It is night.", { at: "home" }] });
     expect(bodies.map(userTextsIn)).toEqual([["Who am I?", 'Context:\nIt is night.\n{"at":"home"}']]);
   });
 
-  it("from a restart follow the results, and the restart's disabled tools are omitted", async () => {
+  it("follow the results after a restart, and the tools that the restart disables are omitted", async () => {
     const bodies = await send(wire, [calling("call_1", "enrich"), hello]);
     expect(bodies.map(userTextsIn)).toEqual([["Who am I?"], ["Who am I?", 'Context:\n{"name":"Ada"}']]);
     const sent = JSON.stringify(bodies[1]);
@@ -51,7 +51,7 @@ describe.for(wires)("context items in requests of $name", (wire) => {
     expect(bodies.map(toolNamesIn)).toEqual([["enrich", "recall"], ["recall"]]);
   });
 
-  it("from a stash join the other items in one message", async () => {
+  it("are in one message with items from a stash", async () => {
     const bodies = await send(wire, [calling("call_1", "enrich"), calling("call_2", "recall"), hello]);
     expect(bodies.map((body) => userTextsIn(body).at(-1))).toEqual([
       "Who am I?",

@@ -28,7 +28,7 @@ describe("result.streamResults", () => {
     ["timeout", [text("Half"), stall()], ({ clock }) => clock.advance(120_000)],
     ["empty-response", finish("stop")],
     ["stopped-by-user", [text("Half"), stall()], ({ control }) => control.stop()],
-  ])("has an entry for every stream, even for one that ends as %s", async ([status, turn, act]) => {
+  ])("has an entry for every stream, including a stream that ends as %s", async ([status, turn, act]) => {
     const playing = start([toolCall("look"), turn]);
     await playing.clock.flush();
     await act?.(playing);
@@ -77,7 +77,7 @@ describe("result.functionHistory", () => {
     ]);
   });
 
-  it("its results are in each later request, after the messages with the calls", async () => {
+  it("contains the results that each later request has, after the messages with the calls", async () => {
     const playing = start([toolCall("look", { n: 1 }), toolCall("look", { n: 2 }), text("Done.")]);
     await playing.result;
     const answers = playing.provider.requests.map(({ messages }) =>
@@ -152,11 +152,11 @@ describe("result.details", () => {
       "Hi.\n\nDay.",
     ],
     ["details without text", [[details("Night."), toolCall("look")], finish("stop")], "Night.", "Night."],
-  ])("follows the text in responseText: %s", async ([, turns, said, response]) => {
+  ])("come after the text in responseText (tested with: %s)", async ([, turns, said, response]) => {
     expect(await detailsOf(turns)).toEqual([said, response]);
   });
 
-  it("has the label session.detailsLabel in responseText", async () => {
+  it("have the label session.detailsLabel in responseText", async () => {
     const session = { detailsLabel: "Scene:" };
     expect(await detailsOf([[text("Hi."), details("Night.")]], { session })).toEqual(["Night.", "Hi.\n\nScene:\nNight."]);
   });

@@ -17,11 +17,9 @@ const item = { name: "Ada", likes: ["tides"] };
 const shown = { role: "user", content: `Context:\n${JSON.stringify(item)}` };
 const script: MockScript = [toolCall("enrich"), text("Hello Ada.")];
 
-/** Creates a successful result that contains `key`. */
 const naming = (key: string, more: object = {}): object =>
   contextRestart({ type: "context_restart_profile", pending_context_key: key, ...more });
 
-/** Starts a run whose tool returns `answer`. */
 function start(
   answer: unknown,
   stash: ContextSource | undefined,
@@ -30,14 +28,13 @@ function start(
   return play(turns, { tools: [tool("enrich", () => answer)], policies: { restarts: { stash } }, ...more });
 }
 
-/** Returns the context that the model received after the results of each iteration. */
 const contextsOf = ({ provider }: Playing): readonly unknown[] =>
   provider.requests.slice(1).map(({ messages }) => (messages.at(-1)?.role === "user" ? messages.at(-1) : undefined));
 
 const lookupsOf = ({ recording }: Playing): readonly unknown[] =>
   recording.of("restart").map(({ pendingContext }) => pendingContext);
 
-/** Creates a stash that always returns the same item, and logs the requested keys. */
+/** Always returns the same item, and logs the requested keys. */
 function createNoting(held: Json | undefined = item): ContextSource & { readonly asked: readonly unknown[] } {
   const asked: unknown[] = [];
   return { asked, take: (key) => (asked.push(key), held) };
@@ -59,7 +56,7 @@ describe("pending_context_key of a stashed item", () => {
     expect(playing.recording.of("tool-end")[0]?.result).toEqual({ status: "context_restarted" });
   });
 
-  it("adds the item after the restart's own item", async () => {
+  it("adds the stashed item after the restart's own item", async () => {
     const playing = start(naming("k", { enhanced_context_item: [1] }), createNoting({ two: 2 }));
     await playing.result;
     expect(contextsOf(playing)).toEqual([{ role: "user", content: 'Context:\n[1]\n{"two":2}' }]);
@@ -69,7 +66,7 @@ describe("pending_context_key of a stashed item", () => {
     ["a string", "It is night.", "It is night."],
     ["a number", 7, "7"],
     ["false", false, "false"],
-  ])("adds an item that is %s", async ([, held, said]) => {
+  ])("adds a stashed item that is %s", async ([, held, said]) => {
     const playing = start(naming("k"), createNoting(held));
     await playing.result;
     expect(contextsOf(playing)).toEqual([{ role: "user", content: `Context:\n${said}` }]);
@@ -96,7 +93,7 @@ describe("pending_context_key of a stashed item", () => {
     expect(contextsOf(playing)).toEqual([shown]);
   });
 
-  it("finds the item once, for the first of two calls that name it", async () => {
+  it("takes the item once, for the first of two calls with the same key", async () => {
     const stash = createContextStash();
     const key = stash.put(item);
     const turns = [[toolCall("enrich"), toolCall("enrich")], toolCall("enrich"), text("Done.")];
@@ -107,7 +104,7 @@ describe("pending_context_key of a stashed item", () => {
   });
 });
 
-it("pending_context_key: without a stash, finds nothing and emits listener-error", async () => {
+it("pending_context_key: without a stash, adds no item and emits listener-error", async () => {
   const playing = start(naming("k"), undefined);
   expect((await playing.result).text).toBe("Hello Ada.");
   expect(lookupsOf(playing)).toEqual(["missing"]);
@@ -138,7 +135,7 @@ describe("pending_context_key in createContextStash", () => {
     ["is followed by 16 newer ones", full, () => putBefore(full, 16), "missing"],
     ["is as old as ttlMs", own, () => putAndWait(own, 10), "missing"],
     ["is beyond maxEntries", own, () => putBefore(own, 1), "missing"],
-  ])("gives the expected lookup if the key %s", async ([, stash, make, found]) => {
+  ])("gives the expected result if the key %s", async ([, stash, make, found]) => {
     const playing = start(naming(await make()), stash, { clock });
     const result = await playing.result;
     expect(lookupsOf(playing)).toEqual([found]);
@@ -186,7 +183,7 @@ describe("policies.restarts.stash", () => {
     expect(again.recording.of("restart")).toMatchObject([{ pendingContext: "found", replayed: true }]);
   });
 
-  it("is not called again on replay if nothing was found", async () => {
+  it("is not called again on replay if the first lookup found no item", async () => {
     const first = start(naming("k"), { take: () => undefined });
     const journal = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal)));
     const late = createNoting();
@@ -208,7 +205,7 @@ describe("a custom stash", () => {
     ["rejects", () => Promise.reject(new Error("The store is closed.")), "The store is closed."],
     ["hangs", () => never, "The hook took longer than 30000 ms."],
     ["returns a BigInt", () => ({ big: 7n }), "a BigInt"],
-  ])("finds nothing and emits listener-error if it %s", async ([, take, message]) => {
+  ])("adds no item and emits listener-error if it %s", async ([, take, message]) => {
     const playing = start(naming("k"), { take } as ContextSource);
     await playing.clock.runAll();
     expect((await playing.result).text).toBe("Hello Ada.");
@@ -221,7 +218,7 @@ describe("a custom stash", () => {
   it.for<[answer: string, value: undefined | null]>([
     ["undefined", undefined],
     ["null", null],
-  ])("finds nothing, without an error, if it returns %s", async ([, value]) => {
+  ])("adds no item and reports no error if it returns %s", async ([, value]) => {
     const playing = start(naming("k"), { take: () => value });
     await playing.result;
     expect([lookupsOf(playing), playing.recording.of("listener-error")]).toEqual([["missing"], []]);

@@ -26,7 +26,6 @@ import { never, outcomesOf, play, tool, type Playing } from "../play.ts";
 import { refusal } from "../refusal.ts";
 import { linesOf } from "../transcript-lines.ts";
 
-/** A tool that behaves as the arguments of the call say. */
 function act(args: unknown): unknown {
   switch (Reflect.get(Object(args), "do")) {
     case "fail":
@@ -58,19 +57,18 @@ const callsOf = (words: string): readonly MockPart[] =>
     return toolCall(name === "memory" ? "update_short_term_memory" : name, { do: what });
   });
 
-/** A policy for one family and one tool. */
 const preToolText: PreToolTextPolicy = {
   endAfterTextFamilies: ["novelai"],
   suppressFollowUpAfterText: ["update_short_term_memory"],
 };
 
-/** Starts a run with a provider of the family. `more` may replace the policy. */
+/** `more` may replace the policy. */
 function start(family: string | undefined, script: MockScript, more: Partial<LoopOptions> = {}): Playing {
   const policies = { preToolText, ...more.policies };
   return play([], { provider: createMockProvider(script, { family }), tools, ...more, policies });
 }
 
-/** Returns the ending of a run. The model writes `said`, calls tools, and answers if there is another request. */
+/** The model writes `said`, calls tools, and answers if there is another request. */
 async function endOf(
   [family, said, calls]: readonly [family: string | undefined, said: string, calls: string],
   more: Partial<LoopOptions> = {},
@@ -85,41 +83,38 @@ const ended = "completed/pre-tool-text: Noted.";
 const wentOn = "completed/answered: An answer.";
 
 describe("policies.preToolText", () => {
-  it.for<[family: string | undefined, said: string, calls: string, end: string]>([
+  it.for<[title: string, family: string | undefined, said: string, calls: string, end: string]>([
     // For this family of providers, text is the final answer, whatever tools are called.
-    ["novelai", " Noted. \n", "plain", ended],
-    ["novelai", "Noted.", "plain loud quiet memory", ended],
-    ["novelai", "", "plain", wentOn],
-    ["novelai", " \n", "plain", wentOn],
-    ["openai", "Noted.", "plain", wentOn],
-    ["NovelAI", "Noted.", "plain", wentOn],
-    [undefined, "Noted.", "plain", wentOn],
-    // None of the called tools requires a follow-up.
-    [undefined, "Noted.", "memory", ended],
-    [undefined, "Noted.", "quiet", ended],
-    ["openai", "Noted.", "memory quiet memory", ended],
-    [undefined, "", "memory", wentOn],
-    [undefined, " ", "quiet", wentOn],
-    [undefined, "Noted.", "loud", wentOn],
-    // The run ends only if no called tool requires a follow-up.
-    [undefined, "Noted.", "memory plain", wentOn],
-    [undefined, "Noted.", "plain quiet", wentOn],
-    // The run ends only if all calls of the batch succeed.
-    ["novelai", "Noted.", "plain:fail", wentOn],
-    ["novelai", "Noted.", "plain plain:fail plain", wentOn],
-    ["novelai", "Noted.", "unknown", wentOn],
-    ["novelai", "Noted.", "plain:hang", wentOn],
-    [undefined, "Noted.", "memory:fail", wentOn],
-    [undefined, "Noted.", "quiet memory:fail", wentOn],
+    ["listed family: ends the run with the trimmed text", "novelai", " Noted. \n", "plain", ended],
+    ["listed family: ends the run whatever tools are called", "novelai", "Noted.", "plain loud quiet memory", ended],
+    ["listed family: continues if the text is empty", "novelai", "", "plain", wentOn],
+    ["listed family: continues if the text is blank", "novelai", " \n", "plain", wentOn],
+    ["for another family, continues the run", "openai", "Noted.", "plain", wentOn],
+    ["distinguishes upper and lower case", "NovelAI", "Noted.", "plain", wentOn],
+    ["without a family, continues the run", undefined, "Noted.", "plain", wentOn],
+    ["ends the run for a listed tool", undefined, "Noted.", "memory", ended],
+    ["ends the run for a tool with requiresFollowUp: false", undefined, "Noted.", "quiet", ended],
+    ["ends the run if no tool requires a follow-up", "openai", "Noted.", "memory quiet memory", ended],
+    ["continues after empty text", undefined, "", "memory", wentOn],
+    ["continues after blank text", undefined, " ", "quiet", wentOn],
+    ["continues for a tool with requiresFollowUp: true", undefined, "Noted.", "loud", wentOn],
+    ["continues for a listed tool beside an ordinary tool", undefined, "Noted.", "memory plain", wentOn],
+    ["continues for an ordinary tool beside a tool without follow-up", undefined, "Noted.", "plain quiet", wentOn],
+    ["listed family: continues if the call fails", "novelai", "Noted.", "plain:fail", wentOn],
+    ["listed family: continues if one of three calls fails", "novelai", "Noted.", "plain plain:fail plain", wentOn],
+    ["listed family: continues after a call of an unknown tool", "novelai", "Noted.", "unknown", wentOn],
+    ["listed family: continues if the call times out", "novelai", "Noted.", "plain:hang", wentOn],
+    ["continues if a call of a listed tool fails", undefined, "Noted.", "memory:fail", wentOn],
+    ["continues if one of two tools fails", undefined, "Noted.", "quiet memory:fail", wentOn],
     // After a context restart, the model must answer with the new context.
-    ["novelai", "Noted.", "plain:restart", wentOn],
-    [undefined, "Noted.", "memory quiet:restart", wentOn],
+    ["listed family: continues after a context restart", "novelai", "Noted.", "plain:restart", wentOn],
+    ["continues after a context restart beside a listed tool", undefined, "Noted.", "memory quiet:restart", wentOn],
     // If both would end the run, the reason is `end-turn`.
-    ["novelai", "Noted.", "plain plain:end", "completed/end-turn: Noted."],
-    [undefined, "Noted.", "memory:end", "completed/end-turn: Noted."],
-    ["novelai", "Noted.", "plain:fail plain:end", "completed/end-turn: Noted."],
-    ["novelai", "Noted.", "plain:leave", wentOn],
-  ])("family %s, text %j and calls %j: the run ends as %s", async ([family, said, calls, end]) => {
+    ["listed family: ends as end-turn", "novelai", "Noted.", "plain plain:end", "completed/end-turn: Noted."],
+    ["listed tool: ends as end-turn", undefined, "Noted.", "memory:end", "completed/end-turn: Noted."],
+    ["listed family: end-turn despite a failure", "novelai", "Noted.", "plain:fail plain:end", "completed/end-turn: Noted."],
+    ["listed family: continues after a context restart with endTurn", "novelai", "Noted.", "plain:leave", wentOn],
+  ])("%s", async ([, family, said, calls, end]) => {
     expect(await endOf([family, said, calls])).toBe(end);
   });
 
@@ -140,7 +135,7 @@ describe("policies.preToolText", () => {
     expect(await playing.result).toMatchObject({ reason: { kind: "pre-tool-text" }, text: "Noted." });
   });
 
-  it("uses the family of the attempt that is kept", async () => {
+  it("applies to the model family of the attempt that is kept", async () => {
     const attempt = (family: string): MockPart =>
       chunk({ type: "attempt-start", attempt: 1, provider: "inner", model: "m", family });
     const script = (family: string): MockScript => [[attempt(family), text("Noted."), ...callsOf("plain")], text("An answer.")];
@@ -174,7 +169,7 @@ describe("policies.preToolText", () => {
 });
 
 describe("policies.preToolText next to other endings", () => {
-  it("gives way to onIteration, which is called first and can abort the run", async () => {
+  it("does not apply if onIteration, which is called first, aborts the run", async () => {
     const asked: number[] = [];
     const hooks = (reason?: string): LoopOptions["hooks"] => ({
       onIteration: (iteration) => {
@@ -189,7 +184,7 @@ describe("policies.preToolText next to other endings", () => {
     expect(asked).toEqual([1, 1]);
   });
 
-  it("gives way to a stop and to a steered message", async () => {
+  it("does not apply after a stop or a steered message", async () => {
     const endAfter = async (ask: (control: ReturnType<typeof createLoopControl>) => unknown): Promise<string> => {
       const control = createLoopControl();
       return endOf([undefined, "Noted.", "memory"], { control, hooks: { onIteration: () => void ask(control) } });
@@ -200,24 +195,23 @@ describe("policies.preToolText next to other endings", () => {
 });
 
 describe("policies.preToolText options", () => {
-  it.for<[policy: PreToolTextPolicy, family: string, calls: string, end: string]>([
-    // By default, the lists of families and tools are empty.
-    [{}, "novelai", "plain memory", wentOn],
-    [{ endAfterTextFamilies: undefined, suppressFollowUpAfterText: undefined }, "novelai", "plain", wentOn],
-    [{}, "openai", "quiet", ended],
-    [{ endAfterTextFamilies: ["kobold", "openai"] }, "openai", "plain", ended],
-    [{ endAfterTextFamilies: ["kobold"] }, "novelai", "plain", wentOn],
-    [{ suppressFollowUpAfterText: ["plain"] }, "openai", "plain", ended],
-    [{ suppressFollowUpAfterText: ["plain"] }, "openai", "memory", wentOn],
-    [{ suppressFollowUpAfterText: ["plain"] }, "openai", "plain quiet", ended],
-    [{ ...preToolText, endAfterTextFamilies: [] }, "novelai", "plain", wentOn],
-    [{ ...preToolText, endAfterTextFamilies: [] }, "novelai", "memory", ended],
-    [{ ...preToolText, suppressFollowUpAfterText: [] }, "openai", "memory", wentOn],
-    [{ ...preToolText, suppressFollowUpAfterText: [] }, "novelai", "memory", ended],
-    [{ endAfterTextFamilies: [], suppressFollowUpAfterText: [] }, "novelai", "quiet", ended],
+  it.for<[title: string, policy: PreToolTextPolicy, family: string, calls: string, end: string]>([
+    ["continues with an empty policy", {}, "novelai", "plain memory", wentOn],
+    ["unset: continues", { endAfterTextFamilies: undefined, suppressFollowUpAfterText: undefined }, "novelai", "plain", wentOn],
+    ["empty policy: requiresFollowUp: false ends the run", {}, "openai", "quiet", ended],
+    ["a listed family ends the run", { endAfterTextFamilies: ["kobold", "openai"] }, "openai", "plain", ended],
+    ["continues for a family that is not listed", { endAfterTextFamilies: ["kobold"] }, "novelai", "plain", wentOn],
+    ["a listed tool ends the run", { suppressFollowUpAfterText: ["plain"] }, "openai", "plain", ended],
+    ["continues for a tool that is not listed", { suppressFollowUpAfterText: ["plain"] }, "openai", "memory", wentOn],
+    ["a listed tool beside another ends the run", { suppressFollowUpAfterText: ["plain"] }, "openai", "plain quiet", ended],
+    ["continues without families", { ...preToolText, endAfterTextFamilies: [] }, "novelai", "plain", wentOn],
+    ["no families: a listed tool ends the run", { ...preToolText, endAfterTextFamilies: [] }, "novelai", "memory", ended],
+    ["continues without tools", { ...preToolText, suppressFollowUpAfterText: [] }, "openai", "memory", wentOn],
+    ["no tools: a listed family ends the run", { ...preToolText, suppressFollowUpAfterText: [] }, "novelai", "memory", ended],
+    ["requiresFollowUp: false is enough", { endAfterTextFamilies: [], suppressFollowUpAfterText: [] }, "novelai", "quiet", ended],
     // The trait of a tool does not override the policy for that tool.
-    [{ suppressFollowUpAfterText: ["loud"] }, "openai", "loud", ended],
-  ])("%j, family %s and calls %j: the run ends as %s", async ([preToolText, family, calls, end]) => {
+    ["overrides requiresFollowUp of a listed tool", { suppressFollowUpAfterText: ["loud"] }, "openai", "loud", ended],
+  ])("%s", async ([, preToolText, family, calls, end]) => {
     expect(await endOf([family, "Noted.", calls], { policies: { preToolText } })).toBe(end);
   });
 
@@ -236,7 +230,7 @@ describe("policies.preToolText options", () => {
     [{ suppressFollowUpAfterText: new Set(["plain"]) }, "invalid-option", "policies.preToolText.suppressFollowUpAfterText"],
     [{ suppressFollowUpAfterText: [null] }, "invalid-option", "policies.preToolText.suppressFollowUpAfterText"],
     [{ families: [] }, "unknown-option", "policies.preToolText.families"],
-  ])("are rejected: %j gives %s", async ([preToolText, code, option]) => {
+  ])("are rejected if invalid (%j), with an error that names the option", async ([preToolText, code, option]) => {
     expect(await refusal({ policies: { preToolText } })).toMatchObject({ code, details: { option } });
   });
 });
@@ -246,7 +240,7 @@ describe("requiresFollowUp", () => {
     ["no", '"no"'],
     [0, "0"],
     [null, "null"],
-  ])("%j is rejected", ([value, received]) => {
+  ])("with the value %j is rejected", ([value, received]) => {
     const make = (): Tool => tool("plain", act, { requiresFollowUp: value as boolean });
     expect(make).toThrow(`Tool "plain" has an invalid "requiresFollowUp": it must be true or false, but is ${received}.`);
   });

@@ -15,7 +15,6 @@ import type { Fault } from "../faults.ts";
 import { tool } from "../play.ts";
 import { called, type Port, type Ports, portsOf } from "./port.ts";
 
-/** Creates a port for a policy whose failure the run ignores. */
 const skipped = (policies: (fault: never) => LoopPolicies, more: Partial<LoopOptions> = {}): Port => ({
   over: (fault) => ({ ...more, policies: policies(fault as never) }),
   ends: ["answered"],
@@ -34,7 +33,6 @@ const force = (verb: PropertyKey, fault: Fault): Set<number> => {
   return Object.defineProperty(set, verb, verb === "size" ? { get: fault } : { value: fault });
 };
 
-/** A model that looks up the cached result. */
 const looking: MockScript = ({ messages }, index) => {
   const [, id = ""] = /id \\"([0-9a-z-]+)\\"/.exec(JSON.stringify(messages)) ?? [];
   return [[text("Look: "), toolCall("t")], toolCall("result_cache", { action: "head", id }), toolCall("t"), text("7")][index];
@@ -62,7 +60,6 @@ const store: (verb: string) => Port = (verb) => ({
 const restarting = called(() => contextRestart({ type: "context_restart_more", pending_context_key: "k" }));
 const schema = (validate: Fault): never => ({ "~standard": { version: 1, vendor: "v", validate } }) as never;
 
-/** The functions of hooks, policies and stores. */
 export const judgingPorts: Ports = {
   "hooks.prepareIteration": {
     over: (fault) => ({ hooks: { prepareIteration: fault as never } }),

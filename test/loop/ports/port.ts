@@ -5,9 +5,7 @@ import type { LoopOptions, Message, Tool } from "turnwright";
 import type { Fault } from "../faults.ts";
 import { tool } from "../play.ts";
 
-/** A function, and a run that calls the function. */
 export interface Port {
-  /** The options of a run that calls the function. */
   readonly over: (fault: Fault) => Partial<LoopOptions>;
   /**
    * The allowed endings if the function fails or returns an invalid value: kinds of reasons, codes of LoopErrors, or "thrown".
@@ -24,10 +22,8 @@ export interface Port {
   readonly isField?: true;
 }
 
-/** Ports by name. */
 export type Ports = { readonly [verb: string]: Port };
 
-/** Creates one port for each name. */
 export function portsOf<Name extends string | number | symbol>(
   prefix: string,
   names: readonly Name[],
@@ -49,12 +45,10 @@ export const usual: MockScript = [
   text("7"),
 ];
 
-/** Creates a provider that streams `usual`. */
 export const usualProvider = (): MockProvider => createMockProvider(usual);
 
 export const question: readonly Message[] = [{ role: "user", content: "Go." }];
 
-/** Creates options with the tool that `usual` calls. */
 export const called = (execute: () => unknown, traits: Partial<Tool> = {}): Partial<LoopOptions> => ({
   tools: [tool("t", execute, traits)],
 });

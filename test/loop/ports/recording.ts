@@ -28,7 +28,6 @@ const atStep =
   (fault: Fault): Partial<LoopOptions> =>
     journal(({ step }) => ({ step: (one: Step<unknown>) => (one.key === key ? fault() : step(one)) }));
 
-/** A nested run with a call that waits for approval. */
 const inside: Partial<LoopOptions> = {
   runId: "recorded",
   tools: [
@@ -48,7 +47,6 @@ const inside: Partial<LoopOptions> = {
 
 interface Suspended {
   readonly saved: SavedJournal;
-  /** The call that waits. */
   readonly id: string;
 }
 
@@ -61,12 +59,10 @@ async function suspend(script: MockScript, more: Partial<LoopOptions>): Promise<
 const waiting = await suspend([toolCall("t")], { ...called(() => 1), ...asking });
 const waitingInside = await suspend([toolCall("t")], inside);
 
-/** The second execution of a run. */
 const resumed = ({ saved }: Suspended, verbs: Verbs = {}): Partial<LoopOptions> => ({
   journal: { ...memoryJournal(saved), ...(verbs as Partial<Journal>) },
 });
 
-/** Creates a port for which the run waits, and whose error ends the run. */
 const asked = (over: Port["over"], ends: readonly string[] = []): Port => ({
   over,
   ends: ["thrown", ...ends],

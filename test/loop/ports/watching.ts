@@ -33,7 +33,6 @@ const signal = (verb: string, property: PropertyDescriptor): Partial<LoopOptions
 const verbs = ["steer", "interrupt", "drain", "stop", "kill", "hasStopRequest", "isToolChainActive"];
 const all = (fault: Fault): object => Object.fromEntries(verbs.map((verb) => [verb, fault]));
 
-/** The functions of emitters, tracers, controls, signals and sessions. */
 export const watchingPorts: Ports = {
   "a listener": unnoticed((fault) => {
     const events = createLoopEvents();

@@ -22,7 +22,6 @@ const agent = (verbs: { readonly prepare?: Fault; readonly toResult?: Fault }): 
   return { tools: [defineAgentTool(made as Parameters<typeof defineAgentTool>[0])] };
 };
 
-/** Creates a port whose errors become tool results, which the model reads. */
 const forModel = (over: Port["over"], ends: readonly string[] = []): Port => ({
   over,
   ends: ["answered", ...ends],
@@ -31,7 +30,6 @@ const forModel = (over: Port["over"], ends: readonly string[] = []): Port => ({
 
 const schema = (validate: Fault): never => ({ "~standard": { version: 1, vendor: "v", validate } }) as never;
 
-/** The functions of models, tools, registries and agents. */
 export const workingPorts: Ports = {
   "provider.stream": {
     over: (fault) => ({ provider: { id: "p", model: "m", stream: fault as never } }),

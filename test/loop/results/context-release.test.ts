@@ -56,7 +56,7 @@ describe("createContextRelease", () => {
     expect(masksOf(provider.requests).join("")).toBe("");
   });
 
-  it("obeys minTokens of the masking policy and works together with the policy", async () => {
+  it("obeys minTokens of the masking policy and works beside the policy", async () => {
     const masking = maskResults({ minTokens: 1_001, keepIterations: 0 });
     const small = play(releasing({}), { tools, policies: { masking } });
     await small.result;
@@ -106,7 +106,7 @@ describe("createContextRelease", () => {
     }
   });
 
-  it("reports an error as unknown and does not release it", async () => {
+  it("reports an error for the id of a failed call, and does not release the result", async () => {
     const fails = tool("fails", () => Promise.reject(new Error("x".repeat(5_000))));
     const release = toolCall("context_release", { call_ids: ["bad", "good"] });
     const turns = [[toolCall("fails", {}, { id: "bad" }), toolCall("search", {}, { id: "good" })], release, text("Done.")];

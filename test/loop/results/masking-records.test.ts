@@ -8,7 +8,7 @@ import { play, tool } from "../play.ts";
 import { masksOf, playIterations, search, turnsOf } from "./masking-stage.ts";
 
 describe("maskResults: a live force set", () => {
-  it("is read before each iteration; masked results stay masked", async () => {
+  it("is read before each iteration, and results that are already masked stay masked", async () => {
     const force = new Set<number>();
     const tools = [
       tool("search", (_, { iteration }) => {
@@ -22,7 +22,7 @@ describe("maskResults: a live force set", () => {
     expect(masksOf(provider.requests)).toEqual(["", "", "", "c0", "c0"]);
   });
 
-  it("is not read for recorded iterations, so that a replay sends the same", async () => {
+  it("is not read for recorded iterations, so that a replay sends the same requests", async () => {
     const force = new Set<number>();
     const tools = [tool("search", (_, { iteration }) => (force.add(iteration - 1), "x".repeat(4_000)))];
     const options: Partial<LoopOptions> = { tools, policies: { masking: maskResults({ keepIterations: 9, force }) } };

@@ -10,14 +10,11 @@ export const turnsOf = (count: number, name = "search"): readonly MockMessage[] 
   text("Done."),
 ];
 
-/** Creates a tool whose results have `tokens` tokens. */
 export const search = (tokens = 1_000): Tool => tool("search", () => "x".repeat(tokens * 4));
 
-/** Starts a run with `count` iterations that search, and one that answers. */
 export const playIterations = (count: number, more: Partial<LoopOptions>): Playing =>
   play(turnsOf(count), { tools: [search()], ...more });
 
-/** Returns the ids of the calls whose results are masked. */
 export function maskedIn(messages: readonly Message[]): readonly string[] {
   return messages.flatMap((message) =>
     message.role !== "tool"
@@ -28,6 +25,5 @@ export function maskedIn(messages: readonly Message[]): readonly string[] {
   );
 }
 
-/** Returns the ids of masked results in each request. */
 export const masksOf = (requests: readonly ModelRequest[]): readonly string[] =>
   requests.map(({ messages }) => maskedIn(messages).join(" "));

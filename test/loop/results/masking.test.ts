@@ -144,7 +144,7 @@ describe("masked results", () => {
     ]);
   });
 
-  it("are masked in the messages of prepareIteration too", async () => {
+  it("are also masked in the messages of prepareIteration", async () => {
     const shown: string[] = [];
     const { provider, result } = playIterations(4, {
       policies: { masking: maskResults() },
@@ -154,7 +154,7 @@ describe("masked results", () => {
     expect(shown).toEqual(masksOf(provider.requests));
   });
 
-  it("are reported once, with the iteration, calls and tokens before and after", async () => {
+  it("are reported once, with the iteration, the calls and the tokens before and after", async () => {
     const { recording, result } = playIterations(4, { policies: { masking: maskResults() } });
     await result;
     const told = recording
@@ -192,16 +192,16 @@ describe("masked results", () => {
   });
 });
 
-it.for<[option: string, masking: unknown, code: string]>([
-  ["policies.masking", true, "invalid-option"],
-  ["policies.masking.keepIterations", { keepIterations: -1 }, "invalid-option"],
-  ["policies.masking.keepIterations", { keepIterations: 1.5 }, "invalid-option"],
-  ["policies.masking.minTokens", { minTokens: Number.NaN }, "invalid-option"],
-  ["policies.masking.batchOf", { batchOf: 0 }, "invalid-option"],
-  ["policies.masking.batchOf", { batchOf: Number.POSITIVE_INFINITY }, "invalid-option"],
-  ["policies.masking.force", { force: [1] }, "invalid-option"],
-  ["policies.masking.keep", { keep: 1 }, "unknown-option"],
-])("maskResults: rejects an invalid %s: %o", ([option, masking, code]) => {
+it.for<[title: string, option: string, masking: unknown, code: string]>([
+  ["true as options", "policies.masking", true, "invalid-option"],
+  ["a negative keepIterations", "policies.masking.keepIterations", { keepIterations: -1 }, "invalid-option"],
+  ["a keepIterations that is not whole", "policies.masking.keepIterations", { keepIterations: 1.5 }, "invalid-option"],
+  ["a minTokens that is NaN", "policies.masking.minTokens", { minTokens: Number.NaN }, "invalid-option"],
+  ["a batchOf of 0", "policies.masking.batchOf", { batchOf: 0 }, "invalid-option"],
+  ["an infinite batchOf", "policies.masking.batchOf", { batchOf: Number.POSITIVE_INFINITY }, "invalid-option"],
+  ["a number in force", "policies.masking.force", { force: [1] }, "invalid-option"],
+  ["an unknown option", "policies.masking.keep", { keep: 1 }, "unknown-option"],
+])("maskResults: rejects %s", ([, option, masking, code]) => {
   const make = (): unknown => maskResults(masking as MaskingOptions);
   expect(make).toThrow(expect.objectContaining({ code, details: expect.objectContaining({ option }) as unknown }));
 });

@@ -1,5 +1,3 @@
-// Stages that fail, and runs that end during a stage.
-
 import { describe, expect, it } from "vitest";
 import { memoryJournal, processResults, type ResultPipeline } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
@@ -10,7 +8,7 @@ describe("processResults: a stage that fails", () => {
   it.for<[stage: string, results: (fail: () => never) => ResultPipeline]>([
     ["processor", (fail) => ({ processor: fail, cacher: { threshold: 0, store: () => "stored" } })],
     ["extractor", (fail) => ({ extractor: { threshold: 0, extract: fail }, cacher: { threshold: 0, store: () => "stored" } })],
-  ])("%s: is reported, and the next stage gets the unchanged result", async ([stage, results]) => {
+  ])("in the role %s is reported, and the next stage gets the unchanged result", async ([stage, results]) => {
     const fail = (): never => {
       throw new Error("Out of order.");
     };
@@ -19,7 +17,7 @@ describe("processResults: a stage that fails", () => {
     expect(changesOf(playing)).toEqual(["result-cached 2 -> 2"]);
   });
 
-  it("cacher: is reported, and other results are still cached", async () => {
+  it("in the role cacher is reported, and other results are still cached", async () => {
     const store = (output: string): Promise<string> =>
       output === "a" ? Promise.reject(new Error("Full.")) : Promise.resolve("stored");
     const playing = play([[toolCall("a"), toolCall("b")], text("Done.")], {
@@ -29,7 +27,7 @@ describe("processResults: a stage that fails", () => {
     expect([await readingsOf(playing), failuresOf(playing)]).toEqual([["a", "stored"], ["results.cacher: Full."]]);
   });
 
-  it("is skipped after hookMs if it hangs", async () => {
+  it("is skipped after timeouts.hookMs if it hangs", async () => {
     const playing = start("whole", { processor: () => never, cacher: { threshold: 0, store: () => "stored" } });
     await playing.clock.advance(29_999);
     expect(playing.endedAt()).toBeUndefined();
@@ -80,7 +78,7 @@ describe("processResults: the end of the run", () => {
     playing.control[verb]();
     await playing.clock.advance(1);
     const result = await playing.result;
-    // Changes of finished stages are kept. A result whose stage was interrupted is unchanged.
+    // Finished stages keep their changes. The result of the interrupted stage is unchanged.
     expect([result.reason.kind, await readingsOf(playing), asked]).toEqual([reason, ["A", "b", "c"], ["a", "b"]]);
     expect([failuresOf(playing), playing.clock.pending, playing.provider.calls]).toEqual([[], 0, 1]);
     const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)));

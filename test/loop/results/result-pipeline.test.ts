@@ -36,16 +36,21 @@ describe("processResults", () => {
     ]);
   });
 
-  it.for<[tokens: number, own: { extractor?: number; cacher?: number }, asked: readonly string[]]>([
-    [2_000, {}, []],
-    [2_001, {}, ["cacher"]],
-    [15_000, {}, ["cacher"]],
-    [15_001, {}, ["extractor", "cacher"]],
-    [10, { extractor: 10, cacher: 10 }, []],
-    [11, { extractor: 10, cacher: 10 }, ["extractor", "cacher"]],
-    [1, { extractor: 0, cacher: 0 }, ["extractor", "cacher"]],
-    [16_000, { extractor: Number.POSITIVE_INFINITY, cacher: Number.POSITIVE_INFINITY }, []],
-  ])("passes a result of %d tokens with thresholds %o to the stages %o", async ([tokens, own, asked]) => {
+  it.for<[title: string, tokens: number, own: { extractor?: number; cacher?: number }, asked: readonly string[]]>([
+    ["passes a result of 2,000 tokens to no stage by default", 2_000, {}, []],
+    ["passes a result of 2,001 tokens to the cacher by default", 2_001, {}, ["cacher"]],
+    ["passes a result of 15,000 tokens only to the cacher by default", 15_000, {}, ["cacher"]],
+    ["passes a result of 15,001 tokens to the extractor and the cacher by default", 15_001, {}, ["extractor", "cacher"]],
+    ["passes a result at both thresholds to no stage", 10, { extractor: 10, cacher: 10 }, []],
+    ["passes a result above both thresholds to both stages", 11, { extractor: 10, cacher: 10 }, ["extractor", "cacher"]],
+    ["passes every result to both stages with thresholds of 0", 1, { extractor: 0, cacher: 0 }, ["extractor", "cacher"]],
+    [
+      "passes no result to a stage with infinite thresholds",
+      16_000,
+      { extractor: Number.POSITIVE_INFINITY, cacher: Number.POSITIVE_INFINITY },
+      [],
+    ],
+  ])("%s", async ([, tokens, own, asked]) => {
     const seen: string[] = [];
     const playing = start(texts(tokens), {
       extractor: { threshold: own.extractor, extract: (output) => (seen.push("extractor"), output) },
@@ -64,7 +69,7 @@ describe("processResults", () => {
     ["an object", { a: [1, null] }, '{"a":[1,null]}'],
     ["undefined", undefined, "null"],
     ["a number", 7, "7"],
-  ])("passes %s as text, and keeps it if no stage changes it", async ([, output, seen]) => {
+  ])("passes %s to the stages as text, and returns it unchanged if no stage changes the text", async ([, output, seen]) => {
     let read = "";
     const playing = start(output, { processor: (_, given) => void (read = given) });
     const [reading] = await readingsOf(playing);
@@ -174,7 +179,7 @@ it.for<[what: string, give: () => unknown]>([
 it.for<[use: string, results: ResultProcessing]>([
   ["a policy", truncateResults({ maxTokens: 100 })],
   ["a processor", processResults({ processor: truncateResults({ maxTokens: 100 }) })],
-])("truncateResults: works as %s", async ([, results]) => {
+])("truncateResults: can be used as %s", async ([, results]) => {
   const tools = [tool("give", () => texts(1_000))];
   const playing = play([toolCall("give"), text("Done.")], { tools, policies: { results } });
   expect(await readingsOf(playing)).toEqual([expect.stringContaining("bytes left out here")]);

@@ -149,7 +149,7 @@ describe("processed results in a journal", () => {
     return asked;
   };
 
-  it("are processed again after a crash in their step", async () => {
+  it("are processed again after a crash during processing", async () => {
     expect(await durable({ within: "i0/results" })).toEqual([
       "processor",
       "extractor",

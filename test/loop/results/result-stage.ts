@@ -5,7 +5,6 @@ import type { LoopOptions, ResultPipeline } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { answersOf, play, type Playing, tool } from "../play.ts";
 
-/** Returns a text with `count` tokens. */
 export const texts = (count: number, letter = "x"): string => letter.repeat(count * 4);
 
 /** Starts a run that calls the tool `give` once. The tool returns `output`. */
@@ -17,7 +16,6 @@ export function start(output: unknown, results: ResultPipeline, more: Partial<Lo
   });
 }
 
-/** Returns the result that the model reads for each call. */
 export const readingsOf = async (playing: Playing): Promise<readonly unknown[]> =>
   answersOf(await playing.result).map(({ result }) => result);
 
@@ -27,6 +25,5 @@ export const changesOf = ({ recording }: Playing): readonly unknown[] =>
     "tokensBefore" in event ? [`${event.type} ${event.tokensBefore} -> ${event.tokensAfter}`] : [],
   );
 
-/** Returns the events about failed stages. */
 export const failuresOf = ({ recording }: Playing): readonly string[] =>
   recording.of("listener-error").map(({ event, error }) => `${event}: ${error.message}`);

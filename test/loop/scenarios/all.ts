@@ -7,5 +7,4 @@ import type { Scenario } from "./scenario.ts";
 import { stopped } from "./stopped.ts";
 import { timedOut } from "./timed-out.ts";
 
-/** All scenarios. */
 export const scenarios: readonly Scenario[] = [...completed, ...failed, ...timedOut, ...stopped, ...controlled];

@@ -5,7 +5,6 @@ import { detectLoops, hasToolCall, structuredOutput } from "turnwright";
 import { details, finish, providerMetadata, reasoning, text, thoughtLog, toolCall } from "turnwright/testing";
 import { type Scenario } from "./scenario.ts";
 
-/** Every way to complete. */
 export const completed: readonly Scenario[] = [
   { title: "a plain answer", status: "completed", reason: "answered", script: [text("Hello", { chunks: 3 })], text: "Hello" },
   {

@@ -5,7 +5,6 @@ import { z } from "zod";
 import { endEarly, fail, failInBand, finish, text, toolCall, usage } from "turnwright/testing";
 import { always, type Scenario } from "./scenario.ts";
 
-/** Every way to end in an error. */
 export const failed: readonly Scenario[] = [
   {
     title: "a provider that throws",

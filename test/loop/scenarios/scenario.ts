@@ -4,16 +4,13 @@ import { createLoopControl, type LoopOptions, type LoopStatus, type EndReason } 
 import { createMockProvider, createTestClock, type MockProvider, type MockScript, text, toolCall } from "turnwright/testing";
 import { createTools, type Stage } from "./stage.ts";
 
-/** One way in which a run ends. */
 export interface Scenario {
   readonly title: string;
   readonly status: LoopStatus;
   readonly reason: EndReason["kind"];
   readonly script: MockScript;
   readonly options?: (stage: Stage) => Partial<LoopOptions>;
-  /** Acts from outside during the run. */
   readonly meanwhile?: (stage: Stage) => Promise<void> | void;
-  /** The expected `result.text`. */
   readonly text: string;
   /** The final text of the continued run, if it makes no further model request. */
   readonly goesOnTo?: string;
@@ -21,19 +18,16 @@ export interface Scenario {
   readonly deafProvider?: true;
 }
 
-/** Creates a model that calls the same tool forever. */
 export const always =
   (name: string, args = {}): MockScript =>
   () => [text("Again. "), toolCall(name, args)];
 
-/** A scenario ready to run. */
 export interface Staged {
   readonly stage: Stage;
   readonly provider: MockProvider;
   readonly options: LoopOptions;
 }
 
-/** Sets up a scenario with new objects. */
 export function setUp(scenario: Scenario): Staged {
   const stage: Stage = { clock: createTestClock(), control: createLoopControl(), abort: new AbortController() };
   const provider = createMockProvider(scenario.script);

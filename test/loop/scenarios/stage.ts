@@ -12,14 +12,12 @@ import {
 } from "turnwright";
 import type { TestClock } from "turnwright/testing";
 
-/** Objects outside the run that a scenario may use. */
 export interface Stage {
   readonly clock: TestClock;
   readonly control: LoopControl;
   readonly abort: AbortController;
 }
 
-/** The tools of all scenarios. */
 export function createTools({ clock, control }: Stage): readonly Tool[] {
   const any = z.object({}).loose();
   const never = new Promise<never>(() => {});

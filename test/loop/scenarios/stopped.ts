@@ -3,7 +3,6 @@
 import { stall, text, toolCall } from "turnwright/testing";
 import { always, type Scenario } from "./scenario.ts";
 
-/** Every way to be ended from outside. */
 export const stopped: readonly Scenario[] = [
   {
     title: "a stop during a stream",

@@ -3,7 +3,6 @@
 import { finish, stall, text, toolCall, usage, wait } from "turnwright/testing";
 import { always, type Scenario } from "./scenario.ts";
 
-/** Every way to time out. */
 export const timedOut: readonly Scenario[] = [
   {
     title: "maxIterations reached",

@@ -20,7 +20,7 @@ function detailsOf(act: () => unknown, code: LoopErrorCode): object {
 }
 
 describe("createContextStash", () => {
-  it("returns each item once, in any order", () => {
+  it("take() returns each item once, in any order", () => {
     const { stash } = setUp();
     const keys = ["a", "b", "c"].map((name) => stash.put({ name }));
     const take = (index: number): unknown => stash.take(keys[index] ?? "");
@@ -33,14 +33,14 @@ describe("createContextStash", () => {
     ]);
   });
 
-  it("creates a random key for each item, even for equal items", () => {
+  it("put() creates a random key for each item, even for equal items", () => {
     const { stash } = setUp({ maxEntries: 1_000 });
     const keys = Array.from({ length: 1_000 }, () => stash.put("same"));
     expect(new Set(keys).size).toBe(1_000);
     for (const key of keys) expect(key).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
   });
 
-  it("holds a copy that later changes to the item do not affect", () => {
+  it("put() copies the item, so later changes to the item have no effect", () => {
     const { stash } = setUp();
     const item = { seen: ["a"] };
     const key = stash.put(item);
@@ -56,7 +56,7 @@ describe("createContextStash", () => {
     [[], []],
     [new Date(0), "1970-01-01T00:00:00.000Z"],
     [{ kept: 1, dropped: undefined }, { kept: 1 }],
-  ])("returns %j as plain data", ([item, taken]) => {
+  ])("take() returns the stored value %j as plain data", ([item, taken]) => {
     const { stash } = setUp();
     expect(stash.take(stash.put(item))).toEqual(taken);
   });
@@ -68,7 +68,7 @@ describe("createContextStash", () => {
   });
 
   it.for(["__proto__", "constructor", "toString", "", "undefined", undefined, null, 7, {}])(
-    "returns undefined for the unknown key %j (%#)",
+    "take() returns undefined for the unknown key %j (case %#)",
     (key) => {
       const { stash } = setUp();
       stash.put({ kept: true });
@@ -76,7 +76,7 @@ describe("createContextStash", () => {
     },
   );
 
-  it("accepts __proto__ and constructor as keys", () => {
+  it("createKey may return __proto__ and constructor as keys", () => {
     const keys = ["__proto__", "constructor"];
     const { stash } = setUp({ createKey: () => keys.shift() ?? "" });
     expect([stash.put(1), stash.put(2), stash.take("constructor"), stash.take("__proto__")]).toEqual([
@@ -87,7 +87,7 @@ describe("createContextStash", () => {
     ]);
   });
 
-  it("works with destructured put and take", () => {
+  it("put and take work when destructured from the stash", () => {
     const { put, take } = setUp().stash;
     expect(take(put(1))).toBe(1);
   });
@@ -100,14 +100,14 @@ describe("createContextStash: ttlMs", () => {
     [1, 0, "item"],
     [1, 1, undefined],
     [Number.POSITIVE_INFINITY, 1e12, "item"],
-  ])("set to %s: after %d ms take() returns %s", async ([ttlMs, afterMs, taken]) => {
+  ])("with ttlMs %s, %d ms after put(), take() returns %s", async ([ttlMs, afterMs, taken]) => {
     const { stash, clock } = setUp({ ttlMs });
     const key = stash.put("item");
     await clock.advance(afterMs);
     expect([stash.take(key), clock.pending]).toEqual([taken, 0]);
   });
 
-  it("counts from put(), and taking other items does not renew it", async () => {
+  it("the time starts at put(), and taking other items does not restart it", async () => {
     const { stash, clock } = setUp({ ttlMs: 100 });
     const first = stash.put("first");
     await clock.advance(60);
@@ -119,7 +119,7 @@ describe("createContextStash: ttlMs", () => {
     expect([stash.take(first), stash.take(second)]).toEqual([undefined, "second"]);
   });
 
-  it("frees the space and the keys of expired items", async () => {
+  it("the space and the keys of expired items are free again", async () => {
     const keys = ["a", "b", "a", "c"];
     const { stash, clock } = setUp({ ttlMs: 100, maxEntries: 2, createKey: () => keys.shift() ?? "" });
     stash.put("old");
@@ -136,7 +136,7 @@ describe("createContextStash: maxEntries", () => {
     [undefined, 16],
     [1, 1],
     [3, 3],
-  ])("set to %s drops the oldest items", ([maxEntries, held]) => {
+  ])("with maxEntries %s, put() drops the oldest items", ([maxEntries, held]) => {
     const { stash } = setUp({ maxEntries });
     const keys = Array.from({ length: held + 2 }, (_, index) => stash.put(index));
     expect(keys.map((key) => stash.take(key))).toEqual([
@@ -146,7 +146,7 @@ describe("createContextStash: maxEntries", () => {
     ]);
   });
 
-  it("does not count items that were taken", () => {
+  it("items that were taken do not count", () => {
     const { stash } = setUp({ maxEntries: 2 });
     const [first, second] = [stash.put(1), stash.put(2)];
     stash.take(second);
@@ -154,7 +154,7 @@ describe("createContextStash: maxEntries", () => {
     expect([stash.take(first), stash.take(third)]).toEqual([1, 3]);
   });
 
-  it("drops nothing for an item that is rejected", () => {
+  it("a rejected item does not drop a stored item", () => {
     const { stash } = setUp({ maxEntries: 1 });
     const key = stash.put("kept");
     expect(() => stash.put(1n)).toThrow("BigInt");
@@ -216,7 +216,7 @@ describe("createContextStash: errors", () => {
   it.for([
     ["ttlMS", "ttlMs"],
     ["constructor", undefined],
-  ])("rejects the unknown option %s and suggests %s", ([option = "", nearest]) => {
+  ])("rejects the unknown option %s (suggested name: %s)", ([option = "", nearest]) => {
     const given = { [option]: 5 };
     expect(detailsOf(() => createContextStash(given), "unknown-option")).toEqual({ option, nearest });
   });
@@ -226,7 +226,7 @@ describe("createContextStash: errors", () => {
     ["a promise", Promise.resolve("key"), "a function that returned a promise"],
     ["an empty string", "", 'a function that returned ""'],
     ["a key in use", "held", "a function that returned a key that is in use"],
-  ])("put() rejects a createKey that returns %s, and drops nothing", ([, key, received]) => {
+  ])("put() throws and drops nothing if createKey returns %s", ([, key, received]) => {
     const keys = ["held", key];
     const { stash } = setUp({ maxEntries: 1, createKey: () => keys.shift() as never });
     stash.put("kept");
@@ -234,7 +234,7 @@ describe("createContextStash: errors", () => {
     expect(stash.take("held")).toBe("kept");
   });
 
-  it("accepts options that are undefined", () => {
+  it("accepts options that are set to undefined", () => {
     const stash = createContextStash({ ttlMs: undefined, maxEntries: undefined, clock: undefined, createKey: undefined });
     expect(stash.take(stash.put(1))).toBe(1);
   });

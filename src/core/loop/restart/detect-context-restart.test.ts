@@ -8,33 +8,44 @@ const call = { callId: "c", name: "t", args: {} };
 const of = (data: Json): ToolOutcome => ({ call, durationMs: 0, kind: "completed", data, restart: true });
 const effects: RestartPolicy["effects"] = { profile: ["lookup"] };
 
-it.for<[data: Json, restart: ContextRestart | undefined]>([
-  [{ type: "context_restart_profile" }, { suffix: "profile", item: undefined, disableTools: ["lookup"] }],
-  [{ type: "context_restart_" }, { suffix: "", item: undefined, disableTools: [] }],
+it.for<[title: string, data: Json, restart: ContextRestart | undefined]>([
   [
+    "returns the suffix and the disabled tools of its effect",
+    { type: "context_restart_profile" },
+    { suffix: "profile", item: undefined, disableTools: ["lookup"] },
+  ],
+  ["accepts an empty suffix", { type: "context_restart_" }, { suffix: "", item: undefined, disableTools: [] }],
+  [
+    "returns the item and the disabled tools, and drops names that are not strings",
     { type: "context_restart_x", enhanced_context_item: { a: 1 }, disable_tools: ["a", 7, "b"] },
     { suffix: "x", item: { a: 1 }, disableTools: ["a", "b"] },
   ],
   [
+    "joins the disabled tools of the effect and of the data",
     { type: "context_restart_profile", enhanced_context_item: [1], disable_tools: ["a"] },
     { suffix: "profile", item: [1], disableTools: ["lookup", "a"] },
   ],
   [
+    "ignores an item that is a string",
     { type: "context_restart_x", enhanced_context_item: "text" },
     { suffix: "x", item: undefined, disableTools: [] },
   ],
-  [{ type: "context_restart_toString" }, { suffix: "toString", item: undefined, disableTools: [] }],
-  [{ type: "restart" }, undefined],
-  [{ type: 7 }, undefined],
-  [{ kind: "context_restart_x" }, undefined],
-  [["context_restart_x"], undefined],
-  ["context_restart_x", undefined],
-  [null, undefined],
-])("detectContextRestart: reads %j as %j", ([data, restart]) => {
+  [
+    "treats a suffix like toString as an ordinary suffix",
+    { type: "context_restart_toString" },
+    { suffix: "toString", item: undefined, disableTools: [] },
+  ],
+  ["returns undefined for another type", { type: "restart" }, undefined],
+  ["returns undefined for a type that is a number", { type: 7 }, undefined],
+  ["returns undefined without a type", { kind: "context_restart_x" }, undefined],
+  ["returns undefined for an array", ["context_restart_x"], undefined],
+  ["returns undefined for a string", "context_restart_x", undefined],
+  ["returns undefined for null", null, undefined],
+])("detectContextRestart: %s", ([, data, restart]) => {
   expect(detectContextRestart(of(data), { effects })).toEqual(restart);
 });
 
-it("detectContextRestart: ignores a failed call, and needs no policy", () => {
+it("detectContextRestart: ignores a failed call, and detects a restart without a policy", () => {
   const failed: ToolOutcome = { call, durationMs: 0, kind: "failed", error: { name: "E", message: "context_restart_x" } };
   expect(detectContextRestart(failed, undefined)).toBeUndefined();
   expect(detectContextRestart(of({ type: "context_restart_profile" }), undefined)?.disableTools).toEqual([]);

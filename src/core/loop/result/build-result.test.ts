@@ -13,36 +13,30 @@ function resultOf(state: Partial<LoopState>, session: Session = {}): ReturnType<
 }
 
 describe("buildResult: responseText", () => {
-  it.for<[finalText: string, detailsText: string, label: string | undefined, responseText: string]>([
-    ["Hello. \n", "", undefined, "Hello."],
-    ["Hello.", " \n", undefined, "Hello."],
-    ["Hello.", " Night.\n", undefined, "Hello.\n\nNight."],
-    ["Hello.", "Night.", "Scene:", "Hello.\n\nScene:\nNight."],
-    ["", "Night.", undefined, "Night."],
-    [" ", "", undefined, ""],
-  ])("joins the text %j and the details %j under the label %j", ([finalText, detailsText, detailsLabel, responseText]) => {
+  it.for<[title: string, finalText: string, detailsText: string, label: string | undefined, responseText: string]>([
+    ["is the text, trimmed, if there are no details", "Hello. \n", "", undefined, "Hello."],
+    ["ignores blank details", "Hello.", " \n", undefined, "Hello."],
+    ["is the text and the details, with a blank line between them", "Hello.", " Night.\n", undefined, "Hello.\n\nNight."],
+    ["has the label before the details", "Hello.", "Night.", "Scene:", "Hello.\n\nScene:\nNight."],
+    ["is the details alone if there is no text", "", "Night.", undefined, "Night."],
+    ["is empty if text and details are blank", " ", "", undefined, ""],
+  ])("%s", ([, finalText, detailsText, detailsLabel, responseText]) => {
     const result = resultOf({ finalText, detailsText }, { detailsLabel });
     expect([result.responseText, result.text, result.details]).toEqual([responseText, finalText.trim(), detailsText.trim()]);
   });
 });
 
 describe("buildResult: thoughtLogOwner", () => {
-  it.for<[responseTarget: Session["responseTarget"], owner: object]>([
-    [undefined, { kind: "default", name: undefined }],
-    [
-      { kind: "default", name: "Tomo" },
-      { kind: "default", name: "Tomo" },
-    ],
-    [{ kind: "user" }, { kind: "user", name: undefined }],
-    [
-      { kind: "persona", name: "Mira" },
-      { kind: "persona", name: "Mira" },
-    ],
-  ])("is the response target %j", ([responseTarget, owner]) => {
+  it.for<[title: string, responseTarget: Session["responseTarget"], owner: object]>([
+    ["is the default target without a response target", undefined, { kind: "default", name: undefined }],
+    ["contains the name of a default response target", { kind: "default", name: "Tomo" }, { kind: "default", name: "Tomo" }],
+    ["is the user if the user is the response target", { kind: "user" }, { kind: "user", name: undefined }],
+    ["is the persona if a persona is the response target", { kind: "persona", name: "Mira" }, { kind: "persona", name: "Mira" }],
+  ])("%s", ([, responseTarget, owner]) => {
     expect(resultOf({ thoughtLog: { mood: "calm" } }, { responseTarget }).thoughtLogOwner).toEqual(owner);
   });
 
-  it("is undefined without a thought log", () => {
+  it("is undefined if the run has no thought log", () => {
     expect(resultOf({}, { responseTarget: { kind: "persona" } }).thoughtLogOwner).toBeUndefined();
   });
 

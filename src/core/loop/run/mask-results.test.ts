@@ -17,14 +17,13 @@ interface Call {
   readonly tokens: number;
 }
 
-/** One iteration after its stream: its calls, and the ids of the results to force or release. */
 interface Iteration {
   readonly calls: readonly Call[];
   readonly force: readonly number[];
   readonly release: readonly number[] | "all" | undefined;
 }
 
-/** A state that grows as in a run. `looks` counts how often each message was read. */
+/** Grows like a real run. `looks` counts how many times each message was read. */
 class GrowingState implements MaskingSource {
   readonly messages: Message[] = [];
   readonly functionHistory: ToolHistoryEntry[] = [];
@@ -33,7 +32,6 @@ class GrowingState implements MaskingSource {
   iteration = 0;
   iterationStart = 0;
   looks = 0;
-  /** The ids of all calls so far, and the position of each call. */
   readonly ids: string[] = [];
 
   constructor() {
@@ -42,7 +40,6 @@ class GrowingState implements MaskingSource {
     this.iterationStart = this.messages.length;
   }
 
-  /** Ends the iteration, and begins the next one. */
   add({ calls, force, release }: Iteration): void {
     const results = calls.map(({ outcome, tokens }, index): ToolResultPart => {
       const callId = `c${this.iteration}_${index}`;
@@ -69,7 +66,6 @@ class GrowingState implements MaskingSource {
     return release === "all" ? release : release.flatMap((at) => this.ids[at % Math.max(1, this.ids.length)] ?? []);
   }
 
-  /** Wraps a message and counts how often its results are read. */
   #watch(message: Extract<Message, { role: "tool" }>): Message {
     const look = (): readonly ToolResultPart[] => {
       this.looks += 1;
@@ -153,7 +149,7 @@ const rules = fc.record({
 });
 
 describe("maskResults: any run", () => {
-  it("masks exactly the results that are due, and keeps call pairs and unchanged messages", () => {
+  it("masks exactly the results that are due, and changes no other message", () => {
     fc.assert(
       fc.property(iterations, rules, (played, rule) => {
         const state = new GrowingState();
@@ -192,22 +188,25 @@ it.for<[batchOf: number, force: boolean]>([
   [1, false],
   [5, false],
   [1, true],
-])("maskResults: reads each message equally often in longer runs (batchOf %d, forced: %s)", ([batchOf, force]) => {
-  const looksIn = (count: number): number => {
-    const state = new GrowingState();
-    const view = createView({ keepIterations: force ? Number.POSITIVE_INFINITY : 2, minTokens: 10, batchOf });
-    for (let each = 0; each < count; each += 1) {
-      view.update(state);
-      view.findForced(new Set());
-      state.add({ calls: [{ outcome: "completed", tokens: 20 }], force: force ? [each] : [], release: undefined });
-    }
-    return state.looks;
-  };
-  expect(looksIn(2_000) - looksIn(1_000)).toBeLessThanOrEqual(1_000 * 4);
-  expect(looksIn(2_000) - looksIn(1_000)).toBe(looksIn(3_000) - looksIn(2_000));
-});
+])(
+  "maskResults: reads each message the same number of times in short and long runs (batchOf %d, forced: %s)",
+  ([batchOf, force]) => {
+    const looksIn = (count: number): number => {
+      const state = new GrowingState();
+      const view = createView({ keepIterations: force ? Number.POSITIVE_INFINITY : 2, minTokens: 10, batchOf });
+      for (let each = 0; each < count; each += 1) {
+        view.update(state);
+        view.findForced(new Set());
+        state.add({ calls: [{ outcome: "completed", tokens: 20 }], force: force ? [each] : [], release: undefined });
+      }
+      return state.looks;
+    };
+    expect(looksIn(2_000) - looksIn(1_000)).toBeLessThanOrEqual(1_000 * 4);
+    expect(looksIn(2_000) - looksIn(1_000)).toBe(looksIn(3_000) - looksIn(2_000));
+  },
+);
 
-it("maskResults: follows an assistant message that is replaced or removed", () => {
+it("maskResults: still masks correctly if an assistant message is replaced or removed", () => {
   const state = new GrowingState();
   const view = createView({ keepIterations: 0, minTokens: 0, batchOf: 1 });
   view.update(state);
@@ -224,7 +223,7 @@ it("maskResults: follows an assistant message that is replaced or removed", () =
   expect(view.messages).toEqual(state.messages);
 });
 
-it("maskResults: counts the content of a result, and masks the content too", () => {
+it("maskResults: counts the content of a result as tokens, and masks the content too", () => {
   const state = new GrowingState();
   const view = createView({ keepIterations: 0, minTokens: 20, batchOf: 1 });
   view.update(state);
@@ -249,7 +248,7 @@ it.for<[tokens: number, told: string]>([
   [999, "999"],
   [1_240, "1,240"],
   [1_234_567, "1,234,567"],
-])("maskResults: the placeholder names the tool, the iteration and the tokens: %d", ([tokens, told]) => {
+])("maskResults: the placeholder names the tool, the iteration and the number of tokens (%d)", ([tokens, told]) => {
   const state = new GrowingState();
   const view = createView({ keepIterations: 0, minTokens: 1, batchOf: 1 });
   view.update(state);
@@ -260,7 +259,7 @@ it.for<[tokens: number, told: string]>([
   );
 });
 
-it("maskResults: reads forced ids only from the last iteration and from iterations that can still be masked", () => {
+it("maskResults: looks for forced ids only in the last iteration and in iterations that can still be masked", () => {
   const state = new GrowingState();
   const view = createView({ keepIterations: 2, minTokens: 10, batchOf: 1 });
   const any = new Set([0, 1, 2, 3, 4, 5, 6]);

@@ -7,23 +7,24 @@ const costly = (limits: Partial<SharedLimits>, outer?: Meter): Meter =>
   new Meter({ maxTokens: none, maxToolCalls: none, maxCostUSD: none, unknownCostEnds: true, ...limits }, outer);
 
 describe("Meter", () => {
-  it("counts for its own run and all outer runs, but not for inner runs", () => {
+  it("add() counts for the meter and all outer meters, but not for inner meters", () => {
     const outer = meter(100, 10);
     const inner = meter(50, 8, outer);
     const beside = meter(60, 9, outer);
     inner.add({ tokens: 20, toolCalls: 3 });
     expect([inner.tokensLeft, inner.toolCallsLeft]).toEqual([30, 5]);
     expect([outer.tokensLeft, outer.toolCallsLeft]).toEqual([80, 7]);
-    // For the sibling run, only the shared limit has shrunk.
+    // The sibling run uses only the outer limits, so only those are lower.
     expect([beside.tokensLeft, beside.toolCallsLeft]).toEqual([60, 7]);
     outer.add({ tokens: 45, toolCalls: 2 });
     expect([inner.tokensLeft, inner.toolCallsLeft, beside.tokensLeft]).toEqual([30, 5, 35]);
   });
 
-  it.for<[limits: readonly [number, number][], left: readonly [number, number]]>([
-    [[[none, none]], [none, none]],
-    [[[7, none]], [7, none]],
+  it.for<[title: string, limits: readonly [number, number][], left: readonly [number, number]]>([
+    ["one level without limits", [[none, none]], [none, none]],
+    ["one level with a token limit", [[7, none]], [7, none]],
     [
+      "two levels with a different limit each",
       [
         [none, 5],
         [9, none],
@@ -31,6 +32,7 @@ describe("Meter", () => {
       [9, 5],
     ],
     [
+      "three levels with both limits",
       [
         [1, 9],
         [2, 8],
@@ -38,36 +40,36 @@ describe("Meter", () => {
       ],
       [1, 7],
     ],
-  ])("leaves the smallest remainder of the limits %j", ([limits, left]) => {
+  ])("tokensLeft and toolCallsLeft are the smallest remainder of all levels: %s", ([, limits, left]) => {
     const innermost = limits.reduce<Meter | undefined>((outer, [tokens, calls]) => meter(tokens, calls, outer), undefined);
     expect([innermost?.tokensLeft, innermost?.toolCallsLeft]).toEqual(left);
   });
 
-  it("leaves 0, never a negative number, if more was used than allowed", () => {
+  it("tokensLeft and toolCallsLeft are 0, not negative, if the limits are exceeded", () => {
     const outer = meter(10, 2);
     const inner = meter(none, none, outer);
     inner.add({ tokens: 25, toolCalls: 3 });
     expect([outer.tokensLeft, outer.toolCallsLeft, inner.tokensLeft, inner.toolCallsLeft]).toEqual([0, 0, 0, 0]);
   });
 
-  it("reports the smallest maxToolCalls of all levels, whatever was used", () => {
+  it("maxToolCalls is the smallest limit of all levels, however many calls were made", () => {
     const inner = meter(none, 9, meter(none, 4, meter(none, 6, undefined)));
     inner.add({ tokens: 0, toolCalls: 3 });
     expect(inner.maxToolCalls).toBe(4);
     expect(meter(1, none).maxToolCalls).toBe(none);
   });
 
-  it.for<[used: number, found: unknown]>([
-    [99, undefined],
-    [100, { kind: "max-tokens", limit: 100, spent: 100 }],
-    [250, { kind: "max-tokens", limit: 100, spent: 250 }],
-  ])("findSpentOutside ignores the run's own limit: after %d tokens returns %j", ([used, found]) => {
+  it.for<[title: string, used: number, found: unknown]>([
+    ["below the outer token limit", 99, undefined],
+    ["at the outer token limit", 100, { kind: "max-tokens", limit: 100, spent: 100 }],
+    ["above the outer token limit", 250, { kind: "max-tokens", limit: 100, spent: 250 }],
+  ])("findSpentOutside() checks only the limits of outer runs: %s", ([, used, found]) => {
     const inner = meter(1, none, meter(100, none, meter(1_000, none)));
     inner.add({ tokens: used, toolCalls: 0 });
     expect(inner.findSpentOutside(0)).toEqual(found);
   });
 
-  it("findSpentOutside returns the nearest exhausted limit", () => {
+  it("findSpentOutside() returns the nearest exhausted limit", () => {
     const inner = meter(none, none, meter(none, none, meter(20, none, meter(10, none))));
     inner.add({ tokens: 15, toolCalls: 0 });
     expect(inner.findSpentOutside(0)).toEqual({ kind: "max-tokens", limit: 10, spent: 15 });
@@ -86,14 +88,14 @@ describe("Meter", () => {
     ],
     ["the cost limit that is exceeded", { costUSD: 1.5 }, 0, { kind: "max-cost", limitUSD: 1, spentUSD: 1.5, expectedUSD: 0 }],
     ["an unknown cost", { costUnknown: true }, 0, { kind: "cost-unknown" }],
-  ])("findSpentOutside returns %s", ([, spent, next, found]) => {
+  ])("findSpentOutside() returns %s", ([, spent, next, found]) => {
     const inner = costly({}, costly({ maxCostUSD: 1 }, costly({})));
     inner.add(spent);
     expect(inner.findSpentOutside(next)).toEqual(found);
     expect(inner.costLeftUSD).toBe(Math.max(0, 1 - (spent.costUSD ?? 0)));
   });
 
-  it("findSpentOutside ignores unknown costs if they are allowed or no cost limit is set", () => {
+  it("findSpentOutside() ignores unknown costs if they are allowed or no cost limit is set", () => {
     for (const outer of [costly({ maxCostUSD: 1, unknownCostEnds: false }), costly({})]) {
       const inner = costly({}, outer);
       inner.add({ costUnknown: true, costUSD: 0.25 });

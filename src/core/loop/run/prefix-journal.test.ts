@@ -6,7 +6,7 @@ import { prefixJournal } from "./journal-call.ts";
 const step = (key: string, answer: unknown): Step<unknown> => ({ key, kind: "tool", input: { key }, run: () => answer });
 
 describe("prefixJournal", () => {
-  it("adds its prefix to each key and keeps the rest of the step", () => {
+  it("step() adds the prefix to the key and passes the rest of the step on unchanged", () => {
     const asked: unknown[] = [];
     const journal: Journal = {
       durable: true,
@@ -28,7 +28,7 @@ describe("prefixJournal", () => {
     expect([part.durable, part.ordered]).toEqual([true, true]);
   });
 
-  it("passes on the signal that the outer journal gives a step", () => {
+  it("step() passes on the signal that the outer journal gives to the step", () => {
     const { signal } = new AbortController();
     const journal: Journal = { durable: true, step: ({ run }) => run({ signal }), all: () => [] };
     const seen: unknown[] = [];
@@ -47,7 +47,7 @@ describe("prefixJournal", () => {
     expect(JSON.parse(JSON.stringify(journal))).toEqual({ steps: { "a/x": 1, "a/b/x": 2, "c/x": 3 } });
   });
 
-  it("replays only steps under its prefix", () => {
+  it("replays() is true only for recorded steps under the prefix", () => {
     const journal = memoryJournal({ steps: { "a/x": 1, x: 2 } });
     const part = prefixJournal(journal, { prefix: "a/" });
     expect([part.step(step("x", "new")), part.step(step("y", "new"))]).toEqual([1, "new"]);

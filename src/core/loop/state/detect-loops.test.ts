@@ -20,22 +20,22 @@ function findIn(iterations: string, threshold: number, maxCycle = 4): string {
   }).join(" ");
 }
 
-it.for<[iterations: string, threshold: number, found: string]>([
-  ["AAA", 3, "- - 3x1"],
-  ["AAAAAAA", 3, "- - 3x1 - - 6x1 -"],
-  ["AABAA", 2, "- 2x1 - - 2x1"],
-  ["AABAABAAB", 3, "- - - - - - - - 3x3"],
-  ["ABABAB", 3, "- - - - - 3x2"],
-  ["CABABABABABAB", 3, "- - - - - - 3x2 - - - - - 6x2"],
-  ["ABAB", 2, "- - - 2x2"],
-  ["AAAA", 2, "- 2x1 - 4x1"],
-  ["ABCABC", 2, "- - - - - 2x3"],
-  ["ABCDABCD", 2, "- - - - - - - 2x4"],
-  ["ABCDEABCDE", 2, "- - - - - - - - - -"],
-  ["ABCABD", 2, "- - - - - -"],
-  ["AA.A", 2, "- 2x1 - -"],
-  ["AA.AA", 3, "- - - - -"],
-])("createRepetition: in %s with threshold %i finds %s", ([iterations, threshold, found]) => {
+it.for<[title: string, iterations: string, threshold: number, found: string]>([
+  ["finds three equal iterations with threshold 3", "AAA", 3, "- - 3x1"],
+  ["reports a growing loop again at six equal iterations", "AAAAAAA", 3, "- - 3x1 - - 6x1 -"],
+  ["starts counting again after a different iteration", "AABAA", 2, "- 2x1 - - 2x1"],
+  ["finds a cycle of three iterations with two equal iterations inside", "AABAABAAB", 3, "- - - - - - - - 3x3"],
+  ["finds a cycle of two iterations", "ABABAB", 3, "- - - - - 3x2"],
+  ["reports a growing cycle of two iterations again at six repeats", "CABABABABABAB", 3, "- - - - - - 3x2 - - - - - 6x2"],
+  ["finds two repeats of a cycle of two with threshold 2", "ABAB", 2, "- - - 2x2"],
+  ["reports a growing loop again at four equal iterations with threshold 2", "AAAA", 2, "- 2x1 - 4x1"],
+  ["finds a cycle of three iterations with threshold 2", "ABCABC", 2, "- - - - - 2x3"],
+  ["finds a cycle of four iterations with threshold 2", "ABCDABCD", 2, "- - - - - - - 2x4"],
+  ["finds no cycle of five iterations by default", "ABCDEABCDE", 2, "- - - - - - - - - -"],
+  ["finds no cycle if the last iteration differs", "ABCABD", 2, "- - - - - -"],
+  ["starts counting again after an iteration without calls", "AA.A", 2, "- 2x1 - -"],
+  ["finds nothing if an iteration without calls separates the repeats", "AA.AA", 3, "- - - - -"],
+])("createRepetition: %s", ([, iterations, threshold, found]) => {
   expect(findIn(iterations, threshold)).toBe(found);
 });
 
@@ -70,7 +70,7 @@ it.for<[title: string, first: readonly ToolCall[], second: readonly ToolCall[], 
   expect(repetition.findRepeats(2)).toEqual(same ? { cycle: 1, count: 2 } : undefined);
 });
 
-it("createRepetition: compares the results of equal calls, whatever their order", () => {
+it("createRepetition: compares the results of equal calls in any order", () => {
   const one = [call("a"), call("b")];
   const other = [call("b"), call("a")];
   const started = createRepetition({ maxCycle: 2, compareResults: true });
@@ -80,7 +80,7 @@ it("createRepetition: compares the results of equal calls, whatever their order"
   expect([same.findRepeats(2), swapped.findRepeats(2)]).toEqual([{ cycle: 1, count: 2 }, undefined]);
 });
 
-/** The calls of one iteration, and a number that stands for their result. */
+/** `gives` stands for the result of the calls. */
 type Iteration = readonly [calls: string, gives: number];
 
 /** Finds loops in the whole history directly by their definition, without counters. */
@@ -89,7 +89,6 @@ function findByHand(
   threshold: number,
   { maxCycle, compareResults }: CycleRules,
 ): Repeats | undefined {
-  // The results of the last iteration are not yet known.
   const isSame = (a: number, b: number): boolean =>
     iterations[a]?.[0] === iterations[b]?.[0] &&
     (!compareResults || a === iterations.length - 1 || iterations[a]?.[1] === iterations[b]?.[1]);
@@ -109,9 +108,8 @@ function findByHand(
   return undefined;
 }
 
-it("createRepetition: agrees with a search of the whole history, in bounded memory", () => {
+it("createRepetition: finds the same repeats as a search of the whole history, in bounded memory", () => {
   const letters = fc.tuple(fc.constantFrom("a", "b", "c"), fc.integer({ min: 0, max: 1 }));
-  // Mixes repeated blocks with random iterations.
   const block = fc.tuple(fc.array(letters, { minLength: 1, maxLength: 5 }), fc.integer({ min: 1, max: 5 }));
   const histories = fc
     .array(block, { maxLength: 4 })

@@ -49,7 +49,6 @@ function setUp(
 
 const begun: ModelChunk = { type: "call-start", key: "a", id: "x", name: "t" };
 
-/** A call whose stream breaks off right after its arguments. */
 const argsDelta = (argsText: string): MockMessage => [
   { kind: "chunks", chunks: [begun, { type: "call-args-delta", key: "a", text: argsText }] },
   endEarly(),
@@ -102,7 +101,7 @@ describe("streamOnce", () => {
     expect([ports.clock.pending, ports.scope.size]).toEqual([0, 0]);
   });
 
-  it("includes earlier continuations in its status and call ids", async () => {
+  it("its status and call ids include earlier continuations", async () => {
     const judged = async (turn: MockMessage, carried: StreamPorts["carried"]): Promise<unknown> => {
       const { status, reason, calls } = await streamOnce(request, setUp(turn, { carried }));
       return [status, reason?.kind, calls.map(({ callId }) => callId)];
@@ -132,7 +131,7 @@ describe("streamOnce", () => {
     ["truncated, complete arguments", toldCut('{"n":1}'), { n: 1 }],
     ["truncated, cut-off arguments", toldCut('{"n":'), {}],
     ["ready, in a message cut off by length", [toolCall("t", { n: 1 }), finish("length")], { n: 1 }],
-  ])("keeps the readable arguments of a cut-off call: %s", async ([, script, args]) => {
+  ])("keeps the arguments of a cut-off call that can be parsed: %s", async ([, script, args]) => {
     const { calls } = await streamOnce(request, setUp(script));
     expect(calls).toMatchObject([{ name: "t", problem: "truncated" }]);
     expect(calls[0]?.args).toEqual(args);

@@ -11,34 +11,34 @@ const issueOf = async (text: string): Promise<string> => {
   return "issues" in validation ? validation.issues.map(({ message }) => message).join() : "none";
 };
 
-it.for<[text: string, value: unknown]>([
-  ['{"n":1}', { n: 1 }],
-  ["  [1, 2]\n", [1, 2]],
-  ["null", null],
-  ['"```"', "```"],
-  ['```json\n{"n":1}\n```', { n: 1 }],
-  ['\n```JSON \r\n{"n":1}```\n', { n: 1 }],
-  ["```\n1\n```", 1],
-  ['```json\n"a ``` b"\n```', "a ``` b"],
-])("validateOutput: reads %j", async ([text, value]) => {
+it.for<[title: string, text: string, value: unknown]>([
+  ["an object", '{"n":1}', { n: 1 }],
+  ["an array between spaces", "  [1, 2]\n", [1, 2]],
+  ["null", "null", null],
+  ["a string that contains a code fence", '"```"', "```"],
+  ["JSON in a json code fence", '```json\n{"n":1}\n```', { n: 1 }],
+  ["JSON in a code fence in capital letters with CRLF line ends", '\n```JSON \r\n{"n":1}```\n', { n: 1 }],
+  ["JSON in a code fence without a language", "```\n1\n```", 1],
+  ["JSON in a code fence that contains another fence", '```json\n"a ``` b"\n```', "a ``` b"],
+])("validateOutput: parses %s", async ([, text, value]) => {
   expect(await validateOutput(text, anything)).toEqual({ value });
 });
 
-it.for([
-  "8.",
-  "{'n':1}",
-  "{n:1}",
-  '{"n":1,}',
-  'Here: {"n":1}',
-  '```js\n{"n":1}\n```',
-  '```json\n{"n":1}',
-  '```json {"n":1}```',
-  "```json\n```",
-])("validateOutput: does not repair %j", async (text) => {
+it.for<[title: string, text: string]>([
+  ["a number with a full stop", "8."],
+  ["single quotes", "{'n':1}"],
+  ["a key without quotes", "{n:1}"],
+  ["a trailing comma", '{"n":1,}'],
+  ["text before the JSON", 'Here: {"n":1}'],
+  ["a js code fence", '```js\n{"n":1}\n```'],
+  ["a code fence without an end", '```json\n{"n":1}'],
+  ["a code fence on one line", '```json {"n":1}```'],
+  ["an empty code fence", "```json\n```"],
+])("validateOutput: reports an issue instead of repairing %s", async ([, text]) => {
   expect(await issueOf(text)).toMatch(/^it is not JSON: /);
 });
 
-it("validateOutput: reports a blank answer, and shortens the issue of a long one", async () => {
+it("validateOutput: reports a blank answer, and shortens the issue for a long answer", async () => {
   expect(await issueOf(" \n")).toBe("there is no answer");
   expect((await issueOf("x".repeat(1e6))).length).toBeLessThan(400);
 });
@@ -55,7 +55,7 @@ it("validateOutput: reports an issue for an answer that is nested too deeply", a
   expect("issues" in validation).toBe(true);
 });
 
-it("describeMisfit: names each problem with its path, up to a length", () => {
+it("describeMisfit: lists each problem with its path, up to a maximum length", () => {
   expect(describeMisfit([{ message: "too small", path: ["items", 0, "price"] }, { message: "no" }])).toBe(
     "Your answer does not fit the schema: items.0.price: too small; no\nSend the whole answer again, as JSON and nothing else.",
   );
@@ -95,7 +95,7 @@ describe("structuredOutput: prompt", () => {
       z.date(),
       "one that cannot be converted to JSON Schema: Date cannot be represented in JSON Schema",
     ],
-  ])("is not created for a schema that %s", ([, schema, why]) => {
+  ])("returns no prompt for a schema that %s", ([, schema, why]) => {
     let error: unknown;
     try {
       structuredOutput(schema);

@@ -10,7 +10,6 @@ import { isToolResult } from "../../tools/to-outcome.ts";
 const options: NestedLoopOptions = { messages: [{ role: "user", content: "Well?" }] };
 const fields = { name: "agent", description: "Asks", inputSchema: { type: "object" }, prepare: () => options };
 
-/** Returns the code and the message of the error for invalid fields. */
 function refusalOf(value: unknown): string | undefined {
   try {
     defineAgentTool(value as typeof fields);
@@ -48,22 +47,39 @@ describe("defineAgentTool", () => {
     expect(createToolRegistry([tool]).agentOf("nobody")).toBeUndefined();
   });
 
-  it.for<[value: unknown, refusal: string]>([
-    [{ ...fields, prepare: undefined }, 'invalid-tool: Tool "agent" must have a function as "prepare", but has undefined.'],
-    [{ ...fields, prepare: options }, 'invalid-tool: Tool "agent" must have a function as "prepare", but has an object.'],
-    [{ ...fields, toResult: "text" }, 'invalid-tool: Tool "agent" must have a function as "toResult", but has "text".'],
+  it.for<[title: string, value: unknown, refusal: string]>([
     [
+      "a missing prepare",
+      { ...fields, prepare: undefined },
+      'invalid-tool: Tool "agent" must have a function as "prepare", but has undefined.',
+    ],
+    [
+      "a prepare that is not a function",
+      { ...fields, prepare: options },
+      'invalid-tool: Tool "agent" must have a function as "prepare", but has an object.',
+    ],
+    [
+      "a toResult that is not a function",
+      { ...fields, toResult: "text" },
+      'invalid-tool: Tool "agent" must have a function as "toResult", but has "text".',
+    ],
+    [
+      "a timeoutMs",
       { ...fields, timeoutMs: 5 },
       'invalid-tool: Tool "agent" has "timeoutMs", which an agent tool cannot have. Remove it, and set the limits',
     ],
-    [{ ...fields, idempotent: true, retry: { maxAttempts: 2 } }, 'invalid-tool: Tool "agent" has "idempotent", which'],
-    [{ ...fields, name: "no spaces" }, 'invalid-tool: Tool "no spaces" has an invalid "name"'],
-    [{ ...fields, inputSchema: undefined }, 'invalid-tool: Tool "agent" has an invalid "inputSchema"'],
-    [{ ...fields, timeout: 5 }, 'invalid-tool: Tool "agent" has an unknown field "timeout"'],
-    [undefined, "invalid-tool: "],
-    [null, "invalid-tool: "],
-    ["agent", "invalid-tool: "],
-  ])("rejects %j and names the problem", ([value, refusal]) => {
+    [
+      "idempotent together with retry",
+      { ...fields, idempotent: true, retry: { maxAttempts: 2 } },
+      'invalid-tool: Tool "agent" has "idempotent", which',
+    ],
+    ["an invalid name", { ...fields, name: "no spaces" }, 'invalid-tool: Tool "no spaces" has an invalid "name"'],
+    ["a missing inputSchema", { ...fields, inputSchema: undefined }, 'invalid-tool: Tool "agent" has an invalid "inputSchema"'],
+    ["an unknown field", { ...fields, timeout: 5 }, 'invalid-tool: Tool "agent" has an unknown field "timeout"'],
+    ["undefined", undefined, "invalid-tool: "],
+    ["null", null, "invalid-tool: "],
+    ["a string", "agent", "invalid-tool: "],
+  ])("rejects %s and names the problem", ([, value, refusal]) => {
     expect(refusalOf(value)).toContain(refusal);
   });
 
@@ -93,14 +109,23 @@ describe("defineAgentTool: default result", () => {
     expect(agent?.toResult(resultOf({ text: "Yes.", responseText: "Yes.\n\n[Scene]\nrain" }))).toBe("Yes.\n\n[Scene]\nrain");
   });
 
-  it.for<[result: Partial<LoopResult>, error: string]>([
-    [{ status: "stopped-by-user", reason: { kind: "killed" } }, "The agent agent ended as stopped-by-user (killed)."],
-    [{ status: "empty-response", reason: { kind: "empty" } }, "The agent agent ended as empty-response (empty)."],
+  it.for<[title: string, result: Partial<LoopResult>, error: string]>([
     [
+      "was killed",
+      { status: "stopped-by-user", reason: { kind: "killed" } },
+      "The agent agent ended as stopped-by-user (killed).",
+    ],
+    [
+      "returned an empty response",
+      { status: "empty-response", reason: { kind: "empty" } },
+      "The agent agent ended as empty-response (empty).",
+    ],
+    [
+      "reached an iteration limit, with its text so far",
       { status: "timeout", reason: { kind: "max-iterations", limit: 3 }, text: "Half" },
       "The agent agent ended as timeout (max-iterations). It had said: Half",
     ],
-  ])("is a failure for %j", ([result, error]) => {
+  ])("is a failure for a run that %s", ([, result, error]) => {
     const output = agent?.toResult(resultOf(result));
     expect([isToolResult(output), output]).toMatchObject([true, { success: false, error }]);
   });

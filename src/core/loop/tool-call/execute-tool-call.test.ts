@@ -68,7 +68,7 @@ describe("executeToolCall", () => {
     expect(await executeToolCall(made, setUp([add]))).toMatchObject({ call: made, durationMs: 0, ...outcome });
   });
 
-  it("omits the parser message if malformed arguments are valid JSON", async () => {
+  it("omits the parser's error message if malformed arguments are valid JSON", async () => {
     const outcome = await executeToolCall(call("add", {}, { problem: "malformed", argsText: "[1]" }), setUp([add]));
     expect(outcome).toEqual({ call: expect.anything(), durationMs: 0, kind: "malformed", message: undefined });
   });
@@ -103,7 +103,7 @@ describe("executeToolCall", () => {
     expect(await slow(1_500)).toMatchObject([{ kind: "timed-out", limitMs: 1_000, durationMs: 1_000 }, 1_000]);
   });
 
-  it("turns errors of the registry into outcomes", async () => {
+  it("turns errors that the registry throws into outcomes", async () => {
     const broken = {
       ...setUp([add]).registry,
       executeTool: () => {
@@ -131,7 +131,7 @@ describe("executeToolCall", () => {
     });
   });
 
-  it("passes arguments on unchanged if the registry cannot validate", async () => {
+  it("passes the arguments on unchanged if the registry has no validate()", async () => {
     const { registry } = setUp([add]);
     const { validate: _, ...unchecked } = registry;
     const outcome = await executeToolCall(

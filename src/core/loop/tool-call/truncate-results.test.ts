@@ -11,12 +11,12 @@ it("truncateResults: leaves a short result unchanged", () => {
   expect(cut("x".repeat(200), { maxTokens: 50 })).toBeUndefined();
 });
 
-it("truncateResults: keeps the start and the end, with a note between them", () => {
+it("truncateResults: keeps the start and the end of a long result, with a note between them", () => {
   const shortened = cut(`${"a".repeat(300)}${"b".repeat(300)}`, { maxBytes: 200 });
   expect(shortened).toBe(`${"a".repeat(70)}\n[... 460 of 600 bytes left out here, about 115 tokens ...]\n${"b".repeat(70)}`);
 });
 
-it("truncateResults: keeps only the start if keep is head", () => {
+it('truncateResults: keeps only the start of a long result with keep: "head"', () => {
   const shortened = cut(`${"a".repeat(300)}${"b".repeat(300)}`, { maxTokens: 50, keep: "head" });
   expect(shortened).toBe(`${"a".repeat(140)}\n[... 460 of 600 bytes left out here, about 115 tokens ...]\n`);
 });
@@ -29,7 +29,7 @@ describe("truncateResults: any text", () => {
     size: "max",
   });
 
-  it("stays within the limit, reports the missing bytes, and cuts no character in two", () => {
+  it("stays within the limit, reports the missing bytes, and splits no character", () => {
     fc.assert(
       fc.property(
         texts,

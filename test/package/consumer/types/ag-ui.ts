@@ -12,24 +12,20 @@ import {
 } from "turnwright/ag-ui";
 import { lastEventId, type RunHost } from "turnwright/host";
 
-/** Responds to one request with the events of a run. */
 export async function answer(request: Request, run: Omit<LoopOptions, "messages">): Promise<Response> {
   const { threadId, runId, message, decisions } = await readAGUIRequest(request, { maxFiles: 3 });
   const messages: readonly Message[] = message === undefined ? [] : [message];
   return toAGUIResponse(streamToolLoop({ ...run, messages, decisions }), { threadId, runId, keepAliveMs: 10_000 });
 }
 
-/** Responds to a page that reconnects. */
 export function join(host: RunHost, id: string, request: Request): Response {
   return toAGUIResponse(host.join(id), { version: "0.0", after: lastEventId(request) });
 }
 
-/** Loads the state of a conversation. */
 export async function load(host: RunHost, id: string): Promise<AGUIThread> {
   return toAGUIThread(await host.status(id));
 }
 
-/** Returns the events of a run as a stream. */
 export function stream(options: LoopOptions, how: AGUIOptions): ReadableStream<AGUIEvent> {
   return toAGUIStream(streamToolLoop(options), how);
 }

@@ -5,7 +5,6 @@ import type { OpenAIProvider } from "@ai-sdk/openai" with { "resolution-mode": "
 import type { Provider } from "turnwright";
 import { aiSdkModel, type AiSdkWarning } from "turnwright/ai-sdk";
 
-/** Creates a provider from a model of a provider package. */
 export function connect(openai: OpenAIProvider, onWarning: (warning: AiSdkWarning) => void): Provider {
   return aiSdkModel({ model: openai("gpt-5"), onWarning });
 }

@@ -4,7 +4,6 @@ import Anthropic from "@anthropic-ai/sdk";
 import type { Provider } from "turnwright";
 import { anthropicMessages, type AnthropicThinking } from "turnwright/anthropic";
 
-/** Creates a provider with thinking. */
 export function connect(thinking: AnthropicThinking): Provider {
   return anthropicMessages({ client: new Anthropic(), model: "claude-sonnet-4-6", thinking, cache: true });
 }

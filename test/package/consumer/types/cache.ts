@@ -3,7 +3,6 @@
 import { type Tool } from "turnwright";
 import { directoryStore, createResultCache } from "turnwright/cache";
 
-/** Creates the tool that reads stored results. */
 export function cacheIn(directory: string): Tool {
   return createResultCache({ store: directoryStore(directory), ttlMs: 60_000 }).tool;
 }

@@ -3,7 +3,6 @@
 import { type LoopResult, type Provider, runToolLoop } from "turnwright";
 import { type EnvironmentProblem, readEnvironment } from "turnwright/config";
 
-/** Runs the loop with these limits. */
 export function ask(provider: Provider, warn: (problem: EnvironmentProblem) => void): Promise<LoopResult> {
   const { limits, timeouts, problems } = readEnvironment({ TURNWRIGHT_MAX_ITERATIONS: "20" });
   for (const problem of problems) warn(problem);

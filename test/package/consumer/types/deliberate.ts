@@ -3,7 +3,6 @@
 import type { DeliberateGate } from "turnwright";
 import { createDeliberateMode } from "turnwright/deliberate";
 
-/** Creates the gate for one user message. */
 export function gateFor(text: string): DeliberateGate {
   return createDeliberateMode({ triggers: { look: "look it up" } }).forTurn({ text });
 }

@@ -4,7 +4,6 @@ import { subscribe } from "node:diagnostics_channel";
 import { type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
 import { toolChannel, type ToolMessage, withDiagnostics } from "turnwright/diagnostics";
 
-/** Runs the loop and prints a line for each tool call. */
 export function ask(options: LoopOptions): Promise<LoopResult> {
   subscribe(`tracing:${toolChannel}:asyncEnd`, (message) => {
     const { name, outcome } = message as ToolMessage;

@@ -5,7 +5,6 @@ import type { GoogleGenAI } from "@google/genai" with { "resolution-mode": "impo
 import type { Provider } from "turnwright";
 import { googleGenerateContent, type GoogleThinking } from "turnwright/google";
 
-/** Creates a Gemini provider with thoughts. */
 export function connect(client: GoogleGenAI, thinking: GoogleThinking): Provider {
   return googleGenerateContent({ client, model: "gemini-3-pro-preview", thinking });
 }

@@ -14,7 +14,6 @@ import {
 const store: RunStore = fileRunStore("runs");
 export const host: RunHost = createRunHost({ store, whenBusy: "steer" });
 
-/** Starts a run and responds with its events. */
 export async function post(id: string, message: string, run: Omit<LoopOptions, "messages">): Promise<Response> {
   const { provider, tools } = run;
   const answer = await host.start(id, { provider, tools, message });

@@ -10,7 +10,6 @@ const weather = defineTool({
   execute: async ({ city }, { signal }) => `${city.toUpperCase()} ${signal.aborted}`,
 });
 
-/** Reads one run as a stream, and then runs the loop to its result. */
 export async function ask(provider: Provider, question: string): Promise<LoopResult> {
   const messages = [{ role: "user", content: question }] as const;
   for await (const event of streamToolLoop({ provider, messages })) if (event.type === "text-delta") console.log(event.text);

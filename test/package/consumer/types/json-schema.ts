@@ -3,7 +3,6 @@
 import { defineTool, type Tool, type ToolRegistry } from "turnwright";
 import { fromJsonSchema, withValidation } from "turnwright/json-schema";
 
-/** A tool whose arguments have the declared type. */
 export const clock: Tool<{ zone: string }> = defineTool({
   name: "get_time",
   description: "Time of day in a time zone",
@@ -11,7 +10,6 @@ export const clock: Tool<{ zone: string }> = defineTool({
   execute: ({ zone }) => new Date(0).toLocaleTimeString("en", { timeZone: zone }),
 });
 
-/** Creates a registry that validates arguments. */
 export function check(tools: ToolRegistry): ToolRegistry {
   return withValidation(tools);
 }

@@ -4,7 +4,6 @@ import { Client } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { createMcpRegistry, type McpRegistry } from "turnwright/mcp";
 
-/** Creates registries over two servers. */
 export async function connect(): Promise<readonly McpRegistry[]> {
   const about = { name: "app", version: "1" };
   return [

@@ -4,7 +4,6 @@ import OpenAI from "openai";
 import type { Provider } from "turnwright";
 import { openaiChat, type OpenAIChatOptions, openaiResponses } from "turnwright/openai";
 
-/** Creates a provider for each of the two APIs. */
 export function connect(options: Omit<OpenAIChatOptions, "client" | "model">): readonly Provider[] {
   const client = new OpenAI();
   return [

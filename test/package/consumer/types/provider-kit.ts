@@ -3,7 +3,6 @@
 import type { ModelChunk, Provider } from "turnwright";
 import { type EventReader, providerError, readSdkStream, recordOf, textOf } from "turnwright/provider-kit";
 
-/** Creates a provider that streams the texts of a source. */
 export function echo(source: () => AsyncIterable<unknown>): Provider {
   return {
     id: "echo",

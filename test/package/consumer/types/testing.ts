@@ -3,7 +3,6 @@
 import { type LoopResult, runToolLoop, type Tool, type ToolOutcome } from "turnwright";
 import { createMockProvider, createTestClock, recordEvents, runTool, text, toolCall } from "turnwright/testing";
 
-/** Runs the tool alone and then in a run. */
 export async function tryTool(tool: Tool): Promise<readonly [ToolOutcome, LoopResult]> {
   const provider = createMockProvider([toolCall(tool.name), text("Done.")]);
   const { emitter: events } = recordEvents();
