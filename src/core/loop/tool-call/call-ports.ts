@@ -40,10 +40,11 @@ interface Told {
 
 export class CallPorts implements RunCallPorts {
   readonly #run: Run;
+  // The next two maps are created when they are needed, because most runs need neither.
   /** The metadata of results, by call id, until `tool-end` is emitted. */
-  readonly #metadata = new Map<string, unknown>();
+  #metadata: Map<string, unknown> | undefined;
   /** The nested runs of each call, by call id, until the call has ended. */
-  readonly #nested = new Map<string, NestedRun[]>();
+  #nested: Map<string, NestedRun[]> | undefined;
   readonly places: Map<string, number> = new Map();
   readonly ended: Map<string, ToolOutcome["kind"]> = new Map();
   /** The number of hints, names and explanations in the results of the current iteration. */
@@ -134,13 +135,14 @@ export class CallPorts implements RunCallPorts {
   }
 
   onMetadata(call: ToolCall, metadata: unknown): void {
+    this.#metadata ??= new Map();
     this.#metadata.set(call.callId, metadata);
   }
 
   /** Removes and returns the metadata of a result. */
   takeMetadata({ callId }: ToolCall): unknown {
-    const metadata = this.#metadata.get(callId);
-    this.#metadata.delete(callId);
+    const metadata = this.#metadata?.get(callId);
+    this.#metadata?.delete(callId);
     return metadata;
   }
 
@@ -149,18 +151,19 @@ export class CallPorts implements RunCallPorts {
   }
 
   addNested(callId: string, nested: NestedRun): void {
+    this.#nested ??= new Map();
     const runs = this.#nested.get(callId);
     if (runs === undefined) this.#nested.set(callId, [nested]);
     else runs.push(nested);
   }
 
   countNested(callId: string): number {
-    return this.#nested.get(callId)?.length ?? 0;
+    return this.#nested?.get(callId)?.length ?? 0;
   }
 
   takeNested(callId: string): readonly NestedRun[] | undefined {
-    const runs = this.#nested.get(callId);
-    if (runs !== undefined) this.#nested.delete(callId);
+    const runs = this.#nested?.get(callId);
+    this.#nested?.delete(callId);
     return runs;
   }
 
