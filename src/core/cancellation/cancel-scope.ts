@@ -118,6 +118,8 @@ export class CancelScope {
   /** Releases the timer, and cancels everything that still waits. */
   release(): void {
     this.#stopTimer?.();
+    // Usually nothing waits. Then no error is created, because its stack trace takes longer than the rest of the release.
+    if (this.#slots.size === 0) return;
     const cause: CancelReason = { kind: "abort", reason: new DOMException("The run is over.", "AbortError") };
     for (const slot of [...this.#slots]) slot.cancel(cause);
   }

@@ -4,7 +4,7 @@ import type { IterationPlan } from "../types/loop-options.ts";
 import type { CallSummary } from "../types/loop-event.ts";
 import type { PlainError } from "../types/common.ts";
 import type { Step } from "../types/journal.ts";
-import type { ModelRequest, StreamResult, ToolChoice } from "../types/provider.ts";
+import type { StreamResult, ToolChoice } from "../types/provider.ts";
 import type { Ending } from "../types/termination.ts";
 import type { Judgement } from "../providers/judge-finish.ts";
 import { freezeDeep } from "../utils/json.ts";
@@ -18,7 +18,7 @@ import { askHook } from "./run/ask-hook.ts";
 import { askStopConditions } from "./stream/ask-stop.ts";
 import { checkPlan } from "./start/check-options.ts";
 import { prepareCalls } from "./tool-call/prepare-call.ts";
-import { createRequestViews, expose, exposeRecorded, needsBasis, withBasis } from "./stream/visible-tools.ts";
+import { createRequestViews, expose, exposeRecorded, needsBasis, withBasis, withMessages } from "./stream/visible-tools.ts";
 import { findSpent } from "./stream/eager-calls.ts";
 import { createEagerPorts } from "./eager-start.ts";
 import type { OpenIteration, RequestViews, VisibleTools } from "./run/request.ts";
@@ -124,17 +124,15 @@ function streamIteration(run: Run, next: ModelStep, plan: IterationPlan): Promis
   const { tools } = exposed;
   const toolChoice = plan.toolChoice ?? options.toolChoice;
   run.toolChoice = toRestriction(toolChoice);
-  const views = requestViewsOf(run);
-  const fields: Omit<ModelRequest, "messages"> = {
+  const request = withMessages({
     system: systemOf(run, plan.system),
     tools,
     toolChoice: next.withoutTools ? "none" : toolChoice,
     settings: plan.modelSettings ?? options.modelSettings,
     iteration: state.iteration,
     continuationToken: state.continuation === 0 ? undefined : state.streamResults.at(-1)?.token,
-    transcript: views.transcript,
-  };
-  const request = Object.defineProperty(fields, "messages", views.messages) as ModelRequest;
+    transcript: requestViewsOf(run),
+  });
   const carried = state.continuation === 0 ? undefined : { text: current.text.trim() !== "", callCount: current.calls.length };
   const streamed = streamOnce(request, {
     provider: plan.provider ?? options.provider,

@@ -42,6 +42,8 @@ const checks: { readonly [Field in keyof Tool]-?: Check } = {
   ...traitChecks,
 };
 
+const fieldNames = /* @__PURE__ */ Object.keys(checks) as readonly (keyof Tool)[];
+
 /** Throws LoopError "invalid-tool" if `value` does not have the shape of a tool, and "invalid-schema" if a schema is not JSON. */
 export function assertTool(value: unknown): asserts value is Tool {
   if (!isRecord(value)) throw refuseTool("", `must be an object, but is ${describeValue(value)}`);
@@ -55,8 +57,8 @@ export function assertTool(value: unknown): asserts value is Tool {
 }
 
 function problemOf(fields: UnknownRecord): string | undefined {
-  for (const [field, check] of Object.entries(checks)) {
-    const problem = describeField(fields, field, check);
+  for (const field of fieldNames) {
+    const problem = describeField(fields, field, checks[field]);
     if (problem !== undefined) return problem;
   }
   if (fields["retry"] !== undefined && fields["idempotent"] !== true) {
@@ -70,10 +72,11 @@ function problemOf(fields: UnknownRecord): string | undefined {
 
 function describeField(fields: UnknownRecord, field: string, check: Check): string | undefined {
   const value = fields[field];
-  const word = value === undefined ? findWordFor(field, fields) : undefined;
   // A function with another name is probably meant as `execute`. Without `execute`, the tool would wait for results from outside.
-  const expected = check(value) ?? (field === "execute" && word !== undefined ? "a function" : undefined);
+  const expected = check(value) ?? (field === "execute" && value === undefined ? "a function" : undefined);
   if (expected === undefined) return undefined;
+  const word = value === undefined ? findWordFor(field, fields) : undefined;
+  if (field === "execute" && value === undefined && word === undefined) return undefined;
   const problem = `has an invalid ${quote(field)}: it must be ${expected}, but is ${describeValue(value)}`;
   return word === undefined ? problem : `${problem}. Rename ${quote(word)} to ${quote(field)}`;
 }
@@ -96,10 +99,9 @@ function findWordFor(field: string, fields: UnknownRecord): string | undefined {
 
 /** Returns advice for an unknown field: how to write a field that comes from another library, or a similar name, or "". */
 function didYouMean(field: string): string {
-  const known = Object.keys(checks);
-  const replacement = replacementOf(field, known);
+  const replacement = replacementOf(field, fieldNames);
   if (replacement?.instead !== undefined) return ` (write: ${replacement.instead})`;
-  const nearest = replacement?.nearest ?? nearestName(field, known);
+  const nearest = replacement?.nearest ?? nearestName(field, fieldNames);
   return nearest === undefined ? "" : ` (did you mean ${quote(nearest)}?)`;
 }
 

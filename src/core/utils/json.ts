@@ -30,20 +30,18 @@ export function isSameJson(one: Value, other: Value): boolean {
       isList(one) && isList(other) && one.length === other.length && one.every((item, index) => isSameJson(item, other[index]))
     );
   }
-  const keys = definedKeys(one);
-  return (
-    keys.length === definedKeys(other).length &&
-    keys.every((key) => Object.hasOwn(other, key) && isSameJson(one[key], other[key]))
-  );
+  let count = 0;
+  for (const key of Object.keys(one)) {
+    if (one[key] === undefined) continue;
+    if (!Object.hasOwn(other, key) || !isSameJson(one[key], other[key])) return false;
+    count += 1;
+  }
+  return count === Object.keys(other).filter((key) => other[key] !== undefined).length;
 }
 
 /** `Array.isArray` does not narrow read-only arrays. */
 function isList(value: unknown): value is readonly Json[] {
   return Array.isArray(value);
-}
-
-function definedKeys(value: { readonly [key: string]: Value }): readonly string[] {
-  return Object.keys(value).filter((key) => value[key] !== undefined);
 }
 
 /** The maximum depth. Enough for any data, and far below the depth at which JSON.stringify overflows the stack. */

@@ -25,8 +25,8 @@ export class LoopEventSink implements EventSink {
   readonly #emitter: LoopEmitter | undefined;
   readonly #queue: EventQueue<LoopEvent> | undefined;
   readonly #outer: EventTargets["outer"];
-  /** The listeners whose failure was already reported. */
-  readonly #reported = new WeakSet<object>();
+  /** The listeners whose failure was already reported. Created for the first failure. */
+  #reported: WeakSet<object> | undefined;
   #failure: ClosedRun["failure"];
   #closed = false;
 
@@ -114,6 +114,7 @@ export class LoopEventSink implements EventSink {
   }
 
   #report(at: EventPlace, listener: object, error: unknown): void {
+    this.#reported ??= new WeakSet();
     if (at.type === "listener-error" || this.#reported.has(listener)) return;
     this.#reported.add(listener);
     this.#tell(at, error);

@@ -84,6 +84,8 @@ const graceMs = 500;
 /** The number of microtasks to wait before a timer is started. A journal in memory returns earlier, and needs no timer. */
 const patientTicks = 8;
 
+const settled = Promise.resolve();
+
 /**
  * The pending calls of one journal, which a run shares with its nested runs. A workflow engine may run one step at a time.
  * Therefore the time limits of all pending calls are paused while any step body runs.
@@ -120,7 +122,7 @@ export class JournalCall implements Cancellable {
   readonly #ports: JournalPorts;
   readonly #verb: Unresponsive["verb"];
   readonly #key: string | undefined;
-  #marks: StepMark[] = [];
+  #marks: StepMark[] | undefined;
   #giveUp: ((error: LoopError) => void) | undefined;
   #timer: unknown;
   /** The error of the timeout. Set when the run no longer waits for the journal. */
@@ -134,12 +136,14 @@ export class JournalCall implements Cancellable {
 
   /** The requested steps, in order. */
   get marks(): readonly StepMark[] {
-    return this.#marks;
+    return this.#marks ?? [];
   }
 
   expect(key: string): StepMark {
     const mark: StepMark = { call: this, key, live: false, answer: undefined };
-    this.#marks.push(mark);
+    // Not an empty array to push to, because V8 would give it room for 17 marks.
+    if (this.#marks === undefined) this.#marks = [mark];
+    else this.#marks.push(mark);
     return mark;
   }
 
@@ -200,15 +204,14 @@ export class JournalCall implements Cancellable {
 
   /** Starts the timer, unless the result arrives within a few microtasks. */
   watch(): void {
-    if (!this.#ports.traffic.isBusy) void this.#watch();
+    this.#watch(patientTicks);
   }
 
-  async #watch(): Promise<void> {
-    for (let tick = 0; tick < patientTicks; tick += 1) {
-      await Promise.resolve();
-      if (this.#giveUp === undefined || this.#ports.traffic.isBusy) return;
-    }
-    if (this.#timer === undefined) this.#arm();
+  #watch(ticks: number): void {
+    if (this.#giveUp === undefined || this.#ports.traffic.isBusy) return;
+    // Not an async function, because each `await` would take three times as much memory.
+    if (ticks > 0) void settled.then(() => this.#watch(ticks - 1));
+    else if (this.#timer === undefined) this.#arm();
   }
 
   #arm(): void {
@@ -235,7 +238,7 @@ export class JournalCall implements Cancellable {
     const giveUp = this.#giveUp;
     const details: Unresponsive = { verb: this.#verb, key: this.#key, ms, ended };
     // Not enumerable, because a transcript may be large and private, and must not be printed with the error.
-    Object.defineProperty(details, "partial", { value: partialOf(this.#ports, this.#marks) });
+    Object.defineProperty(details, "partial", { value: partialOf(this.#ports, this.marks) });
     this.#left = new LoopError("journal-unresponsive", details);
     this.#leave();
     giveUp?.(this.#left);

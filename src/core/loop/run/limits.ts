@@ -79,7 +79,8 @@ function resolveNumbers<Name extends string>(
 ): Numbers<Name> {
   const resolved: { [key: string]: number } = {};
   for (const name of Object.keys(given)) if (!Object.hasOwn(rules, name)) throw unknownOption(name, group, Object.keys(rules));
-  for (const [name, rule] of Object.entries<Rule>(rules)) {
+  for (const name of Object.keys(rules) as Name[]) {
+    const rule = rules[name];
     const value: unknown = Reflect.get(given, name);
     if (value !== undefined && !isWithin(value, rule)) throw invalidOption(`${group}.${name}`, describeRule(rule), value);
     resolved[name] = typeof value === "number" ? value : rule.fallback;

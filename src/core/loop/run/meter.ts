@@ -1,6 +1,6 @@
 // Counts the tokens, tool calls and costs of a run and its nested runs, and tracks the nesting depth.
 
-import { isRecord, sharedMap } from "../../utils/guards.ts";
+import { isRecord } from "../../utils/guards.ts";
 import type { InboxAnswer } from "../state/loop-state.ts";
 import type { ResolvedLimits } from "./limits.ts";
 
@@ -10,14 +10,15 @@ export interface Level {
   readonly maxDepth: number;
 }
 
-const levels = /* @__PURE__ */ sharedMap<AbortSignal, Level>("levels");
-
-/** The context of each tool call has the level of its run under this key. All copies of the package use the same key. */
+/**
+ * The context and the signal of each tool call have the level of their run under this key. All copies of the package use the same
+ * key.
+ */
 export const levelKey: unique symbol = Symbol.for("turnwright.Level");
 
-/** Stores the level of a run, by the signal of one of its tool calls. */
+/** Stores the level of a run in the signal of one of its tool calls. */
 export function noteLevel(signal: AbortSignal, { depth, maxDepth }: Level): void {
-  if (!levels.has(signal)) levels.set(signal, { depth, maxDepth });
+  if (!(levelKey in signal)) Object.defineProperty(signal, levelKey, { value: { depth, maxDepth } });
 }
 
 /** Returns the level of the run whose tool call passed on its signal or context. Undefined if neither is from a tool call. */
@@ -28,12 +29,11 @@ export function findOuterLevel({
   readonly signal?: AbortSignal | undefined;
   readonly context?: unknown;
 }): Level | undefined {
-  const known = signal === undefined ? undefined : levels.get(signal);
-  return known ?? (isRecord(context) ? levelIn(context) : undefined);
+  return levelIn(signal) ?? levelIn(context);
 }
 
-function levelIn(context: object): Level | undefined {
-  const found: unknown = Reflect.get(context, levelKey);
+function levelIn(source: unknown): Level | undefined {
+  const found: unknown = isRecord(source) ? Reflect.get(source, levelKey) : undefined;
   if (!isRecord(found)) return undefined;
   const { depth, maxDepth } = found;
   return typeof depth === "number" && typeof maxDepth === "number" ? { depth, maxDepth } : undefined;

@@ -47,10 +47,8 @@ export interface VisibleTools {
   readonly hasApproval: boolean;
 }
 
-/** The transcript in the forms that all requests of one run share. */
-export interface RequestViews {
+/** The transcript that all requests of one run share. */
+export interface RequestViews extends RequestTranscript {
+  /** Returns the messages to send. This property is not enumerable. */
   sent(): readonly Message[];
-  /** The property `messages` of each request. It is one shared getter, so that building a request is cheap. */
-  readonly messages: PropertyDescriptor;
-  readonly transcript: RequestTranscript;
 }

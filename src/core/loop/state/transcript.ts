@@ -143,8 +143,13 @@ export function placeResults(state: LoopState, settled: readonly SettledCall[]):
 const noOutcomes: ReadonlyMap<string, ToolOutcome> = new Map();
 
 /** Returns the outcomes of the calls that were started while the model was streaming, by call id. */
-export function earlyOutcomesOf({ eagerOutcomes = [] }: Pick<CurrentMessage, "eagerOutcomes">): ReadonlyMap<string, ToolOutcome> {
-  return eagerOutcomes.length === 0 ? noOutcomes : new Map(eagerOutcomes.map((outcome) => [outcome.call.callId, outcome]));
+export function earlyOutcomesOf({ eagerOutcomes }: Pick<CurrentMessage, "eagerOutcomes">): ReadonlyMap<string, ToolOutcome> {
+  return outcomesById(eagerOutcomes);
+}
+
+/** Indexes outcomes by the id of their call. */
+export function outcomesById(outcomes: readonly ToolOutcome[] = []): ReadonlyMap<string, ToolOutcome> {
+  return outcomes.length === 0 ? noOutcomes : new Map(outcomes.map((outcome) => [outcome.call.callId, outcome]));
 }
 
 function noteEdits(state: LoopState, settled: readonly SettledCall[]): void {

@@ -4,7 +4,7 @@ import type { Message } from "../../types/message.ts";
 import { frozenView, seal } from "../state/transcript.ts";
 import type { RequestViews, VisibleTools } from "../run/request.ts";
 import type { Run } from "../run/run.ts";
-import type { StreamResult } from "../../types/provider.ts";
+import type { ModelRequest, StreamResult } from "../../types/provider.ts";
 import type { ShownTool, ToolChange } from "../../types/tool-outcome.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import { stableJson } from "../../utils/json.ts";
@@ -13,17 +13,30 @@ import { checkDefinitions } from "../../tools/registry.ts";
 
 export function createRequestViews(run: Run): RequestViews {
   const { state } = run;
-  const sent = createSentView(run);
-  return {
-    sent,
-    messages: { get: sent, enumerable: true, configurable: true },
-    transcript: {
-      get messages() {
-        return frozenView(state.messages);
-      },
-      given: state.givenMessages,
+  const views = {
+    get messages() {
+      return frozenView(state.messages);
     },
+    given: state.givenMessages,
   };
+  return Object.defineProperty(views, "sent", { value: createSentView(run) }) as unknown as RequestViews;
+}
+
+/**
+ * The property `messages` of each request. All requests share one getter: V8 stores an object much more expensively if its getter
+ * differs from the getters of similar objects.
+ */
+const sentMessages: PropertyDescriptor = {
+  get(this: { readonly transcript: RequestViews }) {
+    return this.transcript.sent();
+  },
+  enumerable: true,
+  configurable: true,
+};
+
+/** Completes a request with the messages to send, which are made when they are first read. */
+export function withMessages(fields: Omit<ModelRequest, "messages"> & { readonly transcript: RequestViews }): ModelRequest {
+  return Object.defineProperty<Partial<ModelRequest>>(fields, "messages", sentMessages) as ModelRequest;
 }
 
 /**

@@ -40,8 +40,11 @@ interface Told {
 
 export class CallPorts implements RunCallPorts {
   readonly #run: Run;
-  readonly #metadata = new Map<string, unknown>();
-  readonly #nested = new Map<string, NestedRun[]>();
+  // The next two maps are created when they are needed, because most runs need neither.
+  /** The metadata of results, by call id, until `tool-end` is emitted. */
+  #metadata: Map<string, unknown> | undefined;
+  /** The nested runs of each call, by call id, until the call has ended. */
+  #nested: Map<string, NestedRun[]> | undefined;
   readonly places: Map<string, number> = new Map();
   readonly ended: Map<string, ToolOutcome["kind"]> = new Map();
   #told: Told = { iteration: 0, hints: 0, names: 0, listed: 0, explained: 0 };
@@ -131,12 +134,13 @@ export class CallPorts implements RunCallPorts {
   }
 
   onMetadata(call: ToolCall, metadata: unknown): void {
+    this.#metadata ??= new Map();
     this.#metadata.set(call.callId, metadata);
   }
 
   takeMetadata({ callId }: ToolCall): unknown {
-    const metadata = this.#metadata.get(callId);
-    this.#metadata.delete(callId);
+    const metadata = this.#metadata?.get(callId);
+    this.#metadata?.delete(callId);
     return metadata;
   }
 
@@ -145,18 +149,19 @@ export class CallPorts implements RunCallPorts {
   }
 
   addNested(callId: string, nested: NestedRun): void {
+    this.#nested ??= new Map();
     const runs = this.#nested.get(callId);
     if (runs === undefined) this.#nested.set(callId, [nested]);
     else runs.push(nested);
   }
 
   countNested(callId: string): number {
-    return this.#nested.get(callId)?.length ?? 0;
+    return this.#nested?.get(callId)?.length ?? 0;
   }
 
   takeNested(callId: string): readonly NestedRun[] | undefined {
-    const runs = this.#nested.get(callId);
-    if (runs !== undefined) this.#nested.delete(callId);
+    const runs = this.#nested?.get(callId);
+    this.#nested?.delete(callId);
     return runs;
   }
 

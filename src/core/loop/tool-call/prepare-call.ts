@@ -16,8 +16,6 @@ import { toPlainError } from "../../utils/plain-error.ts";
 import { promiseOrValue } from "../../utils/promises.ts";
 import { toJson } from "../../utils/json.ts";
 
-type Calls = Map<string, Prepared | Promise<Prepared>>;
-
 /**
  * Prepares the calls of a complete message. Adds two fields to the result: `refusals` for refused calls, and `lateChecks` for the
  * ids of calls that are still being validated.
@@ -28,11 +26,18 @@ export function prepareCalls(run: Run, result: StreamResult): StreamResult {
   if (calls.length === 0) return result;
   // From here on, `interrupt` comes too late: it would cut off a validation, but the call would still run.
   run.scope.withdrawInterrupt();
-  const prepared: Calls = new Map(calls.map((call) => [call.callId, prepareCall(call, run.ports)]));
+  const prepared = new Map<string, Prepared | Promise<Prepared>>();
+  const lateChecks: string[] = [];
+  const refusals: ToolOutcome[] = [];
+  for (const call of calls) {
+    const entry = prepareCall(call, run.ports);
+    prepared.set(call.callId, entry);
+    if (isThenable(entry)) lateChecks.push(call.callId);
+    else if (entry.kind !== "ready") refusals.push(entry);
+  }
   run.prepared = prepared;
-  const lateChecks = [...prepared].flatMap(([callId, entry]) => (isThenable(entry) ? [callId] : []));
   if (lateChecks.length > 0) run.control?.startToolChain();
-  const refusals = findRefusals(prepared);
+  if (refusals.length === 0 && lateChecks.length === 0) return result;
   return {
     ...result,
     ...(refusals.length === 0 ? {} : { refusals }),
@@ -42,13 +47,10 @@ export function prepareCalls(run: Run, result: StreamResult): StreamResult {
 
 /** Returns the calls of the whole message, except the calls that were started during the stream. */
 function findCalls({ state: { continuation, current } }: Run, result: StreamResult): readonly ToolCall[] {
-  const early = new Map([...earlyOutcomesOf(continuation === 0 ? {} : current), ...earlyOutcomesOf(result)]);
   const { calls } = continuation === 0 ? result : joinMessage(current, result);
-  return calls.filter(({ callId }) => !early.has(callId));
-}
-
-function findRefusals(prepared: Calls): readonly ToolOutcome[] {
-  return [...prepared.values()].flatMap((entry) => (isThenable(entry) || entry.kind === "ready" ? [] : [entry]));
+  const early = earlyOutcomesOf(result);
+  const earlier = earlyOutcomesOf(continuation === 0 ? {} : current);
+  return calls.filter(({ callId }) => !early.has(callId) && !earlier.has(callId));
 }
 
 export const mostListed = 50;

@@ -12,6 +12,7 @@ import type { Step } from "../../types/journal.ts";
 import { prepareCall, toUnfit } from "./prepare-call.ts";
 import { runStep, runSteps } from "../run/run-step.ts";
 import { callKey, editKey } from "../state/step-key.ts";
+import { outcomesById } from "../state/transcript.ts";
 
 /** A question is a request for a decision. An open question had no decision in the execution that asked it. */
 export interface OpenQuestion {
@@ -154,7 +155,7 @@ function isRemoval({ kind }: ToolChange): boolean {
  */
 export function recallCalls(run: Run, calls: readonly BatchCall[]): void | Promise<void> {
   const { refusals = [], lateChecks = [] } = run.state.streamResults.at(-1) ?? {};
-  const refused = new Map(refusals.map((outcome) => [outcome.call.callId, outcome]));
+  const refused = outcomesById(refusals);
   const late = new Set(lateChecks);
   const slow: Promise<void>[] = [];
   for (const one of calls) {
