@@ -79,9 +79,14 @@ export class RunEvents {
     "tool-progress": ({ callId, data }) => this.custom("tool-progress", { toolCallId: this.toId(callId), data }),
     "tool-end": (event) => this.#end(event),
     "approval-asked": () => this.#outbox.release(),
-    "approval-decided": ({ callId, decision, reason }) => {
+    "approval-decided": ({ callId, decision, reason, question }) => {
       this.#outbox.release();
-      this.custom("approval-decided", { toolCallId: this.toId(callId), decision, ...(reason !== undefined && { reason }) });
+      const toolCallId = this.toId(callId);
+      const more = {
+        ...(question !== undefined && { interruptId: this.toId(question) }),
+        ...(reason !== undefined && { reason }),
+      };
+      this.custom("approval-decided", { toolCallId, decision, ...more });
     },
     "attempt-discarded": () => this.#discard(),
     notice: ({ kind }) => this.custom("notice", { kind }),
@@ -153,7 +158,12 @@ export class RunEvents {
   }
 
   #addText(kind: OpenPart["kind"], { text, attempt, isFinal }: LoopEvents["text-delta"]): void {
-    if (attempt !== undefined && isFinal !== true && this.#place.options.holdAttempts !== false && this.#outbox.holding === undefined) {
+    if (
+      attempt !== undefined &&
+      isFinal !== true &&
+      this.#place.options.holdAttempts !== false &&
+      this.#outbox.holding === undefined
+    ) {
       this.#before = this.#text;
       this.#outbox.hold();
     }
