@@ -1,11 +1,21 @@
 // A page that is reloaded after the run has ended gets the events from the journal, like a page that read the run live.
 
 import { describe, expect, it } from "vitest";
-import { text, toolCall } from "turnwright/testing";
+import { reasoning, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
+import { readMessages, versions } from "./clients.ts";
 import { checkEvents, play, saved, toEvents } from "./mapping-stage.ts";
 
 describe("AG-UI events from the journal", () => {
+  it.each(versions)("have the parts in the order of the live events, for the client of %s", async (version) => {
+    const tools = [tool("look", () => 1)];
+    const script = [[reasoning("Hm."), text("So."), toolCall("look"), reasoning("Or?"), text("No.")], text("Done.")];
+    const { events, result } = await play({ tools, script });
+    const again = await play({ tools, journal: saved(result) });
+    const messages = await readMessages(toEvents(again.events, { version }), version);
+    expect(messages).toEqual(await readMessages(toEvents(events, { version }), version));
+  });
+
   it("name the interrupt of each decision, like the live events", async () => {
     const tools = [tool("pay", () => 1, { needsApproval: true }), tool("look", () => 1)];
     const script = [toolCall("pay"), toolCall("look")];

@@ -3,13 +3,32 @@
 
 import { describe, expect, it } from "vitest";
 import type { LoopOptions } from "turnwright";
-import { text, toolCall } from "turnwright/testing";
+import { type MockMessage, reasoning, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { toChunks } from "./check-chunks.ts";
 import { check, play, saved } from "./mapping-stage.ts";
 import { readMessage, vendors } from "./vendors.ts";
 
 describe("a message from the journal", () => {
+  const interleaved: readonly MockMessage[] = [
+    [reasoning("Hm."), text("So."), reasoning("Or?"), text("No."), toolCall("look"), toolCall("look")],
+    [text("First."), toolCall("look"), text("Then."), toolCall("look"), reasoning("Why?"), text("Done.")],
+    [text("Usual."), toolCall("look")],
+    [text("End."), reasoning("Late.")],
+  ];
+
+  it.each(vendors)("has the parts in the order of the live message in ai $version", async (vendor) => {
+    const { version } = vendor;
+    const tools = [tool("look", () => 1)];
+    const { events, result } = await play({ tools, script: interleaved });
+    const again = await play({ tools, journal: saved(result) });
+    const reloaded = toChunks(again.events, { version });
+    await check(reloaded, version);
+    const message = await readMessage(vendor, reloaded);
+    expect(message?.parts.map(({ type }) => type)).toContain("reasoning");
+    expect(message).toEqual(await readMessage(vendor, toChunks(events, { version })));
+  });
+
   const approved = { kind: "approve" } as const;
   // The client of version 6 knows no chunk for a decision.
   it.each(vendors.filter(({ version }) => version !== 6))(
