@@ -79,9 +79,14 @@ export class RunEvents {
     "tool-progress": ({ callId, data }) => this.custom("tool-progress", { toolCallId: this.toId(callId), data }),
     "tool-end": (event) => this.#end(event),
     "approval-asked": () => this.#outbox.release(),
-    "approval-decided": ({ callId, decision, reason }) => {
+    "approval-decided": ({ callId, decision, reason, question }) => {
       this.#outbox.release();
-      this.custom("approval-decided", { toolCallId: this.toId(callId), decision, ...(reason !== undefined && { reason }) });
+      const toolCallId = this.toId(callId);
+      const more = {
+        ...(question !== undefined && { interruptId: this.toId(question) }),
+        ...(reason !== undefined && { reason }),
+      };
+      this.custom("approval-decided", { toolCallId, decision, ...more });
     },
     "attempt-discarded": () => this.#discard(),
     notice: ({ kind }) => this.custom("notice", { kind }),

@@ -17,25 +17,11 @@ export class ApprovalParts {
   readonly #writer: MessageWriter;
   readonly #tools: ToolParts;
   readonly #version: UIVersion;
-  /** Calls for which `policies.approve` was called in this execution. Decisions about all other calls come from a person. */
-  readonly #asked = new Set<string>();
-  /** For each call that has waited, the `id` that identified it in `pendingCalls`. */
-  readonly #waiting = new Map<string, string>();
 
   constructor({ writer, tools, version }: ApprovalTargets) {
     this.#writer = writer;
     this.#tools = tools;
     this.#version = version;
-  }
-
-  noteAsked(key: string): void {
-    this.#asked.add(key);
-  }
-
-  /** Remembers the calls that waited when the run was suspended. Called if the resumed run continues in the same stream. */
-  expect(calls: readonly WaitingCall[]): void {
-    this.#asked.clear();
-    for (const call of calls) this.#waiting.set(toKey(call), call.id);
   }
 
   /** Shows a waiting call. If the call waits for a decision, also requests the decision from the page. */
@@ -49,40 +35,28 @@ export class ApprovalParts {
   decide(key: string, decided: Decided): void {
     const part = this.#tools.find(key);
     if (part !== undefined && part.state !== "new") this.#show(part, key, decided);
-    this.#settle(key);
   }
 
   /** Shows the decision about a call of a nested run, if the call has waited. Other nested calls have no part on the page. */
   decideNested(key: string, decided: Decided): void {
     const part = this.#tools.find(key);
-    if (part !== undefined && this.#hasWaited(key, decided)) {
-      this.#tools.show(part, decided.name);
-      this.#show(part, key, decided);
-    }
-    this.#settle(key);
+    if (part === undefined || decided.question === undefined) return;
+    this.#tools.show(part, decided.name);
+    this.#show(part, key, decided);
   }
 
-  #settle(key: string): void {
-    this.#asked.delete(key);
-    this.#waiting.delete(key);
-  }
-
-  #hasWaited(key: string, { replayed }: Pick<Decided, "replayed">): boolean {
-    return this.#waiting.has(key) || (replayed !== true && !this.#asked.has(key));
-  }
-
-  #show(part: ToolPart, key: string, decided: Decided): void {
-    if (decided.args !== undefined) this.#tools.edit(part, decided.args);
-    const { decision, reason, name, replayed } = decided;
-    const hasWaited = this.#hasWaited(key, { replayed });
+  #show(part: ToolPart, key: string, { args, decision, reason, name, callId, question }: Decided): void {
+    if (args !== undefined) this.#tools.edit(part, args);
+    const hasWaited = question !== undefined;
     if (!hasWaited && decision !== "deny") return;
-    const approvalId = this.#tools.toId(this.#waiting.get(key) ?? key);
+    const id = key.slice(0, key.length - callId.length) + (question ?? callId);
+    const approvalId = this.#tools.toId(id);
     if (this.#version === 5 && hasWaited) {
       const data = { approvalId, toolCallId: part.id, toolName: name, input: part.args, decision };
       this.#writer.writeBeside({ type: "data-approval", id: approvalId, data });
     }
     if (this.#version !== 7 || decision === "failed") return;
-    this.#ask(part, this.#waiting.get(key) ?? key, hasWaited ? {} : { isAutomatic: true });
+    this.#ask(part, id, hasWaited ? {} : { isAutomatic: true });
     const approved = decision !== "deny";
     this.#writer.writeBeside({ type: "tool-approval-response", approvalId, approved, ...(reason !== undefined && { reason }) });
   }

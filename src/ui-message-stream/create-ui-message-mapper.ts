@@ -71,10 +71,7 @@ class MessageMapper implements UIMessageMapper {
       this.#nested.delete(event.callId);
       this.#tools.end(this.#tools.add(event.callId, event), event);
     },
-    "approval-asked": ({ callId }) => {
-      this.#writer.release();
-      this.#approvals.noteAsked(callId);
-    },
+    "approval-asked": () => this.#writer.release(),
     "approval-decided": (event) => {
       this.#writer.release();
       this.#approvals.decide(event.callId, event);
@@ -136,7 +133,7 @@ class MessageMapper implements UIMessageMapper {
 
   #mapOwn(event: LoopEvent): void {
     if (!this.#isStarted) this.#start(event.runId);
-    else if (this.#ending !== undefined) this.#goOn(this.#ending);
+    else if (this.#ending !== undefined) this.#goOn();
     if (event.type === "iteration-end") this.#count(event);
     if (event.type === "run-end") this.#ending = event;
     else if (event.type === "run-start") this.#nested.clear();
@@ -157,11 +154,10 @@ class MessageMapper implements UIMessageMapper {
   }
 
   /** Continues after a suspended run was resumed. Replayed events are skipped, because this stream has already sent them. */
-  #goOn({ reason }: LoopEvents["run-end"]): void {
+  #goOn(): void {
     this.#ending = undefined;
     this.#skipsRecalled = true;
     this.#cost = { streams: 0, usage: noUsage, costUSD: 0 };
-    if ("calls" in reason) this.#approvals.expect(reason.calls);
   }
 
   /** Remembers a replayed call that the page already shows, so that later live events of the call find its part. */
@@ -221,7 +217,6 @@ class MessageMapper implements UIMessageMapper {
   #mapNestedCall(event: Extract<LoopEvent, { readonly callId: string }>, key: string): void {
     const isRecalled = event.replayed === true && this.#skipsRecalled;
     if (event.type === "tool-args-end") this.#tools.add(key, event);
-    else if (event.type === "approval-asked") this.#approvals.noteAsked(key);
     else if (event.type === "approval-decided" && !isRecalled) this.#approvals.decideNested(key, event);
     else if (event.type === "tool-end") this.#endNested(event, key, isRecalled);
   }

@@ -100,7 +100,9 @@ it("UI message stream: the request and the response for a second approval have t
   ];
   const request = { type: "tool-approval-request", approvalId: "r:c#2", toolCallId: "r:c" };
   expect(toChunks(events)).toContainEqual(request);
-  const chunks = toChunks([...events, start, { type: "approval-decided", ...call, decision: "approve" }], { version: 7 });
+  const chunks = toChunks([...events, start, { type: "approval-decided", ...call, decision: "approve", question: "c#2" }], {
+    version: 7,
+  });
   expect(chunks.filter(({ type }) => type.startsWith("tool-approval"))).toEqual([
     request,
     { type: "tool-approval-response", approvalId: "r:c#2", approved: true },

@@ -11,6 +11,7 @@ import { freezeDeep } from "../utils/json.ts";
 import { textOf, textOrNone, toPlainError } from "../utils/plain-error.ts";
 import { findLoop } from "./state/apply-call.ts";
 import type { Masked, ResultMasking } from "./run/features.ts";
+import { partsOf } from "./stream/call-drafts.ts";
 import { streamOnce } from "./stream/stream-once.ts";
 import { applyStep } from "./state/apply-step.ts";
 import { endingOfReason } from "../cancellation/cancel-scope.ts";
@@ -224,15 +225,20 @@ function sendStart(run: Run, masked: Masked | undefined): void {
   if (masked !== undefined) events.send({ type: "masked", ...base, ...masked });
 }
 
-/** Emits the text and the reasoning of a replayed iteration, each as one event. */
-function sendReplayed(run: Run, { text, reasoning, calls }: StreamResult, firstIndex: number): void {
+/** Emits the parts of a replayed stream in their order. Each text is one event. */
+function sendReplayed(run: Run, result: StreamResult, firstIndex: number): void {
   const base = eventBase(run, false);
   const { events } = run;
-  if (reasoning !== "") events.send({ type: "reasoning-delta", ...base, text: reasoning });
-  if (text !== "") events.send({ type: "text-delta", ...base, text });
-  if (!events.wants("tool-args-end")) return;
-  for (const [index, { callId, name, args, problem }] of calls.entries())
-    events.send({ type: "tool-args-end", ...base, callId, name, index: firstIndex + index, args: freezeDeep(args), problem });
+  for (const part of partsOf(result)) {
+    if (part.type !== "call") {
+      if (part.text !== "") events.send({ type: `${part.type}-delta`, ...base, text: part.text });
+    } else if (events.wants("tool-args-end")) {
+      for (const [at, { callId, name, args, problem }] of part.calls.entries()) {
+        const index = firstIndex + part.from + at;
+        events.send({ type: "tool-args-end", ...base, callId, name, index, args: freezeDeep(args), problem });
+      }
+    }
+  }
 }
 
 function sendLoop(run: Run): void {

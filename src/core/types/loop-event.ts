@@ -130,9 +130,14 @@ export interface LoopEvents {
   };
   /** The approval policy is about to decide about a tool call. */
   "approval-asked": CallEvent & { readonly args: Json };
-  /** The approval policy has decided about a tool call. `error` is set if it made no decision. */
+  /** The approval policy or the option `decisions` has decided about a tool call. `error` is set if there is no decision. */
   "approval-decided": CallEvent & {
     readonly decision: "approve" | "deny" | "modify" | "failed";
+    /**
+     * The `id` of the call in `pendingCalls` while it waited, without the ids in `path`. Absent if the call did not wait: the policy
+     * decided immediately.
+     */
+    readonly question?: string | undefined;
     /** The new arguments of "modify", before they are validated. */
     readonly args?: Json | undefined;
     readonly reason?: string | undefined;

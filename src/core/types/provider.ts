@@ -163,6 +163,8 @@ export interface StreamResult {
   readonly thoughtLog?: Json | undefined;
   /** The tool calls, in the order in which the model made them. */
   readonly calls: readonly ToolCall[];
+  /** The parts of the message, in order. Absent if the order is: all reasoning, all text, all calls. */
+  readonly order?: readonly PartStart[] | undefined;
   /** The outcomes of the calls that were started during the stream. */
   readonly eagerOutcomes?: readonly ToolOutcome[] | undefined;
   /**
@@ -199,6 +201,13 @@ export interface StreamResult {
   /** Set if a stop condition ended the run here. */
   readonly stop?: { readonly reason?: string | undefined } | undefined;
   readonly durationMs: number;
+}
+
+/** The start of a part of a streamed message. The part ends where the next part of its type starts. */
+export interface PartStart {
+  readonly type: "reasoning" | "text" | "call";
+  /** The position of the first character in `text` or `reasoning`, or of the first call in `calls`, counted from 0. */
+  readonly from: number;
 }
 
 /** The circumstances in which the model made the calls of a stream. */

@@ -13,6 +13,8 @@ type Fields = { readonly [name: string]: Type };
 const isText = (value: unknown): boolean => typeof value === "string";
 const isCall = (value: unknown): boolean =>
   isRecord(value) && isText(value["callId"]) && isText(value["name"]) && value["args"] !== undefined;
+const isPartStart = (value: unknown): boolean =>
+  isRecord(value) && ["reasoning", "text", "call"].includes(value["type"] as string) && typeof value["from"] === "number";
 const isReason = (value: unknown): boolean => isRecord(value) && isText(value["kind"]);
 const isEnding = (value: unknown): boolean => isRecord(value) && isText(value["status"]) && isReason(value["reason"]);
 
@@ -30,6 +32,7 @@ const fits = {
   "ending?": (value: unknown) => value === undefined || isEnding(value),
   "usage?": (value: unknown) => value === undefined || (isRecord(value) && typeof value["totalTokens"] === "number"),
   tools: (value: unknown) => isRecord(value) && Object.values(value).every(isRecord),
+  "order?": (value: unknown) => value === undefined || (Array.isArray(value) && value.every(isPartStart)),
   decision: isOutsideResult,
   outcome: (value: unknown) => isRecord(value) && problemOf(value, "tool") === undefined,
 };
@@ -44,6 +47,7 @@ const stream: Fields = {
   reasoning: "text",
   details: "text",
   calls: "calls",
+  order: "order?",
   providerMetadata: "array",
   provider: "text",
   model: "text",

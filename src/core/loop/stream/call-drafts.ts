@@ -1,6 +1,6 @@
 // Assembles tool calls while their arguments arrive.
 
-import type { ModelChunk } from "../../types/provider.ts";
+import type { ModelChunk, PartStart, StreamResult } from "../../types/provider.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import { assertNever, isRecord } from "../../utils/guards.ts";
 import { textIn } from "../../utils/texts.ts";
@@ -117,6 +117,11 @@ export class CallDrafts {
     return this.#placed.slice(first, this.#taken);
   }
 
+  /** The number of calls that have a position. */
+  get count(): number {
+    return this.#placed.length;
+  }
+
   get open(): readonly CallDraft[] {
     return this.#placed.filter(({ ready }) => !ready);
   }
@@ -206,6 +211,10 @@ export interface AttemptContent {
   /** Created with the first call, because most messages have no calls. `providerMetadata` is created with its first part. */
   calls: CallDrafts | undefined;
   providerMetadata: Json[] | undefined;
+  /** The type of the last part. */
+  last: PartStart["type"] | undefined;
+  /** The start of each part. Undefined while the parts are in the usual order. */
+  order: PartStart[] | undefined;
 }
 
 /** Returns an attempt without content. */
@@ -216,7 +225,47 @@ export const emptyAttempt = (): AttemptContent => ({
   thoughtLog: undefined,
   calls: undefined,
   providerMetadata: undefined,
+  last: undefined,
+  order: undefined,
 });
+
+const usualOrder: readonly PartStart[] = [
+  { type: "reasoning", from: 0 },
+  { type: "text", from: 0 },
+  { type: "call", from: 0 },
+];
+
+/** Notes that another part begins, before its content is added. `count` is the number of calls before this part. */
+export function beginPart(attempt: AttemptContent, type: PartStart["type"], count: number = attempt.calls?.count ?? 0): void {
+  const { last, text, reasoning } = attempt;
+  attempt.last = type;
+  const sizes = { reasoning: reasoning.length, text: text.length, call: count };
+  const rankOf = (one: PartStart["type"]): number => usualOrder.findIndex((start) => start.type === one);
+  if (attempt.order === undefined) {
+    if (last === undefined || rankOf(last) <= rankOf(type)) return;
+    attempt.order = usualOrder.filter((start) => sizes[start.type] > 0);
+  }
+  attempt.order.push({ type, from: sizes[type] });
+}
+
+/** A part of a streamed message: a text, or calls that follow each other. `from` is the position of the first call. */
+export type StreamedPart =
+  | { readonly type: "reasoning" | "text"; readonly text: string }
+  | { readonly type: "call"; readonly from: number; readonly calls: readonly ToolCall[] };
+
+/** Returns the parts of a streamed message in their order. Texts may be empty. */
+export function partsOf({
+  text,
+  reasoning,
+  calls,
+  order = usualOrder,
+}: Pick<StreamResult, "text" | "reasoning" | "calls" | "order">): StreamedPart[] {
+  return order.map(({ type, from }, index): StreamedPart => {
+    const end = order.slice(index + 1).find((next) => next.type === type)?.from;
+    if (type === "call") return { type, from, calls: calls.slice(from, end) };
+    return { type, text: (type === "text" ? text : reasoning).slice(from, end) };
+  });
+}
 
 /** The error codes with which a service rejects a request before the model has started. */
 const refusals: ReadonlySet<ProviderErrorCode> = new Set(["auth", "rate-limit", "overloaded", "bad-request", "context-too-long"]);

@@ -19,6 +19,7 @@ import {
   createCallIds,
   type IdOf,
   type AttemptContent,
+  beginPart,
   emptyAttempt,
   mergeDetails,
   wasRefused,
@@ -104,6 +105,10 @@ export class StreamDraft implements GuardedStream {
     return this.#attempt.reasoning;
   }
 
+  get order(): AttemptContent["order"] {
+    return this.#attempt.order;
+  }
+
   get details(): string {
     return this.#attempt.details;
   }
@@ -136,10 +141,12 @@ export class StreamDraft implements GuardedStream {
     // Checked first, because nearly every chunk is text.
     if (type === "text-delta" || type === "refusal-delta") {
       const text = textIn(chunk, "text");
+      if (this.#attempt.last !== "text" && text !== "") beginPart(this.#attempt, "text");
       this.#attempt.text += text;
       this.#sendDelta("text-delta", text);
     } else if (type === "reasoning-delta") {
       const text = textIn(chunk, "text");
+      if (this.#attempt.last !== "reasoning" && text !== "") beginPart(this.#attempt, "reasoning");
       this.#attempt.reasoning += text;
       this.#sendDelta("reasoning-delta", text);
     } else if (type === "call-start" || type === "call-args-delta" || type === "call-ready") {
@@ -197,9 +204,12 @@ export class StreamDraft implements GuardedStream {
 
   #takeCall(chunk: CallChunk): void {
     this.#attempt.calls ??= new CallDrafts(this.#firstIndex, this.#idOf);
+    const attempt = this.#attempt;
     const { calls } = this.#attempt;
+    const { count } = calls;
     const draft = calls.take(chunk);
     if (draft === undefined) return;
+    if (attempt.last !== "call" && calls.count > count) beginPart(attempt, "call", count);
     if (draft.untold !== "") this.#sendArgsDelta(calls, draft);
     if (!draft.ready) return;
     this.#sendArgsEnd(calls, draft);

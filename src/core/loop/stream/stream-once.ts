@@ -77,6 +77,7 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
     reason,
     text,
     reasoning: draft.reasoning,
+    order: draft.order,
     details: draft.details,
     thoughtLog: draft.thoughtLog,
     calls,

@@ -91,7 +91,7 @@ export async function settleCall(run: Run, one: BatchCall, first: Answered): Pro
     const decided = answer.kind === "ask" ? { kind: "ask" } : answer;
     run.decisions.settle(id, isAnew(answer, question) ? answer.passed : decided);
   }
-  sendDecision(run, one, { answer, live });
+  sendDecision(run, one, { answer, asked, live });
   await applyDecision(run, one, { answer, asked, live });
   // The events of a call that is refused now are not marked as replayed, even if the iteration was replayed.
   if (one.outcome !== undefined && live) one.isLive = true;
@@ -318,9 +318,10 @@ async function edit(run: Run, one: BatchCall, args: Json): Promise<void> {
   else await recordEdit(run, one, await editCall(ready, args, run.ports));
 }
 
-function sendDecision(run: Run, { call, index }: BatchCall, { answer, live }: Pick<Decided, "answer" | "live">): void {
+function sendDecision(run: Run, { call, index }: BatchCall, { answer, asked, live }: Decided): void {
   const { callId, name } = call;
-  const base = { type: "approval-decided" as const, ...eventBase(run, live), callId, name, index };
+  const question = asked === undefined ? {} : { question: questionId(callId, asked.earlier) };
+  const base = { type: "approval-decided" as const, ...eventBase(run, live), callId, name, index, ...question };
   if (answer.kind === "failed") run.events.send({ ...base, decision: "failed", error: answer.error });
   else if (answer.kind === "deny") run.events.send({ ...base, decision: "deny", reason: answer.reason });
   else if (answer.kind === "approve" || answer.kind === "modify")
