@@ -55,7 +55,7 @@ async function get(request: Request): Promise<Response> {
 
 /** Answers an invalid request, or a decision about a call that does not wait. */
 function toErrorResponse(error: unknown): Response {
-  if (isRequestError(error)) return new Response(error.message, { status: error.status }); // 400, 413 or 415
+  if (isRequestError(error)) return new Response(error.message, { status: error.status }); // 400, 408, 413 or 415
   if (isLoopError(error, "unknown-decision")) return refuse();
   throw error;
 }

@@ -112,7 +112,7 @@ assert.deepEqual(payments, [20]);
       await pipeUIMessageStream(streamToolLoop({ provider, messages: [...messages, message] }), res, { keepAliveMs: 10_000 });
     } catch (error) {
       if (!isRequestError(error)) throw error;
-      res.writeHead(error.status).end(error.message); // 400, 413 or 415
+      res.writeHead(error.status).end(error.message); // 400, 408, 413 or 415
     }
   }
   // #endregion pipe

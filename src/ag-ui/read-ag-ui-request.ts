@@ -7,6 +7,7 @@ import {
   isText,
   type Json,
   listOf,
+  parseJson,
   recordOf,
   type UnknownRecord,
   type UserMessage,
@@ -15,6 +16,7 @@ import {
   type NodeRequest,
   readId,
   readRequestBody,
+  refuseDeep,
   readUserMessage,
   requestChecks,
   RequestError,
@@ -58,7 +60,7 @@ type Answer = readonly [id: string, answer: Decision | OutsideResult];
  * A call is denied unless its answer has the status `resolved` and `payload.approved` is true. Edited arguments are read from
  * `payload.args`, and results from `payload.result` or `payload.error`. If a call does not wait, the run rejects its answer.
  *
- * Throws RequestError with `status` 400, 413 or 415 if the request is invalid, and LoopError "invalid-option" or "unknown-option" if an
+ * Throws RequestError with `status` 400, 408, 413 or 415 if the request is invalid, and LoopError "invalid-option" or "unknown-option" if an
  * option is invalid.
  *
  * @example
@@ -69,7 +71,7 @@ export async function readAGUIRequest(
   options: RequestLimits = {},
 ): Promise<AGUIRequest> {
   checkFields("options", options, requestChecks);
-  const body = await readRequestBody(requestOrBody, options.maxBytes);
+  const body = await readRequestBody(requestOrBody, options);
   if (!isRecord(body) || Array.isArray(body)) throw new RequestError(400, "The body is not an object.");
   const { messages } = body;
   if (!Array.isArray(messages)) throw new RequestError(400, 'The body has no array "messages".');
@@ -145,11 +147,9 @@ function readToolMessages(messages: readonly unknown[]): readonly Answer[] {
 /** Parses the content of a tool message, because tools of a page write their results as JSON strings. */
 function toResult(content: unknown): Json {
   if (!isText(content)) return (content ?? null) as Json;
-  try {
-    return JSON.parse(content) as Json;
-  } catch {
-    return content;
-  }
+  const parsed = parseJson(content);
+  refuseDeep(parsed, "The content of a tool message");
+  return parsed === undefined ? content : (parsed as Json);
 }
 
 const mimePattern = /^[\w.+-]+\/[\w.+*-]+$/;

@@ -41,6 +41,7 @@ export function toAGUIStream(events: AsyncIterable<EventItem>, options: AGUIOpti
  * };
  */
 export function toAGUIResponse(events: AsyncIterable<EventItem> | undefined, options: AGUIResponseOptions = {}): Response {
+  checkFields("options", options, checks);
   if (events === undefined) return new Response(null, { status: 204, headers: { ...options.headers } });
   return toLineResponse(toLines(events, options));
 }
@@ -60,6 +61,7 @@ export async function pipeAGUIStream(
   res: NodeResponse,
   options: AGUIResponseOptions = {},
 ): Promise<void> {
+  checkFields("options", options, checks);
   if (events !== undefined) return pipeLines(toLines(events, options), res);
   if (res.destroyed || res.writableEnded) return;
   res.writeHead(204, { ...options.headers });

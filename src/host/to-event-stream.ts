@@ -54,6 +54,7 @@ export function toEventStream(source: EventSource, options: EventStreamOptions =
  * export const GET = (request: Request) => toEventStreamResponse(host.join(id, { from: lastEventId(request) }));
  */
 export function toEventStreamResponse(source: EventSource | undefined, options: EventStreamOptions = {}): Response {
+  checkFields("options", options, checks);
   if (source !== undefined && !isEmpty(source)) return toLineResponse(toLines(source, options));
   dropPromise(source?.[Symbol.asyncIterator]().return?.());
   return new Response(null, { status: 204, headers: { ...options.headers } });
@@ -71,6 +72,7 @@ export async function pipeEventStream(
   res: NodeResponse,
   options: EventStreamOptions = {},
 ): Promise<void> {
+  checkFields("options", options, checks);
   const lines = source === undefined ? undefined : toLines(source, options);
   if (lines !== undefined && source !== undefined && !isEmpty(source)) return pipeLines(lines, res);
   lines?.leave();

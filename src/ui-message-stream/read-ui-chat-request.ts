@@ -50,7 +50,7 @@ export interface UIChatRequest {
  * denied unless its approval has `approved: true`. To edit arguments, the page sends `{ [id]: { kind: "modify", args } }` in the
  * field `decisions` of the body, where `id` is the id of the approval. If a call does not wait, the run rejects the decision.
  *
- * Throws RequestError with `status` 400, 413 or 415 if the request is invalid, and LoopError "invalid-option" or "unknown-option" if an
+ * Throws RequestError with `status` 400, 408, 413 or 415 if the request is invalid, and LoopError "invalid-option" or "unknown-option" if an
  * option is invalid.
  *
  * @example
@@ -61,7 +61,7 @@ export async function readUIChatRequest(
   options: RequestLimits = {},
 ): Promise<UIChatRequest> {
   checkFields("options", options, requestChecks);
-  return readBody(await readRequestBody(requestOrBody, options.maxBytes), options);
+  return readBody(await readRequestBody(requestOrBody, options), options);
 }
 
 function readBody(body: unknown, limits: RequestLimits): UIChatRequest {

@@ -2,8 +2,10 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { type LoopEvent, streamToolLoop, toolResult } from "turnwright";
+import { pipeAGUIStream, toAGUIResponse } from "turnwright/ag-ui";
 import { lastEventId, pipeEventStream, toEventStream, toEventStreamResponse } from "turnwright/host";
 import { createMockProvider, createTestClock, fail, stall, text, toolCall, wait } from "turnwright/testing";
+import { toUIMessageStreamResponse } from "turnwright/ui-message-stream";
 import { createStage, playing, readAll, readStart, tool } from "./stage.ts";
 
 interface Sent {
@@ -164,12 +166,29 @@ describe("toEventStream", () => {
     host.stop(id);
   });
 
-  it.for([{ keepAliveMs: 0 }, { headers: 7 }, { clock: {} }, { includeMetadata: "yes" }, { retry: 5 }])(
-    "rejects the invalid options %j",
-    (options) => {
-      expect(() => toEventStream(listOf(), options as never)).toThrow(/option/i);
-    },
-  );
+  it("rejects a Headers object, even if there is nothing to send", async () => {
+    const options = { headers: new Headers({ "x-own": "1" }) } as never;
+    expect(() => toEventStreamResponse(listOf(), options)).toThrow("a plain object whose values are strings");
+    expect(() => toEventStreamResponse(undefined, options)).toThrow("a plain object whose values are strings");
+    await expect(pipeEventStream(undefined, {} as never, options)).rejects.toThrow(
+      "Object.fromEntries converts a Headers object",
+    );
+    expect(() => toAGUIResponse(undefined, options)).toThrow("a plain object whose values are strings");
+    await expect(pipeAGUIStream(undefined, {} as never, options)).rejects.toThrow("a plain object whose values are strings");
+    expect(() => toUIMessageStreamResponse(listOf(), options)).toThrow("a plain object whose values are strings");
+  });
+
+  it.for([
+    { keepAliveMs: 0 },
+    { headers: 7 },
+    { headers: new Map() },
+    { headers: [] },
+    { clock: {} },
+    { includeMetadata: "yes" },
+    { retry: 5 },
+  ])("rejects the invalid options %j", (options) => {
+    expect(() => toEventStream(listOf(), options as never)).toThrow(/option/i);
+  });
 });
 
 describe("lastEventId", () => {

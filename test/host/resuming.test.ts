@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defineAgentTool, type LoopOptions, type Tool } from "turnwright";
-import { createRunHost, type ResumeAnswer } from "turnwright/host";
+import { createRunHost } from "turnwright/host";
 import { createMockProvider, createTestClock, text, toolCall } from "turnwright/testing";
 import { crashing, createStage, eventsOf, readAll, readStart, sharedStore, type Stage, textOf, tool, typesOf } from "./stage.ts";
 
@@ -56,34 +56,6 @@ describe("host.resume in the same process", () => {
     expect(all.map((item) => item.id)).toEqual([...seen, ...rest].map((item) => item.id));
     expect([textOf(all), pay.paid]).toEqual(["One moment. Done.", ["call_i0_0"]]);
     expect(host.join(id, { from: all.at(-1)?.id })?.isOver).toBe(true);
-  });
-
-  it("with whenBusy queue waits until the live run is suspended, and then uses a result that arrived early", async () => {
-    const stage = createStage();
-    const { host, id, clock } = stage;
-    const sent: string[] = [];
-    let resuming: Promise<ResumeAnswer> | undefined;
-    const provider = createMockProvider(({ iteration }) =>
-      iteration === 0 ? [toolCall("render"), toolCall("slow")] : text("Done."),
-    );
-    const render = tool("render", (_, { runId, callId, defer }) => {
-      sent.push(runId, callId);
-      // The webhook arrives while another call of the run is still running.
-      const decisions = { [callId]: { kind: "result" as const, result: "film.mp4" } };
-      resuming = host.resume(id, { provider, tools, clock, decisions, whenBusy: "queue" });
-      return defer();
-    });
-    const slow = tool("slow", () => new Promise((done) => void clock.setTimeout(() => done("slow"), 1_000)));
-    const tools = [render, slow];
-    const started = readStart(host.start(id, { provider, tools, clock, message: "Render." }));
-    await clock.flush();
-    expect(await host.resume(id, { provider, tools, clock })).toMatchObject({ kind: "busy" });
-    await clock.advance(1_000);
-    expect((await started).reason.kind).toBe("result-required");
-    expect(await resuming).toMatchObject({ kind: "started", runId: `${id}/1` });
-    expect(textOf(await readAll(host.join(id)))).toBe("Done.");
-    expect(sent).toEqual([`${id}/1`, "call_i0_0"]);
-    await expect(host.resume(id, { provider, whenBusy: "steer" as "queue" })).rejects.toThrow('"whenBusy"');
   });
 
   it("marks events from before the resume as replayed, only for readers of the resume's own answer", async () => {

@@ -84,7 +84,9 @@ describe("messages that callbacks receive", () => {
           for (const list of [request.messages, request.transcript?.messages]) {
             try {
               change(list as Message[]);
-            } catch {}
+            } catch {
+              // The list is frozen.
+            }
           }
           return mock.stream(request, call);
         },

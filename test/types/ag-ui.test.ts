@@ -5,7 +5,8 @@ import { expectTypeOf, it } from "vitest";
 import type { AGUIEvent } from "turnwright/ag-ui";
 
 /** An event of the vendor. Its `type` becomes a string, because no string can be assigned to the vendor's enum. */
-type WithString<Event> = { [Field in keyof Event]: Field extends "type" ? `${Event[Field] & string}` : Event[Field] };
+// oxlint-disable-next-line typescript/no-unnecessary-template-expression -- The template makes the string.
+type WithString<Event> = { [Field in keyof Event]: Field extends "type" ? `${string & Event[Field]}` : Event[Field] };
 
 it("AGUIEvent: can be assigned to the event type of @ag-ui/core, apart from its enum", () => {
   expectTypeOf<AGUIEvent>().toExtend<WithString<ag.AGUIEvent>>();

@@ -30,6 +30,10 @@ export function isSameJson(one: Value, other: Value): boolean {
       isList(one) && isList(other) && one.length === other.length && one.every((item, index) => isSameJson(item, other[index]))
     );
   }
+  return isSameRecord(one, other);
+}
+
+function isSameRecord(one: { readonly [key: string]: Value }, other: { readonly [key: string]: Value }): boolean {
   let count = 0;
   for (const key of Object.keys(one)) {
     if (one[key] === undefined) continue;

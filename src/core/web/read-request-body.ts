@@ -1,6 +1,10 @@
-// Reads the body of a request as JSON, up to a maximum size.
+// Reads the body of a request as JSON, up to a maximum size and within a time limit.
 
+import { systemClock } from "../cancellation/deadline.ts";
+import type { Clock } from "../types/common.ts";
 import { isRecord } from "../utils/guards.ts";
+import { dropPromise } from "../utils/promises.ts";
+import { countBytes } from "../utils/texts.ts";
 import { RequestError } from "./request-error.ts";
 
 /** The parts of a node:http request that are used. */
@@ -13,25 +17,48 @@ export interface NodeRequest extends AsyncIterable<Uint8Array | string> {
 /** The maximum nesting of arrays and objects. JSON.parse allows millions of levels, which would overflow the stack of recursive code. */
 const mostLevels = 200;
 
+/** The limits for reading a body. */
+export interface BodyLimits {
+  /** The maximum size of the body in bytes. A page sends its whole history in each request. Default 1,000,000. */
+  readonly maxBytes?: number | undefined;
+  /** How long the body may take to arrive, in milliseconds. `Infinity` means no limit. Default 30,000. */
+  readonly bodyMs?: number | undefined;
+  /** The clock for `bodyMs`. Default: the system clock. */
+  readonly clock?: Pick<Clock, "setTimeout" | "clearTimeout"> | undefined;
+}
+
+type Limits = { readonly [Name in keyof BodyLimits]-?: NonNullable<BodyLimits[Name]> };
+
 /**
  * Reads the body of a web `Request` or a node:http request. A string is parsed as JSON. Any other value is returned unchanged, as an
- * already parsed body. Throws RequestError if the body is invalid or has more than `maxBytes` bytes. Default 1,000,000.
+ * already parsed body. Throws RequestError if the body is invalid, is incomplete or exceeds a limit.
  */
-export async function readRequestBody(source: unknown, maxBytes = 1_000_000): Promise<unknown> {
-  const body = await toValue(source, maxBytes);
-  if (isTooDeep(body)) throw new RequestError(400, `The body is nested more than ${mostLevels} levels deep.`);
+export async function readRequestBody(source: unknown, limits: BodyLimits = {}): Promise<unknown> {
+  const { maxBytes = 1_000_000, bodyMs = 30_000, clock = systemClock } = limits;
+  const body = await toValue(source, { maxBytes, bodyMs, clock });
+  refuseDeep(body, "The body");
   return body;
 }
 
-async function toValue(source: unknown, maxBytes: number): Promise<unknown> {
-  if (typeof source === "string") return parse(source, maxBytes);
+/** Throws RequestError if a value is nested too deeply. The message begins with `what`. */
+export function refuseDeep(value: unknown, what: string): void {
+  if (isTooDeep(value)) throw new RequestError(400, `${what} is nested more than ${mostLevels} levels deep.`);
+}
+
+async function toValue(source: unknown, limits: Limits): Promise<unknown> {
+  const { maxBytes } = limits;
+  if (typeof source === "string") {
+    if (countBytes(source) > maxBytes) throw tooLarge(maxBytes);
+    return parse(source);
+  }
   if (isWebRequest(source)) {
     checkHeaders((name) => source.headers.get(name) ?? undefined, maxBytes);
-    return parse(source.body === null ? "" : await collect(readAll(source.body), maxBytes), maxBytes);
+    return parse(source.body === null ? "" : await collect(toIterator(source.body), limits));
   }
   if (isNodeRequest(source)) {
     checkHeaders((name) => textOf(source.headers[name]), maxBytes);
-    return parse(await collect(source.iterator?.({ destroyOnReturn: false }) ?? source, maxBytes), maxBytes);
+    const pieces = source.iterator?.({ destroyOnReturn: false }) ?? source;
+    return parse(await collect(pieces[Symbol.asyncIterator](), limits));
   }
   checkSize(source, maxBytes);
   return source;
@@ -46,12 +73,34 @@ function checkHeaders(read: (name: string) => string | undefined, maxBytes: numb
   if (Number(read("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
 }
 
-async function collect(pieces: AsyncIterable<Uint8Array | string>, maxBytes: number): Promise<string> {
+type Pieces = Pick<AsyncIterator<Uint8Array | string, unknown>, "next" | "return">;
+
+/** Reads a body within its limits. Stops reading when a limit is exceeded. */
+async function collect(pieces: Pieces, { maxBytes, bodyMs, clock }: Limits): Promise<string> {
+  let timer: unknown;
+  const expired = new Promise<never>((_, reject) => {
+    if (bodyMs === Number.POSITIVE_INFINITY) return;
+    timer = clock.setTimeout(() => reject(new RequestError(408, `The body took longer than ${bodyMs} ms.`)), bodyMs);
+  });
+  try {
+    return await Promise.race([readAll(pieces, maxBytes), expired]);
+  } catch (error) {
+    // Not awaited, because the source may never answer.
+    dropPromise(pieces.return?.());
+    if (error instanceof RequestError) throw error;
+    throw new RequestError(400, "The connection ended before the body was complete.", { cause: error });
+  } finally {
+    if (timer !== undefined) clock.clearTimeout(timer);
+  }
+}
+
+async function readAll(pieces: Pieces, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
   let text = "";
   let bytes = 0;
-  for await (const piece of pieces) {
+  for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
+    const piece = next.value;
     const read = typeof piece === "string" ? encoder.encode(piece) : piece;
     bytes += read.byteLength;
     if (bytes > maxBytes) throw tooLarge(maxBytes);
@@ -61,18 +110,15 @@ async function collect(pieces: AsyncIterable<Uint8Array | string>, maxBytes: num
 }
 
 /** Reads a web stream with a reader, because not every platform supports `for await` on web streams. */
-async function* readAll(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+function toIterator(stream: ReadableStream<Uint8Array>): Pieces {
   const reader = stream.getReader();
-  try {
-    for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
-  } finally {
-    await reader.cancel().catch(() => undefined);
-  }
+  return {
+    next: () => reader.read(),
+    return: async () => ({ done: true, value: await reader.cancel() }),
+  };
 }
 
-function parse(text: string, maxBytes: number): unknown {
-  // Each character has at least one byte, so the number of characters is a lower bound.
-  if (text.length > maxBytes) throw tooLarge(maxBytes);
+function parse(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
@@ -81,13 +127,13 @@ function parse(text: string, maxBytes: number): unknown {
 }
 
 function checkSize(body: unknown, maxBytes: number): void {
-  let length: number;
+  let bytes: number;
   try {
-    length = JSON.stringify(body)?.length ?? 0;
+    bytes = countBytes(JSON.stringify(body) ?? "");
   } catch (error) {
     throw new RequestError(400, "The body is not plain JSON data.", { cause: error });
   }
-  if (length > maxBytes) throw tooLarge(maxBytes);
+  if (bytes > maxBytes) throw tooLarge(maxBytes);
 }
 
 function tooLarge(maxBytes: number): RequestError {

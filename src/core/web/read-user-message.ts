@@ -1,16 +1,16 @@
 // Reads the text and the files of a user message from a page, and checks the limits.
 
-import { type Checks, is, isText, numberWithin } from "../errors/check-fields.ts";
+import { type Checks, is, isText, numberWithin, timeLimit } from "../errors/check-fields.ts";
 import type { UserPart } from "../types/common.ts";
 import type { UserMessage } from "../types/message.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { isOnWeb, locateMedia } from "../utils/media-source.ts";
+import type { BodyLimits } from "./read-request-body.ts";
 import { RequestError } from "./request-error.ts";
+import { sseChecks } from "./sse-lines.ts";
 
 /** The limits for a request. */
-export interface RequestLimits {
-  /** The maximum size of the body in bytes. A page sends its whole history in each request. Default 1,000,000. */
-  readonly maxBytes?: number | undefined;
+export interface RequestLimits extends BodyLimits {
   /** The maximum number of text characters in the new message. Default 100,000. */
   readonly maxTextChars?: number | undefined;
   /** The allowed media types of files, such as "application/pdf" or "image/*". Default: PNG, JPEG, GIF, WebP and PDF. */
@@ -26,6 +26,8 @@ export interface RequestLimits {
 
 export const requestChecks: Checks<RequestLimits> = {
   maxBytes: /* @__PURE__ */ numberWithin({ min: 1 }),
+  bodyMs: /* @__PURE__ */ numberWithin(timeLimit),
+  clock: sseChecks.clock,
   maxTextChars: /* @__PURE__ */ numberWithin({ min: 1 }),
   allowedMediaTypes: ["an array of strings", (value) => Array.isArray(value) && value.every(isText)],
   maxFiles: /* @__PURE__ */ numberWithin({ min: 0 }),

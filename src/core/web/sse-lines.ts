@@ -3,11 +3,15 @@
 import { longestTimerMs, systemClock } from "../cancellation/deadline.ts";
 import { type Checks, numberWithin } from "../errors/check-fields.ts";
 import type { Clock } from "../types/common.ts";
+import { isLiteral, isRecord } from "../utils/guards.ts";
 import type { ChunkBatches } from "./chunk-batches.ts";
 
 /** The options for a response with Server-Sent Events. */
 export interface SSEOptions {
-  /** Headers to add to the response, for example for CORS. They override headers of the library. Default: no headers. */
+  /**
+   * Headers to add to the response, for example for CORS, as a plain object. They override headers of the library. Default: no
+   * headers.
+   */
   readonly headers?: { readonly [name: string]: string } | undefined;
   /**
    * After this many milliseconds without an event, a comment is sent, so that proxies keep the connection open. Default 15,000.
@@ -19,7 +23,7 @@ export interface SSEOptions {
 }
 
 export const sseChecks: Checks<SSEOptions> = {
-  headers: ["an object whose values are strings", isTexts],
+  headers: ["a plain object whose values are strings (Object.fromEntries converts a Headers object)", isTexts],
   keepAliveMs: /* @__PURE__ */ numberWithin({ min: 1, max: longestTimerMs }),
   clock: [
     "an object with the methods setTimeout and clearTimeout",
@@ -28,7 +32,7 @@ export const sseChecks: Checks<SSEOptions> = {
 };
 
 function isTexts(value: unknown): boolean {
-  return typeof value === "object" && value !== null && Object.values(value).every((text) => typeof text === "string");
+  return isRecord(value) && isLiteral(value) && Object.values(value).every((text) => typeof text === "string");
 }
 
 export interface LineWriter<Chunk> {

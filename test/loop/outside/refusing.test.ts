@@ -245,6 +245,8 @@ describe("context.defer", () => {
     });
     const { result } = play([toolCall("outer"), text("Done.")], { tools: [outer] });
     expect((await result).reason.kind).toBe("answered");
-    expect(results).toEqual([expect.objectContaining({ reason: expect.stringContaining("Start the run with defineAgentTool") })]);
+    expect(results).toEqual([
+      expect.objectContaining({ reason: expect.stringContaining("Start that run with defineAgentTool") }),
+    ]);
   });
 });

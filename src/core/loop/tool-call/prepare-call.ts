@@ -37,6 +37,10 @@ export function prepareCalls(run: Run, result: StreamResult): StreamResult {
   }
   run.prepared = prepared;
   if (lateChecks.length > 0) run.control?.startToolChain();
+  return withChecks(result, refusals, lateChecks);
+}
+
+function withChecks(result: StreamResult, refusals: readonly ToolOutcome[], lateChecks: readonly string[]): StreamResult {
   if (refusals.length === 0 && lateChecks.length === 0) return result;
   return {
     ...result,
