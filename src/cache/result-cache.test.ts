@@ -221,6 +221,13 @@ it("createResultCache: reports errors that the store throws", async () => {
   expect(await ask(broken, { action: "stats", id: await keep(broken, "x") })).toBe("failed");
 });
 
+it.for([null, 7, ["text"]])("createResultCache: reports what is wrong if read of the store returns %j", async (read) => {
+  const cache = createResultCache({ store: { ...createMemoryStore(), read: () => read as never } });
+  const outcome = await runTool(cache.tool, { action: "stats", id: await keep(cache, "text") });
+  const message = expect.stringContaining('"read" of the result store must return a string, or undefined if there is no text');
+  expect(outcome).toMatchObject({ kind: "failed", error: { message } });
+});
+
 it("createResultCache: reads a result that another cache of the same store wrote", async () => {
   const store = createMemoryStore();
   const id = await keep(createResultCache({ store }), "x");

@@ -1,7 +1,7 @@
 // Limits the age and the total size of cached results. The store is listed rarely, so the cost of storing a result does not depend
 // on the number of results.
 
-import { type Clock, countBytes, type ResultStore } from "../core/entry-kit.ts";
+import { type Clock, countBytes, describeValue, type ResultStore } from "../core/entry-kit.ts";
 
 const shape = /^([0-9a-z]{1,11})-[0-9a-f]{24}$/;
 const randomBytes = 12;
@@ -71,7 +71,11 @@ export class Shelf {
    * Returns undefined if the text is not stored or too old. Only valid ids are passed to the store, because ids come from models.
    */
   async find(id: string): Promise<string | undefined> {
-    return this.#isFresh(id) ? this.#settings.store.read(id) : undefined;
+    if (!this.#isFresh(id)) return undefined;
+    const text: unknown = await this.#settings.store.read(id);
+    if (text === undefined || typeof text === "string") return text;
+    const problem = `"read" of the result store must return a string, or undefined if there is no text, but returned ${describeValue(text)}.`;
+    throw new Error(problem);
   }
 
   #isFresh(id: string): boolean {

@@ -1,5 +1,5 @@
-import { CancelScope, type Clock, Deadline, LoopError, promiseOrValue } from "../core/entry-kit.ts";
-import type { RunStore } from "./run-store.ts";
+import { CancelScope, type Clock, Deadline, invalidOption, LoopError, promiseOrValue, recordOf } from "../core/entry-kit.ts";
+import type { ConversationRecord, RunStore } from "./run-store.ts";
 
 interface StoreLimits {
   readonly storeMs: number;
@@ -12,10 +12,18 @@ interface StoreLimits {
  */
 export function boundStore(store: RunStore, limits: StoreLimits): RunStore {
   return {
-    read: (id) => race("read", () => store.read(id), limits),
+    read: async (id) => checkRecord(await race("read", () => store.read(id), limits)),
     write: (id, record) => race("write", () => store.write(id, record), limits),
     journal: (id, number) => store.journal(id, number),
   };
+}
+
+/** Throws LoopError "invalid-option" if a store returned neither a record nor undefined. */
+function checkRecord(record: unknown): ConversationRecord | undefined {
+  if (record === undefined) return undefined;
+  const { runs, status, messages } = recordOf(record);
+  if (typeof runs === "number" && typeof status === "string" && Array.isArray(messages)) return record as ConversationRecord;
+  throw invalidOption("store.read(id)", "a ConversationRecord, or undefined if the conversation does not exist", record);
 }
 
 async function race<T>(verb: "read" | "write", call: () => T | PromiseLike<T>, { storeMs, clock }: StoreLimits): Promise<T> {

@@ -34,9 +34,16 @@ export function fileRunStore(folder: string): RunStore {
 
 const version = 1;
 
-/** Makes a file name from the hash of an id, because an id may contain separators, be a reserved name, or differ in case only. */
+/**
+ * Makes a file name from the hash of an id, because an id may contain separators, be a reserved name, or differ in case only. UTF-8 has no
+ * form for half of a surrogate pair, so an id with such a half is hashed as UTF-16, after a byte that UTF-8 never contains.
+ */
 function nameOf(id: string): string {
-  return createHash("sha256").update(id).digest("hex").slice(0, 40);
+  const hash = createHash("sha256");
+  const isWhole = Buffer.from(id, "utf8").toString("utf8") === id;
+  if (isWhole) hash.update(id, "utf8");
+  else hash.update(Buffer.of(0xff)).update(id, "utf16le");
+  return hash.digest("hex").slice(0, 40);
 }
 
 function recordPath(root: string, id: string): string {

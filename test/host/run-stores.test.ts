@@ -14,7 +14,23 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const hostile = ["__proto__", "constructor", "../../up", "/etc/passwd", "a/1", "a", "A", "con", "\u0000", ".", "x".repeat(5_000)];
+const hostile = [
+  "__proto__",
+  "constructor",
+  "../../up",
+  "/etc/passwd",
+  "a/1",
+  "a",
+  "A",
+  "con",
+  "\u0000",
+  "\ud800",
+  "\ud801",
+  "a\udc00",
+  "\ufffd",
+  ".",
+  "x".repeat(5_000),
+];
 
 describe.for<[string, () => RunStore]>([
   ["memoryRunStore", () => memoryRunStore()],

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Message } from "turnwright";
-import { createRunHost, type RunStore } from "turnwright/host";
+import { createRunHost, memoryRunStore, type RunStore } from "turnwright/host";
 import { createMockProvider, createTestClock, type TestClock, text, toolCall, wait } from "turnwright/testing";
-import { createStage, crashing, readAll, readStart, sharedStore, tool } from "./stage.ts";
+import { createStage, crashing, playing, readAll, readStart, sharedStore, tool } from "./stage.ts";
 
 const told = ["In Celsius.", "For Oslo."];
 
@@ -88,6 +88,15 @@ describe('host.start with whenBusy: "steer"', () => {
     await clock.advance(1000);
     expect(userTexts((await readStart(first)).messages)).toEqual(["Weather?", "Kept."]);
   });
+});
+
+it.for([null, "gone", { runs: "1" }])("createRunHost: rejects if read of the store returns %j", async (read) => {
+  const store = { ...memoryRunStore(), read: () => read } as unknown as RunStore;
+  const { host, clock, id } = createStage({ store });
+  const message = 'Option "store.read(id)" must be a ConversationRecord, or undefined if the conversation does not exist';
+  await expect(host.start(id, { ...playing([text("One.")], clock), message: "Go." })).rejects.toThrow(message);
+  await expect(host.resume(id, playing([text("One.")], clock))).rejects.toThrow(message);
+  await expect(host.status(id)).rejects.toThrow(message);
 });
 
 describe("the host option storeMs", () => {

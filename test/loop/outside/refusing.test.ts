@@ -116,6 +116,8 @@ describe("decisions: a call that waits for its result", () => {
     ["a result with a hole", { kind: "result", result: new Array(2) }],
     ["a result with a function", { kind: "result", result: { run: () => 1 } }],
     ["a result with a BigInt", { kind: "result", result: [1n] }],
+    ["a result whose kind is inherited", Object.create({ kind: "result", result: 1 })],
+    ["a result whose value is inherited", Object.assign(Object.create({ result: 1 }), { kind: "result" })],
     ["a failure whose error is no text", { kind: "failed", error: new Error("no") }],
   ])("rejects %s with the code invalid-option", async ([, decision]) => {
     const decisions = { call_1: decision } as Decisions;

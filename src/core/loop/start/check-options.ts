@@ -207,8 +207,10 @@ function checkRunId({ journal, runId }: LoopOptions): void {
 /** Checks the decisions. An invalid decision must throw, because it would otherwise deny or fail the call. */
 function checkDecisions({ decisions }: LoopOptions): void {
   for (const [id, decision] of Object.entries<unknown>(decisions ?? {})) {
-    if (isDecision(decision)) continue;
-    const given = isRecord(decision) ? (decision["kind"] ?? decision) : decision;
+    // Copies the own fields only, because the run copies decisions as data.
+    const own = isRecord(decision) ? { ...decision } : decision;
+    if (isDecision(own)) continue;
+    const given = isRecord(own) ? (own["kind"] ?? own) : own;
     throw invalidOption(
       `decisions.${id}`,
       'an object whose "kind" is approve, deny, modify (with "args"), ask, result (with plain data as "result") or failed (with a string "error")',
