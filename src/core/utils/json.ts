@@ -32,6 +32,12 @@ export function isSameJson(one: Value, other: Value): boolean {
       isList(one) && isList(other) && one.length === other.length && one.every((item, index) => isSameJson(item, other[index]))
     );
   }
+  return isSameRecord(one, other);
+}
+
+type Values = { readonly [key: string]: Value };
+
+function isSameRecord(one: Values, other: Values): boolean {
   let count = 0;
   for (const key of Object.keys(one)) {
     if (one[key] === undefined) continue;
