@@ -106,12 +106,14 @@ export class StreamGuard implements ModelCall, Cancellable {
 
   // A field instead of a method, so that a provider may destructure the call.
   readonly heartbeat: ModelCall["heartbeat"] = (state) => {
-    this.#lastSign = this.clock.now();
-    if (state === "waiting") this.#lastContent = this.#lastSign;
+    if (state === "waiting") this.#refresh();
+    else this.#lastSign = this.clock.now();
   };
 
-  #refresh(): void {
-    this.heartbeat("waiting");
+  /** Restarts all limits on silence. Every chunk does so, and reading the clock is the slowest part of that. */
+  #refresh(now = this.clock.now()): void {
+    this.#lastSign = now;
+    this.#lastContent = now;
   }
 
   /** Reads the stream to its end, or until a limit expires. Never rejects. */
@@ -171,7 +173,7 @@ export class StreamGuard implements ModelCall, Cancellable {
   #onSignOfLife({ type }: ModelChunk, hasContent: boolean): void {
     const now = this.clock.now();
     if (this.#phase === "settling" || this.#phase === "finished") return this.#settleUntil(now);
-    if (hasContent) this.#refresh();
+    if (hasContent) this.#refresh(now);
     // A new attempt gets the time limit for a first chunk.
     else if (type === "attempt-start" || type === "attempt-discarded") this.#lastSign = now;
     // Checked here too: if the stream never waits, the timer cannot fire.

@@ -33,7 +33,9 @@ export function isSameJson(one: Value, other: Value): boolean {
   return isSameRecord(one, other);
 }
 
-function isSameRecord(one: { readonly [key: string]: Value }, other: { readonly [key: string]: Value }): boolean {
+type Values = { readonly [key: string]: Value };
+
+function isSameRecord(one: Values, other: Values): boolean {
   let count = 0;
   for (const key of Object.keys(one)) {
     if (one[key] === undefined) continue;

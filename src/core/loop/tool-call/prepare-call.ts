@@ -26,27 +26,21 @@ export function prepareCalls(run: Run, result: StreamResult): StreamResult {
   if (calls.length === 0) return result;
   // From here on, `interrupt` comes too late: it would cut off a validation, but the call would still run.
   run.scope.withdrawInterrupt();
-  const prepared = new Map<string, Prepared | Promise<Prepared>>();
-  const lateChecks: string[] = [];
-  const refusals: ToolOutcome[] = [];
-  for (const call of calls) {
-    const entry = prepareCall(call, run.ports);
-    prepared.set(call.callId, entry);
-    if (isThenable(entry)) lateChecks.push(call.callId);
-    else if (entry.kind !== "ready") refusals.push(entry);
-  }
+  const prepared = new Map(calls.map((call) => [call.callId, prepareCall(call, run.ports)]));
   run.prepared = prepared;
-  if (lateChecks.length > 0) run.control?.startToolChain();
-  return withChecks(result, refusals, lateChecks);
+  const found = findRefused(prepared);
+  if (found.lateChecks !== undefined) run.control?.startToolChain();
+  return found.refusals === undefined && found.lateChecks === undefined ? result : { ...result, ...found };
 }
 
-function withChecks(result: StreamResult, refusals: readonly ToolOutcome[], lateChecks: readonly string[]): StreamResult {
-  if (refusals.length === 0 && lateChecks.length === 0) return result;
-  return {
-    ...result,
-    ...(refusals.length === 0 ? {} : { refusals }),
-    ...(lateChecks.length === 0 ? {} : { lateChecks }),
-  };
+/** Returns the fields for the calls that are not ready. A field without entries is left out. */
+function findRefused(prepared: NonNullable<Run["prepared"]>): Pick<StreamResult, "refusals" | "lateChecks"> {
+  const found: { refusals?: ToolOutcome[]; lateChecks?: string[] } = {};
+  for (const [callId, entry] of prepared) {
+    if (isThenable(entry)) (found.lateChecks ??= []).push(callId);
+    else if (entry.kind !== "ready") (found.refusals ??= []).push(entry);
+  }
+  return found;
 }
 
 /** Returns the calls of the whole message, except the calls that were started during the stream. */
