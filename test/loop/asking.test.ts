@@ -44,11 +44,13 @@ describe("a call that waits for approval", () => {
     expect([result.reason.kind, result.text, result.pendingCalls]).toEqual(["answered", "Done.", []]);
     expect([ran, answersOf(result).map(({ outcome }) => outcome)]).toEqual([did, outcomes]);
     expect(asked).toEqual(["call_i0_0", "call_i0_1", "call_i0_2"]);
-    expect(second.recording.of("approval-decided").map(({ callId, replayed, question }) => [callId, replayed, question])).toEqual([
-      ["call_i0_0", undefined, "call_i0_0"],
-      ["call_i0_1", true, undefined],
-      ["call_i0_2", undefined, "call_i0_2"],
-    ]);
+    expect(second.recording.of("approval-decided").map(({ callId, replayed, question }) => [callId, replayed, question])).toEqual(
+      [
+        ["call_i0_0", undefined, "call_i0_0"],
+        ["call_i0_1", true, undefined],
+        ["call_i0_2", undefined, "call_i0_2"],
+      ],
+    );
     // A third start accepts the same decisions again. It sends no request and runs no tool.
     const third = start({ journal: await savedOf(second), decisions });
     expect([(await third.result).messages, third.provider.calls, ran]).toEqual([result.messages, 0, did]);

@@ -5,7 +5,9 @@ import { expectTypeOf, it } from "vitest";
 import type { AGUIEvent } from "turnwright/ag-ui";
 
 /** An event of the vendor. Its `type` becomes a string, because no string can be assigned to the vendor's enum. */
-type WithString<Event> = { [Field in keyof Event]: Field extends "type" ? `${Event[Field] & string}` : Event[Field] };
+type WithString<Event> = {
+  [Field in keyof Event]: Event[Field] extends infer Name extends string ? `${Name}` : Event[Field];
+};
 
 it("AGUIEvent: can be assigned to the event type of @ag-ui/core, apart from its enum", () => {
   expectTypeOf<AGUIEvent>().toExtend<WithString<ag.AGUIEvent>>();
