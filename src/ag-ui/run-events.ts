@@ -1,7 +1,7 @@
 // Converts the steps, texts and calls of one run to AG-UI events. Each nested run has a separate `RunEvents`.
 
 import type { LoopEvent, LoopEvents, LoopEventType } from "../core/entry-kit.ts";
-import { toFailureText, toPlain } from "../core/web-kit.ts";
+import { mayBeDiscarded, toFailureText, toPlain } from "../core/web-kit.ts";
 import type { AGUIAttribution, AGUICustomName, AGUIPartEvent } from "./ag-ui-event.ts";
 import type { AGUIOptions } from "./ag-ui-options.ts";
 import { type Entry, Outbox } from "./outbox.ts";
@@ -56,13 +56,18 @@ export class RunEvents {
   #text = noText;
   /** The value of `#text` before the held-back attempt, to restore if the attempt is discarded. */
   #before = noText;
+  /** True if the events of the current iteration are held back because they were replayed. */
+  #isRecalled = false;
   readonly #calls = new Map<string, Call>();
   /** Calls of discarded attempts. Later events of these calls are ignored. */
   readonly #discarded = new Set<string>();
   #audience: Entry["audience"] = "all";
   readonly #handlers: Handlers = {
-    "iteration-start": ({ iteration }) => this.#beginStep(iteration),
-    "iteration-end": () => this.#endStep(),
+    "iteration-start": (event) => this.#beginStep(event),
+    "iteration-end": (event) => {
+      if (!mayBeDiscarded(event)) this.#outbox.release();
+      this.#endStep();
+    },
     "text-delta": (event) => this.#addText("text", event),
     "reasoning-delta": (event) => {
       if (this.#place.options.sendReasoning !== false) this.#addText("reasoning", event);
@@ -88,7 +93,7 @@ export class RunEvents {
       };
       this.custom("approval-decided", { toolCallId, decision, ...more });
     },
-    "attempt-discarded": () => this.#discard(),
+    "attempt-discarded": ({ replayed }) => this.#discard(replayed === true),
     notice: ({ kind }) => this.custom("notice", { kind }),
     masked: ({ calls, tokensBefore, tokensAfter }) =>
       this.custom("masked", { toolCallIds: calls.map((callId) => this.toId(callId)), tokensBefore, tokensAfter }),
@@ -122,13 +127,14 @@ export class RunEvents {
     this.#handlers[event.type]?.(event);
   }
 
-  custom(name: AGUICustomName, value: unknown): void {
-    this.#push({ type: "CUSTOM", name, value: toPlain(value) });
+  custom(name: AGUICustomName, value: unknown, audience: Entry["audience"] = this.#audience): void {
+    this.#push({ type: "CUSTOM", name, value: toPlain(value) }, audience);
   }
 
   /** Closes open parts. Ends calls without an outcome as `not-run`, unless the run is suspended. */
   close(isSuspended: boolean): void {
     this.#audience = "all";
+    this.#outbox.release();
     this.#endStep();
     for (const [callId, { name, hasEnded, isComplete }] of this.#calls) {
       if (!isComplete) this.#complete({ callId, name });
@@ -140,17 +146,23 @@ export class RunEvents {
     this.#outbox.push({ ...event, ...this.#place.tag }, audience);
   }
 
-  #beginStep(iteration: number): void {
+  /** Begins a step. If it is replayed, its events are held back, because a recorded retry may discard them. */
+  #beginStep({ iteration, continuation, replayed }: LoopEvents["iteration-start"]): void {
+    if (continuation === 0 || !this.#isRecalled) this.#outbox.release();
     this.#endStep();
     const isSame = iteration === this.#iteration;
     this.#iteration = iteration;
     this.#text = { ...noText, parts: isSame ? this.#text.parts : 0 };
+    if (continuation === 0) {
+      // Nested runs have no retries.
+      this.#isRecalled = replayed === true && this.#place.tag.subagentRunId === undefined;
+      if (this.#isRecalled) this.#outbox.hold();
+    }
     this.#step = { name: `iteration-${iteration}`, audience: this.#audience };
     this.#push({ type: "STEP_STARTED", stepName: this.#step.name });
   }
 
   #endStep(): void {
-    this.#outbox.release();
     this.#endText();
     const step = this.#step;
     this.#step = undefined;
@@ -247,13 +259,29 @@ export class RunEvents {
     this.#push({ type: "TOOL_CALL_RESULT", ...facts, metadata: { outcome } });
   }
 
-  /** Drops the held-back output of an attempt. Output that was already sent cannot be removed, so the page gets `attempt-discarded`. */
-  #discard(): void {
+  /**
+   * Drops the held-back output of an attempt, or of a replayed iteration. Output that was already sent cannot be removed, so the page
+   * gets `attempt-discarded`.
+   */
+  #discard(isReplayed: boolean): void {
     const { holding } = this.#outbox;
+    const { said } = this.#text;
+    const isRecalled = this.#isRecalled && holding !== undefined;
     this.#outbox.drop();
-    if (holding !== undefined) this.#text = this.#before;
-    this.#endText();
-    const messageId = this.#text.said;
+    if (isRecalled) this.#step = undefined;
+    else {
+      if (holding !== undefined) this.#text = this.#before;
+      this.#endText();
+    }
+    const messageId = isRecalled ? said : this.#text.said;
+    this.#discardCalls(holding);
+    this.#text = { ...noText, parts: this.#text.parts };
+    // Only pages with `from: "live"` show the text of a replayed iteration.
+    if (messageId === undefined || (isRecalled && isReplayed)) return;
+    this.custom("attempt-discarded", { messageId }, isRecalled ? "again" : this.#audience);
+  }
+
+  #discardCalls(holding: number | undefined): void {
     for (const [callId, call] of this.#calls) {
       if (call.iteration !== this.#iteration) continue;
       const isShown = holding === undefined || call.holding !== holding;
@@ -261,7 +289,5 @@ export class RunEvents {
       this.#calls.delete(callId);
       this.#discarded.add(callId);
     }
-    this.#text = { ...noText, parts: this.#text.parts };
-    if (messageId !== undefined) this.custom("attempt-discarded", { messageId });
   }
 }

@@ -2,6 +2,7 @@
 
 export { ChunkBatches, type EventItem, type EventMapper, toChunkStream } from "./web/chunk-batches.ts";
 export { failedStatuses, type OnError, toFailureText, type UIFailure } from "./web/failure-text.ts";
+export { mayBeDiscarded } from "./web/may-be-discarded.ts";
 export { type NodeRequest, readRequestBody, refuseDeep } from "./web/read-request-body.ts";
 export { readId, readUserMessage, requestChecks, type RequestLimits } from "./web/read-user-message.ts";
 export type { OutsideResult } from "./types/policies.ts";

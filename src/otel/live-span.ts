@@ -70,7 +70,7 @@ export interface Noted {
 }
 
 export const notes: { readonly [Type in keyof Noted]: (event: Noted[Type], capturesContent: boolean) => Attributes } = {
-  "attempt-discarded": ({ attempt, error }) => ({ [own.attempt]: attempt, [common.errorType]: error.code }),
+  "attempt-discarded": ({ attempt, error }) => ({ [own.attempt]: attempt, [common.errorType]: error?.code }),
   // `suffix` and `disableTools` come from the result of a tool and may contain any text. So both are only recorded if content
   // is recorded.
   restart: ({ suffix, disableTools, ...call }, capturesContent) => ({

@@ -90,7 +90,7 @@ const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => re
   "result-cached": describeResult,
   masked: ({ calls, tokensBefore, tokensAfter }) => [calls.join(","), `${tokensBefore} -> ${tokensAfter}`],
   steered: ({ message: { content } }) => [JSON.stringify(content)],
-  "attempt-discarded": ({ attempt, error }) => [attempt, error.code],
+  "attempt-discarded": ({ attempt, error }) => (attempt === undefined ? [] : [attempt, error?.code ?? ""]),
   "late-result": ({ name, callId, success }) => [name, `(${callId})`, success ? "success" : "failure"],
   "listener-error": ({ event, error }) => [event, JSON.stringify(error.message)],
 };

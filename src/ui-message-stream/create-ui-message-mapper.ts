@@ -9,7 +9,7 @@ import {
   locateMedia,
   noUsage,
 } from "../core/entry-kit.ts";
-import type { EventItem, EventMapper } from "../core/web-kit.ts";
+import { type EventItem, type EventMapper, mayBeDiscarded } from "../core/web-kit.ts";
 import { ApprovalParts } from "./approval-parts.ts";
 import { toBrokenChunks, toEndingChunks } from "./ending-chunks.ts";
 import { MessageWriter } from "./message-writer.ts";
@@ -52,7 +52,10 @@ class MessageMapper implements UIMessageMapper {
   #cost: UICost = { streams: 0, usage: noUsage, costUSD: 0 };
   #steered = 0;
   readonly #handlers: Handlers = {
-    "iteration-start": ({ iteration }) => this.#beginStep(iteration),
+    "iteration-start": (event) => {
+      this.#writer.beginStep(event);
+      this.#tools.step += 1;
+    },
     "reasoning-delta": (event) => {
       if (this.#options.sendReasoning !== false) this.#addText("reasoning", event);
     },
@@ -76,17 +79,17 @@ class MessageMapper implements UIMessageMapper {
       this.#writer.release();
       this.#approvals.decide(event.callId, event);
     },
-    "attempt-discarded": () => {
-      this.#writer.discard();
-      this.#tools.discard(this.#version === 7);
+    "attempt-discarded": (event) => {
+      const dropped = this.#writer.discard(event);
+      this.#tools.discard(this.#version === 7, dropped);
     },
     notice: ({ kind }) => this.#writer.writeBeside({ type: "data-notice", transient: true, data: { kind } }),
     masked: ({ calls, tokensBefore, tokensAfter }) => {
       const toolCallIds = calls.map((callId) => this.#tools.toId(callId));
       this.#writer.writeBeside({ type: "data-masked", transient: true, data: { toolCallIds, tokensBefore, tokensAfter } });
     },
-    "iteration-end": () => {
-      this.#writer.release();
+    "iteration-end": (event) => {
+      if (!mayBeDiscarded(event)) this.#writer.release();
       this.#writer.endText();
       this.#writer.writeBeside({ type: "data-cost", transient: true, data: this.#cost });
     },
@@ -162,15 +165,11 @@ class MessageMapper implements UIMessageMapper {
 
   /** Remembers a replayed call that the page already shows, so that later live events of the call find its part. */
   #noteRecalled(event: LoopEvent): void {
+    if (event.type === "attempt-discarded") this.#writer.retries += 1;
     if (event.type === "tool-args-end") this.#tools.add(event.callId, event, true);
     if (event.type !== "tool-end") return;
     this.#nested.delete(event.callId);
     if (!isDeferred(event)) this.#tools.add(event.callId, event).state = "ended";
-  }
-
-  #beginStep(iteration: number): void {
-    this.#writer.beginStep(iteration);
-    this.#tools.step += 1;
   }
 
   #addText(kind: "text" | "reasoning", { text, attempt, isFinal }: LoopEvents["text-delta"]): void {

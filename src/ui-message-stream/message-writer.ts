@@ -1,5 +1,6 @@
 // Collects the chunks of a message, and begins and ends its steps and text parts.
 
+import type { LoopEvents } from "../core/entry-kit.ts";
 import type { UIMessageChunk, UIVersion } from "./ui-message-chunk.ts";
 
 /** Chunks that are held back until the attempt can no longer be discarded. */
@@ -10,6 +11,8 @@ export interface Hold {
   readonly open: OpenText | undefined;
   /** The number of parts when the hold began. */
   readonly parts: number;
+  /** True for the chunks of a replayed iteration, which a retry may discard. */
+  readonly isRecalled: boolean;
 }
 
 type TextKind = "text" | "reasoning";
@@ -21,6 +24,8 @@ interface OpenText {
 
 /** Writes chunks in order. A text or reasoning part begins with its first fragment, and ends before another part begins. */
 export class MessageWriter {
+  /** The number of messages that retries have discarded. */
+  retries = 0;
   readonly #version: UIVersion;
   #out: UIMessageChunk[] = [];
   #hold: Hold | undefined;
@@ -30,6 +35,8 @@ export class MessageWriter {
   #iteration = -1;
   #parts = 0;
   #partsBefore = 0;
+  /** True if the parts of the current step were removed from the page. */
+  #isReset = false;
 
   constructor(version: UIVersion) {
     this.#version = version;
@@ -70,10 +77,22 @@ export class MessageWriter {
     this.#push({ type: kind === "text" ? "text-end" : "reasoning-end", id });
   }
 
-  beginStep(iteration: number): void {
-    this.endStep();
-    if (iteration !== this.#iteration) this.#parts = 0;
+  /** Begins a step. If it is replayed, its chunks are held back together with those of its continuations, until `release`. */
+  beginStep({
+    iteration,
+    continuation,
+    replayed,
+  }: Pick<LoopEvents["iteration-start"], "iteration" | "continuation" | "replayed">): void {
+    const isSame = iteration === this.#iteration;
     this.#iteration = iteration;
+    if (!isSame) this.#parts = 0;
+    if (continuation === 0 || this.#hold?.isRecalled !== true) this.release();
+    // A retry goes on in the step whose parts were removed.
+    if (continuation === 0 && isSame && this.#isReset && this.#inStep) return;
+    this.#closeStep();
+    if (continuation === 0 && replayed === true)
+      this.#hold = { chunks: [], isSent: false, open: undefined, parts: this.#parts, isRecalled: true };
+    this.#isReset = false;
     this.#partsBefore = this.#parts;
     this.#inStep = true;
     this.#push({ type: "start-step" });
@@ -81,6 +100,10 @@ export class MessageWriter {
 
   endStep(): void {
     this.release();
+    this.#closeStep();
+  }
+
+  #closeStep(): void {
     this.endText();
     if (!this.#inStep) return;
     this.#inStep = false;
@@ -89,7 +112,7 @@ export class MessageWriter {
 
   /** Holds back all following chunks until `release`. */
   holdBack(): void {
-    this.#hold ??= { chunks: [], isSent: false, open: this.#open, parts: this.#parts };
+    this.#hold ??= { chunks: [], isSent: false, open: this.#open, parts: this.#parts, isRecalled: false };
   }
 
   release(): void {
@@ -102,27 +125,39 @@ export class MessageWriter {
   }
 
   /**
-   * Discards the text of the current attempt. In versions 5 and 6, held-back text is dropped. Text that was already sent stays visible,
-   * and is followed by a `data-attempt-discarded` part.
+   * Discards the text of the current attempt. Held-back chunks of a replayed iteration are dropped, and returned. Version 7 removes
+   * other text from the page. In versions 5 and 6, held-back text is dropped. Text that was already sent stays visible, and is followed
+   * by a `data-attempt-discarded` part.
    */
-  discard(): void {
-    if (!this.#inStep) return;
+  discard({ iteration, attempt }: Pick<LoopEvents["attempt-discarded"], "iteration" | "attempt">): Hold | undefined {
+    if (attempt === undefined) this.retries += 1;
+    const hold = this.#hold;
+    if (hold?.isRecalled === true) {
+      this.#drop(hold);
+      this.#inStep = false;
+      return hold;
+    }
     if (this.#version === 7) {
       this.#open = undefined;
       this.#parts = this.#partsBefore;
+      this.#isReset = true;
       this.#push({ type: "reset-step" });
-      return;
+      return undefined;
     }
-    if (this.#hold !== undefined) {
-      this.#open = this.#hold.open;
-      this.#parts = this.#hold.parts;
-      this.#hold = undefined;
-    }
+    if (hold !== undefined) this.#drop(hold);
     this.endText();
-    if (this.#parts === this.#partsBefore) return;
-    const id = `discarded-${this.#iteration}-${this.#partsBefore}`;
+    // Outside a step, the page shows the text of an earlier stream.
+    if (this.#inStep && this.#parts === this.#partsBefore) return hold;
+    const id = `discarded-${iteration}-${attempt === undefined ? `retry${this.retries}` : this.#partsBefore}`;
     this.#partsBefore = this.#parts;
-    this.#push({ type: "data-attempt-discarded", id, data: { iteration: this.#iteration } });
+    this.#push({ type: "data-attempt-discarded", id, data: { iteration } });
+    return hold;
+  }
+
+  #drop({ open, parts }: Hold): void {
+    this.#open = open;
+    this.#parts = parts;
+    this.#hold = undefined;
   }
 
   #beginText(kind: TextKind): void {

@@ -173,10 +173,13 @@ export class ToolParts {
     }
   }
 
-  /** Discards the calls of the current step. `isReset` is true if a `reset-step` chunk already removes their parts from the page. */
-  discard(isReset: boolean): void {
+  /**
+   * Discards the calls of the current step, and the calls in dropped chunks. `isReset` is true if a `reset-step` chunk already removes
+   * their parts from the page.
+   */
+  discard(isReset: boolean, dropped: Hold | undefined): void {
     for (const [key, part] of this.#parts) {
-      if (part.step !== this.step) continue;
+      if (part.step !== this.step && (dropped === undefined || part.hold !== dropped)) continue;
       const isShown = part.hold === undefined || part.hold.isSent;
       if (!isReset && isShown && part.state !== "new") this.end(part, { name: part.name, outcome: "not-run", result: null });
       this.#parts.delete(key);

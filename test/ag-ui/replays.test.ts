@@ -1,9 +1,9 @@
 // A page that is reloaded after the run has ended gets the events from the journal, like a page that read the run live.
 
 import { describe, expect, it } from "vitest";
-import { reasoning, text, toolCall } from "turnwright/testing";
+import { fail, reasoning, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
-import { readMessages, versions } from "./clients.ts";
+import { readMessages, textOf, versions } from "./clients.ts";
 import { checkEvents, play, saved, toEvents } from "./mapping-stage.ts";
 
 describe("AG-UI events from the journal", () => {
@@ -14,6 +14,35 @@ describe("AG-UI events from the journal", () => {
     const again = await play({ tools, journal: saved(result) });
     const messages = await readMessages(toEvents(again.events, { version }), version);
     expect(messages).toEqual(await readMessages(toEvents(events, { version }), version));
+  });
+
+  it.each(versions)("have no text that a retry discarded, for the client of %s", async (version) => {
+    const tools = [tool("look", () => 1)];
+    const down = fail({ status: 503 });
+    const first = await play({
+      tools,
+      script: [
+        [text("Looking."), toolCall("look")],
+        [text("Wrong."), toolCall("look"), down],
+      ],
+    });
+    const journal = saved(first.result);
+    const second = await play({ tools, script: [text("Right.")], journal, resume: "retry-last" });
+    const third = await play({ tools, journal: saved(second.result) });
+    for (const { events } of [second, third]) {
+      const sent = toEvents(events, { version });
+      checkEvents(sent);
+      expect(JSON.stringify(sent)).not.toContain("Wrong");
+      expect(textOf(await readMessages(sent, version))).toBe("Looking.Right.");
+    }
+    const shown = await readMessages(toEvents(first.events, { version }), version);
+    const live = toEvents(second.events, { version, from: "live" });
+    checkEvents(live);
+    const discarded = live.find((event) => event.type === "CUSTOM" && event.name === "attempt-discarded");
+    const after = await readMessages(live, version, shown);
+    const { messageId } = (discarded as { readonly value?: { readonly messageId?: string } } | undefined)?.value ?? {};
+    expect(after.find(({ id }) => id === messageId)?.content).toBe("Wrong.");
+    expect(textOf(after.filter(({ id }) => id !== messageId))).toBe("Looking.Right.");
   });
 
   it("name the interrupt of each decision, like the live events", async () => {

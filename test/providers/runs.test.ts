@@ -137,7 +137,7 @@ describe("withFallback: all providers failed", () => {
       "All 2 providers failed; the last error: The stream ended without a finish reason.",
       "No",
     ]);
-    expect(recording.of("attempt-discarded").map(({ attempt, error }) => [attempt, error.message])).toEqual([[1, "Busy."]]);
+    expect(recording.of("attempt-discarded").map(({ attempt, error }) => [attempt, error?.message])).toEqual([[1, "Busy."]]);
   });
 });
 

@@ -4,9 +4,10 @@ import type * as ag from "@ag-ui/core";
 import { expectTypeOf, it } from "vitest";
 import type { AGUIEvent } from "turnwright/ag-ui";
 
+type ToText<Name> = Name extends string ? `${Name}` : never;
+
 /** An event of the vendor. Its `type` becomes a string, because no string can be assigned to the vendor's enum. */
-// oxlint-disable-next-line typescript/no-unnecessary-template-expression -- The template makes the string.
-type WithString<Event> = { [Field in keyof Event]: Field extends "type" ? `${string & Event[Field]}` : Event[Field] };
+type WithString<Event> = { [Field in keyof Event]: Field extends "type" ? ToText<Event[Field]> : Event[Field] };
 
 it("AGUIEvent: can be assigned to the event type of @ag-ui/core, apart from its enum", () => {
   expectTypeOf<AGUIEvent>().toExtend<WithString<ag.AGUIEvent>>();

@@ -3,11 +3,11 @@
 
 import { describe, expect, it } from "vitest";
 import type { LoopOptions } from "turnwright";
-import { type MockMessage, reasoning, text, toolCall } from "turnwright/testing";
+import { fail, type MockMessage, reasoning, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { toChunks } from "./check-chunks.ts";
-import { check, play, saved } from "./mapping-stage.ts";
-import { readMessage, vendors } from "./vendors.ts";
+import { check, play, type Played, saved } from "./mapping-stage.ts";
+import { readMessage, textOf, vendors } from "./vendors.ts";
 
 describe("a message from the journal", () => {
   const interleaved: readonly MockMessage[] = [
@@ -27,6 +27,66 @@ describe("a message from the journal", () => {
     const message = await readMessage(vendor, reloaded);
     expect(message?.parts.map(({ type }) => type)).toContain("reasoning");
     expect(message).toEqual(await readMessage(vendor, toChunks(events, { version })));
+  });
+
+  describe("after a retry", () => {
+    const down = fail({ status: 503 });
+    const tools = [tool("look", () => 1)];
+    const start = [
+      [text("Looking."), toolCall("look")],
+      [reasoning("Hm."), text("Wrong."), down],
+    ];
+
+    /** A run that failed in its second iteration, was retried with another failure, and then succeeded. */
+    async function retry(): Promise<readonly Played[]> {
+      const first = await play({ tools, script: start });
+      const again = { tools, resume: "retry-last" } as const;
+      const second = await play({ ...again, script: [[text("Bad."), down]], journal: saved(first.result) });
+      const third = await play({ ...again, script: [text("Right.")], journal: saved(second.result) });
+      const reload = await play({ tools, journal: saved(third.result) });
+      expect([third, reload].map(({ result }) => [result.text, result.status])).toEqual([
+        ["Right.", "completed"],
+        ["Right.", "completed"],
+      ]);
+      return [first, second, third, reload];
+    }
+
+    it.each(vendors)("has no text of the discarded messages in ai $version", async (vendor) => {
+      const { version } = vendor;
+      for (const { events } of (await retry()).slice(2)) {
+        const chunks = toChunks(events, { version });
+        await check(chunks, version);
+        expect(JSON.stringify(chunks)).not.toMatch(/Wrong|Bad|Hm/);
+        expect(textOf(await readMessage(vendor, chunks))).toBe("Looking.Right.");
+      }
+    });
+
+    it.each(vendors)("has the text of the last message if no retry followed in ai $version", async (vendor) => {
+      const { version } = vendor;
+      const { result } = await play({ tools, script: start });
+      const again = await play({ tools, journal: saved(result) });
+      expect(textOf(await readMessage(vendor, toChunks(again.events, { version })))).toBe("Looking.Wrong.");
+    });
+
+    it.each(vendors)("discards the text that a page of ai $version already shows", async (vendor) => {
+      const { version } = vendor;
+      const [first, second, third] = await retry();
+      const shown = await readMessage(vendor, toChunks(first?.events ?? [], { version }));
+      expect(textOf(shown)).toBe("Looking.Wrong.");
+      const live = toChunks(second?.events ?? [], { version, from: "live" });
+      await check(live, version, shown);
+      const then = await readMessage(vendor, live, shown);
+      const last = await readMessage(vendor, toChunks(third?.events ?? [], { version, from: "live" }), then);
+      const joined = toChunks(
+        [first, second, third].flatMap((one) => one?.events ?? []),
+        { version },
+      );
+      await check(joined, version);
+      for (const message of [last, await readMessage(vendor, joined)]) {
+        if (version === 7) expect(textOf(message)).toBe("Looking.Right.");
+        else expect(message?.parts.filter(({ type }) => type === "data-attempt-discarded")).toHaveLength(2);
+      }
+    });
   });
 
   const approved = { kind: "approve" } as const;

@@ -18,7 +18,7 @@ import { recordRun } from "./start/record-run.ts";
 import { runBatch } from "./tool-call/run-batch.ts";
 import { refuseBroken } from "./run/journal-call.ts";
 import { endIteration, runIteration } from "./run-iteration.ts";
-import type { Nesting, Run, StartedRun } from "./run/run.ts";
+import { eventBase, type Nesting, type Run, type StartedRun } from "./run/run.ts";
 import { startRun } from "./start/start-run.ts";
 import { applyStep } from "./state/apply-step.ts";
 import { endingKey, nextKeyAfter, retryKey } from "./state/step-key.ts";
@@ -218,7 +218,9 @@ async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
     const { answer, live } = await runStep(step, run, (given, isLive) => ({ answer: given, live: isLive }));
     if (answer.before !== before) continue;
     if (answer.reopen) {
+      const { length } = state.messages;
       applyStep(state, { kind: "reopen", answer, attempt });
+      if (state.messages.length < length) run.events.send({ type: "attempt-discarded", ...eventBase(run, live) });
       return true;
     }
     // A recorded refusal comes from an earlier execution, which did not set "retry-last". Try the next key.

@@ -164,8 +164,11 @@ export interface LoopEvents {
   masked: EventBase & { readonly calls: readonly string[]; readonly tokensBefore: number; readonly tokensAfter: number };
   /** A message from `control.steer` was added to the transcript. */
   steered: EventBase & { readonly message: UserMessage };
-  /** A provider such as `withRetry` or `withFallback` discarded the output of an attempt. */
-  "attempt-discarded": EventBase & { readonly attempt: number; readonly error: ProviderError };
+  /**
+   * A provider such as `withRetry` or `withFallback` discarded the output of an attempt. Also sent after `iteration-end` if `resume:
+   * "retry-last"` discards the last message. `attempt` and `error` are then absent.
+   */
+  "attempt-discarded": EventBase & { readonly attempt?: number | undefined; readonly error?: ProviderError | undefined };
   /** A tool has ended after the loop had stopped waiting for it. The result is dropped. */
   "late-result": CallEvent & { readonly success: boolean };
   /**
