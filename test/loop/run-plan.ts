@@ -106,7 +106,8 @@ function heard(events: readonly LoopEvent[]): string {
   let said = "";
   for (const event of events) {
     if (event.type === "iteration-start") [before, said] = [before + said, ""];
-    else if (event.type === "attempt-discarded") said = "";
+    // A retry of the run discards a message without an attempt. The message stays in `streamResults`.
+    else if (event.type === "attempt-discarded" && event.attempt !== undefined) said = "";
     else if (event.type === "text-delta") said += event.text;
   }
   return before + said;
