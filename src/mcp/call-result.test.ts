@@ -87,7 +87,7 @@ describe("toToolResult: success", () => {
       [],
     ],
     ...unreadable.map((data): Row => [
-      `${data.slice(0, 40)} in place of bytes to notes`,
+      `${data.slice(0, 40)} to a note, because it is not base64`,
       {
         content: [
           { type: "image", data, mimeType: "image/png" },

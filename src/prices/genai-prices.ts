@@ -117,10 +117,10 @@ function toCounts(said: Usage): Parameters<typeof calcPrice>[0] {
  * The cost is `undefined`, never 0, if the model is not in the catalogue or has no price for tokens that were used. A provider
  * is looked up by its exact id. A server with a compatible API is therefore not priced like the original service, unless you
  * set `provider`. A part that is larger than its total, such as more cached tokens than input tokens, is added to the total.
- * The function throws for invalid counts. In a run, such an error is reported to listeners as a `listener-error`, and the cost
+ * The returned function throws for invalid counts. In a run, such an error is reported to listeners as a `listener-error`, and the cost
  * is unknown.
  *
- * Throws LoopError "invalid-option" or "unknown-option".
+ * `genaiPrices` itself throws LoopError "invalid-option" or "unknown-option".
  *
  * @example
  * const result = await runToolLoop({ provider, messages, pricing: genaiPrices() });

@@ -237,7 +237,7 @@ describe("providerSuite: faults", () => {
       },
       { "does not change the request": expect.stringContaining("The provider changed the request from") },
     ],
-  ])("reports only the fault of a provider that %s", async ([, breakStream, complaints]) => {
+  ])("finds exactly the expected faults in a provider that %s", async ([, breakStream, complaints]) => {
     expect(await complaintsOf(broken(breakStream))).toEqual(complaints);
   });
 });

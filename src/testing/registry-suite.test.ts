@@ -199,7 +199,7 @@ describe("registrySuite", () => {
       }),
       { "passes the signal to the tool": 'The tool "hold" ended before its signal fired.' },
     ],
-  ])("reports only the fault of a registry that %s", async ([, change, complaints]) => {
+  ])("finds exactly the expected faults in a registry that %s", async ([, change, complaints]) => {
     expect(await complaintsOf(change)).toEqual({ complaints, open: 0 });
   });
 });

@@ -1,4 +1,4 @@
-// Decisions for a run that ends for another reason. If the run ends before it reads the decisions, they can be passed again.
+// Decisions for a run that ends for a reason unrelated to them, such as a stop. If the run ends before it reads the decisions, they can be passed again.
 
 import { describe, expect, it } from "vitest";
 import { type Journal, type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";

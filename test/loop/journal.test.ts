@@ -203,7 +203,7 @@ describe("a crashed run", () => {
     expect([second.ran, second.result.reason.kind, second.result.toolCallsExecuted]).toEqual([[], "answered", 5]);
   });
 
-  it('runs an interrupted tool with replay: "safe" again with the same idempotency key', async () => {
+  it('runs an interrupted tool again, with the same idempotency key, if the tool has replay: "safe"', async () => {
     const broken = createDurableStore();
     const first = await live(broken, { within: "i1/tool/0/quick" }, { replay: "safe" });
     const second = await live(broken, {}, { replay: "safe" });

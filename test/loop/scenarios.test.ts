@@ -72,15 +72,15 @@ async function recall(scenario: Scenario, result: LoopResult, provider?: Provide
 
 const withoutJournal = ({ journal: _, ...rest }: LoopResult): unknown => JSON.parse(JSON.stringify(rest));
 
-describe("runToolLoop: every ending", () => {
-  it.for(byTitle)("%s: returns the expected status, reason and text", async ([, scenario]) => {
+describe("runToolLoop", () => {
+  it.for(byTitle)('scenario "%s": returns the expected status, reason and text', async ([, scenario]) => {
     const { result } = await play(scenario);
     expect([result.status, result.reason.kind, result.text]).toEqual([scenario.status, scenario.reason, scenario.text]);
     expect(() => JSON.stringify(result)).not.toThrow();
   });
 
   it.for(byTitle.filter((row) => !isSuspended(row)))(
-    "%s: a replay gives the same result and calls nothing",
+    'scenario "%s": a replay gives the same result and calls nothing',
     async ([, scenario]) => {
       const first = await play(scenario);
       const { again, keys, journal } = await recall(scenario, first.result);
@@ -92,7 +92,7 @@ describe("runToolLoop: every ending", () => {
 
   // For runs that wait for a decision, see asking.test.ts.
   it.for(byTitle.filter(([, { reason }]) => reason === "drained"))(
-    "%s: the run continues from its journal and repeats nothing",
+    'scenario "%s": the run continues from its journal and repeats nothing',
     async ([, scenario]) => {
       const { result } = await play(scenario);
       const provider = createMockProvider([text("Going on.")]);
@@ -106,14 +106,14 @@ describe("runToolLoop: every ending", () => {
     },
   );
 
-  it.for(byTitle)("%s: another run accepts the transcript", async ([, scenario]) => {
+  it.for(byTitle)('scenario "%s": another run accepts the transcript', async ([, scenario]) => {
     const { result } = await play(scenario);
     const provider = createMockProvider([text("Next.")]);
     const next = await runToolLoop({ provider, messages: [...result.messages, { role: "user", content: "And now?" }] });
     expect(next.text).toBe("Next.");
   });
 
-  it.for(byTitle)("%s: the events are a tree with one end for each start event", async ([, scenario]) => {
+  it.for(byTitle)('scenario "%s": the events are a tree with one end for each start event', async ([, scenario]) => {
     const recording = recordEvents();
     const { result } = await play(scenario, { events: recording.emitter });
     const open: string[] = [];
@@ -130,14 +130,14 @@ describe("runToolLoop: every ending", () => {
     expect(recording.events.at(-1)?.type).toBe("run-end");
   });
 
-  it.for(byTitle)("%s: the result has the streamed text", async ([, scenario]) => {
+  it.for(byTitle)('scenario "%s": the texts in the result equal the texts of the events', async ([, scenario]) => {
     const recording = recordEvents();
     const { result } = await play(scenario, { events: recording.emitter });
     const seen = recording.of("text-delta").map((event) => event.text);
     expect(result.streamResults.map((each) => each.text).join("")).toBe(seen.join(""));
   });
 
-  it.for(byTitle)("%s: every timer, listener and stream is released", async ([, scenario]) => {
+  it.for(byTitle)('scenario "%s": every timer, listener and stream is released', async ([, scenario]) => {
     const counting = countListeners();
     try {
       const { staged, result } = await play(scenario);
@@ -152,7 +152,7 @@ describe("runToolLoop: every ending", () => {
     }
   });
 
-  it.for(byTitle)("%s: each call has one result, directly after its message, in call order", async ([, scenario]) => {
+  it.for(byTitle)('scenario "%s": each call has one result, directly after its message, in call order', async ([, scenario]) => {
     const { result } = await play(scenario);
     result.messages.forEach((message, index) => {
       if (message.role !== "assistant") return;

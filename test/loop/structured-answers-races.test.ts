@@ -204,7 +204,7 @@ describe("structuredOutput: over a journal", () => {
     ]);
   });
 
-  it("retry-last does not repeat an answer that turns out invalid in this execution", async () => {
+  it("retry-last makes no new request if the answer only becomes invalid in the resumed run", async () => {
     const { journal, runId } = await play([text("Eight.")], wanting(structuredOutput(schema, { maxRetries: 0 }))).result;
     const { steps } = JSON.parse(JSON.stringify(journal)) as SavedJournal;
     const saved = memoryJournal({ steps: Object.fromEntries(Object.entries(steps).slice(0, 3)) });

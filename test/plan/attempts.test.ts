@@ -55,14 +55,14 @@ describe.for<[where: string, wrap: (...turns: readonly MockMessage[]) => Provide
     expect(facts).toEqual({ ...answered, tokens: 2 + 5 + 3 + 7, costUSD: 17 / 4, discarded: 1 });
   });
 
-  it("counts the usage of a discarded answer, and of its second plan if the retry is outside", async () => {
+  it("outside: counts the usage of a discarded answer and of its second plan", async () => {
     const turns = where === "inside" ? [runs, asks, [took(2), busy], answers] : [runs, asks, [took(2), busy], asks, answers];
     const { facts } = await run(wrap(...turns));
     const tokens = where === "inside" ? 5 + 3 + 2 + 7 : 5 + 3 + 2 + 3 + 7;
     expect(facts).toEqual({ ...answered, tokens, costUSD: tokens / 4, discarded: 1 });
   });
 
-  it("counts the usage of a plan that breaks off, and retries the plan if the retry is outside", async () => {
+  it("outside: counts the usage of a plan that breaks off, and retries the plan", async () => {
     const { facts } = await run(wrap(failing, runs, asks, answers));
     const error = { kind: "provider-error", tokens: 2, costUSD: 2 / 4, discarded: 0, ran: 0 };
     expect(facts).toMatchObject(where === "inside" ? error : { ...answered, tokens: 17, costUSD: 17 / 4, discarded: 1 });

@@ -13,7 +13,7 @@ describe("withPlanner: a plan", () => {
     ["is read with trailing commas", text(whole.replace("}]}", "},],}"))],
     ["is read after a think block", text(`<think>Or {"next_action":"response"}?</think>\n${whole}`)],
     ["is read with the finish tool-calls", text(whole), finish("tool-calls")],
-  ])("is parsed: %s", async ([, ...parts]) => {
+  ])("%s", async ([, ...parts]) => {
     const { result, model } = plan([parts, respond, text("Quiet.")]);
     expect([(await result).text, planLogs(await result).length, model.calls]).toEqual(["Quiet.", 1, 3]);
   });

@@ -56,14 +56,14 @@ const untouchable = (scenario: Scenario): Scenario => ({
   },
 });
 
-describe("recordTo and replayFrom: every ending", () => {
-  it.for(byTitle)("recordTo does not change the result: %s", async ([, scenario]) => {
+describe("recordTo and replayFrom: whole runs", () => {
+  it.for(byTitle)('recordTo does not change the result of the scenario "%s"', async ([, scenario]) => {
     const bare = await run(scenario, (own) => own);
     const recorded = await run(scenario, (own) => recordTo(memoryCassette(), own));
     expect(withoutJournal(recorded)).toEqual(withoutJournal(bare));
   });
 
-  it.for(byTitle)("replayFrom returns the recorded result: %s", async ([, scenario]) => {
+  it.for(byTitle)('replayFrom gives the recorded result of the scenario "%s"', async ([, scenario]) => {
     const cassette = memoryCassette();
     const recorded = await run(scenario, (own) => recordTo(cassette, own));
     const replayed = await run(untouchable(scenario), () => replayFrom(cassette, { timing: true }));
@@ -71,7 +71,7 @@ describe("recordTo and replayFrom: every ending", () => {
   });
 
   it.for(byTitle.filter(([title]) => !timed.has(title)))(
-    "replayFrom returns the recorded result in order, without times: %s",
+    'replayFrom with timing: false gives the recorded result of the scenario "%s"',
     async ([, scenario]) => {
       const cassette = memoryCassette();
       const recorded = await run(scenario, (own) => recordTo(cassette, own));

@@ -53,7 +53,7 @@ function checkSpans(tracing: TracingStage): void {
 
 describe("withTracing and withDiagnostics", () => {
   it.for(scenarios.map((scenario) => [scenario.title, scenario] as const))(
-    "do not change the result or the events of a run with this ending: %s",
+    'do not change the result or the events of the scenario "%s"',
     async ([, scenario]) => {
       const plain = await playScenario(scenario, (options) => options);
       const tracing = setUpTracing({ captureContent: true });

@@ -35,7 +35,7 @@ describe("adapter probes", () => {
   const cells = new Map<string, readonly string[]>();
   const rows = groups.flatMap((group) => group.probes.map((probe) => [keyOf(group, probe.title), probe] as const));
 
-  it.for(rows)("every adapter can be probed for: %s", async ([key, probe]) => {
+  it.for(rows)('every adapter has a probe for the row "%s"', async ([key, probe]) => {
     const found = await Promise.all(
       columns.map(async ({ adapters }) =>
         toCell(

@@ -62,7 +62,7 @@ function cellsOf({ ends }: Adapter): readonly (readonly Cell[])[] {
 for (const adapter of adapters) {
   describe(`${adapter.name}: finish reasons`, () => {
     it.for(cellsOf(adapter).flat())(
-      "maps the service value $word for $end to $row.finish",
+      "the service value $word (the end of a response with $end) becomes $row.finish",
       async ({ end, word, row, rowWithCalls }) => {
         const read = (content: Content): Promise<string | undefined> => readFinish(adapter, { ...contents[content], end, word });
         expect({ text: await read("text"), nothing: await read("nothing"), calls: await read("calls") }).toEqual({
@@ -80,7 +80,7 @@ for (const adapter of adapters) {
 for (const adapter of [...vendorAdapters, ...specAdapters]) {
   describe(`${adapter.name}: runs by finish reason`, () => {
     it.for(cellsOf(adapter).flatMap((words) => words.slice(0, 1)))(
-      "a run ends with the listed result after the service value $word for $end",
+      "the service value $word ends the run with the listed result",
       async ({ end, word, row, rowWithCalls }) => {
         const run = (content: Content): Promise<string> => play(adapter, { ...contents[content], end, word });
         expect({ text: await run("text"), nothing: await run("nothing"), calls: await run("calls") }).toEqual({

@@ -94,7 +94,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ["reasoning at the end", body([user, thought]), ["the end: reasoning without what it belongs to"]],
   ["reasoning before a user message", body([thought, user]), ["item 1: comes after reasoning that it does not belong to"]],
   [
-    "reasoning before a result",
+    "reasoning directly before a result",
     body([call("a"), thought, output("a")]),
     ["item 2: comes after reasoning that it does not belong to"],
   ],

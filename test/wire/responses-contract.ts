@@ -13,8 +13,8 @@ const outputOf = new Map<unknown, string>([
 ]);
 
 /**
- * Checks a request body and describes each violation. The list is empty if the body is valid. Each call has exactly one output
- * of its own kind, before any item that is not from the model. Ids are unique and at most 64 characters long. Arguments are
+ * Checks a request body and describes each violation. The list is empty if the body is valid. The
+ * rules: Each call has exactly one output of its own kind, before the next message of a user. Ids are unique and at most 64 characters long. Arguments are
  * JSON text with an object. Tool names have the form that the service accepts. Reasoning is followed by the item that it
  * belongs to. If nothing is stored, the request has no items that the service must look up.
  */

@@ -110,7 +110,7 @@ describe("IdleTimer", () => {
     expect([rung, clock.pending]).toEqual([[200], 0]);
   });
 
-  it("starts no timer for Infinity, and then cancels an earlier time", async () => {
+  it("with Infinity, starts no timer and cancels the timer that was running", async () => {
     const { clock, alarm, rung, ring, made } = setUp();
     alarm.set(Number.POSITIVE_INFINITY, ring);
     expect(made()).toBe(0);

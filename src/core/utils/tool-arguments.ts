@@ -217,7 +217,7 @@ function distanceWithin(allowed: number, from: string, to: string): number {
       current[column] = distance;
       if (distance < shortest) shortest = distance;
     }
-    // Compares with `allowed + 1`, because a later swap of two letters can use a row before the last one.
+    // At `allowed + 1` there is still hope: a swap of two letters continues from the row before the last row, which may be lower.
     if (shortest > allowed + 1) return Number.POSITIVE_INFINITY;
     [beforeLast, last, current] = [last, current, beforeLast];
   }

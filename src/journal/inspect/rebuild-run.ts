@@ -137,7 +137,7 @@ const openBounds: Bounds = {
   asksIteration: false,
 };
 
-/** A placeholder for the limit that granted a final answer. The last look after the final answer records the actual limit. */
+/** Stands in for the limit that granted a final answer. The inbox step after the final answer records the actual limit. */
 const someLimit: Ending = { status: "timeout", reason: { kind: "max-iterations", limit: none } };
 
 export function rebuildRun(records: Records, start: RunStart): Rebuilt {

@@ -49,7 +49,13 @@ export const failed: readonly Scenario[] = [
     options: () => ({ limits: { maxConsecutiveToolErrors: 3 } }),
     text: "Again.",
   },
-  { title: "restarts without end", status: "error", reason: "restart-cap", script: always("enrich"), text: "Again." },
+  {
+    title: "a tool that restarts the context again and again",
+    status: "error",
+    reason: "restart-cap",
+    script: always("enrich"),
+    text: "Again.",
+  },
   {
     title: "repeated calls that are detected as a loop",
     status: "error",
@@ -107,7 +113,7 @@ export const failed: readonly Scenario[] = [
     text: "Again.",
   },
   {
-    title: "tool calls without end",
+    title: "a model that calls tools again and again",
     status: "error",
     reason: "max-tool-calls",
     script: always("alone"),
@@ -115,7 +121,7 @@ export const failed: readonly Scenario[] = [
     text: "Again.",
   },
   {
-    title: "pauses without end",
+    title: "a service that pauses again and again",
     status: "error",
     reason: "max-pauses",
     script: () => [text("."), finish("paused")],

@@ -269,7 +269,7 @@ function applyEnding(state: LoopState, ending: Ending): void {
   state.ending = ending;
   if (state.phase !== "resume") state.closedAfter = state.phase;
   if (state.phase !== "model") return;
-  // Also if the message is already placed, because it may not have the text of the last continuation yet.
+  // Called even if the message is already placed, because that message may lack the text of the last continuation.
   placeMessage(state);
   answerOpenCalls(state);
 }

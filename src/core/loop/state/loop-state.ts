@@ -145,7 +145,7 @@ export interface Repetition {
    * calls resets the count.
    */
   countCalls(calls: readonly ToolCall[]): Repetition;
-  /** Adds the results of the last iteration. If results are compared, iterations with different results differ. */
+  /** Adds the results of the last iteration. If results are compared, an iteration only repeats another if both have the same results. */
   noteResults(calls: readonly ToolCall[], results: readonly ToolResultPart[]): Repetition;
   /** Returns true if the last iteration equals the one `cycle` iterations before it. */
   repeats(cycle: number): boolean;

@@ -130,8 +130,8 @@ export function needsBasis({ options, visibleTools, firstTools }: Run): boolean 
 }
 
 /**
- * Adds facts about the calls that the record of the start of the run does not have: if a policy decides about the calls, and the
- * tools that were added or changed after the start.
+ * Adds what the first record of the run lacks about the calls: whether a policy decides about them, and which tools were added or
+ * changed since the start.
  */
 export function withBasis(run: Run, result: StreamResult): StreamResult {
   const names = new Set([...run.state.current.calls, ...result.calls].map(({ name }) => name));

@@ -228,8 +228,8 @@ function runParked(run: Run, one: BatchCall, batch: Batch): Promise<void> | unde
 }
 
 /**
- * Records in a durable journal which execution is about to run the calls. If a replay finds the token of another execution, the
- * call may already have run.
+ * Records the token of this execution in a durable journal before the calls run. If a replay finds the token of another execution,
+ * the call may already have run.
  */
 function noteIntents(run: Run, tools: readonly BatchCall[]): void | PromiseLike<void> {
   const steps = tools.map((one): Step<Intent> => {

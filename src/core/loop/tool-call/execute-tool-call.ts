@@ -273,7 +273,7 @@ async function withContext(run: Run, outcome: ToolOutcome, key: string): Promise
     case "value":
       return end.value === undefined || outcome.kind !== "completed" ? outcome : { ...outcome, pendingContext: end.value };
     case "cancelled": {
-      // Without the stash item, the call has not had its effect.
+      // The run ended before the stash item arrived, so the restart of this call is incomplete.
       const { call, durationMs, approvedArgs, nested } = outcome;
       return { call, durationMs, approvedArgs, nested, kind: "interrupted" };
     }
