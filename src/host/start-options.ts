@@ -45,6 +45,7 @@ export function checkId(id: unknown): void {
 /** Reads the options of a start. The loop checks its options itself when the run begins. */
 export function readStart(options: StartOptions): ReadStart {
   checkOptions(options);
+  refusePrompt(options);
   const { message, messages, regenerate, whenBusy, stopWhenUnread, ...loop } = options;
   const given = [message, messages, regenerate].filter((one) => one !== undefined).length;
   if (given !== 1) {
@@ -57,12 +58,19 @@ export function readStart(options: StartOptions): ReadStart {
   return { loop, message: read, messages, whenBusy, stopWhenUnread };
 }
 
-export function readResume(options: ResumeOptions): Pick<ReadStart, "loop" | "stopWhenUnread"> {
+/** Names the option that replaces `prompt`, which `generateWithTools` and other libraries have. */
+function refusePrompt(options: { readonly prompt?: unknown }): void {
+  const { prompt } = options;
+  if (prompt !== undefined) throw invalidOption("prompt", 'omitted. Pass the text as "message"', prompt);
+}
+
+export function readResume(options: ResumeOptions): Pick<ReadStart, "loop" | "stopWhenUnread" | "whenBusy"> {
   checkOptions(options);
   if ("messages" in options)
     throw invalidOption("messages", "omitted, because a resumed run continues with its own messages", options.messages);
-  const { stopWhenUnread, ...loop } = options;
-  return { loop, stopWhenUnread };
+  const { stopWhenUnread, whenBusy, ...loop } = options;
+  checkField("whenBusy", whenBusy, oneOf("refuse", "queue"));
+  return { loop, stopWhenUnread, whenBusy };
 }
 
 function checkOptions(options: object): void {
