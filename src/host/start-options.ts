@@ -59,9 +59,9 @@ export function readStart(options: StartOptions): ReadStart {
 }
 
 /** Names the option that replaces `prompt`, which `generateWithTools` and other libraries have. */
-function refusePrompt(options: { readonly prompt?: unknown }): void {
-  const { prompt } = options;
-  if (prompt !== undefined) throw invalidOption("prompt", 'omitted. Pass the text as "message"', prompt);
+function refusePrompt(options: object): void {
+  const { prompt }: { readonly prompt?: unknown } = options;
+  if (prompt !== undefined) throw invalidOption("prompt", 'omitted, because a host takes the text as "message"', prompt);
 }
 
 export function readResume(options: ResumeOptions): Pick<ReadStart, "loop" | "stopWhenUnread" | "whenBusy"> {

@@ -4,6 +4,7 @@ import {
   is,
   type Message,
   type ToolCallPart,
+  type ToolOutcome,
   type ToolResultPart,
 } from "../core/entry-kit.ts";
 import { toFailureText } from "../core/web-kit.ts";
@@ -49,7 +50,7 @@ export function toUIMessages<Version extends UIVersion = 6>(
       else shown.push({ id, role: "assistant", parts: step });
     }
   }
-  return shown as UIMessage<Version>[];
+  return shown;
 }
 
 /** The client rejects a message without parts. */
@@ -80,23 +81,17 @@ interface Called {
   readonly result: ToolResultPart | undefined;
 }
 
+const completed: ReadonlySet<string> = new Set(["completed", "restarted"]);
+const waiting: ReadonlySet<string> = new Set(["awaiting-approval", "awaiting-result", "deferred"]);
+
 function toToolPart(call: ToolCallPart, { toolCallId, result }: Called, options: UIHistoryOptions): UIMessagePart {
   const { name, args, approvedArgs = args } = call;
   const called = { type: `tool-${name}`, toolCallId, input: approvedArgs, providerExecuted: true } as const;
-  const outcome = result?.outcome ?? "not-run";
-  switch (outcome) {
-    case "completed":
-    case "restarted":
-      return { ...called, state: "output-available", output: result?.result ?? null };
-    case "awaiting-approval":
-    case "awaiting-result":
-    case "deferred":
-      return { ...called, state: "input-available" };
-    default: {
-      if (outcome === "denied" && options.version !== 5)
-        return { ...called, state: "output-denied", approval: { id: toolCallId, approved: false } };
-      const failure = { kind: "tool", toolName: name, outcome, result: result?.result ?? null } as const;
-      return { ...called, state: "output-error", errorText: toFailureText(failure, options.onError) };
-    }
-  }
+  const { outcome, result: output } = result ?? { outcome: "not-run", result: null };
+  if (completed.has(outcome)) return { ...called, state: "output-available", output };
+  if (waiting.has(outcome)) return { ...called, state: "input-available" };
+  if (outcome === "denied" && options.version !== 5)
+    return { ...called, state: "output-denied", approval: { id: toolCallId, approved: false } };
+  const failure = { kind: "tool", toolName: name, outcome: outcome as ToolOutcome["kind"], result: output } as const;
+  return { ...called, state: "output-error", errorText: toFailureText(failure, options.onError) };
 }
