@@ -14,6 +14,7 @@ import {
   toEventStreamResponse,
 } from "turnwright/host";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { z } from "zod";
 
 const tools = [
   defineTool({
@@ -27,6 +28,11 @@ const tools = [
 const turns = [[text("I pay. "), toolCall("pay", { amount: 20 })], text("Paid.")];
 const provider = createMockProvider(({ messages }) => turns[messages.filter(({ role }) => role === "assistant").length]);
 const policies = { approve: () => ({ kind: "ask" as const }) };
+const director = createMockProvider(({ messages }) =>
+  messages.some(({ role }) => role === "tool") ? text("Your film is ready.") : toolCall("render", { film: "holiday" }),
+);
+const jobs: object[] = [];
+const renderFarm = { start: async (job: object): Promise<void> => void jobs.push(job) };
 const folder = mkdtempSync(join(tmpdir(), "runs-"));
 
 // #region endpoints
@@ -80,6 +86,37 @@ const reloaded = await get("7", new Request("http://localhost/chats/7")).text();
 assert.deepEqual(idsOf(reloaded), [...idsOf(first), ...idsOf(rest)]);
 assert.deepEqual(await stop("7").json(), { stopped: false });
 assert.equal((await post("7", say({ decisions: {} }))).status, 409);
+
+// #region render
+const render = defineTool({
+  name: "render",
+  description: "Renders a film. This takes hours.",
+  inputSchema: z.object({ film: z.string() }),
+  async execute({ film }, { callId, context, defer, idempotencyKey }) {
+    // `context` is the option `context` of the run. The render farm sends `reply` back with the result.
+    await renderFarm.start({ film, key: idempotencyKey, reply: { chat: context, callId } });
+    return defer();
+  },
+});
+const start = (chat: string, message: string) =>
+  host.start(chat, { provider: director, tools: [render], context: chat, message });
+
+/** POST /films, the webhook of the render farm. */
+async function onFilm({ chat, callId, url }: { chat: string; callId: string; url: string }): Promise<Response> {
+  const decisions = { [callId]: { kind: "result" as const, result: { url } } };
+  const options = { provider: director, tools: [render], context: chat, decisions, whenBusy: "queue" as const };
+  const { kind } = await host.resume(chat, options);
+  if (kind === "busy" || kind === "closed") return new Response("Try again.", { status: 503 });
+  return new Response(null, { status: kind === "started" ? 202 : 410 });
+}
+// #endregion render
+const started = await start("8", "Render my film.");
+assert.equal((await onFilm({ chat: "8", callId: "call_i0_0", url: "/films/8" })).status, 202);
+assert.equal(started.kind, "started");
+for await (const { event } of host.join("8") ?? []) assert.notEqual(event.type, "listener-error");
+assert.deepEqual(jobs, [{ film: "holiday", key: "8/1/i0/tool/0/render", reply: { chat: "8", callId: "call_i0_0" } }]);
+assert.equal((await onFilm({ chat: "8", callId: "call_i0_0", url: "/films/8" })).status, 410);
+assert.equal((await host.status("8"))?.status, "completed");
 
 // #region shutdown
 async function shutDown(hosts: readonly RunHost[]): Promise<void> {

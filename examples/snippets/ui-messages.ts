@@ -83,6 +83,19 @@ function usePayments() {
 // #endregion page
 assert.equal(typeof usePayments, "function");
 
+// #region client-tools
+import { lastAssistantMessageIsCompleteWithToolCalls } from "ai";
+
+function useQuestions() {
+  const chat = useChat({ id: "chat", sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls });
+  // For each part "tool-ask_user" with the state "input-available", the page shows the question. Then it calls this function.
+  const answerQuestion = (toolCallId: string, answer: string) =>
+    chat.addToolOutput({ tool: "ask_user", toolCallId, output: { answer } });
+  return { ...chat, answerQuestion };
+}
+// #endregion client-tools
+assert.equal(typeof useQuestions, "function");
+
 const post = (body: object) =>
   new Request("http://localhost/api/chat", {
     method: "POST",

@@ -30,6 +30,7 @@ export type { AGUIOptions, AGUIResponseOptions } from "./ag-ui-options.ts";
 export { type AGUIMapper, createAGUIMapper } from "./create-ag-ui-mapper.ts";
 export { type AGUIRequest, readAGUIRequest } from "./read-ag-ui-request.ts";
 export { pipeAGUIStream, toAGUIResponse, toAGUIStream } from "./to-ag-ui-stream.ts";
+export { toAGUIMessages, type AGUIContentPart, type AGUIMessage, type AGUIToolCall } from "./to-ag-ui-messages.ts";
 export {
   toAGUIThread,
   type AGUIThread,

@@ -1,4 +1,5 @@
-import { type EndReason, locateMedia, type Message, type ToolResultPart, type UserPart } from "../core/entry-kit.ts";
+import { type EndReason, type Message, type ToolResultPart, type UserPart } from "../core/entry-kit.ts";
+import { isWaiting, toUserContent } from "./to-ag-ui-messages.ts";
 import { toContent } from "./to-content.ts";
 import type { AGUIInterrupt } from "./ag-ui-event.ts";
 import { toPrefix } from "./page-ids.ts";
@@ -96,11 +97,8 @@ function toAssistantParts(part: AssistantParts[number], results: readonly ToolRe
     state: "input-complete",
   } as const;
   const result = results.find((one) => one.callId === callId);
-  return result === undefined || waiting.has(result.outcome) ? [call] : [call, toResultPart(result, prefix)];
+  return result === undefined || isWaiting(result) ? [call] : [call, toResultPart(result, prefix)];
 }
-
-/** The outcomes of calls that still wait, so that they have no result yet. */
-const waiting: ReadonlySet<string> = new Set(["awaiting-approval", "awaiting-result", "deferred"]);
 
 function toResultPart({ callId, outcome, result }: ToolResultPart, prefix: string): AGUIThreadPart {
   const isFine = outcome === "completed" || outcome === "restarted";
@@ -109,14 +107,7 @@ function toResultPart({ callId, outcome, result }: ToolResultPart, prefix: strin
 }
 
 function toUserParts(content: string | readonly UserPart[]): AGUIThreadPart[] {
-  if (typeof content === "string") return [{ type: "text", content }];
-  return content.map((part) => {
-    if (part.type === "text") return { type: "text", content: part.text };
-    const type = part.type === "image" ? "image" : "document";
-    const media = locateMedia(part);
-    const { mediaType: mimeType } = media;
-    if (media.kind === "base64") return { type, source: { type: "data", value: media.data, mimeType } };
-    const url = media.kind === "url" ? media.url : String(part.data);
-    return { type, source: { type: "url", value: url, mimeType } };
-  });
+  const parts = toUserContent(content);
+  if (typeof parts === "string") return [{ type: "text", content: parts }];
+  return parts.map((part) => (part.type === "text" ? { type: "text", content: part.text } : part));
 }

@@ -51,8 +51,8 @@ export class Host implements RunHost {
 
   async resume(id: string, options: ResumeOptions): Promise<ResumeAnswer> {
     checkId(id);
-    const { loop, stopWhenUnread, isQueued } = readResume(options);
-    const entered = await this.#conversations.enter(id, isQueued);
+    const { loop, stopWhenUnread, whenBusy } = readResume(options);
+    const entered = await this.#conversations.enter(id, whenBusy === "queue");
     if (entered.kind === "closed") return entered;
     const { turn } = entered;
     if (entered.kind === "busy") return { kind: "busy", runId: runIdOf(turn) };

@@ -24,7 +24,7 @@ export interface RunHostOptions {
   readonly store?: RunStore | undefined;
   /** The choice for a start while a run of the conversation is live. Each start can override it. Default "refuse". */
   readonly whenBusy?: WhenBusy | undefined;
-  /** The maximum number of starts and resumes that wait for the live run of one conversation. Further starts are refused. Default 10. */
+  /** The maximum number of starts and resumes that wait for the live run of one conversation. Others are refused. Default 10. */
   readonly maxQueued?: number | undefined;
   /** How long an ended run can be joined, in milliseconds from its end. Default 300,000. */
   readonly keepMs?: number | undefined;
@@ -79,15 +79,15 @@ export type StartOptions = HostedLoopOptions & {
 /** The options of `host.resume`. */
 export interface ResumeOptions extends HostedLoopOptions {
   /**
-   * The choice if a run of the conversation is live. "queue" waits until the run has ended or is suspended, for a result that may arrive
-   * before that. Default "refuse".
-   */
-  readonly whenBusy?: Exclude<WhenBusy, "steer"> | undefined;
-  /**
    * Decisions about waiting calls, and results for calls that wait for one, by the call's `id` in `result.pendingCalls`. If an `id`
    * belongs to no waiting call, the resume rejects and nothing runs. Default: no decisions.
    */
   readonly decisions?: { readonly [id: string]: CallDecision } | undefined;
+  /**
+   * The choice if a run of the conversation is live in this process. "queue" waits until that run has ended or is suspended. Use it for a
+   * result from a webhook, which may arrive before the run is suspended. Default "refuse".
+   */
+  readonly whenBusy?: "refuse" | "queue" | undefined;
   /** True if the run is stopped when its last reader leaves. Default: the host's `stopWhenUnread`. */
   readonly stopWhenUnread?: boolean | undefined;
 }
@@ -133,7 +133,7 @@ export interface HostedStatus {
   readonly reason: EndReason | undefined;
   /** True if the run is live in this process. A "running" run that is not live was cut off, or is live in another process. */
   readonly isLive: boolean;
-  /** The number of starts that wait for the live run in this process. */
+  /** The number of starts and resumes that wait for the live run in this process. */
   readonly queued: number;
   /** The transcript after the last run. While a run is live, the messages that the run began with. */
   readonly messages: readonly Message[];

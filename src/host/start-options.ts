@@ -20,7 +20,6 @@ import type { JoinOptions } from "./hosted-event.ts";
 import type { HostedLoopOptions, ResumeOptions, StartOptions, WhenBusy } from "./run-host.ts";
 
 export const whenBusyCheck: Check = /* @__PURE__ */ oneOf("refuse", "steer", "queue");
-const resumeBusyCheck: Check = /* @__PURE__ */ oneOf("refuse", "queue");
 
 export const joinChecks: Checks<JoinOptions> = {
   from: is.text,
@@ -46,6 +45,7 @@ export function checkId(id: unknown): void {
 /** Reads the options of a start. The loop checks its options itself when the run begins. */
 export function readStart(options: StartOptions): ReadStart {
   checkOptions(options);
+  refusePrompt(options);
   const { message, messages, regenerate, whenBusy, stopWhenUnread, ...loop } = options;
   const given = [message, messages, regenerate].filter((one) => one !== undefined).length;
   if (given !== 1) {
@@ -58,13 +58,19 @@ export function readStart(options: StartOptions): ReadStart {
   return { loop, message: read, messages, whenBusy, stopWhenUnread };
 }
 
-export function readResume(options: ResumeOptions): Pick<ReadStart, "loop" | "stopWhenUnread"> & { readonly isQueued: boolean } {
+/** Names the option that replaces `prompt`, which `generateWithTools` and other libraries have. */
+function refusePrompt(options: object): void {
+  const { prompt }: { readonly prompt?: unknown } = options;
+  if (prompt !== undefined) throw invalidOption("prompt", 'omitted, because a host takes the text as "message"', prompt);
+}
+
+export function readResume(options: ResumeOptions): Pick<ReadStart, "loop" | "stopWhenUnread" | "whenBusy"> {
   checkOptions(options);
   if ("messages" in options)
     throw invalidOption("messages", "omitted, because a resumed run continues with its own messages", options.messages);
-  const { whenBusy, stopWhenUnread, ...loop } = options;
-  checkField("whenBusy", whenBusy, resumeBusyCheck);
-  return { loop, stopWhenUnread, isQueued: whenBusy === "queue" };
+  const { stopWhenUnread, whenBusy, ...loop } = options;
+  checkField("whenBusy", whenBusy, oneOf("refuse", "queue"));
+  return { loop, stopWhenUnread, whenBusy };
 }
 
 function checkOptions(options: object): void {

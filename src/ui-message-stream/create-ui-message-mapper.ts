@@ -1,21 +1,14 @@
 // Converts the events of a run to the chunks of one UI message.
 
-import {
-  addUsage,
-  checkFields,
-  type LoopEvent,
-  type LoopEvents,
-  type LoopEventType,
-  locateMedia,
-  noUsage,
-} from "../core/entry-kit.ts";
+import { addUsage, checkFields, type LoopEvent, type LoopEvents, type LoopEventType, noUsage } from "../core/entry-kit.ts";
 import { type EventItem, type EventMapper, mayBeDiscarded } from "../core/web-kit.ts";
 import { ApprovalParts } from "./approval-parts.ts";
 import { toBrokenChunks, toEndingChunks } from "./ending-chunks.ts";
 import { MessageWriter } from "./message-writer.ts";
 import { NestedProgress } from "./nested-progress.ts";
+import { toUserParts } from "./to-user-parts.ts";
 import { isDeferred, ToolParts } from "./tool-parts.ts";
-import type { UICost, UIMessageChunk, UISteeringPart, UIVersion } from "./ui-message-chunk.ts";
+import type { UICost, UIMessageChunk, UIVersion } from "./ui-message-chunk.ts";
 import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
 
 /** Converts events to chunks, one event at a time. */
@@ -181,7 +174,7 @@ class MessageMapper implements UIMessageMapper {
   #addSteering({ message, iteration }: LoopEvents["steered"]): void {
     this.#steered += 1;
     const id = `steered-${iteration}-${this.#steered}`;
-    const parts = toSteeringParts(message.content);
+    const parts = toUserParts(message.content);
     if (this.#version === 7) this.#writer.write({ type: "steering-message", id, parts });
     else this.#writer.write({ type: "data-steered", id, data: { parts } });
   }
@@ -238,16 +231,4 @@ class MessageMapper implements UIMessageMapper {
     }
     if ("calls" in reason) for (const call of reason.calls) this.#approvals.request(call);
   }
-}
-
-function toSteeringParts(content: LoopEvents["steered"]["message"]["content"]): UISteeringPart[] {
-  if (typeof content === "string") return [{ type: "text", text: content }];
-  return content.map((part) => {
-    if (part.type === "text") return { type: "text", text: part.text };
-    const media = locateMedia(part);
-    const { mediaType } = media;
-    if (media.kind === "url") return { type: "file", mediaType, url: media.url };
-    if (media.kind === "base64") return { type: "file", mediaType, url: `data:${mediaType};base64,${media.data}` };
-    return { type: "file", mediaType, url: typeof part.data === "string" ? part.data : part.data.href };
-  });
 }

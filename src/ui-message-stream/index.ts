@@ -37,7 +37,9 @@ export type {
   UINestedProgress,
   UINestedRun,
   UIReason,
-  UISteeringPart,
+  UIUserPart,
   UIVersion,
 } from "./ui-message-chunk.ts";
+export { toUIMessages, type UIHistoryOptions } from "./to-ui-messages.ts";
+export type { UICalled, UIDeniedPart, UIMessage, UIMessagePart, UIToolPart } from "./ui-message.ts";
 export type { UIMessageOptions } from "./ui-message-options.ts";

@@ -61,7 +61,7 @@ export type UILatestChunk =
   /** Removes the parts of the current step. */
   | { readonly type: "reset-step" }
   | { readonly type: "tool-approval-response"; readonly approvalId: string; readonly approved: boolean; readonly reason?: string }
-  | { readonly type: "steering-message"; readonly id: string; readonly parts: UISteeringPart[] };
+  | { readonly type: "steering-message"; readonly id: string; readonly parts: UIUserPart[] };
 
 /** Marks an outcome that the server sent, so that the server does not read it as a result from the page in the next request. */
 export interface UIExecuted {
@@ -75,7 +75,7 @@ export type UIDataChunk =
   | { readonly type: "data-masked"; readonly transient: true; readonly data: UIMasked }
   | { readonly type: "data-cost"; readonly transient: true; readonly data: UICost }
   /** A steered message, in versions 5 and 6. */
-  | { readonly type: "data-steered"; readonly id: string; readonly data: { readonly parts: readonly UISteeringPart[] } }
+  | { readonly type: "data-steered"; readonly id: string; readonly data: { readonly parts: readonly UIUserPart[] } }
   /** A call that waits for a decision, in version 5. */
   | { readonly type: "data-approval"; readonly id: string; readonly data: UIApproval }
   /** The earlier text of this step was discarded. Sent in versions 5 and 6, which cannot remove a part. */
@@ -108,8 +108,8 @@ export interface UIApproval {
   readonly decision?: "approve" | "deny" | "modify" | "failed" | undefined;
 }
 
-/** A part of a steered message. */
-export type UISteeringPart = { type: "text"; text: string } | { type: "file"; mediaType: string; url: string };
+/** A part of a user message. */
+export type UIUserPart = { type: "text"; text: string } | { type: "file"; mediaType: string; url: string };
 
 /** The finish reason of the AI SDK. "interrupted" exists only in version 7. */
 export type UIFinishReason<Version extends UIVersion = UIVersion> =

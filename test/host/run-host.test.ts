@@ -66,6 +66,13 @@ describe("host.start", () => {
     expect(clock.pending).toBe(0);
   });
 
+  it("rejects prompt, and names the option that replaces it", async () => {
+    const { host, clock, id } = createStage();
+    const { provider } = playing([text("One.")], clock);
+    const started = host.start(id, { provider, clock, prompt: "Hello." } as never);
+    await expect(started).rejects.toThrow(/"prompt" must be omitted, because a host takes the text as "message"/);
+  });
+
   it.for(["", 7, undefined, null, {}])("rejects the value %j as the id of a conversation", async (id) => {
     const { host, clock } = createStage();
     const start = host.start(id as string, { ...playing([], clock), message: "a" });

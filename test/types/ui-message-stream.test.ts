@@ -6,7 +6,7 @@ import * as ai7 from "ai-v7";
 import { expect, expectTypeOf, it } from "vitest";
 import { type LoopEvent, streamToolLoop } from "turnwright";
 import { createMockProvider, text } from "turnwright/testing";
-import { toUIMessageStream, type UIMessageChunk } from "turnwright/ui-message-stream";
+import { toUIMessageStream, type UIMessage, type UIMessageChunk } from "turnwright/ui-message-stream";
 
 const run = (): AsyncIterable<LoopEvent> =>
   streamToolLoop({ provider: createMockProvider([text("Hi.")]), messages: [{ role: "user", content: "Hi" }] });
@@ -28,4 +28,11 @@ it("UIMessageChunk: each version can be assigned to the type of its vendor", () 
   expectTypeOf<UIMessageChunk<6>>().toExtend<ai6.UIMessageChunk>();
   expectTypeOf<UIMessageChunk<7>>().toExtend<ai7.UIMessageChunk>();
   expectTypeOf<UIMessageChunk>().not.toExtend<ai6.UIMessageChunk>();
+});
+
+it("UIMessage: each version can be assigned to the type of its vendor", () => {
+  expectTypeOf<UIMessage<5>>().toExtend<ai5.UIMessage>();
+  expectTypeOf<UIMessage<6>>().toExtend<ai6.UIMessage>();
+  expectTypeOf<UIMessage<7>>().toExtend<ai7.UIMessage>();
+  expectTypeOf<UIMessage<7>>().not.toExtend<ai5.UIMessage>();
 });

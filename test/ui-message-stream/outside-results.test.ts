@@ -1,12 +1,15 @@
 // Calls that wait for results from the page.
 
 import { expect, it } from "vitest";
-import type { LoopEvent } from "turnwright";
+import { defineTool, type LoopEvent } from "turnwright";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { readUIChatRequest, type UIChatRequest } from "turnwright/ui-message-stream";
+import { tool } from "../loop/play.ts";
+import { ChatServer } from "./chat-server.ts";
 import { toChunks } from "./check-chunks.ts";
 import { check } from "./mapping-stage.ts";
-import { lastOf, openPage } from "./page.ts";
-import { readMessage, vendors } from "./vendors.ts";
+import { callsOf, lastOf, openPage, settle } from "./page.ts";
+import { readMessage, textOf, vendors } from "./vendors.ts";
 
 const base = { runId: "r", iteration: 0 };
 const call = { ...base, callId: "c", name: "locate", index: 0 };
@@ -70,4 +73,26 @@ it.each(vendors)("result from outside: a page of AI SDK $version adds the result
   expect(page.error?.message).toContain("neither decisions nor results");
   const reloads = [toChunks([...first, ...second], { version }), toChunks(second, { version })];
   for (const reload of reloads) expect((await readMessage(vendor, reload))?.parts).toEqual(lastOf(page).parts);
+});
+
+it.each(vendors)("result from outside: a page of ai $version sends its results automatically, once", async ({ version }) => {
+  const ask = defineTool({ name: "ask", description: "Asks the user", inputSchema: { type: "object" } });
+  const turns = [[text("Tell me."), toolCall("look"), toolCall("ask"), toolCall("ask")], text("Thanks.")];
+  const provider = createMockProvider(({ messages }) => turns[messages.filter(({ role }) => role === "assistant").length]);
+  const server = new ChatServer({ run: { provider, tools: [ask, tool("look", () => 1)] }, stream: { version } });
+  const page = openPage({ version, fetch: server.fetch, sendsAfter: "results" });
+  await page.sendMessage({ text: "Go." });
+  const waiting = callsOf(page).filter(({ state }) => state === "input-available");
+  for (const { toolCallId = "" } of waiting) {
+    await settle(page);
+    expect(server.requests).toHaveLength(1);
+    await page.addToolOutput({ tool: "ask", toolCallId, output: "Jazz." });
+  }
+  await settle(page);
+  expect([page.error, waiting.length, server.requests.length]).toEqual([undefined, 2, 2]);
+  expect(textOf(lastOf(page))).toBe("Tell me.Thanks.");
+  expect(server.requests.at(-1)?.results).toEqual({
+    call_i0_1: { kind: "result", result: "Jazz.", fromPage: true },
+    call_i0_2: { kind: "result", result: "Jazz.", fromPage: true },
+  });
 });

@@ -33,9 +33,11 @@ interface PageOptions {
   readonly version: UIVersion;
   readonly fetch: Fetch;
   readonly messages?: readonly PageMessage[];
+  /** When the page sends its last message without a user: after the last decision, or after the last result. Default "decisions". */
+  readonly sendsAfter?: "decisions" | "results";
 }
 
-export function openPage({ version, fetch, messages = [] }: PageOptions): PageChat {
+export function openPage({ version, fetch, messages = [], sendsAfter = "decisions" }: PageOptions): PageChat {
   const sdk = sdks[version] as typeof ai6;
   class Chat extends sdk.AbstractChat<ai6.UIMessage> {}
   const state = {
@@ -55,7 +57,8 @@ export function openPage({ version, fetch, messages = [] }: PageOptions): PageCh
   };
   const transport = new sdk.DefaultChatTransport({ fetch });
   // Version 5 does not have approvals.
-  const sendAutomaticallyWhen = version === 5 ? undefined : sdk.lastAssistantMessageIsCompleteWithApprovalResponses;
+  const afterDecisions = version === 5 ? undefined : sdk.lastAssistantMessageIsCompleteWithApprovalResponses;
+  const sendAutomaticallyWhen = sendsAfter === "results" ? sdk.lastAssistantMessageIsCompleteWithToolCalls : afterDecisions;
   return new Chat({
     id: "chat",
     state,

@@ -1,0 +1,106 @@
+// Conversations as messages for the clients of AG-UI 1.0 and 0.0.
+
+import { MessageSchema } from "@ag-ui/core/schemas";
+import { MessageSchema as OldMessageSchema } from "ag-ui-client-0";
+import fc from "fast-check";
+import { afterEach, describe, expect, it } from "vitest";
+import type { Message } from "turnwright";
+import { type AGUIMessage, toAGUIMessages } from "turnwright/ag-ui";
+import { plans } from "../loop/random-run.ts";
+import { runPlan } from "../loop/run-plan.ts";
+import { setUpPayment } from "../ui-message-stream/payment.ts";
+import { openAgent, type PageMessage, resultsOf, textOf, versions } from "./clients.ts";
+import { type PageServer, serve } from "./page-server.ts";
+
+const servers: PageServer[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+/** Checks messages with the validators of both versions. */
+function check(messages: readonly AGUIMessage[]): void {
+  for (const message of messages) {
+    for (const schema of [MessageSchema, OldMessageSchema])
+      expect({ message, issues: schema.safeParse(message).error?.issues }).toEqual({ message, issues: undefined });
+  }
+}
+
+const facts = (messages: readonly PageMessage[]): readonly unknown[] =>
+  messages.map(({ role, content, toolCallId, toolCalls }) => [role, content ?? "", toolCallId, toolCalls]);
+
+describe("toAGUIMessages", () => {
+  it.each(versions)("makes the messages that the client of %s has after the run, and the client can go on", async (version) => {
+    const { ran, run } = setUpPayment();
+    const server = await serve({ run, version });
+    servers.push(server);
+    const threadId = `snapshot-${version}`;
+    const page = openAgent(version, { url: server.url, threadId });
+    page.addMessage({ id: "u1", role: "user", content: "Buy tea." });
+    await page.runAgent();
+    const waiting = toAGUIMessages(await server.host.status(threadId));
+    check(waiting);
+    expect(facts(waiting)).toEqual(facts(page.messages));
+    // Another page loads the messages, and answers the interrupt.
+    const loaded = openAgent(version, { url: server.url, threadId, messages: waiting });
+    const resume = page.pendingInterrupts.map(({ id }) => ({
+      interruptId: id,
+      status: "resolved" as const,
+      payload: { approved: true },
+    }));
+    await loaded.runAgent({ resume });
+    expect([textOf(loaded.messages), ran]).toEqual(["One moment.Paying.It is paid.", ["look tea", "pay 5"]]);
+    const whole = toAGUIMessages(await server.host.status(threadId));
+    check(whole);
+    expect(facts(whole)).toEqual(facts(loaded.messages));
+    expect([...resultsOf(whole)]).toEqual([...resultsOf(loaded.messages)]);
+  });
+
+  it("converts files, edited arguments, and calls that did not complete", () => {
+    const messages: readonly Message[] = [
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "See." },
+          { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" },
+        ],
+      },
+      { role: "assistant", content: [{ type: "tool-call", callId: "c", name: "pay", args: {}, approvedArgs: { n: 1 } }] },
+      { role: "tool", results: [{ callId: "c", name: "pay", outcome: "failed", result: { error: "no" } }] },
+    ];
+    const shown = toAGUIMessages({ runId: "r", messages });
+    check(shown);
+    const source = { type: "data", value: "iVBORw0KGgo=", mimeType: "image/png" };
+    expect(shown).toEqual([
+      {
+        id: "r:message-0",
+        role: "user",
+        content: [
+          { type: "text", text: "See." },
+          { type: "image", source },
+        ],
+      },
+      {
+        id: "r:message-1",
+        role: "assistant",
+        toolCalls: [{ id: "r:c", type: "function", function: { name: "pay", arguments: '{"n":1}' } }],
+      },
+      { id: "r:c:result", role: "tool", toolCallId: "r:c", content: '{"error":"no"}', error: "failed" },
+    ]);
+    expect(toAGUIMessages(undefined)).toEqual([]);
+  });
+
+  it("random transcripts: the messages are valid in both versions, and have all results", async () => {
+    await fc.assert(
+      fc.asyncProperty(plans, async (plan) => {
+        const { messages, runId } = (await runPlan(plan)).result;
+        const shown = toAGUIMessages({ runId, messages });
+        check(shown);
+        expect(new Set(shown.map(({ id }) => id)).size).toBe(shown.length);
+        const results = messages.flatMap((message) => (message.role === "tool" ? message.results : []));
+        const ended = results.filter(({ outcome }) => !outcome.startsWith("awaiting"));
+        expect([...resultsOf(shown).keys()]).toEqual(ended.map(({ callId }) => `${runId}:${callId}`));
+      }),
+      { numRuns: 100, seed: 20_260_101 },
+    );
+  });
+});
