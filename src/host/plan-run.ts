@@ -164,7 +164,9 @@ function toStatus(record: ConversationRecord | undefined): LoopStatus | undefine
 function refuseDecisions({ status, reason }: ConversationRecord, decisions: ResumeOptions["decisions"] = {}): void {
   if (status === "running" || reason === undefined || !("calls" in reason)) return;
   const waiting = reason.calls.map(({ id }) => id);
-  const unknown = Object.keys(decisions).find((call) => !waiting.includes(call));
+  // A result may be passed without the number of its question.
+  const short = reason.calls.flatMap(({ id, waitsFor }) => (waitsFor === "result" ? [id.replace(/#\d+$/, "")] : []));
+  const unknown = Object.keys(decisions).find((call) => !waiting.includes(call) && !short.includes(call));
   if (unknown !== undefined) throw new LoopError("unknown-decision", { call: unknown, waiting: waiting.slice(0, 10) });
 }
 

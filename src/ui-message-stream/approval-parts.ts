@@ -29,6 +29,8 @@ export class ApprovalParts {
     const part = this.#tools.add(toKey(call), call);
     this.#tools.show(part, call.name);
     if (call.waitsFor !== "result") this.#ask(part, call.id);
+    // Otherwise the part would stay approved, and `useChat` would send the approval again.
+    else if (part.isApproved && this.#version !== 5) this.#tools.showAgain(part, call.fromPage === true);
   }
 
   /** Shows the decision about a call of the outermost run. */
@@ -48,6 +50,7 @@ export class ApprovalParts {
   #show(part: ToolPart, key: string, { args, decision, reason, name, callId, question }: Decided): void {
     if (args !== undefined) this.#tools.edit(part, args);
     const hasWaited = question !== undefined;
+    part.isApproved = hasWaited && decision !== "deny" && decision !== "failed";
     if (!hasWaited && decision !== "deny") return;
     const id = key.slice(0, key.length - callId.length) + (question ?? callId);
     const approvalId = this.#tools.toId(id);

@@ -15,6 +15,8 @@ export interface ToolPart {
   args: Json;
   /** True if the arguments are not JSON, or were cut off. */
   isUnreadable: boolean;
+  /** True if a person has approved the call, so that the page shows it as approved. */
+  isApproved: boolean;
   /** True if a nested run made the call. */
   readonly isNested: boolean;
   /** The step in which the call began. The page can change the arguments only in this step. */
@@ -72,6 +74,7 @@ export class ToolParts {
       state: isShown ? "ready" : "new",
       args: {},
       isUnreadable: false,
+      isApproved: false,
       isNested: path !== undefined,
       step: this.step,
       hold: this.#writer.hold,
@@ -84,11 +87,15 @@ export class ToolParts {
 
   edit(part: ToolPart, args: Json): void {
     part.args = args;
+    this.showAgain(part, false);
+  }
+
+  /** Shows the arguments again. If `isForPage` is true, `useChat` passes the call to `onToolCall` of the page. */
+  showAgain(part: ToolPart, isForPage: boolean): void {
     // In a later step, `tool-input-available` would create a second part on the page.
     if (part.state !== "ready" || part.step !== this.step) return;
-    const chunk = { type: "tool-input-available", toolCallId: part.id, toolName: part.name, input: args } as const;
-    // Without `providerExecuted`, `useChat` would pass the edited call to `onToolCall` of the page.
-    this.#writer.writeBeside({ ...chunk, providerExecuted: true });
+    const chunk = { type: "tool-input-available", toolCallId: part.id, toolName: part.name, input: part.args } as const;
+    this.#writer.writeBeside(isForPage ? chunk : { ...chunk, providerExecuted: true });
   }
 
   /** Removes a call if the page does not show the call. */

@@ -46,12 +46,17 @@ describe("a call that waits for an approval and then for its result", () => {
     expect(message?.role === "assistant" && message.content[0]).toMatchObject({ approvedArgs: { amount: 90 } });
   });
 
-  it("rejects the id of the approval as the id for the result", async () => {
-    const { start } = setUp();
+  it("gets the result that was passed under the id of the call, once, but no decision about the approval", async () => {
+    const { ran, start } = setUp();
+    const short: Decisions = { call_i0_0: { kind: "result", result: "paid" } };
     await start().result;
+    await expect(start({ decisions: short }).result).rejects.toMatchObject({ code: "invalid-decision" });
     await start({ decisions: edit }).result;
-    const decisions: Decisions = { call_i0_0: { kind: "result", result: "paid" } };
-    await expect(start({ decisions }).result).rejects.toThrow('Waiting: "call_i0_0#2".');
+    const last = await start({ decisions: short }).result;
+    expect([outcomesOf(last), ran]).toEqual([["call_i0_0: completed"], [{ amount: 90 }]]);
+    for (const again of [short, edit, paid]) expect((await start({ decisions: again }).result).messages).toEqual(last.messages);
+    const other: Decisions = { call_i0_0: { kind: "result", result: "other" } };
+    await expect(start({ decisions: other }).result).rejects.toMatchObject({ code: "unknown-decision" });
   });
 
   it("waits only for its result if policies.approve decides immediately", async () => {

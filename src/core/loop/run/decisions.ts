@@ -76,6 +76,18 @@ export class Decisions {
     return undefined;
   }
 
+  /**
+   * Uses a result that was passed under the id of its call, although the question has a number because the call was approved first.
+   * Pages and webhooks know only the call.
+   */
+  renameResult(callId: string, id: string): void {
+    const [from, to] = [this.#prefix + callId, this.#prefix + id];
+    const given = this.#left.get(from);
+    if (from === to || (given?.kind !== "result" && given?.kind !== "failed") || this.#left.has(to)) return;
+    this.#left.delete(from);
+    this.#left.set(to, given);
+  }
+
   drop(id: string): void {
     this.#left.delete(this.#prefix + id);
   }

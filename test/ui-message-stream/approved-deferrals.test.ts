@@ -1,0 +1,62 @@
+// Calls that need an approval first, and then wait for a result: from a webhook, or from the page.
+
+import { expect, it } from "vitest";
+import { defineTool, type LoopOptions } from "turnwright";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { ChatServer } from "./chat-server.ts";
+import { callsOf, openPage, settle } from "./page.ts";
+import { vendors } from "./vendors.ts";
+
+const inputSchema = { type: "object" } as const;
+const render = defineTool({
+  name: "render",
+  description: "Renders",
+  inputSchema,
+  needsApproval: true,
+  execute: (_, { defer }) => defer(),
+});
+const locate = defineTool({ name: "locate", description: "Finds the user", inputSchema, needsApproval: true });
+
+function open(version: 6 | 7, tool: NonNullable<LoopOptions["tools"]>, name: string, sendsAfter: "decisions" | "results") {
+  const provider = createMockProvider(({ messages }) => (messages.length === 1 ? [toolCall(name)] : text("Done.")));
+  const server = new ChatServer({ run: { provider, tools: tool }, stream: { version } });
+  const fetch: typeof server.fetch = async (url, init) => {
+    // Without this limit, a page that sends its approval again and again would never stop.
+    if (server.requests.length > 5) throw new Error("The page sends too many requests.");
+    return server.fetch(url, init);
+  };
+  return { server, page: openPage({ version, fetch, sendsAfter }) };
+}
+
+const withApprovals = vendors.flatMap(({ version }) => (version === 5 ? [] : [{ version }]));
+
+it.each(withApprovals)("a page of ai $version sends the approval of a tool that then defers only once", async ({ version }) => {
+  const { server, page } = open(version, [render], "render", "decisions");
+  await page.sendMessage({ text: "Render." });
+  const [asked] = callsOf(page);
+  expect(asked?.state).toBe("approval-requested");
+  await page.addToolApprovalResponse?.({ id: asked?.approval?.id ?? "", approved: true });
+  await settle(page);
+  expect(page.error).toBeUndefined();
+  expect(server.requests).toHaveLength(2);
+  expect(server.last.result?.reason.kind).toBe("result-required");
+  expect(callsOf(page)).toMatchObject([{ state: "input-available", providerExecuted: true }]);
+  await server.deliver({ "call_i0_0#2": { kind: "result", result: "film.mp4" } });
+  await page.resumeStream();
+  await settle(page);
+  expect(callsOf(page)).toMatchObject([{ state: "output-available", output: "film.mp4" }]);
+});
+
+it.each(withApprovals)("a page of ai $version answers an approved call of a tool without execute", async ({ version }) => {
+  const { server, page } = open(version, [locate], "locate", "decisions");
+  await page.sendMessage({ text: "Where am I?" });
+  await page.addToolApprovalResponse?.({ id: callsOf(page)[0]?.approval?.id ?? "", approved: true });
+  await settle(page);
+  const [call] = callsOf(page);
+  expect([call?.state, server.requests.length]).toEqual(["input-available", 2]);
+  await page.addToolOutput({ tool: "locate", toolCallId: call?.toolCallId ?? "", output: { city: "Bern" } });
+  await page.sendMessage();
+  await settle(page);
+  expect(server.last.result?.text).toBe("Done.");
+  expect(callsOf(page)).toMatchObject([{ state: "output-available", output: { city: "Bern" } }]);
+});
