@@ -25,13 +25,16 @@ const known: { readonly [Reason in FinishReason]: true } = {
   unknown: true,
 };
 
-const names = Object.keys(known).map((name) => `"${name}"`);
-
 /** The check for the option `finishReasons`, for example `{ "FUNCTION_CALL": "tool-calls" }`. */
 export const finishReasonsCheck: Check = [
-  `an object such as { "FUNCTION_CALL": "tool-calls" }, with values among ${names.join(", ")}`,
+  /* @__PURE__ */ describeFinishReasons(),
   (value) => isRecord(value) && !Array.isArray(value) && Object.values(value).every(isReason),
 ];
+
+function describeFinishReasons(): string {
+  const names = Object.keys(known).map((name) => `"${name}"`);
+  return `an object such as { "FUNCTION_CALL": "tool-calls" }, with values among ${names.join(", ")}`;
+}
 
 function isReason(value: unknown): boolean {
   return typeof value === "string" && Object.hasOwn(known, value);
