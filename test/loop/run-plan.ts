@@ -101,13 +101,13 @@ export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): 
   return { result, endedAt: end.now, provider, workshop, options, accepted };
 }
 
-/** Returns all text that listeners received, without discarded attempts. */
+/** Returns all text that listeners received, without discarded attempts. The results of streams include text that a retry discards. */
 function heard(events: readonly LoopEvent[]): string {
   let before = "";
   let said = "";
   for (const event of events) {
     if (event.type === "iteration-start") [before, said] = [before + said, ""];
-    else if (event.type === "attempt-discarded") said = "";
+    else if (event.type === "attempt-discarded" && event.attempt !== undefined) said = "";
     else if (event.type === "text-delta") said += event.text;
   }
   return before + said;
