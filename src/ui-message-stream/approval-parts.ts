@@ -50,7 +50,7 @@ export class ApprovalParts {
   #show(part: ToolPart, key: string, { args, decision, reason, name, callId, question }: Decided): void {
     if (args !== undefined) this.#tools.edit(part, args);
     const hasWaited = question !== undefined;
-    part.isApproved = hasWaited && decision !== "deny" && decision !== "failed";
+    part.isApproved = hasWaited && isApproval(decision);
     if (!hasWaited && decision !== "deny") return;
     const id = key.slice(0, key.length - callId.length) + (question ?? callId);
     const approvalId = this.#tools.toId(id);
@@ -60,7 +60,7 @@ export class ApprovalParts {
     }
     if (this.#version !== 7 || decision === "failed") return;
     this.#ask(part, id, hasWaited ? {} : { isAutomatic: true });
-    const approved = decision !== "deny";
+    const approved = isApproval(decision);
     this.#writer.writeBeside({ type: "tool-approval-response", approvalId, approved, ...(reason !== undefined && { reason }) });
   }
 
@@ -72,6 +72,10 @@ export class ApprovalParts {
       this.#writer.write({ type: "data-approval", id: approvalId, data });
     }
   }
+}
+
+function isApproval(decision: Decided["decision"]): boolean {
+  return decision === "approve" || decision === "modify";
 }
 
 /** Returns the key of a call: its `id` without a suffix such as `#2`, which numbers the questions about one call. */

@@ -1,7 +1,7 @@
 // Calls that need an approval first, and then wait for a result: from a webhook, or from the page.
 
 import { expect, it } from "vitest";
-import { defineTool, type LoopOptions } from "turnwright";
+import { defineTool, type Tool } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { ChatServer } from "./chat-server.ts";
 import { callsOf, openPage, settle } from "./page.ts";
@@ -17,21 +17,21 @@ const render = defineTool({
 });
 const locate = defineTool({ name: "locate", description: "Finds the user", inputSchema, needsApproval: true });
 
-function open(version: 6 | 7, tool: NonNullable<LoopOptions["tools"]>, name: string, sendsAfter: "decisions" | "results") {
-  const provider = createMockProvider(({ messages }) => (messages.length === 1 ? [toolCall(name)] : text("Done.")));
-  const server = new ChatServer({ run: { provider, tools: tool }, stream: { version } });
+function open(version: 6 | 7, tool: Tool) {
+  const provider = createMockProvider(({ messages }) => (messages.length === 1 ? [toolCall(tool.name)] : text("Done.")));
+  const server = new ChatServer({ run: { provider, tools: [tool] }, stream: { version } });
   const fetch: typeof server.fetch = async (url, init) => {
     // Without this limit, a page that sends its approval again and again would never stop.
     if (server.requests.length > 5) throw new Error("The page sends too many requests.");
     return server.fetch(url, init);
   };
-  return { server, page: openPage({ version, fetch, sendsAfter }) };
+  return { server, page: openPage({ version, fetch }) };
 }
 
 const withApprovals = vendors.flatMap(({ version }) => (version === 5 ? [] : [{ version }]));
 
 it.each(withApprovals)("a page of ai $version sends the approval of a tool that then defers only once", async ({ version }) => {
-  const { server, page } = open(version, [render], "render", "decisions");
+  const { server, page } = open(version, render);
   await page.sendMessage({ text: "Render." });
   const [asked] = callsOf(page);
   expect(asked?.state).toBe("approval-requested");
@@ -48,7 +48,7 @@ it.each(withApprovals)("a page of ai $version sends the approval of a tool that 
 });
 
 it.each(withApprovals)("a page of ai $version answers an approved call of a tool without execute", async ({ version }) => {
-  const { server, page } = open(version, [locate], "locate", "decisions");
+  const { server, page } = open(version, locate);
   await page.sendMessage({ text: "Where am I?" });
   await page.addToolApprovalResponse?.({ id: callsOf(page)[0]?.approval?.id ?? "", approved: true });
   await settle(page);

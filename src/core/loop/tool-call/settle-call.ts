@@ -245,10 +245,9 @@ async function settleResult(run: Run, one: BatchCall, asked: AskedResult | undef
   let { answer, live } = asked;
   for (let attempt = 1; answer.kind === "wait"; attempt += 1) {
     const question: OpenResult = answer;
-    const { callId } = one.call;
-    const id = questionId(callId, question.earlier);
+    const id = questionId(one.call.callId, question.earlier);
     const key = decisionKey(asking.key, attempt);
-    run.decisions.renameResult(callId, id);
+    run.decisions.renameResult(one.call.callId, id);
     if (!hasResult(run, id) && !(await resumesPast(run, key, question.token))) {
       run.decisions.noteWaiting(id);
       one.question = { id, key };
