@@ -101,7 +101,7 @@ export type {
   StoredResult,
   StructuredOutputOptions,
 } from "./types/policies.ts";
-export type { AttemptSpending, CallBasis, RequestTranscript } from "./types/provider.ts";
+export type { AttemptSpending, CallBasis, PartStart, RequestTranscript } from "./types/provider.ts";
 export type { CostUnknownWhy, Ending, StreamStatus } from "./types/termination.ts";
 export type {
   ContextRelease,
