@@ -28,7 +28,7 @@ const host = createRunHost();
 
 /** POST /api/chat */
 async function post(request: Request): Promise<Response> {
-  const { threadId, runId, message, continues, decisions } = await readAGUIRequest(request); // check here that the user may use this thread
+  const { threadId, runId, message, continues, decisions, results } = await readAGUIRequest(request); // check here that the user may use this thread
   const after = lastEventId(request);
   // After a broken connection, the page sends its request again, with the id of its last event.
   if (after !== undefined) return toAGUIResponse(host.join(threadId), { threadId, runId, after });
@@ -38,7 +38,7 @@ async function post(request: Request): Promise<Response> {
   }
   // Refuse decisions from a tab that shows an earlier run.
   if ((await host.status(threadId))?.runId !== continues) return refuse();
-  const answer = await host.resume(threadId, { provider, tools, decisions });
+  const answer = await host.resume(threadId, { provider, tools, decisions: { ...decisions, ...results } });
   return answer.kind === "started" ? toAGUIResponse(answer.join(), { threadId, runId, from: "live" }) : refuse();
 }
 

@@ -54,7 +54,7 @@ const chats = new Map<string, Chat>();
 
 /** POST /api/chat: a new message, or decisions about calls that wait. */
 async function answer(request: Request): Promise<Response> {
-  const { id, message, decisions, continues } = await readUIChatRequest(request); // check here that the user may use this chat
+  const { id, message, decisions, results, continues } = await readUIChatRequest(request); // check here that the user may use this chat
   const chat = chats.get(id) ?? { history: [] };
   chats.set(id, chat);
   if (message !== undefined)
@@ -62,7 +62,7 @@ async function answer(request: Request): Promise<Response> {
   // Refuse decisions from a tab that shows an earlier run.
   if (chat.run === undefined || (message === undefined && continues !== chat.run.runId))
     return new Response("Nothing waits here.", { status: 409 });
-  const stream = streamToolLoop({ provider, tools, ...chat.run, decisions });
+  const stream = streamToolLoop({ provider, tools, ...chat.run, decisions: { ...decisions, ...results } });
   void stream.result.then(({ messages }) => (chat.history = messages));
   return toUIMessageStreamResponse(stream, { version: 7, from: message === undefined ? "live" : "start" });
 }

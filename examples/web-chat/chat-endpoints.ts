@@ -13,14 +13,19 @@ export interface Chat {
 
 /** POST /api/chat: a new message, a decision about a call that waits, or a request for another answer. */
 export async function postChat({ host, run }: Chat, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const { id, trigger, message, decisions, continues } = await readUIChatRequest(req, { maxBytes: 500_000, maxFiles: 0 });
+  const { id, trigger, message, decisions, results, continues } = await readUIChatRequest(req, {
+    maxBytes: 500_000,
+    maxFiles: 0,
+  });
   if (!isChatId(id)) return void res.writeHead(404).end(); // check here that the user may use this chat
   const decides = message === undefined && trigger === "submit";
   const last = message === undefined ? await host.status(id) : undefined;
   // Refuse decisions from a tab that shows an earlier run.
   if (message === undefined && (last === undefined || (decides && continues !== last.runId))) return refuse(res);
   const start = message === undefined ? ({ ...run, regenerate: true } as const) : { ...run, message };
-  const answer = decides ? await host.resume(id, { ...run, decisions }) : await host.start(id, start);
+  const answer = decides
+    ? await host.resume(id, { ...run, decisions: { ...decisions, ...results } })
+    : await host.start(id, start);
   if (answer.kind !== "started") return refuse(res);
   await pipeUIMessageStream(answer.join(), res, { version: 7, from: decides ? "live" : "start" });
 }
