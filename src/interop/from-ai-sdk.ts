@@ -95,7 +95,7 @@ export function fromAiSdk(tool: UnknownRecord, name: unknown): ForeignTool {
   };
   if (tool["execute"] === undefined) {
     const checked = toChecked(outputSchema);
-    return { ...facts, ...checked, replay: "safe", execute: (_, context) => context.defer() };
+    return { ...facts, ...checked, replay: "safe", execute: (_, context) => context.defer({ fromPage: true }) };
   }
   const execute = methodOf(tool, "execute");
   return {

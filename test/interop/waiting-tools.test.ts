@@ -22,11 +22,14 @@ const start = (journal = memoryJournal(), decisions = {}) =>
 describe("importTool: an AI SDK tool without execute", () => {
   it("waits for a result from outside, which its outputSchema checks", async () => {
     const { reason, journal } = await start();
-    expect(reason).toMatchObject({ kind: "result-required", calls: [{ id: "call_i0_0", name: "choose", waitsFor: "result" }] });
+    expect(reason).toMatchObject({
+      kind: "result-required",
+      calls: [{ id: "call_i0_0", name: "choose", waitsFor: "result", fromPage: true }],
+    });
     const own = journal as ReturnType<typeof memoryJournal>;
     const wrong = start(own, { call_i0_0: { kind: "result", result: { street: 7 } } });
     await expect(wrong).rejects.toMatchObject({ code: "invalid-decision" });
-    const done = await start(own, { call_i0_0: { kind: "result", result: { street: "Elm" } } });
+    const done = await start(own, { call_i0_0: { kind: "result", result: { street: "Elm" }, fromPage: true } });
     expect([done.text, done.messages.at(-2)]).toMatchObject([
       "Sent.",
       { role: "tool", results: [{ outcome: "completed", result: { street: "Elm" } }] },
