@@ -1,4 +1,5 @@
 import { type AssistantMessage, locateMedia, type Message, type ToolResultPart, type UserPart } from "../core/entry-kit.ts";
+import { isWaiting } from "../core/web-kit.ts";
 import { toPrefix, toResultId } from "./page-ids.ts";
 import { toContent } from "./to-content.ts";
 
@@ -52,13 +53,6 @@ export function toAGUIMessages(
     if (message.role === "assistant") return toAssistantMessages(message, { id, prefix });
     return message.results.filter((result) => !isWaiting(result)).map((result) => toToolMessage(result, prefix));
   });
-}
-
-/** The outcomes of calls that still wait, so that they have no result yet. */
-const waiting: ReadonlySet<string> = new Set(["awaiting-approval", "awaiting-result", "deferred"]);
-
-export function isWaiting({ outcome }: Pick<ToolResultPart, "outcome">): boolean {
-  return waiting.has(outcome);
 }
 
 interface Ids {

@@ -1,6 +1,7 @@
 // Converts the calls that a suspended run waits for to AG-UI interrupts.
 
 import type { EndReason, WaitingCall } from "../core/entry-kit.ts";
+import { toCallPath } from "../core/web-kit.ts";
 import type { AGUIInterrupt } from "./ag-ui-event.ts";
 import { toPrefix } from "./page-ids.ts";
 
@@ -23,12 +24,6 @@ export function toInterrupt(call: WaitingCall, runId: string): AGUIInterrupt {
   // No schema, because the page cannot answer: the result comes from somewhere else.
   if (call.fromPage !== true) return { ...facts, metadata, reason: "external_result", message };
   return { ...facts, metadata, reason: "client_tool_input", message, responseSchema: resultSchema };
-}
-
-/** Returns the ids of the outer calls and of the call, joined by "/". Removes a suffix such as `#2`, which numbers the questions. */
-function toCallPath({ id, callId }: WaitingCall): string {
-  const bare = id.replace(/#\d+$/, "");
-  return bare === callId || bare.endsWith(`/${callId}`) ? bare : id;
 }
 
 const decisionSchema = {

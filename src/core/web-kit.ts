@@ -5,6 +5,7 @@ export { failedStatuses, type OnError, toFailureText, type UIFailure } from "./w
 export { mayBeDiscarded } from "./web/may-be-discarded.ts";
 export { type NodeRequest, readRequestBody, refuseDeep } from "./web/read-request-body.ts";
 export { readId, readUserMessage, requestChecks, type RequestLimits } from "./web/read-user-message.ts";
+export { isWaiting, toCallPath } from "./web/waiting-calls.ts";
 export type { OutsideResult } from "./types/policies.ts";
 export { isRequestError, RequestError } from "./web/request-error.ts";
 export { type NodeResponse, pipeLines, toByteStream, toLineResponse } from "./web/send-lines.ts";

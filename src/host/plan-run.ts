@@ -11,6 +11,7 @@ import {
   recordOf,
   type UserMessage,
 } from "../core/entry-kit.ts";
+import { toCallPath } from "../core/web-kit.ts";
 import { inspectJournal } from "../journal/index.ts";
 import type { ExecutionPlan } from "./execute-run.ts";
 import type { HostedLoopOptions, ResumeAnswer, ResumeOptions } from "./run-host.ts";
@@ -165,7 +166,7 @@ function refuseDecisions({ status, reason }: ConversationRecord, decisions: Resu
   if (status === "running" || reason === undefined || !("calls" in reason)) return;
   const waiting = reason.calls.map(({ id }) => id);
   // A result may be passed without the number of its question.
-  const short = reason.calls.flatMap(({ id, waitsFor }) => (waitsFor === "result" ? [id.replace(/#\d+$/, "")] : []));
+  const short = reason.calls.flatMap((call) => (call.waitsFor === "result" ? [toCallPath(call)] : []));
   const unknown = Object.keys(decisions).find((call) => !waiting.includes(call) && !short.includes(call));
   if (unknown !== undefined) throw new LoopError("unknown-decision", { call: unknown, waiting: waiting.slice(0, 10) });
 }

@@ -1,6 +1,7 @@
 // Shows calls that wait for the page: for a decision, or for a result.
 
 import type { LoopEvents, WaitingCall } from "../core/entry-kit.ts";
+import { toCallPath } from "../core/web-kit.ts";
 import type { MessageWriter } from "./message-writer.ts";
 import type { ToolPart, ToolParts } from "./tool-parts.ts";
 import type { UIVersion } from "./ui-message-chunk.ts";
@@ -26,7 +27,7 @@ export class ApprovalParts {
 
   /** Shows a waiting call. If the call waits for a decision, also requests the decision from the page. */
   request(call: WaitingCall): void {
-    const part = this.#tools.add(toKey(call), call);
+    const part = this.#tools.add(toCallPath(call), call);
     this.#tools.show(part, call.name);
     if (call.waitsFor !== "result") this.#ask(part, call.id);
     // Otherwise the part would stay approved, and `useChat` would send the approval again.
@@ -76,10 +77,4 @@ export class ApprovalParts {
 
 function isApproval(decision: Decided["decision"]): boolean {
   return decision === "approve" || decision === "modify";
-}
-
-/** Returns the key of a call: its `id` without a suffix such as `#2`, which numbers the questions about one call. */
-function toKey({ id, callId }: WaitingCall): string {
-  const bare = id.replace(/#\d+$/, "");
-  return bare === callId || bare.endsWith(`/${callId}`) ? bare : id;
 }

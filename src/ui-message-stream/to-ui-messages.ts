@@ -7,7 +7,7 @@ import {
   type ToolOutcome,
   type ToolResultPart,
 } from "../core/entry-kit.ts";
-import { toFailureText } from "../core/web-kit.ts";
+import { isWaiting, toFailureText } from "../core/web-kit.ts";
 import { toUserParts } from "./to-user-parts.ts";
 import type { UIMessage, UIMessagePart } from "./ui-message.ts";
 import type { UIVersion } from "./ui-message-chunk.ts";
@@ -82,14 +82,13 @@ interface Called {
 }
 
 const completed: ReadonlySet<string> = new Set(["completed", "restarted"]);
-const waiting: ReadonlySet<string> = new Set(["awaiting-approval", "awaiting-result", "deferred"]);
 
 function toToolPart(call: ToolCallPart, { toolCallId, result }: Called, options: UIHistoryOptions): UIMessagePart {
   const { name, args, approvedArgs = args } = call;
   const called = { type: `tool-${name}`, toolCallId, input: approvedArgs, providerExecuted: true } as const;
   const { outcome, result: output } = result ?? { outcome: "not-run", result: null };
   if (completed.has(outcome)) return { ...called, state: "output-available", output };
-  if (waiting.has(outcome)) return { ...called, state: "input-available" };
+  if (isWaiting({ outcome })) return { ...called, state: "input-available" };
   if (outcome === "denied" && options.version !== 5)
     return { ...called, state: "output-denied", approval: { id: toolCallId, approved: false } };
   const failure = { kind: "tool", toolName: name, outcome: outcome as ToolOutcome["kind"], result: output } as const;
