@@ -25,7 +25,6 @@ export { detectContextRestart } from "./loop/restart/detect-context-restart.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { type Bounds, limitRules, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
 export type { DeferredOutcome } from "./loop/run/run.ts";
-export type { ToolAnswer } from "./loop/tool-call/record-verdicts.ts";
 export { createRepetition } from "./loop/state/detect-loops.ts";
 export { applyStep } from "./loop/state/apply-step.ts";
 export { checkAnswer } from "./loop/state/check-answer.ts";

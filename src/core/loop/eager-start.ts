@@ -4,7 +4,7 @@ import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { whenReady } from "../utils/promises.ts";
 import type { EagerPorts } from "./stream/eager-calls.ts";
 import { prepareCall } from "./tool-call/prepare-call.ts";
-import type { Prepared } from "./run/call.ts";
+import type { ReadyCall } from "./run/call.ts";
 import { type Run, toBatchCall } from "./run/run.ts";
 import { performCall } from "./tool-call/execute-tool-call.ts";
 import { sendBoth } from "./tool-call/replay-call.ts";
@@ -34,7 +34,7 @@ function isEager({ visibleTools, registry }: Run, { name }: ToolCall): boolean {
 }
 
 /** Starts one prepared call. Returns undefined if the call may not run; the batch rejects it later. */
-function begin(run: Run, prepared: Prepared): ReturnType<EagerPorts["start"]> {
+function begin(run: Run, prepared: ReadyCall | ToolOutcome): ReturnType<EagerPorts["start"]> {
   const { scope, control } = run;
   if (prepared.kind !== "ready" || scope.cause !== undefined) return undefined;
   control?.startToolChain();

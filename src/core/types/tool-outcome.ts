@@ -125,9 +125,14 @@ export type ToolOutcome = {
   | { readonly kind: "malformed"; readonly message?: string | undefined }
   /**
    * `truncated`: the call was cut off by an output limit of the model. `interrupted`: the call was cut off and may have run.
-   * `not-run`: the run ended before the call started. `limit`: the call exceeded `limits.maxToolCalls`.
+   * `limit`: the call exceeded `limits.maxToolCalls`.
    */
-  | { readonly kind: "truncated" | "interrupted" | "not-run" | "limit" }
+  | { readonly kind: "truncated" | "interrupted" | "limit" }
+  /**
+   * The run ended before the call started. `mustAsk` is only set in a journal: the call needs a decision before it can run, and
+   * another outcome follows.
+   */
+  | { readonly kind: "not-run"; readonly mustAsk?: "first" | "again" | undefined }
   /** The tool has run, and its result comes later, from outside. Another outcome follows. */
   | { readonly kind: "deferred"; readonly fromPage?: true | undefined }
 );

@@ -20,7 +20,6 @@ import {
   refusedBy,
   type SettledCall,
   stepKey,
-  type ToolAnswer,
   type ToolCall,
   type ToolOutcome,
   unfitBy,
@@ -164,15 +163,15 @@ function countQuestions({ records, state }: Pick<CallReading, "records" | "state
   return count;
 }
 
-function readAnswer(reading: CallReading, place: CallPlace, answer: ToolAnswer): CallProgress | "ask-again" {
-  if (answer.mustAsk !== undefined) return "ask-again";
+function readAnswer(reading: CallReading, place: CallPlace, answer: ToolOutcome): CallProgress | "ask-again" {
+  if (answer.kind === "not-run" && answer.mustAsk !== undefined) return "ask-again";
   return answer.kind === "deferred" ? readResult(reading, place, { ...answer, kind: "deferred" }) : toOver(answer);
 }
 
 function readStep(reading: CallReading, call: ToolCall, place: CallPlace): CallProgress | "ask-again" {
   const { records, state, readNested } = reading;
   const key = callKey(state, "tool", place);
-  const answer = records.find<ToolAnswer>(key);
+  const answer = records.find<ToolOutcome>(key);
   if (answer !== undefined) return readAnswer(reading, place, answer);
   const begun = records.find<BegunRecord>(callKey(state, "agent", place));
   if (begun?.kind === "must-ask") return "ask-again";

@@ -21,10 +21,9 @@ export interface ReadyCall {
   readonly unfit?: ToolOutcome | undefined;
   /** Set for a recorded call whose tool has changed. Its arguments must be validated before it runs. */
   readonly unvalidated?: true | undefined;
+  /** Called instead of the tool in the registry. Set for agent tools, whose nested run has ended. */
+  readonly execute?: (() => unknown) | undefined;
 }
-
-/** A call that may run, or the outcome of a refused call. */
-export type Prepared = ReadyCall | ToolOutcome;
 
 /** The part of a run that stage 2 uses. */
 export interface ToolCallPorts extends DeadlinePorts {

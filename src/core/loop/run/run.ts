@@ -13,7 +13,7 @@ import type { LoopResult } from "../../types/loop-result.ts";
 import type { LoopPolicies, ResultProcessing, StopCondition, StructuredOutput } from "../../types/policies.ts";
 import type { IdleTimer } from "../../cancellation/deadline.ts";
 import type { LoopState, SettledCall, InboxMessage } from "../state/loop-state.ts";
-import type { Prepared, ReadyCall, ToolCallPorts } from "./call.ts";
+import type { ReadyCall, ToolCallPorts } from "./call.ts";
 import type { Decisions } from "./decisions.ts";
 import type { LoopEventSink } from "./emit.ts";
 import type { LoopDetector, MaskedView, ResultMasking } from "./features.ts";
@@ -126,7 +126,7 @@ export interface Run {
    */
   replay: "none" | "begun" | "over";
   /** The calls of the last stream, prepared when the stream ended, by call id. Undefined if the stream was replayed. */
-  prepared: ReadonlyMap<string, Prepared | Promise<Prepared>> | undefined;
+  prepared: ReadonlyMap<string, ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome>> | undefined;
   /** The transcript in the forms that requests use. Created for the first request. */
   requestViews: RequestViews | undefined;
   openIteration: OpenIteration | undefined;

@@ -10,7 +10,8 @@ import { whenReady } from "../../utils/promises.ts";
 import { performCall } from "./execute-tool-call.ts";
 import { checkRecorded, replayCall } from "./replay-call.ts";
 import type { Park } from "../run/parking.ts";
-import { refuseChangedTools, type ToolAnswer } from "./record-verdicts.ts";
+import type { ToolOutcome } from "../../types/tool-outcome.ts";
+import { refuseChangedTools } from "./record-verdicts.ts";
 import { approveAgain } from "./approve-calls.ts";
 import { askResults } from "./settle-call.ts";
 
@@ -176,7 +177,7 @@ async function runWindow(run: Run, batch: Batch): Promise<void> {
 /** Runs calls at the same time. The steps of ordinary tools are created together, and nested runs start next to these steps. */
 function runWave(run: Run, wave: readonly BatchCall[], batch: Batch): void | PromiseLike<void> {
   const tools = wave.filter(({ agent }) => agent === undefined);
-  const take = (answers: readonly ToolAnswer[], live: readonly boolean[]): void => {
+  const take = (answers: readonly ToolOutcome[], live: readonly boolean[]): void => {
     for (const [position, one] of tools.entries()) {
       const answer = answers[position];
       if (answer !== undefined) takeAnswer(run, one, { answer, isLive: live[position] === true });
@@ -241,7 +242,7 @@ function noteIntents(run: Run, tools: readonly BatchCall[]): void | PromiseLike<
   });
 }
 
-function toolStep(run: Run, one: BatchCall): Step<ToolAnswer> {
+function toolStep(run: Run, one: BatchCall): Step<ToolOutcome> {
   const { callId, name, args } = one.call;
   return {
     key: batchKey(run, "tool", one),
@@ -251,9 +252,9 @@ function toolStep(run: Run, one: BatchCall): Step<ToolAnswer> {
   };
 }
 
-function takeAnswer(run: Run, one: BatchCall, { answer, isLive }: { answer: ToolAnswer; isLive: boolean }): void {
+function takeAnswer(run: Run, one: BatchCall, { answer, isLive }: { answer: ToolOutcome; isLive: boolean }): void {
   one.mayHaveRun = false;
-  if (answer.mustAsk !== undefined) {
+  if (answer.kind === "not-run" && answer.mustAsk !== undefined) {
     leaveOpen(one, answer.mustAsk);
     return;
   }

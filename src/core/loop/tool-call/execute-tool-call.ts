@@ -1,9 +1,8 @@
 // Executes one call, until its tool has returned, its time limit has expired, or the run is cancelled.
 
-import type { Prepared, ReadyCall, ToolCallPorts } from "../run/call.ts";
+import type { ReadyCall, ToolCallPorts } from "../run/call.ts";
 import { type BatchCall, eventBase, type NestedRun, readyOf, type Run } from "../run/run.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
-import type { ToolAnswer } from "./record-verdicts.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { prepareCall, validateCall } from "./prepare-call.ts";
 import { promiseOrValue, whenReady } from "../../utils/promises.ts";
@@ -14,7 +13,7 @@ import { Deadline, type Raced } from "../../cancellation/deadline.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { findTool } from "../../tools/registry.ts";
 import { wasDispatched } from "../../tools/outcome-texts.ts";
-import { type Conclusion, toFailure, toolFailure, toOutcome } from "../../tools/to-outcome.ts";
+import { toFailure, toolFailure, toOutcome } from "../../tools/to-outcome.ts";
 import type { Json } from "../../types/json.ts";
 import type { ContextSource } from "../../types/policies.ts";
 import { toJson } from "../../utils/json.ts";
@@ -46,7 +45,7 @@ function mayRunAgain({ replay, eager }: ToolDefinition): boolean {
 }
 
 /** Runs one call and emits its events. This function is the body of a journal step, so a replayed call does not run again. */
-export function performCall(run: Run, one: BatchCall): ToolAnswer | PromiseLike<ToolAnswer> {
+export function performCall(run: Run, one: BatchCall): ToolOutcome | PromiseLike<ToolOutcome> {
   const { call } = one;
   const mustAsk = findQuestion(run, one);
   if (mustAsk !== undefined) return { call, durationMs: 0, kind: "not-run", mustAsk };
@@ -69,7 +68,7 @@ export function performCall(run: Run, one: BatchCall): ToolAnswer | PromiseLike<
  * outcome of a call that must not run. Counts a call that begins, or that may have begun before. Limits that are shared with
  * other runs are checked here, because other runs may have used them in the meantime.
  */
-export function admitCall(run: Run, one: BatchCall): Prepared | PromiseLike<Prepared> {
+export function admitCall(run: Run, one: BatchCall): ReadyCall | ToolOutcome | PromiseLike<ReadyCall | ToolOutcome> {
   const { meter, ports } = run;
   const { call, mayHaveRun } = one;
   const ready = readyOf(one);
@@ -109,21 +108,16 @@ export function refuseChanged(call: ToolCall, { registry }: Pick<ToolCallPorts, 
 /**
  * Executes one call: prepares the call if needed, then runs its tool within its time limit and until the run is cancelled. Never
  * rejects: every failure is returned as an outcome. A call that was already refused keeps its outcome. A synchronous tool needs
- * no timer. If `execute` is set, it is called instead of the tool in the registry.
+ * no timer.
  *
  * @example
  * const outcome = await executeToolCall({ callId: "1", name: "get_weather", args: { city: "Oslo" } }, ports);
  */
 export function executeToolCall(call: ToolCall, ports: ToolCallPorts): Promise<ToolOutcome>;
+export function executeToolCall(call: ReadyCall | ToolOutcome, ports: ToolCallPorts): ToolOutcome | Promise<ToolOutcome>;
 export function executeToolCall(
-  call: Prepared,
+  made: ToolCall | ReadyCall | ToolOutcome,
   ports: ToolCallPorts,
-  execute?: () => unknown,
-): ToolOutcome | Promise<ToolOutcome>;
-export function executeToolCall(
-  made: ToolCall | Prepared,
-  ports: ToolCallPorts,
-  execute?: () => unknown,
 ): ToolOutcome | Promise<ToolOutcome> {
   if (!("call" in made)) return prepareAndExecute(made, ports);
   if (made.kind !== "ready") return made;
@@ -138,50 +132,46 @@ export function executeToolCall(
     settleMs: timeouts.settleMs,
   };
   const deadline = new Deadline(limits, ports);
-  const dispatch: Dispatch = { ready: made, deadline, ports, execute };
-  const maxAttempts = definition.idempotent === true ? (definition.retry?.maxAttempts ?? 1) : 1;
+  const maxAttempts = maxAttemptsOf(definition);
   let output: unknown;
   try {
-    output = promiseOrValue(maxAttempts > 1 ? attemptAgain(dispatch, maxAttempts) : attempt(dispatch));
+    output = promiseOrValue(maxAttempts > 1 ? attemptAgain(made, ports, deadline) : attempt(made, ports, deadline));
   } catch (error) {
-    return conclude(dispatch, { kind: "thrown", error });
+    return conclude(made, { kind: "thrown", error }, { ports, deadline });
   }
-  if (!(output instanceof Promise)) return conclude(dispatch, { kind: "value", value: output });
+  if (!(output instanceof Promise)) return conclude(made, { kind: "value", value: output }, { ports, deadline });
   const raced = deadline.race(output, (success) => ports.onLate?.(call, success));
-  return raced.then((end) => conclude(dispatch, end));
+  return raced.then((end) => conclude(made, end, { ports, deadline }));
 }
 
 async function prepareAndExecute(call: ToolCall, ports: ToolCallPorts): Promise<ToolOutcome> {
   return executeToolCall(await prepareCall(call, ports), ports);
 }
 
+function maxAttemptsOf({ idempotent, retry }: ToolDefinition): number {
+  return idempotent === true ? (retry?.maxAttempts ?? 1) : 1;
+}
+
 /** Returned instead of the tool's value if the tool is no longer the tool that the model saw. */
 const changed = Symbol("changed");
 
-interface Dispatch {
-  readonly ready: ReadyCall;
-  readonly deadline: Deadline;
-  readonly ports: ToolCallPorts;
-  readonly execute: (() => unknown) | undefined;
-}
-
-function attempt({ ready, deadline, ports, execute }: Dispatch): unknown {
-  if (execute !== undefined) return execute();
+function attempt(ready: ReadyCall, ports: ToolCallPorts, deadline: Deadline): unknown {
+  if (ready.execute !== undefined) return ready.execute();
   // Add no code between this check and the call: the tool that runs must be the tool that was approved or shown to the model.
   if (ports.isCurrent?.(ready.definition) === false) return changed;
   return ports.registry.executeTool(ready.call.name, ready.args, ports.contextFor(ready.call, deadline));
 }
 
-/** Calls the tool up to `maxAttempts` times within the same deadline. The last failure is reported. */
-async function attemptAgain(dispatch: Dispatch, maxAttempts: number): Promise<unknown> {
-  const { deadline, ports } = dispatch;
+/** Calls the tool again after a failure, within the same deadline. The last failure is reported. */
+async function attemptAgain(ready: ReadyCall, ports: ToolCallPorts, deadline: Deadline): Promise<unknown> {
+  const maxAttempts = maxAttemptsOf(ready.definition);
   const isOver = (): boolean =>
-    deadline.expired || ports.scope.cause !== undefined || ports.isCurrent?.(dispatch.ready.definition) === false;
+    deadline.expired || ports.scope.cause !== undefined || ports.isCurrent?.(ready.definition) === false;
   for (let count = 1; ; count += 1) {
     try {
       // Timers cannot fire between attempts that fail synchronously, so the time is checked here.
       ports.scope.checkDeadline(ports.clock.now());
-      const output = await attempt(dispatch);
+      const output = await attempt(ready, ports, deadline);
       if (output === changed || count === maxAttempts || isOver() || toOutcome(output).outcome.kind !== "failed") return output;
     } catch (error) {
       if (count === maxAttempts || isOver() || toFailure(error).fatal === true) throw error;
@@ -189,63 +179,60 @@ async function attemptAgain(dispatch: Dispatch, maxAttempts: number): Promise<un
   }
 }
 
-function conclude(dispatch: Dispatch, end: Raced<unknown>): ToolOutcome {
-  const { ready, deadline, ports } = dispatch;
+/** Makes the outcome. Checks for a cancellation first: the result of a cancelled call is dropped, even if it is an error. */
+function conclude(
+  ready: ReadyCall,
+  end: Raced<unknown>,
+  { ports, deadline }: { readonly ports: ToolCallPorts; readonly deadline: Deadline },
+): ToolOutcome {
   const { call, approvedArgs } = ready;
   deadline.end();
   if (end.kind === "value" && end.value === changed) return refuseChanged(call, ports);
-  const judged = judgeEnd(call, end, { deadline, ports });
-  const problem = judged.kind === "deferred" ? findDeferralProblem(dispatch) : undefined;
-  const ending: Conclusion = problem === undefined ? judged : { kind: "failed", error: toolFailure(problem) };
-  return toOutcomeOf(call, ending, { durationMs: deadline.elapsedMs(), approvedArgs });
-}
-
-function findDeferralProblem({ ready: { definition }, ports, execute }: Dispatch): string | undefined {
-  const { name } = definition;
-  if (execute !== undefined) return `The agent tool ${quote(name)} cannot defer its result. Return a result from "toResult".`;
-  if (definition.eager === true)
-    return `The tool ${quote(name)} cannot defer its result, because it has "eager". Remove "eager" from the tool.`;
-  if (ports.mayDefer !== false) return undefined;
-  return `The tool ${quote(name)} cannot defer its result, because it belongs to a nested run that an ordinary tool started. Start that run with defineAgentTool.`;
-}
-
-/**
- * Builds the outcome. Copies a plain success field by field, because an object spread takes longer than the rest of a synchronous
- * call.
- */
-function toOutcomeOf(call: ToolCall, ending: Conclusion, facts: Pick<ToolOutcome, "durationMs" | "approvedArgs">): ToolOutcome {
-  if (ending.kind !== "completed" || ending.release !== undefined || ending.restart !== undefined)
-    return { ...ending, call, ...facts };
-  const { kind, data, content, endTurn } = ending;
-  return { kind, call, durationMs: facts.durationMs, approvedArgs: facts.approvedArgs, data, content, endTurn };
-}
-
-/** Checks for a cancellation first: the result of a cancelled call is dropped, even if the result is an error. */
-function judgeEnd(call: ToolCall, end: Raced<unknown>, { deadline, ports }: Pick<Dispatch, "deadline" | "ports">): Conclusion {
-  if (ports.scope.cause !== undefined) return { kind: "interrupted" };
-  if (end.kind === "expired") return { kind: "timed-out", limitMs: end.limitMs };
-  if (deadline.expired) return { kind: "timed-out", limitMs: deadline.limitMs };
+  const facts = { call, durationMs: deadline.elapsedMs(), approvedArgs };
+  if (ports.scope.cause !== undefined) return { ...facts, kind: "interrupted" };
+  if (end.kind === "expired") return { ...facts, kind: "timed-out", limitMs: end.limitMs };
+  if (deadline.expired) return { ...facts, kind: "timed-out", limitMs: deadline.limitMs };
   switch (end.kind) {
     case "value":
-      return readOutput(call, end.value, ports);
+      return readOutput(ready, end.value, { ports, facts });
     case "thrown":
-      return toFailure(end.error);
+      return { ...facts, ...toFailure(end.error) };
     case "cancelled":
-      return { kind: "interrupted" };
+      return { ...facts, kind: "interrupted" };
     default:
       return assertNever(end);
   }
 }
 
 /** Reads the value that a tool returned. If a getter of the value throws an error, the call has failed. */
-function readOutput(call: ToolCall, value: unknown, ports: ToolCallPorts): Conclusion {
+function readOutput(
+  ready: ReadyCall,
+  value: unknown,
+  { ports, facts }: { readonly ports: ToolCallPorts; readonly facts: Pick<ToolOutcome, "call" | "durationMs" | "approvedArgs"> },
+): ToolOutcome {
   try {
     const { outcome, metadata } = toOutcome(value);
-    if (metadata !== undefined) ports.onMetadata?.(call, metadata);
-    return outcome;
+    if (metadata !== undefined) ports.onMetadata?.(ready.call, metadata);
+    const problem = outcome.kind === "deferred" ? findDeferralProblem(ready, ports) : undefined;
+    if (problem !== undefined) return { ...facts, kind: "failed", error: toolFailure(problem) };
+    if (outcome.kind !== "completed" || outcome.release !== undefined || outcome.restart !== undefined)
+      return { ...facts, ...outcome };
+    // Copied field by field, because an object spread takes longer than the rest of a synchronous call.
+    const { kind, data, content, endTurn } = outcome;
+    const { call, durationMs, approvedArgs } = facts;
+    return { kind, call, durationMs, approvedArgs, data, content, endTurn };
   } catch (error) {
-    return { kind: "failed", error: toPlainError(error) };
+    return { ...facts, kind: "failed", error: toPlainError(error) };
   }
+}
+
+function findDeferralProblem({ definition, execute }: ReadyCall, ports: ToolCallPorts): string | undefined {
+  const { name } = definition;
+  if (execute !== undefined) return `The agent tool ${quote(name)} cannot defer its result. Return a result from "toResult".`;
+  if (definition.eager === true)
+    return `The tool ${quote(name)} cannot defer its result, because it has "eager". Remove "eager" from the tool.`;
+  if (ports.mayDefer !== false) return undefined;
+  return `The tool ${quote(name)} cannot defer its result, because it belongs to a nested run that an ordinary tool started. Start that run with defineAgentTool.`;
 }
 
 /**

@@ -3,7 +3,7 @@
 import type { StreamResult } from "../../types/provider.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { isRecord, isThenable, type UnknownRecord, assertNever } from "../../utils/guards.ts";
-import type { Prepared, ToolCallPorts, ReadyCall } from "../run/call.ts";
+import type { ToolCallPorts, ReadyCall } from "../run/call.ts";
 import type { OutsideResult } from "../../types/policies.ts";
 import { askHook } from "../run/ask-hook.ts";
 import type { Run } from "../run/run.ts";
@@ -57,7 +57,7 @@ export const mostListed = 50;
  * Prepares a call. Checks, in this order: complete arguments, the deliberate gate, the existence of the tool, `toolChoice`, the
  * schema of the tool.
  */
-export function prepareCall(call: ToolCall, ports: ToolCallPorts): Prepared | Promise<Prepared> {
+export function prepareCall(call: ToolCall, ports: ToolCallPorts): ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome> {
   const { name, problem } = call;
   const refused = { call, durationMs: 0 };
   if (problem === "truncated") return { ...refused, kind: "truncated" };
@@ -97,20 +97,24 @@ function namesOf(choice: NonNullable<ToolCallPorts["choice"]>): readonly string[
 }
 
 /** Replaces the arguments of a ready call with edited arguments. Edits by a person are validated like arguments from a model. */
-export function editCall(ready: ReadyCall, args: Json, ports: ToolCallPorts): Prepared | Promise<Prepared> {
+export function editCall(
+  ready: ReadyCall,
+  args: Json,
+  ports: ToolCallPorts,
+): ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome> {
   const approvedArgs = toJson(args);
   return validateCall({ ...ready, unfit: undefined, args: toJson(args), approvedArgs }, ports);
 }
 
 /** Marks a call that was ready before and is refused now. The call is still treated as a call that may have run. */
-export function toUnfit(refused: ToolOutcome, { exposed }: Pick<ToolCallPorts, "exposed">): Prepared {
+export function toUnfit(refused: ToolOutcome, { exposed }: Pick<ToolCallPorts, "exposed">): ReadyCall | ToolOutcome {
   const { call, approvedArgs } = refused;
   const definition = exposed.get(call.name);
   if (definition === undefined) return refused;
   return { kind: "ready", call, definition, args: toJson(approvedArgs ?? call.args), approvedArgs, unfit: refused };
 }
 
-export function validateCall(ready: ReadyCall, ports: ToolCallPorts): Prepared | Promise<Prepared> {
+export function validateCall(ready: ReadyCall, ports: ToolCallPorts): ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome> {
   const { registry } = ports;
   if (registry.validate === undefined) return ready;
   try {
@@ -121,7 +125,11 @@ export function validateCall(ready: ReadyCall, ports: ToolCallPorts): Prepared |
   }
 }
 
-async function awaitValidation(ready: ReadyCall, validation: PromiseLike<Validation>, ports: ToolCallPorts): Promise<Prepared> {
+async function awaitValidation(
+  ready: ReadyCall,
+  validation: PromiseLike<Validation>,
+  ports: ToolCallPorts,
+): Promise<ReadyCall | ToolOutcome> {
   const raced = await new Deadline({ limitMs: ports.timeouts.hookMs }, ports).race(validation);
   switch (raced.kind) {
     case "value":
@@ -138,7 +146,7 @@ async function awaitValidation(ready: ReadyCall, validation: PromiseLike<Validat
   }
 }
 
-function judgeInput(ready: ReadyCall, validation: unknown): Prepared {
+function judgeInput(ready: ReadyCall, validation: unknown): ReadyCall | ToolOutcome {
   try {
     return readValidation(ready, validation);
   } catch (error) {
@@ -146,7 +154,7 @@ function judgeInput(ready: ReadyCall, validation: unknown): Prepared {
   }
 }
 
-function readValidation(ready: ReadyCall, validation: unknown): Prepared {
+function readValidation(ready: ReadyCall, validation: unknown): ReadyCall | ToolOutcome {
   const issues = readIssues(validation);
   return issues === undefined ? { ...ready, args: (validation as UnknownRecord)["value"] } : refuseInput(ready, issues);
 }

@@ -4,7 +4,7 @@ import type { ApprovalDecision, OutsideResult } from "../../types/policies.ts";
 import type { ShownTool, ToolCall, ToolChange, ToolOutcome } from "../../types/tool-outcome.ts";
 import { assertNever, isThenable } from "../../utils/guards.ts";
 import type { Cancelled, FailedApproval } from "../../policies/approval.ts";
-import type { Prepared } from "../run/call.ts";
+import type { ReadyCall } from "../run/call.ts";
 import type { BatchCall, DeferredOutcome, Run } from "../run/run.ts";
 import { concludeOutside } from "../../tools/to-outcome.ts";
 import { LoopError } from "../../errors/loop-error.ts";
@@ -71,9 +71,6 @@ export type BegunRecord =
   | { readonly kind: "begun" }
   | { readonly kind: "over"; readonly outcome: ToolOutcome }
   | { readonly kind: "must-ask"; readonly mustAsk: NonNullable<BatchCall["mustAsk"]> };
-
-/** The result of the step of a call: the outcome of the call. `mustAsk` is set if the call needs a decision before it can run. */
-export type ToolAnswer = ToolOutcome & { readonly mustAsk?: BatchCall["mustAsk"] };
 
 export function refusedBy(decision: FinalDecision, call: ToolCall): ToolOutcome | undefined {
   switch (decision.kind) {
@@ -169,17 +166,17 @@ export function recallCalls(run: Run, calls: readonly BatchCall[]): void | Promi
 }
 
 /** Prepares a recorded call again. The record does not list the call as refused, so the call may have run. */
-function recall(run: Run, { call }: BatchCall, isLate: boolean): Prepared | Promise<Prepared> {
+function recall(run: Run, { call }: BatchCall, isLate: boolean): ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome> {
   const found = prepareCall(call, run.ports);
   if (isLate) return found;
   return isThenable(found) ? found.then((fit) => keepFit(run, fit)) : keepFit(run, found);
 }
 
-function keepFit({ ports }: Run, found: Prepared): Prepared {
+function keepFit({ ports }: Run, found: ReadyCall | ToolOutcome): ReadyCall | ToolOutcome {
   return found.kind === "ready" ? found : toUnfit(found, ports);
 }
 
-export function take(one: BatchCall, found: Prepared): void {
+export function take(one: BatchCall, found: ReadyCall | ToolOutcome): void {
   if (found.kind === "ready") one.ready = found;
   else one.outcome = found;
 }
@@ -200,7 +197,7 @@ async function validateLate(run: Run, calls: readonly BatchCall[], { late, slow 
 }
 
 /** Records the validation of edited arguments, or replays the record. If the validation was cut off, the call never runs. */
-export function recordEdit(run: Run, one: BatchCall, edited: Prepared): void | PromiseLike<void> {
+export function recordEdit(run: Run, one: BatchCall, edited: ReadyCall | ToolOutcome): void | PromiseLike<void> {
   const { call, index, round } = one;
   const key = editKey(run.state, { index, name: call.name, round });
   take(one, edited);
@@ -210,7 +207,7 @@ export function recordEdit(run: Run, one: BatchCall, edited: Prepared): void | P
 interface Validated {
   readonly call: ToolCall;
   readonly key: string;
-  readonly found: Prepared | undefined;
+  readonly found: ReadyCall | ToolOutcome | undefined;
 }
 
 function verdictStep(run: Run, { call: { callId, name, args }, key, found }: Validated): Step<Verdict> {

@@ -6,7 +6,7 @@ import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { isLoopError, LoopError } from "../../errors/loop-error.ts";
 import { admitCall, executeToolCall, findQuestion, finishCall } from "./execute-tool-call.ts";
 import { spendingOf, startNested } from "./tool-context.ts";
-import type { Prepared, ReadyCall } from "../run/call.ts";
+import type { ReadyCall } from "../run/call.ts";
 import { type BatchCall, readyOf, type Run, type StartedRun } from "../run/run.ts";
 import { batchKey, end, leaveOpen } from "./batch.ts";
 import { isRecorded, runStep } from "../run/run-step.ts";
@@ -71,11 +71,12 @@ function tell(run: Run, one: BatchCall, { outcome, isLive }: { outcome: ToolOutc
 async function concludeAgent(run: Run, one: BatchCall, ended: NestedEnd): Promise<ToolOutcome> {
   if (ended.kind === "lost" && ended.refused !== undefined) return finishCall(run, ended.refused);
   let isRead = false;
-  const outcome = await executeToolCall(readyOf(one), run.ports, () => {
+  const execute = (): unknown => {
     if (ended.kind !== "ended") throw ended.error;
     isRead = true;
     return one.agent?.toResult(ended.result);
-  });
+  };
+  const outcome = await executeToolCall({ ...readyOf(one), execute }, run.ports);
   const settled: ToolOutcome = outcome.kind === "not-run" ? { ...outcome, kind: "interrupted" } : outcome;
   return finishCall(run, ended.kind === "ended" ? { ...settled, ...factsOf(ended, isRead) } : settled);
 }
@@ -164,9 +165,10 @@ async function tryBegin(run: Run, one: BatchCall): Promise<Tried> {
   if (admitted.kind !== "ready") return { kind: "over", outcome: admitted };
   const tried = await tryStart(run, one, { ready: admitted, ask: askHook, isOver: false });
   if (tried.kind === "begun") return tried;
-  const outcome = await executeToolCall(ready, run.ports, () => {
+  const execute = (): never => {
     throw tried.error;
-  });
+  };
+  const outcome = await executeToolCall({ ...ready, execute }, run.ports);
   // The outcome must not be "not-run", because `prepare` may have had effects.
   return {
     kind: "over",
@@ -175,7 +177,7 @@ async function tryBegin(run: Run, one: BatchCall): Promise<Tried> {
 }
 
 /** Validates the arguments if needed, so that `prepare` never gets invalid arguments. */
-function checkFit(run: Run, ready: ReadyCall): Prepared | Promise<Prepared> {
+function checkFit(run: Run, ready: ReadyCall): ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome> {
   if (ready.unfit !== undefined) return ready.unfit;
   return ready.unvalidated === true ? validateCall(ready, run.ports) : ready;
 }
