@@ -44,7 +44,7 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
   const masked = maskOld(run);
   const earlier = continuation === 0 ? [] : state.current.calls;
   if (continuation === 0) run.ports.ended.clear();
-  run.replayed = true;
+  run.isIterationReplayed = true;
   run.prepared = undefined;
   const step: Step<StreamResult> = {
     key,
@@ -218,7 +218,7 @@ function unstreamed(run: Run, judgement: Judgement): StreamResult {
 function sendStart(run: Run, masked: Masked | undefined): void {
   const { events, state } = run;
   const { iteration, continuation } = state;
-  const base = eventBase(run, !run.replayed);
+  const base = eventBase(run, !run.isIterationReplayed);
   const warns = iteration === run.bounds.softWarnIteration && continuation === 0 && run.session.surfaceUserErrors !== false;
   if (warns) events.send({ type: "notice", ...base, kind: "still-working" });
   if (events.wants("iteration-start")) events.send({ type: "iteration-start", ...base, continuation });
@@ -245,7 +245,7 @@ function sendLoop(run: Run): void {
   const { loopRule } = run.bounds;
   const loop = findLoop(run.state, loopRule);
   if (loop === undefined || loopRule === undefined) return;
-  run.events.send({ type: "loop-detected", ...eventBase(run, !run.replayed), ...loop, action: loopRule.action });
+  run.events.send({ type: "loop-detected", ...eventBase(run, !run.isIterationReplayed), ...loop, action: loopRule.action });
 }
 
 /**

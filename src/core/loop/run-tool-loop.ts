@@ -61,11 +61,11 @@ export async function driveRun(run: Run): Promise<LoopResult> {
     events.send({ type: "run-start", runId: run.runId, iteration: 0, provider: provider.id, model: provider.model });
     for (;;) {
       const next = nextStep(state, bounds);
-      // If the next step is another stream, the service has paused the last stream, and the iteration continues.
+      // The calls of an iteration come before its `iteration-end`. A stream at this point means that the service paused the last one.
       if (next.kind !== "batch") endIteration(run, next.kind === "model");
       if (next.kind === "end") {
-        const on = goesOn(run, next.ending);
-        if (isThenable(on) ? await on : on) continue;
+        const continued = continueAfter(run, next.ending);
+        if (isThenable(continued) ? await continued : continued) continue;
         // Determine the ending before the journal is closed: a cancellation during the closing comes too late.
         const ending = toFinalEnding(run, next.ending);
         // Close first, because records are missing if closing fails. Messages that arrive meanwhile are returned too.
@@ -90,7 +90,7 @@ function breakRun(run: Run, error: unknown): void {
   run.failure ??= { error };
   run.events.fail(error);
   run.scope.cancel({ kind: "abort", reason: error });
-  for (const part of run.parts) breakRun(part, error);
+  for (const nested of run.sharingRuns) breakRun(nested, error);
   if (run.parking !== undefined) dropPromise(run.parking.end());
 }
 
@@ -100,12 +100,12 @@ function isClosing(error: unknown): boolean {
 }
 
 /**
- * Returns the ending for the caller. If the run was cancelled while its calls were waiting, this is the ending of the
- * cancellation. The journal still has the calls as waiting, so that the decisions can be passed again.
+ * If the run was cancelled while calls wait for decisions, returns the ending of the cancellation instead of "suspended". The
+ * journal still has these calls as waiting, so that the decisions can be passed again.
  */
-function toFinalEnding({ scope, decisions, journal, isPart }: Run, ending: Ending): Ending {
+function toFinalEnding({ scope, decisions, journal, sharesJournal }: Run, ending: Ending): Ending {
   const { cause } = scope;
-  if (cause === undefined || !("calls" in ending.reason) || isPart || journal.replays !== undefined) return ending;
+  if (cause === undefined || !("calls" in ending.reason) || sharesJournal || journal.replays !== undefined) return ending;
   return isEnded(scope) || !decisions.isEmpty ? endingOfReason(cause) : ending;
 }
 
@@ -147,14 +147,14 @@ const notices: { readonly [Kind in EndReason["kind"]]?: "max-iterations" | "tool
 
 function finishRun(run: Run, ending: Ending): LoopResult {
   // A cancelled run may not have reached the calls that its decisions name, so its unused decisions are not an error.
-  if (run.scope.cause === undefined) run.decisions.refuseLeft([]);
+  if (run.scope.cause === undefined) run.decisions.refuseUnused();
   const { state, events, runId, journal, session, bounds } = run;
   const undelivered = takeUndelivered(run, ending);
   const result = buildResult(state, { ending, undelivered, maxCostUSD: bounds.maxCostUSD, runId, journal, session });
   const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
   const base = { runId, iteration: state.iteration };
   // A nested run may end while its outer run still replays.
-  if (!run.isPart) endReplay(run);
+  if (!run.sharesJournal) endReplay(run);
   const notice = notices[reason.kind];
   if (notice !== undefined && session.surfaceUserErrors !== false) events.send({ type: "notice", ...base, kind: notice });
   events.send({ type: "run-end", ...base, status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs });
@@ -162,19 +162,16 @@ function finishRun(run: Run, ending: Ending): LoopResult {
 }
 
 /**
- * Returns true if a run that is about to end continues. Returns synchronously for a new ending, so that no message can arrive
- * between the last look at the inbox and the end.
+ * Continues a run that is about to end, if an earlier execution has continued it, or if `resume: "retry-last"` repeats the failed
+ * iteration. Otherwise returns false, and the control accepts no more messages. Returns false synchronously for a new ending, so
+ * that no message can arrive between the last look at the inbox and the end.
  */
-function goesOn(run: Run, ending: Ending): boolean | PromiseLike<boolean> {
-  return whenReady(isFollowed(run, ending), (goes) => {
-    if (!goes) run.control?.shut();
-    return goes;
+function continueAfter(run: Run, ending: Ending): boolean | PromiseLike<boolean> {
+  const continued = ending.status === "suspended" ? resumeRun(run) : mayReopen(run, ending) && reopenRun(run, ending);
+  return whenReady(continued, (isContinued) => {
+    if (!isContinued) run.control?.shut();
+    return isContinued;
   });
-}
-
-function isFollowed(run: Run, ending: Ending): boolean | PromiseLike<boolean> {
-  if (ending.status === "suspended") return resumeRun(run);
-  return mayReopen(run, ending) ? reopenRun(run, ending) : false;
 }
 
 /**

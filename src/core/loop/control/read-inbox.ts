@@ -18,7 +18,7 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
   const { phase } = state;
   const stays = phase === "start" || phase === "resume";
   const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
-  run.replayed = true;
+  run.isIterationReplayed = true;
   const body = (): InboxAnswer => {
     // The last look does not call `noteWork`: if the process crashes during the last look, a retry must still be possible.
     noteWork(run);
@@ -79,7 +79,7 @@ function readStep(run: Run, key: string, body: () => InboxAnswer): InboxAnswer |
 
 export function steerRun(run: Run): void {
   const { state, events } = run;
-  const base = eventBase(run, !run.replayed);
+  const base = eventBase(run, !run.isIterationReplayed);
   for (const { verb, message } of state.unsent) if (verb === "steer") events.send({ type: "steered", ...base, message });
   applyStep(state, { kind: "steer" });
 }

@@ -127,11 +127,11 @@ export class Decisions {
    * call has looked for its decision. A remaining decision is therefore for a call that is not waiting. Decisions for calls inside
    * `nestedCalls` may remain: "call_1/call_2" is not used until the nested run of "call_1" reaches "call_2".
    */
-  refuseLeft(nestedCalls: readonly { readonly callId: string }[]): void {
+  refuseUnused(nestedCalls: readonly { readonly callId: string }[] = []): void {
     this.#refuse((path) => path.startsWith(this.#prefix) && !this.#isInside(path, nestedCalls));
   }
 
-  /** Like `refuseLeft`, but for decisions inside `calls`. Called after their waiting nested calls have taken their decisions. */
+  /** Like `refuseUnused`, but for decisions inside `calls`. Called after their waiting nested calls have taken their decisions. */
   refuseInside(calls: readonly { readonly callId: string }[]): void {
     this.#refuse((path) => this.#isInside(path, calls));
   }

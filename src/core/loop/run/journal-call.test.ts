@@ -25,7 +25,7 @@ it.for([
     failure: undefined,
     traffic,
     outer: undefined,
-    isPart: false,
+    sharesJournal: false,
   };
   const call = new JournalCall(ports, "step", "i0/model");
   const taken = Promise.resolve(call.take<number, number>(answer(), (value) => value)).catch(() => 0);

@@ -58,9 +58,9 @@ interface JournalPorts {
   readonly state: LoopState;
   readonly failure: { readonly error: unknown } | undefined;
   readonly traffic: JournalTraffic;
-  /** The outer run. If `isPart` is true, the steps of this run are in the outer run's journal. */
+  /** The outer run. If `sharesJournal` is true, the steps of this run are in the outer run's journal. */
   readonly outer: JournalPorts | undefined;
-  readonly isPart: boolean;
+  readonly sharesJournal: boolean;
 }
 
 /** The progress of one step in this execution. */
@@ -254,7 +254,7 @@ export class JournalCall implements Cancellable {
 
 /** Returns the partial result of the run that owns the journal, and the steps that the journal did not confirm. */
 function partialOf(run: JournalPorts, marks: readonly StepMark[]): PartialResult {
-  if (run.isPart && run.outer !== undefined) return partialOf(run.outer, marks);
+  if (run.sharesJournal && run.outer !== undefined) return partialOf(run.outer, marks);
   const { runId, state } = run;
   return {
     runId,

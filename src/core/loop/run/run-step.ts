@@ -186,7 +186,7 @@ function isNew(key: string, kind: StepKind): boolean {
 /** Rejects unknown decisions before the first new step. Skips a run that is being cancelled, because it does not use decisions. */
 function refuseUnknownDecisions({ decisions, state, registry, scope }: Run): void {
   if (decisions.isEmpty || scope.cause !== undefined) return;
-  decisions.refuseLeft(state.current.calls.filter(({ name }) => registry.agentOf?.(name) !== undefined));
+  decisions.refuseUnused(state.current.calls.filter(({ name }) => registry.agentOf?.(name) !== undefined));
 }
 
 /** Aborts the run if the workflow engine cancels the step. Stops listening to the engine's signal when the step ends. */
@@ -242,31 +242,31 @@ export function isCut(run: Run): boolean {
 }
 
 /** A run, with the outer runs that use the same journal. */
-type Part = Pick<Run, "replayed" | "isPart"> & { readonly outer: Part | undefined };
+type Part = Pick<Run, "isIterationReplayed" | "sharesJournal"> & { readonly outer: Part | undefined };
 
 /** Notes that a run took a new step. Also notes it for the outer runs, because a nested run is part of their iterations. */
 export function noteWork(run: Part): void {
-  for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) one.replayed = false;
+  for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) one.isIterationReplayed = false;
 }
 
 function noteRecalled(run: Run, kind: StepKind | undefined): void {
   if (kind === undefined || !acting.has(kind)) return;
   const owner = journalOwnerOf(run);
-  if (owner.replay === "none") owner.replay = "begun";
+  if (owner.replayPhase === "none") owner.replayPhase = "begun";
 }
 
 /** Emits `replay-end` once, if steps were replayed. */
 export function endReplay(run: Run): void {
   const owner = journalOwnerOf(run);
-  if (owner.replay !== "begun") return;
-  owner.replay = "over";
+  if (owner.replayPhase !== "begun") return;
+  owner.replayPhase = "over";
   owner.events.send({ type: "replay-end", runId: owner.runId, iteration: owner.state.iteration });
 }
 
 /** Returns the run that owns the journal: the run itself, or an outer run. */
 function journalOwnerOf(run: Run): Run {
   let owner = run;
-  while (owner.isPart && owner.outer !== undefined) owner = owner.outer;
+  while (owner.sharesJournal && owner.outer !== undefined) owner = owner.outer;
   return owner;
 }
 
@@ -278,12 +278,12 @@ export function canWait(run: Part): boolean {
 
 /** True if a run or one of its outer runs took a new step. */
 function hasWorked(run: Part): boolean {
-  for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) if (!one.replayed) return true;
+  for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) if (!one.isIterationReplayed) return true;
   return false;
 }
 
-function outerOf({ isPart, outer }: Part): Part | undefined {
-  return isPart ? outer : undefined;
+function outerOf({ sharesJournal, outer }: Part): Part | undefined {
+  return sharesJournal ? outer : undefined;
 }
 
 const reopenable: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "stopped-by-user"]);
@@ -292,6 +292,6 @@ const reopenable: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "stoppe
  * True if a retry may follow an ending, because everything before the ending was replayed. The retry is either recorded, or
  * requested by `resume: "retry-last"`.
  */
-export function mayReopen(run: Pick<Run, "replayed" | "isPart">, { status }: Ending): boolean {
-  return run.replayed && !run.isPart && reopenable.has(status);
+export function mayReopen(run: Pick<Run, "isIterationReplayed" | "sharesJournal">, { status }: Ending): boolean {
+  return run.isIterationReplayed && !run.sharesJournal && reopenable.has(status);
 }

@@ -61,7 +61,7 @@ export interface Nesting {
   readonly run: Run;
   readonly callId: string;
   /** True if the steps of the nested run are in the outer run's journal. Default false. */
-  readonly isPart?: boolean | undefined;
+  readonly sharesJournal?: boolean | undefined;
   readonly park?: Park | undefined;
   /** True if the nested run must wait for its turn before it takes a step that is not recorded. Default false. */
   readonly awaitsTurn?: boolean | undefined;
@@ -99,7 +99,7 @@ export interface Run {
   /** The run whose tool call contains this run. Undefined if this run is not nested. */
   readonly outer: Run | undefined;
   /** True for a nested run whose steps are in the outer run's journal. The outer run then decides about retries. */
-  readonly isPart: boolean;
+  readonly sharesJournal: boolean;
   /** Set for a nested run, which waits here before it is suspended. */
   readonly park: Park | undefined;
   /** True while a nested run may only replay its records, because calls in the same batch are still replaying. */
@@ -111,7 +111,7 @@ export interface Run {
   /** The transcript as sent to the model. Undefined if nothing can be masked. */
   view: MaskedView | undefined;
   /** The nested runs that share this run's journal and still hold resources. */
-  readonly parts: Set<Run>;
+  readonly sharingRuns: Set<Run>;
   failure: { readonly error: unknown } | undefined;
   nest(options: LoopOptions, nesting: Nesting): StartedRun;
   visibleTools: VisibleTools;
@@ -119,12 +119,12 @@ export interface Run {
   /** The tools in the first record of the run. Undefined for a run that cannot be resumed. */
   firstTools: FirstTools | undefined;
   /** True while all steps of the current iteration were replayed. `runIteration` and `readInbox` set it; a new step clears it. */
-  replayed: boolean;
+  isIterationReplayed: boolean;
   /**
    * "begun" after the first step with an effect was replayed, "over" after `replay-end` was emitted. Nested runs that share the
    * journal do not use this field.
    */
-  replay: "none" | "begun" | "over";
+  replayPhase: "none" | "begun" | "over";
   /** The calls of the last stream, prepared when the stream ended, by call id. Undefined if the stream was replayed. */
   prepared: ReadonlyMap<string, ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome>> | undefined;
   /** The transcript in the forms that requests use. Created for the first request. */

@@ -76,7 +76,7 @@ function tie(scope: CancelScope, outer: CancelScope): () => void {
 /** Records the identity of the run, or compares it with the recorded identity. Throws LoopError "journal-mismatch". */
 export function recordRun(run: Run): void | PromiseLike<void> {
   // A nested run cannot be resumed on its own, unless it has its own journal.
-  const isReached = run.outer === undefined || (run.isPart ? run.journal.durable : run.options.journal !== undefined);
+  const isReached = run.outer === undefined || (run.sharesJournal ? run.journal.durable : run.options.journal !== undefined);
   if (!isReached) return undefined;
   const print = describeRun(run);
   const body = (): RunRecord => ({ ...print, ...describeStart(run) });

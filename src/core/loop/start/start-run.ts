@@ -48,8 +48,8 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
   const alarm = new IdleTimer(clock);
   const outer = nesting === undefined ? undefined : { sink: nesting.run.events, callId: nesting.callId };
   const events = new LoopEventSink({ runId, emitter: options.events, queue, outer });
-  const parts = new Set<Run>();
-  const around = nesting?.isPart === true ? nesting.run.parts : undefined;
+  const sharingRuns = new Set<Run>();
+  const around = nesting?.sharesJournal === true ? nesting.run.sharingRuns : undefined;
   let isHeld = true;
   // Assigns to the existing object: V8 takes 30 us to spread an object with this many fields.
   const fields = Object.assign(settings, {
@@ -62,20 +62,20 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     outer: nesting?.run,
     view: settings.features.masking?.createView(),
     parking: undefined,
-    parts,
+    sharingRuns,
     awaitsTurn: nesting?.awaitsTurn === true,
     turn: undefined,
     failure: undefined,
     toolChoice: undefined,
-    replayed: false,
-    replay: "none" as const,
+    isIterationReplayed: false,
+    replayPhase: "none" as const,
     prepared: undefined,
     openIteration: undefined,
     requestViews: undefined,
     release: (): void => {
       if (!isHeld) return;
       isHeld = false;
-      for (const part of parts) part.release();
+      for (const nested of sharingRuns) nested.release();
       around?.delete(run);
       events.close();
       claims.release();
@@ -98,7 +98,7 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
   const definitions = registry.definitions();
   checkDefinitions(definitions);
   const token = createToken();
-  const isPart = nesting?.isPart === true;
+  const sharesJournal = nesting?.sharesJournal === true;
   const { gate, stopWhen = [] } = options.policies ?? {};
   const features = readFeatures(options.policies);
   return {
@@ -125,7 +125,7 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
     depth,
     maxDepth,
     meter,
-    isPart,
+    sharesJournal,
     park: nesting?.park,
     decisions: toDecisions(options, nesting),
     allowedNames: allowedBy(gate),
@@ -145,12 +145,12 @@ function createToken(): string {
 
 /** Returns the list of pending journal calls. Nested runs that use the outer run's journal share its list. */
 function trafficOf(nesting: Nesting | undefined): JournalTraffic {
-  return nesting?.isPart === true ? nesting.run.traffic : new JournalTraffic();
+  return nesting?.sharesJournal === true ? nesting.run.traffic : new JournalTraffic();
 }
 
 /** Returns the decisions of the run. Nested runs that use the outer run's journal also use its decisions. */
 function toDecisions({ decisions }: LoopOptions, nesting: Nesting | undefined): Decisions {
-  const outer = nesting?.isPart === true ? { decisions: nesting.run.decisions, callId: nesting.callId } : undefined;
+  const outer = nesting?.sharesJournal === true ? { decisions: nesting.run.decisions, callId: nesting.callId } : undefined;
   return new Decisions(decisions, outer);
 }
 

@@ -19,7 +19,7 @@ export class Batch {
 
   constructor(run: Run, calls: readonly BatchCall[]) {
     this.#run = run;
-    for (const one of calls) this.#add(one, !run.replayed);
+    for (const one of calls) this.#add(one, !run.isIterationReplayed);
     this.#todo.reverse();
   }
 

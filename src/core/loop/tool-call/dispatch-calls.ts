@@ -57,8 +57,8 @@ function toCancelStep({ call: { callId, name, args }, question, deferred }: Batc
  * Returns true if some calls of the batch may be recorded and can be replayed first. A journal that orders its steps keeps the
  * call order, except that calls with a decision come first: they wait for their results.
  */
-function mayHaveRecorded({ replayed, journal, decisions }: Run, { todo }: Batch): boolean {
-  if (!replayed || journal.replays !== undefined) return false;
+function mayHaveRecorded({ isIterationReplayed, journal, decisions }: Run, { todo }: Batch): boolean {
+  if (!isIterationReplayed || journal.replays !== undefined) return false;
   if (todo.some(({ call }) => decisions.isLeftFor(call.callId))) return true;
   return !keepsOrder(journal) && (journal.has !== undefined || todo.some(({ agent }) => agent !== undefined));
 }

@@ -223,7 +223,10 @@ async function tryStart(run: Run, one: BatchCall, { ready, ask, isOver }: Starti
     const key = outcomeKey(run, one);
     const journal = prefixJournal(run.journal, { prefix: `${key}/`, isOver });
     const own = { journal, runId: `${run.runId}/${key}`, resume: undefined };
-    return { kind: "begun", started: startNested({ run, callId, isPart: true, park, awaitsTurn }, { ...asked.value, ...own }) };
+    return {
+      kind: "begun",
+      started: startNested({ run, callId, sharesJournal: true, park, awaitsTurn }, { ...asked.value, ...own }),
+    };
   } catch (error) {
     return { kind: "lost", error };
   } finally {

@@ -44,7 +44,7 @@ function collectCalls(run: Run): readonly BatchCall[] {
   for (const one of calls) {
     one.outcome = early.get(one.call.callId);
     if (one.outcome === undefined) continue;
-    one.isLive = !run.replayed;
+    one.isLive = !run.isIterationReplayed;
     one.isTold = true;
   }
   return calls;
@@ -57,7 +57,7 @@ function mayAsk({ options, visibleTools }: Run): boolean {
 function sendIdentical(run: Run): void {
   const loop = findIdenticalCalls(run.state, run.bounds);
   if (loop === undefined) return;
-  run.events.send({ type: "loop-detected", ...eventBase(run, !run.replayed), ...loop, cycle: 1, action: "stop" });
+  run.events.send({ type: "loop-detected", ...eventBase(run, !run.isIterationReplayed), ...loop, cycle: 1, action: "stop" });
 }
 
 function findToldLoop({ state, bounds: { loopRule } }: Run): Repeats | undefined {
