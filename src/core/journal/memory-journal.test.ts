@@ -59,7 +59,15 @@ describe("memoryJournal", () => {
     expect(memoryJournal().step(step("constructor", () => 2))).toBe(2);
   });
 
-  it.for([null, 7, "{}", [], {}, { steps: [] }, { steps: null }])("rejects %j as a saved journal (%#)", (saved) => {
+  it.for<[title: string, saved: unknown]>([
+    ["null", null],
+    ["a number", 7],
+    ["text that was not parsed", "{}"],
+    ["an array", []],
+    ["an object without steps", {}],
+    ["an object whose steps are an array", { steps: [] }],
+    ["an object whose steps are null", { steps: null }],
+  ])("rejects %s as a saved journal", ([, saved]) => {
     let thrown: unknown;
     try {
       memoryJournal(saved as never);
