@@ -43,7 +43,7 @@ describe("CancelScope", () => {
     expect([told, scope.size]).toEqual([["first", "second"], 1]);
   });
 
-  it("cancels at the wall-clock limit, counted from the start of the run", async () => {
+  it("cancels the run at the wall-clock limit, counted from the start of the run", async () => {
     const clock = createTestClock(10_000);
     const scope = new CancelScope();
     scope.startWallClock(1_000, 9_600, clock);
@@ -82,7 +82,7 @@ describe("CancelScope", () => {
     expect(scope.cause !== undefined).toBe(over);
   });
 
-  it("cancels after 1 ms if the wall-clock limit has already passed", async () => {
+  it("cancels the run after 1 ms if the wall-clock limit has already passed", async () => {
     const clock = createTestClock(5_000);
     const scope = new CancelScope();
     scope.startWallClock(1_000, 0, clock);

@@ -70,7 +70,7 @@ describe("Deadline.race with limitMs", () => {
     expect([endedAt, deadline.expired]).toEqual([1_000, true]);
   });
 
-  it("expires after 1 ms if it starts after limitMs", async () => {
+  it("expires after 1 ms if limitMs has already passed when it starts", async () => {
     const clock = createTestClock();
     const deadline = new Deadline({ limitMs: 1_000 }, { clock, scope: new CancelScope() });
     await clock.advance(3_000);
@@ -121,8 +121,8 @@ describe("Deadline.race with limitMs", () => {
 
 describe("Deadline.race with idleMs", () => {
   it.for<[title: string, beats: readonly number[], at: number, limitMs: number]>([
-    ["after idleMs without heartbeats", [], 100, 100],
-    ["after idleMs without another heartbeat", [90, 180, 270], 370, 100],
+    ["when idleMs has passed without a heartbeat", [], 100, 100],
+    ["when idleMs has passed after the last heartbeat", [90, 180, 270], 370, 100],
     ["at limitMs in spite of regular heartbeats", [90, 180, 270, 360, 450, 540, 630, 720, 810, 900, 990], 1_000, 1_000],
   ])("expires %s", async ([, beats, at, limitMs]) => {
     const { clock, ended, deadline } = start({ idleMs: 100 }, () => never);
@@ -156,12 +156,12 @@ describe("Deadline.race of a cancelled run", () => {
   };
 
   it.for<[title: string, cause: CancelReason, settleMs: number | undefined, endedAt: number]>([
-    ["settleMs after a stop", stop, 500, 600],
-    ["settleMs after the wall-clock limit", { kind: "wall-clock", limitMs: 100 }, 500, 600],
-    ["immediately after a kill", { kind: "kill" }, 500, 100],
-    ["immediately after an abort", { kind: "abort", reason: "gone" }, 500, 100],
-    ["immediately after a stop if settleMs is 0", stop, 0, 100],
-    ["immediately after a stop if settleMs is undefined", stop, undefined, 100],
+    ["after settleMs if the run is stopped", stop, 500, 600],
+    ["after settleMs if the wall-clock limit has passed", { kind: "wall-clock", limitMs: 100 }, 500, 600],
+    ["immediately if the run is killed", { kind: "kill" }, 500, 100],
+    ["immediately if the run is aborted", { kind: "abort", reason: "gone" }, 500, 100],
+    ["immediately if the run is stopped and settleMs is 0", stop, 0, 100],
+    ["immediately if the run is stopped and settleMs is undefined", stop, undefined, 100],
   ])("ends %s", async ([, cause, settleMs, endedAt]) => {
     expect(await at(settleMs, [100, cause])).toEqual([[endedAt, "cancelled"]]);
   });
@@ -171,7 +171,7 @@ describe("Deadline.race of a cancelled run", () => {
     expect(await at(500, [100, stop], [400, { kind: "kill" }])).toEqual([[400, "cancelled"]]);
   });
 
-  it("stops the timer for settleMs after a second cancellation when the work ends", async () => {
+  it("stops the timer for settleMs when the work ends after two cancellations", async () => {
     const { clock, scope, ended } = start({ settleMs: 5_000, limitMs: none }, after(300, 7));
     await clock.advance(100);
     scope.cancel({ kind: "wall-clock", limitMs: 100 });

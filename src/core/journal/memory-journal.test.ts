@@ -39,7 +39,7 @@ describe("memoryJournal", () => {
     expect(journal.keys()).toEqual([]);
   });
 
-  it("replays saved steps and runs the others", async () => {
+  it("replays saved steps and runs all other steps", async () => {
     const journal = memoryJournal(JSON.parse('{"steps":{"a":null,"b":{"c":1}}}'));
     expect([journal.step(step("a", untouched)), await journal.all([step("b", untouched), step("c", async () => 2)])]).toEqual([
       null,
@@ -62,7 +62,7 @@ describe("memoryJournal", () => {
   it.for<[title: string, saved: unknown]>([
     ["null", null],
     ["a number", 7],
-    ["text that was not parsed", "{}"],
+    ["unparsed JSON text", "{}"],
     ["an array", []],
     ["an object without steps", {}],
     ["an object whose steps are an array", { steps: [] }],

@@ -135,7 +135,7 @@ describe("nextStep", () => {
       [inbox(), model({ status: "tool-calls", calls: [{ ...call, name: " " }] })],
       "error malformed-call",
     ],
-    ["calls the model again after a pause", [inbox(), model({ finish: "paused" })], "model"],
+    ["calls the model again after a paused message", [inbox(), model({ finish: "paused" })], "model"],
     [
       "ends the run after too many pauses",
       [inbox(), model({ finish: "paused" }), model({ finish: "continue" })],
@@ -161,7 +161,7 @@ describe("nextStep", () => {
     ["reads the inbox after the tool calls", [inbox(), calls, done], "inbox"],
     ["calls onIteration after the tool calls", [inbox(), calls, done], "hook", hooked],
     ["ends the run at maxConsecutiveToolErrors", [inbox(), calls, batch("failed", "timed-out")], "error tool-error-cap"],
-    ["continues after a single tool error", [inbox(), calls, batch("failed")], "inbox"],
+    ["reads the inbox after a single tool error", [inbox(), calls, batch("failed")], "inbox"],
     ["ends the run after a fatal tool error", [inbox(), calls, fatal], "error fatal-tool-error", { maxConsecutiveToolErrors: 1 }],
     ["ends the run after a result with endTurn", [inbox(), calls, endTurn], "completed end-turn"],
     ["calls onIteration after a result with endTurn", [inbox(), calls, endTurn], "hook", hooked],
@@ -220,9 +220,9 @@ describe("nextStep", () => {
 
   const atLimit = [inbox(), calls, done, inbox(), calls, done, inbox()];
   it.for<[where: string, steps: readonly StepResult[], next: string]>([
-    ["calls the model without tools at maxIterations", atLimit, "model without tools for max-iterations"],
+    ["requests a final answer without tools at maxIterations", atLimit, "model without tools for max-iterations"],
     [
-      "calls the model because of maxIterations even if maxToolCalls is exceeded too",
+      "requests a final answer because of maxIterations even if maxToolCalls is exceeded too",
       [inbox(), calls, batch("limit"), inbox(), calls, batch("limit"), inbox()],
       "model without tools for max-iterations",
     ],
@@ -237,8 +237,8 @@ describe("nextStep", () => {
       "timeout max-iterations",
     ],
     ["ends the run if the final answer fails", [...atLimit, model(timedOut, limit)], "timeout max-iterations"],
-    ["calls the model again if the final answer pauses", [...atLimit, pause], "model without tools for max-iterations"],
-    ["ends the run if the final answer pauses too often", [...atLimit, pause, pause], "timeout max-iterations"],
+    ["calls the model again if the final answer is paused", [...atLimit, pause], "model without tools for max-iterations"],
+    ["ends the run if the final answer is paused too often", [...atLimit, pause, pause], "timeout max-iterations"],
     [
       "ends the run as killed if a kill stops the final answer",
       [...atLimit, model({ status: "stopped-by-user", reason: { kind: "killed" } }, limit)],

@@ -49,13 +49,13 @@ it.for<[title: string, iteration: Partial<FinishedIteration>, ends: boolean, pol
     ],
   ),
   [
-    "returns true for a family that another policy lists",
+    "returns true if the policy lists only the family of the provider",
     { calls: [done("other")], family: "x" },
     true,
     { endAfterTextFamilies: ["x"] },
   ],
   [
-    "returns false for a family that another policy does not list",
+    "returns false if the policy lists only another family",
     { calls: [done("other")], family: "novelai" },
     false,
     { endAfterTextFamilies: ["x"] },
@@ -67,12 +67,12 @@ it.for<[title: string, iteration: Partial<FinishedIteration>, ends: boolean, pol
     { endAfterTextFamilies: ["undefined", ""] },
   ],
   [
-    "returns true for a tool that another policy lists",
+    "returns true if the policy lists only the called tool",
     { calls: [done("other")] },
     true,
     { suppressFollowUpAfterText: ["other"] },
   ],
-  ["returns false for a tool that another policy does not list", {}, false, { suppressFollowUpAfterText: [] }],
+  ["returns false if the policy lists no tool", {}, false, { suppressFollowUpAfterText: [] }],
   ["returns false if the policy is empty", { family: "novelai" }, false, {}],
   ["returns true if the policy is empty and the tool needs no follow-up", { calls: [quiet] }, true, {}],
 ])("shouldEndAfterPreToolText: %s", ([, iteration, ends, policy = named]) => {

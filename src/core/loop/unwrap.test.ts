@@ -143,7 +143,7 @@ const rows: Rows = {
 
 describe("unwrap", () => {
   it.for(Object.entries(rows))(
-    "throws an error with the status, the reason and the result of a run that ended as %s",
+    "throws an error that describes a run with the reason %s",
     ([, [status, reason, thrown, words]]) => {
       const result = endedAs(status, reason);
       const error = errorOf(result);

@@ -72,7 +72,7 @@ describe("createContextStash", () => {
     ["the unknown key constructor", "constructor"],
     ["the unknown key toString", "toString"],
     ["an empty key", ""],
-    ["the unknown key undefined, as a string", "undefined"],
+    ["the string undefined as the key", "undefined"],
     ["a key that is undefined", undefined],
     ["a key that is null", null],
     ["a key that is a number", 7],
@@ -143,7 +143,7 @@ describe("createContextStash: maxEntries", () => {
     [undefined, 16],
     [1, 1],
     [3, 3],
-  ])("put() with maxEntries %s keeps only the %d newest items", ([maxEntries, held]) => {
+  ])("with maxEntries %s, put() drops the oldest items beyond %d", ([maxEntries, held]) => {
     const { stash } = setUp({ maxEntries });
     const keys = Array.from({ length: held + 2 }, (_, index) => stash.put(index));
     expect(keys.map((key) => stash.take(key))).toEqual([
@@ -203,14 +203,14 @@ describe("createContextStash: errors", () => {
   it.for<[title: string, given: unknown, option: string, received: string]>([
     ["options that are null", null, "options", "null"],
     ["options in an array", [], "options", "an array of 0 items"],
-    ["the ttlMs 0", { ttlMs: 0 }, "ttlMs", "0"],
-    ["the ttlMs -1", { ttlMs: -1 }, "ttlMs", "-1"],
-    ["the ttlMs 1.5", { ttlMs: 1.5 }, "ttlMs", "1.5"],
-    ["the ttlMs NaN", { ttlMs: Number.NaN }, "ttlMs", "NaN"],
+    ["ttlMs: 0", { ttlMs: 0 }, "ttlMs", "0"],
+    ["ttlMs: -1", { ttlMs: -1 }, "ttlMs", "-1"],
+    ["ttlMs: 1.5", { ttlMs: 1.5 }, "ttlMs", "1.5"],
+    ["ttlMs: NaN", { ttlMs: Number.NaN }, "ttlMs", "NaN"],
     ["a ttlMs that is a string", { ttlMs: "300000" }, "ttlMs", '"300000"'],
-    ["the maxEntries 0", { maxEntries: 0 }, "maxEntries", "0"],
-    ["the maxEntries 2.5", { maxEntries: 2.5 }, "maxEntries", "2.5"],
-    ["the maxEntries Infinity", { maxEntries: Number.POSITIVE_INFINITY }, "maxEntries", "Infinity"],
+    ["maxEntries: 0", { maxEntries: 0 }, "maxEntries", "0"],
+    ["maxEntries: 2.5", { maxEntries: 2.5 }, "maxEntries", "2.5"],
+    ["maxEntries: Infinity", { maxEntries: Number.POSITIVE_INFINITY }, "maxEntries", "Infinity"],
     ["a maxEntries that is a string", { maxEntries: "16" }, "maxEntries", '"16"'],
     ["a clock whose now is a number", { clock: { now: 7 } }, "clock", "an object"],
     ["a clock without now", { clock: {} }, "clock", "an object"],

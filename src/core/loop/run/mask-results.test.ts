@@ -146,7 +146,7 @@ const rules = fc.record({
 });
 
 describe("maskResults in random runs", () => {
-  it("masks exactly the results that are due, and changes no other message", () => {
+  it("masks exactly the results that age, force or a release select", () => {
     fc.assert(
       fc.property(iterations, rules, (played, rule) => {
         const state = new GrowingState();
@@ -242,7 +242,7 @@ it.for<[tokens: number, told: string]>([
   [999, "999"],
   [1_240, "1,240"],
   [1_234_567, "1,234,567"],
-])("maskResults: the note contains the tool, the iteration and the size of %d tokens", ([tokens, told]) => {
+])("maskResults: the note for a result of %d tokens contains the tool, the iteration and the size", ([tokens, told]) => {
   const state = new GrowingState();
   const view = createView({ keepIterations: 0, minTokens: 1, batchOf: 1 });
   view.update(state);

@@ -45,7 +45,7 @@ describe("applyStep: activeMs", () => {
     ["counts the time between two inbox steps", [inbox(500), model({}), inbox(800), model({}), inbox(950)], 450],
     ["excludes the time between two executions", [inbox(500), inbox(800), inbox(9_000, "u"), inbox(9_100, "u")], 400],
     [
-      "counts the time until the last-look step",
+      "counts the time until the last reading of the inbox",
       [
         inbox(500),
         { kind: "last-look", answer: { now: 700, token: "t" }, ending: { status: "empty-response", reason: { kind: "empty" } } },

@@ -91,7 +91,7 @@ describe("streamOnce", () => {
     ]);
   });
 
-  it("creates and releases an idle timer if none is passed", async () => {
+  it("creates and stops an idle timer if the caller passes none", async () => {
     const ports = setUp([text("Hi"), stall()]);
     const running = streamOnce(request, ports);
     await ports.clock.flush();
@@ -101,7 +101,7 @@ describe("streamOnce", () => {
     expect([ports.clock.pending, ports.scope.size]).toEqual([0, 0]);
   });
 
-  it("counts the text and calls of earlier continuations in its status and call ids", async () => {
+  it("uses earlier continuations of the message for its status and call ids", async () => {
     const judged = async (turn: MockMessage, carried: StreamPorts["carried"]): Promise<unknown> => {
       const { status, reason, calls } = await streamOnce(request, setUp(turn, { carried }));
       return [status, reason?.kind, calls.map(({ callId }) => callId)];
@@ -151,37 +151,32 @@ describe("streamOnce", () => {
   const done = [began("b"), text("Hi."), tokens(10)] as const;
 
   it.for<[what: string, turn: MockMessage, total: number | undefined, cost: number | undefined]>([
-    ["a single attempt", done, 10, 20],
-    ["two attempts with different models", [began("a"), tokens(7), lost, ...done], 17, 27],
-    ["three attempts", [began("a"), tokens(7), lost, began("a"), tokens(1), lost, ...done], 18, 28],
-    ["an attempt without a known price and its retry", [began("x"), tokens(7), lost, ...done], 17, undefined],
-    ["a rejected attempt and its retry", [began("a"), refused, ...done], 10, 20],
+    ["there is a single attempt", done, 10, 20],
+    ["two attempts use different models", [began("a"), tokens(7), lost, ...done], 17, 27],
+    ["there are three attempts", [began("a"), tokens(7), lost, began("a"), tokens(1), lost, ...done], 18, 28],
+    ["the price of an attempt is unknown", [began("x"), tokens(7), lost, ...done], 17, undefined],
+    ["an attempt is rejected", [began("a"), refused, ...done], 10, 20],
     [
-      "an attempt rejected with an HTTP status and its retry",
+      "an attempt is rejected with an HTTP status",
       [began("a"), took(providerError("server", "Down.", { status: 502 })), ...done],
       10,
       20,
     ],
-    ["an attempt rejected after text and its retry", [began("a"), text("H"), refused, ...done], 10, undefined],
-    ["an attempt rejected after reasoning and its retry", [began("a"), reasoning("H"), refused, ...done], 10, undefined],
-    ["an attempt rejected after a tool call and its retry", [began("a"), toolCall("t"), refused, ...done], 10, undefined],
+    ["an attempt is rejected after text", [began("a"), text("H"), refused, ...done], 10, undefined],
+    ["an attempt is rejected after reasoning", [began("a"), reasoning("H"), refused, ...done], 10, undefined],
+    ["an attempt is rejected after a tool call", [began("a"), toolCall("t"), refused, ...done], 10, undefined],
+    ["an attempt is rejected after provider metadata", [began("a"), providerMetadata(1), refused, ...done], 10, undefined],
+    ["a lost attempt reports no usage", [began("a"), lost, ...done], 10, undefined],
     [
-      "an attempt rejected after provider metadata and its retry",
-      [began("a"), providerMetadata(1), refused, ...done],
-      10,
-      undefined,
-    ],
-    ["a lost attempt without usage and its retry", [began("a"), lost, ...done], 10, undefined],
-    [
-      "a lost attempt and a retry without usage",
+      "the retry of a lost attempt reports no usage",
       [began("a"), tokens(7), lost, began("b"), text("Hi."), endEarly()],
       7,
       undefined,
     ],
-    ["a lost attempt without a retry", [began("a"), tokens(7), lost, fail({ status: 500 })], 7, 7],
-    ["a rejected attempt without a retry", [began("a"), refused, endEarly()], undefined, 0],
-    ["a stream without any attempt", endEarly(), undefined, undefined],
-  ])("returns the total usage and cost of %s", async ([, turn, total, cost]) => {
+    ["a lost attempt is not retried", [began("a"), tokens(7), lost, fail({ status: 500 })], 7, 7],
+    ["a rejected attempt is not retried", [began("a"), refused, endEarly()], undefined, 0],
+    ["there is no attempt", endEarly(), undefined, undefined],
+  ])("returns the total usage and cost if %s", async ([, turn, total, cost]) => {
     const prices = new Map([
       ["a", 1],
       ["b", 2],

@@ -17,7 +17,7 @@ it.for<[title: string, text: string, value: unknown]>([
   ["null", "null", null],
   ["a string that contains a code fence", '"```"', "```"],
   ["JSON in a json code fence", '```json\n{"n":1}\n```', { n: 1 }],
-  ["JSON in a code fence in capital letters with CRLF line ends", '\n```JSON \r\n{"n":1}```\n', { n: 1 }],
+  ["JSON in a code fence whose language is in capital letters, with CRLF line ends", '\n```JSON \r\n{"n":1}```\n', { n: 1 }],
   ["JSON in a code fence without a language", "```\n1\n```", 1],
   ["JSON in a code fence that contains another fence", '```json\n"a ``` b"\n```', "a ``` b"],
 ])("validateOutput: parses %s", async ([, text, value]) => {
