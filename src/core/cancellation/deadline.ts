@@ -1,5 +1,4 @@
-// Waits for a promise from code outside the package, until a time limit or the cancellation of the run. No other file imports
-// p-timeout.
+// Waits for a promise from code outside the package, with a time limit and cancellation. Only this file imports p-timeout.
 
 import pTimeout from "p-timeout";
 import { LazySignal } from "./signals.ts";
@@ -259,10 +258,7 @@ export class IdleTimer {
 /** After this many consecutive items without content, other tasks of the event loop get time to run. */
 const most = 256;
 
-/**
- * Counts consecutive stream items without content. If such items arrived without a pause, all timers of the process would be
- * blocked.
- */
+/** Counts consecutive stream items without content. Without pauses, such items would block all timers of the process. */
 export class Lull {
   #count = 0;
 

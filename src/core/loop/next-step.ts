@@ -247,8 +247,8 @@ function isPaused(state: LoopState): boolean {
 }
 
 /**
- * Decides after the last reading of the inbox. The run ends as planned, ends for a more important reason, or continues because a
- * new message arrived.
+ * Decides after the last reading of the inbox. The run ends as planned, ends for a more important reason, or continues with a new
+ * message.
  */
 function judgeClose(state: LoopState, bounds: Bounds): NextStep {
   const { lastInbox, ending } = state;

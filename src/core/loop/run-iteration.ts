@@ -74,10 +74,7 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
   });
 }
 
-/**
- * Replays the calls that ran while the model streamed. Also counts the cost of such calls from a stream that failed and was
- * retried.
- */
+/** Replays the calls that ran while the model streamed. Also counts the cost of such calls from discarded attempts. */
 function replayEarly(run: Run, { eagerOutcomes = [], eagerSpent = [] }: StreamResult): void {
   for (const outcome of eagerOutcomes) replayCall(run, outcome);
   for (const spent of eagerSpent) run.meter.add(toSpending(spent));
@@ -188,10 +185,7 @@ function maskOld(run: Run): Masked | undefined {
   return run.view?.update(run.state);
 }
 
-/**
- * Returns the masking of a tool that releases results. Searches the tools that the model saw, because the registry may have
- * changed.
- */
+/** Returns the masking of a tool that releases results. Searches the tools that the model saw: the registry may have changed. */
 function findMasking({ visibleTools }: Run): ResultMasking | undefined {
   return visibleTools.registered.find(({ masking }) => masking !== undefined)?.masking as ResultMasking | undefined;
 }

@@ -68,8 +68,7 @@ export async function driveRun(run: Run): Promise<LoopResult> {
         if (isThenable(on) ? await on : on) continue;
         // Determine the ending before the journal is closed. A cancellation during the closing comes too late.
         const ending = toFinalEnding(run, next.ending);
-        // Close before the result is built: if closing fails, records are missing. Messages that arrive meanwhile are still
-        // returned.
+        // Close before the result is built: if closing fails, records are missing. New messages are still returned.
         if (close !== undefined) await close();
         return finishRun(run, ending);
       }
@@ -180,8 +179,8 @@ function isFollowed(run: Run, ending: Ending): boolean | PromiseLike<boolean> {
 
 /**
  * Continues a run that an earlier execution suspended, for example with `drain`. The journal records a token of the execution
- * that suspended the run. If it is the token of another execution, the run continues after the replay. With `replayJournal`, the
- * run continues only if the journal has recorded the step after the suspension.
+ * that suspended the run. If this is not the current execution, the run continues after the replay. With `replayJournal`, the run
+ * continues only if the journal has recorded the step after the suspension.
  */
 function resumeRun(run: Run): boolean | PromiseLike<boolean> {
   const { state, token, journal } = run;

@@ -86,10 +86,7 @@ function observeAgent(agent: Agent, ports: ToolPorts): Agent {
   };
 }
 
-/**
- * Replaces `runToolLoop` in a tool context. The result is a proxy, because the getters of the context work only on the original
- * object.
- */
+/** Replaces `runToolLoop` in a tool context. A proxy, because the getters of the context work only on the original object. */
 function withNesting(context: ToolContext, observer: RunObserver, ports: ToolPorts): ToolContext {
   const runToolLoop: ToolContext["runToolLoop"] = (options) =>
     context.runToolLoop(ports.observeNested(options, observer.nest(context)));

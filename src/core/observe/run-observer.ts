@@ -57,10 +57,7 @@ export class ObservedEmitter extends EventEmitter<Events> implements RunWatcher 
   readonly #inner: LoopEmitter;
   readonly #watch: Watch;
   readonly #own: AnyListener;
-  /**
-   * Maps each listener of the caller to a function that calls it with the caller's emitter as `this`. `#originals` is the reverse
-   * map.
-   */
+  /** Maps each listener of the caller to a function that calls it with the caller's emitter as `this`. `#originals` maps back. */
   readonly #bound = new WeakMap<object, AnyListener>();
   readonly #originals = new WeakMap<object, AnyListener>();
 

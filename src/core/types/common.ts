@@ -158,16 +158,13 @@ export type ContentPart =
   | ({ readonly type: "image" } & MediaContent)
   | ({ readonly type: "file" } & MediaContent);
 
-/**
- * An image or a file: its content or its URL. The two kinds differ only in `type`. The media type decides how a provider sends
- * them.
- */
+/** An image or a file: its content or its URL. The two kinds differ only in `type`. The media type decides how it is sent. */
 export interface MediaContent {
   /** An IANA media type, such as "image/png", or "image/*" for an image of unknown type. The media type in a data URL overrides it. */
   readonly mediaType: string;
   /**
-   * The content as base64 text, or a URL: a URL object, or a string with a scheme such as "https:" or "data:". turnwright does
-   * not fetch URLs.
+   * The content as base64 text, or a URL: a URL object, or a string with a scheme such as "https:" or "data:". URLs are not
+   * fetched.
    */
   readonly data: string | URL;
 }

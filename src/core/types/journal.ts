@@ -22,8 +22,8 @@ export interface Step<T> {
   /** The input of the step, which workflow engines may show or use to find the code of the step. */
   readonly input: Json;
   /**
-   * Does the work and returns plain data. Expected failures are returned too, not thrown. Pass `signal` if the workflow engine
-   * can cancel the step.
+   * Does the work and returns plain data. Expected failures are returned too, not thrown. A workflow engine that can cancel the
+   * step passes `signal`.
    */
   run(call: { readonly signal?: AbortSignal | undefined }): PromiseLike<T> | T;
 }

@@ -67,8 +67,8 @@ export interface LoopEvents {
   };
   /**
    * Emitted when a resumed run begins new work. The outermost run sends it once: before the first model request, tool call or
-   * hook that is not in the journal, or before `run-end` if all of them are in the journal. A run that replays none of them does
-   * not send it.
+   * hook that is not in the journal, or before `run-end` if all of them are in the journal. A run that replays none of them sends
+   * none.
    */
   "replay-end": EventBase;
   /** Emitted when a stream starts. `continuation` is the number of the stream within its iteration, counted from 0. */
@@ -104,10 +104,7 @@ export interface LoopEvents {
   "tool-start": CallEvent & { readonly args: Json };
   /** Emitted when a running tool calls `context.progress(data)`. */
   "tool-progress": CallEvent & { readonly data: unknown };
-  /**
-   * Emitted when a call has its outcome. After the outcome "deferred", the result comes later, with another `tool-start` and
-   * `tool-end`.
-   */
+  /** Emitted when a call has its outcome. After "deferred", the result comes later, with another `tool-start` and `tool-end`. */
   "tool-end": CallEvent & {
     readonly outcome: ToolOutcome["kind"];
     /** The result for the model, before `policies.results` changes it. */
@@ -128,16 +125,14 @@ export interface LoopEvents {
     readonly suffix: string;
     readonly disableTools: readonly string[];
     /**
-     * "found" if the stash has the item for `pending_context_key` of the result, otherwise "missing". Absent if the result has no
-     * such key.
+     * "found" if the stash has the item for the result's `pending_context_key`, otherwise "missing". Absent without such a key.
      */
     readonly pendingContext?: "found" | "missing" | undefined;
   };
   /** Emitted before the approval policy decides about a tool call. */
   "approval-asked": CallEvent & { readonly args: Json };
   /**
-   * Emitted when the approval policy or the option `decisions` has decided about a tool call. `error` is set if there is no
-   * decision.
+   * Emitted when the approval policy or the option `decisions` has decided about a call. `error` is set if there is no decision.
    */
   "approval-decided": CallEvent & {
     readonly decision: "approve" | "deny" | "modify" | "failed";

@@ -16,8 +16,8 @@ export interface LoopLimits {
   /** The maximum number of iterations. Default 100. */
   readonly maxIterations?: number | undefined;
   /**
-   * Before this iteration, counted from 0, a "still-working" notice is sent. From this iteration on, `ToolContext.showKillHint`
-   * is true. Default 20.
+   * A "still-working" notice is sent before this iteration, counted from 0. `ToolContext.showKillHint` is true from then on.
+   * Default 20.
    */
   readonly softWarnIteration?: number | undefined;
   /** The number of consecutive tool errors after which the run ends. Default 5. */
@@ -266,8 +266,7 @@ export interface ToolContext {
   /** The number of the iteration that made the call, counted from 0. */
   readonly iteration: number;
   /**
-   * A signal that is aborted if the run is stopped, killed or aborted, or if this call times out. Pass it to every function that
-   * accepts one.
+   * Aborted if the run is stopped, killed or aborted, or if this call times out. Pass it to every function that accepts a signal.
    */
   readonly signal: AbortSignal;
   /** Reports that the tool is still working. The time `idleTimeoutMs` then starts again. */
@@ -310,10 +309,7 @@ export interface ToolContext {
   runToolLoop(options: NestedLoopOptions): Promise<LoopResult>;
 }
 
-/**
- * Provides the tools of the loop and runs them. Created by `createToolRegistry`, but your own object with these methods works
- * too.
- */
+/** Provides the tools and runs them. Created by `createToolRegistry`, but your own object with these methods works too. */
 export interface ToolRegistry {
   /**
    * Returns the current tools. Called at the start of the run and before each stream. Must return a new array if the tools have

@@ -28,7 +28,7 @@ export interface LoopResult<Output = unknown> {
    * The calls with their results, in call order. Calls that were interrupted, never ran, or restarted the context are omitted.
    */
   readonly functionHistory: readonly ToolHistoryEntry[];
-  /** The provider metadata from all streams, in order. */
+  /** The provider metadata of all streams, in order: data in the provider's own format. */
   readonly accumulatedModelParts: readonly ProviderMetadataPart[];
   /** The transcript. You can pass it as `messages` to another run. */
   readonly messages: readonly Message[];

@@ -67,7 +67,7 @@ export interface ResultCacher {
 /** Selects the tool results to mask. Masked results are replaced with a short note in later requests. */
 export interface MaskingOptions {
   /**
-   * The number of latest iterations whose results stay unmasked. With `Infinity`, results are never masked because of their age.
+   * The number of latest iterations whose results are not masked. With `Infinity`, no result is masked because of its age.
    * Default 2.
    */
   readonly keepIterations?: number | undefined;
@@ -97,16 +97,13 @@ export interface ResultStore {
   list(): readonly StoredResult[] | PromiseLike<readonly StoredResult[]>;
 }
 
-/** One text in a result store. */
+/** The id and the size of one text in a result store. */
 export interface StoredResult {
   readonly id: string;
   readonly bytes: number;
 }
 
-/**
- * Keeps items for context restarts until the loop takes them. Suitable for context that is too large or too private for a tool
- * result.
- */
+/** Keeps items for context restarts until the loop takes them. For context that is too large or private for a tool result. */
 export interface ContextStash extends ContextSource {
   /** Stores an item of plain data, and returns its key for `pending_context_key`. */
   put(item: unknown): string;
@@ -172,8 +169,8 @@ export interface LoopPolicies<Output = unknown> {
    */
   readonly output?: StructuredOutput<Output> | undefined;
   /**
-   * Processes successful results before they enter the transcript. Created by `processResults` or `truncateResults`. Default: no
-   * processing.
+   * Processes successful results before they enter the transcript. Created by `processResults` or `truncateResults`. Default:
+   * none.
    */
   readonly results?: ResultProcessing | undefined;
   /** Removes old tool results from requests. Created by `maskResults`. Default: no masking. */
@@ -187,10 +184,7 @@ export interface LoopDetection {
 
 /** The options of `detectLoops`. */
 export interface LoopDetectionOptions {
-  /**
-   * The number of consecutive repetitions that make a loop. Each multiple of this number is reported again. At least 2. Default
-   * 3.
-   */
+  /** The number of consecutive repetitions that make a loop. Each multiple is reported again. At least 2. Default 3. */
   readonly threshold?: number | undefined;
   /**
    * The reaction to a loop. "warn" only emits an event, "inject-warning" also warns the model, and "stop" ends the run as

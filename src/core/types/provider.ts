@@ -8,8 +8,7 @@ import type { NestedSpending, ShownTool, ToolCall, ToolOutcome } from "./tool-ou
 import type { CostUnknownWhy, EndReason, StreamStatus } from "./termination.ts";
 
 /**
- * The common interface of all models. An adapter implements it with the API of a model service. A wrapper implements it with
- * another provider.
+ * The common interface of all models. An adapter implements it with the API of a model service, a wrapper with another provider.
  */
 export interface Provider {
   /** The name of the model service, as in the OpenTelemetry attribute `gen_ai.provider.name`: "openai", "anthropic". */
@@ -17,10 +16,7 @@ export interface Provider {
   readonly model: string;
   /** The API family of the provider, for policies that depend on it. */
   readonly family?: string | undefined;
-  /**
-   * Streams one response of the model. The stream ends with exactly one `finish` chunk, with an `error` chunk, or by throwing an
-   * error.
-   */
+  /** Streams one response of the model. The stream ends with exactly one `finish` chunk, an `error` chunk or a thrown error. */
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>;
 }
 

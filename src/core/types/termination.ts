@@ -68,10 +68,7 @@ export type EndReason =
   | { readonly kind: "interrupted"; readonly message: UserMessage }
   // suspended
   | { readonly kind: "drained" }
-  /**
-   * `approval-required` means that at least one call waits for a decision. `result-required` means that all of them wait for
-   * results.
-   */
+  /** `approval-required`: at least one call waits for a decision. `result-required`: all waiting calls wait for results. */
   | { readonly kind: "approval-required" | "result-required"; readonly calls: readonly WaitingCall[] };
 
 /** The status of a run, and the exact reason. */

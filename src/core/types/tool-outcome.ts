@@ -103,10 +103,7 @@ export type ToolOutcome = {
   /** The tool has failed. If `fatal` is true, the failure ends the run. */
   | { readonly kind: "failed"; readonly error: PlainError; readonly fatal?: boolean | undefined }
   | { readonly kind: "timed-out"; readonly limitMs: number }
-  /**
-   * Deliberate mode or `toolChoice` has blocked the call. `allowed` lists at most 50 tools, and `more` is the number of all
-   * others.
-   */
+  /** Deliberate mode or `toolChoice` blocked the call. `allowed` lists at most 50 tools; `more` is the number of all others. */
   | {
       readonly kind: "blocked";
       readonly allowed: readonly string[];

@@ -81,10 +81,7 @@ export interface ToolDefinition extends ToolTraits {
   readonly inputSchema: JsonSchema;
 }
 
-/**
- * The remaining amount of each limit, for a run and its outer runs. Running calls are already subtracted. `Infinity` means no
- * limit.
- */
+/** The remaining amount of each limit, for a run and its outer runs. Running calls are subtracted. `Infinity` means no limit. */
 export interface ToolBudget {
   /** The remaining iterations of this run. The limits of outer runs are not included. */
   readonly iterations: number;

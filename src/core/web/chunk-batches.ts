@@ -9,8 +9,7 @@ export interface EventMapper<Chunk> {
   /** Returns the chunks for an event, in order. The array may be empty. */
   map(item: EventItem): readonly Chunk[];
   /**
-   * Returns the last chunks. Called once, after the last event. `failure` contains the error if the source of the events threw
-   * one.
+   * Returns the last chunks. Called once, after the last event. `failure` contains the error that the source of the events threw.
    */
   end(failure?: { readonly error: unknown }): readonly Chunk[];
   /** True if no more chunks follow, even if more events arrive. The source of the events is then closed. */
@@ -67,10 +66,7 @@ export class ChunkBatches<Chunk> {
   }
 }
 
-/**
- * Converts batches to a stream of chunks. Events are read only while the stream is read. Cancelling the stream closes their
- * source.
- */
+/** Converts batches to a stream of chunks. Events are read on demand. Cancelling the stream closes their source. */
 export function toChunkStream<Chunk>(batches: ChunkBatches<Chunk>): ReadableStream<Chunk> {
   return new ReadableStream<Chunk>(
     {

@@ -16,10 +16,7 @@ export interface NodeRequest extends AsyncIterable<Uint8Array | string> {
   iterator?(options: { destroyOnReturn: boolean }): AsyncIterable<Uint8Array | string>;
 }
 
-/**
- * The maximum nesting of arrays and objects. JSON.parse allows millions of levels, with which recursive code would overflow the
- * stack.
- */
+/** The maximum nesting of arrays and objects. JSON.parse allows millions, but recursive code would overflow the stack. */
 const mostLevels = 200;
 
 /** The limits for the body of a request. */

@@ -1,5 +1,4 @@
-// Reads the inbox of a run (messages, cancellations and limits from outside) in a journal step. The loop uses the recorded
-// result.
+// Reads the inbox of a run (messages, cancellations and limits from outside) in a journal step, and returns the recorded result.
 
 import type { UserMessage } from "../../types/message.ts";
 import type { Ending } from "../../types/termination.ts";
@@ -85,10 +84,7 @@ export function steerRun(run: Run): void {
   applyStep(state, { kind: "steer" });
 }
 
-/**
- * Releases the control, and returns the messages that the model did not get. Omits the message that ended the run, because
- * `reason` contains it.
- */
+/** Releases the control, and returns the messages that the model did not get. Omits a message that is already in `reason`. */
 export function takeUndelivered({ state, control }: Run, { reason }: Ending): readonly UserMessage[] {
   const said = control?.messages ?? [];
   const left = [...state.unsent, ...said];

@@ -47,8 +47,8 @@ export async function askHook<T>(
 }
 
 /**
- * Calls a hook for a finished stream. Unlike in `askHook`, an interrupt does not cancel the hook, because it can no longer
- * interrupt the stream.
+ * Calls a hook for a finished stream. Unlike in `askHook`, an interrupt does not cancel the hook, because the stream is already
+ * over.
  */
 export async function askAfterStream<T>(
   hook: () => unknown,

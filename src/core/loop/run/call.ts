@@ -38,10 +38,7 @@ export interface ToolCallPorts extends DeadlinePorts {
   readonly changed?: ReadonlyMap<string, unknown> | undefined;
   /** The tool names that the gate of `policies.deliberate` allows. Undefined if the gate is not active. */
   readonly allowed?: ReadonlySet<string> | undefined;
-  /**
-   * The `toolChoice` that the loop enforces in this iteration, because servers and models may ignore it. Default: any tool may
-   * run.
-   */
+  /** The `toolChoice` that the loop enforces, because servers and models may ignore it. Default: any tool may run. */
   readonly choice?: StreamResult["toolChoice"];
   /** Suggests a tool for an unknown name. Default: the tool with the most similar name. */
   hint?(name: string, known: ReadonlyMap<string, ToolDefinition>): string | undefined;

@@ -116,10 +116,7 @@ class View implements MaskedView {
     this.#stable = iterationStart;
   }
 
-  /**
-   * Adds a result that can be masked later. Skips errors, which must stay visible, and results that the caller passed in
-   * `messages`.
-   */
+  /** Adds a result that can be masked later. Skips errors, which must stay visible, and results in the caller's `messages`. */
   #note(part: ToolResultPart, { iteration, ...place }: Pick<Entry, "at" | "index"> & { iteration: number | undefined }): void {
     if (iteration === undefined || part.outcome !== "completed") return;
     const tokens = estimateResult(part);

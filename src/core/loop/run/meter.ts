@@ -11,8 +11,8 @@ export interface Level {
 }
 
 /**
- * The key under which the context and the signal of a tool call store the nesting level of their run. All copies of the package
- * use the same key.
+ * The key under which the context and the signal of a tool call store the nesting level of their run, in all copies of the
+ * package.
  */
 export const levelKey: unique symbol = Symbol.for("turnwright.Level");
 
@@ -98,10 +98,7 @@ export class Meter {
     return Math.min(this.#limits.maxToolCalls, this.#outer?.maxToolCalls ?? none);
   }
 
-  /**
-   * Finds the limit of an outer run that a stream with this cost would exceed. `unsettled` is spending that the meter has not
-   * counted yet.
-   */
+  /** Finds the limit of an outer run that a stream with this cost would exceed. `unsettled` is not yet counted in the meter. */
   findSpentOutside(costUSD: number, unsettled: Spending = {}): InboxAnswer["spentOutside"] {
     return this.#outer?.findSpent(costUSD, unsettled);
   }

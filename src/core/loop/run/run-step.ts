@@ -180,10 +180,7 @@ function markHandled<T>(answer: Promise<T>): Promise<T> {
   return answer;
 }
 
-/**
- * True if the step has an effect, reads the inbox, or waits for a decision or a result. A decision that the caller passed is not
- * new.
- */
+/** True if the step has an effect, reads the inbox, or waits for a decision or result. A passed decision is not new. */
 function isNew(key: string, kind: StepKind): boolean {
   return acting.has(kind) || kind === "inbox" || ((kind === "approval" || kind === "result") && !isDecisionKey(key));
 }

@@ -33,8 +33,8 @@ export interface RunCallPorts extends ToolCallPorts {
   isCurrent(definition: ToolDefinition): boolean;
   takeMetadata(call: ToolCall): unknown;
   /**
-   * The position of each call within its iteration, by call id. Entries stay until the run ends, because an abandoned tool may
-   * finish much later.
+   * The position of each call within its iteration, by call id. Kept until the run ends, because an abandoned tool may finish
+   * late.
    */
   readonly places: Map<string, number>;
   indexOf(callId: string): number;
@@ -118,10 +118,7 @@ export interface Run {
   toolChoice: StreamResult["toolChoice"];
   /** The tools in the first record of the run. Undefined for a run that cannot be resumed. */
   firstTools: FirstTools | undefined;
-  /**
-   * True if all steps of the current iteration were replayed so far. `runIteration` and `readInbox` set this field; a new step
-   * clears it.
-   */
+  /** True if all steps of this iteration were replayed so far. Set by `runIteration` and `readInbox`, cleared by a new step. */
   replayed: boolean;
   /**
    * "begun" after the first replayed step with an effect, "over" after the `replay-end` event. Nested runs that share the journal
@@ -253,10 +250,7 @@ export interface ClaimPorts {
   readonly maxInterrupts: number;
 }
 
-/**
- * The function that connects a control to a run, for each control from `createLoopControl`. All copies of the package share this
- * map.
- */
+/** The function that connects a control to a run, by control. All copies of the package share this map. */
 export const claims: WeakMap<LoopControl, (ports: ClaimPorts) => ControlClaim> = /* @__PURE__ */ sharedMap("controls");
 
 /** The connection of a run to its control. */

@@ -154,8 +154,8 @@ function applyTime(state: LoopState, answer: InboxAnswer): void {
 }
 
 /**
- * Returns the active time in milliseconds. Compares only times from the same execution, so that the days between two executions
- * do not count.
+ * Returns the active time in milliseconds. Compares only times from the same execution, so the days between two executions do not
+ * count.
  */
 function activeAt({ activeMs, lastInbox }: LoopState, { now, token }: InboxAnswer): number {
   return lastInbox?.token === token ? activeMs + now - lastInbox.now : activeMs;

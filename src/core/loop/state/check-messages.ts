@@ -130,8 +130,8 @@ const problems: { readonly [Role in Message["role"]]: (message: { readonly [fiel
 };
 
 /**
- * Adds advice to an error text if a part has the format of another library. `given` is the caller's message, because the copy has
- * lost its binary data.
+ * Adds advice to an error text if a part has the format of another library. `given` is the caller's message, which still has its
+ * binary data.
  */
 function withAdvice(problem: string, given: UnknownRecord): string {
   try {

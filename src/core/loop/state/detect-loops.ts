@@ -105,10 +105,7 @@ function describeResult(result: ToolResultPart | undefined): string {
   return stableJson(result === undefined ? null : [result.outcome, result.result, result.content ?? null]);
 }
 
-/**
- * Returns one digest for several lines. Each line is digested first, because the joined lines may exceed the maximum string
- * length.
- */
+/** Returns one digest for several lines. Each line is digested first, because the joined lines may be too long for a string. */
 function digestOf(lines: readonly string[]): string {
   return digest(lines.map(digest).sort().join("\n"));
 }

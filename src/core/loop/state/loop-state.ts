@@ -149,11 +149,10 @@ export interface Repetition {
   /** Starts counting again, without any earlier iterations. */
   restart(): Repetition;
   /**
-   * Counts one more iteration. The order of its calls and of their argument keys has no effect. An iteration without calls resets
-   * the count.
+   * Counts one more iteration. The order of calls and argument keys has no effect. An iteration without calls resets the count.
    */
   countCalls(calls: readonly ToolCall[]): Repetition;
-  /** Adds the results of the last iteration. If results are compared, iterations with different results are different. */
+  /** Adds the results of the last iteration. With `compareResults`, iterations with different results are not repetitions. */
   noteResults(calls: readonly ToolCall[], results: readonly ToolResultPart[]): Repetition;
   /** True if the last iteration equals the one `cycle` iterations before it. */
   repeats(cycle: number): boolean;

@@ -73,10 +73,7 @@ export function streamKey(state: IterationPlace & Pick<LoopState, "continuation"
   return placeKey(state, state.continuation === 0 ? word : `${word}/continuation${state.continuation}`);
 }
 
-/**
- * Returns the key of the step that reads the inbox before an iteration. `ahead` is 1 for the next iteration, and 0 for the
- * current one.
- */
+/** Returns the key of the step that reads the inbox before an iteration. `ahead` is 1 for the next iteration, 0 for this one. */
 export function inboxKey({ iteration, retry }: IterationPlace, ahead: number, resumes: number): string {
   return againKey(placeKey({ iteration: iteration + ahead, retry }, "inbox"), "resume", resumes);
 }

@@ -136,8 +136,8 @@ function toCallPart({ callId, providerCallId, name, args }: ToolCall): Assistant
 }
 
 /**
- * Adds the results of the current calls to the transcript, and returns them. Arguments that a person edited are kept in addition
- * to the original ones.
+ * Adds the results of the current calls to the transcript, and returns them. Keeps edited arguments in addition to the original
+ * ones.
  */
 export function placeResults(state: LoopState, settled: readonly SettledCall[]): readonly ToolResultPart[] {
   if (settled.length === 0) return [];

@@ -41,8 +41,8 @@ function toIterationAnswer(answer: unknown): HookAnswer {
 }
 
 /**
- * Calls the stop conditions one after another, until one of them stops the run. Skips streams that failed, were ended early, or
- * will be continued.
+ * Calls the stop conditions one after another, until one of them stops the run. Skips streams that failed, ended early or
+ * continue.
  */
 export async function askStopConditions(run: Run, result: StreamResult): Promise<StreamResult> {
   const { status } = result;

@@ -205,10 +205,7 @@ export interface AttemptContent {
   reasoning: string;
   details: string;
   thoughtLog: Json | undefined;
-  /**
-   * The tool calls. Created with the first call, because most messages have no calls. `providerMetadata` is created like this
-   * too.
-   */
+  /** The tool calls. Like `providerMetadata`, created only when needed, because most messages have no calls. */
   calls: CallDrafts | undefined;
   providerMetadata: Json[] | undefined;
   /** The type of the last part so far. */

@@ -51,9 +51,7 @@ export class StreamDraft implements GuardedStream {
   readonly #firstIndex: number;
   readonly #events: EventSink;
   readonly iteration: number;
-  /**
-   * The provider of the current attempt, followed by its model. A provider such as `withFallback` changes them for each attempt.
-   */
+  /** The provider of the current attempt; its model follows. A provider such as `withFallback` changes both. */
   provider: string;
   model: string;
   family: string | undefined;
@@ -168,10 +166,7 @@ export class StreamDraft implements GuardedStream {
     return calls.toCalls(problemOf(this.finish));
   }
 
-  /**
-   * Resolves to the outcomes of the calls that started during the stream, when all of them have ended. Undefined if no call
-   * started.
-   */
+  /** Resolves to the outcomes of the calls that started during the stream. Undefined if there are none. */
   settleEager(calls: readonly ToolCall[]): Promise<SettledEarly> | undefined {
     return this.#eager === undefined || this.#eager.isEmpty ? undefined : this.#eager.settle(calls);
   }
