@@ -111,7 +111,7 @@ function exposeSafely(run: Run, names?: IterationPlan["tools"]): Pick<VisibleToo
   }
 }
 
-/** Checks the object that `prepareIteration` returned like an option. Throws if it is not a valid plan. */
+/** Checks the object from `prepareIteration` as strictly as an option. Throws if it is not a valid plan. */
 function toPlan(answer: unknown): IterationPlan {
   const plan: unknown = answer === undefined || answer === null ? {} : answer;
   checkPlan(plan);

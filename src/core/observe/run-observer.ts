@@ -168,7 +168,7 @@ export interface Observing {
   readonly start: StartObserving;
 }
 
-/** Observes one run. `runTool` must throw only errors from `execute`, because the run gets them. */
+/** Observes one run. `runTool` must not throw errors of its own, because they would become errors of the tool. */
 export interface RunObserver {
   onEvent(event: LoopEvent): void;
   startStream?(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined;

@@ -200,7 +200,7 @@ export interface StreamResult {
   /** Facts about the calls that a resumed run needs, in addition to the first record of the run. Absent if there are none. */
   readonly basis?: CallBasis | undefined;
   readonly error?: PlainError | undefined;
-  /** Set if a stop condition ended the run here. */
+  /** Set if a stop condition ended the run after this stream. */
   readonly stop?: { readonly reason?: string | undefined } | undefined;
   readonly durationMs: number;
 }

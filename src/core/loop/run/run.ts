@@ -250,7 +250,7 @@ export interface ClaimPorts {
   readonly maxInterrupts: number;
 }
 
-/** The function that connects a control to a run, by control. All copies of the package share this map. */
+/** Maps each control to the function that connects it to a run. All copies of the package share this map. */
 export const claims: WeakMap<LoopControl, (ports: ClaimPorts) => ControlClaim> = /* @__PURE__ */ sharedMap("controls");
 
 /** The connection of a run to its control. */

@@ -222,7 +222,7 @@ export class StreamDraft implements GuardedStream {
     const provider = textIn(chunk, "provider");
     const model = textIn(chunk, "model");
     const isAnother = provider !== this.provider || model !== this.model;
-    // The usage so far belongs to the earlier attempt and its prices.
+    // The usage so far belongs to the earlier attempt, whose prices apply to it.
     if (isAnother && this.#usage !== undefined) this.#countAttempt();
     this.#isBetween = false;
     this.#attemptNumber = countOf(chunk.attempt);
