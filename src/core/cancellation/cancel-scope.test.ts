@@ -8,21 +8,15 @@ const kill: CancelReason = { kind: "kill" };
 const abort: CancelReason = { kind: "abort", reason: "gone" };
 
 describe("CancelScope", () => {
-  it.for<[causes: readonly CancelReason[], heard: readonly CancelReason[]]>([
-    [[stop], [stop]],
-    [[stop, { kind: "stop", note: "again" }], [stop]],
-    [
-      [wallClock, stop, kill],
-      [wallClock, stop, kill],
-    ],
-    [[stop, wallClock], [stop]],
-    [
-      [stop, abort],
-      [stop, abort],
-    ],
-    [[kill, abort], [kill]],
-    [[abort, kill, stop, wallClock], [abort]],
-  ])("given %j, reports only reasons that outrank the current one", ([causes, heard]) => {
+  it.for<[title: string, causes: readonly CancelReason[], heard: readonly CancelReason[]]>([
+    ["a stop", [stop], [stop]],
+    ["the first of two stops", [stop, { kind: "stop", note: "again" }], [stop]],
+    ["the wall-clock limit, then a stop, then a kill", [wallClock, stop, kill], [wallClock, stop, kill]],
+    ["a stop, but not the later wall-clock limit", [stop, wallClock], [stop]],
+    ["a stop, then an abort", [stop, abort], [stop, abort]],
+    ["a kill, but not a later abort", [kill, abort], [kill]],
+    ["an abort, but not any later reason", [abort, kill, stop, wallClock], [abort]],
+  ])("cancels its members because of %s", ([, causes, heard]) => {
     const scope = new CancelScope();
     const told: CancelReason[] = [];
     scope.join({ cancel: (cause) => told.push(cause) });
@@ -30,7 +24,7 @@ describe("CancelScope", () => {
     expect([told, scope.cause]).toEqual([heard, heard.at(-1)]);
   });
 
-  it("notifies every member, even if members leave or join meanwhile", () => {
+  it("cancels all current members, even if they leave during the cancellation", () => {
     const scope = new CancelScope();
     const told: string[] = [];
     const second = { cancel: () => void told.push("second") };
@@ -49,7 +43,7 @@ describe("CancelScope", () => {
     expect([told, scope.size]).toEqual([["first", "second"], 1]);
   });
 
-  it("cancels at the wall-clock limit, counted from the start of the run", async () => {
+  it("cancels the run at the wall-clock limit, counted from the start of the run", async () => {
     const clock = createTestClock(10_000);
     const scope = new CancelScope();
     scope.startWallClock(1_000, 9_600, clock);
@@ -77,18 +71,18 @@ describe("CancelScope", () => {
     expect([scope.cause, clock.pending]).toEqual([undefined, 0]);
   });
 
-  it.for<[now: number, over: boolean]>([
-    [999, false],
-    [1_000, true],
-    [5_000, true],
-  ])("checkDeadline at %d ms cancels an overdue run: %s", ([now, over]) => {
+  it.for<[title: string, now: number, over: boolean]>([
+    ["does not cancel before the wall-clock limit", 999, false],
+    ["cancels at the wall-clock limit", 1_000, true],
+    ["cancels after the wall-clock limit", 5_000, true],
+  ])("checkDeadline() %s", ([, now, over]) => {
     const scope = new CancelScope();
     scope.startWallClock(1_000, 0, createTestClock());
     scope.checkDeadline(now);
     expect(scope.cause !== undefined).toBe(over);
   });
 
-  it("cancels soon, but not immediately, if the limit has already passed", async () => {
+  it("cancels the run after 1 ms if the wall-clock limit has already passed", async () => {
     const clock = createTestClock(5_000);
     const scope = new CancelScope();
     scope.startWallClock(1_000, 0, clock);
@@ -97,7 +91,7 @@ describe("CancelScope", () => {
     expect(scope.cause?.kind).toBe("wall-clock");
   });
 
-  it("releases its wall-clock timer", () => {
+  it("release() stops the wall-clock timer", () => {
     const clock = createTestClock();
     const scope = new CancelScope();
     scope.release();
@@ -107,12 +101,12 @@ describe("CancelScope", () => {
   });
 });
 
-it.for<[cause: CancelReason, reason: unknown]>([
-  [abort, "gone"],
-  [kill, { name: "AbortError", message: "The run was killed." }],
-  [stop, { name: "AbortError", message: "The run was stopped." }],
-  [wallClock, { name: "TimeoutError", message: "The run took longer than 5 ms." }],
-])("abortReasonOf: converts %j to the reason of a signal", ([cause, reason]) => {
+it.for<[title: string, cause: CancelReason, reason: unknown]>([
+  ["the caller's reason for an abort", abort, "gone"],
+  ["an AbortError for a kill", kill, { name: "AbortError", message: "The run was killed." }],
+  ["an AbortError for a stop", stop, { name: "AbortError", message: "The run was stopped." }],
+  ["a TimeoutError for the wall-clock limit", wallClock, { name: "TimeoutError", message: "The run took longer than 5 ms." }],
+])("abortReasonOf: returns %s", ([, cause, reason]) => {
   const told = abortReasonOf(cause);
   expect(told instanceof DOMException ? { name: told.name, message: told.message } : told).toEqual(reason);
 });

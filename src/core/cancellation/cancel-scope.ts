@@ -1,5 +1,5 @@
-// The cancellation of a run, and the set of everything that is cancelled with the run. The set holds objects instead of
-// listeners on a signal: adding an object is cheap, and no listener can remain on the caller's signal.
+// Cancels a run and everything that waits in the run. The scope calls `cancel` on each waiting object. Listeners on the caller's
+// signal would cost more, and a forgotten listener would stay there.
 
 import type { Clock, PlainError } from "../types/common.ts";
 import type { UserMessage } from "../types/message.ts";
@@ -10,28 +10,28 @@ import { assertNever } from "../utils/guards.ts";
 import { tidyMessage, toPlainError } from "../utils/plain-error.ts";
 import { toJson } from "../utils/json.ts";
 
-/** Why something outside the loop ends a run. */
+/** Why a run is cancelled from outside the loop, or by its time limit. */
 export type CancelReason =
-  /** `reason` is the abort reason for signals. Default: a TimeoutError which says that the run took too long. */
+  /** `reason` is the abort reason that signals get. Default: a TimeoutError which says that the run took too long. */
   | { readonly kind: "wall-clock"; readonly limitMs: number; readonly reason?: unknown }
   | { readonly kind: "interrupt"; readonly message: UserMessage }
   | { readonly kind: "stop"; readonly requester?: string | undefined; readonly note?: string | undefined }
   | { readonly kind: "kill" }
   | { readonly kind: "abort"; readonly reason: unknown };
 
-/** Something that waits for code outside the package, and stops waiting when `cancel` is called. */
+/** An object that waits for code outside the package, and stops waiting when `cancel` is called. */
 export interface Cancellable {
   cancel(cause: CancelReason): void;
 }
 
-/** A cause replaces an earlier cause with a lower rank. Between causes with the same rank, the first one stays. */
+/** A reason replaces an earlier reason of lower rank. Of two reasons with equal rank, the first is kept. */
 const rank: { readonly [Kind in CancelReason["kind"]]: number } = { "wall-clock": 1, interrupt: 2, stop: 3, kill: 4, abort: 4 };
 
-/** The cancellation of one run. Make one scope for each run, and pass it to the stages. `cancel` ends everything that waits. */
+/** Cancels one run: `cancel` stops everything that waits in the run. Each run has one scope. */
 export class CancelScope {
   readonly #slots = new Set<Cancellable>();
   #cause: CancelReason | undefined;
-  /** The wall-clock cause, if the time limit expired before or during an interrupt. */
+  /** Set if `wallClockMs` expired before or during an interrupt. Used again if the interrupt is withdrawn. */
   #outranked: CancelReason | undefined;
   #wallClockMs = Number.POSITIVE_INFINITY;
   #deadlineAt = Number.POSITIVE_INFINITY;
@@ -45,17 +45,16 @@ export class CancelScope {
     this.#outer = outer;
   }
 
-  /** The cause with the highest rank so far. */
+  /** The reason with the highest rank so far. Undefined if the run is not cancelled. */
   get cause(): CancelReason | undefined {
     return this.#cause;
   }
 
-  /** The number of objects that wait. 0 after a run. */
+  /** The number of objects that are waiting. It is 0 after a run. */
   get size(): number {
     return this.#slots.size;
   }
 
-  /** True after the time limit of the run has started. */
   get hasWallClock(): boolean {
     return this.#stopTimer !== undefined;
   }
@@ -68,7 +67,7 @@ export class CancelScope {
     this.#slots.delete(slot);
   }
 
-  /** Cancels everything that waits, unless there was already a cause with an equal or higher rank. */
+  /** Cancels everything that waits. Has no effect if an earlier reason has an equal or higher rank. */
   cancel(cause: CancelReason): void {
     if (this.#cause !== undefined && rank[this.#cause.kind] >= rank[cause.kind]) {
       if (cause.kind === "wall-clock") this.#outranked = cause;
@@ -79,12 +78,14 @@ export class CancelScope {
     for (const slot of [...this.#slots]) slot.cancel(cause);
   }
 
-  /** Removes an interrupt that came too late to end the run. */
+  /** Removes an interrupt that arrived too late to end the run. */
   withdrawInterrupt(): void {
     if (this.#cause?.kind === "interrupt") this.#cause = this.#outranked;
   }
 
-  /** Cancels with "abort" when the signal is aborted, or immediately if it already is. Returns a function that ends this. */
+  /**
+   * Cancels the run when `signal` is aborted, or immediately if it is already aborted. Returns a function that stops listening.
+   */
   follow(signal: AbortSignal | undefined): () => void {
     const abort = (): void => this.cancel({ kind: "abort", reason: signal?.reason });
     if (signal?.aborted !== true) return signal === undefined ? () => {} : onAbort(signal, abort);
@@ -93,8 +94,8 @@ export class CancelScope {
   }
 
   /**
-   * Starts the time limit of the run, which counts from `startedAt`. Only the first call has an effect. The run is cancelled by a
-   * timer or by `checkDeadline`, whichever comes first.
+   * Starts the time limit `limitMs`, measured from `startedAt`. Later calls have no effect. A timer or `checkDeadline` cancels
+   * the run, whichever comes first.
    */
   startWallClock(limitMs: number, startedAt: number, clock: Clock): void {
     if (limitMs === Number.POSITIVE_INFINITY || this.#stopTimer !== undefined) return;
@@ -104,21 +105,23 @@ export class CancelScope {
     this.#stopTimer = () => clock.clearTimeout(timer);
   }
 
-  /** Cancels with "wall-clock" if `now` has reached the deadline. Streams call it too, because a busy stream can block timers. */
+  /** Cancels the run if `now` is past its time limit. Streams also call this method, because a busy stream can block timers. */
   checkDeadline(now: number): void {
     this.#outer?.checkDeadline(now);
     if (now >= this.#deadlineAt) this.cancel({ kind: "wall-clock", limitMs: this.#wallClockMs });
   }
 
-  /** Returns how long this run may still be active, in milliseconds, including the limits of its outer runs. Infinity if none. */
+  /**
+   * Returns the remaining time of this run and its outer runs, in milliseconds: the shortest one, or Infinity without a limit.
+   */
   leftMs(now: number): number {
     return Math.max(0, Math.min(this.#deadlineAt - now, this.#outer?.leftMs(now) ?? Number.POSITIVE_INFINITY));
   }
 
-  /** Releases the timer, and cancels everything that still waits. */
+  /** Stops the timer, and cancels everything that still waits. */
   release(): void {
     this.#stopTimer?.();
-    // Usually nothing waits. Then no error is created, because its stack trace takes longer than the rest of the release.
+    // Usually nothing waits, and creating an error would take longer than the rest of this function.
     if (this.#slots.size === 0) return;
     const cause: CancelReason = { kind: "abort", reason: new DOMException("The run is over.", "AbortError") };
     for (const slot of [...this.#slots]) slot.cancel(cause);
@@ -143,8 +146,8 @@ export function abortReasonOf(cause: CancelReason): unknown {
 }
 
 /**
- * True if a run was stopped, killed or aborted, so that nothing in the run may wait any longer. False after the time limit has
- * expired: that limit is for work, and a run that waits does no work.
+ * True if the run was stopped, killed or aborted, so that nothing in it may wait any longer. An expired time limit does not
+ * count: it limits work, and a run that waits does no work.
  */
 export function isEnded({ cause }: CancelScope): boolean {
   return cause?.kind === "stop" || cause?.kind === "kill" || cause?.kind === "abort";

@@ -33,13 +33,13 @@ const after =
   (clock: TestClock) =>
     new Promise((resolve, reject) => void clock.setTimeout(() => (fails ? reject(value) : resolve(value)), ms));
 
-describe("Deadline.race: limitMs", () => {
+describe("Deadline.race with limitMs", () => {
   it.for<[what: string, work: (clock: TestClock) => PromiseLike<unknown>, at: number, end: Raced<unknown>]>([
-    ["an immediate value", () => Promise.resolve(7), 0, { kind: "value", value: 7 }],
-    ["an immediate failure", () => Promise.reject("no"), 0, { kind: "thrown", error: "no" }],
-    ["a value just before the limit", after(999, 7), 999, { kind: "value", value: 7 }],
-    ["expiry if the value is late", after(1_001, 7), 1_000, { kind: "expired", limitMs: 1_000 }],
-    ["expiry if the failure is late", after(1_001, "no", true), 1_000, { kind: "expired", limitMs: 1_000 }],
+    ["the value if the work resolves immediately", () => Promise.resolve(7), 0, { kind: "value", value: 7 }],
+    ["the error if the work rejects immediately", () => Promise.reject("no"), 0, { kind: "thrown", error: "no" }],
+    ["the value if the work resolves just before limitMs", after(999, 7), 999, { kind: "value", value: 7 }],
+    ["expiry if the work resolves after limitMs", after(1_001, 7), 1_000, { kind: "expired", limitMs: 1_000 }],
+    ["expiry if the work rejects after limitMs", after(1_001, "no", true), 1_000, { kind: "expired", limitMs: 1_000 }],
     ["expiry if the work never ends", () => never, 1_000, { kind: "expired", limitMs: 1_000 }],
   ])("ends with %s", async ([, work, at, end]) => {
     const { clock, scope, ended, deadline } = start({}, work);
@@ -54,7 +54,7 @@ describe("Deadline.race: limitMs", () => {
     expect(ended).toHaveLength(1);
   });
 
-  it("does not end if limitMs is Infinity", async () => {
+  it("keeps waiting if limitMs is Infinity", async () => {
     const { clock, ended } = start({ limitMs: none }, () => never);
     await clock.advance(2 ** 40);
     expect(ended).toEqual([]);
@@ -70,7 +70,7 @@ describe("Deadline.race: limitMs", () => {
     expect([endedAt, deadline.expired]).toEqual([1_000, true]);
   });
 
-  it("expires after a moment if the race starts past the limit", async () => {
+  it("expires after 1 ms if limitMs has already passed when it starts", async () => {
     const clock = createTestClock();
     const deadline = new Deadline({ limitMs: 1_000 }, { clock, scope: new CancelScope() });
     await clock.advance(3_000);
@@ -80,7 +80,7 @@ describe("Deadline.race: limitMs", () => {
     expect(end).toEqual({ kind: "expired", limitMs: 1_000 });
   });
 
-  it("reports once how abandoned work ended", async () => {
+  it("calls onLate once when abandoned work ends", async () => {
     const { clock, late } = start({}, after(1_500, 7));
     const other = start({}, after(1_500, "no", true));
     await clock.advance(5_000);
@@ -88,7 +88,7 @@ describe("Deadline.race: limitMs", () => {
     expect([late, other.late]).toEqual([[true], [false]]);
   });
 
-  it("reports no late end for work that ended in time", async () => {
+  it("does not call onLate for work that ended in time", async () => {
     const { clock, late } = start({}, after(10, 7));
     await clock.advance(5_000);
     expect(late).toEqual([]);
@@ -112,19 +112,19 @@ describe("Deadline.race: limitMs", () => {
         }),
       { kind: "value", value: 1 },
     ],
-  ])("handles a thenable that %s", async ([, work, end]) => {
+  ])("ends once if a thenable %s", async ([, work, end]) => {
     const { clock, ended, late } = start({}, work);
     await clock.flush();
     expect([ended, late]).toMatchObject([[[0, end]], []]);
   });
 });
 
-describe("Deadline.race: idleMs", () => {
-  it.for<[beats: readonly number[], at: number, limitMs: number]>([
-    [[], 100, 100],
-    [[90, 180, 270], 370, 100],
-    [[90, 180, 270, 360, 450, 540, 630, 720, 810, 900, 990], 1_000, 1_000],
-  ])("with heartbeats at %j ends at %d ms", async ([beats, at, limitMs]) => {
+describe("Deadline.race with idleMs", () => {
+  it.for<[title: string, beats: readonly number[], at: number, limitMs: number]>([
+    ["when idleMs has passed without a heartbeat", [], 100, 100],
+    ["when idleMs has passed after the last heartbeat", [90, 180, 270], 370, 100],
+    ["at limitMs in spite of regular heartbeats", [90, 180, 270, 360, 450, 540, 630, 720, 810, 900, 990], 1_000, 1_000],
+  ])("expires %s", async ([, beats, at, limitMs]) => {
     const { clock, ended, deadline } = start({ idleMs: 100 }, () => never);
     for (const beat of beats) clock.setTimeout(() => deadline.heartbeat(), beat);
     await clock.advance(5_000);
@@ -136,14 +136,14 @@ describe("Deadline.race: idleMs", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("releases both timers when the work ends", async () => {
+  it("stops the timers for idleMs and limitMs when the work ends", async () => {
     const { clock } = start({ idleMs: 100 }, after(50, 7));
     await clock.advance(50);
     expect(clock.pending).toBe(0);
   });
 });
 
-describe("Deadline.race: cancellation", () => {
+describe("Deadline.race of a cancelled run", () => {
   const at = async (
     settleMs: number | undefined,
     ...causes: readonly (readonly [at: number, cause: CancelReason])[]
@@ -155,23 +155,23 @@ describe("Deadline.race: cancellation", () => {
     return ended.map(([when, end]) => [when, end.kind]);
   };
 
-  it.for<[cause: CancelReason, settleMs: number | undefined, endedAt: number]>([
-    [stop, 500, 600],
-    [{ kind: "wall-clock", limitMs: 100 }, 500, 600],
-    [{ kind: "kill" }, 500, 100],
-    [{ kind: "abort", reason: "gone" }, 500, 100],
-    [stop, 0, 100],
-    [stop, undefined, 100],
-  ])("by %j with settleMs %s ends the race at %d ms", async ([cause, settleMs, endedAt]) => {
+  it.for<[title: string, cause: CancelReason, settleMs: number | undefined, endedAt: number]>([
+    ["after settleMs if the run is stopped", stop, 500, 600],
+    ["after settleMs if the wall-clock limit has passed", { kind: "wall-clock", limitMs: 100 }, 500, 600],
+    ["immediately if the run is killed", { kind: "kill" }, 500, 100],
+    ["immediately if the run is aborted", { kind: "abort", reason: "gone" }, 500, 100],
+    ["immediately if the run is stopped and settleMs is 0", stop, 0, 100],
+    ["immediately if the run is stopped and settleMs is undefined", stop, undefined, 100],
+  ])("ends %s", async ([, cause, settleMs, endedAt]) => {
     expect(await at(settleMs, [100, cause])).toEqual([[endedAt, "cancelled"]]);
   });
 
-  it("starts the grace period once, and a kill ends it", async () => {
+  it("starts the time settleMs only once, and ends it early after a kill", async () => {
     expect(await at(500, [100, { kind: "wall-clock", limitMs: 100 }], [400, stop])).toEqual([[600, "cancelled"]]);
     expect(await at(500, [100, stop], [400, { kind: "kill" }])).toEqual([[400, "cancelled"]]);
   });
 
-  it("releases the grace timer after repeated cancellation", async () => {
+  it("stops the timer for settleMs when the work ends after two cancellations", async () => {
     const { clock, scope, ended } = start({ settleMs: 5_000, limitMs: none }, after(300, 7));
     await clock.advance(100);
     scope.cancel({ kind: "wall-clock", limitMs: 100 });
@@ -181,7 +181,7 @@ describe("Deadline.race: cancellation", () => {
     expect([ended.length, clock.pending]).toEqual([1, 0]);
   });
 
-  it("ends the grace period at limitMs", async () => {
+  it("expires at limitMs even if settleMs has not passed", async () => {
     const { clock, scope, ended } = start({ settleMs: 5_000 }, () => never);
     await clock.advance(900);
     scope.cancel(stop);
@@ -189,7 +189,7 @@ describe("Deadline.race: cancellation", () => {
     expect(ended).toEqual([[1_000, { kind: "expired", limitMs: 1_000 }]]);
   });
 
-  it("discards a value from the grace period and reports it as late", async () => {
+  it("discards a value that arrives within settleMs, and calls onLate", async () => {
     const { clock, scope, ended, late } = start({ settleMs: 500 }, after(300, 7));
     await clock.advance(100);
     scope.cancel(stop);
@@ -197,7 +197,7 @@ describe("Deadline.race: cancellation", () => {
     expect([ended, late]).toEqual([[[300, { kind: "cancelled", cause: stop }]], [true]]);
   });
 
-  it("ends a race that starts after a kill immediately", async () => {
+  it("ends immediately if it starts after a kill", async () => {
     const clock = createTestClock();
     const scope = new CancelScope();
     scope.cancel({ kind: "kill" });
@@ -209,14 +209,14 @@ describe("Deadline.race: cancellation", () => {
 
 describe("Deadline.signal", () => {
   it.for<[what: string, act: (race: Race) => unknown, reason: unknown]>([
-    ["the limit is reached", ({ clock }) => clock.advance(1_000), { name: "TimeoutError", message: "Took longer than 1000 ms." }],
+    ["limitMs has passed", ({ clock }) => clock.advance(1_000), { name: "TimeoutError", message: "Took longer than 1000 ms." }],
     ["the run is stopped", ({ scope }) => scope.cancel(stop), { name: "AbortError", message: "The run was stopped." }],
     [
       "the run is aborted",
       ({ scope }) => scope.cancel({ kind: "abort", reason: { name: "mine", message: "gone" } }),
       { name: "mine", message: "gone" },
     ],
-  ])("fires when %s", async ([, act, expected]) => {
+  ])("is aborted when %s", async ([, act, expected]) => {
     const race = start({ settleMs: 500 }, () => never);
     const { signal } = race.deadline;
     expect(signal.aborted).toBe(false);
@@ -225,7 +225,7 @@ describe("Deadline.signal", () => {
     expect([signal.aborted, { name, message }]).toEqual([true, expected]);
   });
 
-  it("does not fire when the work ends", async () => {
+  it("is not aborted when the work ends", async () => {
     const { clock, deadline } = start({}, after(10, 7));
     await clock.advance(5_000);
     expect(deadline.signal.aborted).toBe(false);
@@ -233,10 +233,10 @@ describe("Deadline.signal", () => {
 });
 
 describe("Deadline without a race", () => {
-  it.for<[elapsedMs: number, expired: boolean]>([
-    [999, false],
-    [1_000, true],
-  ])("after %d ms has expired: %s", async ([elapsedMs, expired]) => {
+  it.for<[title: string, elapsedMs: number, expired: boolean]>([
+    ["has not expired before limitMs", 999, false],
+    ["has expired after limitMs", 1_000, true],
+  ])("%s", async ([, elapsedMs, expired]) => {
     const clock = createTestClock(50);
     const deadline = new Deadline({ limitMs: 1_000 }, { clock, scope: new CancelScope() });
     await clock.advance(elapsedMs);

@@ -1,5 +1,4 @@
-// Races a promise from code outside the package against a time limit and the cancellation of the run. This file is the only
-// caller of p-timeout.
+// Waits for a promise from code outside the package, with a time limit and cancellation. Only this file imports p-timeout.
 
 import pTimeout from "p-timeout";
 import { LazySignal } from "./signals.ts";
@@ -13,20 +12,20 @@ export type Raced<T> =
   | { readonly kind: "expired"; readonly limitMs: number }
   | { readonly kind: "cancelled"; readonly cause: CancelReason };
 
-/** The clock and the cancellation of a race. */
+/** The clock of a deadline, and the scope that can cancel it. */
 export interface DeadlinePorts {
   readonly clock: Clock;
   readonly scope: CancelScope;
 }
 
-/** The limits of one race, in milliseconds. `Infinity` means no limit. */
+/** Time limits in milliseconds. `Infinity` means no limit. */
 export interface DeadlineLimits {
   readonly limitMs: number;
-  /** The longest time between two heartbeats. Default: no limit. */
+  /** The maximum time between two calls of `heartbeat`. Default: no limit. */
   readonly idleMs?: number | undefined;
   /**
-   * How long the work may continue after a stop or after its time limit. After a kill or an abort, the work cannot
-   * continue. Default 0.
+   * How long the work may continue after the run was stopped or its time limit expired. After a kill or an abort, the work ends
+   * immediately. Default 0.
    */
   readonly settleMs?: number | undefined;
 }
@@ -36,7 +35,7 @@ interface CustomTimers {
   clearTimeout: typeof globalThis.clearTimeout;
 }
 
-/** A deadline for one piece of work. The time counts from the creation of this object. */
+/** The time limit for one piece of work, such as a tool call. The time starts when this object is created. */
 export class Deadline implements Cancellable {
   readonly #ports: DeadlinePorts;
   readonly #limits: DeadlineLimits;
@@ -56,12 +55,12 @@ export class Deadline implements Cancellable {
     this.#lastSign = this.#startedAt;
   }
 
-  /** Aborted when the work is cancelled or its time has expired. */
+  /** The signal for the work. It is aborted when the work is cancelled or its time has expired. */
   get signal(): AbortSignal {
     return this.#lazySignal().signal;
   }
 
-  /** Reports that the work is alive, which restarts `idleMs`. */
+  /** Reports that the work is alive. The time `idleMs` then starts again. */
   heartbeat(): void {
     this.#lastSign = this.#ports.clock.now();
   }
@@ -80,12 +79,12 @@ export class Deadline implements Cancellable {
     return this.#ports.clock.now() - this.#startedAt;
   }
 
-  /** Marks the work as ended. Called directly for work that needed no race. */
+  /** Marks the work as ended. `race` calls this method; the caller does so only for work that needed no race. */
   end(): void {
     this.#over = true;
   }
 
-  /** True once the work has ended, or the race stopped waiting for it. */
+  /** True after the work has ended, or after `race` has stopped waiting for it. */
   get isOver(): boolean {
     return this.#over;
   }
@@ -94,12 +93,12 @@ export class Deadline implements Cancellable {
     return this.#limits.limitMs;
   }
 
-  /** True if the time has expired. Also correct if the work blocked the thread, so that no timer could fire. */
+  /** True if the time limit has expired, even if the work blocked the thread and no timer could fire. */
   get expired(): boolean {
     return this.#expired || this.elapsedMs() >= this.#limits.limitMs;
   }
 
-  /** Waits for `work`. Never rejects. `onLate` is called if `work` ends after the race has stopped waiting. */
+  /** Waits for `work`, and never rejects. Calls `onLate` if `work` ends after `race` has stopped waiting. */
   async race<T>(work: PromiseLike<T>, onLate?: (success: boolean) => void): Promise<Raced<T>> {
     const { scope } = this.#ports;
     let ended: Raced<T> | undefined;
@@ -127,7 +126,7 @@ export class Deadline implements Cancellable {
     scope.join(this);
     if (scope.cause !== undefined) this.cancel(scope.cause);
     try {
-      // A promise that is already settled is noticed here, in one tick, and needs no timer.
+      // A promise that is already resolved or rejected ends the race here, without a timer.
       await Promise.resolve();
       return ended ?? (await this.#raceTime(outcome));
     } finally {
@@ -139,19 +138,19 @@ export class Deadline implements Cancellable {
 
   #raceTime<T>(outcome: Promise<Raced<T>>): Promise<Raced<T>> {
     const { limitMs } = this.#limits;
-    // Subtracts the elapsed time, because the work may have blocked the thread before it returned a promise.
+    // The work may have blocked the thread before it returned a promise, so subtract the elapsed time.
     const milliseconds = Math.max(1, limitMs - this.elapsedMs());
     return pTimeout(outcome, { milliseconds, fallback: () => this.#expire(limitMs), customTimers: this.#timers() });
   }
 
-  /** Stops waiting for the work: immediately after a kill or an abort, and after `settleMs` for other causes. */
+  /** Stops waiting for the work: immediately after a kill or an abort, otherwise after `settleMs`. */
   cancel(cause: CancelReason): void {
     const { settleMs = 0 } = this.#limits;
     const atOnce = cause.kind === "kill" || cause.kind === "abort" || settleMs === 0;
     this.#lazySignal().abort(() => abortReasonOf(cause));
     const giveUp = (): void => this.#settle?.({ kind: "cancelled", cause });
     if (atOnce) giveUp();
-    // Only the first cause starts this timer. A stop after an expired time limit does not start a second grace period.
+    // Only the first cancellation starts this timer. A stop after an expired time limit starts no second grace period.
     else if (settleMs !== Number.POSITIVE_INFINITY) this.#settleTimer ??= this.#ports.clock.setTimeout(giveUp, settleMs);
   }
 
@@ -171,7 +170,7 @@ export class Deadline implements Cancellable {
     return { kind: "expired", limitMs };
   }
 
-  /** Makes the timer functions for p-timeout. If `idleMs` is set, they also start and stop the timer for silence. */
+  /** Creates timer functions for p-timeout. If `idleMs` is set, they also start and stop the idle timer. */
   #timers(): CustomTimers {
     const { clock } = this.#ports;
     const idle = this.#watchSilence();
@@ -200,7 +199,7 @@ export class Deadline implements Cancellable {
   }
 }
 
-/** The longest delay of a timer, in milliseconds. Timers with a longer delay would fire immediately. */
+/** The longest possible delay of a timer, in milliseconds. A timer with a longer delay would fire immediately. */
 export const longestTimerMs: number = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -209,7 +208,7 @@ export const systemClock: Clock = {
   clearTimeout: (handle) => clearTimeout(handle as ReturnType<typeof setTimeout>),
 };
 
-/** A timer whose due time can be moved often and cheaply. The streams of a run share one such timer. */
+/** A timer whose due time can be changed often at low cost. All streams of a run share one such timer. */
 export class IdleTimer {
   readonly #clock: Clock;
   #dueAt = Number.POSITIVE_INFINITY;
@@ -221,14 +220,14 @@ export class IdleTimer {
     this.#clock = clock;
   }
 
-  /** Calls `ring` once at the time `dueAt`, which replaces an earlier due time. Never calls it for `Infinity`. */
+  /** Sets the due time, and replaces an earlier one. The timer calls `ring` once at `dueAt`. With `Infinity`, it never fires. */
   set(dueAt: number, ring: () => void): void {
     this.#dueAt = dueAt;
     this.#ring = ring;
     if (dueAt < this.#armedFor) this.#arm();
   }
 
-  /** Cancels the due time. The underlying timer may remain until `stop` is called. */
+  /** Cancels the due time. The underlying timer may keep running until `stop` is called. */
   silence(): void {
     this.#dueAt = Number.POSITIVE_INFINITY;
   }
@@ -256,14 +255,14 @@ export class IdleTimer {
   };
 }
 
-/** After this many consecutive items without content, the event loop gets a turn. */
+/** After this many consecutive items without content, other tasks of the event loop get time to run. */
 const most = 256;
 
-/** Counts consecutive items without content. A stream of such items that never waits would block all timers of the process. */
+/** Counts consecutive stream items without content. Without pauses, such items would block all timers of the process. */
 export class Lull {
   #count = 0;
 
-  /** Counts an item. After every 256 items without content, returns a promise that resolves after a turn of the event loop. */
+  /** Counts one item. After 256 consecutive items without content, returns a promise that resolves after other tasks have run. */
   note(hasContent: boolean): Promise<void> | undefined {
     this.#count = hasContent ? 0 : this.#count + 1;
     if (this.#count < most) return undefined;

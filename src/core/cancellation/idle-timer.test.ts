@@ -28,7 +28,7 @@ describe("IdleTimer", () => {
     expect([rung, clock.pending]).toEqual([[100], 0]);
   });
 
-  it("needs only one additional timer, however often it is postponed", async () => {
+  it("starts only one more timer, however often it is postponed", async () => {
     const { clock, alarm, rung, ring, made } = setUp();
     for (let dueAt = 100; dueAt <= 1_000; dueAt += 1) alarm.set(dueAt, ring);
     expect(made()).toBe(1);
@@ -63,7 +63,7 @@ describe("IdleTimer", () => {
     expect([rung, clock.pending]).toEqual([[100, 150], 0]);
   });
 
-  it("fires soon, but not immediately, if it is already due", async () => {
+  it("fires after 1 ms if it is already due", async () => {
     const { clock, alarm, rung, ring } = setUp();
     await clock.advance(500);
     alarm.set(100, ring);
@@ -72,7 +72,7 @@ describe("IdleTimer", () => {
     expect(rung).toEqual([501]);
   });
 
-  it("keeps waiting if a timer of the platform fires too early", async () => {
+  it("waits until it is due if a timer of the platform fires too early", async () => {
     const { clock, rung, ring } = setUp();
     const hasty = new IdleTimer({ ...clock, now: clock.now, setTimeout: (fn, ms) => clock.setTimeout(fn, Math.max(1, ms - 1)) });
     hasty.set(100, ring);
@@ -91,7 +91,7 @@ describe("IdleTimer", () => {
     expect(rung).toEqual([300]);
   });
 
-  it("lets its timer run out after silence()", async () => {
+  it("does not fire when its timer expires after silence()", async () => {
     const { clock, alarm, rung, ring } = setUp();
     alarm.set(100, ring);
     alarm.silence();
@@ -110,7 +110,7 @@ describe("IdleTimer", () => {
     expect([rung, clock.pending]).toEqual([[200], 0]);
   });
 
-  it("with Infinity, starts no timer and cancels the timer that was running", async () => {
+  it("starts no timer for Infinity, and cancels an earlier due time", async () => {
     const { clock, alarm, rung, ring, made } = setUp();
     alarm.set(Number.POSITIVE_INFINITY, ring);
     expect(made()).toBe(0);

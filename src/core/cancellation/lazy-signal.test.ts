@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import { LazySignal } from "./signals.ts";
 
 describe("LazySignal", () => {
-  it("returns the same signal every time", () => {
+  it("signal is the same object every time", () => {
     const lazy = new LazySignal();
     expect([lazy.signal === lazy.signal, lazy.signal.aborted]).toEqual([true, false]);
   });
 
-  it("fires once, with the first reason", () => {
+  it("abort() aborts the signal once, with the first reason", () => {
     const lazy = new LazySignal();
     const heard: unknown[] = [];
     lazy.signal.addEventListener("abort", () => heard.push(lazy.signal.reason));
@@ -16,14 +16,14 @@ describe("LazySignal", () => {
     expect([heard, lazy.signal.reason]).toEqual([["first"], "first"]);
   });
 
-  it("returns an aborted signal if it is read after abort()", () => {
+  it("signal is already aborted if it is first read after abort()", () => {
     const lazy = new LazySignal();
     lazy.abort(() => "first");
     lazy.abort(() => "second");
     expect([lazy.signal.aborted, lazy.signal.reason]).toEqual([true, "first"]);
   });
 
-  it("creates the reason only when the signal is read", () => {
+  it("creates the abort reason only when the signal is read", () => {
     const lazy = new LazySignal();
     let made = 0;
     lazy.abort(() => (made += 1));

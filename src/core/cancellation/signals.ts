@@ -1,8 +1,8 @@
-// Abort signals that are created when they are needed, and listeners for abort signals.
+// Creates abort signals only when they are read, and adds at most one listener to each signal of the caller.
 
 import { dropPromise } from "../utils/promises.ts";
 
-/** The functions that wait for a signal, and the one listener on the signal that calls them. */
+/** The functions to call when a signal is aborted, and the only listener on the signal, which calls them. */
 interface Waiting {
   readonly calls: Set<() => void>;
   readonly tell: () => void;
@@ -11,11 +11,11 @@ interface Waiting {
 const waiting = new WeakMap<AbortSignal, Waiting>();
 
 /**
- * Calls `call` when the signal is aborted. The returned function cancels this. All callers share one listener on the signal, which
- * is removed when nobody waits.
+ * Calls `call` when the signal is aborted. Returns a function that removes `call` again. All calls share one listener on the
+ * signal, which is removed with the last call.
  */
 export function onAbort(signal: AbortSignal, call: () => void): () => void {
-  // A new function each time, so that the same `call` can be added twice.
+  // A new function each time, because the set would keep only one copy of the same `call`.
   const own = (): void => call();
   const known = waiting.get(signal) ?? listen(signal);
   known.calls.add(own);
@@ -34,22 +34,22 @@ function listen(signal: AbortSignal): Waiting {
     for (const call of [...calls]) if (calls.has(call)) callAlone(call);
   };
   const made: Waiting = { calls, tell };
-  // Done before `waiting` is changed, because a signal from the caller may throw.
+  // This line is first, because a signal from the caller may throw.
   dropPromise(signal.addEventListener("abort", tell));
   waiting.set(signal, made);
   return made;
 }
 
-/** Removes the listener. Errors are ignored: a listener that was not removed has no effect when it is called later. */
+/** Removes the listener. Errors are ignored, because a listener that remains has no effect. */
 function letGo(signal: AbortSignal, tell: () => void): void {
   try {
     dropPromise(signal.removeEventListener("abort", tell));
   } catch {
-    // The caller may have passed a signal whose methods throw.
+    // A signal from the caller may throw.
   }
 }
 
-/** Calls one waiting function. If it throws, the error is reported as uncaught, and the other functions are still called. */
+/** Calls one function. If it throws, the error is reported as uncaught, and the caller continues with the next function. */
 function callAlone(call: () => void): void {
   try {
     call();
@@ -64,7 +64,7 @@ export class LazySignal {
   #controller: AbortController | undefined;
   #reason: (() => unknown) | undefined;
 
-  /** The signal. If `abort` was called before, the signal is already aborted when it is created. */
+  /** The signal. It is created on the first access, already aborted if `abort` was called before. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -73,7 +73,7 @@ export class LazySignal {
     return this.#controller.signal;
   }
 
-  /** Aborts the signal. Only the first call has an effect. `reason` is called when the signal exists. */
+  /** Aborts the signal. Later calls have no effect. `reason` is called only if the signal was read, now or later. */
   abort(reason: () => unknown): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
@@ -87,7 +87,7 @@ export interface FollowingSignal {
   release(): void;
 }
 
-/** Makes a signal to pass to an SDK. SDKs never remove their listeners, so they must not get the caller's signal itself. */
+/** Returns a signal for an SDK. SDKs may never remove their listeners, so they must not get the caller's own signal. */
 export function followSignal(signal: AbortSignal): FollowingSignal {
   const own = new AbortController();
   const abort = (): void => own.abort(signal.reason);
@@ -100,7 +100,7 @@ export function followSignal(signal: AbortSignal): FollowingSignal {
   };
 }
 
-/** The name of the method that the loop calls when a run is over. All copies of the package use the same name. */
+/** The method of an emitter that the loop calls when a run is over. The name is the same in all copies of the package. */
 const method = "turnwright.run-closed";
 
 /** An emitter with a method that is called when a run is over. */
@@ -114,12 +114,12 @@ export interface ClosedRun {
   readonly failure?: { readonly error: unknown } | undefined;
 }
 
-/** Calls the method of an emitter, if it has one, when a run is over. Errors from the method are ignored. */
+/** Calls the method of an emitter, if it has one, when a run is over. Ignores errors of the method. */
 export function tellClosed(emitter: object | undefined, run: ClosedRun): void {
   try {
     const tell: unknown = emitter === undefined ? undefined : Reflect.get(emitter, method);
     if (typeof tell === "function") dropPromise(Reflect.apply(tell, emitter, [run]));
   } catch {
-    // The caller may have passed an emitter that throws on any access.
+    // An emitter from the caller may throw on any access.
   }
 }

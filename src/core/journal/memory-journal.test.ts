@@ -39,7 +39,7 @@ describe("memoryJournal", () => {
     expect(journal.keys()).toEqual([]);
   });
 
-  it("replays saved steps and runs the others", async () => {
+  it("replays saved steps and runs all other steps", async () => {
     const journal = memoryJournal(JSON.parse('{"steps":{"a":null,"b":{"c":1}}}'));
     expect([journal.step(step("a", untouched)), await journal.all([step("b", untouched), step("c", async () => 2)])]).toEqual([
       null,
@@ -59,7 +59,15 @@ describe("memoryJournal", () => {
     expect(memoryJournal().step(step("constructor", () => 2))).toBe(2);
   });
 
-  it.for([null, 7, "{}", [], {}, { steps: [] }, { steps: null }])("rejects %j as a saved journal (%#)", (saved) => {
+  it.for<[title: string, saved: unknown]>([
+    ["null", null],
+    ["a number", 7],
+    ["unparsed JSON text", "{}"],
+    ["an array", []],
+    ["an object without steps", {}],
+    ["an object whose steps are an array", { steps: [] }],
+    ["an object whose steps are null", { steps: null }],
+  ])("rejects %s as a saved journal", ([, saved]) => {
     let thrown: unknown;
     try {
       memoryJournal(saved as never);

@@ -1,5 +1,5 @@
-// The default journal, which keeps the keys and results of the steps in memory. It costs little memory, because the run keeps most
-// of the results itself. The journal can be saved as JSON and read back.
+// The default journal, which keeps the keys and results of all steps in memory. It takes little memory, because the run keeps
+// most results anyway. The journal can be saved as JSON and read back.
 
 import type { Journal, Step } from "../types/journal.ts";
 import type { Json } from "../types/json.ts";
@@ -11,7 +11,7 @@ import { whenAllReady } from "../utils/promises.ts";
 /** The JSON form of a memory journal. `steps` maps the key of each step to its result, in the order of recording. */
 export type SavedJournal = { readonly steps: { readonly [key: string]: Json } };
 
-/** A journal in memory. */
+/** A journal in memory, as returned by `memoryJournal`. */
 export interface MemoryJournal extends Journal {
   readonly durable: false;
   /** Returns the keys of the steps recorded so far, in order. */
@@ -35,7 +35,7 @@ export function memoryJournal(saved?: SavedJournal): MemoryJournal {
   const keys = Object.keys(steps);
   const answers: unknown[] = Object.values(steps);
   let recalled: ReadonlyMap<string, unknown> = toIndex(keys, answers);
-  // Created on the first call, because most runs never call `has`.
+  // Created on the first call of `has`. Most runs never call it.
   let known: Set<string> | undefined;
   const has = (key: string): boolean => {
     known ??= new Set(keys);
@@ -48,8 +48,8 @@ export function memoryJournal(saved?: SavedJournal): MemoryJournal {
     return answer;
   };
   const step = <T>({ key, run }: Step<T>): PromiseLike<T> | T => {
-    // Keys are unique within a run, so a run never looks up the steps that it recorded itself. If the first key comes again,
-    // another run has started to use this journal.
+    // Keys are unique within a run, so a run never looks up its own steps. If the first key appears again, another run has
+    // started to use this journal.
     if (key === keys[0] && recalled.size < keys.length) recalled = toIndex(keys, answers);
     if (recalled.size > 0 && recalled.has(key)) return recalled.get(key) as T;
     const answer = run({});

@@ -9,7 +9,7 @@ import { type Run, toBatchCall } from "./run/run.ts";
 import { performCall } from "./tool-call/execute-tool-call.ts";
 import { sendBoth } from "./tool-call/replay-call.ts";
 
-/** Returns the ports that start calls while the model streams. Returns undefined if something could still prevent these calls. */
+/** Returns the functions that start calls while the model streams. Undefined if an approval or a limit may still prevent them. */
 export function createEagerPorts(run: Run): EagerPorts | undefined {
   const { policies } = run.options;
   if (!run.visibleTools.hasEager) return undefined;
@@ -33,7 +33,7 @@ function isEager({ visibleTools, registry }: Run, { name }: ToolCall): boolean {
   return eager === true && needsApproval === false && registry.agentOf?.(name) === undefined;
 }
 
-/** Starts one prepared call. Returns undefined if the call may not run; the batch rejects it later. */
+/** Starts one prepared call. Returns undefined if the call may not run; it is then rejected after the message has ended. */
 function begin(run: Run, prepared: ReadyCall | ToolOutcome): ReturnType<EagerPorts["start"]> {
   const { scope, control } = run;
   if (prepared.kind !== "ready" || scope.cause !== undefined) return undefined;

@@ -1,4 +1,4 @@
-// `generateWithTools` runs the loop with one function for all tools. It returns the result of a completed run, or throws.
+// Runs the loop with one function for all tools. Returns the result of a completed run, and throws for any other ending.
 
 import type { LoopHooks, LoopOptions, Tool, ToolContext } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
@@ -19,12 +19,12 @@ export type GenerateRequest = Pick<LoopOptions, "system" | "modelSettings" | "to
     | { /** One question from a user. */ readonly prompt: string; readonly messages?: undefined }
   );
 
-/** Describes the tools, and runs all of them with one function. */
+/** The descriptions of the tools, and the one function that runs all of them. */
 export interface ToolExecutor {
-  /** The descriptions of the tools for the model. */
+  /** The descriptions of the tools that the model gets. */
   readonly definitions: readonly ToolDefinition[];
   /**
-   * Runs one call, and returns its result or a promise for the result. If `execute` throws, the model gets a failed result. The
+   * Runs one tool call, and returns its result or a promise for it. If the function throws, the model gets a failed result. The
    * arguments are not validated.
    */
   execute(name: string, args: unknown, context: ToolContext): unknown;
@@ -32,7 +32,7 @@ export interface ToolExecutor {
 
 /** Limits and callbacks of `generateWithTools`. */
 export interface GenerateOptions {
-  /** The maximum number of iterations, and therefore of model requests. The calls of the last iteration still run. Default 10. */
+  /** The maximum number of iterations, and so of model requests. The tool calls of the last iteration still run. Default 10. */
   readonly maxIterations?: number | undefined;
   /** The maximum cost in USD, as computed by `pricing`. Default: no limit. */
   readonly maxCostUSD?: number | undefined;
@@ -43,7 +43,7 @@ export interface GenerateOptions {
    * also ends if the function throws.
    */
   readonly onIteration?: LoopHooks["onIteration"];
-  /** Ends the run immediately when it is aborted. */
+  /** A signal that ends the run immediately when it is aborted. */
   readonly abortSignal?: AbortSignal | undefined;
 }
 
@@ -72,13 +72,13 @@ const optionChecks: Checks<GenerateOptions> = {
  *
  * Rejects with:
  *
- * - IterationLimitError if there is no answer after `maxIterations` iterations,
+ * - IterationLimitError if `maxIterations` is reached without an answer,
  * - CostLimitError if `maxCostUSD` is reached, or cannot be checked because a cost is unknown,
  * - AbortedError if `abortSignal` is aborted, or if `onIteration` returns `abort: true`,
  * - the error that `unwrap` throws for any other ending.
  *
- * Each of these errors has the partial result in `error.result`. If a tool throws, the promise does not reject: the model gets a
- * failed result. Misuse rejects with a LoopError before any request.
+ * The partial result is in `error.result` of each of these errors. If a tool throws, the promise does not reject: the model gets
+ * a failed result. Invalid arguments reject with a LoopError before any request.
  *
  * @example
  * const { text } = await generateWithTools(
@@ -122,7 +122,7 @@ function toConversation(request: GenerateRequest): Pick<LoopOptions, "messages" 
   return { messages: messages ?? [{ role: "user", content: prompt ?? "" }], ...settings };
 }
 
-/** Makes one tool for each definition, so that the loop checks the definitions like tools. */
+/** Creates one tool for each definition, so that the definitions are checked like any tools. */
 function toTools(executor: ToolExecutor): readonly Tool[] {
   if (!isRecord(executor) || !Array.isArray(executor.definitions)) {
     throw invalidOption("toolExecutor", 'an object with an array of "definitions" and a function "execute"', executor);

@@ -73,7 +73,7 @@ function after(...steps: readonly StepResult[]): LoopState {
   return state;
 }
 
-/** Returns the next step as text: its kind, or the ending if the loop checks the inbox first. */
+/** Returns the next step as text: its kind, or the ending if the run is about to end. */
 function wordOf(state: LoopState, more: Partial<Bounds> = {}): string {
   const next = nextStep(state, { ...bounds, ...more });
   if (next.kind === "last-look") return `${next.ending.status} ${next.ending.reason.kind}`;
@@ -98,15 +98,14 @@ const pause = model({ finish: "paused" }, limit);
 
 describe("nextStep", () => {
   it.for<[where: string, steps: readonly StepResult[], next: string, bounds?: Partial<Bounds>]>([
-    ["reads the inbox at the start", [], "inbox"],
-    // After the inbox: first kill and abort, then stop, then the limits in their order.
-    ["calls the model after the inbox", [inbox()], "model"],
+    ["reads the inbox before the first iteration", [], "inbox"],
+    ["calls the model after reading the inbox", [inbox()], "model"],
     ["ends the run after a kill", [inbox({ ended: killed })], "stopped-by-user killed"],
     ["ends the run after an abort", [inbox({ ended: aborted })], "stopped-by-user aborted"],
     ["ends the run after a stop", [inbox({ ended: stopped })], "stopped-by-user stopped"],
     ["ends the run when the wall-clock timer fires", [inbox({ ended: struck })], "timeout wall-clock"],
-    ["ends the run at wallClockMs", [inbox(), calls, done, inbox({ now: 50 })], "timeout wall-clock", clock],
-    ["calls the model before wallClockMs", [inbox(), calls, done, inbox({ now: 49 })], "model", clock],
+    ["ends the run after wallClockMs", [inbox(), calls, done, inbox({ now: 50 })], "timeout wall-clock", clock],
+    ["calls the model if wallClockMs has not passed yet", [inbox(), calls, done, inbox({ now: 49 })], "model", clock],
     ["ends the run at maxIterations", [inbox(), calls, done, inbox(), calls, done, inbox()], "timeout max-iterations"],
     [
       "ends the run at maxTokens",
@@ -129,14 +128,14 @@ describe("nextStep", () => {
       "error max-tool-calls",
       { maxIterations: 9 },
     ],
-    ["ends the run after an answer", [inbox(), hi], "completed answered"],
+    ["ends the run as completed after an answer", [inbox(), hi], "completed answered"],
     ["runs the tool calls of a message", [inbox(), calls], "batch"],
     [
-      "ends the run after a call without a name",
+      "ends the run after a tool call without a name",
       [inbox(), model({ status: "tool-calls", calls: [{ ...call, name: " " }] })],
       "error malformed-call",
     ],
-    ["calls the model again after a pause", [inbox(), model({ finish: "paused" })], "model"],
+    ["calls the model again after a paused message", [inbox(), model({ finish: "paused" })], "model"],
     [
       "ends the run after too many pauses",
       [inbox(), model({ finish: "paused" }), model({ finish: "continue" })],
@@ -160,51 +159,53 @@ describe("nextStep", () => {
     ],
     ["ends the run after a stream timeout", [inbox(), model(timedOut)], "timeout stream-idle"],
     ["reads the inbox after the tool calls", [inbox(), calls, done], "inbox"],
-    ["calls the hook after the tool calls", [inbox(), calls, done], "hook", hooked],
+    ["calls onIteration after the tool calls", [inbox(), calls, done], "hook", hooked],
     ["ends the run at maxConsecutiveToolErrors", [inbox(), calls, batch("failed", "timed-out")], "error tool-error-cap"],
-    ["continues after a single tool error", [inbox(), calls, batch("failed")], "inbox"],
+    ["reads the inbox after a single tool error", [inbox(), calls, batch("failed")], "inbox"],
     ["ends the run after a fatal tool error", [inbox(), calls, fatal], "error fatal-tool-error", { maxConsecutiveToolErrors: 1 }],
     ["ends the run after a result with endTurn", [inbox(), calls, endTurn], "completed end-turn"],
-    ["calls the hook after a result with endTurn", [inbox(), calls, endTurn], "hook", hooked],
-    ["reads the inbox after the hook", [inbox(), calls, done, goOn], "inbox", hooked],
+    ["calls onIteration after a result with endTurn", [inbox(), calls, endTurn], "hook", hooked],
+    ["reads the inbox after onIteration", [inbox(), calls, done, goOn], "inbox", hooked],
     [
-      "ends the run if the hook aborts",
+      "ends the run if onIteration returns abort: true",
       [inbox(), calls, endTurn, { kind: "hook", answer: { kind: "abort" } }],
       "stopped-by-user iteration-abort",
       hooked,
     ],
     [
-      "ends the run if the hook fails",
+      "ends the run if onIteration fails",
       [inbox(), calls, endTurn, { kind: "hook", answer: { kind: "failed", error: { name: "E", message: "no" } } }],
       "error hook-failed",
       hooked,
     ],
-    ["ends the run after the hook if a result had endTurn", [inbox(), calls, endTurn, goOn], "completed end-turn", hooked],
-    // Only a completed ending can be replaced at the last inbox check.
-    ["ends as completed after the last look", [inbox(), hi, lastLook(answered)], "end completed answered"],
+    ["ends the run after onIteration if a result had endTurn", [inbox(), calls, endTurn, goOn], "completed end-turn", hooked],
     [
-      "ends as stopped if a stop arrives at the last look",
+      "ends the run as completed after the last reading of the inbox",
+      [inbox(), hi, lastLook(answered)],
+      "end completed answered",
+    ],
+    [
+      "ends the run as stopped if the last reading of the inbox finds a stop",
       [inbox(), hi, lastLook(answered, { ended: stopped })],
       "end stopped-by-user stopped",
     ],
     [
-      "ends as killed if a kill arrives at the last look",
+      "ends the run as killed if the last reading of the inbox finds a kill",
       [inbox(), hi, lastLook(answered, { ended: killed })],
       "end stopped-by-user killed",
     ],
     [
-      "stays completed if time runs out at the last look",
+      "ends the run as completed if wallClockMs expires at the last reading of the inbox",
       [inbox(), hi, lastLook(answered, { ended: struck })],
       "end completed answered",
     ],
     [
-      "keeps another ending if a stop arrives at the last look",
+      "ends a timed-out run as timed out even if the last reading of the inbox finds a stop",
       [inbox(), model(timedOut), lastLook(timedOut, { ended: stopped })],
       "end timeout stream-idle",
     ],
-    // After a reopen, the run continues as it does after an inbox step.
     [
-      "calls the model after a reopen",
+      "calls the model again if a recorded ending is retried",
       [
         inbox(),
         model(timedOut),
@@ -219,9 +220,9 @@ describe("nextStep", () => {
 
   const atLimit = [inbox(), calls, done, inbox(), calls, done, inbox()];
   it.for<[where: string, steps: readonly StepResult[], next: string]>([
-    ["calls the model without tools at maxIterations", atLimit, "model without tools for max-iterations"],
+    ["requests a final answer without tools at maxIterations", atLimit, "model without tools for max-iterations"],
     [
-      "calls the model for maxIterations if maxToolCalls is exceeded twice too",
+      "requests a final answer because of maxIterations even if maxToolCalls is exceeded too",
       [inbox(), calls, batch("limit"), inbox(), calls, batch("limit"), inbox()],
       "model without tools for max-iterations",
     ],
@@ -231,20 +232,20 @@ describe("nextStep", () => {
       "timeout max-iterations",
     ],
     [
-      "ends the run if the model makes calls instead",
+      "ends the run if the model calls a tool instead of answering",
       [...atLimit, model({ status: "tool-calls", calls: [{ ...call, callId: "d" }] }, limit)],
       "timeout max-iterations",
     ],
     ["ends the run if the final answer fails", [...atLimit, model(timedOut, limit)], "timeout max-iterations"],
-    ["calls the model again if the final answer pauses", [...atLimit, pause], "model without tools for max-iterations"],
-    ["ends the run if the final answer pauses too often", [...atLimit, pause, pause], "timeout max-iterations"],
+    ["calls the model again if the final answer is paused", [...atLimit, pause], "model without tools for max-iterations"],
+    ["ends the run if the final answer is paused too often", [...atLimit, pause, pause], "timeout max-iterations"],
     [
-      "ends as killed if the final answer is killed",
+      "ends the run as killed if a kill stops the final answer",
       [...atLimit, model({ status: "stopped-by-user", reason: { kind: "killed" } }, limit)],
       "stopped-by-user killed",
     ],
-    ["ends the run directly when time runs out", [inbox({ ended: struck })], "timeout wall-clock"],
-    ["ends the run directly after a stop", [inbox({ ended: stopped })], "stopped-by-user stopped"],
+    ["ends the run without a final answer after wallClockMs", [inbox({ ended: struck })], "timeout wall-clock"],
+    ["ends the run without a final answer after a stop", [inbox({ ended: stopped })], "stopped-by-user stopped"],
   ])("with finalAnswer: true, %s", ([, steps, next]) => {
     expect(wordOf(after(...steps), { finalAnswer: true })).toBe(next);
   });

@@ -1,5 +1,5 @@
-// Decides what happens next. `nextStep` is pure: the stages perform effects, and `applyStep` updates the state. Only the decision
-// to retry after a recorded ending is made elsewhere, in run-tool-loop.ts, because it needs the journal.
+// Decides what the loop does next, and performs nothing: other files perform the steps, and `applyStep` updates the state. Only
+// the retry of a recorded ending is decided in run-tool-loop.ts, because that decision needs the journal.
 
 import type { Ending, StreamStatus } from "../types/termination.ts";
 import { assertNever } from "../utils/guards.ts";
@@ -11,16 +11,16 @@ import { isFatal } from "../tools/outcome-texts.ts";
 import type { Bounds } from "./run/limits.ts";
 import type { PreToolTextPolicy } from "../types/policies.ts";
 
-/** The next step of the loop. */
+/** The next step of the loop, and its parameters. */
 export type NextStep =
-  /** Read the inbox. Then a new iteration begins, or a suspended iteration continues. */
+  /** Read the inbox. A new iteration then begins, or a suspended one continues. */
   | { readonly kind: "inbox" }
-  /** Add the steered messages to the transcript. */
+  /** Add the messages that were sent with `steer` to the transcript. */
   | { readonly kind: "steer" }
-  /** Stream the model. If `withoutTools`, the request has `toolChoice: "none"`, because tools may no longer run. */
+  /** Request a stream from the model. If `withoutTools`, the request has `toolChoice: "none"`, because no more tools may run. */
   | { readonly kind: "model"; readonly withoutTools: boolean; readonly finalAnswerTo?: Ending | undefined }
   | { readonly kind: "batch" }
-  /** Validate the answer against its schema. If the answer is invalid and `mayAskAgain` is true, the model is asked again. */
+  /** Validate the answer against the output schema. If the answer is invalid and `mayAskAgain` is true, request a new answer. */
   | { readonly kind: "output"; readonly mayAskAgain: boolean }
   /** Call `onIteration`. */
   | { readonly kind: "hook" }
@@ -28,7 +28,7 @@ export type NextStep =
   | { readonly kind: "last-look"; readonly ending: Ending }
   | { readonly kind: "end"; readonly ending: Ending };
 
-/** Returns the next step of the loop. */
+/** Decides the next step of the loop. */
 export function nextStep(state: LoopState, bounds: Bounds): NextStep {
   const { phase } = state;
   if (phase === "last-look") return judgeClose(state, bounds);
@@ -38,8 +38,8 @@ export function nextStep(state: LoopState, bounds: Bounds): NextStep {
 }
 
 /**
- * Returns the next step of a run that is about to end: the validation of the answer, a final answer, or a last look at the inbox.
- * A run that is suspended ends without another step.
+ * Returns the next step of a run that is about to end: validate the answer, request a final answer, or read the inbox for the
+ * last time. A suspended run ends without another step.
  */
 function beforeEnd(state: LoopState, bounds: Bounds, ending: Ending): NextStep {
   const { phase } = state;
@@ -53,7 +53,7 @@ function beforeEnd(state: LoopState, bounds: Bounds, ending: Ending): NextStep {
   return { kind: "last-look", ending };
 }
 
-/** The phases in the two tables below. `nextStep` handles `last-look` and `resume` itself. */
+/** The phases in the two tables below. `nextStep` handles the other phases itself. */
 type Phase = Exclude<LoopState["phase"], "last-look" | "resume">;
 type Judge<Answer> = (state: LoopState, bounds: Bounds) => Answer;
 
@@ -97,7 +97,7 @@ function findOutsideEnding(inbox: InboxAnswer | undefined): Ending | undefined {
   return inbox?.ended?.status === "stopped-by-user" ? inbox.ended : undefined;
 }
 
-/** A message sent with `interrupt` ends the run only if the run has not started any tool call. */
+/** Returns the ending for a message that was sent with `interrupt`, unless the run has already started a tool call. */
 function findInterrupt({ chainStarted, unsent }: LoopState): Ending | undefined {
   const asked = chainStarted ? undefined : unsent.find(({ verb }) => verb === "interrupt");
   if (asked === undefined) return undefined;
@@ -127,8 +127,7 @@ function findLimitEnding(state: LoopState, bounds: Bounds): Ending | undefined {
 const none = Number.POSITIVE_INFINITY;
 
 /**
- * Returns the ending if one more stream would exceed a spending limit. The next stream is assumed to cost as much as the last
- * stream.
+ * Returns the ending if one more stream would exceed a spending limit. The estimate for that stream is the cost of the last one.
  */
 function findSpendingEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { costUSD, unpriced, spentUSD, lastCostUSD, usage, lastInbox } = state;
@@ -143,7 +142,7 @@ function findSpendingEnding(state: LoopState, bounds: Bounds): Ending | undefine
   return lastInbox?.spentOutside === undefined ? undefined : { status: "error", reason: lastInbox.spentOutside };
 }
 
-/** The statuses of a stream that the caller cut off. */
+/** The statuses of a stream that the caller ended early. */
 const cutOff: ReadonlySet<StreamStatus> = new Set(["stopped-by-user", "follow-up-interrupt"]);
 
 function findIterationEnding(state: LoopState, bounds: Bounds): Ending | undefined {
@@ -154,7 +153,7 @@ function findIterationEnding(state: LoopState, bounds: Bounds): Ending | undefin
   if (state.finalAnswerTo !== undefined && !cutOff.has(status)) return state.finalAnswerTo;
   if (result.stop !== undefined) return { status: "completed", reason: { kind: "stop-condition", ...result.stop } };
   if (status === "tool-calls") return findCallEnding(state, bounds);
-  // An empty message after earlier text or content means that the model has nothing to add.
+  // An empty message after earlier text or content means that the model has finished.
   const answered = status === "empty-response" && (state.finalText !== "" || state.contentDelivered);
   if (answered) return { status: "completed", reason: { kind: "answered" } };
   return reason === undefined ? undefined : { status, reason };
@@ -178,7 +177,7 @@ function findCallEnding(state: LoopState, { loopRule }: Bounds): Ending | undefi
   return state.current.calls.every(isNamed) ? undefined : { status: "error", reason: { kind: "malformed-call" } };
 }
 
-/** An invalid answer ends the run only if no retries are left. */
+/** Returns the ending for an invalid answer if no retries remain. */
 function findOutputEnding({ lastOutput, invalidAnswers }: LoopState, { outputRetries = 0 }: Bounds): Ending | undefined {
   switch (lastOutput?.kind) {
     case "valid":
@@ -226,7 +225,10 @@ function findHookEnding({ lastHook }: LoopState): Ending | undefined {
   }
 }
 
-/** A call that restarted the context never ends the run, because the model has to answer with the new context. */
+/**
+ * Returns the ending if the finished calls end the run. A call that restarted the context does not count, because the model has
+ * to answer with the new context.
+ */
 function findEndOfTurn({ lastBatch, current, streamResults }: LoopState, { preToolText }: Bounds): Ending | undefined {
   const ends = lastBatch.some(
     ({ outcome, restart }) => restart === undefined && outcome.kind === "completed" && outcome.endTurn === true,
@@ -245,8 +247,8 @@ function isPaused(state: LoopState): boolean {
 }
 
 /**
- * Decides after the last look at the inbox. The run ends as planned, ends for a reason that takes precedence, or continues
- * because a new message arrived.
+ * Decides after the last reading of the inbox. The run ends as planned, ends for a more important reason, or continues with a new
+ * message.
  */
 function judgeClose(state: LoopState, bounds: Bounds): NextStep {
   const { lastInbox, ending } = state;
@@ -257,7 +259,7 @@ function judgeClose(state: LoopState, bounds: Bounds): NextStep {
   if (!isReopened || !hasSteered(state)) return { kind: "end", ending };
   const drained = findDrain(lastInbox);
   if (drained !== undefined) return { kind: "end", ending: drained };
-  // If a limit forbids another iteration, the run ends with its answer, and the new messages are returned as undelivered.
+  // If a limit forbids another iteration, the run ends with the current answer, and returns the new messages as undelivered.
   return findLimitEnding(state, bounds) === undefined ? { kind: "inbox" } : { kind: "end", ending };
 }
 
@@ -266,19 +268,19 @@ function isAnswer({ status, reason }: Ending): boolean {
   return status === "completed" || reason.kind === "invalid-output";
 }
 
-/** True if a stop, a kill or an abort may replace the ending: an answer, an interrupt or an earlier stop. */
+/** True if a stop, a kill or an abort may replace this ending. It must be an answer, an interrupt or an earlier stop. */
 function isOutranked(ending: Ending): boolean {
   const { kind } = ending.reason;
   return isAnswer(ending) || kind === "interrupted" || kind === "stopped";
 }
 
-/** A final answer is requested only after `maxIterations` or `maxToolCalls`, and only if the budget allows another stream. */
+/** True if the model may give a final answer: after `maxIterations` or `maxToolCalls`, if the budget allows another stream. */
 function grantsFinalAnswer(state: LoopState, { reason }: Ending, bounds: Bounds): boolean {
   if (reason.kind !== "max-iterations" && reason.kind !== "max-tool-calls") return false;
   return findSpendingEnding(state, bounds) === undefined;
 }
 
-/** An iteration and the outcomes of its calls. */
+/** A finished iteration with the outcomes of its tool calls. */
 export interface FinishedIteration {
   readonly text: string;
   readonly family: string | undefined;
@@ -286,8 +288,8 @@ export interface FinishedIteration {
 }
 
 /**
- * Returns true if an iteration ends the run. The iteration must have text, and all its calls must have succeeded without a context
- * restart. In addition, either `policy` lists the provider's family, or no tool needs a follow-up by its definition or `policy`.
+ * Returns true if text before tool calls is already the answer. All calls of the iteration must have succeeded without a context
+ * restart. Also, `policy` must list the provider's family, or no tool may need a follow-up by its definition or by `policy`.
  */
 export function shouldEndAfterPreToolText({ text, family, calls }: FinishedIteration, policy: PreToolTextPolicy = {}): boolean {
   if (calls.length === 0 || text.trim() === "") return false;

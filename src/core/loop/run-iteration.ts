@@ -1,4 +1,4 @@
-// One provider stream as a step: the request, its events, and the update of the state.
+// Performs one model request: builds the request, emits the events of its stream, and updates the state.
 
 import type { IterationPlan } from "../types/loop-options.ts";
 import type { CallSummary } from "../types/loop-event.ts";
@@ -32,14 +32,14 @@ import { streamKey } from "./state/step-key.ts";
 
 interface ModelStep {
   readonly withoutTools: boolean;
-  /** Set if this stream is a final answer: the ending of the run after the answer. */
+  /** Set if the model only gives a final answer: the ending of the run after the answer. */
   readonly finalAnswerTo?: Ending | undefined;
 }
 
 export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void> {
   const { state } = run;
   const { continuation } = state;
-  // A final answer has its own key, because a run that is resumed with higher limits sends a different request at this position.
+  // A final answer has its own key. If the run is resumed with higher limits, the request at this position is a different one.
   const key = streamKey(state, next.finalAnswerTo === undefined ? "model" : "final-answer");
   const masked = maskOld(run);
   const earlier = continuation === 0 ? [] : state.current.calls;
@@ -74,13 +74,13 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
   });
 }
 
-/** Replays the calls that were started early. Counts the cost of early calls that a retried stream did not repeat. */
+/** Replays the calls that ran while the model streamed. Also counts the cost of such calls from discarded attempts. */
 function replayEarly(run: Run, { eagerOutcomes = [], eagerSpent = [] }: StreamResult): void {
   for (const outcome of eagerOutcomes) replayCall(run, outcome);
   for (const spent of eagerSpent) run.meter.add(toSpending(spent));
 }
 
-/** Calls `prepareIteration`. If the hook fails, or the run ends during the hook, the iteration ends without a stream. */
+/** Calls `prepareIteration`. If the hook fails or the run ends meanwhile, the iteration ends without a stream. */
 async function planIteration(run: Run, next: ModelStep): Promise<StreamResult> {
   const { options, state } = run;
   const exposed = exposeSafely(run);
@@ -100,7 +100,9 @@ async function planIteration(run: Run, next: ModelStep): Promise<StreamResult> {
   return failed(run, "prepareIteration", answer.error);
 }
 
-/** Returns the visible tools. If the registry throws, returns a failed stream result, so that the run ends with a result. */
+/**
+ * Returns the visible tools. If the registry throws, returns a failed stream result, so that the run still ends with a result.
+ */
 function exposeSafely(run: Run, names?: IterationPlan["tools"]): Pick<VisibleTools, "tools"> | { readonly failed: StreamResult } {
   try {
     return expose(run, names);
@@ -109,7 +111,7 @@ function exposeSafely(run: Run, names?: IterationPlan["tools"]): Pick<VisibleToo
   }
 }
 
-/** Checks the result of `prepareIteration` like an option. Throws if the result is not a plan. */
+/** Checks the object from `prepareIteration` as strictly as an option. Throws if it is not a valid plan. */
 function toPlan(answer: unknown): IterationPlan {
   const plan: unknown = answer === undefined || answer === null ? {} : answer;
   checkPlan(plan);
@@ -149,13 +151,13 @@ function streamIteration(run: Run, next: ModelStep, plan: IterationPlan): Promis
     eager: next.withoutTools ? undefined : createEagerPorts(run),
     findSpent: (spent) => findSpent(run, spent),
   });
-  // A limit has already ended a run that gives a final answer, so the stop conditions no longer apply.
+  // The run of a final answer has already reached a limit, so the stop conditions no longer apply.
   const asks = run.stopConditions.length > 0 && next.finalAnswerTo === undefined;
   const asked = asks ? streamed.then((result) => askStopConditions(run, result)) : streamed;
   return withTerms(run, asked);
 }
 
-/** Adds to the stream result what a replay must know about its calls. */
+/** Adds the facts about the tools and calls that a replay needs to the stream result. */
 function withTerms(run: Run, streamed: Promise<StreamResult>): Promise<StreamResult> {
   const { toolChoice } = run;
   const restricted = toolChoice === undefined ? streamed : streamed.then((result) => ({ ...result, toolChoice }));
@@ -163,8 +165,8 @@ function withTerms(run: Run, streamed: Promise<StreamResult>): Promise<StreamRes
 }
 
 /**
- * Returns the part of `toolChoice` that the loop enforces, because a server or a model may ignore it. `withoutTools` is not
- * included: calls above `maxToolCalls` end with the outcome "limit" anyway.
+ * Returns the part of `toolChoice` that the loop enforces, because servers and models may ignore it. A request without tools
+ * needs no enforcement: its calls exceed `maxToolCalls` and end with the outcome "limit".
  */
 function toRestriction(choice: ToolChoice | undefined): Run["toolChoice"] {
   if (typeof choice === "object") return { name: choice.name };
@@ -183,10 +185,7 @@ function maskOld(run: Run): Masked | undefined {
   return run.view?.update(run.state);
 }
 
-/**
- * Returns the masking code, which is part of each tool that releases results. Searches the tools that the model saw, because the
- * registry may have changed since then.
- */
+/** Returns the masking of a tool that releases results. Searches the tools that the model saw: the registry may have changed. */
 function findMasking({ visibleTools }: Run): ResultMasking | undefined {
   return visibleTools.registered.find(({ masking }) => masking !== undefined)?.masking as ResultMasking | undefined;
 }
@@ -225,7 +224,7 @@ function sendStart(run: Run, masked: Masked | undefined): void {
   if (masked !== undefined) events.send({ type: "masked", ...base, ...masked });
 }
 
-/** Emits the parts of a replayed stream in their order. Each text is one event. */
+/** Emits the parts of a replayed stream in their original order. Each text is one event. */
 function sendReplayed(run: Run, result: StreamResult, firstIndex: number): void {
   const base = eventBase(run, false);
   const { events } = run;
@@ -249,8 +248,8 @@ function sendLoop(run: Run): void {
 }
 
 /**
- * Emits `iteration-end`, after the calls of the iteration. The event is marked as replayed if the stream was replayed, even if the
- * calls ran in this execution, because the usage and the cost come from the recorded stream.
+ * Emits `iteration-end` after the calls of the iteration. The event is marked as replayed if its stream was replayed, even if its
+ * calls ran in this execution: usage and cost come from the recorded stream.
  */
 export function endIteration(run: Run, isPaused: boolean): void {
   const { events, openIteration } = run;

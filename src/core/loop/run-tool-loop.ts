@@ -1,4 +1,4 @@
-// The loop: decide, perform the step, update the state, until there is an ending.
+// The main loop: decide on a step, perform it, update the state, and repeat until the run ends.
 
 import type { Plain } from "../types/json.ts";
 import type { LoopOptions } from "../types/loop-options.ts";
@@ -41,7 +41,7 @@ import { endingKey, nextKeyAfter, retryKey } from "./state/step-key.ts";
  * console.log(result.status, result.reason.kind, result.text);
  */
 export async function runToolLoop<Output = unknown>(options: LoopOptions<Output>): Promise<LoopResult<Plain<Output>>> {
-  // The schema in the options produced the output, so the output has this type.
+  // The schema in `options` determines the type of the output.
   return driveRun(startRun(options, { nest })) as Promise<LoopResult<Plain<Output>>>;
 }
 
@@ -61,18 +61,18 @@ export async function driveRun(run: Run): Promise<LoopResult> {
     events.send({ type: "run-start", runId: run.runId, iteration: 0, provider: provider.id, model: provider.model });
     for (;;) {
       const next = nextStep(state, bounds);
-      // The calls of an iteration come before its `iteration-end`. A stream at this point means that the service paused the last one.
+      // Another model request directly after a stream means that the service has paused the stream, and the iteration continues.
       if (next.kind !== "batch") endIteration(run, next.kind === "model");
       if (next.kind === "end") {
         const continued = continueAfter(run, next.ending);
         if (isThenable(continued) ? await continued : continued) continue;
-        // Determine the ending before the journal is closed: a cancellation during the closing comes too late.
+        // Determine the ending before the journal is closed. A cancellation during the closing comes too late.
         const ending = toFinalEnding(run, next.ending);
-        // Close first, because records are missing if closing fails. Messages that arrive meanwhile are returned too.
+        // Close before the result is built: if closing fails, records are missing. New messages are still returned.
         if (close !== undefined) await close();
         return finishRun(run, ending);
       }
-      // TypeScript cannot see that the function in the table fits `next`.
+      // TypeScript cannot see that the function in `perform` accepts `next`.
       const pending = perform[next.kind](run, next as never);
       if (isThenable(pending)) await pending;
     }
@@ -85,7 +85,7 @@ export async function driveRun(run: Run): Promise<LoopResult> {
   }
 }
 
-/** Ends everything that may still run after the journal failed. */
+/** Cancels everything that may still run after the journal has failed. */
 function breakRun(run: Run, error: unknown): void {
   run.failure ??= { error };
   run.events.fail(error);
@@ -94,14 +94,14 @@ function breakRun(run: Run, error: unknown): void {
   if (run.parking !== undefined) dropPromise(run.parking.end());
 }
 
-/** True if the journal did not close in time. The journal must then not be closed again. */
+/** True if the journal did not close in time. It must then not be closed again. */
 function isClosing(error: unknown): boolean {
   return isLoopError(error, "journal-unresponsive") && error.details.verb === "close";
 }
 
 /**
- * If the run was cancelled while calls wait for decisions, returns the ending of the cancellation instead of "suspended". The
- * journal still has these calls as waiting, so that the decisions can be passed again.
+ * Returns the ending that the caller gets. If the run was cancelled while its calls waited, this is the ending of the
+ * cancellation. The journal still records the calls as waiting, so that their decisions can be passed again.
  */
 function toFinalEnding({ scope, decisions, journal, sharesJournal }: Run, ending: Ending): Ending {
   const { cause } = scope;
@@ -109,12 +109,12 @@ function toFinalEnding({ scope, decisions, journal, sharesJournal }: Run, ending
   return isEnded(scope) || !decisions.isEmpty ? endingOfReason(cause) : ending;
 }
 
-/** Closes the journal and ignores errors, because the error that broke the run is more important. */
+/** Closes the journal after an error. Errors of `close` are ignored, because the first error is more important. */
 async function closeBroken(close: CloseJournal): Promise<void> {
   try {
     await close();
   } catch {
-    // The caller gets the error that broke the run.
+    // The caller gets the error that ended the run.
   }
 }
 
@@ -137,7 +137,7 @@ function endAfter({ bounds }: Run, looked: LoopState): Ending | undefined {
   return next.kind === "end" ? next.ending : undefined;
 }
 
-/** The kind of the `notice` event for users, for each ending that has one. */
+/** The kind of the `notice` event for each ending that users should know about. */
 const notices: { readonly [Kind in EndReason["kind"]]?: "max-iterations" | "tool-error-cap" | "stream-timeout" } = {
   "max-iterations": "max-iterations",
   "tool-error-cap": "tool-error-cap",
@@ -146,14 +146,14 @@ const notices: { readonly [Kind in EndReason["kind"]]?: "max-iterations" | "tool
 };
 
 function finishRun(run: Run, ending: Ending): LoopResult {
-  // A cancelled run may not have reached the calls that its decisions name, so its unused decisions are not an error.
+  // A cancelled run may end before it reaches the calls of its decisions, so unused decisions are not an error.
   if (run.scope.cause === undefined) run.decisions.refuseUnused();
   const { state, events, runId, journal, session, bounds } = run;
   const undelivered = takeUndelivered(run, ending);
   const result = buildResult(state, { ending, undelivered, maxCostUSD: bounds.maxCostUSD, runId, journal, session });
   const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
   const base = { runId, iteration: state.iteration };
-  // A nested run may end while its outer run still replays.
+  // A nested run may end while its outer run is still replaying.
   if (!run.sharesJournal) endReplay(run);
   const notice = notices[reason.kind];
   if (notice !== undefined && session.surfaceUserErrors !== false) events.send({ type: "notice", ...base, kind: notice });
@@ -164,7 +164,7 @@ function finishRun(run: Run, ending: Ending): LoopResult {
 /**
  * Continues a run that is about to end, if an earlier execution has continued it, or if `resume: "retry-last"` repeats the failed
  * iteration. Otherwise returns false, and the control accepts no more messages. Returns false synchronously for a new ending, so
- * that no message can arrive between the last look at the inbox and the end.
+ * that no message can arrive between the last reading of the inbox and the end.
  */
 function continueAfter(run: Run, ending: Ending): boolean | PromiseLike<boolean> {
   const continued = ending.status === "suspended" ? resumeRun(run) : mayReopen(run, ending) && reopenRun(run, ending);
@@ -175,13 +175,13 @@ function continueAfter(run: Run, ending: Ending): boolean | PromiseLike<boolean>
 }
 
 /**
- * Continues a run past a suspension that an earlier execution recorded. For example, an earlier execution was drained. The same
- * call with the same journal replays up to the drain, sees the token of the earlier execution, and continues. With
- * `replayJournal`, the run continues only if the journal has recorded the step after the suspension.
+ * Continues a run that an earlier execution suspended, for example with `drain`. The journal records a token of the execution
+ * that suspended the run. If this is not the current execution, the run continues after the replay. With `replayJournal`, the run
+ * continues only if the journal has recorded the step after the suspension.
  */
 function resumeRun(run: Run): boolean | PromiseLike<boolean> {
   const { state, token, journal } = run;
-  // Calls still wait, or a nested run was suspended in this execution.
+  // The run stays suspended: calls still wait, or a nested run was suspended in this execution.
   if (suspensionOf(state) !== undefined) return false;
   const resumesPast = journal.replays === undefined ? state.lastInbox?.token !== token : isReplayed(run, nextKeyAfter(state));
   const resume = (): true => {
@@ -190,20 +190,20 @@ function resumeRun(run: Run): boolean | PromiseLike<boolean> {
   };
   return whenReady(resumesPast, (goes) => {
     if (goes) return resume();
-    // A nested run stays suspended only if its outer run is suspended too. If the outer run ends first, the nested run also ends.
+    // A nested run stays suspended only if its outer run is suspended too. If the outer run ends first, its nested runs also end.
     return whenReady(parkRun(run, true), (end) => (end === "suspended" ? false : resume()));
   });
 }
 
 /**
- * Continues a run after a recorded ending, if this call or an earlier recorded call set `resume: "retry-last"`. A recorded retry
- * is always replayed. A new retry does not begin in a run that is being cancelled.
+ * Continues a run after a recorded ending, if this call or an earlier recorded one has set `resume: "retry-last"`. A recorded
+ * retry is always replayed. No new retry begins while the run is being cancelled.
  */
 async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
   const { state, options, clock, token, journal, scope } = run;
   const before = endingKey(state, ending);
   for (let attempt = state.retry + 1; ; attempt += 1) {
-    // After this step, the iteration is new: if a limit ends the iteration immediately, that ending is not retried.
+    // The iteration is new after this step. If a limit ends the iteration immediately, that ending is not retried.
     const body = (): ReopenAnswer => {
       const reopen = options.resume === "retry-last" && scope.cause === undefined;
       if (!reopen) run.control?.shut();
@@ -220,7 +220,7 @@ async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
       if (state.messages.length < length) run.events.send({ type: "attempt-discarded", ...eventBase(run, live) });
       return true;
     }
-    // A recorded refusal comes from an earlier execution, which did not set "retry-last". Try the next key.
+    // The recorded refusal is from an earlier execution without "retry-last". Try the next key.
     if (live) return false;
   }
 }

@@ -1,4 +1,4 @@
-// Runs the loop, and yields its events to an iterator.
+// Runs the loop, and yields its events as an async iterable.
 
 import { EventEmitter } from "eventemitter3";
 import type { LoopEmitter, LoopEvent } from "../types/loop-event.ts";
@@ -10,7 +10,7 @@ import { driveRun, nest } from "./run-tool-loop.ts";
 import { startRun } from "./start/start-run.ts";
 
 /**
- * Makes a typed eventemitter3 for the `events` option.
+ * Creates a typed eventemitter3 emitter for the option `events`.
  *
  * @example
  * const events = createLoopEvents();
@@ -21,19 +21,19 @@ export function createLoopEvents(): LoopEmitter {
   return new EventEmitter();
 }
 
-/** The number of unread events at which the model is paused. */
+/** With this number of unread events, the model is paused. */
 const capacity = 64;
 
-/** The events of a run, and its result. */
+/** The events of a run as an async iterable, and the result of the run. */
 export interface LoopStream<Output = unknown> extends AsyncIterable<LoopEvent> {
-  /** Resolves when the run has ended. A caller that only awaits `result` never slows the run down. */
+  /** Resolves to the result when the run has ended. A caller that only awaits `result` never slows the run down. */
   readonly result: Promise<LoopResult<Output>>;
 }
 
 /**
  * Starts a run immediately and yields its events as `{ type, ...payload }`. After the first `next()`, a slow reader pauses the
- * model. The timeouts for a silent model do not run during such a pause. Leaving the iteration early stops the run. Misuse throws
- * the LoopErrors of `runToolLoop` synchronously.
+ * model; its timeouts are paused too. Leaving the `for await` loop early stops the run. Invalid options throw the LoopErrors of
+ * `runToolLoop` synchronously.
  *
  * @example
  * const stream = streamToolLoop({ provider, tools, messages });
@@ -43,9 +43,9 @@ export interface LoopStream<Output = unknown> extends AsyncIterable<LoopEvent> {
 export function streamToolLoop<Output = unknown>(options: LoopOptions<Output>): LoopStream<Plain<Output>> {
   const queue = new EventQueue<LoopEvent>(capacity);
   const run = startRun(options, { nest, queue });
-  // The schema in the options produced the output, so the output has this type.
+  // The schema in `options` determines the type of the output.
   const result = driveRun(run) as Promise<LoopResult<Plain<Output>>>;
-  // Avoids an unhandled rejection for callers that only read the events. A caller that awaits `result` still gets the error.
+  // Prevents an unhandled rejection for callers that only read events. A caller that awaits `result` still gets the error.
   result.catch(() => {});
   const iterator: AsyncIterator<LoopEvent, undefined> = {
     next: () => queue.next(),

@@ -142,25 +142,28 @@ const rows: Rows = {
 };
 
 describe("unwrap", () => {
-  it.for(Object.entries(rows))("throws the listed error for the reason %s", ([, [status, reason, thrown, words]]) => {
-    const result = endedAs(status, reason);
-    const error = errorOf(result);
-    expect([error.name, error.constructor.name]).toEqual([thrown, thrown]);
-    expect(error.message).toBe(`The run ended as ${status} (${reason.kind}): ${words}.`);
-    expect(error.result).toBe(result);
-    expect([error.status, error.reason]).toEqual([status, reason]);
-    expect(error).toBeInstanceOf(LoopEndedError);
-    expect(JSON.parse(JSON.stringify(error))).toEqual({
-      name: thrown,
-      message: error.message,
-      status,
-      kind: reason.kind,
-      runId: "unwrapped",
-    });
-  });
+  it.for(Object.entries(rows))(
+    "throws an error that describes a run with the reason %s",
+    ([, [status, reason, thrown, words]]) => {
+      const result = endedAs(status, reason);
+      const error = errorOf(result);
+      expect([error.name, error.constructor.name]).toEqual([thrown, thrown]);
+      expect(error.message).toBe(`The run ended as ${status} (${reason.kind}): ${words}.`);
+      expect(error.result).toBe(result);
+      expect([error.status, error.reason]).toEqual([status, reason]);
+      expect(error).toBeInstanceOf(LoopEndedError);
+      expect(JSON.parse(JSON.stringify(error))).toEqual({
+        name: thrown,
+        message: error.message,
+        status,
+        kind: reason.kind,
+        runId: "unwrapped",
+      });
+    },
+  );
 
   it.for<LoopResult["reason"]["kind"]>(["answered", "length", "refusal", "content-filter"])(
-    "returns the result of a completed run: %s",
+    "returns the result of a completed run with the reason %s",
     async (kind) => {
       const turn = kind === "answered" ? [text("Hi.")] : [[text("Hi."), finish(kind === "length" ? "length" : "refusal")]];
       const provider = createMockProvider(turn);
@@ -173,21 +176,21 @@ describe("unwrap", () => {
     ["a stop without a note", { kind: "stopped" }, "the run was stopped."],
     ["a stop with an empty note", { kind: "stopped", note: "" }, "the run was stopped."],
     [
-      "a stop with a secret in its note",
+      "a stop, without the secret in its note",
       { kind: "stopped", note: "key sk-abc123def456ghi789" },
       "the run was stopped: key [redacted].",
     ],
-    ["an abort with a string", { kind: "aborted", reason: "gone" }, "the run's signal was aborted: gone."],
-    ["an abort with a number", { kind: "aborted", reason: 7 }, "the run's signal was aborted."],
-    ["an abort with null", { kind: "aborted", reason: null }, "the run's signal was aborted."],
-    ["an abort of onIteration without a reason", { kind: "iteration-abort" }, "onIteration ended the run."],
-  ])("throws an error whose message explains %s", ([, reason, message]) => {
+    ["an abort with a string as the reason", { kind: "aborted", reason: "gone" }, "the run's signal was aborted: gone."],
+    ["an abort with a number as the reason", { kind: "aborted", reason: 7 }, "the run's signal was aborted."],
+    ["an abort with null as the reason", { kind: "aborted", reason: null }, "the run's signal was aborted."],
+    ["an abort by onIteration without a reason", { kind: "iteration-abort" }, "onIteration ended the run."],
+  ])("throws an error whose message describes %s", ([, reason, message]) => {
     expect(errorOf(endedAs("stopped-by-user", reason)).message).toBe(
       `The run ended as stopped-by-user (${reason.kind}): ${message}`,
     );
   });
 
-  it("throws for a reason that only another version of the package has", () => {
+  it("throws a LoopEndedError for an unknown reason from another version of the package", () => {
     const error = errorOf(endedAs("error", JSON.parse('{ "kind": "constructor" }')));
     expect([error.name, error.message]).toEqual(["LoopEndedError", "The run ended as error (constructor)."]);
   });
@@ -197,7 +200,7 @@ describe("LoopEndedError", () => {
   const long = "x".repeat(1_000_000);
   const large = errorOf({ ...endedAs("stopped-by-user", { kind: "stopped", note: long }), text: long });
 
-  it("stays short in JSON, in logs and in its message, however long the text is", () => {
+  it("stays short in JSON, in logs and in its message if the result is very long", () => {
     expect(JSON.stringify(large).length).toBeLessThan(3_000);
     expect(inspect(large, { depth: 9 }).length).toBeLessThan(10_000);
     expect(large.message.length).toBeLessThan(2_100);
@@ -216,19 +219,19 @@ describe("isLoopEndedError", () => {
   const error = errorOf(endedAs("error", { kind: "provider-error", error: busy }));
 
   it.for<[title: string, value: unknown, kinds: readonly EndedKind[], verdict: boolean]>([
-    ["returns true for the error without a list of kinds", error, [], true],
+    ["returns true for a LoopEndedError if no kinds are given", error, [], true],
     ["returns true if the kind of the error is given", error, ["provider-error"], true],
-    ["returns true if the kind of the error is one of several", error, ["empty", "provider-error"], true],
+    ["returns true if the kind of the error is one of several given kinds", error, ["empty", "provider-error"], true],
     ["returns false if only other kinds are given", error, ["empty"], false],
-    ["returns false for another error", new Error("no"), [], false],
-    ["returns false for an object that only looks like the error", { name: "LoopEndedError", result: {} }, [], false],
+    ["returns false for an error of another class", new Error("no"), [], false],
+    ["returns false for a plain object with the name LoopEndedError", { name: "LoopEndedError", result: {} }, [], false],
     ["returns false for null", null, [], false],
     ["returns false for a string", "LoopEndedError", [], false],
   ])("%s", ([, value, kinds, verdict]) => {
     expect(isLoopEndedError(value, ...kinds)).toBe(verdict);
   });
 
-  it("narrows the reason to the given kind", () => {
+  it("narrows the type of the reason to the given kind", () => {
     expect(isLoopEndedError(error, "provider-error") && error.reason.error.retryable).toBe(true);
     expect(isLoopEndedError(error, "provider-error") && error.result.reason.error.code).toBe("overloaded");
   });

@@ -1,4 +1,4 @@
-// `unwrap` is for callers who prefer exceptions to a status.
+// Throws an error for each result of a run that did not complete.
 
 import type { LoopResult } from "../types/loop-result.ts";
 import { invalidOption } from "../errors/check-fields.ts";
@@ -17,7 +17,7 @@ import { isRecord } from "../utils/guards.ts";
 
 type ErrorClass<Kind extends EndedKind> = new (result: EndedResult<Kind>) => LoopEndedError;
 
-/** The error class for each kind of ending. Kinds that are not listed use the base class, LoopEndedError. */
+/** The error class for each kind of ending. All other kinds use the base class, LoopEndedError. */
 const classes: { readonly [Kind in EndedKind]?: ErrorClass<Kind> } = {
   "max-iterations": IterationLimitError,
   "max-cost": CostLimitError,
@@ -37,12 +37,12 @@ const classes: { readonly [Kind in EndedKind]?: ErrorClass<Kind> } = {
 
 /**
  * Returns the result if the run completed, and throws otherwise. The error is an IterationLimitError, CostLimitError,
- * AbortedError, ProviderFailedError, TimedOutError or SuspendedError. For any other ending, the error is a LoopEndedError, the
- * base class of these errors. `error.result` is the whole result, and `error.reason` is the exact ending.
+ * AbortedError, ProviderFailedError, TimedOutError or SuspendedError. For any other ending it is their base class,
+ * LoopEndedError. `error.result` is the whole result, and `error.reason` tells exactly how the run ended.
  *
  * Throws LoopError "invalid-option" if the argument is not a result, for example a promise that was not awaited.
  *
- * The status is also "completed" if the answer was cut off (`length`), refused or filtered. Check `reason.kind` to detect this.
+ * A run also counts as completed if its answer was cut off (`length`), refused or filtered. Check `reason.kind` to detect this.
  *
  * @example
  * const { text } = unwrap(await runToolLoop(options));
@@ -59,7 +59,7 @@ function toError<Kind extends EndedKind>(result: EndedResult<Kind>, kind: Kind):
   return new Thrown(result);
 }
 
-/** Every status except "completed" has only reasons for unsuccessful endings. */
+/** True for every status except "completed". All other statuses stand for unsuccessful endings. */
 function isUnsuccessful(result: LoopResult): result is EndedResult {
   return result.status !== "completed";
 }

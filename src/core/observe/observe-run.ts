@@ -1,4 +1,4 @@
-// Wraps the options of a run so that an observer sees the run.
+// Wraps the options of a run, so that an observer gets its events, streams and tool calls.
 
 import type {
   Agent,
@@ -32,14 +32,13 @@ interface ToolPorts {
 }
 
 /**
- * Makes the registry that a run would make from its tools. Returns undefined if there are no tools, or if they are
- * invalid: the run itself reports invalid tools.
+ * Creates the same registry that the run would create from its tools. Returns undefined without tools or for invalid tools, which
+ * the run itself reports.
  */
 function toRegistry({ tools, policies }: Pick<LoopOptions, "tools" | "policies">): ToolRegistry | undefined {
   if (isToolRegistry(tools)) return tools;
   if (!Array.isArray(tools)) return undefined;
-  // The run reports an error if the tools lack the tool that `policies.results` names, but only if the tools are an array. The
-  // array is therefore kept.
+  // Keeps the array in this case: only for an array, the run checks that the tool which `policies.results` names exists.
   const needed = policies?.results?.toolName;
   if (needed !== undefined && !tools.some((tool: unknown) => isRecord(tool) && tool["name"] === needed)) return undefined;
   try {
@@ -77,7 +76,7 @@ function observeAgent(agent: Agent, ports: ToolPorts): Agent {
       const observer = ports.observerOf(context);
       if (observer === undefined) return agent.prepare(args, context);
       return observer.runTool(context, () => {
-        // Called before the first await, so that it runs in the async context of the tool call.
+        // Called before the first `await`, so that it runs in the async context of the tool call.
         const start = observer.nest(context);
         const prepared = agent.prepare(args, withNesting(context, observer, ports));
         return whenReady(prepared, (options) => ports.observeNested(options, start));
@@ -87,10 +86,7 @@ function observeAgent(agent: Agent, ports: ToolPorts): Agent {
   };
 }
 
-/**
- * Replaces `runToolLoop` in a tool context. Uses a proxy instead of a copy, because the getters of the context only work on the
- * original object.
- */
+/** Replaces `runToolLoop` in a tool context. A proxy, because the getters of the context work only on the original object. */
 function withNesting(context: ToolContext, observer: RunObserver, ports: ToolPorts): ToolContext {
   const runToolLoop: ToolContext["runToolLoop"] = (options) =>
     context.runToolLoop(ports.observeNested(options, observer.nest(context)));
@@ -102,7 +98,7 @@ function withNesting(context: ToolContext, observer: RunObserver, ports: ToolPor
 function observeProvider(provider: Provider, current: () => RunObserver | undefined): Provider {
   if (!isProvider(provider)) return provider;
   return {
-    // Getters, because the fields of the wrapped provider may change.
+    // Getters, because the caller may change the fields of the wrapped provider.
     get id() {
       return provider.id;
     },
@@ -125,8 +121,7 @@ function observeHooks(hooks: LoopHooks, current: () => RunObserver | undefined):
   return {
     ...hooks,
     prepareIteration(view) {
-      // The observer is read before the hook runs: while the hook is pending, another run with the same options may start an
-      // iteration.
+      // Read the observer before the hook runs. During the hook, another run with the same options may start an iteration.
       const observer = current();
       return whenReady(hooks.prepareIteration?.(view), (plan): IterationPlan | undefined | void => {
         if (!isRecord(plan) || !isProvider(plan.provider)) return plan;
@@ -136,7 +131,7 @@ function observeHooks(hooks: LoopHooks, current: () => RunObserver | undefined):
   };
 }
 
-/** Opens a stream that is observed. A value that is not a stream is returned unchanged, because the loop reports the error. */
+/** Opens an observed stream. Any value that is not a stream is returned unchanged, because the loop reports it. */
 function observeStream(open: () => AsyncIterable<ModelChunk>, observer: StreamObserver): AsyncIterable<ModelChunk> {
   const stream = observer.run(open);
   if (typeof (stream as Partial<typeof stream> | null)?.[Symbol.asyncIterator] !== "function") return stream;
@@ -151,7 +146,7 @@ function observeStream(open: () => AsyncIterable<ModelChunk>, observer: StreamOb
 }
 
 function observeIterator(iterator: AsyncIterator<ModelChunk>, observer: StreamObserver): AsyncIterator<ModelChunk> {
-  // Created once, so that no function is allocated for each chunk.
+  // Created once, so that chunks do not allocate functions.
   const pull = (): Promise<IteratorResult<ModelChunk>> => iterator.next();
   let looks = observer.onChunk !== undefined;
   const look = (result: IteratorResult<ModelChunk>): void => {
@@ -166,8 +161,8 @@ function observeIterator(iterator: AsyncIterator<ModelChunk>, observer: StreamOb
   return {
     next() {
       const result = observer.run(pull);
-      // The loop gets the original promise of the provider, without delay. Other thenables are not observed, because a second
-      // call of their `then` may request a second chunk.
+      // The loop gets the original promise of the provider, without delay. Other thenables are not observed: a second call of
+      // `then` might request a second chunk.
       if (looks && result instanceof Promise) result.then(look, () => {});
       return result;
     },
@@ -178,9 +173,9 @@ function observeIterator(iterator: AsyncIterator<ModelChunk>, observer: StreamOb
 }
 
 /**
- * Returns options for an observed run. Nested runs are observed too. `start` is called once when each run starts, and returns an
- * observer. The observer is closed when the run is over, in whatever way it ended. Tools and results do not change. The caller's
- * listeners are called as before, after the observer. Invalid options are not reported here, but by the run.
+ * Returns options with which a run and its nested runs are observed. `start` is called once at the start of each run, and returns
+ * an observer. The observer is closed when its run is over, in whatever way it ended. Tools and results do not change, and the
+ * caller's listeners are called after the observer. Invalid options are reported by the run, not by this function.
  *
  * @example
  * const watched = observeRun(options, { hears: ["tool-end"], start: ({ runId }) => createObserver(runId) });
@@ -192,7 +187,7 @@ export function observeRun<Output>(options: LoopOptions<Output>, observing: Obse
 
 type Watched = Partial<Pick<LoopOptions, "events" | "hooks" | "provider" | "tools">>;
 
-/** Returns the changed options. A nested run without a provider inherits the provider of the outer run. */
+/** Returns the changed options of a run. A nested run without a provider inherits the provider of the outer run. */
 function observe(options: NestedLoopOptions, observing: Observing, inherited?: Provider): Watched {
   const { events, hooks, provider = inherited } = options;
   const registry = toRegistry(options);
@@ -214,7 +209,7 @@ interface Source {
   readonly registry: ToolRegistry | undefined;
 }
 
-/** The live runs that share one options object. Several runs may use the same options at the same time. */
+/** The runs in progress with the same options object. Several runs may use one object at the same time. */
 class ObservedRuns implements Watch {
   readonly #observing: Observing;
   readonly #source: Source;
@@ -228,7 +223,7 @@ class ObservedRuns implements Watch {
     this.#heard = new Set([...observing.hears, "iteration-start"] as const);
   }
 
-  /** The observer of the run whose iteration started last. The next stream belongs to that iteration. */
+  /** The observer of the run whose iteration started last. The next stream belongs to this run. */
   get current(): RunObserver | undefined {
     return this.#current;
   }
@@ -238,7 +233,7 @@ class ObservedRuns implements Watch {
   }
 
   take(event: LoopEvent): void {
-    // An event with a path comes from a nested run, which has its own observer.
+    // An event with `path` is from a nested run, which has its own observer.
     if (event.path !== undefined) return;
     if (event.type === "run-start") return this.#start(event);
     const observer = this.#live.get(event.runId);
@@ -254,8 +249,8 @@ class ObservedRuns implements Watch {
   }
 
   /**
-   * Returns the observer for a call. If there are several runs, finds the run by the idempotency key of the call, which begins
-   * with the run id.
+   * Returns the observer of the run that made a call. Among several runs, the run is found by the idempotency key of the call,
+   * which begins with the run id.
    */
   of(call: ToolContext): RunObserver | undefined {
     if (this.#live.size < 2) return this.#live.values().next().value;

@@ -1,4 +1,4 @@
-// Types and helpers for observing a run, for example for tracing.
+// Types and helpers to observe a run, for example for tracing.
 
 import type { EndReason, LoopStatus, StreamStatus } from "../types/termination.ts";
 import type { LoopEmitter, LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
@@ -8,7 +8,7 @@ import type { LoopOptions, ToolContext } from "../types/loop-options.ts";
 import type { ModelChunk, ModelRequest, Provider } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 
-/** The maximum length of an id or a name in attributes. A model may invent ids and names of any length. */
+/** The maximum length of ids and names in trace attributes, because a model may invent long ones. */
 const longestName = 128;
 
 export function cutName(name: string): string {
@@ -21,8 +21,8 @@ export function isFailed(status: LoopStatus | StreamStatus): boolean {
 }
 
 /**
- * Returns the name of a run's error: the code of a provider error, or the kind of any other reason. Returns undefined if the run
- * has not failed.
+ * Returns the name of the error with which a run ended: the code of a provider error, otherwise the kind of the reason. Undefined
+ * if the run did not fail.
  */
 export function errorTypeOf(status: LoopStatus, reason: EndReason): string | undefined {
   if (!isFailed(status)) return undefined;
@@ -38,7 +38,7 @@ export function heardBy<Observer>(handlers: EventHandlers<Observer>): readonly L
 }
 
 export function handleEvent<Observer>(handlers: EventHandlers<Observer>, observer: Observer, event: LoopEvent): void {
-  // A cast, because the compiler cannot see that the handler and the event have the same type.
+  // A cast: the compiler cannot see that handler and event have the same type.
   (handlers[event.type] as ((observer: Observer, event: LoopEvent) => void) | undefined)?.(observer, event);
 }
 
@@ -52,15 +52,12 @@ export interface Watch {
   close(run: ClosedRun): void;
 }
 
-/** Wraps the caller's emitter, so that the observer's listener is called before the caller's listeners. */
+/** Wraps the caller's emitter, so that the observer gets each event before the caller's listeners. */
 export class ObservedEmitter extends EventEmitter<Events> implements RunWatcher {
   readonly #inner: LoopEmitter;
   readonly #watch: Watch;
   readonly #own: AnyListener;
-  /**
-   * Maps each listener of the caller to a function that calls the listener with the caller's emitter as `this`. `#originals` maps
-   * these functions back to the listeners.
-   */
+  /** Maps each listener of the caller to a function that calls it with the caller's emitter as `this`. `#originals` maps back. */
   readonly #bound = new WeakMap<object, AnyListener>();
   readonly #originals = new WeakMap<object, AnyListener>();
 
@@ -85,7 +82,7 @@ export class ObservedEmitter extends EventEmitter<Events> implements RunWatcher 
       const listeners = this.#inner.listeners(type) as AnyListener[];
       return listeners.length === 0 ? listeners : listeners.map((listener) => this.#bind(listener));
     } catch (error) {
-      // Returns a listener that throws the error, so that the loop reports it like the error of any other listener.
+      // Returns a listener that throws the error. The loop then reports the error like that of any other listener.
       return [
         () => {
           throw error;
@@ -159,33 +156,33 @@ export interface ObservedRun {
   readonly runId: string;
   readonly options: Pick<LoopOptions, "limits" | "modelSettings" | "session">;
   readonly provider: { readonly id: string; readonly model: string };
-  /** Returns the current tools of the run. Returns the same array if the tools have not changed. */
+  /** Returns the current tools of the run. The array is the same object if the tools have not changed. */
   definitions(): readonly ToolDefinition[];
 }
 
 export type StartObserving = (run: ObservedRun) => RunObserver | undefined;
 
 export interface Observing {
-  /** The events that observers get, in addition to `iteration-start`. */
+  /** The types of the events that observers get, in addition to `iteration-start`. */
   readonly hears: readonly LoopEventType[];
   readonly start: StartObserving;
 }
 
-/** Observes one run. Errors that `runTool` throws reach the run, so `runTool` must only throw errors from `execute`. */
+/** Observes one run. `runTool` must not throw errors of its own, because they would become errors of the tool. */
 export interface RunObserver {
   onEvent(event: LoopEvent): void;
   startStream?(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined;
-  /** Called for each attempt of a tool call. Must call `execute` and return its result. */
+  /** Called for each attempt to run a tool. Must call `execute` and return its result. */
   runTool<Value>(call: ToolContext, execute: () => Value): Value;
-  /** Called when a tool call starts a nested run. Returns the function that makes the observer for the nested run. */
+  /** Called when a tool call starts a nested run. Returns the function that creates the observer of that run. */
   nest(call: ToolContext): StartObserving;
-  /** Called when the run is over. `failure` is set if the run was rejected with an error, in which case there is no `run-end`. */
+  /** Called when the run is over. `failure` is set if the run rejected with an error; there is no `run-end` event then. */
   close(failure: { readonly error: unknown } | undefined): void;
 }
 
 export interface StreamObserver {
   /** Called for each operation on the stream: open, next chunk, close. Must call `step` and return its result. */
   run<Value>(step: () => Value): Value;
-  /** Called with a chunk before the loop gets it. Return true to get the next chunk too. */
+  /** Called with a chunk before the loop gets it. Return true to be called with the next chunk too. */
   onChunk?(chunk: ModelChunk): boolean;
 }

@@ -1,4 +1,4 @@
-// Decides if a call may run. A call runs only after an explicit approval within the time limit.
+// Decides if a tool call may run. It runs only after an explicit approval within the time limit.
 
 import type { Json } from "../types/json.ts";
 import type { PlainError } from "../types/common.ts";
@@ -11,12 +11,12 @@ import { textOrNone, toPlainError } from "../utils/plain-error.ts";
 import { promiseOrValue, whenReady } from "../utils/promises.ts";
 import { toJson } from "../utils/json.ts";
 
-/** The run ended before there was a decision. */
+/** The outcome if the run ended before there was a decision. */
 export interface Cancelled {
   readonly kind: "cancelled";
 }
 
-/** There is no decision, because `approve` or `needsApproval` threw an error or took too long. */
+/** The outcome if `approve` or `needsApproval` threw an error or took too long. */
 export interface FailedApproval {
   readonly kind: "failed";
   readonly error: PlainError;
@@ -28,14 +28,14 @@ export interface ApprovalPorts extends DeadlinePorts {
   readonly approve: Approve;
   readonly approvalMs: number;
   readonly context: Omit<ApprovalContext, "signal" | "needsApproval">;
-  /** Returns a copy of the arguments as the tool would get them, or undefined if they do not fit the tool's schema. */
+  /** Returns a copy of the arguments as the tool would get them. Undefined if they do not match the tool's schema. */
   validated(): Validated | PromiseLike<Validated>;
 }
 
-/** The policy if the caller sets none: a call waits for a decision if its tool needs one. */
+/** The default for `policies.approve`: a call waits for a decision if its tool needs approval. */
 export const waitWhereNeeded: Approve = (_, { needsApproval }) => ({ kind: needsApproval ? "ask" : "approve" });
 
-/** The policy if the caller sets none, for a call that has already needed a decision: the call always waits. */
+/** The default for `policies.approve` if the call was already found to need a decision: the call waits. */
 export const waitAlways: Approve = () => ({ kind: "ask" });
 
 export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise<ApprovalDecision | Cancelled | FailedApproval> {
@@ -69,7 +69,7 @@ export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise
   }
 }
 
-/** True if a decision is needed. A `needsApproval` function must return exactly `false` to avoid the decision. */
+/** True if a decision is needed. Only a `needsApproval` function that returns exactly `false` avoids the decision. */
 function needsDecision(
   call: ToolCall,
   { context, validated }: ApprovalPorts,
@@ -90,7 +90,7 @@ function copyOf(call: ToolCall): ToolCall {
   return { ...call, args: toJson(call.args) };
 }
 
-/** Adds `signal` as a getter, so that the signal is only created if it is read. */
+/** Adds `signal` as a getter, so that the signal is created only if it is read. */
 function withSignal<Fields extends object>(fields: Fields, deadline: Deadline): Fields & Pick<ApprovalView, "signal"> {
   const signal = { enumerable: true, get: () => deadline.signal };
   return Object.defineProperty(fields, "signal", signal) as Fields & Pick<ApprovalView, "signal">;
@@ -100,7 +100,7 @@ function failed(thrown: unknown): FailedApproval {
   return { kind: "failed", error: toPlainError(thrown) };
 }
 
-/** Reads the known fields of a decision, so that the journal contains plain data. An invalid decision denies the call. */
+/** Copies the known fields of a decision, so that the journal contains plain data. An invalid decision denies the call. */
 export function toDecision(answer: unknown): ApprovalDecision {
   const { kind, reason, args }: { readonly [field: string]: unknown } = isRecord(answer) ? answer : {};
   if (kind === "approve" || kind === "ask") return { kind };

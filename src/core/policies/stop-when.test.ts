@@ -34,41 +34,61 @@ function at({ text = "", calls = [], tokens = 0, ...facts }: Facts): StopContext
 }
 
 it.for<[title: string, condition: StopCondition, facts: Facts, stops: boolean]>([
-  ["iterationCountIs: does not stop before the iteration", iterationCountIs(3), { iteration: 2 }, false],
-  ["iterationCountIs: stops at the iteration", iterationCountIs(3), { iteration: 3 }, true],
-  ["iterationCountIs: stops after the iteration", iterationCountIs(3), { iteration: 4 }, true],
-  ["iterationCountIs: never stops at Infinity", iterationCountIs(Number.POSITIVE_INFINITY), { iteration: 1e6 }, false],
-  ["hasToolCall: stops at a call of the name", hasToolCall("done"), { calls: [call("a"), call("done")] }, true],
-  ["hasToolCall: stops at a call of one of the names", hasToolCall(["x", "done"]), { calls: [call("done")] }, true],
+  ["iterationCountIs: does not stop before the given iteration", iterationCountIs(3), { iteration: 2 }, false],
+  ["iterationCountIs: stops in the given iteration", iterationCountIs(3), { iteration: 3 }, true],
+  ["iterationCountIs: stops after the given iteration", iterationCountIs(3), { iteration: 4 }, true],
   [
-    "hasToolCall: does not stop at other calls",
+    "iterationCountIs: never stops if the number is Infinity",
+    iterationCountIs(Number.POSITIVE_INFINITY),
+    { iteration: 1e6 },
+    false,
+  ],
+  ["hasToolCall: stops at a call of the given tool", hasToolCall("done"), { calls: [call("a"), call("done")] }, true],
+  ["hasToolCall: stops at a call of one of the given tools", hasToolCall(["x", "done"]), { calls: [call("done")] }, true],
+  [
+    "hasToolCall: does not stop at calls of other tools",
     hasToolCall("done"),
     { calls: [call("a"), call("done2"), call("toString")] },
     false,
   ],
-  ["hasToolCall: does not stop without calls", hasToolCall("done"), {}, false],
-  ["hasToolCall: does not stop at a cut-off call", hasToolCall("done"), { calls: [call("done", "truncated")] }, false],
-  ["hasToolCall: does not stop at a malformed call", hasToolCall("done"), { calls: [call("done", "malformed")] }, false],
+  ["hasToolCall: does not stop if there are no tool calls", hasToolCall("done"), {}, false],
   [
-    "toolCallCountIs: does not stop below the count",
+    "hasToolCall: does not stop at a cut-off call of the given tool",
+    hasToolCall("done"),
+    { calls: [call("done", "truncated")] },
+    false,
+  ],
+  [
+    "hasToolCall: does not stop at a malformed call of the given tool",
+    hasToolCall("done"),
+    { calls: [call("done", "malformed")] },
+    false,
+  ],
+  [
+    "toolCallCountIs: does not stop below the given number of tool calls",
     toolCallCountIs(2),
     { toolCallsExecuted: 1, calls: [call("a"), call("b")] },
     false,
   ],
-  ["toolCallCountIs: stops at the count", toolCallCountIs(2), { toolCallsExecuted: 2 }, true],
-  ["toolCallCountIs: stops above the count", toolCallCountIs(2), { toolCallsExecuted: 5 }, true],
-  ["tokenBudget: does not stop below the budget", tokenBudget(100), { tokens: 99 }, false],
-  ["tokenBudget: stops at the budget", tokenBudget(100), { tokens: 100 }, true],
-  ["textMatches: stops at a text that contains the string", textMatches("DONE"), { text: "I am DONE." }, true],
-  ["textMatches: does not read a string as a pattern", textMatches("a.c"), { text: "abc" }, false],
-  ["textMatches: stops at a text that matches the pattern", textMatches(/\bdone\b/i), { text: "I am DONE." }, true],
-  ["textMatches: does not stop if the pattern does not match", textMatches(/^done/), { text: "I am done." }, false],
+  ["toolCallCountIs: stops at the given number of tool calls", toolCallCountIs(2), { toolCallsExecuted: 2 }, true],
+  ["toolCallCountIs: stops above the given number of tool calls", toolCallCountIs(2), { toolCallsExecuted: 5 }, true],
+  ["tokenBudget: does not stop below the given number of tokens", tokenBudget(100), { tokens: 99 }, false],
+  ["tokenBudget: stops at the given number of tokens", tokenBudget(100), { tokens: 100 }, true],
+  ["textMatches: stops if the text contains the given string", textMatches("DONE"), { text: "I am DONE." }, true],
+  ["textMatches: does not use a string as a regular expression", textMatches("a.c"), { text: "abc" }, false],
+  ["textMatches: stops if the text matches the regular expression", textMatches(/\bdone\b/i), { text: "I am DONE." }, true],
+  [
+    "textMatches: does not stop if the text does not match the regular expression",
+    textMatches(/^done/),
+    { text: "I am done." },
+    false,
+  ],
 ])("%s", ([, condition, facts, stops]) => {
   expect(condition(at(facts))).toBe(stops);
 });
 
-describe("textMatches: regular expression", () => {
-  it.for(["g", "y", "gy", ""])("with the flags %j starts at index 0 each time and keeps its lastIndex", (flags) => {
+describe("textMatches with a regular expression", () => {
+  it.for(["g", "y", "gy", ""])("searches from index 0 each time and keeps lastIndex if the flags are %j", (flags) => {
     const pattern = new RegExp("do", flags);
     pattern.lastIndex = 2;
     const condition = textMatches(pattern);
@@ -78,7 +98,7 @@ describe("textMatches: regular expression", () => {
   });
 });
 
-it("hasToolCall: copies the list of names that it receives", () => {
+it("hasToolCall: copies the given list of names", () => {
   const names = ["done"];
   const condition = hasToolCall(names);
   names.push("a");
@@ -87,46 +107,46 @@ it("hasToolCall: copies the list of names that it receives", () => {
 
 it.for<[title: string, make: () => StopCondition, message: string]>([
   [
-    "0 iterations",
+    "iterationCountIs: rejects the number 0",
     () => iterationCountIs(0),
     'Option "iterationCountIs(n)" must be a whole number of at least 1, or Infinity, but is 0.',
   ],
   [
-    "a fraction of a call",
+    "toolCallCountIs: rejects a fraction",
     () => toolCallCountIs(0.5),
     'Option "toolCallCountIs(n)" must be a whole number of at least 1, or Infinity, but is 0.5.',
   ],
   [
-    "NaN tokens",
+    "tokenBudget: rejects the number NaN",
     () => tokenBudget(NaN),
     'Option "tokenBudget(n)" must be a whole number of at least 1, or Infinity, but is NaN.',
   ],
   [
-    "an empty list of names",
+    "hasToolCall: rejects an empty list of names",
     () => hasToolCall([]),
     'Option "hasToolCall" must be the name of a tool, or an array of at least one name, but is an array of 0 items.',
   ],
   [
-    "an empty name",
+    "hasToolCall: rejects an empty name",
     () => hasToolCall(""),
     'Option "hasToolCall" must be the name of a tool, or an array of at least one name, but is "".',
   ],
   [
-    "a name that is not a string",
+    "hasToolCall: rejects a name that is not a string",
     () => hasToolCall([7 as never]),
     'Option "hasToolCall" must be the name of a tool, or an array of at least one name, but is an array of 1 item.',
   ],
   [
-    "an empty text",
+    "textMatches: rejects an empty string",
     () => textMatches(""),
     'Option "textMatches" must be a string that is not empty, or a regular expression, but is "".',
   ],
   [
-    "an undefined pattern",
+    "textMatches: rejects the pattern undefined",
     () => textMatches(undefined as never),
     'Option "textMatches" must be a string that is not empty, or a regular expression, but is undefined.',
   ],
-])("stop conditions: reject %s", ([, make, message]) => {
+])("%s", ([, make, message]) => {
   let error: unknown;
   try {
     make();

@@ -1,4 +1,4 @@
-// Ready-made stop conditions for `policies.stopWhen`. Several conditions are called in order. The first that stops ends the run.
+// The built-in stop conditions for `policies.stopWhen`.
 
 import type { StopCondition } from "../types/policies.ts";
 import { describeRule, invalidOption, isWithin } from "../errors/check-fields.ts";
@@ -6,7 +6,7 @@ import { describeRule, invalidOption, isWithin } from "../errors/check-fields.ts
 const count = { min: 1 };
 
 /**
- * Stops in iteration number `iterations`, counted from 1, before the calls of that iteration run. Throws LoopError
+ * Stops in iteration number `iterations`, counted from 1. The tool calls of that iteration do not run. Throws LoopError
  * "invalid-option" if the argument is not a whole number of at least 1.
  *
  * @example runToolLoop({ provider, tools, messages, policies: { stopWhen: iterationCountIs(5) } });
@@ -32,7 +32,7 @@ export function hasToolCall(names: string | readonly string[]): StopCondition {
 }
 
 /**
- * Stops at the first response after `calls` tool calls have started, including the calls of nested runs. Throws LoopError
+ * Stops at the first response after at least `calls` tool calls were started, including those of nested runs. Throws LoopError
  * "invalid-option" if the argument is not a whole number of at least 1.
  */
 export function toolCallCountIs(calls: number): StopCondition {
@@ -41,9 +41,9 @@ export function toolCallCountIs(calls: number): StopCondition {
 }
 
 /**
- * Stops once `tokens` input and output tokens are used, including the tokens of nested runs. Unlike with `limits.maxTokens`, the
- * run gets the response that exceeds the number, and ends as completed. Throws LoopError "invalid-option" if the argument is not
- * a whole number of at least 1.
+ * Stops after at least `tokens` input and output tokens were used, including those of nested runs. The result includes the
+ * response that exceeds the number, and the run counts as completed, unlike with `limits.maxTokens`. Throws LoopError
+ * "invalid-option" if the argument is not a whole number of at least 1.
  */
 export function tokenBudget(tokens: number): StopCondition {
   checkCount("tokenBudget", tokens);
@@ -51,15 +51,15 @@ export function tokenBudget(tokens: number): StopCondition {
 }
 
 /**
- * Stops when the text of a response contains the string `pattern`, or matches the regular expression `pattern`. An expression
- * always searches from the start of the text, even with the flag "g" or "y". Its `lastIndex` does not change. Throws LoopError
+ * Stops when the text of a response contains the string `pattern`, or matches the regular expression `pattern`. The search always
+ * starts at the beginning of the text, even with the flag "g" or "y", and `lastIndex` does not change. Throws LoopError
  * "invalid-option" for an empty string and for values of other types.
  *
  * @example runToolLoop({ provider, tools, messages, policies: { stopWhen: textMatches(/\bDONE\b/) } });
  */
 export function textMatches(pattern: string | RegExp): StopCondition {
   if (pattern instanceof RegExp) {
-    // A copy, because a search with "g" or "y" would move the `lastIndex` of the caller's expression.
+    // A copy, because the flags "g" and "y" would change `lastIndex` of the caller's expression.
     const search = new RegExp(pattern);
     return ({ response }) => {
       search.lastIndex = 0;

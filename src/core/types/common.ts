@@ -1,26 +1,26 @@
-// Small types that many other types use: usage, errors as data, clocks, schemas, content, the session.
+// Basic types that many other types use, such as usage, errors as plain data, schemas and content.
 
 import type { Json } from "./json.ts";
 
-/** The tokens that one iteration used, or the sum over several iterations. */
+/** The tokens used by one iteration, or the sum for several iterations. */
 export interface Usage {
   /** All input tokens, including cached tokens. */
   readonly inputTokens: number;
   /** All output tokens, including reasoning tokens. */
   readonly outputTokens: number;
   readonly totalTokens: number;
-  /** The part of `inputTokens` that was read from a cache. */
+  /** The part of `inputTokens` that the service read from a cache. */
   readonly cachedInputTokens?: number | undefined;
-  /** The part of `inputTokens` that was written to a cache. */
+  /** The part of `inputTokens` that the service wrote to a cache. */
   readonly cacheWriteTokens?: number | undefined;
-  /** The part of `outputTokens` that was used for reasoning. */
+  /** The part of `outputTokens` that the model used for reasoning. */
   readonly reasoningTokens?: number | undefined;
 }
 
-/** Returns the price of one iteration in USD, or undefined if the price is unknown. */
+/** Returns the price of one iteration in USD. Return undefined if the price is unknown. */
 export type Pricing = (usage: Usage, model: { readonly provider: string; readonly model: string }) => number | undefined;
 
-/** An error as plain data that can be written as JSON. It has no stack. */
+/** An error as plain data, for JSON. It has no stack. */
 export interface PlainError {
   readonly name: string;
   readonly message: string;
@@ -29,12 +29,12 @@ export interface PlainError {
 }
 
 /**
- * The code of an error from a model service. Every provider uses the same codes.
+ * The code that classifies an error from a model service. All providers use the same codes.
  *
  * - `stream-ended-early`: the stream ended without a finish reason.
  * - `finish-error`, `finish-unknown`: the stream ended with the finish reason "error" or "unknown".
  * - `no-output`: the stream ended normally, but contained no text and no calls.
- * - The other codes classify errors from the service or the network.
+ * - All other codes: an error from the service or the network.
  */
 export type ProviderErrorCode =
   | "stream-ended-early"
@@ -49,48 +49,48 @@ export type ProviderErrorCode =
   | "network"
   | "server";
 
-/** An error from a provider, with a code that classifies it. */
+/** An error from a provider, with `code` as its classification. */
 export interface ProviderError extends PlainError {
   readonly code: ProviderErrorCode;
-  /** HTTP status, if there was one. */
+  /** The HTTP status, if there was a response. */
   readonly status?: number | undefined;
   /** True if the same request may succeed later. */
   readonly retryable: boolean;
-  /** How long the service asked to wait before a retry, in milliseconds. */
+  /** The wait before a retry that the service requested, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
 }
 
-/** The loop's source of time: monotonic milliseconds and one-shot timers. Tests pass their own. */
+/** The source of time for the loop: monotonic milliseconds and one-shot timers. Tests can pass their own clock. */
 export interface Clock {
-  /** Milliseconds since an arbitrary moment. Never goes back. */
+  /** Returns the milliseconds since an arbitrary moment. The number never decreases. */
   now(): number;
   setTimeout(fn: () => void, ms: number): unknown;
   clearTimeout(handle: unknown): void;
 }
 
-/** The limits on waiting for code outside the package, in milliseconds. `Infinity` means no limit. */
+/** The time limits for code outside the package, in milliseconds. `Infinity` means no limit. */
 export interface Timeouts {
   /**
-   * The longest silence of a model stream after its first content. Heartbeats can extend this limit to at most twelve times its
-   * length. Default 120,000.
+   * The maximum silence of a model stream after its first content. Heartbeats of the provider can extend it to at most twelve
+   * times its length. Default 120,000.
    */
   readonly streamIdleMs: number;
   /**
-   * The longest silence before the first content of a model stream. Heartbeats can extend this limit to at most twelve times its
-   * length. Default: the larger value of 300,000 and `streamIdleMs`.
+   * The maximum silence before the first content of a model stream. Heartbeats of the provider can extend it to at most twelve
+   * times its length. Default: 300,000 or `streamIdleMs`, whichever is larger.
    */
   readonly firstChunkMs: number;
-  /** The longest duration of one tool call. Each call has its own timer. Default 300,000. */
+  /** The maximum duration of one tool call. Each call has its own timer. Default 300,000. */
   readonly toolMs: number;
-  /** How long the loop waits for a stopped tool or an expired stream to finish. With 0 it does not wait. Default 5,000. */
+  /** How long the loop waits until a stopped tool or a timed-out stream finishes. With 0 it does not wait. Default 5,000. */
   readonly settleMs: number;
-  /** The longest wait for an approval. Default: no limit, because a person may take days. */
+  /** The maximum wait for an approval. Default: no limit, because a person may take days. */
   readonly approvalMs: number;
-  /** The longest duration of one hook or one asynchronous validation. Default 30,000. */
+  /** The maximum duration of one hook or one asynchronous validation. Default 30,000. */
   readonly hookMs: number;
   /**
-   * How long a journal may take to answer, not counting the time in which a step runs. After that the run rejects with LoopError
-   * "journal-unresponsive". Stages that you call directly do not need this limit. Default 60,000.
+   * The maximum time for one call of the journal, without the time in which a step runs. The run then rejects with LoopError
+   * "journal-unresponsive". Not needed for functions that you call without `runToolLoop`. Default 60,000.
    */
   readonly journalMs?: number | undefined;
 }
@@ -98,16 +98,16 @@ export interface Timeouts {
 /** A JSON Schema document. */
 export type JsonSchema = { readonly [keyword: string]: Json | undefined };
 
-/** One problem that a validation found. */
+/** One problem found by a validation. */
 export interface Issue {
   readonly message: string;
-  /** The path to the invalid part of the value, outermost key first. */
+  /** The path to the invalid part of the value, starting with the outermost key. */
   readonly path?: readonly (string | number)[] | undefined;
 }
 
 /**
- * The result of a validation: the value to use, or the issues with the value. `unchecked` is set if the value was not validated,
- * for example if a tool has a plain JSON Schema.
+ * The result of a validation: the value to use, or the issues found. `unchecked` is set if nothing was validated, for example
+ * because a tool has a plain JSON Schema.
  */
 export type Validation =
   | { readonly value: unknown; readonly unchecked?: true | undefined }
@@ -127,7 +127,7 @@ export interface StandardSchemaProps<Input = unknown, Output = Input> {
   readonly vendor: string;
   readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
   readonly types?: { readonly input: Input; readonly output: Output } | undefined;
-  /** The Standard JSON Schema extension. zod has it since 4.2. */
+  /** The Standard JSON Schema extension, which zod supports since version 4.2. */
   readonly jsonSchema?:
     | { readonly input: (options: { readonly target: "draft-2020-12" }) => Record<string, unknown> }
     | undefined;
@@ -147,10 +147,10 @@ export type StandardResult<Output> =
 export type ToolSchema = StandardSchema | JsonSchema;
 
 /**
- * A piece of content that a user or a tool gives to the model.
+ * A piece of content from a user or a tool for the model.
  *
- * If the provider cannot send a part of a user message, the iteration ends with the provider error `bad-request`, and no request is
- * sent. If the provider cannot send a part of a tool result, the model gets a text which says so. See the table in
+ * If a provider does not support a part of a user message, the iteration ends with the provider error `bad-request`, before a
+ * request is sent. For an unsupported part of a tool result, the model gets a text which says so. See the table in
  * docs/guides/providers.md.
  */
 export type ContentPart =
@@ -158,40 +158,42 @@ export type ContentPart =
   | ({ readonly type: "image" } & MediaContent)
   | ({ readonly type: "file" } & MediaContent);
 
-/**
- * The content of an image or a file, or its URL. Providers decide by the media type how to send it. Apart from their `type`, image
- * and file parts are the same.
- */
+/** An image or a file: its content or its URL. The two kinds differ only in `type`. The media type decides how it is sent. */
 export interface MediaContent {
   /** An IANA media type, such as "image/png", or "image/*" for an image of unknown type. The media type in a data URL overrides it. */
   readonly mediaType: string;
-  /** Base64 text, or a URL: a URL object, or a string with a scheme such as "https:" or "data:". turnwright does not fetch URLs. */
+  /**
+   * The content as base64 text, or a URL: a URL object, or a string with a scheme such as "https:" or "data:". URLs are not
+   * fetched.
+   */
   readonly data: string | URL;
 }
 
 /** A part of a user message. */
 export type UserPart = ContentPart;
 
-/** Facts about the user, and how to answer. Put any other data in `context`. */
+/** Information about the user, and preferences for the answer. Put any other data in the option `context`. */
 export interface Session {
   readonly conversationId?: string | undefined;
   readonly userId?: string | undefined;
   readonly locale?: string | undefined;
-  /** The persona or party in whose name the model answers. Becomes `thoughtLogOwner` of the result if there is a thought log. */
+  /**
+   * The persona or party in whose name the model answers. If there is a thought log, it becomes `thoughtLogOwner` of the result.
+   */
   readonly responseTarget?: ResponseTarget | undefined;
-  /** Set to `false` to suppress `notice` events. Default true. */
+  /** Set to `false` to turn off `notice` events. Default true. */
   readonly surfaceUserErrors?: boolean | undefined;
   /** The heading above the details in `responseText`. Default: no heading. */
   readonly detailsLabel?: string | undefined;
 }
 
-/** The party in whose name the model answers: a kind that you choose, such as "persona", and a name. */
+/** The party in whose name the model answers: a name, and a kind that you choose, such as "persona". */
 export interface ResponseTarget {
   readonly kind: string;
   readonly name?: string | undefined;
 }
 
-/** A policy that removes old tool results from requests. Made by `maskResults`. */
+/** A policy that removes old tool results from requests. Created by `maskResults`. */
 export interface Masking {
   readonly kind: "masking";
 }

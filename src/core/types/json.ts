@@ -1,7 +1,10 @@
-/** Plain data: a value that JSON.stringify and JSON.parse leave unchanged. */
+/** Plain data: any value that remains the same after JSON.stringify and JSON.parse. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
 
-/** The JSON form of a type. For a type with a `toJSON` method, such as Date, it is the form of the type that the method returns. */
+/**
+ * The type of a value after JSON.stringify and JSON.parse. For a type with a `toJSON` method, such as Date, the return type of
+ * that method is converted.
+ */
 export type Plain<T> = T extends { toJSON(key: string): infer Written }
   ? Plain<Written>
   : T extends object

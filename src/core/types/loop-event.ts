@@ -11,49 +11,51 @@ export interface EventBase {
   readonly runId: string;
   /** The number of the iteration, counted from 0. */
   readonly iteration: number;
-  /** Only set on events from nested runs: the ids of the calls that contain the nested run, outermost first. */
+  /** Set only for events from nested runs: the ids of the calls that contain the nested run, outermost first. */
   readonly path?: readonly string[] | undefined;
-  /** True if the step was replayed from a journal and did not happen again. */
+  /** True if the event is from a step that was replayed from a journal. */
   readonly replayed?: boolean | undefined;
 }
 
-/** An event about one call. All events about a call have the same `callId` and the same `index`. */
+/** An event about one tool call. All events about a call have the same `callId` and `index`. */
 export interface CallEvent extends EventBase {
-  /** The id of the call, unique in the run. */
+  /** The id of the call, which is unique in the run. */
   readonly callId: string;
   readonly name: string;
-  /** The position of the call among the calls of its iteration, counted from 0. */
+  /** The position of the call in its iteration, counted from 0. */
   readonly index: number;
 }
 
-/** One call of an iteration, and how it ended. */
+/** One tool call of an iteration, with its outcome. */
 export interface CallSummary extends Pick<CallEvent, "callId" | "name" | "index"> {
   /**
-   * The outcome in the `tool-end` event of the call, or "waiting" if that outcome is "deferred". A call without a `tool-end` is
-   * "waiting" if it can begin when the run is resumed, and "not-run" otherwise.
+   * The outcome in the call's `tool-end` event, or "waiting" if that outcome is "deferred". A call without a `tool-end` event is
+   * "waiting" if it can start when the run is resumed, and "not-run" otherwise.
    */
   readonly outcome: ToolOutcome["kind"] | "waiting";
 }
 
-/** The size of a result before and after a change, in estimated tokens. */
+/** An event about a changed tool result, with its size before and after in estimated tokens. */
 export interface ResultEvent extends CallEvent {
   readonly tokensBefore: number;
   readonly tokensAfter: number;
 }
 
-/** A text fragment. `attempt` is set if the provider numbers its attempts, as `withRetry` and `withFallback` do. */
+/** A text fragment. `attempt` is set for a provider that numbers its attempts, such as `withRetry` and `withFallback`. */
 export interface DeltaEvent extends EventBase {
   readonly text: string;
   readonly attempt?: number | undefined;
-  /** True if the output of the attempt will not be discarded: each attempt of `withRetry`, and the last one of `withFallback`. */
+  /**
+   * True if the output of this attempt is never discarded: for `withRetry` in each attempt, for `withFallback` in the last one.
+   */
   readonly isFinal?: true | undefined;
 }
 
-/** Every event and its payload. Events are nested: run > iteration > tool. Each start event has exactly one end event. */
+/** All events and their payloads. Events are nested: run > iteration > tool. Each start event has exactly one end event. */
 export interface LoopEvents {
-  /** The run starts, before its first iteration. */
+  /** Emitted when the run starts, before its first iteration. */
   "run-start": EventBase & { readonly provider: string; readonly model: string };
-  /** The run has ended. The last event of every run. */
+  /** Emitted when the run has ended, as its last event. */
   "run-end": EventBase & {
     readonly status: LoopStatus;
     readonly reason: EndReason;
@@ -64,14 +66,14 @@ export interface LoopEvents {
     readonly durationMs: number;
   };
   /**
-   * A resumed run begins new work. Sent once, by the outermost run, before its first model request, tool call or hook that is not
-   * in the journal. If all of them are in the journal, the event is sent before `run-end`. A run that replays no model request,
-   * tool call or hook does not send it.
+   * Emitted when a resumed run begins new work. The outermost run sends it once: before the first model request, tool call or
+   * hook that is not in the journal, or before `run-end` if all of them are in the journal. A run that replays none of them sends
+   * none.
    */
   "replay-end": EventBase;
-  /** A stream starts. `continuation` is the number of the stream within its iteration, counted from 0. */
+  /** Emitted when a stream starts. `continuation` is the number of the stream within its iteration, counted from 0. */
   "iteration-start": EventBase & { readonly continuation: number };
-  /** A stream and its calls have ended. The payload describes the stream. */
+  /** Emitted when a stream and its tool calls have ended. The payload describes the stream. */
   "iteration-end": EventBase & {
     readonly continuation: number;
     readonly status: StreamStatus;
@@ -81,99 +83,100 @@ export interface LoopEvents {
     readonly usage: Usage | undefined;
     readonly costUSD: number | undefined;
     /**
-     * All calls of the iteration, in the order in which the model made them. Empty if the service paused its message: then the
-     * event for the last stream of the iteration has all calls.
+     * All calls of the iteration, in the order of the model. Empty if the service paused the message: the event for the last
+     * stream of the iteration then lists them all.
      */
     readonly calls: readonly CallSummary[];
     readonly durationMs: number;
   };
-  /** A text fragment of the model's answer. */
+  /** A fragment of the model's text. */
   "text-delta": DeltaEvent;
-  /** A text fragment of the model's reasoning. */
+  /** A fragment of the model's reasoning. */
   "reasoning-delta": DeltaEvent;
   /** A fragment of a call's arguments. */
   "tool-args-delta": CallEvent & { readonly text: string };
   /**
-   * The arguments of a call are complete. Emitted once for each call, before the call is approved or run. `problem` is set if the
-   * arguments cannot be used: "malformed" if they are not JSON, and "truncated" if they were cut off.
+   * Emitted once for each call when its arguments are complete, before the call is approved or run. `problem` is set if the
+   * arguments cannot be used: "malformed" if they are not JSON, "truncated" if they were cut off.
    */
   "tool-args-end": CallEvent & { readonly args: Json; readonly problem?: ToolCall["problem"] };
-  /** A call begins, is refused, or gets its result from outside. */
+  /** Emitted when a call starts, is refused, or gets its result from outside. */
   "tool-start": CallEvent & { readonly args: Json };
-  /** A running tool called `context.progress(data)`. */
+  /** Emitted when a running tool calls `context.progress(data)`. */
   "tool-progress": CallEvent & { readonly data: unknown };
-  /** A call has its outcome. If the outcome is "deferred", the result comes later, with another `tool-start` and `tool-end`. */
+  /** Emitted when a call has its outcome. After "deferred", the result comes later, with another `tool-start` and `tool-end`. */
   "tool-end": CallEvent & {
     readonly outcome: ToolOutcome["kind"];
-    /** The result as the model will read it, unless `policies.results` changes it. */
+    /** The result for the model, before `policies.results` changes it. */
     readonly result: Json;
     readonly durationMs: number;
-    /** The metadata that the tool passed to `toolResult({ metadata })`. Absent on replay. */
+    /** The metadata that the tool passed to `toolResult({ metadata })`. Absent in a replay. */
     readonly metadata?: unknown;
   };
-  /** Something that a user interface may show to users. */
+  /** A notice that a user interface may show to users. */
   notice: EventBase & { readonly kind: "still-working" | "max-iterations" | "tool-error-cap" | "stream-timeout" };
   /**
-   * A tool was called that deliberate mode allowed because of a phrase. Meant only for a thought log, not for users. Sent whether
-   * the call succeeds or fails. Secrets in `args` are redacted, and long texts are cut.
+   * Emitted when the model calls a tool that deliberate mode allowed because of a phrase, even if the call fails. For a thought
+   * log only, not for users. Secrets in `args` are redacted, and long texts are cut.
    */
   "hidden-notice": CallEvent & { readonly trigger: TriggerMatch; readonly args: Json };
-  /** A tool result requested a context restart: the run continues with more context. */
+  /** Emitted when a tool result requests a context restart, so that the run continues with more context. */
   restart: CallEvent & {
     readonly suffix: string;
     readonly disableTools: readonly string[];
     /**
-     * "found" if the stash has an item for the `pending_context_key` of the result, "missing" if not. Absent if the result has no
-     * such key.
+     * "found" if the stash has the item for the result's `pending_context_key`, otherwise "missing". Absent without such a key.
      */
     readonly pendingContext?: "found" | "missing" | undefined;
   };
-  /** The approval policy is about to decide about a tool call. */
+  /** Emitted before the approval policy decides about a tool call. */
   "approval-asked": CallEvent & { readonly args: Json };
-  /** The approval policy or the option `decisions` has decided about a tool call. `error` is set if there is no decision. */
+  /**
+   * Emitted when the approval policy or the option `decisions` has decided about a call. `error` is set if there is no decision.
+   */
   "approval-decided": CallEvent & {
     readonly decision: "approve" | "deny" | "modify" | "failed";
     /**
-     * The `id` of the call in `pendingCalls` while it waited, without the ids in `path`. Absent if the call did not wait: the policy
-     * decided immediately.
+     * The `id` of the call in `pendingCalls` while it waited, without the ids in `path`. Absent if the policy decided
+     * immediately, so that the call did not wait.
      */
     readonly question?: string | undefined;
-    /** The new arguments of "modify", before they are validated. */
+    /** The new arguments of a "modify" decision, before they are validated. */
     readonly args?: Json | undefined;
     readonly reason?: string | undefined;
     readonly error?: PlainError | undefined;
   };
-  /** The model repeats its calls: a sequence of `cycle` iterations has occurred `count` times in a row. */
+  /** Emitted when the model repeats its calls: the last `cycle` iterations have occurred `count` times in a row. */
   "loop-detected": EventBase & {
-    /** The first tool that the iteration called. */
+    /** The first tool that was called in the iteration. */
     readonly toolName: string;
     readonly count: number;
     readonly cycle: number;
     readonly action: LoopAction;
   };
-  /** The processor of `policies.results` changed a result. */
+  /** Emitted when the processor of `policies.results` has changed a result. */
   "result-processed": ResultEvent;
-  /** The extractor of `policies.results` condensed a result. */
+  /** Emitted when the extractor of `policies.results` has shortened a result. */
   "result-extracted": ResultEvent;
-  /** The cacher of `policies.results` stored a result and replaced it with a short text. */
+  /** Emitted when the cacher of `policies.results` has stored a result and replaced it with a short text. */
   "result-cached": ResultEvent;
   /**
-   * Old results are omitted from this request and all later requests. `calls` has the ids of their calls. The token numbers are
-   * sums for all these results.
+   * Emitted when old results are removed from this request and all later ones. `calls` lists the ids of their calls. The token
+   * numbers are sums over these results.
    */
   masked: EventBase & { readonly calls: readonly string[]; readonly tokensBefore: number; readonly tokensAfter: number };
-  /** A message from `control.steer` was added to the transcript. */
+  /** Emitted when a message from `control.steer` was added to the transcript. */
   steered: EventBase & { readonly message: UserMessage };
   /**
-   * A provider such as `withRetry` or `withFallback` discarded the output of an attempt. Also sent after `iteration-end` if `resume:
-   * "retry-last"` discards the last message. `attempt` and `error` are then absent.
+   * Emitted when a provider such as `withRetry` or `withFallback` discards the output of an attempt. Also sent after
+   * `iteration-end` if `resume: "retry-last"` discards the last message; `attempt` and `error` are then absent.
    */
   "attempt-discarded": EventBase & { readonly attempt?: number | undefined; readonly error?: ProviderError | undefined };
-  /** A tool has ended after the loop had stopped waiting for it. The result is dropped. */
+  /** Emitted when a tool ends after the loop has stopped waiting for it. Its result is dropped. */
   "late-result": CallEvent & { readonly success: boolean };
   /**
-   * A listener, `gate.retain`, `pricing`, the stash or a stage of `policies.results` threw or rejected. Each listener is reported at
-   * most once per run.
+   * Emitted when a listener, `gate.retain`, `pricing`, the stash or a stage of `policies.results` threw or rejected. Each
+   * listener is reported at most once per run.
    */
   "listener-error": EventBase & { readonly event: string; readonly error: PlainError };
 }
@@ -186,24 +189,24 @@ export type LoopEvent = {
   readonly [Type in LoopEventType]: { readonly type: Type } & LoopEvents[Type];
 }[LoopEventType];
 
-/** An eventemitter3 for loop events. */
+/** The type of an eventemitter3 emitter for loop events. */
 export type LoopEmitter = EventEmitter<{ [Type in LoopEventType]: [event: LoopEvents[Type]] }>;
 
 /** Receives the events of a run. */
 export interface EventSink {
   readonly runId: string;
-  /** Returns true if the event has a listener. If not, the caller need not build the payload of a frequent event. */
+  /** Returns true if the event has a listener. Otherwise the payload of a frequent event need not be created. */
   wants(type: LoopEventType): boolean;
-  /** Sends an event. The payload includes `type`, so that listeners and stream readers can get the same object. */
+  /** Sends an event. The payload includes `type`, so that listeners and stream readers get the same object. */
   send(event: LoopEvent): void;
-  /** Returns undefined if the reader can take more events. Otherwise returns a promise that resolves when the reader can. */
+  /** Returns undefined if the reader can take more events, otherwise a promise that resolves as soon as the reader can. */
   room(): Promise<void> | undefined;
 }
 
-/** The reaction to a model that repeats its calls. */
+/** How loop detection reacts when the model repeats its calls. */
 export type LoopAction = "warn" | "stop" | "inject-warning";
 
-/** The phrase that made deliberate mode allow a tool. */
+/** The phrase because of which deliberate mode allowed a tool. */
 export interface TriggerMatch {
   readonly trigger: string;
   readonly match: string;

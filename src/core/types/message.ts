@@ -2,7 +2,7 @@ import type { ContentPart, UserPart } from "./common.ts";
 import type { Json } from "./json.ts";
 import type { ToolCall, ToolOutcome } from "./tool-outcome.ts";
 
-/** One message of a transcript. Messages are immutable, so that a message can be a key in a WeakMap. */
+/** One message of a transcript. Messages are immutable, so that they can be keys in a WeakMap. */
 export type Message = UserMessage | AssistantMessage | ToolMessage;
 
 /** A message from the user, or a message that the loop writes in the role of the user. */
@@ -15,7 +15,7 @@ export interface UserMessage {
 export interface AssistantMessage {
   readonly role: "assistant";
   readonly content: readonly AssistantPart[];
-  /** The message in the format of the provider. Sent back verbatim to the same provider and model. */
+  /** The message in the provider's own format. It is sent back unchanged, and only to the same provider and model. */
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
@@ -34,7 +34,7 @@ export type TextPart = { readonly type: "text"; readonly text: string } | { read
 /** A tool call in the transcript. `args` are the arguments exactly as the model wrote them. */
 export interface ToolCallPart extends Pick<ToolCall, "callId" | "providerCallId" | "name" | "args"> {
   readonly type: "tool-call";
-  /** The arguments that an approval set instead of `args`. */
+  /** The arguments that an approval decision set in place of `args`. */
   readonly approvedArgs?: Json | undefined;
 }
 
@@ -43,18 +43,18 @@ export interface ToolResultPart {
   readonly callId: string;
   readonly name: string;
   readonly outcome: ToolOutcome["kind"] | "restarted" | "awaiting-approval" | "awaiting-result";
-  /** The result as the model reads it. */
+  /** The result that the model gets. */
   readonly result: Json;
   /** Images, files and text in addition to `result`. */
   readonly content?: readonly ContentPart[] | undefined;
 }
 
-/** One part of the provider metadata of an assistant message. It may only be sent to the same provider and model. */
+/** One part of an assistant message in the provider's own format. It may only be sent to the same provider and model. */
 export interface ProviderMetadataPart {
   readonly provider: string;
   readonly model: string;
   readonly item: Json;
 }
 
-/** All provider metadata of an assistant message, in order. */
+/** All parts of an assistant message in the provider's own format, in order. */
 export type ProviderMetadata = readonly ProviderMetadataPart[];

@@ -1,4 +1,4 @@
-// Policies: optional rules for a run.
+// Policies: the optional rules of a run.
 
 import type { JsonSchema, Masking, StandardSchema, Usage } from "./common.ts";
 import type { Json } from "./json.ts";
@@ -7,7 +7,7 @@ import type { ToolCall, ToolChange, ToolOutcome } from "./tool-outcome.ts";
 import type { LoopAction, TriggerMatch } from "./loop-event.ts";
 import type { ApprovalView, ToolDefinition } from "./tool.ts";
 
-/** Processes successful results before they enter the transcript. Made by `processResults` or `truncateResults`. */
+/** Processes successful results before they enter the transcript. Created by `processResults` or `truncateResults`. */
 export interface ResultProcessing {
   readonly kind: "result-processing";
   /** The name of a tool that the cacher's texts tell the model to call. A run without this tool is rejected. */
@@ -15,277 +15,276 @@ export interface ResultProcessing {
 }
 
 /**
- * The stages that process successful results, in this order. Each stage is optional and may return a promise. A stage that throws
- * an error or takes longer than `timeouts.hookMs` is reported to listeners and skipped.
+ * The stages for successful results, in the order in which they run. Each stage is optional and may return a promise. A stage
+ * that throws an error or takes longer than `timeouts.hookMs` is reported to listeners and skipped.
  */
 export interface ResultPipeline {
   /**
-   * Gets each result as text, including the text parts of its content. Returns the text that replaces the result, or undefined to
-   * keep the result unchanged.
+   * Called with each result as text, including the text parts of its content. Returns the text that replaces the result, or
+   * undefined to keep the result.
    */
   processor?(toolName: string, output: string): string | undefined | PromiseLike<string | undefined>;
   readonly extractor?: ResultExtractor | undefined;
   readonly cacher?: ResultCacher | undefined;
 }
 
-/** Condenses large results, for example with another model. */
+/** Shortens large results, for example with another model. */
 export interface ResultExtractor {
-  /** Only results with more estimated tokens than this number are extracted. Default 15,000. */
+  /** The minimum size: only results with more estimated tokens are extracted. Default 15,000. */
   readonly threshold?: number | undefined;
   /** Returns the important part of a result, and optionally the usage of the extraction. */
   extract(output: string, facts: ExtractionFacts): string | ExtractedResult | PromiseLike<string | ExtractedResult>;
 }
 
-/** Facts about a result that is extracted. */
+/** Information about the result to extract. */
 export interface ExtractionFacts {
   readonly toolName: string;
   /** The text of the last user message, or "" if there is none. */
   readonly userText: string;
 }
 
-/** The text that an extraction made, and its usage. */
+/** The text that an extraction returned, and its usage. */
 export interface ExtractedResult {
   readonly text: string;
   /** The tokens that the extraction used. They are added to the usage, the cost and the limits of the run. Default: no tokens. */
   readonly usage?: Usage | undefined;
-  /** The model that used these tokens, for `pricing`. Default: the provider of the run. */
+  /** The model that used the tokens, for `pricing`. Default: the provider and model of the run. */
   readonly model?: { readonly provider: string; readonly model: string } | undefined;
 }
 
-/** Stores large results outside of the transcript. */
+/** Stores large results outside the transcript. */
 export interface ResultCacher {
-  /**
-   * Results with more estimated tokens than this number are stored. The tokens are counted after the other stages. Default 2,000.
-   */
+  /** The minimum size: only results with more estimated tokens are stored, measured after the other stages. Default 2,000. */
   readonly threshold?: number | undefined;
-  /** The name of a tool that the returned texts tell the model to call. A run without this tool is rejected. Default: none. */
+  /**
+   * The name of a tool that the texts from `store` tell the model to call. A run without this tool is rejected. Default: none.
+   */
   readonly toolName?: string | undefined;
   /** Stores a result, and returns the text that replaces it. */
   store(output: string, facts: { readonly toolName: string }): string | PromiseLike<string>;
 }
 
-/** Selects the tool results that are masked, which means that they are omitted from later requests. */
+/** Selects the tool results to mask. Masked results are replaced with a short note in later requests. */
 export interface MaskingOptions {
-  /** The number of latest iterations whose results are not masked. `Infinity` masks no result because of its age. Default 2. */
+  /**
+   * The number of latest iterations whose results are not masked. With `Infinity`, no result is masked because of its age.
+   * Default 2.
+   */
   readonly keepIterations?: number | undefined;
-  /** Results with fewer estimated tokens than this number are never masked. Default 500. */
+  /** The minimum size: results with fewer estimated tokens are never masked. Default 500. */
   readonly minTokens?: number | undefined;
   /**
-   * Iterations, counted from 0, whose results are masked at any age. The set is read before each iteration. A masked result stays
-   * masked.
+   * The numbers of iterations, counted from 0, whose results are masked at any age. The set is read before each iteration. A
+   * masked result stays masked.
    */
   readonly force?: ReadonlySet<number> | undefined;
   /**
-   * The number of iterations from one masking by age to the next. With a higher number, most requests begin like the previous
-   * request, which a prompt cache can use. Default 1.
+   * How many iterations are masked together when they are old. With a higher number, fewer requests change earlier messages,
+   * which a prompt cache can use. Default 1.
    */
   readonly batchOf?: number | undefined;
 }
 
-/** Stores the texts of a result cache. The cache makes the ids. */
+/** Stores the texts of a result cache, under ids that the cache creates. */
 export interface ResultStore {
   /** Stores a text under a new id. */
   write(id: string, text: string): void | PromiseLike<void>;
   /** Returns the text with this id, or undefined if it does not exist. */
   read(id: string): string | undefined | PromiseLike<string | undefined>;
-  /** Removes a text. Does nothing if the text does not exist. */
+  /** Removes a text. Has no effect if the text does not exist. */
   remove(id: string): void | PromiseLike<void>;
   /** Returns the ids of all stored texts, with the size of each text in UTF-8 bytes. */
   list(): readonly StoredResult[] | PromiseLike<readonly StoredResult[]>;
 }
 
-/** One text in a result store. */
+/** The id and the size of one text in a result store. */
 export interface StoredResult {
   readonly id: string;
   readonly bytes: number;
 }
 
-/**
- * Keeps items for context restarts until the loop takes them. Use it for context that is too large or too private for a tool
- * result.
- */
+/** Keeps items for context restarts until the loop takes them. For context that is too large or private for a tool result. */
 export interface ContextStash extends ContextSource {
-  /** Stores plain data, and returns a key for `pending_context_key`. */
+  /** Stores an item of plain data, and returns its key for `pending_context_key`. */
   put(item: unknown): string;
   /** Removes and returns the item with this key. Returns undefined if the key is unknown, was already taken, or has expired. */
   take(key: string): Json | undefined;
 }
 
 /**
- * Called for each response before its calls run. A condition that throws an error, returns an invalid value or takes longer than
- * `timeouts.hookMs` ends the run as `hook-failed`.
+ * A function that is called for each response, before its tool calls run. If it throws an error, returns an invalid value or
+ * takes longer than `timeouts.hookMs`, the run ends as `hook-failed`.
  */
 export type StopCondition = (context: StopContext) => boolean | StopDecision | PromiseLike<boolean | StopDecision>;
 
-/** The decision of a stop condition. A condition can also return `true` to stop or `false` to continue, without a reason. */
+/** The decision of a stop condition. A plain `true` also stops the run, and `false` continues it, both without a reason. */
 export type StopDecision =
   | { readonly kind: "continue" }
-  /** `reason` appears in the result of the run, and has no other effect. */
+  /** The `reason` appears in the result of the run, and has no other effect. */
   | { readonly kind: "stop"; readonly reason?: string | undefined };
 
 /** The argument of a stop condition. */
 export interface StopContext {
-  /** The number of this iteration, counted from 1. */
+  /** The number of the current iteration, counted from 1. */
   readonly iteration: number;
-  /** The response. If it has several streams, this is the last one, with the text, reasoning and calls of all streams. */
+  /** The response of the model. If it has several streams, this is the last one, with the text, reasoning and calls of all. */
   readonly response: StreamResult;
-  /** The usage of all streams and nested runs so far, including this response. */
+  /** The usage so far of all streams and nested runs, including this response. */
   readonly totalUsage: Usage;
-  /** The cost so far in USD, including this response. Undefined if it is unknown. */
+  /** The cost so far in USD, including this response. Undefined if any cost is unknown. */
   readonly costUSD: number | undefined;
-  /** The number of calls that were started in earlier iterations. */
+  /** The number of tool calls that earlier iterations have started. */
   readonly toolCallsExecuted: number;
-  /** The outcomes of the calls of the previous iteration, in call order. */
+  /** The outcomes of the previous iteration's tool calls, in call order. */
   readonly lastToolResults: readonly ToolOutcome[];
 }
 
-/** Optional rules for a run. `Output` is the type of the value that `output` makes from the answer. */
+/** Optional rules for a run. `Output` is the type of the value that `output` creates from the answer. */
 export interface LoopPolicies<Output = unknown> {
-  /** Blocks calls of tools that it does not allow. The model still sees these tools. */
+  /** Blocks calls of all tools that it does not allow. The model still sees these tools. */
   readonly gate?: DeliberateGate | undefined;
-  /** Decides about each call that is ready to run. */
+  /** Decides about each tool call that is ready to run. Default: only calls of tools with `needsApproval` wait for a decision. */
   readonly approve?: Approve | undefined;
   /**
-   * Called when a run is resumed, for each tool change that recorded calls do not fit. Return `true` to accept the change.
+   * Called in a resumed run for each tool change that does not fit the recorded calls. Return `true` to accept the change.
    * Otherwise, and by default, the run rejects with LoopError "tools-changed".
    */
   readonly allowToolChange?: ((change: ToolChange) => boolean) | undefined;
-  /** Settings for context restarts: the tools to hide, and the source of stored context. */
+  /** Settings for context restarts: the tools to hide, and the source of stored items. */
   readonly restarts?: RestartPolicy | undefined;
-  /** Ends a run if the model has written its whole answer before its tool calls. */
+  /** Ends the run if the model has written its whole answer before its tool calls. Default: see `PreToolTextPolicy`. */
   readonly preToolText?: PreToolTextPolicy | undefined;
-  /** Grants one more iteration, without tools, if the iteration limit or the tool-call limit ends the run. Default false. */
+  /** Set to true to grant one more iteration without tools if `maxIterations` or `maxToolCalls` ends the run. Default false. */
   readonly finalAnswer?: boolean | undefined;
   /**
-   * Ends the run as `stop-condition` before the calls of a response run. If there are several conditions, they are called in
-   * order until one of them stops the run.
+   * Ends the run as `stop-condition` before the tool calls of a response run. Several conditions are called in order, until one
+   * of them stops the run.
    */
   readonly stopWhen?: StopCondition | readonly StopCondition[] | undefined;
-  /** Detects a model that repeats its calls. Made by `detectLoops`. Default: none. */
+  /** Detects a model that repeats its calls. Created by `detectLoops`. Default: no detection. */
   readonly loopDetection?: LoopDetection | undefined;
   /**
-   * Makes a value from the answer. The answer is parsed and validated, and requested again if it does not fit. Made by
-   * `structuredOutput`. Default: none.
+   * Converts the answer to a validated value, and requests another answer if it is invalid. Created by `structuredOutput`.
+   * Default: no validation.
    */
   readonly output?: StructuredOutput<Output> | undefined;
-  /** Processes successful results before they enter the transcript. Made by `processResults` or `truncateResults`. Default: none. */
+  /**
+   * Processes successful results before they enter the transcript. Created by `processResults` or `truncateResults`. Default:
+   * none.
+   */
   readonly results?: ResultProcessing | undefined;
-  /** Omits old tool results from requests. Made by `maskResults`. Default: none. */
+  /** Removes old tool results from requests. Created by `maskResults`. Default: no masking. */
   readonly masking?: Masking | undefined;
 }
 
-/** Detects a model that repeats its calls. Made by `detectLoops`. */
+/** Detects a model that repeats its calls. Created by `detectLoops`. */
 export interface LoopDetection {
   readonly kind: "loop-detection";
 }
 
-/** Settings for the detection of loops. */
+/** The options of `detectLoops`. */
 export interface LoopDetectionOptions {
-  /**
-   * The number of consecutive repetitions that is a loop. Each multiple of this number is reported again. At least 2. Default 3.
-   */
+  /** The number of consecutive repetitions that make a loop. Each multiple is reported again. At least 2. Default 3. */
   readonly threshold?: number | undefined;
   /**
-   * The reaction to a loop. "warn" only emits an event. "stop" ends the run as `loop-detected`. "inject-warning" also emits the
-   * event, and warns the model. Default "warn".
+   * The reaction to a loop. "warn" only emits an event, "inject-warning" also warns the model, and "stop" ends the run as
+   * `loop-detected`. Default "warn".
    */
   readonly action?: LoopAction | undefined;
-  /** The maximum length of a repeated sequence, in iterations, from 1 to 100. With 2, the sequence A B A B is found. Default 4. */
+  /** The maximum number of iterations in a repeated sequence, from 1 to 100. With 2, the sequence A B A B is found. Default 4. */
   readonly maxCycle?: number | undefined;
-  /** Set to true if equal calls with different results are not a repetition, for example if a model polls a job. Default false. */
+  /** Set to true if only calls with equal results are repetitions, for example for a model that polls a job. Default false. */
   readonly compareResults?: boolean | undefined;
 }
 
-/** Makes a value from the answer. Made by `structuredOutput`. `Output` is the output type of the schema. */
+/** Converts the answer to a validated value. Created by `structuredOutput`. `Output` is the output type of the schema. */
 export interface StructuredOutput<Output = unknown> {
   readonly kind: "structured-output";
-  /** Validates the answer. */
+  /** The schema that validates the answer. */
   readonly schema: StandardSchema<unknown, Output>;
 }
 
-/** Settings for the request for an answer that fits a schema. */
+/** The options of `structuredOutput`. */
 export interface StructuredOutputOptions {
-  /** The JSON Schema to show to the model. Required if the schema cannot be converted. Default: converted from the schema. */
+  /** The JSON Schema that the model sees. Required if `schema` cannot be converted. Default: converted from `schema`. */
   readonly jsonSchema?: JsonSchema | undefined;
-  /** The maximum number of consecutive retries after an answer that does not fit. Default 2. */
+  /** The maximum number of consecutive retries after an invalid answer. Default 2. */
   readonly maxRetries?: number | undefined;
 }
 
-/**
- * Allows only some tools to run. Without `allowedNames`, all tools are allowed. If `allowedNames` is empty, no tool is allowed.
- */
+/** Allows only the tools in `allowedNames` to run. If the list is empty, no tool may run. If it is absent, all tools may run. */
 export interface DeliberateGate {
   readonly active: boolean;
   readonly allowedNames?: Iterable<string> | undefined;
   readonly triggerMatchByToolName?: ReadonlyMap<string, TriggerMatch> | undefined;
-  /** Triggers that were not searched for, because the search had reached its limit. The loop does not use this field. */
+  /** The triggers that were not searched, because the search had reached its limit. The loop does not use this field. */
   readonly unsearched?: readonly string[] | undefined;
-  /** Called for each successful tool call while the gate is active. */
+  /** Called for each successful call of a tool while the gate is active. */
   retain?(name: string): void;
 }
 
 /**
- * Called once for each call, after validation and before any call of the iteration runs. If it throws an error or times out, the
- * outcome of the call is `approval-failed`.
+ * A function that decides about a call. It is called once for each call, after validation and before any call of the iteration
+ * runs. If it throws an error or times out, the outcome of the call is `approval-failed`.
  */
 export type Approve = (call: ToolCall, context: ApprovalContext) => ApprovalDecision | PromiseLike<ApprovalDecision>;
 
 /** The second argument of `approve`. */
 export interface ApprovalContext extends Omit<ApprovalView, "callId" | "name"> {
-  /** The called tool, with its traits. */
+  /** The called tool, including its traits. */
   readonly tool: ToolDefinition;
-  /** True if the tool requires a decision about this call. A `needsApproval` function was already called. */
+  /** True if the tool requires a decision about this call. If `needsApproval` is a function, it was already called. */
   readonly needsApproval: boolean;
 }
 
-/** The decision about a call. The arguments of a "modify" decision are validated again. */
+/** The decision about a call. The arguments of "modify" are validated again. */
 export type ApprovalDecision =
   | { readonly kind: "approve" }
   | { readonly kind: "deny"; readonly reason?: string | undefined }
   | { readonly kind: "modify"; readonly args: Json }
-  /** No decision is possible now. The run ends as `approval-required`, and continues when it is resumed with `decisions`. */
+  /** No decision is possible yet. The run ends as `approval-required`, and can be resumed with `decisions`. */
   | { readonly kind: "ask" };
 
-/** The result of a waiting call: a value, or an error if the call failed. The model reads the value or the error. */
+/** The result of a waiting call: a value, or an error if the call failed. The model gets the value or the error. */
 export type OutsideResult = (
   | { readonly kind: "result"; readonly result: Json }
   | { readonly kind: "failed"; readonly error: string }
 ) & {
-  /** Set to true for a result that a page sent. Such a result is refused unless the call has `fromPage`. Default false. */
+  /** Set to true for a result that a page sent. It is refused unless the call has `fromPage`. Default false. */
   readonly fromPage?: boolean | undefined;
 };
 
 /**
- * An entry of the option `decisions`. The entry must fit `waitsFor` of its call. "ask" fits every call, and lets the call continue
- * to wait.
+ * A value in the option `decisions`. Its kind must match `waitsFor` of the call, except that "ask" is always possible and lets
+ * the call wait further.
  */
 export type CallDecision = ApprovalDecision | OutsideResult;
 
-/** Settings for context restarts. */
+/** Settings for context restarts: the tools to hide, and the source of stored items. */
 export interface RestartPolicy {
-  /** Maps the suffix of a restart type to the names of the tools to hide for the rest of the run. */
+  /** The names of the tools to hide for the rest of the run, by the suffix of the restart type. */
   readonly effects?: { readonly [suffix: string]: readonly string[] } | undefined;
-  /** The source of the items for `pending_context_key`. Made by `createContextStash`. Default: none. */
+  /** The source of the items for `pending_context_key`. Created by `createContextStash`. Default: none. */
   readonly stash?: ContextSource | undefined;
 }
 
 /** A source of items for context restarts, such as a `ContextStash`. Each item can be taken once. */
 export interface ContextSource {
   /**
-   * Returns the item with this key, or undefined if there is none or it was already taken. If the method throws an error or takes
-   * longer than `timeouts.hookMs`, the run continues without the item.
+   * Returns the item with this key. Returns undefined if the item does not exist or was already taken. If the method throws an
+   * error or takes longer than `timeouts.hookMs`, the run continues without the item.
    */
   take(key: string): Json | undefined | PromiseLike<Json | undefined>;
 }
 
 /**
- * Ends the run as `pre-tool-text` after an iteration in which the model wrote text and every tool that it called succeeded. One
- * of two conditions must also be met: the family of the provider is listed, or each called tool is listed or has
+ * Ends the run as `pre-tool-text` after an iteration with text, if every called tool succeeded. In addition, either
+ * `endAfterTextFamilies` must list the provider's family, or each called tool must be in `suppressFollowUpAfterText` or have
  * `requiresFollowUp: false`.
  */
 export interface PreToolTextPolicy {
-  /** The families of providers whose models write the whole answer before their calls. Default: none. */
+  /** The provider families whose models write the whole answer before their tool calls. Default: none. */
   readonly endAfterTextFamilies?: readonly string[] | undefined;
-  /** The names of tools after which the model needs no further iteration. Default: none. */
+  /** The names of tools that need no further iteration if the model wrote text before the call. Default: none. */
   readonly suppressFollowUpAfterText?: readonly string[] | undefined;
 }

@@ -1,4 +1,4 @@
-// Providers: their requests, their chunks, and the result of one stream.
+// The types of providers: their requests, their chunks, and the result of one stream.
 
 import type { Clock, PlainError, ProviderError, Timeouts, Usage } from "./common.ts";
 import type { Json } from "./json.ts";
@@ -8,22 +8,21 @@ import type { NestedSpending, ShownTool, ToolCall, ToolOutcome } from "./tool-ou
 import type { CostUnknownWhy, EndReason, StreamStatus } from "./termination.ts";
 
 /**
- * The common interface for models. An adapter implements it with the API of a model service, and a wrapper implements it with
- * another provider.
+ * The common interface of all models. An adapter implements it with the API of a model service, a wrapper with another provider.
  */
 export interface Provider {
-  /** The model service, named as in the OpenTelemetry attribute `gen_ai.provider.name`: "openai", "anthropic". */
+  /** The name of the model service, as in the OpenTelemetry attribute `gen_ai.provider.name`: "openai", "anthropic". */
   readonly id: string;
   readonly model: string;
-  /** The family of the provider API, for policies that depend on it. */
+  /** The API family of the provider, for policies that depend on it. */
   readonly family?: string | undefined;
-  /** Streams one iteration. The stream ends with exactly one `finish` chunk, with an `error` chunk, or by throwing. */
+  /** Streams one response of the model. The stream ends with exactly one `finish` chunk, an `error` chunk or a thrown error. */
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>;
 }
 
-/** The request of one iteration. Valid only while the stream runs. */
+/** The request of one iteration. It is valid only during its stream. */
 export interface ModelRequest {
-  /** The messages to send, as a frozen array. The array is built when it is read, so read it while the stream runs. */
+  /** The messages to send, as a frozen array. It is created when this property is read, so read it before the stream ends. */
   readonly messages: readonly Message[];
   readonly system?: string | undefined;
   readonly tools: readonly ToolDefinition[];
@@ -31,62 +30,65 @@ export interface ModelRequest {
   readonly settings?: ModelSettings | undefined;
   /** The number of the iteration, counted from 0. */
   readonly iteration: number;
-  /** The `token` of the `finish` chunk with the reason "continue". The new stream must continue from that point. */
+  /** The `token` from the `finish` chunk with the reason "continue". The new stream must continue from that point. */
   readonly continuationToken?: string | undefined;
   /** The full transcript of the run, for wrappers that inspect it. Providers must send `messages` instead. */
   readonly transcript?: RequestTranscript | undefined;
 }
 
-/** The full transcript of the run, without masking and without context items. */
+/** The full transcript of the run, without masking and without the context items. */
 export interface RequestTranscript {
   readonly messages: readonly Message[];
-  /** How many of the messages were passed to the run. The other messages were added by the run. */
+  /** The number of messages that the caller passed to the run. They come first. */
   readonly given: number;
 }
 
-/** The context of a request: its abort signal, its limits, and the clock to wait with. */
+/** The context of a request: its abort signal, its limits, and the clock for waiting. */
 export interface ModelCall {
-  /** Aborted when the iteration is cancelled. */
+  /** A signal that is aborted when the iteration is cancelled. */
   readonly signal: AbortSignal;
   /**
-   * Reports that the stream is alive although no chunk has arrived. Heartbeats extend a limit on silence to at most twelve times
-   * its length. Pass "waiting" while the provider itself waits, for a time that it limits. There is no maximum then.
+   * Reports that the stream is alive although no chunk has arrived. Heartbeats extend `streamIdleMs` and `firstChunkMs` to at
+   * most twelve times their length. Pass "waiting" during a wait that the provider itself limits; the time is then extended
+   * without a maximum.
    */
   heartbeat(state?: "waiting" | void): void;
   readonly iteration: number;
   readonly clock: Clock;
   readonly timeouts: Timeouts;
   /**
-   * Returns true if the limits of the run allow one more request after these attempts. A provider that sends several requests in
-   * one stream must call it before each request except the first. If it returns false, end the stream with the failure of the last
-   * attempt. The run then ends with the limit as its reason. Undefined if there are no limits.
+   * Returns true if the limits of the run allow one more request after these attempts. A provider that may send several requests
+   * in one stream must call it before each further request. If it returns false, end the stream with the failure of the last
+   * attempt. The run then ends because of the limit. Undefined if there are no limits.
    */
   mayAsk?: ((spent: readonly AttemptSpending[]) => boolean) | undefined;
 }
 
-/** The usage of one attempt, and the provider and model for its price. */
+/** The usage of one attempt, with the provider and model that determine its price. */
 export interface AttemptSpending {
   readonly provider: string;
   readonly model: string;
-  /** Undefined if the provider reported no usage. */
+  /** The usage of the attempt. Undefined if the provider did not report it. */
   readonly usage: Usage | undefined;
 }
 
-/** The tools that the model may use. */
+/** Controls which tools the model may call. `{ name }` requires a call of this tool. */
 export type ToolChoice = "auto" | "required" | "none" | { readonly name: string };
 
-/** Settings that every model service has. Use `extra` for other settings. */
+/** Settings that every model service supports. Use `extra` for others. */
 export interface ModelSettings {
   readonly maxOutputTokens?: number | undefined;
   readonly temperature?: number | undefined;
   readonly topP?: number | undefined;
   readonly stopSequences?: readonly string[] | undefined;
   readonly seed?: number | undefined;
-  /** Fields for the request body of the provider API. They are added last, unchanged. */
+  /** Fields for the request body of the provider API. They are added last and unchanged. */
   readonly extra?: { readonly [field: string]: Json } | undefined;
 }
 
-/** Why the model stopped. All providers use these values. docs/concepts/endings.md explains what the loop does for each of them. */
+/**
+ * The reason why the model stopped, with the same values for all providers. docs/concepts/endings.md explains the effect of each.
+ */
 export type FinishReason =
   | "stop"
   | "tool-calls"
@@ -100,50 +102,50 @@ export type FinishReason =
   | "error"
   | "unknown";
 
-/** One piece of a model's stream. */
+/** One chunk of a model's stream. */
 export type ModelChunk =
   | { readonly type: "text-delta"; readonly text: string }
   | { readonly type: "reasoning-delta"; readonly text: string }
   | { readonly type: "refusal-delta"; readonly text: string }
-  // Chunks of tool calls. All chunks of one call have the same `key`. Only `call-ready` is required.
+  // Chunks of tool calls. All chunks of a call have the same `key`. Only `call-ready` is required.
   | { readonly type: "call-start"; readonly key: string; readonly id?: string | undefined; readonly name: string }
   | { readonly type: "call-args-delta"; readonly key: string; readonly text: string }
-  /** The call is complete. A call without this chunk is treated as cut off, and does not run. */
+  /** Marks the call as complete. A call without this chunk counts as cut off, and does not run. */
   | {
       readonly type: "call-ready";
       readonly key: string;
       readonly id?: string | undefined;
       readonly name: string;
-      /** Parsed arguments, or any value if `problem` is set. */
+      /** The parsed arguments, or any value if `problem` is set. */
       readonly args: unknown;
       readonly argsText?: string | undefined;
       readonly problem?: "malformed" | "truncated" | undefined;
     }
-  /** A snapshot replaces the earlier usage of the attempt, and a delta is added to it. */
+  /** The usage of the attempt. A snapshot replaces the earlier usage of the attempt, a delta is added to it. */
   | { readonly type: "usage"; readonly usage: Usage; readonly mode: "snapshot" | "delta" }
-  /** A part of the provider metadata, which is sent back unchanged in the next iteration. */
+  /** A part of the message in the provider's own format, which is sent back unchanged in the next iteration. */
   | { readonly type: "provider-metadata"; readonly item: Json }
   /** Text to show below the answer. */
   | { readonly type: "details"; readonly text: string }
-  /** The last chunk of this type in a run becomes `result.thoughtLog`. */
+  /** A thought log. The last one in a run becomes `result.thoughtLog`. */
   | { readonly type: "thought-log"; readonly payload: unknown }
   /**
-   * Sent by a provider that wraps others. Names the provider of the following chunks, whose prices apply and who may read the
-   * provider metadata.
+   * Sent by a provider that wraps others. Names the provider and model of the following chunks, which determine the price and who
+   * may get the provider metadata.
    */
   | {
       readonly type: "attempt-start";
-      /** Counts from 1 in each stream. */
+      /** The number of the attempt, counted from 1 in each stream. */
       readonly attempt: number;
       readonly provider: string;
       readonly model: string;
       readonly family?: string | undefined;
-      /** Set to true if the output of this attempt will not be discarded, so that a page can show it immediately. Default false. */
+      /** Set to true if the output of this attempt is never discarded, so that a page can show it immediately. Default false. */
       readonly isFinal?: boolean | undefined;
     }
-  /** Sent by a provider that wraps others. The output of the attempt is discarded, but its usage is still counted. */
+  /** Sent by a provider that wraps others, to discard the output of an attempt. Its usage is still counted. */
   | { readonly type: "attempt-discarded"; readonly attempt: number; readonly error: ProviderError }
-  /** The last chunk of a stream. Sent once, and only if the service itself reported the end of the message. */
+  /** The last chunk of a stream. Sent once, and only after the service has reported the end of the message. */
   | {
       readonly type: "finish";
       readonly reason: FinishReason;
@@ -152,39 +154,39 @@ export type ModelChunk =
     }
   | { readonly type: "error"; readonly error: ProviderError };
 
-/** The result of one stream. It is plain data, because the journal stores it as the record of a model step. */
+/** The result of one stream, as plain data that the journal records. */
 export interface StreamResult {
   readonly status: StreamStatus;
-  /** Why the iteration ends the run. Absent if the status is `tool-calls`, and if a continuation follows. */
+  /** The reason why the iteration ends the run. Absent if the status is `tool-calls` or if a continuation follows. */
   readonly reason?: EndReason | undefined;
   readonly text: string;
   readonly reasoning: string;
   readonly details: string;
   readonly thoughtLog?: Json | undefined;
-  /** The tool calls, in the order in which the model made them. */
+  /** The tool calls, in the order of the model. */
   readonly calls: readonly ToolCall[];
-  /** The parts of the message, in order. Absent if the order is: all reasoning, all text, all calls. */
+  /** The parts of the message, in order. Absent for the usual order: all reasoning, all text, all calls. */
   readonly order?: readonly PartStart[] | undefined;
-  /** The outcomes of the calls that were started during the stream. */
+  /** The outcomes of the calls that started during the stream, because their tools are `eager`. */
   readonly eagerOutcomes?: readonly ToolOutcome[] | undefined;
   /**
-   * The outcomes of the calls that were refused when the stream ended: calls with an unknown tool or invalid arguments, and calls
-   * that the gate or `toolChoice` blocked. A replay refuses the same calls, even if the schemas or the gate have changed.
+   * The outcomes of the calls that were refused at the end of the stream: calls with an unknown tool or invalid arguments, and
+   * calls that the gate or `toolChoice` blocked. A replay refuses the same calls, even if the schemas or the gate have changed.
    */
   readonly refusals?: readonly ToolOutcome[] | undefined;
-  /** The ids of calls whose tools have asynchronous schemas. The validation of each such call is recorded in a separate step. */
+  /** The ids of calls whose tools have asynchronous schemas. The validation of each of these calls is a separate step. */
   readonly lateChecks?: readonly string[] | undefined;
-  /** The spending of nested runs in calls that a discarded attempt started early, and that the next attempt did not make again. */
+  /** The spending of nested runs in `eager` calls of a discarded attempt, if the next attempt did not request the same calls. */
   readonly eagerSpent?: readonly NestedSpending[] | undefined;
   readonly finish?: FinishReason | undefined;
-  /** The point from which to continue, if `finish` is "continue". */
+  /** The point from which a new stream continues, if `finish` is "continue". */
   readonly token?: string | undefined;
   readonly providerMetadata: readonly Json[];
   /** The usage, including discarded attempts. Undefined if the provider did not report it. */
   readonly usage?: Usage | undefined;
   /** The cost in USD. Undefined if it is unknown. */
   readonly costUSD?: number | undefined;
-  /** The first attempt whose cost is unknown. Absent if there is none, and without the option `pricing`. */
+  /** The first attempt with an unknown cost. Absent if there is none, or without the option `pricing`. */
   readonly unpriced?:
     | { readonly provider: string; readonly model: string; readonly why?: CostUnknownWhy | undefined }
     | undefined;
@@ -193,27 +195,27 @@ export interface StreamResult {
   readonly family?: string | undefined;
   /** The names of the tools that the model could see. */
   readonly visibleTools: readonly string[];
-  /** Set if `toolChoice` allowed no tool or only one tool. Calls of other tools are blocked. */
+  /** Set if `toolChoice` allowed only one tool or none. Calls of other tools are blocked. */
   readonly toolChoice?: "none" | { readonly name: string } | undefined;
-  /** Facts about the calls that a resumed run needs, in addition to the record of the run. Absent if there are none. */
+  /** Facts about the calls that a resumed run needs, in addition to the first record of the run. Absent if there are none. */
   readonly basis?: CallBasis | undefined;
   readonly error?: PlainError | undefined;
-  /** Set if a stop condition ended the run here. */
+  /** Set if a stop condition ended the run after this stream. */
   readonly stop?: { readonly reason?: string | undefined } | undefined;
   readonly durationMs: number;
 }
 
-/** The start of a part of a streamed message. The part ends where the next part of its type starts. */
+/** The start of one part of a streamed message. It ends where the next part with the same type starts. */
 export interface PartStart {
   readonly type: "reasoning" | "text" | "call";
-  /** The position of the first character in `text` or `reasoning`, or of the first call in `calls`, counted from 0. */
+  /** The start position in `text` or `reasoning`, in characters, or in `calls`. Counted from 0. */
   readonly from: number;
 }
 
-/** The circumstances in which the model made the calls of a stream. */
+/** The circumstances under which the model made the calls of a stream. */
 export interface CallBasis {
-  /** True if `policies.approve` was set. */
+  /** True if the run had `policies.approve`. */
   readonly asks?: true | undefined;
-  /** The called tools that were added or changed after the run started. */
+  /** The called tools that were added or changed after the start of the run. */
   readonly tools?: { readonly [name: string]: ShownTool } | undefined;
 }

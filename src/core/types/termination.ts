@@ -3,7 +3,7 @@ import type { UserMessage } from "./message.ts";
 import type { Issue, PlainError, ProviderError } from "./common.ts";
 import type { WaitingCall } from "./tool-outcome.ts";
 
-/** How an iteration ended. */
+/** The status of a stream: how the iteration ended. */
 export type StreamStatus =
   | "completed"
   | "tool-calls"
@@ -13,16 +13,18 @@ export type StreamStatus =
   | "stopped-by-user"
   | "follow-up-interrupt";
 
-/** How a run ended. `reason` is more exact. A `suspended` run can be resumed. `tool-calls` is never the status of a run. */
+/**
+ * How a run ended; `reason` is more exact. A run with the status `suspended` can be resumed. No run has the status `tool-calls`.
+ */
 export type LoopStatus = StreamStatus | "suspended";
 
 /**
- * Why a cost is unknown. "no-usage": the provider reported no usage. "no-price": `pricing` returned undefined. "pricing-failed":
- * `pricing` threw an error, or returned a value other than undefined or a number of at least 0.
+ * The reason why a cost is unknown. "no-usage": the provider reported no usage. "no-price": `pricing` returned undefined.
+ * "pricing-failed": `pricing` threw an error, or returned something other than undefined or a number of at least 0.
  */
 export type CostUnknownWhy = "no-usage" | "no-price" | "pricing-failed";
 
-/** Why a run ended. docs/concepts/endings.md explains each kind. */
+/** The reason why a run ended. docs/concepts/endings.md explains each kind. */
 export type EndReason =
   // completed
   | { readonly kind: "answered" | "end-turn" | "pre-tool-text" }
@@ -36,8 +38,8 @@ export type EndReason =
   /** `expectedUSD` is the expected cost of the next stream. */
   | { readonly kind: "max-cost"; readonly limitUSD: number; readonly spentUSD: number; readonly expectedUSD?: number | undefined }
   /**
-   * `provider`, `model` and `iteration` (counted from 0) name the first stream or attempt whose cost is unknown. They are absent
-   * if the unknown cost does not come from a stream of this run itself.
+   * `provider`, `model` and `iteration` (counted from 0) identify the first stream or attempt with an unknown cost. They are
+   * absent if no stream of this run itself has an unknown cost.
    */
   | {
       readonly kind: "cost-unknown";
@@ -66,10 +68,10 @@ export type EndReason =
   | { readonly kind: "interrupted"; readonly message: UserMessage }
   // suspended
   | { readonly kind: "drained" }
-  /** `approval-required` if at least one call is waiting for a decision, otherwise `result-required`. */
+  /** `approval-required`: at least one call waits for a decision. `result-required`: all waiting calls wait for results. */
   | { readonly kind: "approval-required" | "result-required"; readonly calls: readonly WaitingCall[] };
 
-/** The status of a run, and the reason for the status. */
+/** The status of a run, and the exact reason. */
 export interface Ending {
   readonly status: LoopStatus;
   readonly reason: EndReason;

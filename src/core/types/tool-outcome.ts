@@ -7,16 +7,16 @@ import type { Json } from "./json.ts";
 export interface ToolChange {
   readonly toolName: string;
   readonly kind: ToolChangeKind;
-  /** The argument that differs, such as `to.street` or `tags[]`. Absent if the difference is not about one argument. */
+  /** The argument that differs, such as `to.street` or `tags[]`. Absent if the difference does not concern a single argument. */
   readonly field?: string | undefined;
-  /** The old value (`was`) and the new value (`now`), if they can be shown as text, such as a type or a limit. */
+  /** The old value, such as a type or a limit; `now` is the new value. Set if both can be shown as text. */
   readonly was?: string | undefined;
   readonly now?: string | undefined;
 }
 
 /**
- * The kind of difference. `description-changed`, `default-changed` and `trait-changed` may be important for a person who decides
- * about a call, but never cause an error. `trait-changed` means that `needsApproval` was added or `idempotent` was removed.
+ * The kind of a difference. `description-changed`, `default-changed` and `trait-changed` never cause an error, but may matter to
+ * a person who decides about a call. `trait-changed` means that `needsApproval` was added or `idempotent` was removed.
  */
 export type ToolChangeKind =
   | "removed"
@@ -25,25 +25,25 @@ export type ToolChangeKind =
   | "field-removed"
   | "required-field-added"
   | "type-changed"
-  /** The rules for a value have changed, for example to a lower `maximum` or fewer `enum` values. */
+  /** The rules for a value have changed, for example a lower `maximum` or fewer `enum` values. */
   | "constraint-changed"
   | "description-changed"
   | "default-changed"
   | "trait-changed";
 
-/** A tool as the model saw it, in the form in which journals record it. */
+/** A tool as the model saw it, in the form that journals record. */
 export interface ShownTool {
   readonly description: string;
   readonly inputSchema: JsonSchema;
   readonly origin?: string;
-  /** True if every call needs a decision. "some" if a function decides which calls need a decision. */
+  /** True if every call needs a decision, "some" if a function decides which calls need one. */
   readonly needsApproval?: true | "some";
   readonly idempotent?: true;
 }
 
 /** One tool call as the model made it. */
 export interface ToolCall {
-  /** The id of the call, unique in the transcript. */
+  /** The id of the call, which is unique in the transcript. */
   readonly callId: string;
   /** The id from the provider, if there is one. */
   readonly providerCallId?: string | undefined;
@@ -55,21 +55,24 @@ export interface ToolCall {
   readonly problem?: "malformed" | "truncated" | undefined;
 }
 
-/** A call that is waiting for a decision, or for its result. */
+/** A call that is waiting for a decision or for its result. */
 export interface WaitingCall {
   /**
-   * The key of the call in `decisions`: the ids of the outer calls and the id of the call itself, joined by "/". If the call has waited
-   * before, for a decision about an older version of its tool or for its approval, a number follows: `call_i0_0#2`.
+   * The key of the call in `decisions`: the ids of the outer calls and of the call itself, joined by "/". A number follows, as in
+   * `call_i0_0#2`, if the call has waited before: for a decision about an older version of its tool, or for its approval.
    */
   readonly id: string;
   readonly callId: string;
   readonly name: string;
   readonly args: Json;
-  /** "approval": the tool runs when the call is approved. "result": the tool has run, and its result comes from outside. */
+  /**
+   * "approval": the tool runs after the call is approved. "result": the tool has already run or has no `execute`, and the result
+   * comes from outside.
+   */
   readonly waitsFor: "approval" | "result";
   /** True if a page may send the result: the tool has no `execute`, or called `context.defer({ fromPage: true })`. */
   readonly fromPage?: true | undefined;
-  /** The changes of the tool since the last request for a decision. An earlier decision is not used for the changed tool. */
+  /** The changes of the tool after the last request for a decision. Earlier decisions do not apply to the changed tool. */
   readonly toolChanges?: readonly ToolChange[] | undefined;
 }
 
@@ -78,11 +81,11 @@ export type ToolOutcome = {
   readonly call: ToolCall;
   /** The time from the start to the end of the call, in milliseconds. 0 if the call was not started. */
   readonly durationMs: number;
-  /** The arguments that an approval set instead of those of the model. */
+  /** The arguments that an approval decision set in place of those of the model. */
   readonly approvedArgs?: Json | undefined;
-  /** The spending of nested runs in the call. */
+  /** The usage and the cost of the nested runs in the call. */
   readonly nested?: NestedSpending | undefined;
-  /** The contents of messages to the control of the nested run that were neither sent to its model nor passed to `toResult`. */
+  /** The messages to the nested run that were neither sent to its model nor passed to `toResult`. */
   readonly undelivered?: readonly (string | readonly UserPart[])[] | undefined;
 } & (
   | {
@@ -90,17 +93,17 @@ export type ToolOutcome = {
       readonly data: Json;
       readonly content?: readonly ContentPart[] | undefined;
       readonly endTurn?: boolean | undefined;
-      /** The value from the stash for the result's `pending_context_key`. */
+      /** The item from the stash for `pending_context_key` of the result. */
       readonly pendingContext?: Json | undefined;
-      /** The results to omit from later requests. Set by the tool that `createContextRelease` makes. */
+      /** The results to remove from later requests. Set by the tool that `createContextRelease` creates. */
       readonly release?: ContextRelease | undefined;
-      /** Set if the tool returned a result made by `contextRestart`. Data with the same fields does not set it. */
+      /** Set if the tool returned a result of `contextRestart`. Data with the same fields has no such effect. */
       readonly restart?: true | undefined;
     }
-  /** The tool failed. If `fatal` is true, the failure ends the run. */
+  /** The tool has failed. If `fatal` is true, the failure ends the run. */
   | { readonly kind: "failed"; readonly error: PlainError; readonly fatal?: boolean | undefined }
   | { readonly kind: "timed-out"; readonly limitMs: number }
-  /** Deliberate mode or `toolChoice` blocked the call. `allowed` lists at most 50 tools, and `more` is the number of the others. */
+  /** Deliberate mode or `toolChoice` blocked the call. `allowed` lists at most 50 tools; `more` is the number of all others. */
   | {
       readonly kind: "blocked";
       readonly allowed: readonly string[];
@@ -108,11 +111,13 @@ export type ToolOutcome = {
       readonly by?: "tool-choice" | undefined;
     }
   | { readonly kind: "denied"; readonly reason?: string | undefined }
-  /** `approve` or `needsApproval` threw an error or took longer than `timeouts.approvalMs`. The model does not read `error`. */
+  /**
+   * `approve` or `needsApproval` has thrown an error or taken longer than `timeouts.approvalMs`. The model does not get `error`.
+   */
   | { readonly kind: "approval-failed"; readonly error: PlainError }
   /**
-   * `known` lists at most 50 tools, and `more` is the number of the others. `known` is empty if 200 tools were already listed in
-   * the same iteration.
+   * The model has called an unknown tool. `known` lists at most 50 tools, and `more` is the number of all others. `known` is
+   * empty if 200 tools were already listed in the same iteration.
    */
   | {
       readonly kind: "unknown-tool";
@@ -121,7 +126,7 @@ export type ToolOutcome = {
       readonly nearest?: string | undefined;
     }
   | { readonly kind: "invalid-input"; readonly issues: readonly Issue[] }
-  /** The arguments are not JSON. `message` is the parse error. */
+  /** The arguments are not JSON. `message` is the error of the parser. */
   | { readonly kind: "malformed"; readonly message?: string | undefined }
   /**
    * `truncated`: the call was cut off by an output limit of the model. `interrupted`: the call was cut off and may have run.
@@ -137,30 +142,30 @@ export type ToolOutcome = {
   | { readonly kind: "deferred"; readonly fromPage?: true | undefined }
 );
 
-/** The ids of calls whose results the model no longer needs, or "all" for the calls of all earlier iterations. */
+/** The ids of the calls whose results the model no longer needs, or "all" for all calls of earlier iterations. */
 export type ContextRelease = "all" | readonly string[];
 
-/** The spending of the nested runs in one call. */
+/** The usage and the cost of the nested runs in one call. */
 export interface NestedSpending {
   readonly usage: Usage;
-  /** The cost in USD. Undefined if the cost of an iteration is unknown. */
+  /** The cost in USD. Undefined if the cost of any iteration is unknown. */
   readonly costUSD: number | undefined;
-  /** The known part of the cost, if `costUSD` is undefined. */
+  /** The sum of the known costs in USD, if `costUSD` is undefined. */
   readonly knownCostUSD?: number | undefined;
   readonly toolCallsExecuted: number;
 }
 
-/** The context restart that a tool result requests. Made from the fields of `contextRestart`. */
+/** The context restart that a tool result requests, as read from the fields of `contextRestart`. */
 export interface ContextRestart {
   /** The part of the restart type after `context_restart_`. */
   readonly suffix: string;
-  /** The item to add to the context items. */
+  /** The item that is added to the context items. */
   readonly item?: Json | undefined;
-  /** Tools to hide for the rest of the run. */
+  /** The names of the tools to hide for the rest of the run. */
   readonly disableTools: readonly string[];
   /** The key of an item in the stash. */
   readonly pendingContextKey?: string | undefined;
-  /** The item from the stash, which is also added to the context items. */
+  /** The item from the stash. It is also added to the context items. */
   readonly pendingContext?: Json | undefined;
 }
 
@@ -169,7 +174,7 @@ export interface ToolHistoryEntry {
   readonly functionCall: { readonly id: string; readonly name: string; readonly args: Json };
   readonly functionResponse: { readonly name: string; readonly response: { readonly result: Json } };
   readonly outcome: ToolOutcome["kind"];
-  /** Why there was no decision about the call, if its outcome is `approval-failed`. */
+  /** The reason why there was no decision about the call, if its outcome is `approval-failed`. */
   readonly error?: PlainError | undefined;
   readonly iteration: number;
   readonly durationMs: number;

@@ -1,16 +1,18 @@
 import type { LoopEvent } from "../types/loop-event.ts";
 import { dropPromise } from "../utils/promises.ts";
 
-/** An event from `streamToolLoop`, or an item from a reader of `turnwright/host`, which has an `id` and the event. */
+/** An event from `streamToolLoop`, or an item from `turnwright/host` that contains an event and its `id`. */
 export type EventItem = LoopEvent | { readonly id: string; readonly event: LoopEvent };
 
-/** Converts events to chunks, one event at a time. */
+/** Converts events to chunks of a wire protocol, one event at a time. */
 export interface EventMapper<Chunk> {
   /** Returns the chunks for an event, in order. The array may be empty. */
   map(item: EventItem): readonly Chunk[];
-  /** Returns the last chunks. Call it once, after the last event. If the source threw an error, pass the error. */
+  /**
+   * Returns the last chunks. Called once, after the last event. `failure` contains the error that the source of the events threw.
+   */
   end(failure?: { readonly error: unknown }): readonly Chunk[];
-  /** True if no more chunks will follow, even if more events arrive. The iteration of the source is then ended. */
+  /** True if no more chunks follow, even if more events arrive. The source of the events is then closed. */
   readonly isOver?: boolean | undefined;
 }
 
@@ -25,8 +27,8 @@ export class ChunkBatches<Chunk> {
   }
 
   /**
-   * Returns the next batch, which has at least one chunk, or undefined after the last batch. If the source throws, the last batch is
-   * made from the error.
+   * Returns the next batch of at least one chunk, or undefined after the last batch. If the source of the events throws, the last
+   * batch describes the error.
    */
   async next(): Promise<readonly Chunk[] | undefined> {
     while (!this.#isOver) {
@@ -42,7 +44,7 @@ export class ChunkBatches<Chunk> {
     try {
       dropPromise(this.#iterator.return?.());
     } catch {
-      // The reader has left, so this error cannot be reported.
+      // The reader has stopped reading, so this error cannot be reported.
     }
   }
 
@@ -64,7 +66,7 @@ export class ChunkBatches<Chunk> {
   }
 }
 
-/** Returns a stream of the chunks. Events are read only when the stream is read. Cancelling the stream ends the iteration of the source. */
+/** Converts batches to a stream of chunks. Events are read on demand. Cancelling the stream closes their source. */
 export function toChunkStream<Chunk>(batches: ChunkBatches<Chunk>): ReadableStream<Chunk> {
   return new ReadableStream<Chunk>(
     {
@@ -75,7 +77,7 @@ export function toChunkStream<Chunk>(batches: ChunkBatches<Chunk>): ReadableStre
       },
       cancel: () => batches.leave(),
     },
-    // With 0, the source is not read before the stream is read.
+    // With 0, no event is read before the stream is read.
     { highWaterMark: 0 },
   );
 }

@@ -1,15 +1,15 @@
-// The texts that a page shows for failures. The texts are neutral, because error messages may contain secrets.
+// The texts that a page shows for failures. They contain no error messages, because these may contain secrets.
 
 import type { EndReason, LoopStatus } from "../types/termination.ts";
 import type { ToolOutcome } from "../types/tool-outcome.ts";
 
-/** A failure that a page shows. */
+/** A failure that a page shows to its user. */
 export type UIFailure =
   /** The run ended with status "error", "timeout" or "empty-response". */
   | { readonly kind: "run"; readonly status: LoopStatus; readonly reason: EndReason }
   /** A call did not complete. `result` is the result that the model gets. */
   | { readonly kind: "tool"; readonly toolName: string; readonly outcome: ToolOutcome["kind"]; readonly result: unknown }
-  /** The source of the events threw `error`, or ended before the run did. */
+  /** The source of the events threw `error`, or ended before the end of the run. */
   | { readonly kind: "thrown"; readonly error: unknown };
 
 /** Returns the text that the page shows for a failure. */
@@ -32,13 +32,13 @@ const toolTexts = new Map<string, string>([
   ["limit", "The call did not run, because the maximum number of calls is reached."],
 ]);
 
-/** Returns the text from `onError`. If `onError` throws an error or returns no string, returns the neutral text. */
+/** Returns the text from `onError`, or the default text if `onError` throws an error or returns no string. */
 export function toFailureText(failure: UIFailure, onError: OnError | undefined): string {
   try {
     const text: unknown = onError?.(failure);
     if (typeof text === "string") return text;
   } catch {
-    // The neutral text follows.
+    // Return the default text below.
   }
   return neutralText(failure);
 }

@@ -1,4 +1,4 @@
-// Reads the body of a request as JSON, up to a maximum size and within a time limit.
+// Reads the JSON body of a request, with a maximum size and a time limit.
 
 import { systemClock } from "../cancellation/deadline.ts";
 import type { Clock } from "../types/common.ts";
@@ -7,21 +7,23 @@ import { dropPromise } from "../utils/promises.ts";
 import { countBytes } from "../utils/texts.ts";
 import { RequestError } from "./request-error.ts";
 
-/** The parts of a node:http request that are used. */
+/** The parts of a node:http request that `readRequestBody` needs. */
 export interface NodeRequest extends AsyncIterable<Uint8Array | string> {
   readonly headers: { readonly [name: string]: string | readonly string[] | undefined };
-  /** With `destroyOnReturn: false`, ending the iteration early keeps the connection open, so that the response can still be sent. */
+  /**
+   * With `destroyOnReturn: false`, the connection stays open after an early end of the iteration, so that a response can be sent.
+   */
   iterator?(options: { destroyOnReturn: boolean }): AsyncIterable<Uint8Array | string>;
 }
 
-/** The maximum nesting of arrays and objects. JSON.parse allows millions of levels, which would overflow the stack of recursive code. */
+/** The maximum nesting of arrays and objects. JSON.parse allows millions, but recursive code would overflow the stack. */
 const mostLevels = 200;
 
-/** The limits for reading a body. */
+/** The limits for the body of a request. */
 export interface BodyLimits {
-  /** The maximum size of the body in bytes. A page sends its whole history in each request. Default 1,000,000. */
+  /** The maximum size of the body in bytes. Pages send their whole history in each request. Default 1,000,000. */
   readonly maxBytes?: number | undefined;
-  /** How long the body may take to arrive, in milliseconds. `Infinity` means no limit. Default 30,000. */
+  /** The maximum time until the whole body has arrived, in milliseconds. `Infinity` means no limit. Default 30,000. */
   readonly bodyMs?: number | undefined;
   /** The clock for `bodyMs`. Default: the system clock. */
   readonly clock?: Pick<Clock, "setTimeout" | "clearTimeout"> | undefined;
@@ -30,8 +32,8 @@ export interface BodyLimits {
 type Limits = { readonly [Name in keyof BodyLimits]-?: NonNullable<BodyLimits[Name]> };
 
 /**
- * Reads the body of a web `Request` or a node:http request. A string is parsed as JSON. Any other value is returned unchanged, as an
- * already parsed body. Throws RequestError if the body is invalid, is incomplete or exceeds a limit.
+ * Reads the body of a web `Request` or a node:http request. A string is parsed as JSON. Any other value counts as an already
+ * parsed body, and is returned unchanged. Throws RequestError if the body is invalid, is incomplete or exceeds a limit.
  */
 export async function readRequestBody(source: unknown, limits: BodyLimits = {}): Promise<unknown> {
   const { maxBytes = 1_000_000, bodyMs = 30_000, clock = systemClock } = limits;
@@ -40,7 +42,7 @@ export async function readRequestBody(source: unknown, limits: BodyLimits = {}):
   return body;
 }
 
-/** Throws RequestError if a value is nested too deeply. The message begins with `what`. */
+/** Throws RequestError if a value is nested too deeply. The error message begins with `what`. */
 export function refuseDeep(value: unknown, what: string): void {
   if (isTooDeep(value)) throw new RequestError(400, `${what} is nested more than ${mostLevels} levels deep.`);
 }
@@ -66,7 +68,7 @@ async function toValue(source: unknown, limits: Limits): Promise<unknown> {
 
 function checkHeaders(read: (name: string) => string | undefined, maxBytes: number): void {
   const type = read("content-type")?.split(";")[0]?.trim().toLowerCase();
-  // A form on another site could send other content types without a CORS check of the browser.
+  // With other content types, a form on another site could send the request without a CORS check.
   if (type !== "application/json") throw new RequestError(415, "The request must have the content type application/json.");
   const encoding = read("content-encoding");
   if (encoding !== undefined && encoding !== "identity") throw new RequestError(415, "The request must not be compressed.");
@@ -75,7 +77,7 @@ function checkHeaders(read: (name: string) => string | undefined, maxBytes: numb
 
 type Pieces = Pick<AsyncIterator<Uint8Array | string, unknown>, "next" | "return">;
 
-/** Reads a body within its limits. Stops reading when a limit is exceeded. */
+/** Reads a body, and stops when a limit is exceeded. */
 async function collect(pieces: Pieces, { maxBytes, bodyMs, clock }: Limits): Promise<string> {
   let timer: unknown;
   const expired = new Promise<never>((_, reject) => {
@@ -85,7 +87,7 @@ async function collect(pieces: Pieces, { maxBytes, bodyMs, clock }: Limits): Pro
   try {
     return await Promise.race([readAll(pieces, maxBytes), expired]);
   } catch (error) {
-    // Not awaited, because the source may never answer.
+    // Not awaited, because the promise may never settle.
     dropPromise(pieces.return?.());
     if (error instanceof RequestError) throw error;
     throw new RequestError(400, "The connection ended before the body was complete.", { cause: error });
@@ -109,7 +111,7 @@ async function readAll(pieces: Pieces, maxBytes: number): Promise<string> {
   return text + decoder.decode();
 }
 
-/** Reads a web stream with a reader, because not every platform supports `for await` on web streams. */
+/** Reads a web stream with a reader, because not all platforms support `for await` for web streams. */
 function toIterator(stream: ReadableStream<Uint8Array>): Pieces {
   const reader = stream.getReader();
   return {
@@ -140,7 +142,7 @@ function tooLarge(maxBytes: number): RequestError {
   return new RequestError(413, `The body has more than ${maxBytes} bytes.`);
 }
 
-/** True if a body is nested too deeply. Searches level by level, because recursion could overflow the stack. */
+/** True if a body is nested too deeply. The search goes level by level, because recursion could overflow the stack. */
 function isTooDeep(body: unknown): boolean {
   let level: readonly unknown[] = [body];
   for (let depth = 0; level.length > 0; depth += 1) {

@@ -1,4 +1,4 @@
-// Reads the text and the files of a user message from a page, and checks the limits.
+// Reads the text and files of a user message that a page sent, and checks the limits.
 
 import { type Checks, is, isText, numberWithin, timeLimit } from "../errors/check-fields.ts";
 import type { UserPart } from "../types/common.ts";
@@ -9,7 +9,7 @@ import type { BodyLimits } from "./read-request-body.ts";
 import { RequestError } from "./request-error.ts";
 import { sseChecks } from "./sse-lines.ts";
 
-/** The limits for a request. */
+/** The limits for a request from a page. */
 export interface RequestLimits extends BodyLimits {
   /** The maximum number of text characters in the new message. Default 100,000. */
   readonly maxTextChars?: number | undefined;
@@ -18,8 +18,8 @@ export interface RequestLimits extends BodyLimits {
   /** The maximum number of files in the new message. Default 10. */
   readonly maxFiles?: number | undefined;
   /**
-   * True if files may also be http(s) URLs. The library does not fetch these URLs, but the model service or your tools may. Default
-   * false: only data URLs are allowed.
+   * Set to true to allow http(s) URLs of files. The library does not fetch these URLs, but the model service or your tools may.
+   * Default false: only data URLs are allowed.
    */
   readonly allowWebUrls?: boolean | undefined;
 }
@@ -37,7 +37,7 @@ export const requestChecks: Checks<RequestLimits> = {
 const mediaTypes = ["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"];
 const longestId = 500;
 
-/** Reads an id from a request. Returns undefined if there is no id. Throws RequestError if the id is invalid. */
+/** Reads an id from a request, or undefined if the id is absent. Throws RequestError if it is invalid. */
 export function readId(value: unknown, field: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "string" && value !== "" && value.length <= longestId) return value;
@@ -45,7 +45,7 @@ export function readId(value: unknown, field: string): string | undefined {
 }
 
 /**
- * Makes a user message from parts `{ type: "text", text }` and `{ type: "file", mediaType, url }`. Parts with another type are ignored.
+ * Creates a user message from parts `{ type: "text", text }` and `{ type: "file", mediaType, url }`. Other parts are ignored.
  * Throws RequestError if a part is invalid or a limit is exceeded.
  */
 export function readUserMessage(given: readonly unknown[], limits: RequestLimits): UserMessage {
@@ -81,7 +81,7 @@ function readFile({ mediaType, url }: UnknownRecord, limits: RequestLimits): Use
       415,
       `The URL of each file in the last message must be a data URL${allowWebUrls ? " or an http(s) URL" : ""}.`,
     );
-  // `media.mediaType` is the media type in the data URL. It takes precedence over the `mediaType` of the part.
+  // `media.mediaType` is the media type in the data URL, if there is one. It takes precedence over the `mediaType` of the part.
   if (!allowedMediaTypes.some((allowed) => matches(media.mediaType, allowed)))
     throw new RequestError(415, "A file of the last message has a media type that is not allowed.");
   return { type: media.mediaType.startsWith("image/") ? "image" : "file", mediaType: media.mediaType, data: url };

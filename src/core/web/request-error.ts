@@ -1,12 +1,12 @@
 import { hasBrand } from "../utils/guards.ts";
 
-/** A symbol that all copies of the package share, so that `isRequestError` works across ESM and CommonJS. */
+/** All copies of the package share this symbol, so that `isRequestError` works across ESM and CommonJS. */
 const brand = Symbol.for("turnwright.RequestError");
 
 /**
- * Thrown by `readUIChatRequest` and `readAGUIRequest` if a request is invalid. `status` is the HTTP status for the response: 400 for an
- * invalid body, 408 if the body takes too long, 413 if it is too large, 415 for a type that is not allowed. The message names the problem
- * and never quotes the body, so you can send the message to the page.
+ * The error that `readUIChatRequest` and `readAGUIRequest` throw for an invalid request. `status` is the HTTP status for the
+ * response: 400 for an invalid body, 408 for a body that takes too long, 413 for one that is too large, 415 for a type that is
+ * not allowed. You can send the message to the page, because it never quotes the body.
  */
 export class RequestError extends Error {
   override readonly name = "RequestError";
@@ -20,7 +20,7 @@ export class RequestError extends Error {
 }
 
 /**
- * True if a value is a RequestError, even if another copy of the package created the error.
+ * True if a value is a RequestError from this or another copy of the package.
  *
  * @example if (isRequestError(error)) return new Response(error.message, { status: error.status });
  */

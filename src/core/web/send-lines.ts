@@ -1,19 +1,19 @@
 import type { SSELines } from "./sse-lines.ts";
 
-/** The parts of a node:http `ServerResponse` that are used. */
+/** The parts of a node:http `ServerResponse` that `pipeLines` needs. */
 export interface NodeResponse {
   readonly destroyed: boolean;
   readonly writableEnded: boolean;
   writeHead(status: number, headers: { [name: string]: string }): unknown;
   flushHeaders(): void;
-  /** Returns false if the write buffer is full. The next write then waits for the event "drain". */
+  /** Writes text. Returns false if the write buffer is full. The caller must then wait for the event "drain". */
   write(text: string): boolean;
   end(): unknown;
   on(event: "drain" | "close" | "error", listener: () => void): unknown;
   off(event: "drain" | "close" | "error", listener: () => void): unknown;
 }
 
-/** Returns a stream of the lines as bytes. The source is read only when the stream is read. Cancelling the stream leaves the source. */
+/** Converts lines to a stream of bytes. Lines are created on demand. Cancelling the stream closes their source. */
 export function toByteStream<Chunk>(lines: SSELines<Chunk>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>(
@@ -25,7 +25,7 @@ export function toByteStream<Chunk>(lines: SSELines<Chunk>): ReadableStream<Uint
       },
       cancel: () => lines.leave(),
     },
-    // With 0, the source is not read before the stream is read.
+    // With 0, no line is created before the stream is read.
     { highWaterMark: 0 },
   );
 }

@@ -1,4 +1,4 @@
-// Writes the chunks of a run as Server-Sent Events.
+// Converts the chunks of a run to Server-Sent Events.
 
 import { longestTimerMs, systemClock } from "../cancellation/deadline.ts";
 import { type Checks, numberWithin } from "../errors/check-fields.ts";
@@ -6,16 +6,16 @@ import type { Clock } from "../types/common.ts";
 import { isLiteral, isRecord } from "../utils/guards.ts";
 import type { ChunkBatches } from "./chunk-batches.ts";
 
-/** The options for a response with Server-Sent Events. */
+/** The options of a response with Server-Sent Events. */
 export interface SSEOptions {
   /**
-   * Headers to add to the response, for example for CORS, as a plain object. They override headers of the library. Default: no
-   * headers.
+   * Additional headers of the response as a plain object, for example for CORS. They override the headers that the library sets.
+   * Default: none.
    */
   readonly headers?: { readonly [name: string]: string } | undefined;
   /**
-   * After this many milliseconds without an event, a comment is sent, so that proxies keep the connection open. Default 15,000.
-   * `Infinity` sends no comments.
+   * The time without an event after which a comment is sent, so that proxies keep the connection open. In milliseconds. With
+   * `Infinity`, no comments are sent. Default 15,000.
    */
   readonly keepAliveMs?: number | undefined;
   /** The clock for `keepAliveMs`. Default: the system clock. */
@@ -39,14 +39,14 @@ export interface LineWriter<Chunk> {
   readonly first?: string | undefined;
   readonly write: (chunk: Chunk) => string;
   readonly last?: string | undefined;
-  /** Response headers that the protocol requires. */
+  /** The response headers that the protocol requires. */
   readonly headers?: { readonly [name: string]: string } | undefined;
 }
 
 const keepAlive = ": keep-alive\n\n";
 
 export class SSELines<Chunk> {
-  /** The headers of the response, with lower-case names. Headers from the options take precedence. */
+  /** The headers of the response, with lower-case names. Headers from the options override those of the library. */
   readonly headers: { readonly [name: string]: string };
   readonly #batches: ChunkBatches<Chunk>;
   readonly #writer: LineWriter<Chunk>;
@@ -62,7 +62,7 @@ export class SSELines<Chunk> {
     this.headers = {
       "content-type": "text/event-stream",
       "cache-control": "no-cache, no-transform",
-      // Prevents nginx from buffering the stream.
+      // Turns off the buffering of nginx.
       "x-accel-buffering": "no",
       ...writer.headers,
       ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
@@ -74,7 +74,7 @@ export class SSELines<Chunk> {
     this.#keepAliveMs = keepAliveMs;
   }
 
-  /** Returns the next lines, or undefined after the last lines or after `leave`. */
+  /** Returns the next lines as text. Returns undefined after the last line or after `leave`. */
   async next(): Promise<string | undefined> {
     if (this.#isOver) return undefined;
     const first = this.#first;
@@ -90,7 +90,7 @@ export class SSELines<Chunk> {
     return this.#writer.last;
   }
 
-  /** Ends the iteration of the source. A waiting call of `next` resolves to undefined. */
+  /** Stops reading events. A pending call of `next` resolves to undefined. */
   leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;

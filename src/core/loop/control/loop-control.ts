@@ -1,4 +1,4 @@
-// The control for a running loop. A control belongs to one run at a time, and can be used by several runs in succession.
+// The control of a running loop. Several runs can use the same control, one after another.
 
 import { type ClaimPorts, claims, type ControlClaim } from "../run/run.ts";
 import type { LoopControl, StopRequest } from "../../types/loop-options.ts";
@@ -18,7 +18,7 @@ type Request =
 
 interface Holder {
   readonly scope: CancelScope;
-  /** True if a message may interrupt the run before its first tool call. */
+  /** True if a message may still interrupt the run, because the run has not called a tool yet. */
   readonly mayInterrupt: boolean;
   readonly messages: InboxMessage[];
   drains: boolean;
@@ -30,7 +30,7 @@ interface ControlState {
   holder: Holder | undefined;
   queued: Request[];
   hasRun: boolean;
-  /** The number of consecutive runs that an interrupt ended. */
+  /** The number of consecutive runs that were ended by an interrupt. */
   interruptsInARow: number;
 }
 
@@ -45,9 +45,8 @@ interface ControlState {
  *
  * A kill takes precedence over a stop, and a stop over an interrupt.
  *
- * Each method returns "accepted" or "finished". It returns "finished" after the ending of the run is decided, until another run
- * uses the control. Before the first run, requests are queued. `result.undelivered` has the messages that were not sent to the
- * model.
+ * Each method returns "accepted", or "finished" if the ending of the run is already decided and no other run uses the control
+ * yet. Before the first run, requests are queued. `result.undelivered` contains the messages that the model did not get.
  *
  * Throws LoopError "invalid-option" for an invalid message, or for a `stop` with fields other than `requester` and `note`. A run
  * throws "already-running" if its control belongs to another live run.
@@ -88,7 +87,9 @@ export function createLoopControl(): LoopControl {
   return control;
 }
 
-/** Checks the argument of `stop`. Accepts an event or a signal name such as "SIGINT", so that `stop` can be an event handler. */
+/**
+ * Checks the argument of `stop`. Also accepts an event or a signal name such as "SIGINT", so that `stop` can be an event handler.
+ */
 function checkStop(facts: unknown): void {
   if (facts === undefined || facts === null) return;
   const isSignalName = typeof facts === "string" && /^SIG[A-Z0-9]+$/.test(facts);
@@ -100,7 +101,10 @@ function checkStop(facts: unknown): void {
   throw new LoopError("invalid-option", { option: "stop", expected: "undefined or { requester, note }", received });
 }
 
-/** Handles a request after the ending is decided. A kill still cancels what the run waits for, such as a slow journal. */
+/**
+ * Handles a request that arrives after the ending of the run is decided. A kill still cancels everything that the run waits for,
+ * such as a slow journal.
+ */
 function askShut({ scope }: Holder, request: Request): "finished" {
   if (request.verb === "cancel" && request.cause.kind === "kill") scope.cancel(request.cause);
   return "finished";
@@ -125,7 +129,7 @@ function deliver(holder: Holder, request: Request): void {
   }
 }
 
-/** Interrupts the run with a message. After the first tool call or after `maxInterrupts`, the message is only kept. */
+/** Interrupts the run with a message. After the first tool call or after `maxInterrupts`, the message only stays in the queue. */
 function interrupt(holder: Holder, message: UserMessage): void {
   const interrupts = holder.mayInterrupt && !holder.chainActive;
   holder.messages.push({ verb: interrupts ? "interrupt" : "keep", message });
@@ -143,7 +147,7 @@ function toUserMessage(verb: "steer" | "interrupt", message: unknown): UserMessa
   });
 }
 
-/** True if the caller requested a cancellation. The wall clock and interrupting messages are not such requests. */
+/** True if the caller cancelled the run with a stop, a kill or a signal. Time limits and interrupting messages do not count. */
 function isAsked(cause: CancelReason | undefined): boolean {
   return cause !== undefined && cause.kind !== "wall-clock" && cause.kind !== "interrupt";
 }
@@ -176,7 +180,7 @@ function claimControl(state: ControlState, { scope, maxInterrupts }: ClaimPorts)
       if (state.holder !== holder) return;
       state.holder = undefined;
       state.interruptsInARow = ending === "interrupted" ? state.interruptsInARow + 1 : 0;
-      // A broken run has no result to return its messages. The next run with this control gets them.
+      // A run that failed with an error returns no messages. The next run with this control gets them.
       for (const { verb, message } of holder.messages) state.queued.push({ verb: verb === "keep" ? "interrupt" : verb, message });
     },
   };

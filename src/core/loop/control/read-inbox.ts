@@ -1,4 +1,4 @@
-// Reads the inbox in a journal step: messages, cancellations and limits from outside the run. The loop uses the recorded result.
+// Reads the inbox of a run (messages, cancellations and limits from outside) in a journal step, and returns the recorded result.
 
 import type { UserMessage } from "../../types/message.ts";
 import type { Ending } from "../../types/termination.ts";
@@ -10,7 +10,7 @@ import { eventBase, type Run } from "../run/run.ts";
 import { mayReopen, noteWork, runStep } from "../run/run-step.ts";
 import { endingKey, inboxKey, lastInboxKey } from "../state/step-key.ts";
 
-/** Returns the ending of the run if the run ends after this look at the inbox. */
+/** Returns the ending if the run ends after this reading of the inbox. */
 export type FindEnd = (looked: LoopState) => Ending | undefined;
 
 export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> {
@@ -20,7 +20,7 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
   const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
   run.isIterationReplayed = true;
   const body = (): InboxAnswer => {
-    // The last look does not call `noteWork`: if the process crashes during the last look, a retry must still be possible.
+    // Not called for the last reading of the inbox: if the process crashes there, a retry must still be possible.
     noteWork(run);
     const answer = withForced(run, lookAround(run));
     if (answer.drain === true) shutIfLast(run, findEnd({ ...previewLook(state, answer), phase: "inbox" }));
@@ -30,8 +30,8 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
 }
 
 /**
- * Reads the inbox for the last time before an ending. Skips a recorded look before another ending, which is out of date: a limit
- * ended the run at this position, and the run then continued with a higher limit.
+ * Reads the inbox for the last time before the run ends. Skips a recorded last reading for another ending: a limit ended the run
+ * there, and the run later continued with a higher limit.
  */
 export function readLastInbox(run: Run, ending: Ending, findEnd: FindEnd): void | PromiseLike<void> {
   const { state } = run;
@@ -52,8 +52,8 @@ export function readLastInbox(run: Run, ending: Ending, findEnd: FindEnd): void 
 }
 
 /**
- * Shuts the control before the last look is recorded, because messages that arrive during the write would be lost. Does not shut
- * the control if a retry may follow, or if the run is nested and will wait.
+ * Closes the control before the last reading of the inbox is recorded. Messages that arrive during the write would be lost. The
+ * control stays open if a retry may follow, or if the run is nested and will wait.
  */
 function shutIfLast(run: Run, ending: Ending | undefined): void {
   if (ending === undefined) return;
@@ -62,7 +62,7 @@ function shutIfLast(run: Run, ending: Ending | undefined): void {
 }
 
 /**
- * Runs the inbox step. Messages are removed from the control only after the journal has recorded them. If the journal fails, a
+ * Runs the step that reads the inbox. The control keeps its messages until the journal has recorded them. If the journal fails, a
  * repeated call with the same control still gets the messages.
  */
 function readStep(run: Run, key: string, body: () => InboxAnswer): InboxAnswer | PromiseLike<InboxAnswer> {
@@ -84,7 +84,7 @@ export function steerRun(run: Run): void {
   applyStep(state, { kind: "steer" });
 }
 
-/** Releases the control, and returns the messages that were not sent. Omits the message that ended the run: `reason` has it. */
+/** Releases the control, and returns the messages that the model did not get. Omits a message that is already in `reason`. */
 export function takeUndelivered({ state, control }: Run, { reason }: Ending): readonly UserMessage[] {
   const said = control?.messages ?? [];
   const left = [...state.unsent, ...said];
@@ -94,7 +94,9 @@ export function takeUndelivered({ state, control }: Run, { reason }: Ending): re
   return left.filter((_, index) => index !== consumed).map(({ message }) => message);
 }
 
-/** Records the iterations in `force`, because the caller may change this set, and a replay must mask the same results. */
+/**
+ * Adds the iterations in `force` to the recorded result. The caller may change this set, but a replay must mask the same results.
+ */
 function withForced({ view, features, events, state }: Run, answer: InboxAnswer): InboxAnswer {
   const force = features.masking?.force;
   if (force === undefined || view === undefined) return answer;
@@ -122,7 +124,7 @@ function lookAround({ clock, token, scope, control, meter, state }: Run): InboxA
   };
 }
 
-/** Returns the ending of a cancellation. An interrupt is not included, because its message in the inbox ends the run. */
+/** Returns the ending that a cancellation causes. Omits interrupts, because their message in the inbox ends the run. */
 function endedBy(cause: CancelReason | undefined): Pick<InboxAnswer, "ended"> {
   return cause === undefined || cause.kind === "interrupt" ? {} : { ended: endingOfReason(cause) };
 }

@@ -1,4 +1,4 @@
-// The tool that a model calls to release results that it no longer needs.
+// Creates the tool `context_release`, with which a model clears tool results that it no longer needs.
 
 import type { ExecutableTool, ToolContext } from "../../types/loop-options.ts";
 import type { StandardResult, StandardSchema } from "../../types/common.ts";
@@ -8,19 +8,19 @@ import { argumentSchema, issue } from "../../tools/argument-schema.ts";
 import { markSignal, toolResult } from "../../tools/to-outcome.ts";
 import { maskResults } from "../run/mask-results.ts";
 
-/** The arguments of the tool. If `callIds` is undefined, all results from earlier iterations are released. */
+/** The arguments of `context_release`. If `callIds` is undefined, all results from earlier iterations are released. */
 export interface ReleaseRequest {
   readonly callIds: readonly string[] | undefined;
 }
 
-/** The tool that `createContextRelease` makes. */
+/** The type of the tool that `createContextRelease` returns. */
 export type ContextReleaseTool = ExecutableTool<ReleaseRequest, StandardSchema<unknown, ReleaseRequest>, ToolResult>;
 
 const mostIds = 1_000;
-/** The maximum number of recent calls that a result lists if the model passed an unknown id. */
+/** The maximum number of recent calls that the result lists after an unknown id. */
 const mostKnown = 20;
 
-/** A call whose result can be released, in the form that the model gets. */
+/** A call whose result can be released, as listed for the model. */
 interface AnsweredCall {
   readonly call_id: string;
   readonly tool: string;
@@ -45,9 +45,9 @@ const inputSchema = argumentSchema<ReleaseRequest>(
  * Makes the tool `context_release`. A model calls this tool to release results that it no longer needs: the results of the calls
  * that it names, or all results from earlier iterations.
  *
- * Later requests replace the released results with a short note, like `policies.masking`, whose `minTokens` applies here too. The
- * transcript keeps the results. The tool also works without `policies.masking`. The released ids are part of the call's outcome,
- * so that a resumed run sends the same requests.
+ * Later requests contain a short note in place of each released result, as with `policies.masking`. The limit `minTokens` of the
+ * masking applies here too. The transcript keeps the results. The tool also works without `policies.masking`. The outcome of the
+ * call records the released ids, so that a resumed run sends the same requests.
  *
  * @example await runToolLoop({ provider, tools: [search, createContextRelease()], messages });
  */
@@ -58,7 +58,7 @@ export function createContextRelease(): ContextReleaseTool {
       "Frees space in your context: drops results of earlier tool calls that you no longer need. First write down what you still need from these results.",
     inputSchema,
     replay: "safe",
-    // This masking removes only the results that the model releases, and nothing by age.
+    // With an infinite age limit, only the results that the model releases are masked.
     masking: maskResults({ keepIterations: Number.POSITIVE_INFINITY }),
     execute: ({ callIds }, { messages }) => {
       if (callIds === undefined) return markSignal(toolResult({ data: { released: "all" } }), { release: "all" });

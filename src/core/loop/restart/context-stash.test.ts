@@ -56,27 +56,34 @@ describe("createContextStash", () => {
     [[], []],
     [new Date(0), "1970-01-01T00:00:00.000Z"],
     [{ kept: 1, dropped: undefined }, { kept: 1 }],
-  ])("take() returns the stored value %j as plain data", ([item, taken]) => {
+  ])("take() returns the stored item %j", ([item, taken]) => {
     const { stash } = setUp();
     expect(stash.take(stash.put(item))).toEqual(taken);
   });
 
-  it("keeps an item's own key __proto__ as data", () => {
+  it("take() returns an item with the key __proto__ as plain data", () => {
     const { stash } = setUp();
     const taken = stash.take(stash.put(JSON.parse('{ "__proto__": { "admin": true } }')));
     expect([JSON.stringify(taken), Object.getPrototypeOf(taken)]).toEqual(['{"__proto__":{"admin":true}}', Object.prototype]);
   });
 
-  it.for(["__proto__", "constructor", "toString", "", "undefined", undefined, null, 7, {}])(
-    "take() returns undefined for the unknown key %j (case %#)",
-    (key) => {
-      const { stash } = setUp();
-      stash.put({ kept: true });
-      expect(stash.take(key as never)).toBeUndefined();
-    },
-  );
+  it.for<[title: string, key: unknown]>([
+    ["the unknown key __proto__", "__proto__"],
+    ["the unknown key constructor", "constructor"],
+    ["the unknown key toString", "toString"],
+    ["an empty key", ""],
+    ["the string undefined as the key", "undefined"],
+    ["a key that is undefined", undefined],
+    ["a key that is null", null],
+    ["a key that is a number", 7],
+    ["a key that is an object", {}],
+  ])("take() returns undefined for %s", ([, key]) => {
+    const { stash } = setUp();
+    stash.put({ kept: true });
+    expect(stash.take(key as never)).toBeUndefined();
+  });
 
-  it("createKey may return __proto__ and constructor as keys", () => {
+  it("put() accepts the keys __proto__ and constructor from createKey", () => {
     const keys = ["__proto__", "constructor"];
     const { stash } = setUp({ createKey: () => keys.shift() ?? "" });
     expect([stash.put(1), stash.put(2), stash.take("constructor"), stash.take("__proto__")]).toEqual([
@@ -87,27 +94,27 @@ describe("createContextStash", () => {
     ]);
   });
 
-  it("put and take work when destructured from the stash", () => {
+  it("put() and take() work after they are destructured from the stash", () => {
     const { put, take } = setUp().stash;
     expect(take(put(1))).toBe(1);
   });
 });
 
 describe("createContextStash: ttlMs", () => {
-  it.for<[ttlMs: number | undefined, afterMs: number, taken: unknown]>([
-    [undefined, 299_999, "item"],
-    [undefined, 300_000, undefined],
-    [1, 0, "item"],
-    [1, 1, undefined],
-    [Number.POSITIVE_INFINITY, 1e12, "item"],
-  ])("with ttlMs %s, %d ms after put(), take() returns %s", async ([ttlMs, afterMs, taken]) => {
+  it.for<[title: string, ttlMs: number | undefined, afterMs: number, taken: unknown]>([
+    ["returns the item for 299,999 ms by default", undefined, 299_999, "item"],
+    ["returns undefined after 300,000 ms by default", undefined, 300_000, undefined],
+    ["returns the item immediately after put() if ttlMs is 1", 1, 0, "item"],
+    ["returns undefined after 1 ms if ttlMs is 1", 1, 1, undefined],
+    ["returns the item at any later time if ttlMs is Infinity", Number.POSITIVE_INFINITY, 1e12, "item"],
+  ])("take() %s", async ([, ttlMs, afterMs, taken]) => {
     const { stash, clock } = setUp({ ttlMs });
     const key = stash.put("item");
     await clock.advance(afterMs);
     expect([stash.take(key), clock.pending]).toEqual([taken, 0]);
   });
 
-  it("the time starts at put(), and taking other items does not restart it", async () => {
+  it("the time of an item starts at put(), and does not restart when other items are taken", async () => {
     const { stash, clock } = setUp({ ttlMs: 100 });
     const first = stash.put("first");
     await clock.advance(60);
@@ -119,7 +126,7 @@ describe("createContextStash: ttlMs", () => {
     expect([stash.take(first), stash.take(second)]).toEqual([undefined, "second"]);
   });
 
-  it("the space and the keys of expired items are free again", async () => {
+  it("put() can reuse the space and the keys of expired items", async () => {
     const keys = ["a", "b", "a", "c"];
     const { stash, clock } = setUp({ ttlMs: 100, maxEntries: 2, createKey: () => keys.shift() ?? "" });
     stash.put("old");
@@ -136,7 +143,7 @@ describe("createContextStash: maxEntries", () => {
     [undefined, 16],
     [1, 1],
     [3, 3],
-  ])("with maxEntries %s, put() drops the oldest items", ([maxEntries, held]) => {
+  ])("with maxEntries %s, put() drops the oldest items beyond %d", ([maxEntries, held]) => {
     const { stash } = setUp({ maxEntries });
     const keys = Array.from({ length: held + 2 }, (_, index) => stash.put(index));
     expect(keys.map((key) => stash.take(key))).toEqual([
@@ -146,7 +153,7 @@ describe("createContextStash: maxEntries", () => {
     ]);
   });
 
-  it("items that were taken do not count", () => {
+  it("put() does not count items that were already taken", () => {
     const { stash } = setUp({ maxEntries: 2 });
     const [first, second] = [stash.put(1), stash.put(2)];
     stash.take(second);
@@ -154,7 +161,7 @@ describe("createContextStash: maxEntries", () => {
     expect([stash.take(first), stash.take(third)]).toEqual([1, 3]);
   });
 
-  it("a rejected item does not drop a stored item", () => {
+  it("put() drops no stored item if it rejects the new item", () => {
     const { stash } = setUp({ maxEntries: 1 });
     const key = stash.put("kept");
     expect(() => stash.put(1n)).toThrow("BigInt");
@@ -175,7 +182,7 @@ describe("createContextStash: errors", () => {
     ["undefined", undefined, "undefined"],
     ["a function", () => 1, "a function"],
     ["a BigInt", { deep: [1n] }, "a BigInt"],
-    ["a cycle", cyclic, "a cyclic value"],
+    ["a cyclic object", cyclic, "a cyclic value"],
     ["a Map", new Map([["a", 1]]), "a Map"],
     ["a Set", new Set([1]), "a Set"],
     ["an async generator", (async function* () {})(), "an async generator, which has to be read to its end first"],
@@ -193,30 +200,30 @@ describe("createContextStash: errors", () => {
     });
   });
 
-  it.for<[given: unknown, option: string, received: string]>([
-    [null, "options", "null"],
-    [[], "options", "an array of 0 items"],
-    [{ ttlMs: 0 }, "ttlMs", "0"],
-    [{ ttlMs: -1 }, "ttlMs", "-1"],
-    [{ ttlMs: 1.5 }, "ttlMs", "1.5"],
-    [{ ttlMs: Number.NaN }, "ttlMs", "NaN"],
-    [{ ttlMs: "300000" }, "ttlMs", '"300000"'],
-    [{ maxEntries: 0 }, "maxEntries", "0"],
-    [{ maxEntries: 2.5 }, "maxEntries", "2.5"],
-    [{ maxEntries: Number.POSITIVE_INFINITY }, "maxEntries", "Infinity"],
-    [{ maxEntries: "16" }, "maxEntries", '"16"'],
-    [{ clock: { now: 7 } }, "clock", "an object"],
-    [{ clock: {} }, "clock", "an object"],
-    [{ clock: null }, "clock", "null"],
-    [{ createKey: "key" }, "createKey", '"key"'],
-  ])("rejects the options %j", ([given, option, received]) => {
+  it.for<[title: string, given: unknown, option: string, received: string]>([
+    ["options that are null", null, "options", "null"],
+    ["options in an array", [], "options", "an array of 0 items"],
+    ["ttlMs: 0", { ttlMs: 0 }, "ttlMs", "0"],
+    ["ttlMs: -1", { ttlMs: -1 }, "ttlMs", "-1"],
+    ["ttlMs: 1.5", { ttlMs: 1.5 }, "ttlMs", "1.5"],
+    ["ttlMs: NaN", { ttlMs: Number.NaN }, "ttlMs", "NaN"],
+    ["a ttlMs that is a string", { ttlMs: "300000" }, "ttlMs", '"300000"'],
+    ["maxEntries: 0", { maxEntries: 0 }, "maxEntries", "0"],
+    ["maxEntries: 2.5", { maxEntries: 2.5 }, "maxEntries", "2.5"],
+    ["maxEntries: Infinity", { maxEntries: Number.POSITIVE_INFINITY }, "maxEntries", "Infinity"],
+    ["a maxEntries that is a string", { maxEntries: "16" }, "maxEntries", '"16"'],
+    ["a clock whose now is a number", { clock: { now: 7 } }, "clock", "an object"],
+    ["a clock without now", { clock: {} }, "clock", "an object"],
+    ["a clock that is null", { clock: null }, "clock", "null"],
+    ["a createKey that is a string", { createKey: "key" }, "createKey", '"key"'],
+  ])("rejects %s", ([, given, option, received]) => {
     expect(detailsOf(() => createContextStash(given as never), "invalid-option")).toMatchObject({ option, received });
   });
 
-  it.for([
-    ["ttlMS", "ttlMs"],
-    ["constructor", undefined],
-  ])("rejects the unknown option %s (suggested name: %s)", ([option = "", nearest]) => {
+  it.for<[title: string, option: string, nearest: string | undefined]>([
+    ["suggests ttlMs for the unknown option ttlMS", "ttlMS", "ttlMs"],
+    ["suggests no name for the unknown option constructor", "constructor", undefined],
+  ])("%s", ([, option, nearest]) => {
     const given = { [option]: 5 };
     expect(detailsOf(() => createContextStash(given), "unknown-option")).toEqual({ option, nearest });
   });
@@ -226,7 +233,7 @@ describe("createContextStash: errors", () => {
     ["a promise", Promise.resolve("key"), "a function that returned a promise"],
     ["an empty string", "", 'a function that returned ""'],
     ["a key in use", "held", "a function that returned a key that is in use"],
-  ])("put() throws and drops nothing if createKey returns %s", ([, key, received]) => {
+  ])("put() throws and keeps the stored item if createKey returns %s", ([, key, received]) => {
     const keys = ["held", key];
     const { stash } = setUp({ maxEntries: 1, createKey: () => keys.shift() as never });
     stash.put("kept");

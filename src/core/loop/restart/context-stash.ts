@@ -1,4 +1,4 @@
-// The stash keeps context that tools store for a context restart. It holds a few items for a few minutes, each to be taken once.
+// Stores context for a context restart. The stash keeps a few items for a few minutes, and each item can be taken once.
 
 import type { Clock } from "../../types/common.ts";
 import type { ContextStash } from "../../types/policies.ts";
@@ -12,15 +12,15 @@ import { toPlainError } from "../../utils/plain-error.ts";
 import { toJson } from "../../utils/json.ts";
 import { lossyKindOf } from "../../tools/to-outcome.ts";
 
-/** The limits of a stash. */
+/** The options of `createContextStash`. */
 export interface ContextStashOptions {
   /** How long the stash keeps an item after `put`, in milliseconds. `Infinity` means no limit. Default 300,000. */
   readonly ttlMs?: number | undefined;
-  /** The maximum number of items. One more item removes the oldest item. Default 16. */
+  /** The maximum number of items. If it is exceeded, the oldest item is removed. Default 16. */
   readonly maxEntries?: number | undefined;
-  /** The clock that measures the age of items. The stash sets no timer. Default: the system clock. */
+  /** The clock that measures the age of items. The stash starts no timers. Default: the system clock. */
   readonly clock?: Pick<Clock, "now"> | undefined;
-  /** Makes a key. Keys must be unique and impossible to guess. Default: a random UUID. */
+  /** Returns a new key. Keys must be unique and hard to guess. Default: a random UUID. */
   readonly createKey?: (() => string) | undefined;
 }
 
@@ -30,9 +30,9 @@ interface Entry {
 }
 
 /**
- * Makes a stash in memory, for one process. A tool stores context with `put` and returns the key; the loop takes the item by its
- * key. Pass the same stash to the tools and to `policies.restarts.stash`. Many runs may use it at the same time. Keys cannot be
- * guessed, so a key that a model invents matches no item.
+ * Creates a store in memory for context that tools hand to the loop. A tool stores an item with `put` and returns the key. The
+ * loop then takes the item by its key. Pass the same stash to the tools and to `policies.restarts.stash`. Many runs may use it at
+ * the same time. Keys cannot be guessed, so an invented key matches no item.
  *
  * Throws LoopError "unknown-option" or "invalid-option" for invalid options. `put` throws "invalid-option" for an item that is
  * not plain data, such as a cyclic value, a Map or a promise. It also throws if `createKey` does not return a new key.
@@ -93,7 +93,7 @@ const checks: Checks<ContextStashOptions> = {
 
 const randomKey = (): string => crypto.randomUUID();
 
-/** Throws if a key is invalid or already in use. With a repeated key, a tool would get another tool's item. */
+/** Throws if a key is invalid or already in use. With a repeated key, one tool would get the item of another tool. */
 function checkKey(key: unknown, entries: ReadonlyMap<unknown, Entry>): void {
   const problem =
     typeof key !== "string" || key === "" ? describeValue(key) : entries.has(key) ? "a key that is in use" : undefined;
@@ -122,7 +122,7 @@ function toItem(item: unknown): Json {
   }
 }
 
-/** Rejects a promise, because its JSON copy would be an empty object. Also handles its rejection. */
+/** Rejects a promise as an item, because its JSON copy would be an empty object. Also handles the rejection of the promise. */
 function refusePromise(promise: PromiseLike<unknown>): never {
   promise.then(undefined, () => {});
   throw new TypeError("a promise, which has to be awaited first");

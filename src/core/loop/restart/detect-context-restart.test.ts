@@ -10,18 +10,18 @@ const effects: RestartPolicy["effects"] = { profile: ["lookup"] };
 
 it.for<[title: string, data: Json, restart: ContextRestart | undefined]>([
   [
-    "returns the suffix and the disabled tools of its effect",
+    "returns the suffix and the tools that policies.restarts.effects disables for it",
     { type: "context_restart_profile" },
     { suffix: "profile", item: undefined, disableTools: ["lookup"] },
   ],
   ["accepts an empty suffix", { type: "context_restart_" }, { suffix: "", item: undefined, disableTools: [] }],
   [
-    "returns the item and the disabled tools, and drops names that are not strings",
+    "returns the item and the disabled tools, and drops tool names that are not strings",
     { type: "context_restart_x", enhanced_context_item: { a: 1 }, disable_tools: ["a", 7, "b"] },
     { suffix: "x", item: { a: 1 }, disableTools: ["a", "b"] },
   ],
   [
-    "joins the disabled tools of the effect and of the data",
+    "joins the disabled tools from the policy and from the data",
     { type: "context_restart_profile", enhanced_context_item: [1], disable_tools: ["a"] },
     { suffix: "profile", item: [1], disableTools: ["lookup", "a"] },
   ],
@@ -31,11 +31,11 @@ it.for<[title: string, data: Json, restart: ContextRestart | undefined]>([
     { suffix: "x", item: undefined, disableTools: [] },
   ],
   [
-    "treats a suffix like toString as an ordinary suffix",
+    "accepts the suffix toString",
     { type: "context_restart_toString" },
     { suffix: "toString", item: undefined, disableTools: [] },
   ],
-  ["returns undefined for another type", { type: "restart" }, undefined],
+  ["returns undefined for data of another type", { type: "restart" }, undefined],
   ["returns undefined for a type that is a number", { type: 7 }, undefined],
   ["returns undefined without a type", { kind: "context_restart_x" }, undefined],
   ["returns undefined for an array", ["context_restart_x"], undefined],
@@ -51,7 +51,7 @@ it("detectContextRestart: ignores a failed call, and detects a restart without a
   expect(detectContextRestart(of({ type: "context_restart_profile" }), undefined)?.disableTools).toEqual([]);
 });
 
-it("detectContextRestart: ignores data of an outcome without restart: true", () => {
+it("detectContextRestart: ignores restart data if the outcome lacks restart: true", () => {
   const outcome: ToolOutcome = { call, durationMs: 0, kind: "completed", data: { type: "context_restart_x", restart: true } };
   expect(detectContextRestart(outcome, { effects })).toBeUndefined();
 });

@@ -1,5 +1,5 @@
-// Stage 3: detects if a successful result requests a context restart. The type of such a result is `context_restart_*`, where each
-// tool chooses its own suffix. The tool must also have called `contextRestart`: its data alone does not request a restart.
+// Detects if a successful tool result requests a context restart. Its type is `context_restart_*`, with a suffix that the tool
+// chooses. The tool must have called `contextRestart`: equal data alone does not request a restart.
 
 import type { Json } from "../../types/json.ts";
 import type { RestartPolicy } from "../../types/policies.ts";
@@ -8,7 +8,7 @@ import type { ContextRestart, ToolOutcome } from "../../types/tool-outcome.ts";
 
 const namespace = "context_restart_";
 
-/** Returns the restart that an outcome requests, or undefined. */
+/** Returns the context restart that an outcome requests, or undefined. */
 export function detectContextRestart(outcome: ToolOutcome, policy: RestartPolicy | undefined): ContextRestart | undefined {
   if (outcome.kind !== "completed" || outcome.restart !== true || !isRecord(outcome.data)) return undefined;
   const { type, enhanced_context_item: item, disable_tools: disabled, pending_context_key: key } = outcome.data;

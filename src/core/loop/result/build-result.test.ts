@@ -14,11 +14,11 @@ function resultOf(state: Partial<LoopState>, session: Session = {}): ReturnType<
 
 describe("buildResult: responseText", () => {
   it.for<[title: string, finalText: string, detailsText: string, label: string | undefined, responseText: string]>([
-    ["is the text, trimmed, if there are no details", "Hello. \n", "", undefined, "Hello."],
+    ["is the trimmed text if there are no details", "Hello. \n", "", undefined, "Hello."],
     ["ignores blank details", "Hello.", " \n", undefined, "Hello."],
     ["is the text and the details, with a blank line between them", "Hello.", " Night.\n", undefined, "Hello.\n\nNight."],
-    ["has the label before the details", "Hello.", "Night.", "Scene:", "Hello.\n\nScene:\nNight."],
-    ["is the details alone if there is no text", "", "Night.", undefined, "Night."],
+    ["contains detailsLabel before the details", "Hello.", "Night.", "Scene:", "Hello.\n\nScene:\nNight."],
+    ["contains only the details if there is no text", "", "Night.", undefined, "Night."],
     ["is empty if text and details are blank", " ", "", undefined, ""],
   ])("%s", ([, finalText, detailsText, detailsLabel, responseText]) => {
     const result = resultOf({ finalText, detailsText }, { detailsLabel });
@@ -28,10 +28,14 @@ describe("buildResult: responseText", () => {
 
 describe("buildResult: thoughtLogOwner", () => {
   it.for<[title: string, responseTarget: Session["responseTarget"], owner: object]>([
-    ["is the default target without a response target", undefined, { kind: "default", name: undefined }],
-    ["contains the name of a default response target", { kind: "default", name: "Tomo" }, { kind: "default", name: "Tomo" }],
-    ["is the user if the user is the response target", { kind: "user" }, { kind: "user", name: undefined }],
-    ["is the persona if a persona is the response target", { kind: "persona", name: "Mira" }, { kind: "persona", name: "Mira" }],
+    ["has the kind default if the session has no responseTarget", undefined, { kind: "default", name: undefined }],
+    [
+      "contains the name of a responseTarget with the kind default",
+      { kind: "default", name: "Tomo" },
+      { kind: "default", name: "Tomo" },
+    ],
+    ["is the user if the user is the responseTarget", { kind: "user" }, { kind: "user", name: undefined }],
+    ["is the persona if a persona is the responseTarget", { kind: "persona", name: "Mira" }, { kind: "persona", name: "Mira" }],
   ])("%s", ([, responseTarget, owner]) => {
     expect(resultOf({ thoughtLog: { mood: "calm" } }, { responseTarget }).thoughtLogOwner).toEqual(owner);
   });

@@ -1,4 +1,4 @@
-// Stage 4: builds the result of a run from its state and its ending. This code is pure.
+// Builds the result of a run from its state and its ending, without side effects.
 
 import type { Journal } from "../../types/journal.ts";
 import type { PlainError, Session } from "../../types/common.ts";
@@ -9,10 +9,10 @@ import { describeCost } from "../../errors/loop-ended-error.ts";
 import { frozenView, isNamed } from "../state/transcript.ts";
 import { type LoopState, neededBy } from "../state/loop-state.ts";
 
-/** The facts of the result that are not in the state. */
+/** The parts of the result that are not in the state of the run. */
 export interface ResultFacts {
   readonly ending: Ending;
-  /** The messages to the run that were not sent to the model. Default: none. */
+  /** The messages that were sent to the run but not to the model. Default: none. */
   readonly undelivered?: readonly UserMessage[] | undefined;
   /** The cost limit of the run in USD. Default: no limit. */
   readonly maxCostUSD?: number | undefined;
@@ -21,7 +21,7 @@ export interface ResultFacts {
   readonly session: Session;
 }
 
-/** Builds the result. The result shares arrays with the state, so the state must not change afterwards. */
+/** Builds the result. It shares arrays with `state`, so the state must not change afterwards. */
 export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
   const { ending, undelivered = [], maxCostUSD = Number.POSITIVE_INFINITY, runId, journal, session } = facts;
   const text = state.finalText.trim();
@@ -38,7 +38,7 @@ export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
     streamResults: state.streamResults,
     functionHistory: state.functionHistory,
     accumulatedModelParts: state.modelParts,
-    // The caller may change this array, but not the messages in it.
+    // A new array that the caller may change. The messages in it are frozen.
     messages: [...frozenView(state.messages)],
     usage: state.usage,
     costUSD: state.costUSD,
@@ -65,7 +65,7 @@ function pendingCallsOf({ lastBatch, current }: LoopState, { status, reason }: E
 }
 
 /**
- * Adds the journal to the result. A journal without `toJSON` may contain connections and keys, so the property is then not
+ * Adds the journal to the result. A journal without `toJSON` may contain connections and keys. Its property is therefore not
  * enumerable, and JSON omits it.
  */
 function withJournal(result: Omit<LoopResult, "journal">, journal: Journal): LoopResult {

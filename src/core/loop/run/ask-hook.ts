@@ -1,4 +1,4 @@
-// Calls a hook of the caller. The hook may throw, take too long, or still be running when the run ends.
+// Calls a hook of the caller. A hook may throw, take too long, or still run when the run ends.
 
 import type { PlainError } from "../../types/common.ts";
 import { assertNever } from "../../utils/guards.ts";
@@ -8,15 +8,15 @@ import { promiseOrValue } from "../../utils/promises.ts";
 import { type CancelReason, CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { Run } from "./run.ts";
 
-/** The outcome of a hook call. */
+/** The outcome of a hook call, including timeouts and cancellation. */
 export type HookEnd<T> =
   | { readonly kind: "value"; readonly value: T }
   | { readonly kind: "failed"; readonly error: PlainError; readonly thrown?: unknown }
   | { readonly kind: "cancelled"; readonly cause: CancelReason };
 
 /**
- * Calls a hook, and waits for at most `hookMs`. If the run is already being cancelled, the hook is not called. `read` copies the
- * needed fields of the returned object once, because the object may change later, and a getter may throw.
+ * Calls a hook, and waits for at most `hookMs`. Skips the hook if the run is already being cancelled. `read` copies the needed
+ * fields of the returned object once, because the object may change later, and a getter may throw.
  */
 export async function askHook<T>(
   hook: () => unknown,
@@ -47,8 +47,8 @@ export async function askHook<T>(
 }
 
 /**
- * Calls a hook that belongs to a finished stream. Like `askHook`, except that an interrupt does not cancel the hook, because
- * it is too late to interrupt the stream.
+ * Calls a hook for a finished stream. Unlike in `askHook`, an interrupt does not cancel the hook, because the stream is already
+ * over.
  */
 export async function askAfterStream<T>(
   hook: () => unknown,
@@ -64,9 +64,8 @@ export async function askAfterStream<T>(
 }
 
 /**
- * Calls a hook again whose result an earlier execution did not record. The replay needs this result, so the hook is also called if
- * the run is being cancelled. The run then waits for at most `hookMs` or `settleMs`, whichever is shorter. After a kill, it
- * waits for 1 ms.
+ * Calls a hook again if an earlier execution did not record its result. The replay needs the result, even in a run that is being
+ * cancelled. Such a run waits for at most `hookMs` or `settleMs`, whichever is shorter, and for 1 ms after a kill.
  */
 export async function askAgain<T>(
   hook: () => unknown,
@@ -85,7 +84,7 @@ function once(hook: () => unknown): () => unknown {
   let asked: { readonly answer: unknown } | undefined;
   return () => {
     if (asked === undefined) {
-      // Convert once: a thenable of another library may not allow two `then` calls.
+      // Convert once: a thenable from another library may not allow a second `then` call.
       asked = { answer: promiseOrValue(hook()) };
     }
     return asked.answer;

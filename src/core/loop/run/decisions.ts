@@ -1,4 +1,4 @@
-// The decisions that the caller passed in the option `decisions`.
+// The decisions about waiting calls, from the option `decisions`.
 
 import type { LoopOptions } from "../../types/loop-options.ts";
 import type { CallDecision, ApprovalDecision, OutsideResult } from "../../types/policies.ts";
@@ -11,7 +11,7 @@ import { LoopError } from "../../errors/loop-error.ts";
 import { quote } from "../../utils/texts.ts";
 import { stableJson } from "../../utils/json.ts";
 
-/** The maximum number of waiting calls that an error lists. */
+/** The maximum number of waiting calls that an error message lists. */
 const mostListed = 10;
 
 function copy(given: CallDecision): CallDecision {
@@ -20,12 +20,12 @@ function copy(given: CallDecision): CallDecision {
   return given.fromPage === true ? { ...result, fromPage: true } : result;
 }
 
-/** Decisions by call. For a call of a nested run, the key is the path of call ids, such as "call_1/call_2". */
+/** Decisions by call id. In a nested run, the key is the path of call ids, such as "call_1/call_2". */
 export class Decisions {
   readonly #left: Map<string, CallDecision>;
-  /** The keys of the calls that are known to wait, in this run and in its nested runs. */
+  /** The keys of the calls that are known to wait, in this run and its nested runs. */
   readonly #waiting: Set<string>;
-  /** The keys of decisions that may stay unused without an error: an earlier execution used them, or they came too late. */
+  /** The keys of decisions that may remain unused: an earlier execution used them, or they came too late. */
   readonly #said: Set<string>;
   readonly #prefix: string;
 
@@ -41,7 +41,7 @@ export class Decisions {
     return this.#left.size === 0;
   }
 
-  /** True if an unused decision is for a call in a nested run of the given call. */
+  /** True if an unused decision is for a call in a nested run of `callId`. */
   isLeftInside(callId: string): boolean {
     const path = `${this.#prefix}${callId}/`;
     return [...this.#left.keys()].some((name) => name.startsWith(path) && !this.#said.has(name));
@@ -51,13 +51,15 @@ export class Decisions {
     return this.#left.has(this.#prefix + id);
   }
 
-  /** True if an unused decision is for this call. A later question about a call has its own id, such as "call_1#2". */
+  /** True if an unused decision is for this call. Each later question about the call has its own id, such as "call_1#2". */
   isLeftFor(callId: string): boolean {
     const name = this.#prefix + callId;
     return [...this.#left.keys()].some((key) => !this.#said.has(key) && (key === name || key.startsWith(`${name}#`)));
   }
 
-  /** Removes and returns the decision about a call. Throws LoopError "invalid-decision" if the decision is a result. */
+  /**
+   * Removes and returns the approval decision about a call. Throws LoopError "invalid-decision" if the caller passed a result.
+   */
   takeApproval(id: string): ApprovalDecision | undefined {
     const decision = this.#find(id);
     if (decision?.kind === "result" || decision?.kind === "failed")
@@ -66,19 +68,19 @@ export class Decisions {
     return decision;
   }
 
-  /** Returns the result that was passed for a call. Throws LoopError "invalid-decision" if the decision is an approval. */
+  /** Returns the result that the caller passed for a call. Throws LoopError "invalid-decision" if the decision is an approval. */
   findResult(id: string): OutsideResult | undefined {
     const decision = this.#find(id);
     if (decision === undefined || decision.kind === "result" || decision.kind === "failed") return decision;
-    // A call with the decision "ask" continues to wait.
+    // The decision "ask" lets the call wait further.
     if (decision.kind !== "ask") throw this.refuse(id, "result", `is ${quote(decision.kind)}`);
     this.drop(id);
     return undefined;
   }
 
   /**
-   * Uses a result that was passed under the id of its call, although the question has a number because the call was approved first.
-   * Pages and webhooks know only the call.
+   * Accepts a result under the plain id of its call. The question has a number after the id, because the call was approved first,
+   * but pages and webhooks know only the plain id.
    */
   renameResult(callId: string, id: string): void {
     const [from, to] = [this.#prefix + callId, this.#prefix + id];
@@ -105,17 +107,19 @@ export class Decisions {
     return new LoopError("invalid-decision", { call, waitsFor, problem, issues: why });
   }
 
-  /** Notes that a call is still waiting, so that an error can list the call. */
+  /** Records that a call is still waiting, so that an error can list it. */
   noteWaiting(id: string): void {
     this.#waiting.add(this.#prefix + id);
   }
 
-  /** Notes an earlier question about a waiting call. A decision with the earlier id comes too late and has no effect. */
+  /** Records the id of an earlier question about a waiting call. A decision with this id comes too late and has no effect. */
   noteEarlier(id: string): void {
     this.#said.add(this.#prefix + id);
   }
 
-  /** Notes a decision that an earlier execution used. The same decision may be passed again, and may answer a later question. */
+  /**
+   * Records a decision that an earlier execution used. The caller may pass it again, and the same id may answer a later question.
+   */
   settle(id: string, decided: unknown): void {
     const name = this.#prefix + id;
     const given = this.#left.get(name);
@@ -123,15 +127,17 @@ export class Decisions {
   }
 
   /**
-   * Throws LoopError "unknown-decision" for an unused decision. Called before the first new step of the run, when every waiting
-   * call has looked for its decision. A remaining decision is therefore for a call that is not waiting. Decisions for calls inside
-   * `nestedCalls` may remain: "call_1/call_2" is not used until the nested run of "call_1" reaches "call_2".
+   * Throws LoopError "unknown-decision" for an unused decision. It is called before the first new step of the run, after every
+   * waiting call has taken its decision. Any other decision is therefore for a call that does not wait. Only decisions for calls
+   * inside `nestedCalls` may remain: "call_1/call_2" is not used until the nested run of "call_1" reaches "call_2".
    */
   refuseUnused(nestedCalls: readonly { readonly callId: string }[] = []): void {
     this.#refuse((path) => path.startsWith(this.#prefix) && !this.#isInside(path, nestedCalls));
   }
 
-  /** Like `refuseUnused`, but for decisions inside `calls`. Called after their waiting nested calls have taken their decisions. */
+  /**
+   * Like `refuseUnused`, but only for decisions about calls of nested runs. Called after these calls have taken their decisions.
+   */
   refuseInside(calls: readonly { readonly callId: string }[]): void {
     this.#refuse((path) => this.#isInside(path, calls));
   }

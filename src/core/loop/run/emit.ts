@@ -1,4 +1,4 @@
-// Sends events to listeners and readers. If a listener throws or rejects, the run and the other listeners continue.
+// Sends events to listeners and to the event stream. If a listener throws or rejects, the run and the other listeners continue.
 
 import type { EventSink, LoopEmitter, LoopEvent, LoopEventType } from "../../types/loop-event.ts";
 import type { EventQueue } from "../../utils/event-queue.ts";
@@ -10,7 +10,7 @@ export interface EventTargets {
   readonly runId: string;
   readonly emitter: LoopEmitter | undefined;
   readonly queue: EventQueue<LoopEvent> | undefined;
-  /** For a nested run: the event sink of the outer run, and the id of the call that contains the nested run. */
+  /** Set for a nested run: the event sink of the outer run, and the id of the call that runs the nested run. */
   readonly outer?: { readonly sink: EventSink; readonly callId: string } | undefined;
 }
 
@@ -19,13 +19,13 @@ interface EventPlace {
   readonly iteration: number;
 }
 
-/** Sends the events of one run until the sink is closed. Later events are dropped. */
+/** Sends the events of one run until the sink is closed. Drops later events. */
 export class LoopEventSink implements EventSink {
   readonly runId: string;
   readonly #emitter: LoopEmitter | undefined;
   readonly #queue: EventQueue<LoopEvent> | undefined;
   readonly #outer: EventTargets["outer"];
-  /** The listeners whose failure was already reported. Created for the first failure. */
+  /** The listeners whose failure is already reported. Created after the first failure. */
   #reported: WeakSet<object> | undefined;
   #failure: ClosedRun["failure"];
   #closed = false;
@@ -71,7 +71,7 @@ export class LoopEventSink implements EventSink {
     }
   }
 
-  /** Makes the iterator of the reader throw an error. */
+  /** Ends the event stream with an error. */
   fail(error: unknown): void {
     this.#failure = { error };
     this.#queue?.fail(error);
@@ -83,7 +83,7 @@ export class LoopEventSink implements EventSink {
     tellClosed(this.#emitter, { runId: this.runId, failure: this.#failure });
   }
 
-  /** True if the emitter has listeners for the event. The emitter may be the caller's own class, so it may throw. */
+  /** True if the emitter has listeners for this event type. The emitter may be a class of the caller, which may throw. */
   #isHeard(type: LoopEventType): boolean {
     try {
       const count: unknown = this.#emitter?.listenerCount(type);
@@ -94,14 +94,14 @@ export class LoopEventSink implements EventSink {
     }
   }
 
-  /** Calls the listeners one by one. The `emit` of eventemitter3 would skip the rest after a throw, and lose rejections. */
+  /** Calls the listeners one after another. In eventemitter3, `emit` would skip the rest after a throw, and lose rejections. */
   #emit(event: LoopEvent): void {
     const emitter = this.#emitter;
     if (emitter === undefined) return;
     const listeners: unknown = emitter.listeners(event.type);
     if (!Array.isArray(listeners)) return dropPromise(listeners);
     for (const listener of listeners as ((event: LoopEvent) => unknown)[]) {
-      // Removes the listener only if it was added with `once`.
+      // With these arguments, only a listener that was added with `once` is removed.
       const removed: unknown = emitter.removeListener(event.type, listener as never, undefined, true);
       if (removed !== emitter) dropPromise(removed);
       try {

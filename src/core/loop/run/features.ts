@@ -1,5 +1,5 @@
-// The interfaces between the loop and two optional features, masking and loop detection. The values that the user passes contain
-// the code, so that unused features are not bundled.
+// The interfaces of two optional features, masking and loop detection. Their code is part of the values that the user passes, so
+// that unused features are not bundled.
 
 import type { Message } from "../../types/message.ts";
 import type { LoopDetection } from "../../types/policies.ts";
@@ -13,7 +13,7 @@ export interface LoopDetector extends LoopDetection, LoopRule {
   begin(): Repetition;
 }
 
-/** The results that one update masked: the ids of their calls, and their estimated tokens before and after. */
+/** The newly masked results: the ids of their calls, and their estimated tokens before and after masking. */
 export interface Masked {
   readonly calls: readonly string[];
   readonly tokensBefore: number;
@@ -25,13 +25,13 @@ export type MaskingSource = Pick<
   "messages" | "iteration" | "iterationStart" | "functionHistory" | "forcedIterations" | "releases"
 >;
 
-/** The transcript as sent to the model. */
+/** The transcript that the model gets, with old results masked. */
 export interface MaskedView {
-  /** The messages to send. Call `update` for the iteration first. */
+  /** The messages to send. They are valid after `update` was called for the iteration. */
   readonly messages: readonly Message[];
-  /** Returns the iterations in `force` whose results can still be masked. */
+  /** Returns those iterations in `force` that still have results to mask. */
   findForced(force: ReadonlySet<number>): readonly number[];
-  /** Updates the view before a stream. Returns the newly masked results, or undefined if there are none. */
+  /** Masks old results before a stream. Returns the newly masked results, or undefined if there are none. */
   update(state: MaskingSource): Masked | undefined;
 }
 

@@ -4,9 +4,9 @@ import { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { createLoopState } from "../state/loop-state.ts";
 import { JournalCall, JournalTraffic } from "./journal-call.ts";
 
-// A run makes thousands of these calls. Memory that a call leaves behind slows down every later call.
+// A run makes thousands of these calls, and each leftover would slow down all later ones.
 it.for([
-  ["answers", () => Promise.resolve(1)],
+  ["resolves", () => Promise.resolve(1)],
   ["rejects", () => Promise.reject(new Error("The disk is full."))],
 ] as const)("JournalCall: leaves no listener or timer after the journal %s", async ([, answer]) => {
   const clock = createTestClock();

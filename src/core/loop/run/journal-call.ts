@@ -1,4 +1,4 @@
-// Calls the methods of a journal. Each call has a time limit, which becomes shorter when the run is cancelled.
+// Calls the methods of a journal with a time limit, which becomes shorter when the run is cancelled.
 
 import type { Journal, Step } from "../../types/journal.ts";
 import { LoopError, type LoopErrorDetails } from "../../errors/loop-error.ts";
@@ -13,16 +13,16 @@ interface Breakable {
   readonly outer: Breakable | undefined;
 }
 
-/** Throws the error that broke a run or an outer run. A broken run must not begin or record anything. */
+/** Throws the error that has ended this run or an outer run. After such an error, nothing may be started or recorded. */
 export function refuseBroken({ failure, outer }: Breakable): void {
   if (failure !== undefined) throw failure.error;
   if (outer !== undefined) refuseBroken(outer);
 }
 
-/** The part of a journal that one tool call uses for its nested run. */
+/** The part of a journal for the steps of one nested run. */
 interface JournalPart {
   readonly prefix: string;
-  /** True if the tool call is over, so that its steps must no longer run. Default false. */
+  /** True if the tool call is over, so that its steps may no longer run. Default false. */
   readonly isOver?: boolean | undefined;
 }
 
@@ -58,17 +58,17 @@ interface JournalPorts {
   readonly state: LoopState;
   readonly failure: { readonly error: unknown } | undefined;
   readonly traffic: JournalTraffic;
-  /** The outer run. If `sharesJournal` is true, the steps of this run are in the outer run's journal. */
+  /** The outer run. If `sharesJournal` is true, this run records its steps in the journal of the outer run. */
   readonly outer: JournalPorts | undefined;
   readonly sharesJournal: boolean;
 }
 
-/** The progress of one step in this execution. */
+/** The progress of one step in the current execution. */
 export interface StepMark {
   /** The journal call that requested the step. */
   readonly call: JournalCall;
   readonly key: string;
-  /** True if the body of the step was started in this execution. */
+  /** True if the current execution has started the step's function. */
   live: boolean;
   answer: unknown;
 }
@@ -77,18 +77,18 @@ type Unresponsive = LoopErrorDetails["journal-unresponsive"];
 
 /**
  * The minimum time for a write after the run was cancelled, in milliseconds. Even after a kill, the journal must record the steps
- * that were cut off.
+ * that were ended early.
  */
 const graceMs = 500;
 
-/** The number of microtasks to wait before a timer is started. A journal in memory returns earlier, and needs no timer. */
+/** How many microtasks to wait before a timer starts. A journal in memory returns earlier and needs no timer. */
 const patientTicks = 8;
 
 const settled = Promise.resolve();
 
 /**
- * The pending calls of one journal, which a run shares with its nested runs. A workflow engine may run one step at a time.
- * Therefore the time limits of all pending calls are paused while any step body runs.
+ * The pending calls of one journal, for a run and its nested runs. A workflow engine may run only one step at a time. The time
+ * limits of all pending calls are therefore paused while a step runs.
  */
 export class JournalTraffic {
   #bodies = 0;
@@ -125,7 +125,7 @@ export class JournalCall implements Cancellable {
   #marks: StepMark[] | undefined;
   #giveUp: ((error: LoopError) => void) | undefined;
   #timer: unknown;
-  /** The error of the timeout. Set when the run no longer waits for the journal. */
+  /** The timeout error. Set after the run has stopped waiting for the journal. */
   #left: LoopError | undefined;
 
   constructor(ports: JournalPorts, verb: Unresponsive["verb"], key?: string) {
@@ -134,28 +134,28 @@ export class JournalCall implements Cancellable {
     this.#key = key;
   }
 
-  /** The requested steps, in order. */
+  /** The steps that this call requested, in order. */
   get marks(): readonly StepMark[] {
     return this.#marks ?? [];
   }
 
   expect(key: string): StepMark {
     const mark: StepMark = { call: this, key, live: false, answer: undefined };
-    // Not an empty array to push to, because V8 would give it room for 17 marks.
+    // An array literal with one element, because V8 reserves room for 17 when the first element is pushed.
     if (this.#marks === undefined) this.#marks = [mark];
     else this.#marks.push(mark);
     return mark;
   }
 
-  /** Throws if a step must no longer run: the run has stopped waiting for the journal, or the run or an outer run is broken. */
+  /** Throws if the step may no longer run: the run has failed, or it has stopped waiting for the journal. */
   refuseLate(): void {
     if (this.#left !== undefined) throw this.#left;
     refuseBroken(this.#ports);
   }
 
   /**
-   * Passes the result of the journal to `next`. If the result is not a promise, this happens synchronously. Rejects with LoopError
-   * "journal-unresponsive" if the result does not arrive in time. A later result goes to `onLate`.
+   * Passes the result of the journal to `next`, synchronously if the result is not a promise. Rejects with LoopError
+   * "journal-unresponsive" if the result does not arrive in time. A late result goes to `onLate`.
    */
   take<T, Next>(
     answer: PromiseLike<T> | T,
@@ -196,20 +196,20 @@ export class JournalCall implements Cancellable {
     this.#arm();
   }
 
-  /** Stops the timer while a body runs. */
+  /** Stops the timer while a step runs. */
   pause(): void {
     if (this.#timer !== undefined) this.#ports.clock.clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 
-  /** Starts the timer, unless the result arrives within a few microtasks. */
+  /** Starts the timer after a few microtasks, if the result has not arrived by then. */
   watch(): void {
     this.#watch(patientTicks);
   }
 
   #watch(ticks: number): void {
     if (this.#giveUp === undefined || this.#ports.traffic.isBusy) return;
-    // Not an async function, because each `await` would take three times as much memory.
+    // Not an async function: each `await` would take three times as much memory.
     if (ticks > 0) void settled.then(() => this.#watch(ticks - 1));
     else if (this.#timer === undefined) this.#arm();
   }
@@ -226,7 +226,7 @@ export class JournalCall implements Cancellable {
     const { journalMs = Number.POSITIVE_INFINITY, settleMs } = timeouts;
     const { cause } = scope;
     if (cause === undefined || cause.kind === "interrupt") {
-      // The wall clock starts with the first step body. Until then, this timer enforces `wallClockMs`.
+      // The wall clock starts with the first new step. Until then, this timer enforces `wallClockMs`.
       const leftMs = scope.hasWallClock ? Number.POSITIVE_INFINITY : Math.max(0, bounds.wallClockMs - state.activeMs);
       return leftMs < journalMs ? { ms: leftMs, ended: "wall-clock" } : { ms: journalMs };
     }
@@ -237,7 +237,7 @@ export class JournalCall implements Cancellable {
   #expire({ ms, ended }: Pick<Unresponsive, "ms" | "ended">): void {
     const giveUp = this.#giveUp;
     const details: Unresponsive = { verb: this.#verb, key: this.#key, ms, ended };
-    // Not enumerable, because a transcript may be large and private, and must not be printed with the error.
+    // Not enumerable: a transcript may be large and private, and must not be printed with the error.
     Object.defineProperty(details, "partial", { value: partialOf(this.#ports, this.marks) });
     this.#left = new LoopError("journal-unresponsive", details);
     this.#leave();
@@ -252,7 +252,7 @@ export class JournalCall implements Cancellable {
   }
 }
 
-/** Returns the partial result of the run that owns the journal, and the steps that the journal did not confirm. */
+/** Returns the partial result of the run that owns the journal, and the steps that the journal has not confirmed. */
 function partialOf(run: JournalPorts, marks: readonly StepMark[]): PartialResult {
   if (run.sharesJournal && run.outer !== undefined) return partialOf(run.outer, marks);
   const { runId, state } = run;

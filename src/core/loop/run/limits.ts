@@ -21,7 +21,7 @@ export type ResolvedLimits = { readonly [Name in LimitName]: number } & { readon
 
 const timeRule = (fallback: number): Rule => ({ fallback, ...timeLimit });
 
-// Function calls in these tables are marked pure, so that bundlers can remove the tables from entries that do not use them.
+// The function calls in these tables are marked as pure, so that bundlers can remove the tables where they are unused.
 
 export const limitRules: { readonly [Name in LimitName]: Rule } = {
   maxIterations: { fallback: 100, min: 1 },
@@ -39,7 +39,7 @@ export const limitRules: { readonly [Name in LimitName]: Rule } = {
   wallClockMs: /* @__PURE__ */ timeRule(none),
 };
 
-/** No limits. For code that reads a journal, because the records already contain the endings. */
+/** Limits that never end a run. Code that reads a journal uses them, because the records already contain the endings. */
 export const noLimits: ResolvedLimits = /* @__PURE__ */ turnOff(limitRules);
 
 function turnOff(rules: typeof limitRules): ResolvedLimits {
@@ -88,30 +88,30 @@ function resolveNumbers<Name extends string>(
   return resolved as Numbers<Name>;
 }
 
-/** The bounds that `nextStep` checks. `Infinity` means no limit. */
+/** The limits that `nextStep` checks. `Infinity` means no limit. */
 export interface Bounds {
   readonly maxIterations: number;
   readonly maxConsecutiveToolErrors: number;
   readonly maxRestarts: number;
-  /** The number of consecutive identical iterations that ends the run. Default: no limit. */
+  /** The number of identical consecutive iterations that ends the run. Default: no limit. */
   readonly maxIdenticalCalls?: number | undefined;
   readonly maxPauses: number;
   readonly maxToolCalls: number;
   readonly maxTokens: number;
   /** The maximum cost in USD. Default: no limit. */
   readonly maxCostUSD?: number | undefined;
-  /** True if a stream with an unknown cost ends a run that has `maxCostUSD`. Default true. */
+  /** True if a stream with an unknown cost ends a run with `maxCostUSD`. Default true. */
   readonly unknownCostEnds?: boolean | undefined;
   readonly wallClockMs: number;
-  /** True if the model may give a final answer, without tools, after a limit is reached. */
+  /** True if the model may give a final answer without tools after a limit is reached. */
   readonly finalAnswer: boolean;
-  /** True if there is an `onIteration` hook. */
+  /** True if the caller passed an `onIteration` hook. */
   readonly asksIteration: boolean;
-  /** When repeated calls are reported, and how the run reacts. Default: never reported. */
+  /** The rule that decides if repeated calls are a loop, and how the run reacts. Default: no loop detection. */
   readonly loopRule?: LoopRule | undefined;
-  /** The maximum number of consecutive retries after an invalid answer. Undefined if answers have no schema. */
+  /** The maximum number of consecutive retries after an invalid answer. Undefined if there is no output schema. */
   readonly outputRetries?: number | undefined;
-  /** When text before a tool call is already the answer. Default: see `PreToolTextPolicy`. */
+  /** Decides if text before a tool call is already the answer. Default: see `PreToolTextPolicy`. */
   readonly preToolText?: PreToolTextPolicy | undefined;
 }
 

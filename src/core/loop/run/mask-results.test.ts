@@ -1,5 +1,3 @@
-// Compares the masked view of a growing transcript with masks that are computed from scratch in each iteration.
-
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Message, ToolResultPart } from "../../types/message.ts";
@@ -23,7 +21,7 @@ interface Iteration {
   readonly release: readonly number[] | "all" | undefined;
 }
 
-/** Grows like a real run. `looks` counts how many times each message was read. */
+/** A transcript that grows as in a real run. `looks` counts how often a message was read. */
 class GrowingState implements MaskingSource {
   readonly messages: Message[] = [];
   readonly functionHistory: ToolHistoryEntry[] = [];
@@ -84,7 +82,7 @@ function assistant(ids: readonly string[]): Message {
   return { role: "assistant", content: ids.map((callId) => ({ type: "tool-call", callId, name: "search", args: {} })) };
 }
 
-/** Computes the calls that are masked in an iteration, from the whole history. */
+/** Finds the masked calls by searching the whole history, to check the faster search in `maskResults`. */
 function expectedMasks(
   iterations: readonly Iteration[],
   state: GrowingState,
@@ -93,7 +91,6 @@ function expectedMasks(
   const masked = new Set<string>();
   const forced = new Set(state.forcedIterations);
   const now = iterations.length;
-  // A result that was masked by age stays masked, so the highest cutoff so far decides.
   const cutoff = Math.floor((now - keepIterations) / batchOf) * batchOf;
   iterations.forEach(({ calls }, each) => {
     calls.forEach(({ outcome, tokens }, index) => {
@@ -148,8 +145,8 @@ const rules = fc.record({
   batchOf: fc.integer({ min: 1, max: 4 }),
 });
 
-describe("maskResults: any run", () => {
-  it("masks exactly the results that are due, and changes no other message", () => {
+describe("maskResults in random runs", () => {
+  it("masks exactly the results that age, force or a release select", () => {
     fc.assert(
       fc.property(iterations, rules, (played, rule) => {
         const state = new GrowingState();
@@ -184,29 +181,26 @@ describe("maskResults: any run", () => {
   });
 });
 
-it.for<[batchOf: number, force: boolean]>([
-  [1, false],
-  [5, false],
-  [1, true],
-])(
-  "maskResults: reads each message the same number of times in short and long runs (batchOf %d, forced: %s)",
-  ([batchOf, force]) => {
-    const looksIn = (count: number): number => {
-      const state = new GrowingState();
-      const view = createView({ keepIterations: force ? Number.POSITIVE_INFINITY : 2, minTokens: 10, batchOf });
-      for (let each = 0; each < count; each += 1) {
-        view.update(state);
-        view.findForced(new Set());
-        state.add({ calls: [{ outcome: "completed", tokens: 20 }], force: force ? [each] : [], release: undefined });
-      }
-      return state.looks;
-    };
-    expect(looksIn(2_000) - looksIn(1_000)).toBeLessThanOrEqual(1_000 * 4);
-    expect(looksIn(2_000) - looksIn(1_000)).toBe(looksIn(3_000) - looksIn(2_000));
-  },
-);
+it.for<[title: string, batchOf: number, force: boolean]>([
+  ["batchOf is 1", 1, false],
+  ["batchOf is 5", 5, false],
+  ["all iterations are forced", 1, true],
+])("maskResults: reads each message equally often in short and long runs if %s", ([, batchOf, force]) => {
+  const looksIn = (count: number): number => {
+    const state = new GrowingState();
+    const view = createView({ keepIterations: force ? Number.POSITIVE_INFINITY : 2, minTokens: 10, batchOf });
+    for (let each = 0; each < count; each += 1) {
+      view.update(state);
+      view.findForced(new Set());
+      state.add({ calls: [{ outcome: "completed", tokens: 20 }], force: force ? [each] : [], release: undefined });
+    }
+    return state.looks;
+  };
+  expect(looksIn(2_000) - looksIn(1_000)).toBeLessThanOrEqual(1_000 * 4);
+  expect(looksIn(2_000) - looksIn(1_000)).toBe(looksIn(3_000) - looksIn(2_000));
+});
 
-it("maskResults: still masks correctly if an assistant message is replaced or removed", () => {
+it("maskResults: updates the requests if an assistant message is replaced or removed", () => {
   const state = new GrowingState();
   const view = createView({ keepIterations: 0, minTokens: 0, batchOf: 1 });
   view.update(state);
@@ -223,7 +217,7 @@ it("maskResults: still masks correctly if an assistant message is replaced or re
   expect(view.messages).toEqual(state.messages);
 });
 
-it("maskResults: counts the content of a result as tokens, and masks the content too", () => {
+it("maskResults: counts the tokens of content parts, and masks these parts too", () => {
   const state = new GrowingState();
   const view = createView({ keepIterations: 0, minTokens: 20, batchOf: 1 });
   view.update(state);
@@ -248,7 +242,7 @@ it.for<[tokens: number, told: string]>([
   [999, "999"],
   [1_240, "1,240"],
   [1_234_567, "1,234,567"],
-])("maskResults: the placeholder names the tool, the iteration and the number of tokens (%d)", ([tokens, told]) => {
+])("maskResults: the note for a result of %d tokens contains the tool, the iteration and the size", ([tokens, told]) => {
   const state = new GrowingState();
   const view = createView({ keepIterations: 0, minTokens: 1, batchOf: 1 });
   view.update(state);
@@ -259,7 +253,7 @@ it.for<[tokens: number, told: string]>([
   );
 });
 
-it("maskResults: looks for forced ids only in the last iteration and in iterations that can still be masked", () => {
+it("maskResults: findForced() returns only the last iteration and iterations that can still be masked", () => {
   const state = new GrowingState();
   const view = createView({ keepIterations: 2, minTokens: 10, batchOf: 1 });
   const any = new Set([0, 1, 2, 3, 4, 5, 6]);

@@ -1,5 +1,5 @@
-// Clears old tool results from requests ("masking"). The value is passed as `policies.masking`. The masked transcript is kept
-// between iterations, so that each message is read once and each result is replaced once.
+// Clears old tool results from requests ("masking"). `maskResults` creates the value for `policies.masking`. The masked
+// transcript is kept between iterations, so that each message is read once and each result is replaced once.
 
 import type { Message, ToolResultPart } from "../../types/message.ts";
 import { cutText, estimateTokens } from "../../utils/texts.ts";
@@ -20,12 +20,12 @@ const checks: Checks<MaskingOptions> = {
   batchOf: /* @__PURE__ */ numberWithin({ min: 1, infinite: false }),
 };
 
-/** The default minimum size of a masked result, in estimated tokens. */
+/** By default, results with fewer estimated tokens are not masked. */
 const leastMasked = 500;
 
 /**
- * Clears old tool results from requests, and puts a short note in their place. The transcript keeps the full results. Errors are
- * never cleared, and neither are results that were passed in `messages`.
+ * Clears old tool results from requests, and puts a short note in their place. The transcript keeps the full results. Errors and
+ * the results that were passed in `messages` always remain.
  *
  * Throws LoopError "unknown-option" or "invalid-option".
  *
@@ -44,7 +44,7 @@ interface MaskingRules {
   readonly batchOf: number;
 }
 
-/** A result that can be masked: its message (`at`), its index in the message, its iteration and its estimated tokens. */
+/** A result that can be masked. `at` is the index of its message, and `index` the position inside the message. */
 interface Entry {
   readonly callId: string;
   readonly at: number;
@@ -55,7 +55,7 @@ interface Entry {
 
 const longestName = 64;
 
-/** The transcript as sent to the model. A message stays the same object until one of its results is masked. */
+/** The transcript that the model gets. A message stays the same object until one of its results is masked. */
 class View implements MaskedView {
   readonly #rules: MaskingRules;
   readonly #messages: Message[] = [];
@@ -63,7 +63,7 @@ class View implements MaskedView {
   #historyRead = 0;
   #forcedRead = 0;
   #releasesRead = 0;
-  /** The results that can still be masked, by call id. `#iterations` has them by iteration, the oldest first. */
+  /** The results that can still be masked, by call id. `#iterations` lists them by iteration, oldest first. */
   readonly #open = new Map<string, Entry>();
   readonly #iterations = new Map<number, Entry[]>();
   #lastIteration: number | undefined;
@@ -78,10 +78,10 @@ class View implements MaskedView {
 
   findForced(force: ReadonlySet<number>): readonly number[] {
     const last = this.#lastIteration;
-    // The view does not have the results of the last iteration yet.
+    // `#iterations` does not contain the last iteration yet.
     const found = last !== undefined && isIn(force, last) ? [last] : [];
     const iterations = this.#iterations;
-    // Both the set and the map may be large, so loop over the smaller one.
+    // The set or the map may be large. Loop over the smaller one.
     const size: unknown = force.size;
     dropPromise(size);
     const isShort = typeof size === "number" && size < iterations.size;
@@ -116,7 +116,7 @@ class View implements MaskedView {
     this.#stable = iterationStart;
   }
 
-  /** Notes a result that can be masked later. Skips results that the caller passed in, and errors, which must stay visible. */
+  /** Adds a result that can be masked later. Skips errors, which must stay visible, and results in the caller's `messages`. */
   #note(part: ToolResultPart, { iteration, ...place }: Pick<Entry, "at" | "index"> & { iteration: number | undefined }): void {
     if (iteration === undefined || part.outcome !== "completed") return;
     const tokens = estimateResult(part);
@@ -149,7 +149,10 @@ class View implements MaskedView {
     });
   }
 
-  /** Results become old in groups of `batchOf` iterations, so that most requests begin like the previous request. */
+  /**
+   * Returns the results that are old enough. Their age is rounded to groups of `batchOf` iterations, so that most requests begin
+   * like the previous request.
+   */
   #findOld(iteration: number): readonly Entry[] {
     const { keepIterations, batchOf } = this.#rules;
     return this.#closeBefore(Math.floor((iteration - keepIterations) / batchOf) * batchOf);
@@ -199,21 +202,20 @@ class View implements MaskedView {
   }
 }
 
-/** Checks the type of the answer, because the set may be an instance of the caller's own class. */
+/** True if the set contains the number. The caller's own class may return something other than a boolean. */
 function isIn(force: ReadonlySet<number>, each: number): boolean {
   const answer: unknown = force.has(each);
   dropPromise(answer);
   return answer === true;
 }
 
-/** Estimates the number of tokens in a result: in its text and its content parts. */
 function estimateResult({ result, content = [] }: ToolResultPart): number {
   const text = typeof result === "string" ? result : JSON.stringify(result);
   const beside = content.map((part) => estimateTokens(part.type === "text" ? part.text : String(part.data)));
   return beside.reduce((sum, tokens) => sum + tokens, estimateTokens(text));
 }
 
-/** Returns the note that replaces a result. It includes the call id, which a model needs to release results. */
+/** Returns the note that replaces a result. The note includes the call id, which a model needs to release results. */
 function describeMasked({ name, callId }: ToolResultPart, iteration: number, tokens: number): string {
   const count = String(tokens).replace(/\B(?=(\d{3})+$)/g, ",");
   const call = `${cutText(name, longestName)} (call ${cutText(callId, longestName)})`;

@@ -7,14 +7,13 @@ const costly = (limits: Partial<SharedLimits>, outer?: Meter): Meter =>
   new Meter({ maxTokens: none, maxToolCalls: none, maxCostUSD: none, unknownCostEnds: true, ...limits }, outer);
 
 describe("Meter", () => {
-  it("add() counts for the meter and all outer meters, but not for inner meters", () => {
+  it("add() counts spending in the meter and its outer meters, not in inner meters", () => {
     const outer = meter(100, 10);
     const inner = meter(50, 8, outer);
     const beside = meter(60, 9, outer);
     inner.add({ tokens: 20, toolCalls: 3 });
     expect([inner.tokensLeft, inner.toolCallsLeft]).toEqual([30, 5]);
     expect([outer.tokensLeft, outer.toolCallsLeft]).toEqual([80, 7]);
-    // The sibling run uses only the outer limits, so only those are lower.
     expect([beside.tokensLeft, beside.toolCallsLeft]).toEqual([60, 7]);
     outer.add({ tokens: 45, toolCalls: 2 });
     expect([inner.tokensLeft, inner.toolCallsLeft, beside.tokensLeft]).toEqual([30, 5, 35]);
@@ -24,7 +23,7 @@ describe("Meter", () => {
     ["one level without limits", [[none, none]], [none, none]],
     ["one level with a token limit", [[7, none]], [7, none]],
     [
-      "two levels with a different limit each",
+      "two levels with different limits",
       [
         [none, 5],
         [9, none],
@@ -32,7 +31,7 @@ describe("Meter", () => {
       [9, 5],
     ],
     [
-      "three levels with both limits",
+      "three levels with both limits each",
       [
         [1, 9],
         [2, 8],
@@ -40,7 +39,7 @@ describe("Meter", () => {
       ],
       [1, 7],
     ],
-  ])("tokensLeft and toolCallsLeft are the smallest remainder of all levels: %s", ([, limits, left]) => {
+  ])("tokensLeft and toolCallsLeft are the smallest remaining amounts of %s", ([, limits, left]) => {
     const innermost = limits.reduce<Meter | undefined>((outer, [tokens, calls]) => meter(tokens, calls, outer), undefined);
     expect([innermost?.tokensLeft, innermost?.toolCallsLeft]).toEqual(left);
   });
@@ -60,16 +59,16 @@ describe("Meter", () => {
   });
 
   it.for<[title: string, used: number, found: unknown]>([
-    ["below the outer token limit", 99, undefined],
-    ["at the outer token limit", 100, { kind: "max-tokens", limit: 100, spent: 100 }],
-    ["above the outer token limit", 250, { kind: "max-tokens", limit: 100, spent: 250 }],
-  ])("findSpentOutside() checks only the limits of outer runs: %s", ([, used, found]) => {
+    ["nothing below the outer token limit, whatever the inner limit is", 99, undefined],
+    ["the outer token limit if it is reached", 100, { kind: "max-tokens", limit: 100, spent: 100 }],
+    ["the outer token limit if it is exceeded", 250, { kind: "max-tokens", limit: 100, spent: 250 }],
+  ])("findSpentOutside() returns %s", ([, used, found]) => {
     const inner = meter(1, none, meter(100, none, meter(1_000, none)));
     inner.add({ tokens: used, toolCalls: 0 });
     expect(inner.findSpentOutside(0)).toEqual(found);
   });
 
-  it("findSpentOutside() returns the nearest exhausted limit", () => {
+  it("findSpentOutside() returns the exhausted limit of the nearest outer run", () => {
     const inner = meter(none, none, meter(none, none, meter(20, none, meter(10, none))));
     inner.add({ tokens: 15, toolCalls: 0 });
     expect(inner.findSpentOutside(0)).toEqual({ kind: "max-tokens", limit: 10, spent: 15 });
@@ -79,15 +78,20 @@ describe("Meter", () => {
   });
 
   it.for<[what: string, spent: Spending, next: number, found: unknown]>([
-    ["nothing below the limit", { costUSD: 0.5 }, 0.5, undefined],
+    ["nothing below the outer cost limit", { costUSD: 0.5 }, 0.5, undefined],
     [
-      "the cost limit that the next stream would exceed",
+      "the outer cost limit that the next stream would exceed",
       { costUSD: 0.5 },
       0.6,
       { kind: "max-cost", limitUSD: 1, spentUSD: 0.5, expectedUSD: 0.6 },
     ],
-    ["the cost limit that is exceeded", { costUSD: 1.5 }, 0, { kind: "max-cost", limitUSD: 1, spentUSD: 1.5, expectedUSD: 0 }],
-    ["an unknown cost", { costUnknown: true }, 0, { kind: "cost-unknown" }],
+    [
+      "the outer cost limit if it is exceeded",
+      { costUSD: 1.5 },
+      0,
+      { kind: "max-cost", limitUSD: 1, spentUSD: 1.5, expectedUSD: 0 },
+    ],
+    ["cost-unknown if a cost is unknown", { costUnknown: true }, 0, { kind: "cost-unknown" }],
   ])("findSpentOutside() returns %s", ([, spent, next, found]) => {
     const inner = costly({}, costly({ maxCostUSD: 1 }, costly({})));
     inner.add(spent);

@@ -1,27 +1,30 @@
-// Counts the tokens, tool calls and costs of a run and its nested runs, and tracks the nesting depth.
+// Counts the tokens, tool calls and costs of a run and its nested runs, and limits the nesting depth.
 
 import { isRecord } from "../../utils/guards.ts";
 import type { InboxAnswer } from "../state/loop-state.ts";
 import type { ResolvedLimits } from "./limits.ts";
 
-/** The nesting level of a run: `depth` is the number of outer runs, and `maxDepth` the maximum number of levels. */
+/** The nesting level of a run. `depth` is the number of outer runs, `maxDepth` the maximum number of levels. */
 export interface Level {
   readonly depth: number;
   readonly maxDepth: number;
 }
 
 /**
- * The context and the signal of each tool call have the level of their run under this key. All copies of the package use the same
- * key.
+ * The key under which the context and the signal of a tool call store the nesting level of their run, in all copies of the
+ * package.
  */
 export const levelKey: unique symbol = Symbol.for("turnwright.Level");
 
-/** Stores the level of a run in the signal of one of its tool calls. */
+/** Stores the nesting level of a run in the signal of one of its tool calls. */
 export function noteLevel(signal: AbortSignal, { depth, maxDepth }: Level): void {
   if (!(levelKey in signal)) Object.defineProperty(signal, levelKey, { value: { depth, maxDepth } });
 }
 
-/** Returns the level of the run whose tool call passed on its signal or context. Undefined if neither is from a tool call. */
+/**
+ * Finds the nesting level of the run that contains this one, by the context or signal that its tool call passed on. Undefined if
+ * neither is from a tool call.
+ */
 export function findOuterLevel({
   signal,
   context,
@@ -45,7 +48,7 @@ export interface Spending {
   readonly tokens?: number | undefined;
   readonly toolCalls?: number | undefined;
   readonly costUSD?: number | undefined;
-  /** True if a part of the cost is unknown. */
+  /** True if part of the cost is unknown. */
   readonly costUnknown?: boolean | undefined;
 }
 
@@ -73,17 +76,20 @@ export class Meter {
     this.#outer?.add(spending);
   }
 
-  /** The number of tokens that are left: the lowest remainder among the limits of this run and its outer runs. */
+  /** The number of tokens that this run may still use: the lowest remainder of its own limit and those of its outer runs. */
   get tokensLeft(): number {
     return Math.max(0, Math.min(this.#limits.maxTokens - this.#tokens, this.#outer?.tokensLeft ?? none));
   }
 
-  /** The number of tool calls that are left: the lowest remainder among the limits of this run and its outer runs. */
+  /** The number of tool calls that this run may still make: the lowest remainder of its own limit and those of its outer runs. */
   get toolCallsLeft(): number {
     return Math.max(0, Math.min(this.#limits.maxToolCalls - this.#toolCalls, this.#outer?.toolCallsLeft ?? none));
   }
 
-  /** The USD that are left: the lowest remainder among the limits of this run and its outer runs. Counts only known costs. */
+  /**
+   * The amount in USD that this run may still spend: the lowest remainder of its own limit and those of its outer runs. Unknown
+   * costs are not counted.
+   */
   get costLeftUSD(): number {
     return Math.max(0, Math.min(this.#limits.maxCostUSD - this.#costUSD, this.#outer?.costLeftUSD ?? none));
   }
@@ -92,12 +98,12 @@ export class Meter {
     return Math.min(this.#limits.maxToolCalls, this.#outer?.maxToolCalls ?? none);
   }
 
-  /** Finds the limit of an outer run that a stream with this cost would exceed. `unsettled` is not counted in the meter yet. */
+  /** Finds the limit of an outer run that a stream with this cost would exceed. `unsettled` is not yet counted in the meter. */
   findSpentOutside(costUSD: number, unsettled: Spending = {}): InboxAnswer["spentOutside"] {
     return this.#outer?.findSpent(costUSD, unsettled);
   }
 
-  /** Like `findSpentOutside`, but also checks the limits of this run. */
+  /** Like `findSpentOutside`, but includes the limits of this run. */
   findSpent(costUSD: number, unsettled: Spending = {}): InboxAnswer["spentOutside"] {
     return this.#findOwnSpent(costUSD, unsettled) ?? this.findSpentOutside(costUSD, unsettled);
   }

@@ -1,38 +1,38 @@
-// Parking: before a nested run is suspended, it waits until no other call in the outer run's batch is running. Then the outer run
-// decides: it suspends the nested run, ends the nested run, or lets the nested run continue because it was cancelled meanwhile.
+// Holds nested runs that are about to be suspended until no other call of the outer iteration is running. The outer run then
+// decides: each nested run is suspended, ends, or continues because it was cancelled meanwhile.
 
 import { type CancelScope, isEnded } from "../../cancellation/cancel-scope.ts";
 
 interface Parked {
   readonly scope: CancelScope;
   readonly isDrained: boolean;
-  /** Returns true if the run has to end, even if its outer runs do not end. */
+  /** True if the run has to end, even if its outer runs continue. */
   mustEnd(): boolean;
   /** Suspends the run. Called synchronously for all nested runs, so that no message to them is lost. */
   suspend(): void;
 }
 
-/** The next action of a parked run: it is suspended, it looks at its calls again, or it has to end. */
+/** The next action of a waiting nested run: it is suspended, checks its calls again, or ends. */
 export type ParkedEnd = "suspended" | "look-again" | "ended";
 
-/** Called by a nested run before it is suspended. */
+/** The function that a nested run calls before it is suspended. It resolves to the action that follows. */
 export type Park = (parked: Parked) => Promise<ParkedEnd>;
 
 interface ParkedCall {
   readonly parked: Parked;
-  /** Lets the run continue; `end` says how. Settles when the call is over, or waits again. */
+  /** Lets the run continue with the action `end`. Resolves when its call is over or waits again. */
   goOn(end: ParkedEnd): Promise<void>;
 }
 
 export class Parking {
-  /** The parked calls, by the index of the call. */
+  /** The calls with a waiting nested run, by the index of the call. */
   readonly #waiting = new Map<number, ParkedCall>();
 
   get mustGoOn(): boolean {
     return [...this.#waiting.values()].some(({ parked }) => parked.mustEnd());
   }
 
-  /** Begins a call. Settles when the call is over or waits. Calls `onWait` before it settles for a waiting call. */
+  /** Starts a call. Resolves when the call is over or waits. For a waiting call, `onWait` is called first. */
   begin(index: number, call: (park: Park) => Promise<void>, onWait: (isDrained: boolean) => void): Promise<void> {
     let stop: () => void = () => {};
     let fail: (error: unknown) => void = () => {};
@@ -52,17 +52,17 @@ export class Parking {
         onWait(parked.isDrained);
         stop();
       });
-    // `stop` and `fail` belong to the latest promise, so read them late.
+    // `stop` and `fail` change with each new promise, so read them as late as possible.
     const end = (): void => stop();
     return start(() => void call(park).then(end, (error: unknown) => fail(error)));
   }
 
-  /** Lets a parked run continue. Settles when its call is over, or waits again. */
+  /** Lets the nested run at `index` continue. Resolves when its call is over or waits again. */
   goOn(index: number): Promise<void> | undefined {
     return this.#waiting.get(index)?.goOn("look-again");
   }
 
-  /** Lets the runs continue that were cancelled while they waited. */
+  /** Lets those nested runs continue that were cancelled while they waited. */
   async goOnEnded(): Promise<void> {
     await this.#tell("look-again", ({ parked }) => parked.mustEnd());
   }
@@ -73,12 +73,12 @@ export class Parking {
     await this.#tell("ended");
   }
 
-  /** Suspends all parked runs synchronously. */
+  /** Suspends all waiting nested runs synchronously. */
   suspend(): void {
     for (const { parked } of this.#waiting.values()) parked.suspend();
   }
 
-  /** Lets the suspended runs return. Settles when their calls are over. */
+  /** Lets the suspended nested runs return. Resolves when their calls are over. */
   async leave(): Promise<void> {
     await this.#tell("suspended");
   }

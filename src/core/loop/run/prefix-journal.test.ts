@@ -28,7 +28,7 @@ describe("prefixJournal", () => {
     expect([part.durable, part.ordered]).toEqual([true, true]);
   });
 
-  it("step() passes on the signal that the outer journal gives to the step", () => {
+  it("step() passes the signal from the outer journal on to the step", () => {
     const { signal } = new AbortController();
     const journal: Journal = { durable: true, step: ({ run }) => run({ signal }), all: () => [] };
     const seen: unknown[] = [];
@@ -37,7 +37,7 @@ describe("prefixJournal", () => {
     expect(seen).toEqual([signal]);
   });
 
-  it("keeps the keys of nested and sibling prefixes separate", () => {
+  it("step() uses different keys for nested and for sibling prefixes", () => {
     const journal = memoryJournal();
     const outer = prefixJournal(journal, { prefix: "a/" });
     const inner = prefixJournal(outer, { prefix: "b/" });
@@ -47,7 +47,7 @@ describe("prefixJournal", () => {
     expect(JSON.parse(JSON.stringify(journal))).toEqual({ steps: { "a/x": 1, "a/b/x": 2, "c/x": 3 } });
   });
 
-  it("replays() is true only for recorded steps under the prefix", () => {
+  it("step() replays only records under the prefix", () => {
     const journal = memoryJournal({ steps: { "a/x": 1, x: 2 } });
     const part = prefixJournal(journal, { prefix: "a/" });
     expect([part.step(step("x", "new")), part.step(step("y", "new"))]).toEqual([1, "new"]);

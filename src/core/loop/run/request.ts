@@ -5,50 +5,50 @@ import type { RequestTranscript, StreamResult } from "../../types/provider.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { ShownTool, ToolCall, ToolChange } from "../../types/tool-outcome.ts";
 
-/** A finished stream whose `iteration-end` event was not emitted yet. */
+/** A finished stream without its `iteration-end` event, which follows later. */
 export interface OpenIteration {
   readonly result: StreamResult;
   readonly continuation: number;
   /** The calls from earlier streams in the same iteration. */
   readonly earlier: readonly ToolCall[];
-  /** True if the model was streamed in this execution; false if the stream was replayed. */
+  /** True if the model was called in this execution; false if the stream was replayed. */
   readonly live: boolean;
 }
 
 export interface FirstTools {
   readonly shown: { readonly [name: string]: ShownTool };
-  /** The definitions from which `shown` was made. Undefined if an earlier execution began the run. */
+  /** The definitions from which `shown` was created. Undefined if an earlier execution began the run. */
   readonly registered: readonly ToolDefinition[] | undefined;
 }
 
-/** The facts about the tools of the calls, from the record of a replayed iteration. */
+/** The recorded tools of a replayed iteration. */
 interface RecordedTools {
   /** True if `policies.approve` was set. */
   readonly asks: boolean;
-  /** The called tools as the model saw them. */
+  /** The called tools, as the model saw them. */
   readonly tools: ReadonlyMap<string, ShownTool>;
-  /** Later tool changes that do not fit the recorded calls, by tool name. */
+  /** By tool name, the changes of a tool after its calls were recorded, if they affect these calls. */
   readonly changes: ReadonlyMap<string, readonly ToolChange[]>;
 }
 
-/** The visible tools, and the definitions from which they were made. */
+/** The visible tools, and the definitions from which they were created. */
 export interface VisibleTools {
   readonly tools: readonly ToolDefinition[];
   readonly byName: ReadonlyMap<string, ToolDefinition>;
-  /** These visible tools can be reused as long as the registry has this list. Empty if the tools are for one iteration only. */
+  /** The list from the registry for which these tools can be reused. Empty if the tools are for one iteration only. */
   readonly source: readonly ToolDefinition[];
-  /** The definitions in the registry when these tools were made. */
+  /** The definitions in the registry when these tools were created. */
   readonly registered: readonly ToolDefinition[];
-  /** Set in a replayed iteration. */
+  /** Set in a replayed iteration only: the tools from its record. */
   readonly recorded?: RecordedTools | undefined;
   readonly hiddenCount: number;
-  /** True if a visible tool starts while the model is still streaming. */
+  /** True if a visible tool may start while the model is still streaming. */
   readonly hasEager: boolean;
   readonly hasApproval: boolean;
 }
 
-/** The transcript that all requests of one run share. */
+/** The transcript in the form that all requests of a run use. */
 export interface RequestViews extends RequestTranscript {
-  /** Returns the messages to send. This property is not enumerable. */
+  /** Returns the messages to send. The property is not enumerable. */
   sent(): readonly Message[];
 }

@@ -1,4 +1,4 @@
-// Runs a journal step: performs its effect, or returns its recorded result.
+// Runs a step: performs its effect and records the result, or returns the recorded result.
 
 import { LoopError } from "../../errors/loop-error.ts";
 import { describeValue } from "../../utils/texts.ts";
@@ -15,8 +15,8 @@ import type { Ending, LoopStatus } from "../../types/termination.ts";
 export type CloseJournal = () => void | PromiseLike<void>;
 
 /**
- * Opens the journal, and returns the function that closes it. Returns undefined if the journal has no `open`. A journal that opens
- * after the deadline is closed again.
+ * Opens the journal, and returns the function that closes it. Returns undefined if the journal has no `open`. A journal that
+ * opens too late is closed again.
  */
 export function openJournal(run: Run): undefined | CloseJournal | PromiseLike<CloseJournal> {
   const { journal } = run;
@@ -25,7 +25,7 @@ export function openJournal(run: Run): undefined | CloseJournal | PromiseLike<Cl
     try {
       dropPromise(close());
     } catch {
-      // The run has ended, so the error cannot be reported.
+      // The run is already over, so the error cannot be reported.
     }
   };
   const opened: PromiseLike<() => PromiseLike<void>> = journal.open();
@@ -66,7 +66,9 @@ export function runStep<T, Next>(
   });
 }
 
-/** Runs or replays several steps together. A single step becomes a plain `step`. `then` gets arrays, in the order of the steps. */
+/**
+ * Runs or replays several steps together. A single step uses the method `step`. `then` gets arrays, in the order of the steps.
+ */
 export function runSteps<T, Next>(
   steps: readonly Step<T>[],
   run: Run,
@@ -113,12 +115,12 @@ function badAnswer(answer: unknown, asked: string): Error {
 }
 
 /**
- * The kinds of steps that have an effect, such as a model request, a tool or a hook. The other kinds only read: "run", "inbox",
- * "validation", "approval" and "result". The replay of an iteration ends at the first acting step that is not recorded.
+ * The kinds of steps with an effect, such as a model request, a tool call or a hook. The other kinds only read: "run", "inbox",
+ * "validation", "approval" and "result". An iteration counts as replayed until its first new step with an effect.
  */
 const acting: ReadonlySet<StepKind> = new Set(["model", "intent", "tool", "results", "hook", "reopen"]);
 
-/** Wraps the body of a step. The body runs only if the step is not replayed. */
+/** Wraps the function of a step. It runs only if the step is not replayed. */
 function prepare<T>({ key, kind, input, run: body }: Step<T>, run: Run, mark: StepMark): Step<T> {
   const runBody: Step<T>["run"] = (call) => {
     const turn = isNew(key, kind) ? waitForTurn(run) : undefined;
@@ -145,13 +147,13 @@ function prepare<T>({ key, kind, input, run: body }: Step<T>, run: Run, mark: St
   return { key, kind, input, run: run.journal.durable ? obeyEngine(runBody, run.scope) : runBody };
 }
 
-/** Called before the body of a step. Throws if the body must no longer run. */
+/** Called before the function of a step. Throws if the step may no longer run. */
 function checkBody(run: Run, kind: StepKind, mark: StepMark): void {
   const { bounds, scope, clock, state } = run;
   mark.call.refuseLate();
-  // Without this check, the run would loop forever over a journal that reports a step as recorded but has no record of the step.
+  // Without this check, a journal that reports a step as recorded but has lost the record would cause an endless loop.
   if (run.journal.replays !== undefined) throw new LoopError("journal-incomplete", { key: mark.key });
-  // The wall clock starts with the first step that is not replayed. The active time of earlier executions counts too.
+  // The wall clock starts with the first new step. The active time of earlier executions counts too.
   if (bounds.wallClockMs !== Number.POSITIVE_INFINITY) {
     scope.startWallClock(bounds.wallClockMs, clock.now() - state.activeMs, clock);
   }
@@ -170,26 +172,28 @@ function endBody<T>(run: Run, mark: StepMark, answer: T): T {
 }
 
 /**
- * Marks a rejection as handled. A journal that throws may never await the bodies that it has started, and these bodies reject when
- * the run breaks.
+ * Marks the rejection of a promise as handled. A failing journal may never await the steps that it has started, and they reject
+ * when the run fails.
  */
 function markHandled<T>(answer: Promise<T>): Promise<T> {
   answer.catch(() => {});
   return answer;
 }
 
-/** True if a step has an effect, reads the inbox, or asks for a decision or a result. Reading a passed decision is not new. */
+/** True if the step has an effect, reads the inbox, or waits for a decision or result. A passed decision is not new. */
 function isNew(key: string, kind: StepKind): boolean {
   return acting.has(kind) || kind === "inbox" || ((kind === "approval" || kind === "result") && !isDecisionKey(key));
 }
 
-/** Rejects unknown decisions before the first new step. Skips a run that is being cancelled, because it does not use decisions. */
+/**
+ * Rejects unknown decisions before the first new step. A run that is being cancelled uses no decisions, so it skips the check.
+ */
 function refuseUnknownDecisions({ decisions, state, registry, scope }: Run): void {
   if (decisions.isEmpty || scope.cause !== undefined) return;
   decisions.refuseUnused(state.current.calls.filter(({ name }) => registry.agentOf?.(name) !== undefined));
 }
 
-/** Aborts the run if the workflow engine cancels the step. Stops listening to the engine's signal when the step ends. */
+/** Aborts the run if the workflow engine cancels the step. The listener on the engine's signal is removed when the step ends. */
 function obeyEngine<T>(run: Step<T>["run"], scope: CancelScope): Step<T>["run"] {
   const obey: Step<T>["run"] = async (call) => {
     const letGo = scope.follow(call.signal);
@@ -213,8 +217,8 @@ export function parkRun(run: Run, isDrained: boolean): Promise<ParkedEnd> | Park
 }
 
 /**
- * Makes a nested run wait after it has replayed its records. The calls of a batch share limits, so all of them must replay before
- * one takes new steps. Returns undefined if the run need not wait.
+ * Lets a nested run wait after its replay. The calls of an iteration share limits, so all of them must finish their replay before
+ * one of them takes new steps. Returns undefined if the run need not wait.
  */
 export function waitForTurn(run: Run): Promise<void> | undefined {
   if (!run.awaitsTurn) return undefined;
@@ -228,23 +232,23 @@ async function takeTurn(run: Run): Promise<void> {
   refuseBroken(run);
 }
 
-/** True if a run must end although some of its calls wait, or if one of its parked nested runs must end. */
+/** True if the run must end although some of its calls wait, or if one of its waiting nested runs must end. */
 function mustEnd(run: Run): boolean {
   return run.journal.replays === undefined && (isCut(run) || run.parking?.mustGoOn === true);
 }
 
 /**
- * True if a run was cancelled after it took a new step. A run that was cancelled earlier leaves its records unchanged: its calls
- * continue to wait, and the next execution uses the decisions.
+ * True if the run was cancelled after a new step. A run that was cancelled before its first new step changes no records: its
+ * calls stay waiting, and the next execution uses their decisions.
  */
 export function isCut(run: Run): boolean {
   return isEnded(run.scope) && hasWorked(run);
 }
 
-/** A run, with the outer runs that use the same journal. */
+/** A run and those of its outer runs that share its journal. */
 type Part = Pick<Run, "isIterationReplayed" | "sharesJournal"> & { readonly outer: Part | undefined };
 
-/** Notes that a run took a new step. Also notes it for the outer runs, because a nested run is part of their iterations. */
+/** Records that a run and its outer runs took a new step. A nested run is part of an iteration of its outer run. */
 export function noteWork(run: Part): void {
   for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) one.isIterationReplayed = false;
 }
@@ -255,7 +259,7 @@ function noteRecalled(run: Run, kind: StepKind | undefined): void {
   if (owner.replayPhase === "none") owner.replayPhase = "begun";
 }
 
-/** Emits `replay-end` once, if steps were replayed. */
+/** Emits `replay-end` once, if any steps were replayed. */
 export function endReplay(run: Run): void {
   const owner = journalOwnerOf(run);
   if (owner.replayPhase !== "begun") return;
@@ -263,20 +267,22 @@ export function endReplay(run: Run): void {
   owner.events.send({ type: "replay-end", runId: owner.runId, iteration: owner.state.iteration });
 }
 
-/** Returns the run that owns the journal: the run itself, or an outer run. */
+/** Returns the run that owns the journal: this run or one of its outer runs. */
 function journalOwnerOf(run: Run): Run {
   let owner = run;
   while (owner.sharesJournal && owner.outer !== undefined) owner = owner.outer;
   return owner;
 }
 
-/** True if a run can wait. A run inside a call of an ordinary tool cannot, because the step of that call has to end. */
+/**
+ * True if the run can wait for decisions. A run inside a call of an ordinary tool cannot, because the step of that call must end.
+ */
 export function canWait(run: Part): boolean {
   const outer = outerOf(run);
   return outer === undefined ? run.outer === undefined : canWait(outer);
 }
 
-/** True if a run or one of its outer runs took a new step. */
+/** True if the run or one of its outer runs took a new step. */
 function hasWorked(run: Part): boolean {
   for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) if (!one.isIterationReplayed) return true;
   return false;
@@ -289,8 +295,8 @@ function outerOf({ sharesJournal, outer }: Part): Part | undefined {
 const reopenable: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "stopped-by-user"]);
 
 /**
- * True if a retry may follow an ending, because everything before the ending was replayed. The retry is either recorded, or
- * requested by `resume: "retry-last"`.
+ * True if a recorded ending may be followed by a retry, because everything before the ending was replayed. The retry is either
+ * recorded itself, or requested by `resume: "retry-last"`.
  */
 export function mayReopen(run: Pick<Run, "isIterationReplayed" | "sharesJournal">, { status }: Ending): boolean {
   return run.isIterationReplayed && !run.sharesJournal && reopenable.has(status);

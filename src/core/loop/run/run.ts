@@ -1,4 +1,4 @@
-// The state and resources of one run.
+// The type of a run in progress: its state and its resources.
 
 import type { CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { Clock, Session, Timeouts } from "../../types/common.ts";
@@ -24,7 +24,7 @@ import type { FirstTools, OpenIteration, RequestViews, VisibleTools } from "./re
 import type { RunBounds } from "./limits.ts";
 import { sharedMap } from "../../utils/guards.ts";
 
-/** Returns the common fields of an event. Set `live` to false for a replayed event. Default true. */
+/** Returns the fields that all events share. `live` is false for a replayed event. */
 export function eventBase({ runId, state }: Pick<Run, "runId" | "state">, live: boolean = true): EventBase {
   return { runId, iteration: state.iteration, replayed: live ? undefined : true };
 }
@@ -33,12 +33,12 @@ export interface RunCallPorts extends ToolCallPorts {
   isCurrent(definition: ToolDefinition): boolean;
   takeMetadata(call: ToolCall): unknown;
   /**
-   * The position of each call within its iteration, by call id. The positions are kept for all iterations, because an abandoned
-   * tool may end much later.
+   * The position of each call within its iteration, by call id. Kept until the run ends, because an abandoned tool may finish
+   * late.
    */
   readonly places: Map<string, number>;
   indexOf(callId: string): number;
-  /** The emitted outcomes of the calls in the current iteration, by call id. */
+  /** The outcomes of the current iteration that were already emitted, by call id. */
   readonly ended: Map<string, ToolOutcome["kind"]>;
   addNested(callId: string, nested: NestedRun): void;
   countNested(callId: string): number;
@@ -50,27 +50,27 @@ export interface NestedRun {
   readonly result: Promise<LoopResult>;
 }
 
-/** A run that holds its resources but has not taken a step yet. It must be driven or released. */
+/** A run that holds its resources but has not started its first step. It must be run or released. */
 export interface StartedRun {
   readonly run: Run;
   drive(): Promise<LoopResult>;
 }
 
-/** The facts that a nested run needs about the call that contains it. `run` is the outer run. */
+/** The call that contains a nested run. `run` is the outer run. */
 export interface Nesting {
   readonly run: Run;
   readonly callId: string;
-  /** True if the steps of the nested run are in the outer run's journal. Default false. */
+  /** True if the nested run records its steps in the outer run's journal. Default false. */
   readonly sharesJournal?: boolean | undefined;
   readonly park?: Park | undefined;
-  /** True if the nested run must wait for its turn before it takes a step that is not recorded. Default false. */
+  /** True if the nested run must wait after its replay until it may take new steps. Default false. */
   readonly awaitsTurn?: boolean | undefined;
 }
 
 export interface Run {
   readonly options: LoopOptions;
   readonly runId: string;
-  /** Identifies this execution of the run. Another execution with the same journal has another token. */
+  /** A random id of this execution. Another execution with the same journal has another token. */
   readonly token: string;
   readonly registry: ToolRegistry;
   readonly state: LoopState;
@@ -78,39 +78,39 @@ export interface Run {
   readonly timeouts: Timeouts;
   readonly clock: Clock;
   readonly journal: Journal;
-  /** The journal calls that have not returned yet. */
+  /** The calls of the journal that have not returned yet. */
   readonly traffic: JournalTraffic;
   readonly scope: CancelScope;
   readonly events: LoopEventSink;
-  /** The timer that the streams of the run share. */
+  /** The timer that all streams of the run share. */
   readonly alarm: IdleTimer;
   readonly control: ControlClaim | undefined;
   readonly decisions: Decisions;
-  /** The tool names that the deliberate gate allows. Undefined if the gate is not active. */
+  /** The tool names that the gate of `policies.deliberate` allows. Undefined if the gate is not active. */
   readonly allowedNames: ReadonlySet<string> | undefined;
   readonly session: Session;
   readonly stopConditions: readonly StopCondition[];
   readonly features: Features;
   readonly ports: RunCallPorts;
-  /** The number of outer runs. `maxDepth` is the maximum number of nested levels. */
+  /** The number of outer runs. The maximum number of nested levels is `maxDepth`. */
   readonly depth: number;
   readonly maxDepth: number;
   readonly meter: Meter;
-  /** The run whose tool call contains this run. Undefined if this run is not nested. */
+  /** The outer run, if this run is nested. */
   readonly outer: Run | undefined;
-  /** True for a nested run whose steps are in the outer run's journal. The outer run then decides about retries. */
+  /** True for a nested run that records its steps in the outer run's journal. The outer run then decides about retries. */
   readonly sharesJournal: boolean;
-  /** Set for a nested run, which waits here before it is suspended. */
+  /** Set for a nested run: the function that it calls before it is suspended. */
   readonly park: Park | undefined;
-  /** True while a nested run may only replay its records, because calls in the same batch are still replaying. */
+  /** True while a nested run may only replay its records, because other calls of the iteration are still replaying. */
   awaitsTurn: boolean;
-  /** Settles when the run may take new steps. Undefined if the run has not had to wait. */
+  /** Resolves when the run may take new steps. Undefined if the run never had to wait. */
   turn: Promise<void> | undefined;
-  /** The waiting nested runs of the current batch. Undefined if the batch has no nested runs. */
+  /** The nested runs that wait in the current iteration. Undefined if there are no nested runs. */
   parking: Parking | undefined;
-  /** The transcript as sent to the model. Undefined if nothing can be masked. */
+  /** The transcript with old results masked. Undefined if nothing can be masked. */
   view: MaskedView | undefined;
-  /** The nested runs that share this run's journal and still hold resources. */
+  /** The nested runs that use this run's journal and still hold resources. */
   readonly sharingRuns: Set<Run>;
   failure: { readonly error: unknown } | undefined;
   nest(options: LoopOptions, nesting: Nesting): StartedRun;
@@ -118,76 +118,76 @@ export interface Run {
   toolChoice: StreamResult["toolChoice"];
   /** The tools in the first record of the run. Undefined for a run that cannot be resumed. */
   firstTools: FirstTools | undefined;
-  /** True while all steps of the current iteration were replayed. `runIteration` and `readInbox` set it; a new step clears it. */
+  /** True if all steps of this iteration were replayed so far. Set by `runIteration` and `readInbox`, cleared by a new step. */
   isIterationReplayed: boolean;
   /**
-   * "begun" after the first step with an effect was replayed, "over" after `replay-end` was emitted. Nested runs that share the
-   * journal do not use this field.
+   * "begun" after the first replayed step with an effect, "over" after the `replay-end` event. Nested runs that share the journal
+   * do not use this field.
    */
   replayPhase: "none" | "begun" | "over";
-  /** The calls of the last stream, prepared when the stream ended, by call id. Undefined if the stream was replayed. */
+  /** The calls of the last stream by call id, checked when the stream ended. Undefined if the stream was replayed. */
   prepared: ReadonlyMap<string, ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome>> | undefined;
-  /** The transcript in the forms that requests use. Created for the first request. */
+  /** The transcript in the form that requests use. Created for the first request. */
   requestViews: RequestViews | undefined;
   openIteration: OpenIteration | undefined;
   release(): void;
 }
 
-/** Changes results before the model reads them. */
+/** Changes tool results before the model gets them. */
 export interface ResultProcessor extends ResultProcessing {
   process(run: Run, settled: readonly SettledCall[]): readonly SettledCall[] | PromiseLike<readonly SettledCall[]>;
 }
 
-/** Validates the answer against its schema, and turns it into a value. */
+/** Validates the answer against the output schema, and converts it to a value. */
 export interface OutputReader extends StructuredOutput {
-  /** Instructions for the model, which become part of the system text. */
+  /** Instructions for the model, which are added to the system text. */
   readonly prompt: string;
   readonly maxRetries: number;
   judge(run: Run, mayAskAgain: boolean): void | PromiseLike<void>;
 }
 
-/** The state of one call of a batch, from the end of its message to its result. */
+/** The progress of one tool call, from the end of the assistant message to the result. */
 export interface BatchCall {
   readonly call: ToolCall;
-  /** The position among the calls of the message. */
+  /** The position of the call in the assistant message. */
   readonly index: number;
   ready: ReadyCall | undefined;
-  /** Set if the tool is an agent, so that the call is a nested run. */
+  /** Set if the tool is an agent, which runs the call as a nested run. */
   agent: RunnableAgent | undefined;
   deferred: DeferredOutcome | undefined;
-  /** The outcome, or the preliminary outcome of a call that is waiting. */
+  /** The outcome, or the preliminary outcome of a waiting call. */
   outcome: ToolOutcome | undefined;
   isLive: boolean | undefined;
   isTold: boolean;
   /**
-   * Set while the call waits for a decision or for its result. It has the id for the option `decisions`, and the key of the step
-   * that will record the decision or the result.
+   * Set while the call waits for a decision or for its result. It contains the id for the option `decisions`, and the key of the
+   * step that will record the decision or the result.
    */
   question: CallQuestion | undefined;
-  /** The ending of the call's nested run, while that run is suspended. */
+  /** Set while the nested run of this call is suspended: the ending of the nested run. */
   suspended: Ending | undefined;
   isApproved: boolean;
   /** Set if the call needs a decision before it runs: for the first time, or again because its tool has changed. */
   mustAsk: "first" | "again" | undefined;
-  /** True if the step of the call found that the call needs a decision first. */
+  /** True if the tool call ended early because it first needs a decision. */
   isOpen: boolean;
   /** How often a decision was requested again because the tool had changed. */
   round: number;
-  /** How often an execution ended before a decision about the call, and left the decision to a later execution. */
+  /** How many executions ended without a decision about the call, and left it to a later execution. */
   questions: number;
-  /** True if the tool may have run in an earlier execution, which did not record an outcome. */
+  /** True if an earlier execution may have run the tool without recording an outcome. */
   mayHaveRun: boolean;
-  /** True after a fatal failure of another call. The call may no longer begin, but its recorded outcome is replayed. */
+  /** True after another call has failed fatally. This call may not start any more, but its recorded outcome is replayed. */
   isBarred: boolean;
-  /** True if the nested run replays its records first, and then waits for its turn. */
+  /** True if the nested run waits after its replay until it may take new steps. */
   awaitsTurn: boolean;
-  /** True if the nested run has begun, and waits for permission to continue. */
+  /** True if the nested run has started, and waits until it may continue. */
   hasBegun: boolean;
-  /** Parks the nested run of the call. Set when the nested run has begun. */
+  /** The function that the nested run calls before it is suspended. Set after the nested run has started. */
   park: Park | undefined;
 }
 
-/** A question about a waiting call. A later execution can get the answer through the option `decisions`. */
+/** A question about a waiting call. The caller answers it in a later execution, with the option `decisions`. */
 export type CallQuestion = Pick<WaitingCall, "id" | "toolChanges"> & { readonly key: string };
 
 export type DeferredOutcome = Extract<ToolOutcome, { readonly kind: "deferred" }>;
@@ -222,10 +222,10 @@ export function readyOf({ call, ready }: BatchCall): ReadyCall {
   return ready;
 }
 
-/** An agent with the code that runs a call as a nested run. */
+/** An agent, with the code that runs its calls as nested runs. */
 export interface RunnableAgent extends Agent {
   run(run: Run, one: BatchCall): Promise<void>;
-  /** Makes the `Parking` for the nested runs of a batch. */
+  /** Creates the object that holds the waiting nested runs of one iteration. */
   createParking(): Parking;
 }
 
@@ -250,19 +250,19 @@ export interface ClaimPorts {
   readonly maxInterrupts: number;
 }
 
-/** The function that claims each control. `createLoopControl` adds it. All copies of the package share this map. */
+/** Maps each control to the function that connects it to a run. All copies of the package share this map. */
 export const claims: WeakMap<LoopControl, (ports: ClaimPorts) => ControlClaim> = /* @__PURE__ */ sharedMap("controls");
 
-/** The access of a run to the control that it has claimed. */
+/** The connection of a run to its control. */
 export interface ControlClaim {
-  /** The messages that were not taken yet, in order. New messages may be added at the end. */
+  /** The messages that the run has not taken yet, in order. New ones may be added at the end. */
   readonly messages: readonly InboxMessage[];
   takeMessages(count: number): void;
   readonly drains: boolean;
-  /** Called when the first tool call of the run is about to start. From then on, no message interrupts the run. */
+  /** Called when the first tool call of the run is about to start. Later messages cannot interrupt the run. */
   startToolChain(): void;
-  /** Called after the last look at the inbox. From then on, the control's methods return "finished". */
+  /** Called after the last reading of the inbox. The methods of the control then return "finished". */
   shut(): void;
-  /** Releases the control. From then on, its methods return "finished". Remaining messages are kept for the next run. */
+  /** Releases the control, whose methods then return "finished". Remaining messages are kept for the next run. */
   release(ending?: EndReason["kind"]): void;
 }

@@ -33,7 +33,7 @@ const has =
 
 const toolsExpected = 'an array of tools, or a registry (for tools in an object: importTools(tools) from "turnwright/interop")';
 
-/** Makes the check for an optional feature, which must come from the function `maker`. */
+/** Creates the check for an optional feature, whose value must come from the function `maker`. */
 function madeBy(maker: string, kind: string, method: string): Check {
   return [`made by ${maker}`, (value) => has(method)(value) && Reflect.get(value as object, "kind") === kind];
 }
@@ -145,7 +145,7 @@ export function checkOptions(options: unknown): asserts options is LoopOptions {
   checkCacheTool(options as LoopOptions);
 }
 
-/** Throws if a top-level option belongs into a group such as `limits`, which is the most common mistake. */
+/** Throws if an option is at the top level instead of in its group, such as `limits`. This is the most common mistake. */
 function checkPlacement(options: unknown): void {
   const groups = {
     limits: { ...limitRules, onUnknownCost: true },
@@ -179,7 +179,7 @@ function checkPolicies(policies: LoopPolicies): void {
   if (preToolText !== undefined) checkFields("policies.preToolText", preToolText, preToolTextChecks);
 }
 
-/** Checks a gate. Unknown fields must throw, because a gate with a misspelt `allowedNames` would allow all tools. */
+/** Checks a deliberate gate. Unknown fields must throw, because a gate with a misspelt `allowedNames` would allow all tools. */
 function checkGate(gate: DeliberateGate): void {
   checkFields("policies.gate", gate, gateChecks);
   if (gate.active === undefined) throw invalidOption("policies.gate.active", gateChecks.active[0], gate.active);
@@ -192,22 +192,22 @@ function checkRestarts(restarts: RestartPolicy): void {
   }
 }
 
-/** `maxCostUSD` requires `pricing`, because without prices the limit would never be reached. */
+/** Throws if `maxCostUSD` is set without `pricing`, because the limit would never be reached. */
 function checkPricing({ limits, pricing }: LoopOptions): void {
   const isCapped = limits?.maxCostUSD !== undefined && limits.maxCostUSD !== Number.POSITIVE_INFINITY;
   if (isCapped && pricing === undefined) throw invalidOption("pricing", 'a function if "limits.maxCostUSD" is set', pricing);
 }
 
-/** A durable journal requires `runId`, because a run with a random id could never be resumed. */
+/** Throws if a durable journal is used without `runId`, because a run with a random id could never be resumed. */
 function checkRunId({ journal, runId }: LoopOptions): void {
   if (journal?.durable === true && runId === undefined)
     throw invalidOption("runId", 'a string if "journal.durable" is true', runId);
 }
 
-/** Checks the decisions. An invalid decision must throw, because it would otherwise deny or fail the call. */
+/** Checks the option `decisions`. An invalid decision must throw, because it would otherwise deny or fail the call. */
 function checkDecisions({ decisions }: LoopOptions): void {
   for (const [id, decision] of Object.entries<unknown>(decisions ?? {})) {
-    // Copies the own fields only, because the run copies decisions as data.
+    // Copies only the own fields, because the run copies decisions as data.
     const own = isRecord(decision) ? { ...decision } : decision;
     if (isDecision(own)) continue;
     const given = isRecord(own) ? (own["kind"] ?? own) : own;
@@ -246,7 +246,7 @@ function isToolChoice(value: unknown): boolean {
   return value === "auto" || value === "required" || value === "none" || (isRecord(value) && isText(value["name"]));
 }
 
-/** Checks that the tool exists which the texts from the cacher mention. Skips a registry, which may add the tool later. */
+/** Throws if a tool is missing that the texts of `policies.results` mention. Skips a registry, which may add the tool later. */
 function checkCacheTool({ tools = [], policies }: LoopOptions): void {
   const toolName = policies?.results?.toolName;
   if (toolName === undefined || !Array.isArray(tools)) return;

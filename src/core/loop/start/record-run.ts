@@ -1,4 +1,4 @@
-// Claims the id and the control of a run, and records the first step of the run.
+// Reserves the id and the control of a run, and records its first step.
 
 import type { Journal } from "../../types/journal.ts";
 import type { LoopControl, LoopOptions } from "../../types/loop-options.ts";
@@ -13,7 +13,7 @@ import { toShown } from "../../tools/compare-tools.ts";
 import { runStep } from "../run/run-step.ts";
 
 const liveRunIds = new Set<string>();
-/** The in-memory journals of runs in progress. A second run must not use them, because it would replay the first run's records. */
+/** The memory journals of runs in progress. A second run must not use them, because it would replay records of the first run. */
 const liveJournals = new WeakSet<Journal>();
 
 interface Claims {
@@ -27,12 +27,14 @@ interface Claiming extends ClaimPorts {
   readonly nesting: Nesting | undefined;
 }
 
-/** Claims the run id, the journal and the control. Cancels the run when the caller's signal or the outer run is cancelled. */
+/**
+ * Reserves the run id, the journal and the control. Also cancels the run when the caller's signal or the outer run is cancelled.
+ */
 export function claimRun({ options, runId, scope, nesting, maxInterrupts }: Claiming): Claims {
   if (liveRunIds.has(runId)) throw new LoopError("already-running", { what: "runId", runId });
   const journal = options.journal?.durable === false ? options.journal : undefined;
   if (journal !== undefined && liveJournals.has(journal)) throw new LoopError("already-running", { what: "journal" });
-  // This comes first, because the caller's signal may throw.
+  // This line is first, because a signal from the caller may throw.
   const letGo = scope.follow(options.signal);
   const control = options.control === undefined ? undefined : claimOr(letGo, options.control, { scope, maxInterrupts });
   liveRunIds.add(runId);
@@ -73,9 +75,9 @@ function tie(scope: CancelScope, outer: CancelScope): () => void {
   return () => outer.leave(slot);
 }
 
-/** Records the identity of the run, or compares it with the recorded identity. Throws LoopError "journal-mismatch". */
+/** Records the options and tools that identify the run, or compares them with the record. Throws LoopError "journal-mismatch". */
 export function recordRun(run: Run): void | PromiseLike<void> {
-  // A nested run cannot be resumed on its own, unless it has its own journal.
+  // A nested run cannot be resumed by itself, unless it has its own journal.
   const isReached = run.outer === undefined || (run.sharesJournal ? run.journal.durable : run.options.journal !== undefined);
   if (!isReached) return undefined;
   const print = describeRun(run);
@@ -98,10 +100,10 @@ function describeRun({ options: { runId }, visibleTools, state }: Run): RunPrint
   };
 }
 
-/** Returns data for code that does not have the options of the run, such as `inspectJournal`. */
+/** Returns data for code that has no access to the options of the run, such as `inspectJournal`. */
 function describeStart({ options, features: { loopDetection }, state }: Run): RunStart {
   return {
-    // Copied, because the array in the state grows during the run.
+    // A copy, because the run adds messages to the array in the state.
     messages: [...state.messages],
     ...(options.pricing === undefined ? {} : { priced: true }),
     ...(loopDetection?.action === "inject-warning" ? { loops: toLoops(loopDetection) } : {}),

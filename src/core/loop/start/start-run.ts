@@ -1,4 +1,4 @@
-// Starts a run: checks the options, and claims resources, which the run holds until it is released.
+// Starts a run: checks the options, and reserves the resources that the run holds until it is released.
 
 import type { LoopEvent } from "../../types/loop-event.ts";
 import type { LoopOptions, ToolRegistry } from "../../types/loop-options.ts";
@@ -36,7 +36,7 @@ export interface StartPorts {
   readonly nesting?: Nesting | undefined;
 }
 
-/** Checks the options and claims the resources of the run. If it throws a LoopError, no resource is claimed. */
+/** Checks the options and reserves the resources of the run. If the function throws a LoopError, nothing stays reserved. */
 export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPorts): Run {
   const checked = readOptions(given);
   checkOptions(checked);
@@ -51,7 +51,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
   const sharingRuns = new Set<Run>();
   const around = nesting?.sharesJournal === true ? nesting.run.sharingRuns : undefined;
   let isHeld = true;
-  // Assigns to the existing object: V8 takes 30 us to spread an object with this many fields.
+  // Adds fields to the existing object, because V8 takes 30 us to spread an object with this many fields.
   const fields = Object.assign(settings, {
     options,
     scope,
@@ -79,7 +79,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
       around?.delete(run);
       events.close();
       claims.release();
-      // These come last, because the caller's clock may throw.
+      // These lines are last, because a clock from the caller may throw.
       alarm.stop();
       scope.release();
     },
@@ -135,26 +135,26 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
 }
 
 /**
- * Returns 36 random characters, which are unique but not secret. Does not use `crypto`, because its first use in a process takes 4
- * to 9 ms, a third of the time of a first run.
+ * Returns 36 random characters, which are unique but not secret. Not from `crypto`, because its first use in a process takes 4 to
+ * 9 ms, a third of the time of a first run.
  */
 function createToken(): string {
   const digits = (): string => Math.random().toString(36).slice(2, 14).padEnd(12, "0");
   return digits() + digits() + digits();
 }
 
-/** Returns the list of pending journal calls. Nested runs that use the outer run's journal share its list. */
+/** Returns the list of pending journal calls. Nested runs share the list of the outer run if they use its journal. */
 function trafficOf(nesting: Nesting | undefined): JournalTraffic {
   return nesting?.sharesJournal === true ? nesting.run.traffic : new JournalTraffic();
 }
 
-/** Returns the decisions of the run. Nested runs that use the outer run's journal also use its decisions. */
+/** Returns the decisions of the run. Nested runs share the decisions of the outer run if they use its journal. */
 function toDecisions({ decisions }: LoopOptions, nesting: Nesting | undefined): Decisions {
   const outer = nesting?.sharesJournal === true ? { decisions: nesting.run.decisions, callId: nesting.callId } : undefined;
   return new Decisions(decisions, outer);
 }
 
-/** Returns the nesting level. A nested run is one level deeper than its outer run, and cannot raise `maxDepth`. */
+/** Returns the nesting level of a run. A nested run is one level deeper than its outer run, and cannot raise `maxDepth`. */
 function findLevel(own: number, options: LoopOptions, run: Run | undefined): Level {
   const outer = run ?? findOuterLevel(options);
   if (outer === undefined) return { depth: 0, maxDepth: own };
@@ -171,7 +171,7 @@ function createState(options: LoopOptions, features: Features): LoopState {
   return createLoopState({ messages, heldIds, contextItems, priced: options.pricing !== undefined, repetition });
 }
 
-/** Adds the ports to a run. They are added last, because the ports refer to the run. */
+/** Adds the object that tool calls get. It refers to the run, so it is added last. */
 function withPorts(run: Omit<Run, "ports">): Run {
   const complete = run as Omit<Run, "ports"> & { ports: Run["ports"] };
   complete.ports = new CallPorts(complete);
@@ -188,7 +188,7 @@ export function readRegistry(registry: ToolRegistry): ToolRegistry {
   let checked: unknown;
   const definitions = (): readonly ToolDefinition[] => {
     const given: unknown = registry.definitions();
-    // If the registry returns the same array again, its tools have not changed.
+    // The same array again means that the tools have not changed.
     if ((checked === undefined || given !== checked) && !isTools(given)) {
       dropPromise(given);
       throw invalidOption("tools.definitions()", "an array of tools, not a promise", given);
@@ -213,7 +213,7 @@ function isTools(value: unknown): boolean {
   }
 }
 
-/** Reads each option and each field of the option groups once, before they are checked. */
+/** Reads each option and each field of an option group once, before the checks. */
 export function readOptions(given: LoopOptions): LoopOptions {
   if (!isRecord(given)) return given;
   const options = { ...given };
@@ -224,7 +224,7 @@ export function readOptions(given: LoopOptions): LoopOptions {
   return options;
 }
 
-/** Copies the data in checked options, so that later changes by the caller have no effect. */
+/** Copies the data in checked options, so that the caller can change them without an effect on the run. */
 export function snapshotOptions(options: LoopOptions): LoopOptions {
   const { provider, modelSettings, toolChoice, decisions, policies } = options;
   return Object.assign(options, {
@@ -242,7 +242,7 @@ export function readProvider(provider: Provider): Provider {
   return { id, model, family, stream: provider.stream.bind(provider) };
 }
 
-/** Copies the session fields that the loop uses. Tools and approvals get the caller's original object. */
+/** Copies the session fields that the loop uses. Tools and approvals get the original object of the caller. */
 export function readSession({ surfaceUserErrors, detailsLabel, responseTarget }: Session = {}): Session {
   const { kind, name } = responseTarget ?? {};
   return { surfaceUserErrors, detailsLabel, responseTarget: kind === undefined ? undefined : { kind, name } };

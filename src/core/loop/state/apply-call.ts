@@ -50,7 +50,7 @@ export function costOf(usage: Usage | undefined, by: Answerer, { pricing, events
   }
 }
 
-/** Adds the outcome of one call to the state. `part` is the result of the call in the transcript. */
+/** Adds the outcome of one call to the state. `part` is the call's result in the transcript. */
 export function applyCall(
   state: LoopState,
   { outcome, restart, extraction }: SettledCall,
@@ -71,7 +71,7 @@ export function applyCall(
 
 function addHistory(state: LoopState, outcome: ToolOutcome, part: ToolResultPart): void {
   state.functionHistory.push(toHistoryEntry(state, outcome, part));
-  // Also if a stage of `policies.results` has moved the text parts from the content into the result.
+  // Content counts as delivered even if a stage of `policies.results` has moved its text parts into the result.
   if (outcome.kind === "completed" && outcome.content !== undefined) state.contentDelivered = true;
 }
 
@@ -89,7 +89,7 @@ function applyRestart(state: LoopState, restart: ContextRestart): void {
   state.contextMessage = toContextMessage(state.contextItems);
 }
 
-/** Adds the spending of a call's nested runs. This is the only place where it is added to the state. */
+/** Adds the usage, cost and tool calls of a call's nested runs. No other code adds them, so that they count once. */
 export function applyNested(state: LoopState, { usage, costUSD, knownCostUSD = 0, toolCallsExecuted }: NestedSpending): void {
   state.usage = addUsage(state.usage, usage);
   state.costUSD = addCost(state.costUSD, costUSD);
@@ -123,7 +123,7 @@ export function applySpending(state: LoopState, result: Pick<StreamResult, "usag
   state.spentUSD += result.costUSD ?? 0;
 }
 
-/** Counts identical iterations. An iteration with waiting calls is counted later, when none of its calls waits. */
+/** Counts identical iterations. An iteration with waiting calls is counted later, when all of them are finished. */
 export function countIdenticalCalls(
   last: IdenticalCalls,
   settled: readonly Pick<SettledCall, "outcome" | "awaiting" | "suspended">[],
@@ -155,7 +155,7 @@ function toFacts(part: ContentPart): readonly string[] {
   return part.type === "text" ? [part.type, part.text] : [part.type, part.mediaType, String(part.data)];
 }
 
-/** How many repetitions make a loop, and how the run reacts. */
+/** How many repetitions are a loop, and how the run reacts. */
 export interface LoopRule {
   readonly threshold: number;
   readonly action: LoopAction;
@@ -165,7 +165,9 @@ export interface FoundLoop extends Repeats {
   readonly toolName: string;
 }
 
-/** Returns the number of identical iterations if it has reached `maxIdenticalCalls`. Undefined if `maxIterations` ends the run. */
+/**
+ * Returns the number of identical iterations if it has reached `maxIdenticalCalls`. Undefined if `maxIterations` ends the run.
+ */
 export function findIdenticalCalls(
   { identical, countedIterations }: LoopState,
   { maxIdenticalCalls, maxIterations }: { readonly maxIdenticalCalls?: number | undefined; readonly maxIterations: number },
@@ -175,7 +177,7 @@ export function findIdenticalCalls(
   return { toolName: outcomes[0]?.call.name ?? "", count };
 }
 
-/** Returns the loop that ends with the model's last calls. Undefined if the iteration ends the run for another reason. */
+/** Returns the loop that the model's last calls complete. Undefined if the iteration ends the run for another reason. */
 export function findLoop(state: LoopState, rule: LoopRule | undefined): FoundLoop | undefined {
   const { repetition, current, streamResults, finalAnswerTo } = state;
   const last = streamResults.at(-1);

@@ -41,11 +41,11 @@ function after(steps: readonly StepResult[], initial: Partial<InitialState> = {}
 
 describe("applyStep: activeMs", () => {
   it.for<[title: string, steps: readonly StepResult[], activeMs: number]>([
-    ["is 0 after the first inbox", [inbox(500)], 0],
-    ["counts the time between two inboxes", [inbox(500), model({}), inbox(800), model({}), inbox(950)], 450],
+    ["is 0 after the first inbox step", [inbox(500)], 0],
+    ["counts the time between two inbox steps", [inbox(500), model({}), inbox(800), model({}), inbox(950)], 450],
     ["excludes the time between two executions", [inbox(500), inbox(800), inbox(9_000, "u"), inbox(9_100, "u")], 400],
     [
-      "counts up to the last look",
+      "counts the time until the last reading of the inbox",
       [
         inbox(500),
         { kind: "last-look", answer: { now: 700, token: "t" }, ending: { status: "empty-response", reason: { kind: "empty" } } },
@@ -59,17 +59,17 @@ describe("applyStep: activeMs", () => {
 
 describe("applyStep: texts and messages", () => {
   it.for<[title: string, iterations: readonly Partial<StreamResult>[], finalText: string]>([
-    ["finalText is the last text", [{ text: "One" }, { text: "Two" }], "Two"],
-    ["finalText is not a blank text", [{ text: "One" }, { text: " \n" }], "One"],
-    ["finalText includes text before calls", [{ text: "One", status: "tool-calls", calls: [call("a")] }, {}], "One"],
-    ["finalText includes text of a failed iteration", [{ text: "One" }, { text: "Tw", status: "error" }], "Tw"],
-    ["finalText includes text of a stopped iteration", [{ text: "One" }, { text: "Tw", status: "stopped-by-user" }], "Tw"],
+    ["keeps the last text as finalText", [{ text: "One" }, { text: "Two" }], "Two"],
+    ["ignores a blank text for finalText", [{ text: "One" }, { text: " \n" }], "One"],
+    ["keeps text before tool calls as finalText", [{ text: "One", status: "tool-calls", calls: [call("a")] }, {}], "One"],
+    ["keeps the text of a failed iteration as finalText", [{ text: "One" }, { text: "Tw", status: "error" }], "Tw"],
+    ["keeps the text of a stopped iteration as finalText", [{ text: "One" }, { text: "Tw", status: "stopped-by-user" }], "Tw"],
   ])("%s", ([, iterations, finalText]) => {
     const steps = iterations.flatMap((iteration) => [inbox(), model(iteration)]);
     expect(after(steps).finalText).toBe(finalText);
   });
 
-  it("joins the continuations of a message, with calls and provider metadata", () => {
+  it("joins the continuations of a message, with their calls and provider metadata", () => {
     const continuations = [
       model({ text: "One ", reasoning: "a", providerMetadata: [1], calls: [call("a")], finish: "paused" }),
       model({ text: "two", reasoning: "b", providerMetadata: [2], calls: [call("b")] }),
@@ -133,13 +133,13 @@ describe("applyStep: usage and cost", () => {
     expect([state.usage.totalTokens, state.costUSD]).toEqual([tokens, costUSD]);
   });
 
-  it("leaves the cost unknown without prices", () => {
+  it("leaves the cost unknown if the run has no prices", () => {
     expect(after([inbox(), model({ costUSD: 1 })], { priced: false }).costUSD).toBeUndefined();
   });
 });
 
 describe("createLoopState", () => {
-  it("copies the initial messages, ids and context items", () => {
+  it("copies the initial messages, call ids and context items", () => {
     const messages = [{ role: "user" as const, content: "Go." }];
     const heldIds = new Set(["x"]);
     const contextItems = ["night"];

@@ -1,4 +1,4 @@
-// Updates the state with the result of one step. This code uses no I/O, clock or randomness: the same results give the same state.
+// Updates the state with the result of one step. The code uses no I/O, clock or randomness: equal results lead to an equal state.
 
 import type { ProviderMetadataPart, ToolResultPart } from "../../types/message.ts";
 import type { StreamResult } from "../../types/provider.ts";
@@ -28,7 +28,6 @@ import { wasDispatched } from "../../tools/outcome-texts.ts";
 
 const malformedNote = "Your last tool call was malformed. Send the complete call again.";
 
-/** Updates `state` with the result of a step. */
 export function applyStep(state: LoopState, step: StepResult): void {
   switch (step.kind) {
     case "inbox":
@@ -90,8 +89,8 @@ function clearIteration(state: LoopState): void {
 }
 
 /**
- * Prepares another model request after an ending. If the run ended after the assistant message, the message is removed, unless
- * one of its calls has run. Finished batches stay.
+ * Prepares another model request after a recorded ending. A last assistant message without finished calls is removed. Messages
+ * with finished calls stay.
  */
 function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResult, { kind: "reopen" }>): void {
   if (state.closedAfter === "model" || state.closedAfter === "output") {
@@ -105,7 +104,7 @@ function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResul
   state.unsent.length = 0;
   state.ending = undefined;
   state.finalAnswerTo = undefined;
-  // The counters of a retried run start again at 0.
+  // A retry starts all counters at 0.
   state.consecutiveToolErrors = 0;
   state.restarts = 0;
   state.pauses = 0;
@@ -125,21 +124,21 @@ function applyMessages(state: LoopState, answer: InboxAnswer): void {
 }
 
 /**
- * True if the result of an earlier, suspended execution has returned the unsent messages to the caller. A nested run that was
- * cancelled continues in the same execution, so its messages were not returned.
+ * True if an earlier execution was suspended and returned the unsent messages to the caller. A nested run that was cancelled
+ * while waiting continues in the same execution, so its messages were not returned.
  */
 function wasGivenBack({ phase, lastInbox }: LoopState, { token }: InboxAnswer): boolean {
   return phase === "resume" && token !== lastInbox?.token;
 }
 
-/** Adds the messages sent with `steer` to the transcript, in the order of their arrival. Other messages stay unsent. */
+/** Adds the messages sent with `steer` to the transcript, in the order of arrival. Other messages stay unsent. */
 function applySteering(state: LoopState): void {
   const { unsent, messages } = state;
   for (const { verb, message } of unsent) if (verb === "steer") messages.push(message);
   const rest = unsent.filter(({ verb }) => verb !== "steer");
   unsent.splice(0, unsent.length, ...rest);
   state.iterationStart = messages.length;
-  // After a new message, the model may repeat earlier calls for a good reason.
+  // After a new message, the model may have a good reason to repeat calls.
   beginCounts(state);
 }
 
@@ -154,12 +153,15 @@ function applyTime(state: LoopState, answer: InboxAnswer): void {
   state.lastInbox = answer;
 }
 
-/** Returns the active time. Compares only times from the same execution, so that the days between two executions do not count. */
+/**
+ * Returns the active time in milliseconds. Compares only times from the same execution, so the days between two executions do not
+ * count.
+ */
 function activeAt({ activeMs, lastInbox }: LoopState, { now, token }: InboxAnswer): number {
   return lastInbox?.token === token ? activeMs + now - lastInbox.now : activeMs;
 }
 
-/** Returns the state after a look at the inbox. Only the fields that `nextStep` needs for its decision are updated. */
+/** Returns the state after the inbox was read. Only the fields that `nextStep` needs are updated. */
 export function previewLook(state: LoopState, answer: InboxAnswer): LoopState {
   const unsent = [...(wasGivenBack(state, answer) ? [] : state.unsent), ...(answer.messages ?? [])];
   return { ...state, unsent, lastInbox: answer, activeMs: activeAt(state, answer) };
@@ -178,14 +180,14 @@ function applyModel(state: LoopState, result: StreamResult, finalAnswerTo: Endin
   if (finalAnswerTo === undefined && !isUnfinished(result)) countCalls(state, result);
 }
 
-/** Adds the usage of a stream, and the spending of early calls that a retried stream did not repeat. */
+/** Adds the usage of a stream, and the spending of calls that ran while a stream was sent but then had to be retried. */
 function applyStream(state: LoopState, result: StreamResult): void {
   applySpending(state, result);
   for (const spent of result.eagerSpent ?? []) applyNested(state, spent);
   applyPrice(state, result);
 }
 
-/** Updates the expected cost of the next stream, and remembers the first stream with an unknown cost. */
+/** Updates the expected cost of the next stream, and keeps the first stream with an unknown cost. */
 function applyPrice(state: LoopState, { costUSD, unpriced }: StreamResult): void {
   state.lastCostUSD = costUSD ?? state.lastCostUSD;
   if (unpriced !== undefined) state.unpriced ??= { ...unpriced, iteration: state.iteration };
@@ -243,7 +245,7 @@ function applyBatch(state: LoopState, { settled, loop }: Extract<StepResult, { k
   applyRepetition(state, results, loop);
 }
 
-/** Keeps undelivered messages to nested runs. They were meant for other models, so the model of this run does not get them. */
+/** Keeps the undelivered messages of nested runs. They were meant for other models, so this run's model does not get them. */
 function keepUndelivered({ unsent }: LoopState, settled: readonly SettledCall[]): void {
   for (const { outcome } of settled)
     for (const content of outcome.undelivered ?? []) unsent.push({ verb: "keep", message: { role: "user", content } });
@@ -257,24 +259,26 @@ function applyRepetition(state: LoopState, results: readonly ToolResultPart[], l
   state.messages.push({ role: "user", content });
 }
 
-/** Adds only the complaint to the transcript, which already has the answer. */
+/** Adds only the complaint about an invalid answer, because the transcript already has the answer. */
 function applyOutput(state: LoopState, { answer, complaint }: Extract<StepResult, { kind: "output" }>): void {
   state.lastOutput = answer;
   if (answer.kind === "invalid") state.invalidAnswers += 1;
   if (complaint !== undefined) state.messages.push({ role: "user", content: complaint });
 }
 
-/** Stores the ending. Adds results for the open calls of the last message, so that the transcript can be sent again. */
+/**
+ * Stores the ending. Adds results for the open calls of the last message, so that the transcript is valid for another request.
+ */
 function applyEnding(state: LoopState, ending: Ending): void {
   state.ending = ending;
   if (state.phase !== "resume") state.closedAfter = state.phase;
   if (state.phase !== "model") return;
-  // Called even if the message is already placed, because that message may lack the text of the last continuation.
+  // Also called for a message that is already in the transcript, because the text of its last continuation may be missing.
   placeMessage(state);
   answerOpenCalls(state);
 }
 
-/** Adds `not-run` results for the calls that do not run because the run ends. Calls that have already run keep their outcome. */
+/** Adds `not-run` results for the calls that cannot run any more. Calls that have already run keep their outcome. */
 function answerOpenCalls(state: LoopState): void {
   const early = earlyOutcomesOf(state.current);
   const settled = state.current.calls

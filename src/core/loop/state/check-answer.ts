@@ -1,5 +1,5 @@
-// Checks the recorded results from a journal. A saved journal may have been edited, or changed by a `redact` function. The checks
-// cover only replayed results, and only the fields that the loop needs.
+// Checks replayed results from a journal, because a saved journal may have been edited, or changed by a `redact` function. The
+// checks cover only the fields that the loop needs.
 
 import { LoopError } from "../../errors/loop-error.ts";
 import { describeValue } from "../../utils/texts.ts";
@@ -54,7 +54,7 @@ const stream: Fields = {
   visibleTools: "array",
 };
 
-/** The required fields of a step's result, by the word in the step's key. */
+/** The required fields of a step's result, by the name of the step in its key. */
 const steps: { readonly [word: string]: Fields } = {
   run: { tools: "tools", messages: "array" },
   retry: { reopen: "boolean", before: "text", now: "number", token: "text" },
@@ -72,7 +72,7 @@ const steps: { readonly [word: string]: Fields } = {
   tool: { kind: "text", call: "call", durationMs: "number" },
 };
 
-/** The additional required fields of a result, by its `kind`. A kind has the same fields in every step. */
+/** More required fields, by the `kind` of a result. A kind has the same fields in every step. */
 const kinds: { readonly [kind: string]: Fields } = {
   failed: { error: "error" },
   "approval-failed": { error: "error" },
@@ -94,7 +94,7 @@ const plainKinds =
   "completed denied malformed truncated interrupted not-run limit deferred continue abort valid approve modify deny cancelled fits cut begun";
 
 export function checkAnswer(key: string, answer: unknown): void {
-  // Another version of the record format is rejected later, with "journal-mismatch".
+  // A record in another version of the format is rejected later, with "journal-mismatch".
   if (key === runKey && isRecord(answer) && answer["version"] !== recordVersion) return;
   const problem = describeProblem(wordOf(key), answer);
   if (problem !== undefined) throw new LoopError("journal-damaged", { key, problem });
@@ -119,7 +119,7 @@ function misfit(answer: UnknownRecord, fields: Fields = {}): string | undefined 
   return name === undefined ? undefined : `has an invalid "${name}": ${describeValue(answer[name])}`;
 }
 
-/** Returns the word that names the step in a key. See step-key.ts for the format of keys. */
+/** Returns the name of the step in a key. The format of keys is described in step-key.ts. */
 function wordOf(key: string): string {
   return /^(?:retry\d+\/)?i\d+\/([\w-]+)/.exec(key)?.[1] ?? key.replace(/\d+$/, "");
 }

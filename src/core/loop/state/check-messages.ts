@@ -1,5 +1,5 @@
-// Checks a conversation before it is sent: each call must have exactly one result, directly after its assistant message. If the
-// caller sets `repair`, violations are repaired. Otherwise they are rejected with the index of the message.
+// Checks a conversation before it is sent. Each call must have exactly one result, directly after its assistant message.
+// Violations are repaired if the caller sets `repair`, and otherwise rejected with the index of the message.
 
 import type { AssistantMessage, Message, ToolMessage, ToolResultPart, UserMessage } from "../../types/message.ts";
 import { LoopError } from "../../errors/loop-error.ts";
@@ -55,8 +55,8 @@ function placeMessages(messages: readonly unknown[], repair: boolean): readonly 
   if (!repair) return messages.map((value, index) => ({ value, index }));
   const placed: Placed[] = [];
   /**
-   * The results of the last tool message, while only tool messages follow. The array is extended in place, because a copy for each
-   * message would take quadratic time.
+   * The results of the last tool message, while only tool messages follow. New results are added to this array, because copying
+   * it for each message would take quadratic time.
    */
   let joined: unknown[] | undefined;
   messages.forEach((value, index) => {
@@ -130,8 +130,8 @@ const problems: { readonly [Role in Message["role"]]: (message: { readonly [fiel
 };
 
 /**
- * Adds advice to a problem if a part has the format of another library. `given` is the caller's message, because the copy no
- * longer has binary data.
+ * Adds advice to an error text if a part has the format of another library. `given` is the caller's message, which still has its
+ * binary data.
  */
 function withAdvice(problem: string, given: UnknownRecord): string {
   try {
@@ -148,7 +148,7 @@ function contentOf(result: unknown): readonly unknown[] {
   return isRecord(result) && Array.isArray(result["content"]) ? result["content"] : [];
 }
 
-/** Returns a frozen copy of a valid user message; undefined for anything else. */
+/** Returns a frozen copy of a valid user message, and undefined for anything else. */
 export function toUserMessage(given: unknown): UserMessage | undefined {
   try {
     const value = sealedCopy(given);
@@ -171,7 +171,7 @@ function assertMessage(given: unknown, index: number): Message {
   return seal(value as unknown as Message);
 }
 
-/** Copies the message, so that later changes by the caller have no effect. Throws if the message is not serializable. */
+/** Copies a message, so that later changes by the caller have no effect. Throws if the message is not serializable. */
 function copy(value: unknown, index: number): unknown {
   try {
     return sealedCopy(value);

@@ -22,19 +22,24 @@ function findIn(iterations: string, threshold: number, maxCycle = 4): string {
 
 it.for<[title: string, iterations: string, threshold: number, found: string]>([
   ["finds three equal iterations with threshold 3", "AAA", 3, "- - 3x1"],
-  ["reports a growing loop again at six equal iterations", "AAAAAAA", 3, "- - 3x1 - - 6x1 -"],
+  ["reports equal iterations again at each multiple of threshold 3", "AAAAAAA", 3, "- - 3x1 - - 6x1 -"],
   ["starts counting again after a different iteration", "AABAA", 2, "- 2x1 - - 2x1"],
-  ["finds a cycle of three iterations with two equal iterations inside", "AABAABAAB", 3, "- - - - - - - - 3x3"],
-  ["finds a cycle of two iterations", "ABABAB", 3, "- - - - - 3x2"],
-  ["reports a growing cycle of two iterations again at six repeats", "CABABABABABAB", 3, "- - - - - - 3x2 - - - - - 6x2"],
-  ["finds two repeats of a cycle of two with threshold 2", "ABAB", 2, "- - - 2x2"],
-  ["reports a growing loop again at four equal iterations with threshold 2", "AAAA", 2, "- 2x1 - 4x1"],
+  ["finds a cycle of three iterations, two of which are equal", "AABAABAAB", 3, "- - - - - - - - 3x3"],
+  ["finds a cycle of two iterations with threshold 3", "ABABAB", 3, "- - - - - 3x2"],
+  [
+    "reports a cycle of two iterations again at each multiple of threshold 3",
+    "CABABABABABAB",
+    3,
+    "- - - - - - 3x2 - - - - - 6x2",
+  ],
+  ["finds a cycle of two iterations with threshold 2", "ABAB", 2, "- - - 2x2"],
+  ["reports equal iterations again at each multiple of threshold 2", "AAAA", 2, "- 2x1 - 4x1"],
   ["finds a cycle of three iterations with threshold 2", "ABCABC", 2, "- - - - - 2x3"],
   ["finds a cycle of four iterations with threshold 2", "ABCDABCD", 2, "- - - - - - - 2x4"],
   ["finds no cycle of five iterations by default", "ABCDEABCDE", 2, "- - - - - - - - - -"],
   ["finds no cycle if the last iteration differs", "ABCABD", 2, "- - - - - -"],
   ["starts counting again after an iteration without calls", "AA.A", 2, "- 2x1 - -"],
-  ["finds nothing if an iteration without calls separates the repeats", "AA.AA", 3, "- - - - -"],
+  ["finds no loop if an iteration without calls separates equal iterations", "AA.AA", 3, "- - - - -"],
 ])("createRepetition: %s", ([, iterations, threshold, found]) => {
   expect(findIn(iterations, threshold)).toBe(found);
 });
@@ -45,14 +50,24 @@ it("createRepetition: finds no cycle longer than maxCycle", () => {
 
 it.for<[title: string, first: readonly ToolCall[], second: readonly ToolCall[], same: boolean]>([
   ["ignores the order of calls", [call("a"), call("b", 1)], [call("b", 1), call("a")], true],
-  ["ignores the order of keys", [call("a", { x: 1, y: { p: 1, q: 2 } })], [call("a", { y: { q: 2, p: 1 }, x: 1 })], true],
+  [
+    "ignores the order of keys in arguments",
+    [call("a", { x: 1, y: { p: 1, q: 2 } })],
+    [call("a", { y: { q: 2, p: 1 }, x: 1 })],
+    true,
+  ],
   ["ignores call ids", [{ ...call("a"), callId: "1" }], [{ ...call("a"), callId: "2", argsText: "{ }" }], true],
   ["counts how often a call occurs in an iteration", [call("a"), call("a")], [call("a")], false],
-  ["compares arguments", [call("a", { x: 1 })], [call("a", { x: "1" })], false],
-  ["compares the order of arrays", [call("a", [1, 2])], [call("a", [2, 1])], false],
-  ["compares tool names", [call("a", 1)], [call("b", 1)], false],
-  ["does not mix up call boundaries", [call("a"), call("b")], [call('a",{}]\n["b')], false],
-  ["treats a __proto__ key as data", [call("a", JSON.parse('{"__proto__":{"x":1}}'))], [call("a", {})], false],
+  ["distinguishes calls with different arguments", [call("a", { x: 1 })], [call("a", { x: "1" })], false],
+  ["distinguishes arrays with a different order", [call("a", [1, 2])], [call("a", [2, 1])], false],
+  ["distinguishes calls of different tools", [call("a", 1)], [call("b", 1)], false],
+  ["distinguishes two calls from one call with a misleading name", [call("a"), call("b")], [call('a",{}]\n["b')], false],
+  [
+    "distinguishes an argument with the key __proto__ from no argument",
+    [call("a", JSON.parse('{"__proto__":{"x":1}}'))],
+    [call("a", {})],
+    false,
+  ],
   [
     "compares malformed arguments as text",
     [{ ...call("a"), problem: "malformed", argsText: "{" }],
@@ -70,7 +85,7 @@ it.for<[title: string, first: readonly ToolCall[], second: readonly ToolCall[], 
   expect(repetition.findRepeats(2)).toEqual(same ? { cycle: 1, count: 2 } : undefined);
 });
 
-it("createRepetition: compares the results of equal calls in any order", () => {
+it("createRepetition: compares results call by call, even if the calls change their order", () => {
   const one = [call("a"), call("b")];
   const other = [call("b"), call("a")];
   const started = createRepetition({ maxCycle: 2, compareResults: true });
@@ -80,10 +95,10 @@ it("createRepetition: compares the results of equal calls in any order", () => {
   expect([same.findRepeats(2), swapped.findRepeats(2)]).toEqual([{ cycle: 1, count: 2 }, undefined]);
 });
 
-/** `gives` stands for the result of the calls. */
+/** One iteration: its calls as a letter, and a number that stands for their results. */
 type Iteration = readonly [calls: string, gives: number];
 
-/** Finds loops in the whole history directly by their definition, without counters. */
+/** Finds loops by searching the whole history, without the counters of `createRepetition`. */
 function findByHand(
   iterations: readonly Iteration[],
   threshold: number,
@@ -108,7 +123,7 @@ function findByHand(
   return undefined;
 }
 
-it("createRepetition: finds the same repeats as a search of the whole history, in bounded memory", () => {
+it("createRepetition: finds the same loops as a search of the whole history, in bounded memory", () => {
   const letters = fc.tuple(fc.constantFrom("a", "b", "c"), fc.integer({ min: 0, max: 1 }));
   const block = fc.tuple(fc.array(letters, { minLength: 1, maxLength: 5 }), fc.integer({ min: 1, max: 5 }));
   const histories = fc

@@ -1,4 +1,4 @@
-// Detects a model that repeats its calls. The value is passed as `policies.loopDetection`.
+// Detects a model that repeats its calls. `detectLoops` creates the value for `policies.loopDetection`.
 
 import type { ToolResultPart } from "../../types/message.ts";
 import type { LoopDetection, LoopDetectionOptions } from "../../types/policies.ts";
@@ -16,8 +16,8 @@ const checks: Checks<LoopDetectionOptions> = {
 };
 
 /**
- * Detects a model that repeats the same iteration, or the same sequence of iterations. Without loop detection, a run still ends
- * after `limits.maxIdenticalCalls` identical iterations.
+ * Detects a model that repeats an iteration or a sequence of iterations. Without loop detection, a run still ends after
+ * `limits.maxIdenticalCalls` identical iterations.
  *
  * Throws LoopError "unknown-option" or "invalid-option".
  *
@@ -45,7 +45,7 @@ export class CountedRepetition implements Repetition {
   readonly #rules: CycleRules;
   /** The last iterations, newest first: at most one more than the longest cycle. */
   readonly iterations: readonly CountedIteration[];
-  /** Element `n - 1` counts how many of the last iterations, without a gap, equal the iteration `n` before them. */
+  /** Element `n - 1` is the number of last iterations without a gap that equal the iteration `n` positions before them. */
   readonly #matches: readonly number[];
 
   constructor(rules: CycleRules, iterations: readonly CountedIteration[], matches: readonly number[]) {
@@ -96,7 +96,7 @@ export class CountedRepetition implements Repetition {
   }
 }
 
-/** Describes a call for comparison. Invalid arguments are `{}` in `args`, so such calls are compared by `argsText`. */
+/** Converts a call to a text for comparisons. Invalid arguments are `{}` in `args`, so such calls are compared by `argsText`. */
 function describeCall({ name, args, argsText, problem }: ToolCall): string {
   return stableJson(problem === undefined ? [name, args] : [name, problem, argsText ?? ""]);
 }
@@ -105,7 +105,7 @@ function describeResult(result: ToolResultPart | undefined): string {
   return stableJson(result === undefined ? null : [result.outcome, result.result, result.content ?? null]);
 }
 
-/** Returns the digest of several lines. Digests each line first, because the joined lines may exceed the maximum string length. */
+/** Returns one digest for several lines. Each line is digested first, because the joined lines may be too long for a string. */
 function digestOf(lines: readonly string[]): string {
   return digest(lines.map(digest).sort().join("\n"));
 }

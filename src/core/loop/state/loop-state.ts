@@ -1,5 +1,4 @@
-// The state of one run after the steps that were applied so far. The state is updated in place, so that iteration 5,000 takes as
-// long as iteration 5.
+// The state of one run after each step. It is updated in place, so that iteration 5,000 takes as long as iteration 5.
 
 import type { Json } from "../../types/json.ts";
 import type { Message, ProviderMetadataPart, ToolResultPart, UserMessage } from "../../types/message.ts";
@@ -17,33 +16,42 @@ import type {
 } from "../../types/tool-outcome.ts";
 import { noUsage } from "../../utils/count-usage.ts";
 
-/** A message to a run. "steer" sends it to the model, "interrupt" ends the run with it, and "keep" only returns it at the end. */
+/**
+ * A message that was sent to a run. `verb` says how: "steer" passes it to the model, "interrupt" ends the run with it, and "keep"
+ * returns it in the result.
+ */
 export interface InboxMessage {
   readonly verb: "steer" | "interrupt" | "keep";
   readonly message: UserMessage;
 }
 
-/** The result of an inbox step. The loop uses this result and not the live control, so that a replay makes the same decisions. */
+/**
+ * The result of an inbox step: everything that arrived from outside the run. A replay uses this recorded result instead of the
+ * live control, and so makes the same decisions.
+ */
 export interface InboxAnswer {
-  /** The time of the run's clock in milliseconds. */
+  /** The time of the run's clock, in milliseconds. */
   readonly now: number;
-  /** Identifies the execution that ran the step. Times from different executions are not comparable. */
+  /** The id of the execution that ran the step. Times from different executions cannot be compared. */
   readonly token: string;
-  /** Set if the run was stopped, killed or aborted, or if its wall clock or an outer run's wall clock expired. */
+  /** Set if the run was stopped, killed or aborted, or if a time limit of the run or an outer run has expired. */
   readonly ended?: Ending | undefined;
-  /** Set if a budget of an outer run is exhausted. */
+  /** Set if a spending limit of an outer run is reached. */
   readonly spentOutside?: Extract<EndReason, { kind: "max-tokens" | "max-cost" | "cost-unknown" }> | undefined;
-  /** The messages sent to the control since the inbox was last read, in order. */
+  /** The messages that were sent to the control after the inbox was last read, in order. */
   readonly messages?: readonly InboxMessage[] | undefined;
   readonly drain?: true | undefined;
-  /** The iterations that the caller has newly added to `force` of `maskResults`. */
+  /** The new iterations in the set `force` of `maskResults`. */
   readonly force?: readonly number[] | undefined;
-  /** For a last look: the key of the ending that follows. A recorded look before another ending is out of date. */
+  /** For the last reading before an ending: the key of that ending. A recorded reading before another ending is out of date. */
   readonly before?: string | undefined;
-  /** For a last look: the ending, and in `after` the phase before it. For code that reads a journal without the run's limits. */
+  /**
+   * For the last reading before an ending: that ending; `after` is the phase before it. Code that reads a journal has no access
+   * to the limits, and needs these fields.
+   */
   readonly ending?: Ending | undefined;
   readonly after?: LoopState["phase"] | undefined;
-  /** Set if a last look found a steered message, with which the run continues. */
+  /** Set if the last reading before an ending found a message sent with `steer`, so that the run continues. */
   readonly goesOn?: true | undefined;
 }
 
@@ -53,116 +61,115 @@ export type HookAnswer =
   | { readonly kind: "abort"; readonly reason?: string | undefined }
   | { readonly kind: "failed"; readonly error: PlainError };
 
-/** The result of validating an answer against its schema: the value, the issues, or the ending if the validation failed. */
+/** The result of the output validation: the value, the issues, or the ending if the validation itself failed. */
 export type OutputAnswer =
   | { readonly kind: "valid"; readonly value: Json }
   | { readonly kind: "invalid"; readonly issues: readonly Issue[] }
   | { readonly kind: "ended"; readonly ending: Ending };
 
-/** The decision to retry after a recorded ending. */
+/** The recorded decision to retry after an ending, or not. */
 export interface ReopenAnswer {
   readonly reopen: boolean;
-  /** The key of the ending that the decision is about. A decision about another ending is out of date. */
+  /** The key of the ending to retry. A decision about another ending is out of date. */
   readonly before: string;
   readonly now: number;
   readonly token: string;
 }
 
-/** One call of a batch, with its outcome and its effects on the run. */
+/** One finished or waiting call, with its effects on the run. */
 export interface SettledCall {
   readonly outcome: ToolOutcome;
   readonly restart?: ContextRestart | undefined;
-  /** The text that replaces the result for the model, if a stage of `policies.results` changed it. */
+  /** The text that the model gets instead of the result, if a stage of `policies.results` changed the result. */
   readonly textForModel?: string | undefined;
-  /** The usage and the cost in USD of extracting the result. `costUSD` is undefined if the cost is unknown. */
+  /** The usage and the cost in USD of the extractor in `policies.results`. `costUSD` is undefined if it is unknown. */
   readonly extraction?: { readonly usage: Usage; readonly costUSD: number | undefined } | undefined;
-  /** True if the model has nothing to add after this tool. Undefined if the tool does not say. */
+  /** True if the model need not answer after this tool. Undefined if the tool does not specify it. */
   readonly needsNoFollowUp?: boolean | undefined;
-  /** Set while the call waits: the id for the option `decisions`. The call waits for its result if the outcome is "deferred". */
+  /** Set while the call waits: its id for the option `decisions`. With the outcome "deferred", the call waits for its result. */
   readonly awaiting?: string | undefined;
-  /** The changes to the tool since a decision was last requested. */
+  /** The changes to the tool after the last request for a decision. */
   readonly toolChanges?: readonly ToolChange[] | undefined;
-  /** The ending of the call's suspended nested run. The call is not over: it continues when the run is resumed. */
+  /** The ending of the call's nested run, if that run is suspended. The call continues when the run is resumed. */
   readonly suspended?: Ending | undefined;
 }
 
-/** The input of `applyStep`: the result of one step. */
+/** The result of one step, which `applyStep` adds to the state. */
 export type StepResult =
   | { readonly kind: "inbox"; readonly answer: InboxAnswer }
-  /** The messages sent with `steer` are added to the transcript. */
+  /** Adds the messages sent with `steer` to the transcript. */
   | { readonly kind: "steer" }
   | { readonly kind: "model"; readonly result: StreamResult; readonly finalAnswerTo?: Ending | undefined }
-  /** `loop` is the loop about which the model gets a warning, after the results. */
+  /** `loop` is set if the model gets a warning about a loop after the results. */
   | { readonly kind: "batch"; readonly settled: readonly SettledCall[]; readonly loop?: Repeats | undefined }
-  /** `complaint` is the message that asks the model for another answer. */
+  /** `complaint` is the message to the model that requests a new answer. */
   | { readonly kind: "output"; readonly answer: OutputAnswer; readonly complaint?: string | undefined }
   | { readonly kind: "hook"; readonly answer: HookAnswer }
-  /** The last look at the inbox before an ending. */
+  /** The last reading of the inbox before an ending. */
   | { readonly kind: "last-look"; readonly answer: InboxAnswer; readonly ending: Ending; readonly attempt?: number | undefined }
   | { readonly kind: "reopen"; readonly answer: ReopenAnswer; readonly attempt: number }
-  /** The run continues past a recorded suspension. */
+  /** Continues the run after a recorded suspension. */
   | { readonly kind: "resume" };
 
-/** The results that a tool released, and the iteration in which it did so. */
+/** The results that a tool released, and the iteration of that tool call. */
 export interface ReleasedResults {
   readonly iteration: number;
   readonly release: ContextRelease;
 }
 
-/** The assistant message of the current iteration, including its earlier continuations. */
+/** The assistant message of the current iteration, including all its continuations so far. */
 export interface CurrentMessage {
   readonly text: string;
   readonly reasoning: string;
   readonly calls: readonly ToolCall[];
   readonly providerMetadata: readonly ProviderMetadataPart[];
-  /** The outcomes of the calls that were started while the model was streaming. */
+  /** The outcomes of the calls that started while the model was streaming. */
   readonly eagerOutcomes?: readonly ToolOutcome[] | undefined;
 }
 
-/** The calls of the last iteration, and the number of consecutive identical iterations. */
+/** The calls of the last iteration, and the number of consecutive iterations that are identical to it. */
 export interface IdenticalCalls {
   readonly outcomes: readonly ToolOutcome[];
-  /** 0 if a call did not succeed. */
+  /** The number of identical iterations. It is 0 if a call did not succeed. */
   readonly count: number;
 }
 
-/** The value before the first iteration, and after an iteration without calls. */
+/** The initial value, which is also used after an iteration without calls. */
 export const noIdenticalCalls: IdenticalCalls = { outcomes: [], count: 0 };
 
-/** A cycle of iterations, and how often it occurred. */
+/** A repeated sequence of iterations, and how often it occurred. */
 export interface Repeats {
-  /** The number of iterations in the cycle. */
+  /** The number of iterations in the sequence. */
   readonly cycle: number;
   readonly count: number;
 }
 
-/** Counts repeated calls. Immutable: each method returns the next count. Provided by `detectLoops`. */
+/** Counts repeated calls; created by `detectLoops`. Immutable: each method returns a new object. */
 export interface Repetition {
-  /** Forgets all iterations. */
+  /** Starts counting again, without any earlier iterations. */
   restart(): Repetition;
   /**
-   * Counts one more iteration. The order of its calls and of the keys in their arguments does not matter. An iteration without
-   * calls resets the count.
+   * Counts one more iteration. The order of calls and argument keys has no effect. An iteration without calls resets the count.
    */
   countCalls(calls: readonly ToolCall[]): Repetition;
-  /** Adds the results of the last iteration. If results are compared, an iteration only repeats another if both have the same results. */
+  /** Adds the results of the last iteration. With `compareResults`, iterations with different results are not repetitions. */
   noteResults(calls: readonly ToolCall[], results: readonly ToolResultPart[]): Repetition;
-  /** Returns true if the last iteration equals the one `cycle` iterations before it. */
+  /** True if the last iteration equals the one `cycle` iterations before it. */
   repeats(cycle: number): boolean;
   /**
-   * Returns the shortest cycle that has now occurred `threshold` times in a row, or a multiple of `threshold` times. A cycle that
-   * consists of a shorter cycle is not reported: A A A A is four times A, not twice A A.
+   * Returns the shortest sequence that has now occurred `threshold` times in a row, or a multiple of that. A sequence that itself
+   * consists of repetitions is not reported: A A A A counts as four times A, not twice A A.
    */
   findRepeats(threshold: number): Repeats | undefined;
 }
 
 /** The state of a run. Only `applyStep` writes its fields. */
 export interface LoopState {
-  /** The step that was applied last. */
+  /** The kind of the step that was applied last. */
   phase: "start" | StepResult["kind"];
   /** The index of the iteration, counted from 0. */
   iteration: number;
-  /** The index of the stream in this iteration, counted from 0. Continuations have an index above 0. */
+  /** The index of the stream in this iteration, counted from 0. A continuation has an index above 0. */
   continuation: number;
   /** The number of iterations that count towards `maxIterations`. */
   countedIterations: number;
@@ -171,18 +178,18 @@ export interface LoopState {
   toolCallsExecuted: number;
 
   readonly messages: Message[];
-  /** The number of messages that were passed to the run. They are the first in `messages`. */
+  /** The number of messages at the start of `messages` that the caller passed to the run. */
   readonly givenMessages: number;
-  /** All call ids in the transcript. */
+  /** The ids of all calls in the transcript. */
   readonly heldIds: Set<string>;
   current: CurrentMessage;
-  /** True if the current message is already at the end of `messages`. */
+  /** True if the assistant message of this iteration is already the last one in `messages`. */
   isCurrentPlaced: boolean;
   readonly contextItems: Json[];
-  /** The context items in the form of one message. It is built again when the items change. */
+  /** The context items in one message. It is created again when the items change. */
   contextMessage: UserMessage | undefined;
   readonly hiddenTools: Set<string>;
-  /** The iterations whose results the caller masks with `force` of `maskResults`. */
+  /** The iterations whose results are masked because of the set `force` of `maskResults`. */
   readonly forcedIterations: number[];
   /** The results that tools have released, in order. */
   readonly releases: ReleasedResults[];
@@ -193,72 +200,72 @@ export interface LoopState {
   finalText: string;
   detailsText: string;
   thoughtLog: Json | undefined;
-  /** True if a tool has returned content parts, which users see. */
+  /** True if a tool has returned content parts that users can see. */
   contentDelivered: boolean;
   usage: Usage;
   /** The cost of the run in USD. Undefined after an iteration whose cost is unknown. */
   costUSD: number | undefined;
-  /** The first stream whose cost is unknown, and its iteration. */
+  /** The first stream with an unknown cost, and its iteration. */
   unpriced: (NonNullable<StreamResult["unpriced"]> & { readonly iteration: number }) | undefined;
   /** The sum of the known costs in USD. */
   spentUSD: number;
-  /** The cost in USD of the last stream with a known cost. The next stream is assumed to cost the same. */
+  /** The cost in USD of the last stream with a known cost. It is also the estimate for the next stream. */
   lastCostUSD: number;
 
-  /** The messages to the run that were not sent to the model. */
+  /** The messages that were sent to the run but not to the model. */
   readonly unsent: InboxMessage[];
-  /** True after the first batch of tool calls. From then on, no message interrupts the run. */
+  /** True after the first tool calls of the run. After that, messages cannot interrupt the run. */
   chainStarted: boolean;
 
   consecutiveToolErrors: number;
-  /** The highest number of consecutive errors during the last batch, even if a later call succeeded. */
+  /** The highest number of consecutive tool errors in the last iteration, even if a later call succeeded. */
   errorPeak: number;
   lastInbox: InboxAnswer | undefined;
   activeMs: number;
   lastHook: HookAnswer | undefined;
   lastBatch: readonly SettledCall[];
-  /** True if a batch had more calls than `maxToolCalls` allows. */
+  /** True if an iteration had more calls than `maxToolCalls` allows. */
   toolLimitReached: boolean;
-  /** True if the model has requested tools although `maxToolCalls` was reached. */
+  /** True if the model has called tools although `maxToolCalls` was already reached. */
   toolLimitBroken: boolean;
   /** Counts repeated calls. Undefined without loop detection. */
   repetition: Repetition | undefined;
-  /** The consecutive identical iterations. */
+  /** The last calls, and the number of consecutive identical iterations. */
   identical: IdenticalCalls;
-  /** The validation of the last answer, until the next iteration. */
+  /** The validation result of the last answer, kept until the next iteration. */
   lastOutput: OutputAnswer | undefined;
-  /** The number of consecutive answers that did not fit their schema. */
+  /** The number of consecutive answers that failed output validation. */
   invalidAnswers: number;
-  /** Set if the last stream was a final answer: the ending of the run after the answer. */
+  /** Set if the last stream was a final answer: the ending that follows it. */
   finalAnswerTo: Ending | undefined;
-  /** The number of the current retry. 0 before the first retry. */
+  /** The number of the current retry, which is 0 before the first retry. */
   retry: number;
-  /** How often the run was resumed after a suspension in this iteration. */
+  /** How often the run was resumed after a suspension within this iteration. */
   resumes: number;
-  /** How often the inbox was read before an ending in this iteration. */
+  /** How often the inbox was read before an ending within this iteration. */
   endChecks: number;
-  /** The number of messages when this iteration began. */
+  /** The number of messages at the beginning of this iteration. */
   iterationStart: number;
-  /** The values from before this iteration's message was added. */
+  /** Values from before the message of this iteration was added. A retry restores them. */
   beforeMessage: BeforeMessage;
-  /** The last step before the ending. */
+  /** The kind of the last step before the ending. */
   closedAfter: LoopState["phase"];
-  /** The ending. Undefined until it is decided. */
+  /** The ending of the run. Undefined until it is decided. */
   ending: Ending | undefined;
 }
 
-/** The inputs of a new run. */
+/** The data from which the state of a new run is created. */
 export interface InitialState {
   readonly messages: readonly Message[];
   readonly heldIds: Iterable<string>;
   readonly contextItems: readonly Json[];
-  /** True if the run has `pricing`. */
+  /** True if the caller set the option `pricing`. */
   readonly priced: boolean;
-  /** Counts repeated calls. Default: repeated calls are not counted. */
+  /** Counts repeated calls. Default: they are not counted. */
   readonly repetition?: Repetition | undefined;
 }
 
-/** The values that are restored when a retry removes the last message. The numbers are array lengths. */
+/** Values that a retry restores when it removes the last message. The numbers are array lengths. */
 export interface BeforeMessage {
   readonly modelParts: number;
   readonly functionHistory: number;
@@ -277,7 +284,7 @@ const nothingBefore: BeforeMessage = {
 
 export const emptyMessage: CurrentMessage = { text: "", reasoning: "", calls: [], providerMetadata: [] };
 
-/** Returns the state before the first step. */
+/** Returns the state of a run before its first step. */
 export function createLoopState(initial: InitialState): LoopState {
   return {
     phase: "start",
@@ -334,20 +341,20 @@ export function createLoopState(initial: InitialState): LoopState {
   };
 }
 
-/** Returns the message for the context items, which is the last message in each request. */
+/** Returns the message with the context items, which each request has at its end. */
 export function toContextMessage(items: readonly Json[]): UserMessage | undefined {
   if (items.length === 0) return undefined;
   const lines = items.map((item) => (typeof item === "string" ? item : JSON.stringify(item)));
   return { role: "user", content: ["Context:", ...lines].join("\n") };
 }
 
-/** Returns what a waiting call needs, and whether a page may send it. */
+/** Returns what a waiting call needs (a decision or a result), and if a page may send the result. */
 export function neededBy(outcome: ToolOutcome): Pick<WaitingCall, "waitsFor" | "fromPage"> {
   if (outcome.kind !== "deferred") return { waitsFor: "approval" };
   return outcome.fromPage === true ? { waitsFor: "result", fromPage: true } : { waitsFor: "result" };
 }
 
-/** Returns the suspension of the run if calls of the last batch wait, or if their nested runs are suspended. */
+/** Returns the suspension of the run, if calls of the last iteration or their nested runs are waiting. */
 export function suspensionOf({ lastBatch }: LoopState): Ending | undefined {
   const calls = lastBatch.flatMap(pendingIn);
   const isAsking = calls.some(({ waitsFor }) => waitsFor === "approval");

@@ -6,34 +6,34 @@ import type { ShownTool } from "../../types/tool-outcome.ts";
 import type { LoopState } from "./loop-state.ts";
 import type { Ending } from "../../types/termination.ts";
 
-/** The version of the record format. See docs/decisions/0021. */
+/** The version of the record format, as described in docs/decisions/0021. */
 export const recordVersion = 3;
 
-/** The data by which a later execution checks that a journal belongs to the run. */
+/** The data that identifies a run in its journal. A later execution compares it with its own options and tools. */
 export type RunPrint = {
   readonly version: number;
-  /** Absent if the caller did not set `runId`. */
+  /** The `runId` from the caller. Absent if the id was generated. */
   readonly runId?: string;
-  /** The tools at the start of the run. */
+  /** The tools that the model could see at the start of the run. */
   readonly tools: { readonly [name: string]: ShownTool };
   readonly messagesDigest: string;
 };
 
-/** How repeated calls are counted. */
+/** The rules by which loop detection counts repeated calls. */
 export interface CycleRules {
-  /** The maximum number of iterations in one cycle. */
+  /** The maximum number of iterations in a repeated sequence. */
   readonly maxCycle: number;
-  /** True if iterations with different results are different. */
+  /** True if iterations with different results count as different. */
   readonly compareResults: boolean;
 }
 
-/** The start of a run, as plain data. */
+/** The inputs of a run as plain data. */
 export type RunStart = {
-  /** The messages that were passed to the run, after they were checked and repaired. */
+  /** The initial messages of the run, after the check and the repair. */
   readonly messages: readonly Message[];
-  /** Set if the run had `pricing`. */
+  /** Set if the caller passed the option `pricing`. */
   readonly priced?: true;
-  /** How repeated calls were counted, and when the model was warned. Set only for the action "inject-warning". */
+  /** The rules for repeated calls and for warnings to the model. Set only for the action "inject-warning". */
   readonly loops?: {
     readonly repetition: CycleRules;
     readonly rule: { readonly threshold: number; readonly action: LoopAction };
@@ -43,7 +43,7 @@ export type RunStart = {
 /** The first record. */
 export type RunRecord = RunPrint & RunStart;
 
-/** The key of the first step, which records the identity of the run. */
+/** The key of the first step, which records the data that identifies the run. */
 export const runKey = "run";
 
 type IterationStep = "output" | "iteration" | "results";
@@ -55,7 +55,7 @@ export type CallStep = (typeof callSteps)[number];
 export interface CallPlace {
   readonly index: number;
   readonly name: string;
-  /** How often a decision was requested again because the tool had changed. Default 0. */
+  /** How often the decision was requested again because the tool had changed. Default 0. */
   readonly round?: number | undefined;
 }
 
@@ -66,34 +66,34 @@ export function stepKey(state: IterationPlace, step: IterationStep): string {
 }
 
 /**
- * Returns the key of the next stream in the current iteration. A final answer has its own word in the key, because its request
- * differs from the request of a normal stream at the same position.
+ * Returns the key of the next stream in the current iteration. A final answer has a different name in its key, because its
+ * request differs from a normal request at the same position.
  */
 export function streamKey(state: IterationPlace & Pick<LoopState, "continuation">, word: "model" | "final-answer"): string {
   return placeKey(state, state.continuation === 0 ? word : `${word}/continuation${state.continuation}`);
 }
 
-/** Returns the key of the inbox step that begins an iteration. `ahead` is 1 for the next iteration, and 0 for the current one. */
+/** Returns the key of the step that reads the inbox before an iteration. `ahead` is 1 for the next iteration, 0 for this one. */
 export function inboxKey({ iteration, retry }: IterationPlace, ahead: number, resumes: number): string {
   return againKey(placeKey({ iteration: iteration + ahead, retry }, "inbox"), "resume", resumes);
 }
 
-/** Returns the key of a last look at the inbox before an ending. */
+/** Returns the key of the step that reads the inbox for the last time before an ending. */
 export function lastInboxKey(state: IterationPlace, attempt: number): string {
   return againKey(placeKey(state, "inbox-end"), "again", attempt);
 }
 
-/** True for the key of a last look at the inbox. False for the keys of nested runs. */
+/** True for the key of the last reading of the inbox before an ending. False for keys of nested runs. */
 export function isLastLook(key: string): boolean {
   return /^(?:retry\d+\/)?i\d+\/inbox-end(?:\/|$)/.test(key);
 }
 
-/** True for the key of any look at the inbox. False for the keys of nested runs. */
+/** True for the key of any step that reads the inbox. False for keys of nested runs. */
 export function isInboxKey(key: string): boolean {
   return /^(?:retry\d+\/)?i\d+\/inbox(?:-end)?(?:\/|$)/.test(key);
 }
 
-/** Returns the key of the next inbox step after a suspension. */
+/** Returns the key of the first inbox step after a suspension. */
 export function nextKeyAfter(state: LoopState): string {
   return state.ending === undefined ? inboxKey(state, 0, state.resumes + 1) : lastInboxKey(state, state.endChecks);
 }
@@ -102,12 +102,12 @@ export function callKey(state: IterationPlace, step: CallStep, { index, name, ro
   return againKey(placeKey(state, `${step}/${index}/${escapeName(name)}`), "again", round);
 }
 
-/** True for the key of a step that belongs to a call of the current iteration, or to a nested run of such a call. */
+/** True for the key of a step in a call of the current iteration, or in a nested run of such a call. */
 export function isCallKey(state: IterationPlace, key: string): boolean {
   return callSteps.some((step) => key.startsWith(`${placeKey(state, step)}/`));
 }
 
-/** Returns the key of a later decision about a question. `key` is the key of the question, which attempt 0 returns. */
+/** Returns the key of a later decision about a question. For attempt 0 this is `key`, the key of the question itself. */
 export function decisionKey(key: string, attempt: number): string {
   return againKey(key, "decision", attempt);
 }
@@ -124,19 +124,19 @@ export function retryKey(retry: number): string {
   return `retry${retry}`;
 }
 
-/** Returns the number of the retry in a step key or an ending key. Returns 0 if the key is from before the first retry. */
+/** Returns the number of the retry in the key of a step or an ending. It is 0 before the first retry. */
 export function retryOf(key: string): number {
   return Number(/^retry(\d+)(?:\/|$)/.exec(key)?.[1] ?? 0);
 }
 
-/** Returns the iteration in a step key or an ending key. Returns -1 if the key has no iteration. */
+/** Returns the iteration in the key of a step or an ending, or -1 if the key contains none. */
 export function iterationOf(key: string): number {
   return Number(/^(?:retry\d+\/)?i(\d+)\//.exec(key)?.[1] ?? -1);
 }
 
 /**
- * Returns the key of an ending, which identifies it in records. A run that is resumed with other limits may have several endings
- * in one iteration: before a stream, after a stream, or after a final answer.
+ * Returns the key that identifies an ending in records. A run that was resumed with other limits may have several endings in one
+ * iteration: before a stream, after a stream, or after a final answer.
  */
 export function endingKey(
   state: IterationPlace & Pick<LoopState, "streamResults" | "finalAnswerTo">,
@@ -151,12 +151,12 @@ function placeKey({ iteration, retry }: IterationPlace, step: string): string {
   return retry === 0 ? place : `${retryKey(retry)}/${place}`;
 }
 
-/** Returns the key of a repeated step at the same position. A `count` of 0 is the first time, and adds nothing to the key. */
+/** Returns the key for a repetition of a step at the same position. With a `count` of 0, `key` is returned unchanged. */
 function againKey(key: string, word: "resume" | "again" | "decision", count: number): string {
   return count === 0 ? key : `${key}/${word}${count}`;
 }
 
-/** Escapes a tool's name for a key, because the name may contain a slash. */
+/** Escapes a tool name for a key, because the name may contain a slash. */
 function escapeName(name: string): string {
   return name.replace(/[%/]/g, (character) => (character === "/" ? "%2F" : "%25"));
 }

@@ -9,7 +9,7 @@ import { problemOf } from "../../providers/judge-finish.ts";
 import type { Json } from "../../types/json.ts";
 import { renderOutcome } from "../../tools/outcome-texts.ts";
 
-/** Saves the values that the next assistant message will change. */
+/** Saves the values that the next assistant message changes, so that a retry can restore them. */
 export function noteBeforeMessage(state: LoopState): void {
   const { modelParts, functionHistory, finalText, detailsText, thoughtLog } = state;
   state.beforeMessage = {
@@ -21,7 +21,7 @@ export function noteBeforeMessage(state: LoopState): void {
   };
 }
 
-/** Removes the last assistant message, and restores the saved values. The cost and the entry in `streamResults` stay. */
+/** Removes the last assistant message, and restores the saved values. Keeps its cost and its entry in `streamResults`. */
 export function takeMessageBack(state: LoopState): void {
   const { modelParts, functionHistory, ...before } = state.beforeMessage;
   state.messages.length = state.iterationStart;
@@ -32,7 +32,7 @@ export function takeMessageBack(state: LoopState): void {
 
 const views = new WeakMap<readonly unknown[], readonly unknown[]>();
 
-/** The messages that the loop has created or copied, and then frozen. */
+/** The frozen messages that the loop has created or copied. */
 const sealed = new WeakSet<Message>();
 
 export function seal<M extends Message>(message: M): M {
@@ -40,15 +40,19 @@ export function seal<M extends Message>(message: M): M {
   return freezeDeep(message);
 }
 
-/** The number of nesting levels that a message adds around its arguments and results. */
+/** The number of nesting levels that a message adds around arguments and results. */
 const envelope = 8;
 
-/** Returns a message that the caller cannot change: the same object if a run made it, otherwise a copy. Throws like `toJson`. */
+/**
+ * Returns a message that the caller cannot change: the same object if a run created it, otherwise a copy. Throws like `toJson`.
+ */
 export function sealedCopy(message: unknown): unknown {
   return sealed.has(message as Message) ? message : toJson(message, envelope);
 }
 
-/** Returns a frozen copy of the transcript, which is cached until a message is added. After other changes, call `forgetView`. */
+/**
+ * Returns a frozen copy of the transcript, which is cached until a message is added. Call `forgetView` after any other change.
+ */
 export function frozenView(messages: readonly Message[]): readonly Message[] {
   const known = views.get(messages) as readonly Message[] | undefined;
   if (known?.length === messages.length && known.at(-1) === messages.at(-1)) return known;
@@ -62,7 +66,7 @@ export function frozenView(messages: readonly Message[]): readonly Message[] {
   return view;
 }
 
-/** Removes the cached copy of `frozenView`. Call it after a change that does not add a message at the end. */
+/** Removes the cached copy of `frozenView`. Needed after every change except a new message at the end. */
 export function forgetView(messages: readonly Message[]): void {
   views.delete(messages);
 }
@@ -92,15 +96,15 @@ export function joinMessage(
   };
 }
 
-/** Adds a problem to earlier calls. If a continuation is cut off, the earlier calls of the message do not run either. */
+/** Marks earlier calls of the message with a problem: if a continuation is cut off, they do not run either. */
 function withProblem(calls: readonly ToolCall[], problem: ToolCall["problem"]): readonly ToolCall[] {
   return problem === undefined ? calls : calls.map((call) => ({ ...call, problem }));
 }
 
-/** The result in the transcript for a call that restarted the context. */
+/** The result that the transcript contains for a call that restarted the context. */
 export const restartedResult: Json = { status: "context_restarted" };
 
-/** Puts the current message at the end of the transcript, and replaces its earlier version from before the continuation. */
+/** Puts the current message at the end of the transcript. A continued message replaces its earlier version. */
 export function placeMessage(state: LoopState): void {
   const message = toAssistantMessage(state.current);
   if (message === undefined) return;
@@ -109,7 +113,7 @@ export function placeMessage(state: LoopState): void {
   state.isCurrentPlaced = true;
 }
 
-/** True if a call has a name. A call without a name cannot be sent to the model, so it is omitted from the transcript. */
+/** True if a call has a name. A call without a name cannot be sent to the model, so the transcript omits it. */
 export function isNamed(call: ToolCall): boolean {
   return call.name.trim() !== "";
 }
@@ -131,7 +135,10 @@ function toCallPart({ callId, providerCallId, name, args }: ToolCall): Assistant
     : { type: "tool-call", callId, providerCallId, name, args };
 }
 
-/** Adds the results of the current calls, and returns them. Arguments that a person edited are stored beside the original ones. */
+/**
+ * Adds the results of the current calls to the transcript, and returns them. Keeps edited arguments in addition to the original
+ * ones.
+ */
 export function placeResults(state: LoopState, settled: readonly SettledCall[]): readonly ToolResultPart[] {
   if (settled.length === 0) return [];
   if (settled.some(({ outcome }) => outcome.approvedArgs !== undefined)) noteEdits(state, settled);
@@ -142,7 +149,7 @@ export function placeResults(state: LoopState, settled: readonly SettledCall[]):
 
 const noOutcomes: ReadonlyMap<string, ToolOutcome> = new Map();
 
-/** Returns the outcomes of the calls that were started while the model was streaming, by call id. */
+/** Returns the outcomes of the calls that started while the model was streaming, by call id. */
 export function earlyOutcomesOf({ eagerOutcomes }: Pick<CurrentMessage, "eagerOutcomes">): ReadonlyMap<string, ToolOutcome> {
   return outcomesById(eagerOutcomes);
 }
@@ -171,7 +178,7 @@ function toResultPart({ outcome, restart, awaiting, textForModel }: SettledCall)
   }
   if (restart !== undefined) return { callId, name, outcome: "restarted", result: restartedResult };
   const content = outcome.kind === "completed" ? (outcome.content ?? []) : [];
-  // The text from the stages of `policies.results` already includes the text parts.
+  // `textForModel` already includes the text parts.
   const beside = textForModel === undefined ? content : content.filter(({ type }) => type !== "text");
   const part = { callId, name, outcome: outcome.kind, result: textForModel ?? renderOutcome(outcome) };
   return beside.length === 0 ? part : { ...part, content: beside };

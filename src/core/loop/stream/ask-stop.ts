@@ -1,4 +1,4 @@
-// Calls the caller's functions: stop conditions after a stream, and `onIteration` after a batch.
+// Calls functions of the caller: the stop conditions after a stream, and `onIteration` after the tool calls.
 
 import { assertNever, isRecord } from "../../utils/guards.ts";
 import { textOrNone } from "../../utils/plain-error.ts";
@@ -41,8 +41,8 @@ function toIterationAnswer(answer: unknown): HookAnswer {
 }
 
 /**
- * Calls the stop conditions in order, until one of them stops the run. Skips streams that failed, were cut off, or will be
- * continued.
+ * Calls the stop conditions one after another, until one of them stops the run. Skips streams that failed, ended early or
+ * continue.
  */
 export async function askStopConditions(run: Run, result: StreamResult): Promise<StreamResult> {
   const { status } = result;
@@ -58,7 +58,7 @@ export async function askStopConditions(run: Run, result: StreamResult): Promise
       case "failed":
         return { ...result, status: "error", reason: { kind: "hook-failed", hook: "stopWhen", error: end.error } };
       case "cancelled":
-        // Not every condition was called, so the tool calls must not run when the run is resumed.
+        // Some conditions were not called, so the tool calls must not run if the run is resumed.
         return status === "completed" ? result : { ...result, ...endingOfReason(end.cause) };
       default:
         return assertNever(end);
@@ -80,8 +80,8 @@ function toContext({ state }: Run, result: StreamResult): StopContext {
 }
 
 /**
- * Stop conditions from the AI SDK, such as `stepCountIs`, use `steps`. Without this getter, their error would only mention
- * `undefined`.
+ * A clear error for stop conditions from the AI SDK, such as `stepCountIs`, which read `steps`. Without this getter, their error
+ * would only mention `undefined`.
  */
 function refuseSteps(): never {
   throw new TypeError(
@@ -90,8 +90,8 @@ function refuseSteps(): never {
 }
 
 /**
- * Throws for any other value. If such a value meant "continue", the caller would not notice that the condition never stops the
- * run.
+ * Converts the value that a stop condition returned. Throws for an invalid value, because the caller might not notice that such a
+ * condition never stops the run.
  */
 function toStop(answer: unknown): StreamResult["stop"] {
   if (answer === true) return {};

@@ -1,4 +1,4 @@
-// Assembles tool calls while their arguments arrive.
+// Assembles tool calls from a stream, while their arguments arrive.
 
 import type { ModelChunk, PartStart, StreamResult } from "../../types/provider.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
@@ -9,20 +9,20 @@ import { parseToolArguments } from "../../utils/tool-arguments.ts";
 import type { Json } from "../../types/json.ts";
 import type { ProviderError, ProviderErrorCode } from "../../types/common.ts";
 
-/** Makes the id of a call from its position in the iteration and, if there is one, the id from the provider. */
+/** Creates the id of a call from its position in the iteration and from the provider's id, if there is one. */
 export type IdOf = (index: number, id: string | undefined) => string;
 
 interface CallPlace {
   readonly iteration: number;
   readonly heldIds: ReadonlySet<string>;
-  /** The position of each call, by call id. Each new call is added. */
+  /** The position of each call, by call id. New calls are added to the map. */
   readonly places: Map<string, number>;
 }
 
 export function createCallIds({ iteration, heldIds, places }: CallPlace): IdOf {
   return (index, id) => {
-    // Replaces an id with a slash, which looks like the path to a call in a nested run. Also replaces an id that ends with a
-    // number sign and a number, such as "#2", which looks like the id of a later question.
+    // Replaces provider ids that look like other ids of the package: with a slash, the path to a call in a nested run; with a
+    // number sign and a number at the end, such as "#2", the id of a later question.
     let callId = id === undefined || /\/|#\d+$/.test(id) ? "" : id;
     for (let copy = 0; callId === "" || heldIds.has(callId) || places.has(callId); copy += 1) {
       callId = `call_i${iteration}_${index}${copy === 0 ? "" : `_${copy}`}`;
@@ -35,43 +35,43 @@ export function createCallIds({ iteration, heldIds, places }: CallPlace): IdOf {
 export type CallChunk = Extract<ModelChunk, { type: `call-${string}` }>;
 
 export interface CallDraft {
-  /** The position among the calls of the iteration. -1 until the call has a name or is ready. */
+  /** The position among the calls of the iteration. It is -1 until the call has a name or is complete. */
   index: number;
   id: string | undefined;
-  /** Never changes once it is set, so that all events of the call have the same id. */
+  /** The id of the call. Never changes after it is set, so that all events of the call have the same id. */
   callId: string | undefined;
   name: string;
   argsText: string;
-  /** The part of `argsText` that was not emitted yet. */
+  /** The part of `argsText` that no event contains yet. */
   untold: string;
   args: Json;
   ready: boolean;
   problem: ToolCall["problem"];
 }
 
-/** Assembles the calls of one stream. Checks every field, because a provider may be untyped. */
+/** Assembles the calls of one stream. Checks every field of the chunks, because a provider may be untyped. */
 export class CallDrafts {
   readonly #firstIndex: number;
   readonly #idOf: IdOf;
-  /** The calls that have a position, in the order of their positions. */
+  /** The calls that have a position, in this order. */
   readonly #placed: CallDraft[] = [];
   readonly #byKey = new Map<string, CallDraft>();
   #taken = 0;
 
-  /** @param firstIndex the number of calls in earlier continuations of the message */
+  /** @param firstIndex the number of calls in earlier streams of the same message */
   constructor(firstIndex: number, idOf: IdOf) {
     this.#firstIndex = firstIndex;
     this.#idOf = idOf;
   }
 
-  /** Adds one chunk. Returns the call, or undefined if the call has no position yet or was already complete. */
+  /** Adds one chunk, and returns its call. Returns undefined if the call has no position yet or was already complete. */
   take(chunk: CallChunk): CallDraft | undefined {
     const call = this.#callOf(textIn(chunk, "key"));
     if (call.ready) return undefined;
     switch (chunk.type) {
       case "call-start":
         call.id = idIn(chunk) ?? call.id;
-        // Keeps the earlier name if this chunk has no name, because events may already contain the name.
+        // A chunk without a name keeps the earlier name, because events may already contain it.
         call.name = nameIn(chunk) || call.name;
         break;
       case "call-args-delta":
@@ -91,7 +91,7 @@ export class CallDrafts {
     return this.#place(call) ? call : undefined;
   }
 
-  /** Gives the call a position. A call that is cut off before its name arrives must not get a position. */
+  /** Gives the call a position. A call without a name gets none, because it may still be cut off. */
   #place(call: CallDraft): boolean {
     if (call.index === -1) {
       if (!call.ready && call.name.trim() === "") return false;
@@ -102,15 +102,13 @@ export class CallDrafts {
     return true;
   }
 
-  /**
-   * Returns the id of a call. The id is based on the first id from the provider, or generated if an event needs an id earlier.
-   */
+  /** Returns the id of a call, based on the first id from the provider. If an event needs the id earlier, an id is generated. */
   idOf(draft: CallDraft): string {
     draft.callId ??= this.#idOf(draft.index, draft.id);
     return draft.callId;
   }
 
-  /** Returns the complete calls whose predecessors are all complete. Returns each call once. */
+  /** Returns the complete calls before the first incomplete one. Each call is returned once. */
   takeReady(): readonly CallDraft[] {
     const first = this.#taken;
     while (this.#placed[this.#taken]?.ready === true) this.#taken += 1;
@@ -159,7 +157,7 @@ function takeArgs(call: CallDraft, { args, problem }: { readonly args: unknown; 
     return;
   }
   try {
-    // Some services send `null` for a call without parameters.
+    // Some services send `null` as the arguments of a call without parameters.
     call.args = toJson(args === null ? {} : args);
   } catch {
     call.problem = "malformed";
@@ -167,8 +165,8 @@ function takeArgs(call: CallDraft, { args, problem }: { readonly args: unknown; 
 }
 
 /**
- * Converts a draft to a call. A draft that never became ready was cut off. A problem of the whole message applies to all complete
- * calls, and takes precedence over a problem of one call.
+ * Converts a draft to a tool call. An incomplete draft is marked as cut off. A problem of the whole message applies to all
+ * complete calls, instead of their own problem.
  */
 function toCall(draft: CallDraft, callId: string, turnProblem: ToolCall["problem"]): ToolCall {
   const { id, name, args, argsText, ready, problem } = draft;
@@ -176,7 +174,7 @@ function toCall(draft: CallDraft, callId: string, turnProblem: ToolCall["problem
     callId,
     providerCallId: id,
     name,
-    // Frozen, because the transcript, events and callbacks share the arguments.
+    // Frozen, because the transcript, the events and the callbacks share this object.
     args: freezeDeep(ready && problem !== "truncated" ? args : readWholeArgs(argsText)),
     argsText: argsText === "" ? undefined : argsText,
     problem: ready ? (turnProblem ?? problem) : "truncated",
@@ -188,12 +186,11 @@ function readWholeArgs(argsText: string): Json {
     const parsed = parseToolArguments(argsText);
     return "args" in parsed && isRecord(parsed.args) ? toJson(parsed.args) : {};
   } catch {
-    // The arguments are nested too deeply.
     return {};
   }
 }
 
-/** Returns "" if there is no name. A call without a name ends the run as `malformed-call`. */
+/** Returns the name, or "" if there is none. A call without a name ends the run as `malformed-call`. */
 function nameIn({ name }: { readonly name: unknown }): string {
   return typeof name === "string" ? name : "";
 }
@@ -202,18 +199,18 @@ function idIn({ id }: { readonly id?: unknown }): string | undefined {
   return typeof id === "string" ? id : undefined;
 }
 
-/** The parts of a draft that are dropped when a provider such as `withRetry` discards an attempt. */
+/** The content of one attempt, which is dropped if a provider such as `withRetry` discards the attempt. */
 export interface AttemptContent {
   text: string;
   reasoning: string;
   details: string;
   thoughtLog: Json | undefined;
-  /** Created with the first call, because most messages have no calls. `providerMetadata` is created with its first part. */
+  /** The tool calls. Like `providerMetadata`, created only when needed, because most messages have no calls. */
   calls: CallDrafts | undefined;
   providerMetadata: Json[] | undefined;
-  /** The type of the last part. */
+  /** The type of the last part so far. */
   last: PartStart["type"] | undefined;
-  /** The start of each part. Undefined while the parts are in the usual order. */
+  /** The type and start of each part. Undefined while the parts are in the usual order. */
   order: PartStart[] | undefined;
 }
 
@@ -235,7 +232,7 @@ const usualOrder: readonly PartStart[] = [
   { type: "call", from: 0 },
 ];
 
-/** Notes that another part begins, before its content is added. `count` is the number of calls before this part. */
+/** Records that a new part begins, before its content is added. `count` is the number of calls before this part. */
 export function beginPart(attempt: AttemptContent, type: PartStart["type"], count: number = attempt.calls?.count ?? 0): void {
   const { last, text, reasoning } = attempt;
   attempt.last = type;
@@ -248,12 +245,12 @@ export function beginPart(attempt: AttemptContent, type: PartStart["type"], coun
   attempt.order.push({ type, from: sizes[type] });
 }
 
-/** A part of a streamed message: a text, or calls that follow each other. `from` is the position of the first call. */
+/** A part of a streamed message: a text, or consecutive calls. `from` is the position of the first call. */
 export type StreamedPart =
   | { readonly type: "reasoning" | "text"; readonly text: string }
   | { readonly type: "call"; readonly from: number; readonly calls: readonly ToolCall[] };
 
-/** Returns the parts of a streamed message in their order. Texts may be empty. */
+/** Returns the parts of a streamed message in their original order. Texts may be empty. */
 export function partsOf({
   text,
   reasoning,
@@ -267,10 +264,12 @@ export function partsOf({
   });
 }
 
-/** The error codes with which a service rejects a request before the model has started. */
+/** The error codes with which a service rejects a request before the model starts. */
 const refusals: ReadonlySet<ProviderErrorCode> = new Set(["auth", "rate-limit", "overloaded", "bad-request", "context-too-long"]);
 
-/** True if the service rejected the attempt. Such an attempt cost nothing, even if there is no usage report. */
+/**
+ * True if the service rejected the attempt before the model started. Such an attempt costs nothing, even without a usage report.
+ */
 export function wasRefused(
   { text, reasoning, calls, providerMetadata }: AttemptContent,
   { code, status }: ProviderError,
@@ -279,7 +278,7 @@ export function wasRefused(
   return status !== undefined || refusals.has(code);
 }
 
-/** Joins details with a blank line. Blank details are ignored. */
+/** Joins two texts with a blank line between them. Ignores blank ones. */
 export function mergeDetails(before: string, incoming: string): string {
   if (incoming.trim() === "") return before;
   return before === "" ? incoming : `${before}\n\n${incoming}`;

@@ -1,4 +1,4 @@
-// Calls that start while the model is still streaming.
+// Runs the calls that start while the model is still streaming.
 
 import type { AttemptSpending, StreamResult } from "../../types/provider.ts";
 import type { EndReason } from "../../types/termination.ts";
@@ -9,8 +9,8 @@ import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { stableJson } from "../../utils/json.ts";
 
 /**
- * Returns the limit that one more request would exceed, in this run or in an outer run. Assumes that the request costs as much as
- * the last request. Attempts with an unknown cost are ignored here: they end the run before its next stream.
+ * Returns the limit of this run or an outer run that one more request would exceed. The estimate for the request is the cost of
+ * the last one. Attempts with an unknown cost are ignored here, because they end the run before its next stream.
  */
 export function findSpent({ options, state, meter, events }: Run, attempts: readonly AttemptSpending[]): EndReason | undefined {
   const { pricing } = options;
@@ -31,21 +31,18 @@ export function findSpent({ options, state, meter, events }: Run, attempts: read
   return meter.findSpent(lastCostUSD, { tokens, costUSD });
 }
 
-/** Starts calls while the model is still streaming. */
+/** The functions that start calls while the model is still streaming. */
 export interface EagerPorts {
-  /** Starts a call. Returns or resolves to undefined if the call must run with its batch instead. */
+  /** Starts a call. Returns undefined, or a promise for it, if the call may start only after the message is complete. */
   start(call: ToolCall): ToolOutcome | undefined | PromiseLike<ToolOutcome | undefined>;
   /**
-   * Called when a call takes over the outcome of an equal call. For example, an attempt starts call A and is discarded. The next
-   * attempt requests call B, which is equal to A. B does not run, and gets the outcome of A under the id and index of B.
+   * Called when a call gets the outcome of an equal call that has already run. For example, a discarded attempt has run call A,
+   * and the next attempt requests the equal call B. B does not run, and gets the outcome of A under its own id and index.
    */
   onAdopted(outcome: ToolOutcome): void;
 }
 
-/**
- * The outcomes of the calls that were started early in one stream. `eagerSpent` has the spending of calls whose outcome was not
- * used.
- */
+/** The outcomes of the calls that started during one stream. `eagerSpent` is the spending of calls whose outcome was not used. */
 export type SettledEarly = Pick<StreamResult, "eagerOutcomes" | "eagerSpent">;
 
 interface StartedCall {
@@ -57,9 +54,9 @@ interface StartedCall {
 export class EagerCalls {
   readonly #ports: EagerPorts;
   readonly #started: StartedCall[] = [];
-  /** The started calls that the current attempt uses, by call id. */
+  /** The calls that belong to the current attempt and have started, by call id. */
   readonly #claimed = new Map<string, StartedCall>();
-  /** The calls that discarded attempts started and that were not requested again, by signature. */
+  /** The calls that discarded attempts have started and no later attempt has requested, by signature. */
   #unclaimed: ReadonlyMap<string, StartedCall[]> = new Map();
 
   constructor(ports: EagerPorts) {
@@ -85,7 +82,7 @@ export class EagerCalls {
     return started;
   }
 
-  /** Makes all started calls available to the next attempt, because the current attempt was discarded. */
+  /** Offers all started calls to the next attempt, because the current attempt was discarded. */
   release(): void {
     this.#claimed.clear();
     this.#unclaimed = bySignature(this.#started);
@@ -113,15 +110,15 @@ export class EagerCalls {
   }
 
   /**
-   * Finds the started call for a call that was never offered, because an earlier call was incomplete. A call with unusable
-   * arguments has no match, because its arguments cannot be compared.
+   * Finds the started call that equals a call which came after an incomplete call and was therefore never offered. A call with
+   * unusable arguments equals no other call.
    */
   #claimLate(call: ToolCall): StartedCall | undefined {
     return call.problem === undefined ? this.#unclaimed.get(signatureOf(call))?.shift() : undefined;
   }
 }
 
-/** Groups equal calls, in the order in which they were started. */
+/** Groups equal calls, in the order of their start. */
 function bySignature(started: readonly StartedCall[]): ReadonlyMap<string, StartedCall[]> {
   const groups = new Map<string, StartedCall[]>();
   for (const one of started) {

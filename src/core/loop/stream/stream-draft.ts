@@ -1,4 +1,4 @@
-// The state of one stream: takes chunks, emits events, and collects the content so far.
+// Collects the content of one stream from its chunks, and emits the events.
 
 import type { EventSink } from "../../types/loop-event.ts";
 import type { Json } from "../../types/json.ts";
@@ -28,30 +28,30 @@ import { EagerCalls, type EagerPorts, type SettledEarly } from "./eager-calls.ts
 import { addUsage, noUsage } from "../../utils/count-usage.ts";
 import { problemOf } from "../../providers/judge-finish.ts";
 
-/** The parts of a run that a draft uses. */
+/** The parts of a run that collecting a stream needs. */
 export interface DraftPorts {
   readonly provider: Provider;
   readonly events: EventSink;
   readonly carried?: { readonly callCount: number } | undefined;
-  /** The call ids in the transcript. Each new id differs from all of them. */
+  /** The call ids in the transcript, which new calls must not reuse. */
   readonly heldIds: ReadonlySet<string>;
-  /** The position of each call that an event has named, by call id. No other call may have one of these ids. Default: none. */
+  /** The position of each call in an event so far, by call id. New calls must not reuse these ids. Default: none. */
   readonly places?: Map<string, number> | undefined;
-  /** Starts calls while the model is still streaming. Default: no call starts early. */
+  /** Starts calls while the model is still streaming. Default: calls start after the message is complete. */
   readonly eager?: EagerPorts | undefined;
-  /** Returns the limit that prevents another request after these attempts, if there is one. Default: no limit. */
+  /** Returns the limit that prevents another request after these attempts. Default: no limit. */
   readonly findSpent?: ((spent: readonly AttemptSpending[]) => EndReason | undefined) | undefined;
 }
 
 const nothing: readonly never[] = [];
 
-/** Collects the chunks of one stream. */
+/** Collects the chunks of one stream, and emits its events. */
 export class StreamDraft implements GuardedStream {
   readonly open: GuardedStream["open"];
   readonly #firstIndex: number;
   readonly #events: EventSink;
   readonly iteration: number;
-  /** The provider and model of the current attempt. A provider such as `withFallback` names them at the start of each attempt. */
+  /** The provider of the current attempt; its model follows. A provider such as `withFallback` changes both. */
   provider: string;
   model: string;
   family: string | undefined;
@@ -59,7 +59,9 @@ export class StreamDraft implements GuardedStream {
   #attemptNumber: number | undefined;
   #isFinal = false;
   #usage: Usage | undefined;
-  /** The usage of earlier attempts, which a usage snapshot must not replace. Created when the first attempt ends. */
+  /**
+   * The usage of earlier attempts, which the usage of the current attempt must not replace. Created when the first attempt ends.
+   */
   #ended: AttemptSpending[] | undefined;
   #isBetween = false;
   finish: FinishReason | undefined;
@@ -88,7 +90,7 @@ export class StreamDraft implements GuardedStream {
     this.family = textOrNone(provider.family);
   }
 
-  /** True after an error chunk, which ends the stream even if the provider keeps it open. */
+  /** True after an error chunk. The stream is then over, even if the provider keeps it open. */
   get isOver(): boolean {
     return this.error !== undefined;
   }
@@ -127,7 +129,7 @@ export class StreamDraft implements GuardedStream {
     return sum;
   }
 
-  /** The usage of each attempt, including the current attempt. Excludes attempts that the service rejected. */
+  /** The usage of each attempt, including the current one. Omits attempts that the service rejected. */
   get spendings(): readonly AttemptSpending[] {
     const ended = this.#ended ?? nothing;
     if (this.#isBetween && this.#usage === undefined) return ended;
@@ -135,10 +137,10 @@ export class StreamDraft implements GuardedStream {
     return [...ended, { provider, model, usage: this.#usage }];
   }
 
-  /** Adds one chunk. Throws for any other value, which is an error of the provider and ends the iteration. */
+  /** Adds one chunk. Throws for an invalid chunk, which is an error of the provider and ends the iteration. */
   take(chunk: ModelChunk): void {
     const { type } = chunk;
-    // Checked first, because nearly every chunk is text.
+    // This check is first, because nearly every chunk is text.
     if (type === "text-delta" || type === "refusal-delta") {
       const text = textIn(chunk, "text");
       if (this.#attempt.last !== "text" && text !== "") beginPart(this.#attempt, "text");
@@ -156,7 +158,7 @@ export class StreamDraft implements GuardedStream {
     }
   }
 
-  /** Emits `tool-args-end` for calls that were cut off, and returns all calls in order. Called when the stream has ended. */
+  /** Returns all calls in order after the stream has ended. Emits `tool-args-end` for the calls that were cut off. */
   endCalls(): readonly ToolCall[] {
     const { calls } = this.#attempt;
     if (calls === undefined) return nothing;
@@ -164,7 +166,7 @@ export class StreamDraft implements GuardedStream {
     return calls.toCalls(problemOf(this.finish));
   }
 
-  /** Returns the outcomes of early calls after all of these calls have ended. Returns undefined if no call was started early. */
+  /** Resolves to the outcomes of the calls that started during the stream. Undefined if there are none. */
   settleEager(calls: readonly ToolCall[]): Promise<SettledEarly> | undefined {
     return this.#eager === undefined || this.#eager.isEmpty ? undefined : this.#eager.settle(calls);
   }
@@ -220,7 +222,7 @@ export class StreamDraft implements GuardedStream {
     const provider = textIn(chunk, "provider");
     const model = textIn(chunk, "model");
     const isAnother = provider !== this.provider || model !== this.model;
-    // The usage so far belongs to the earlier attempt, and keeps the prices of that attempt.
+    // The usage so far belongs to the earlier attempt, whose prices apply to it.
     if (isAnother && this.#usage !== undefined) this.#countAttempt();
     this.#isBetween = false;
     this.#attemptNumber = countOf(chunk.attempt);
@@ -230,7 +232,7 @@ export class StreamDraft implements GuardedStream {
     this.family = textOrNone(chunk.family);
   }
 
-  /** Stores the usage of the attempt. Later usage belongs to the next attempt. */
+  /** Stores the usage of the attempt that has ended. Later usage belongs to the next attempt. */
   #countAttempt(): void {
     this.#ended ??= [];
     this.#ended.push({ provider: this.provider, model: this.model, usage: this.#usage });
@@ -243,7 +245,7 @@ export class StreamDraft implements GuardedStream {
     this.#isBetween = true;
     this.#attempt = emptyAttempt();
     this.#eager?.release();
-    // The finish of the discarded attempt is dropped, too.
+    // The finish reason of the discarded attempt is dropped too.
     this.finish = undefined;
     this.finishRaw = undefined;
     this.token = undefined;
@@ -264,7 +266,7 @@ export class StreamDraft implements GuardedStream {
     else events.send({ type, runId, iteration, text, attempt });
   }
 
-  /** Sets the call id even if there are no listeners, so that ids are the same with and without listeners. */
+  /** Sets the call id even without listeners, so that listeners do not change any ids. */
   #sendArgsDelta(calls: CallDrafts, draft: CallDraft): void {
     const events = this.#events;
     const callId = calls.idOf(draft);

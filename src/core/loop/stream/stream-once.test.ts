@@ -54,7 +54,7 @@ const argsDelta = (argsText: string): MockMessage => [
   endEarly(),
 ];
 
-/** A call that its provider reports as truncated, so its `args` are meaningless. */
+/** A call that the provider reports as truncated, with `args` that must not be used. */
 const toldCut = (argsText: string): MockMessage => {
   const ready = { type: "call-ready", key: "a", id: "x", name: "t", args: "?", argsText, problem: "truncated" } as const;
   return [{ kind: "chunks", chunks: [begun, ready] }, finish("stop")];
@@ -91,7 +91,7 @@ describe("streamOnce", () => {
     ]);
   });
 
-  it("creates and releases an idle timer if none is passed", async () => {
+  it("creates and stops an idle timer if the caller passes none", async () => {
     const ports = setUp([text("Hi"), stall()]);
     const running = streamOnce(request, ports);
     await ports.clock.flush();
@@ -101,7 +101,7 @@ describe("streamOnce", () => {
     expect([ports.clock.pending, ports.scope.size]).toEqual([0, 0]);
   });
 
-  it("its status and call ids include earlier continuations", async () => {
+  it("uses earlier continuations of the message for its status and call ids", async () => {
     const judged = async (turn: MockMessage, carried: StreamPorts["carried"]): Promise<unknown> => {
       const { status, reason, calls } = await streamOnce(request, setUp(turn, { carried }));
       return [status, reason?.kind, calls.map(({ callId }) => callId)];
@@ -112,7 +112,7 @@ describe("streamOnce", () => {
     expect(await judged(toolCall("t"), { text: false, callCount: 2 })).toEqual(["tool-calls", undefined, ["call_i3_2"]]);
   });
 
-  it("ends as an error after an error chunk, with secrets redacted", async () => {
+  it("returns the status error after an error chunk, and redacts secrets", async () => {
     const error = { name: "E", message: "Bearer abcdefgh12345678 is busy", code: "overloaded" as const, retryable: true };
     const result = await streamOnce(request, setUp([text("Half"), failInBand(error)]));
     expect(result).toMatchObject({
@@ -123,21 +123,21 @@ describe("streamOnce", () => {
   });
 
   it.for<[what: string, script: MockMessage, args: unknown]>([
-    ["not ready, complete arguments", argsDelta('{"n":1}'), { n: 1 }],
-    ["not ready, cut-off arguments", argsDelta('{"n":'), {}],
-    ["not ready, no arguments", argsDelta(""), {}],
-    ["not ready, arguments that are not an object", argsDelta("12"), {}],
-    ["not ready, arguments nested too deeply", argsDelta(`{"n":${"[".repeat(2_000)}${"]".repeat(2_000)}}`), {}],
-    ["truncated, complete arguments", toldCut('{"n":1}'), { n: 1 }],
-    ["truncated, cut-off arguments", toldCut('{"n":'), {}],
-    ["ready, in a message cut off by length", [toolCall("t", { n: 1 }), finish("length")], { n: 1 }],
-  ])("keeps the arguments of a cut-off call that can be parsed: %s", async ([, script, args]) => {
+    ["keeps its complete arguments if call-ready is missing", argsDelta('{"n":1}'), { n: 1 }],
+    ["drops its cut-off arguments if call-ready is missing", argsDelta('{"n":'), {}],
+    ["gives it empty arguments if none have arrived", argsDelta(""), {}],
+    ["drops its arguments if they are not an object", argsDelta("12"), {}],
+    ["drops its arguments if they are nested too deeply", argsDelta(`{"n":${"[".repeat(2_000)}${"]".repeat(2_000)}}`), {}],
+    ["keeps its complete arguments if the provider reports it as truncated", toldCut('{"n":1}'), { n: 1 }],
+    ["drops its cut-off arguments if the provider reports it as truncated", toldCut('{"n":'), {}],
+    ["keeps its arguments if the message was cut off by length", [toolCall("t", { n: 1 }), finish("length")], { n: 1 }],
+  ])("marks a call as truncated and %s", async ([, script, args]) => {
     const { calls } = await streamOnce(request, setUp(script));
     expect(calls).toMatchObject([{ name: "t", problem: "truncated" }]);
     expect(calls[0]?.args).toEqual(args);
   });
 
-  it("keeps a __proto__ key of a cut-off call as data", async () => {
+  it("keeps the argument __proto__ of a cut-off call as data", async () => {
     const { calls } = await streamOnce(request, setUp(argsDelta('{"__proto__":{"polluted":true}}')));
     expect(JSON.stringify(calls[0]?.args)).toBe('{"__proto__":{"polluted":true}}');
     expect(Object.getPrototypeOf(calls[0]?.args)).toBe(Object.prototype);
@@ -151,22 +151,32 @@ describe("streamOnce", () => {
   const done = [began("b"), text("Hi."), tokens(10)] as const;
 
   it.for<[what: string, turn: MockMessage, total: number | undefined, cost: number | undefined]>([
-    ["a single attempt", done, 10, 20],
-    ["two models", [began("a"), tokens(7), lost, ...done], 17, 27],
-    ["three attempts", [began("a"), tokens(7), lost, began("a"), tokens(1), lost, ...done], 18, 28],
-    ["an attempt without a known price", [began("x"), tokens(7), lost, ...done], 17, undefined],
-    ["a rejected attempt", [began("a"), refused, ...done], 10, 20],
-    ["an attempt rejected with a status", [began("a"), took(providerError("server", "Down.", { status: 502 })), ...done], 10, 20],
-    ["an attempt rejected after text", [began("a"), text("H"), refused, ...done], 10, undefined],
-    ["an attempt rejected after reasoning", [began("a"), reasoning("H"), refused, ...done], 10, undefined],
-    ["an attempt rejected after a call", [began("a"), toolCall("t"), refused, ...done], 10, undefined],
-    ["an attempt rejected after provider metadata", [began("a"), providerMetadata(1), refused, ...done], 10, undefined],
-    ["a lost attempt without usage", [began("a"), lost, ...done], 10, undefined],
-    ["a last attempt without usage", [began("a"), tokens(7), lost, began("b"), text("Hi."), endEarly()], 7, undefined],
-    ["a lost attempt without a next one", [began("a"), tokens(7), lost, fail({ status: 500 })], 7, 7],
-    ["a rejected attempt without a next one", [began("a"), refused, endEarly()], undefined, 0],
-    ["no attempt", endEarly(), undefined, undefined],
-  ])("adds up the usage and cost of all attempts: %s", async ([, turn, total, cost]) => {
+    ["there is a single attempt", done, 10, 20],
+    ["two attempts use different models", [began("a"), tokens(7), lost, ...done], 17, 27],
+    ["there are three attempts", [began("a"), tokens(7), lost, began("a"), tokens(1), lost, ...done], 18, 28],
+    ["the price of an attempt is unknown", [began("x"), tokens(7), lost, ...done], 17, undefined],
+    ["an attempt is rejected", [began("a"), refused, ...done], 10, 20],
+    [
+      "an attempt is rejected with an HTTP status",
+      [began("a"), took(providerError("server", "Down.", { status: 502 })), ...done],
+      10,
+      20,
+    ],
+    ["an attempt is rejected after text", [began("a"), text("H"), refused, ...done], 10, undefined],
+    ["an attempt is rejected after reasoning", [began("a"), reasoning("H"), refused, ...done], 10, undefined],
+    ["an attempt is rejected after a tool call", [began("a"), toolCall("t"), refused, ...done], 10, undefined],
+    ["an attempt is rejected after provider metadata", [began("a"), providerMetadata(1), refused, ...done], 10, undefined],
+    ["a lost attempt reports no usage", [began("a"), lost, ...done], 10, undefined],
+    [
+      "the retry of a lost attempt reports no usage",
+      [began("a"), tokens(7), lost, began("b"), text("Hi."), endEarly()],
+      7,
+      undefined,
+    ],
+    ["a lost attempt is not retried", [began("a"), tokens(7), lost, fail({ status: 500 })], 7, 7],
+    ["a rejected attempt is not retried", [began("a"), refused, endEarly()], undefined, 0],
+    ["there is no attempt", endEarly(), undefined, undefined],
+  ])("returns the total usage and cost if %s", async ([, turn, total, cost]) => {
     const prices = new Map([
       ["a", 1],
       ["b", 2],

@@ -1,4 +1,4 @@
-// Runs one provider stream, from the request to a plain-data result. Errors of a provider become results.
+// Runs one stream of a provider, from the request to a result as plain data. Errors of the provider become results.
 
 import type { EventSink } from "../../types/loop-event.ts";
 import type { ModelRequest, Provider, StreamResult } from "../../types/provider.ts";
@@ -15,26 +15,26 @@ import type { EagerPorts } from "./eager-calls.ts";
 import { type GuardPorts, type StreamEnd, StreamGuard } from "../../providers/guard-stream.ts";
 import { type DraftPorts, StreamDraft } from "./stream-draft.ts";
 
-/** The parts of a run that a stream uses. */
+/** The parts of a run that one stream needs. */
 export interface StreamPorts extends GuardPorts {
   readonly provider: Provider;
   readonly events: EventSink;
-  /** The call ids in the transcript. Each new id differs from all of them. */
+  /** The call ids in the transcript, which new calls must not reuse. */
   readonly heldIds: ReadonlySet<string>;
-  /** The position of each call that an event has named, by call id. Default: none. */
+  /** The position of each call in an event so far, by call id. Default: none. */
   readonly places?: Map<string, number> | undefined;
-  /** The content of earlier continuations of the same message: if there is text, and the number of calls. Default: no content. */
+  /** Set if the stream continues a message: the number of earlier calls, and `text` if there is earlier text. */
   readonly carried?: { readonly text: boolean; readonly callCount: number } | undefined;
   readonly pricing?: Pricing | undefined;
-  /** Starts calls during the stream. Default: no call starts early. */
+  /** Starts calls while the model is still streaming. Default: calls start after the message is complete. */
   readonly eager?: EagerPorts | undefined;
-  /** Returns the limit that prevents another request after these attempts, if there is one. Default: no limit. */
+  /** Returns the limit that prevents another request after these attempts. Default: no limit. */
   readonly findSpent?: DraftPorts["findSpent"];
 }
 
 /**
- * Streams one response of the model and resolves to its result. Never rejects. If a provider throws an error, stalls, or ends its
- * stream without a finish, the `status` is "error" or "timeout". The result then has the content so far.
+ * Streams one response of the model. Resolves to its result, and never rejects. If a provider throws an error, stalls, or ends
+ * its stream without a finish, the `status` is "error" or "timeout". The result then contains the content received so far.
  *
  * @example
  * const result = await streamOnce({ messages, tools: [], iteration: 0 }, { provider, clock, timeouts, scope, events, heldIds });
@@ -68,10 +68,10 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
   const turn = { text: text.trim() !== "" || carried.text, calls: calls.length + carried.callCount > 0 };
   const judged = judgeEnd(end, draft, turn);
   const error = judged.reason?.kind === "provider-error" ? judged.reason.error : undefined;
-  // If a limit prevented another attempt, the limit is the reason for the failure.
+  // If a limit prevented another attempt, report this limit instead of the error.
   const { status, reason } =
     error === undefined || draft.spent === undefined ? judged : { status: "error" as const, reason: draft.spent };
-  // Written out field by field, because objects made by a spread use much more memory, and a long run keeps thousands of results.
+  // Lists each field, because objects from a spread use much more memory, and a long run keeps thousands of results.
   return {
     status,
     reason,
@@ -112,7 +112,7 @@ function judgeEnd(end: StreamEnd, draft: StreamDraft, turn: MessageContent): Jud
 }
 
 /**
- * Computes the cost of each attempt for its own provider and model. The sum is undefined if any cost is unknown. `unpriced` is
+ * Computes the cost of each attempt with its own provider and model. The sum is undefined if any cost is unknown. `unpriced` is
  * the first attempt with an unknown cost.
  */
 function costOfAttempts({ spendings, iteration }: StreamDraft, ports: StreamPorts): Pick<StreamResult, "costUSD" | "unpriced"> {
@@ -128,5 +128,5 @@ function costOfAttempts({ spendings, iteration }: StreamDraft, ports: StreamPort
   return { costUSD, unpriced };
 }
 
-/** Memoized: each array of tools has one array of names, so that a long run does not keep thousands of copies. */
+/** Memoized by the array of tools, so that a long run does not keep thousands of equal arrays of names. */
 const namesOf = /* @__PURE__ */ memoize((tools: ModelRequest["tools"]): readonly string[] => tools.map(({ name }) => name));

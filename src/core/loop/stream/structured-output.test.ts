@@ -17,7 +17,7 @@ it.for<[title: string, text: string, value: unknown]>([
   ["null", "null", null],
   ["a string that contains a code fence", '"```"', "```"],
   ["JSON in a json code fence", '```json\n{"n":1}\n```', { n: 1 }],
-  ["JSON in a code fence in capital letters with CRLF line ends", '\n```JSON \r\n{"n":1}```\n', { n: 1 }],
+  ["JSON in a code fence whose language is in capital letters, with CRLF line ends", '\n```JSON \r\n{"n":1}```\n', { n: 1 }],
   ["JSON in a code fence without a language", "```\n1\n```", 1],
   ["JSON in a code fence that contains another fence", '```json\n"a ``` b"\n```', "a ``` b"],
 ])("validateOutput: parses %s", async ([, text, value]) => {
@@ -25,16 +25,16 @@ it.for<[title: string, text: string, value: unknown]>([
 });
 
 it.for<[title: string, text: string]>([
-  ["a number with a full stop", "8."],
-  ["single quotes", "{'n':1}"],
-  ["a key without quotes", "{n:1}"],
+  ["a number that ends with a full stop", "8."],
+  ["strings in single quotes", "{'n':1}"],
+  ["an object key without quotes", "{n:1}"],
   ["a trailing comma", '{"n":1,}'],
-  ["text before the JSON", 'Here: {"n":1}'],
-  ["a js code fence", '```js\n{"n":1}\n```'],
-  ["a code fence without an end", '```json\n{"n":1}'],
-  ["a code fence on one line", '```json {"n":1}```'],
+  ["JSON with text before it", 'Here: {"n":1}'],
+  ["JSON in a js code fence", '```js\n{"n":1}\n```'],
+  ["JSON in a code fence that does not end", '```json\n{"n":1}'],
+  ["JSON in a code fence on one line", '```json {"n":1}```'],
   ["an empty code fence", "```json\n```"],
-])("validateOutput: reports an issue instead of repairing %s", async ([, text]) => {
+])("validateOutput: reports %s as invalid JSON", async ([, text]) => {
   expect(await issueOf(text)).toMatch(/^it is not JSON: /);
 });
 
@@ -43,7 +43,7 @@ it("validateOutput: reports a blank answer, and shortens the issue for a long an
   expect((await issueOf("x".repeat(1e6))).length).toBeLessThan(400);
 });
 
-it("validateOutput: keeps a __proto__ key as data", async () => {
+it("validateOutput: keeps the key __proto__ as data", async () => {
   const validation = await validateOutput('{"__proto__":{"admin":true}}', anything);
   expect("value" in validation && Object.keys(validation.value as object)).toEqual(["__proto__"]);
 });
@@ -62,23 +62,27 @@ it("describeMisfit: lists each problem with its path, up to a maximum length", (
   expect(describeMisfit([{ message: "x".repeat(1e5) }]).length).toBeLessThan(2_200);
 });
 
-describe("structuredOutput: prompt", () => {
+describe("structuredOutput", () => {
   const ask = "Give your final answer as JSON that fits this JSON Schema, with nothing before or after it:\n";
 
   it.for<[title: string, policy: { readonly schema: StandardSchema; readonly jsonSchema?: JsonSchema }, schema: object]>([
     [
-      "contains the JSON Schema of an object",
+      "the prompt contains the JSON Schema of a zod object",
       { schema: z.strictObject({ n: z.number() }) },
       { type: "object", properties: { n: { type: "number" } }, required: ["n"], additionalProperties: false },
     ],
-    ["contains the JSON Schema of an array", { schema: z.array(z.string()) }, { type: "array", items: { type: "string" } }],
     [
-      "contains the jsonSchema given for a transform",
+      "the prompt contains the JSON Schema of a zod array",
+      { schema: z.array(z.string()) },
+      { type: "array", items: { type: "string" } },
+    ],
+    [
+      "the prompt contains the given jsonSchema for a schema with a transform",
       { schema: z.iso.datetime().transform((text) => new Date(text)), jsonSchema: { type: "string" } },
       { type: "string" },
     ],
     [
-      "contains the jsonSchema given for a custom schema",
+      "the prompt contains the given jsonSchema for a custom schema",
       { schema: anything, jsonSchema: { enum: ["yes", "no"] } },
       { enum: ["yes", "no"] },
     ],
@@ -95,7 +99,7 @@ describe("structuredOutput: prompt", () => {
       z.date(),
       "one that cannot be converted to JSON Schema: Date cannot be represented in JSON Schema",
     ],
-  ])("returns no prompt for a schema that %s", ([, schema, why]) => {
+  ])("throws invalid-option for a schema that %s", ([, schema, why]) => {
     let error: unknown;
     try {
       structuredOutput(schema);

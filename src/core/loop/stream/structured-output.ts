@@ -1,5 +1,5 @@
-// Makes a value from the answer of the model: the instructions, the parser, and the message about an answer that does not fit.
-// Used as `policies.output`.
+// Converts the answer of the model to a validated value. Contains the instructions to the model, the parser, and the message
+// about an invalid answer. `structuredOutput` creates the value for `policies.output`.
 
 import type { StructuredOutput, StructuredOutputOptions } from "../../types/policies.ts";
 import type { Issue, JsonSchema, StandardSchema, ToolSchema, Validation } from "../../types/common.ts";
@@ -20,7 +20,7 @@ import { askAfterStream } from "../run/ask-hook.ts";
 import type { OutputReader, Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
 
-/** The maximum length of the issues in the message to the model, in characters. */
+/** The maximum length of the listed issues in the message to the model, in characters. */
 const longestComplaint = 2_000;
 const longestParseError = 300;
 
@@ -30,12 +30,11 @@ const checks: Checks<StructuredOutputOptions> = {
 };
 
 /**
- * Requests a final answer that fits `schema`, a Standard Schema such as a zod schema. The answer is parsed and validated, and
- * requested again if it does not fit. The validated value is `result.output`. This value must be plain data, or become plain data
- * when it is converted to JSON.
+ * Requests a final answer that matches `schema`, a Standard Schema such as a zod schema. An answer that fails the validation is
+ * requested again. `result.output` is the validated value, as plain data. It must therefore be possible to convert it to JSON.
  *
- * Throws LoopError "unknown-option" or "invalid-option". "invalid-option" is also thrown if the schema cannot be converted to
- * JSON Schema and `jsonSchema` is not set.
+ * Throws LoopError "unknown-option" or "invalid-option", the latter also if the schema cannot be converted to JSON Schema and
+ * `jsonSchema` is not set.
  *
  * @example
  * const { output } = await runToolLoop({ provider, messages, policies: { output: structuredOutput(z.object({ city: z.string() })) } });
@@ -53,7 +52,7 @@ export function structuredOutput<Output>(
   return Object.freeze({ kind: "structured-output", schema, prompt, maxRetries, judge });
 }
 
-/** Accepts functions too, because the schemas of some libraries are functions. */
+/** A function is accepted too, because in some libraries schemas are functions. */
 function isSchema(value: unknown): boolean {
   return (isRecord(value) || typeof value === "function") && isStandardSchema(value as ToolSchema);
 }
@@ -100,7 +99,7 @@ function toAnswer(answer: unknown): OutputAnswer {
   return { kind: "valid", value: toPlain(validation.value) };
 }
 
-/** Converts the value to the form that the journal stores, so that a replayed run returns the same value. */
+/** Converts the value to the form that the journal stores, so that a replayed run returns an equal value. */
 function toPlain(value: unknown): Json {
   try {
     return toJson(value);
@@ -109,7 +108,7 @@ function toPlain(value: unknown): Json {
   }
 }
 
-/** Parses the answer and validates it. Returns a promise only if the schema returns a promise. */
+/** Parses and validates the answer. Returns a promise only if the schema does. */
 export function validateOutput(text: string, schema: StandardSchema): Validation | Promise<Validation> {
   let value: unknown;
   try {
@@ -126,7 +125,7 @@ export function describeMisfit(issues: readonly Issue[]): string {
   return `Your answer does not fit the schema: ${complaint}\nSend the whole answer again, as JSON and nothing else.`;
 }
 
-/** Removes a code fence around the whole answer, because models often add one. Repairs nothing else. */
+/** Removes a code fence around the whole answer, because models often add one. Other mistakes are not repaired. */
 function unwrapFence(text: string): string {
   const start = text.indexOf("\n");
   const isFenced = text.startsWith("```") && text.endsWith("```") && start !== -1;

@@ -1,4 +1,4 @@
-// The messages and the visible tools of one model request.
+// Builds the messages and the visible tools of a model request.
 
 import type { Message } from "../../types/message.ts";
 import { frozenView, seal } from "../state/transcript.ts";
@@ -23,8 +23,8 @@ export function createRequestViews(run: Run): RequestViews {
 }
 
 /**
- * The property `messages` of each request. All requests share one getter: V8 stores an object much more expensively if its getter
- * differs from the getters of similar objects.
+ * Defines the property `messages` of each request. All requests share this getter, because V8 stores an object with a getter of
+ * its own much less efficiently.
  */
 const sentMessages: PropertyDescriptor = {
   get(this: { readonly transcript: RequestViews }) {
@@ -34,14 +34,14 @@ const sentMessages: PropertyDescriptor = {
   configurable: true,
 };
 
-/** Completes a request with the messages to send, which are made when they are first read. */
+/** Adds `messages` to a request. The array is created when it is first read. */
 export function withMessages(fields: Omit<ModelRequest, "messages"> & { readonly transcript: RequestViews }): ModelRequest {
   return Object.defineProperty<Partial<ModelRequest>>(fields, "messages", sentMessages) as ModelRequest;
 }
 
 /**
- * Returns a function that builds the messages to send. The context items are the last message. If a paused message is continued,
- * the context items come before the paused message.
+ * Returns the function that builds the messages of a request. The context items are the last message, or the one before a paused
+ * message that is being continued.
  */
 function createSentView(run: Run): () => readonly Message[] {
   let made: { readonly base: readonly Message[]; readonly context: Message; readonly view: readonly Message[] } | undefined;
@@ -56,7 +56,7 @@ function createSentView(run: Run): () => readonly Message[] {
   };
 }
 
-/** Returns the tools of the next iteration. Builds a new list only if something has changed. */
+/** Returns the tools of the next iteration. The list is the same object as before if nothing has changed. */
 export function expose(run: Run, names?: readonly string[]): VisibleTools {
   const { hiddenTools } = run.state;
   const source = run.registry.definitions();
@@ -65,7 +65,7 @@ export function expose(run: Run, names?: readonly string[]): VisibleTools {
   if (run.visibleTools.registered !== source) checkDefinitions(source);
   const shown = names === undefined ? undefined : new Set(names);
   const tools = source.filter(({ name }) => !hiddenTools.has(name) && (shown === undefined || shown.has(name)));
-  // A list that a hook has limited is used for one iteration only.
+  // A list that `prepareIteration` has limited is used for one iteration only.
   run.visibleTools = {
     ...toVisibleTools(tools, source),
     ...(shown === undefined ? { source, hiddenCount: hiddenTools.size } : {}),
@@ -74,8 +74,8 @@ export function expose(run: Run, names?: readonly string[]): VisibleTools {
 }
 
 /**
- * Returns the current definitions of the tools that a replayed iteration showed to the model. A removed tool keeps its recorded
- * definition. Breaking changes are collected only for tools that were called, because other tools do not affect the records.
+ * Returns the current definitions of the tools that the model saw in a replayed iteration. A removed tool keeps its recorded
+ * definition. Breaking changes are collected only for called tools, because other tools do not affect the records.
  */
 export function exposeRecorded(run: Run, result: StreamResult): VisibleTools {
   const { visibleTools, calls, basis } = result;
@@ -122,7 +122,7 @@ function isLater(shown: ShownTool, first: ShownTool | undefined): boolean {
   return shown !== first && (first === undefined || stableJson(shown) !== stableJson(first));
 }
 
-/** True if the record of the start of the run may not describe the coming calls completely. */
+/** True if the first record of the run may not describe all tools of the coming calls. */
 export function needsBasis({ options, visibleTools, firstTools }: Run): boolean {
   return (
     firstTools !== undefined && (options.policies?.approve !== undefined || visibleTools.registered !== firstTools.registered)
@@ -130,8 +130,8 @@ export function needsBasis({ options, visibleTools, firstTools }: Run): boolean 
 }
 
 /**
- * Adds what the first record of the run lacks about the calls: whether a policy decides about them, and which tools were added or
- * changed since the start.
+ * Adds facts about the calls that the first record of the run does not contain: if a policy decides about them, and which tools
+ * were added or changed after the start.
  */
 export function withBasis(run: Run, result: StreamResult): StreamResult {
   const names = new Set([...run.state.current.calls, ...result.calls].map(({ name }) => name));
@@ -144,7 +144,7 @@ export function withBasis(run: Run, result: StreamResult): StreamResult {
   return { ...result, basis };
 }
 
-/** The initial value. It does not match any registry, so the first iteration builds a new list. */
+/** The initial value. No registry returns this list, so the first iteration creates a new one. */
 export const noVisibleTools: VisibleTools = {
   tools: [],
   byName: new Map(),
