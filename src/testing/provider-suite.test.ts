@@ -35,7 +35,7 @@ describe("providerSuite", () => {
     expect(await complaintsOf(broken(stream))).toEqual({});
   });
 
-  it("leaves no timer running", async () => {
+  it("leaves no timer running in any check", async () => {
     const clock = createTestClock();
     for (const { run } of providerSuite({ create: broken((stream) => stream), clock })) {
       const running = run();
@@ -45,7 +45,7 @@ describe("providerSuite", () => {
     }
   });
 
-  it("treats an error chunk like a thrown error, with its own code", async () => {
+  it("reads the error code of an error chunk like that of a thrown error", async () => {
     const complaints = await complaintsOf(
       broken(
         (stream) =>

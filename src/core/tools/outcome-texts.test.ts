@@ -75,11 +75,11 @@ describe("renderOutcome", () => {
     [{ kind: "interrupted" }, { status: "interrupted", reason: expect.stringContaining("it may have run"), tool_name: "search" }],
     [{ kind: "not-run" }, { status: "not_run", reason: expect.stringContaining("ended before"), tool_name: "search" }],
     [{ kind: "limit" }, { status: "limit", reason: expect.stringContaining("limit of tool calls"), tool_name: "search" }],
-  ])("describes $kind for the model (%#)", ([ending, read]) => {
+  ])("renders the outcome $0 for the model", ([ending, read]) => {
     expect(renderOutcome(outcomeOf(ending))).toStrictEqual(read);
   });
 
-  it("shortens a hostile tool name", () => {
+  it("shortens a tool name of a million characters", () => {
     const name = `${"x".repeat(1_000_000)}\n`;
     const unknown = JSON.stringify(renderOutcome(outcomeOf({ kind: "unknown-tool", known: ["search"] }, name)));
     const blocked = JSON.stringify(renderOutcome(outcomeOf({ kind: "blocked", allowed: [] }, name)));
@@ -91,11 +91,11 @@ describe("countsAsError", () => {
   const counting: readonly Kind[] = ["failed", "timed-out", "blocked", "unknown-tool", "invalid-input", "malformed", "truncated"];
   const others: readonly Kind[] = ["completed", "denied", "interrupted", "not-run", "limit"];
 
-  it.for(counting)("is true for %s", (kind) => {
+  it.for(counting)("is true for the outcome %s", (kind) => {
     expect(countsAsError(kind)).toBe(true);
   });
 
-  it.for(others)("is false for %s", (kind) => {
+  it.for(others)("is false for the outcome %s", (kind) => {
     expect(countsAsError(kind)).toBe(false);
   });
 });

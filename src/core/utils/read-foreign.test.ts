@@ -18,7 +18,7 @@ it.for<[value: unknown, text: string, count: number | undefined]>([
   [undefined, "", undefined],
   [["a"], "", undefined],
   [new String("a"), "", undefined],
-])("textOf and countOf: read %o as the text %j and the count %s", ([value, text, count]) => {
+])("textOf and countOf: read the value %o as the text %j and the count %s", ([value, text, count]) => {
   expect([textOf(value), countOf(value)]).toEqual([text, count]);
 });
 
