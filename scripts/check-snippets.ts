@@ -103,7 +103,7 @@ function check(path: string): readonly string[] {
   const text = readFileSync(path, "utf8");
   const { lines: filled, problems } = checkPage(path, text.split("\n"));
   if (!process.argv.includes("--write")) return problems;
-  // The first pass adds missing blocks, and the second one fills them.
+  // The first call adds missing code blocks. This call fills them with code.
   const { lines } = checkPage(path, filled);
   writeFileSync(path, lines.join("\n"));
   return checkPage(path, lines).problems;

@@ -37,7 +37,7 @@ describe("parseTrigger: literal triggers", () => {
     ["x", "x\u0301", none],
     ["x", "x\u3099", none],
     ["e\u0323", "e\u0323\u0302", none],
-    // Next to a non-word character, any character may follow.
+    // After a trigger that ends with a symbol, any character may follow. The same holds before a symbol.
     ["c++", "my c++17 code", "c++"],
     ["!roll", "ok!roll it", "!roll"],
     ["c++", "abc++", none],

@@ -12,14 +12,14 @@ const date = new Date("2026-01-01T12:00:00Z");
 const thousand = tokens(1_000, 1_000);
 
 describe("genaiPrices", () => {
-  // The comments list the catalogue's prices in USD per million tokens. The expected costs were calculated by hand.
+  // The expected costs were calculated by hand from the catalogue's prices.
   it.for<[what: string, provider: string, model: string, usage: Usage, costUSD: number]>([
-    // input 1.25, cached input 0.125, output 10
+    // USD per million tokens: input 1.25, cached input 0.125, output 10.
     ["input and output tokens", "openai", "gpt-5", tokens(10_000, 2_000), 0.0125 + 0.02],
     ["cached input tokens", "openai", "gpt-5", tokens(10_000, 2_000, { cachedInputTokens: 4_000 }), 0.0075 + 0.0005 + 0.02],
     ["reasoning tokens at the output price", "openai", "gpt-5", tokens(10_000, 2_000, { reasoningTokens: 1_500 }), 0.0125 + 0.02],
     ["zero tokens", "openai", "gpt-5", tokens(0, 0), 0],
-    // input 3, cached input 0.3, cache write 3.75, output 15
+    // USD per million tokens: input 3, cached input 0.3, cache write 3.75, output 15.
     [
       "cache write tokens",
       "anthropic",
@@ -28,10 +28,10 @@ describe("genaiPrices", () => {
       0.003 + 0.0018 + 0.01125 + 0.015,
     ],
     ["a model name with a date", "anthropic", "claude-sonnet-4-5-20250929", tokens(10_000, 1_000), 0.03 + 0.015],
-    // The same prices up to 200,000 input tokens. Above that: input 6, output 22.5.
+    // Up to 200,000 input tokens, the prices above apply. Beyond that, USD per million tokens: input 6, output 22.5.
     ["the longest prompt of a price tier", "anthropic", "claude-sonnet-4-5", tokens(200_000, 1_000), 0.6 + 0.015],
     ["a prompt in a higher price tier", "anthropic", "claude-sonnet-4-5", tokens(250_000, 1_000), 1.5 + 0.0225],
-    // input 2, output 8, reasoning 3
+    // USD per million tokens: input 2, output 8, reasoning 3.
     [
       "reasoning tokens with a separate price",
       "perplexity",
@@ -39,9 +39,9 @@ describe("genaiPrices", () => {
       tokens(1_000, 1_000, { reasoningTokens: 400 }),
       0.002 + 0.0048 + 0.0012,
     ],
-    // input 1, output 1, and 0.012 USD per request
+    // USD per million tokens: input 1, output 1. USD per request: 0.012.
     ["a request to a model with a fixed price per request", "perplexity", "sonar", tokens(1_000, 1_000), 0.012 + 0.001 + 0.001],
-    // input 30, output 60, no price for cached tokens
+    // USD per million tokens: input 30, output 60. There is no price for cached tokens.
     [
       "cached tokens of a model without a cache discount",
       "openai",
@@ -101,7 +101,7 @@ describe("genaiPrices", () => {
   });
 
   it.for<[day: string, costUSD: number]>([
-    // input 10, output 40; from 10 June: input 2, output 8
+    // USD per million tokens until 10 June: input 10, output 40. After that: input 2, output 8.
     ["2025-05-01", 0.05],
     ["2025-07-01", 0.01],
   ])("uses the prices of the day %s if the date option is set to it", ([day, costUSD]) => {
@@ -168,7 +168,7 @@ describe("runToolLoop with genaiPrices", () => {
   });
 
   it.for<[what: string, usage: Partial<Usage>, costUSD: number]>([
-    // input 1.25, cached input 0.125, output 10
+    // USD per million tokens: input 1.25, cached input 0.125, output 10.
     ["cached tokens to a smaller input count", { inputTokens: 1_000, cachedInputTokens: 2_000, outputTokens: 0 }, 0.0015],
     ["reasoning tokens to a smaller output count", { inputTokens: 0, outputTokens: 100, reasoningTokens: 900 }, 0.01],
   ])("adds %s before it computes the cost", async ([, usage, costUSD]) => {

@@ -1,5 +1,3 @@
-// The parts of a scripted message: chunks, failures and waits.
-
 import { describe, expect, it } from "vitest";
 import { play, request, setUp } from "../../test/testing/play.ts";
 import type { ModelCall, ModelChunk } from "../core/types/provider.ts";

@@ -1,5 +1,3 @@
-// Runs the provider suite with broken providers. Each provider fails exactly the checks for its fault.
-
 import { describe, expect, it } from "vitest";
 import { broken, complaintsOf, mapping, type Stream } from "../../test/testing/complaints-of.ts";
 import type { ModelChunk } from "../core/types/provider.ts";

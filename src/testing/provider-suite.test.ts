@@ -1,5 +1,3 @@
-// The mock provider and its correct variants pass the suite, and the suite cleans up after itself.
-
 import { describe, expect, it } from "vitest";
 import { broken, complaintsOf, mapping, type Stream } from "../../test/testing/complaints-of.ts";
 import type { ModelRequest } from "../core/types/provider.ts";

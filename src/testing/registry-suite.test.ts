@@ -1,5 +1,3 @@
-// The core's registry passes the suite. Each broken registry fails exactly the checks for its fault.
-
 import { describe, expect, it } from "vitest";
 import type { ToolRegistry } from "../core/types/loop-options.ts";
 import { createToolRegistry } from "../core/tools/registry.ts";

@@ -47,7 +47,9 @@ type ReasonWords = { readonly [Kind in Exclude<EndedKind, LimitKind>]: (reason: 
   readonly [Kind in LimitKind]?: (reason: ReasonOf<Kind>) => string;
 };
 
-/** The text for each kind, to put after a colon. A kind without a `limit` does not compile without a text. */
+/**
+ * The text that explains each kind of reason, written after a colon. A kind without a `limit` does not compile without a text.
+ */
 const words: ReasonWords = {
   "provider-error": ({ error }) => `the model failed with ${error.code}: ${error.message}`,
   "malformed-call": () => "the model called a tool without a name",
@@ -97,7 +99,7 @@ function describeEnding({ status, reason }: Pick<LoopResult, "status" | "reason"
 }
 
 function wordsOf(reason: EndReason): string | undefined {
-  // Each function in the table accepts only its own kind, so the call below needs the cast to `never`.
+  // Each function accepts only one kind of reason, so the call below needs the cast to `never`.
   const table: { readonly [kind: string]: ((reason: never) => string) | undefined } = words;
   const say = Object.hasOwn(table, reason.kind) ? table[reason.kind] : undefined;
   if (say !== undefined) return say(reason as never);
@@ -108,7 +110,7 @@ function behind(text: unknown): string {
   return typeof text === "string" && text !== "" ? `: ${tidy(text)}` : "";
 }
 
-/** Shortens text from the caller and removes credentials. Messages of errors need no `tidy`: they were cleaned when recorded. */
+/** Shortens text from the caller and removes credentials. Error messages were already cleaned when they were recorded. */
 function tidy(text: string): string {
   return toPlainError(text).message;
 }

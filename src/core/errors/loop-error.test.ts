@@ -75,7 +75,7 @@ describe("LoopError", () => {
       'The decision about call "c1", which is waiting for its result, is "approve". Pass { kind: "result", result } or { kind: "failed", error }. The call is still waiting.',
     ],
     [
-      "a journal that a process on the same machine locks",
+      "a journal that is locked by a process on the same machine",
       new LoopError("journal-locked", {
         path: "runs/a.jsonl",
         lockPath: "/runs/a.jsonl.lock",
@@ -86,7 +86,7 @@ describe("LoopError", () => {
       'The journal runs/a.jsonl is being written by process 7 on "ship". Wait until that process ends. If this process id now belongs to an unrelated program, remove /runs/a.jsonl.lock.',
     ],
     [
-      "a journal that a process on another machine locks",
+      "a journal that is locked by a process on another machine",
       new LoopError("journal-locked", {
         path: "runs/a.jsonl",
         lockPath: "/runs/a.jsonl.lock",
@@ -128,7 +128,7 @@ describe("LoopError", () => {
       }),
       `Recorded calls no longer fit their tools: "search" has another type in "limit": now string, before number; "search" requires the field "to"; "${"x".repeat(64)}…" was removed. Restore the tools, or allow the change with "policies.allowToolChange".`,
     ],
-  ])("explains %s in its message", ([, error, message]) => {
+  ])("has a message about %s", ([, error, message]) => {
     expect(error.message).toBe(message);
     expect(error).toMatchObject({ name: "LoopError", stack: expect.stringContaining(message) });
   });

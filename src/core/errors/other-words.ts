@@ -6,7 +6,7 @@ import type { UnknownRecord } from "../utils/guards.ts";
 
 type ChangeWords = { readonly [Kind in ToolChangeKind]: (change: { readonly place: string; readonly values: string }) => string };
 
-/** The text for each kind, to put after the name of the tool. A kind without a text does not compile. */
+/** The text for each kind of change, written after the name of the tool. A kind without a text does not compile. */
 const words: ChangeWords = {
   removed: () => "was removed",
   "source-changed": ({ values }) => `has another origin${values}`,

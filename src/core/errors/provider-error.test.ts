@@ -1,5 +1,3 @@
-// Classifies errors from the real SDKs, errors from fetch in several runtimes, and error objects inside streams.
-
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import type { ProviderErrorCode } from "../types/common.ts";

@@ -1,5 +1,3 @@
-// SDK streams that are closed early, ignore their signal, go silent, or are never closed.
-
 import { expect, it } from "vitest";
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
 import { createTestClock, type TestClock } from "../../testing/test-clock.ts";
@@ -28,8 +26,8 @@ interface Given {
 }
 
 /**
- * Reads each event by name: "" is no content, "count" is usage, "finish" is a finish reason, "end" is the last event, and any
- * other text is a delta.
+ * Events are strings: "" has no content, "count" is usage, "finish" is a finish reason, "end" is the last event, and any other
+ * string is a delta.
  */
 function read(
   open: (signal: AbortSignal) => Promise<unknown>,

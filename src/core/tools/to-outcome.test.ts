@@ -9,22 +9,23 @@ function failure(message: string) {
 }
 
 describe("toOutcome", () => {
-  it.for<[output: unknown, data: unknown]>([
-    ["found", "found"],
-    [undefined, null],
-    [null, null],
-    [0, 0],
-    ["", ""],
-    [{ at: new Date(0), gone: undefined }, { at: "1970-01-01T00:00:00.000Z" }],
+  it.for<[what: string, output: unknown, data: unknown]>([
+    ["a string", "found", "found"],
+    ["undefined", undefined, null],
+    ["null", null, null],
+    ["0", 0, 0],
+    ["an empty string", "", ""],
+    ["an object with a date", { at: new Date(0), gone: undefined }, { at: "1970-01-01T00:00:00.000Z" }],
     [
+      "a plain object that only looks like a failure",
       { success: false, error: "only looks like a failure" },
       { success: false, error: "only looks like a failure" },
     ],
-    [toolResult({ data: { n: 1 } }), { n: 1 }],
-    [toolResult({}), null],
-    [toolResult({ message: "Saved." }), "Saved."],
-    [toolResult({ data: null, message: "Saved." }), null],
-  ])("returns the data $1 for the output $0", ([output, data]) => {
+    ["a toolResult with data", toolResult({ data: { n: 1 } }), { n: 1 }],
+    ["a toolResult without fields", toolResult({}), null],
+    ["a toolResult with only a message", toolResult({ message: "Saved." }), "Saved."],
+    ["a toolResult with a message and null as data", toolResult({ data: null, message: "Saved." }), null],
+  ])("returns a success with data for %s", ([, output, data]) => {
     expect(toOutcome(output)).toEqual({ outcome: { kind: "completed", data } });
   });
 
@@ -147,10 +148,10 @@ describe("toOutcome", () => {
   const shared = Array.from({ length: 40 }).reduce<unknown>((part) => [part, part], 1);
   it.for<[what: string, output: unknown]>([
     ["a sparse array", sparse],
-    ["nested arrays that share their parts", shared],
+    ["nested arrays that share parts", shared],
     ["a buffer", Buffer.alloc(20_000_000)],
     ["an array of bytes", new Uint8Array(20_000_000)],
-  ])("returns a failure for %s with more than 10,000,000 parts", ([, output]) => {
+  ])("returns a failure for more than 10,000,000 parts in %s", ([, output]) => {
     const message = "The tool's result cannot be written as JSON: a value of more than 10,000,000 parts.";
     expect(toOutcome(output)).toEqual({ outcome: failure(message) });
   });
@@ -167,16 +168,17 @@ describe("toOutcome", () => {
 });
 
 describe("toFailure", () => {
-  it.for<[thrown: unknown, failed: object]>([
+  it.for<[what: string, thrown: unknown, failed: object]>([
     [
+      "Error with a cause",
       new TypeError("no", { cause: "why" }),
       { error: { name: "TypeError", message: "no", cause: { name: "Error", message: "why" } } },
     ],
-    ["plain text", { error: { name: "Error", message: "plain text" } }],
-    [undefined, { error: { name: "Error", message: "undefined" } }],
-    [{ code: 42, hint: "x" }, { error: { name: "Error", message: '{"code":42,"hint":"x"}' } }],
-    [new FatalToolError("gone"), { error: { name: "FatalToolError", message: "gone" }, fatal: true }],
-  ])("converts the thrown value $0 to a failure", ([thrown, failed]) => {
+    ["string", "plain text", { error: { name: "Error", message: "plain text" } }],
+    ["undefined", undefined, { error: { name: "Error", message: "undefined" } }],
+    ["plain object", { code: 42, hint: "x" }, { error: { name: "Error", message: '{"code":42,"hint":"x"}' } }],
+    ["FatalToolError", new FatalToolError("gone"), { error: { name: "FatalToolError", message: "gone" }, fatal: true }],
+  ])("makes a failure from a thrown %s", ([, thrown, failed]) => {
     expect(toFailure(thrown)).toEqual({ kind: "failed", ...failed });
   });
 

@@ -1,5 +1,3 @@
-// Some services report a total that does not include one of its parts.
-
 import { expect, it } from "vitest";
 import { reconcileUsage } from "./count-usage.ts";
 

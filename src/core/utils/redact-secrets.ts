@@ -55,7 +55,8 @@ const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = [
   [/(?<![\w+/])MI[IG][\w+/]{40,}(?:(?:\s|\\n){1,4}[\w+/=]{16,})*/g, redacted],
   [/:\/\/[^\s"'<>`]+|%3A%2F%2F[^\s"'<>`&]+/gi, redactWholeUrl],
   ...prefixes.map(([pattern, replace]) => [new RegExp(`${start}(?:${pattern})`, "g"), replace] as const),
-  // Matches all words that are joined by dots, so that they are read only once. A web token may begin in the middle.
+  // Matches all words that are joined by dots, so that they are read only once. A web token may begin in the middle of the
+  // match.
   [/(?<![\w-])[\w-]{11,}\.[\w-]{8,}(?:\.[\w-]*)*/g, redactWebToken],
   // Any value after a scheme, except a plain word as in "Basic authentication failed".
   [/\b(bearer|basic)(\s{1,4}|%20)(?![a-z]{1,24}(?![\w.~+/=-]))[\w.~+/=-]{8,}/gi, `$1$2${redacted}`],
@@ -160,7 +161,7 @@ function redactWholeUrl(match: string): string {
   return clean === decoded ? match : clean;
 }
 
-/** The first delimiter determines the meaning of the text before it. */
+/** The characters that end the user name or the host of a URL. */
 const delimiter = /[:/?#@]/g;
 
 /** A port number, which must not be mistaken for a password. */

@@ -1,5 +1,3 @@
-// Credentials in lists, name-value pairs, sentences and headers with quoted values, and harmless texts that look similar.
-
 import { describe, expect, it } from "vitest";
 import { redactSecrets } from "./redact-secrets.ts";
 
