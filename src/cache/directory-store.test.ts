@@ -66,7 +66,7 @@ describe.for<string>([
 });
 
 describe("directoryStore: symbolic links", () => {
-  it("reads, writes and lists nothing through a linked file; removing the link keeps its target", async () => {
+  it("reads, writes and lists nothing through a link, and removes only the link", async () => {
     const store = directoryStore(directory);
     const secret = join(root, "secret");
     await mkdir(directory, { recursive: true });

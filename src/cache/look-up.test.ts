@@ -82,7 +82,7 @@ it.for<[pattern: string, ignoreCase: boolean, found: string]>([
 describe("lookUp: long results", () => {
   const text = numbered(5_000);
 
-  it("returns each line once to reads that continue at the start line it names", () => {
+  it("names the start line for the next read, so that reads return each line once", () => {
     const read: string[] = [];
     let from: number | undefined = 1;
     while (from !== undefined) {
@@ -95,7 +95,7 @@ describe("lookUp: long results", () => {
     expect(read.join("\n")).toBe(text);
   });
 
-  it("returns each match once to searches that continue at the start line it names", () => {
+  it("names the start line for the next search, so that searches return each match once", () => {
     const found: string[] = [];
     let from: number | undefined = 1;
     while (from !== undefined) {
@@ -136,7 +136,7 @@ describe("linesFrom", () => {
     expect(toLines(text)).toEqual(lines);
   });
 
-  it("can start at any line", () => {
+  it("begins at any given line", () => {
     const text = numbered(1_000);
     const all = text.split("\n");
     for (const first of [1, 2, 256, 257, 258, 512, 513, 999, 1_000]) expect(toLines(text, first)).toEqual(all.slice(first - 1));

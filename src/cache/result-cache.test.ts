@@ -16,7 +16,7 @@ async function ask({ tool }: ResultCache, args: unknown): Promise<unknown> {
   return outcome.kind === "completed" ? outcome.data : outcome.kind;
 }
 
-it("createResultCache: returns a result's id, size and first lines, and its tool reads the rest", async () => {
+it("createResultCache: shows the id, size and first lines of a result, and reads the rest with its tool", async () => {
   const cache = createResultCache();
   const output = Array.from({ length: 30 }, (_, index) => `row ${index + 1}`).join("\n");
   const kept = await cache.cacher.store(output, facts);
@@ -196,14 +196,14 @@ describe("createResultCache: a store shared by several caches", () => {
     expect((await listedFor(1_000)) / (await listedFor(100))).toBeLessThan(15);
   });
 
-  it("keeps its size near maxBytes if several caches write to it", async () => {
+  it("stays near the size maxBytes if several caches write to it", async () => {
     const { store } = countingStore();
     const caches = Array.from({ length: 3 }, () => createResultCache({ store, maxBytes: 100 }));
     for (let round = 0; round < 50; round += 1) for (const cache of caches) await keep(cache, "x".repeat(10));
     expect((await store.list()).length).toBeLessThan(20);
   });
 
-  it("counts results that are written during a listing", async () => {
+  it("is limited in size, including results that are written during a listing", async () => {
     const { store } = countingStore();
     const cache = createResultCache({ store: { ...store, list: async () => (await Promise.resolve(), []) }, maxBytes: 25 });
     await Promise.all([keep(cache, "x".repeat(10)), keep(cache, "x".repeat(10)), keep(cache, "x".repeat(10))]);
@@ -244,7 +244,7 @@ it.for<[option: string, options: unknown, code: string]>([
   ["threshold", { threshold: -1 }, "invalid-option"],
   ["clock", { clock: Date }, "invalid-option"],
   ["directory", { directory: "x" }, "unknown-option"],
-])("createResultCache: rejects options with an invalid or unknown %s", ([option, options, code]) => {
+])("createResultCache: rejects the option %s if it is invalid or unknown", ([option, options, code]) => {
   expect(() => createResultCache(options as ResultCacheOptions)).toThrow(
     expect.objectContaining({ code, details: expect.objectContaining({ option }) }),
   );

@@ -181,7 +181,7 @@ describe("runToolLoop with readEnvironment", () => {
     expect((await run).reason).toEqual({ kind: "stream-idle", limitMs: 120_000 });
   });
 
-  it("ends at the limits and timeouts of the variables", async () => {
+  it("ends at the limits and timeouts that the variables set", async () => {
     const { limits, timeouts } = readEnvironment({
       TURNWRIGHT_MAX_ITERATIONS: "3",
       TURNWRIGHT_MAX_CONSECUTIVE_TOOL_ERRORS: "2",

@@ -96,18 +96,18 @@ describe("createDeliberateMode: follow-ups", () => {
   const recent = ["look it up", "remind me to eat", "thanks"];
   const asked = 'set_reminder: follow-up remind me "remind me"';
 
-  it.for<[text: string, exposed: string]>([
-    ["do it again", asked],
-    ["Do it AGAIN, please!", asked],
-    ["  …again?? ", asked],
-    ["one more", asked],
-    ["once more", asked],
-    ["same again", asked],
-    ["I'll never do it again", ""],
-    ["againx", ""],
-    ["", ""],
-    ["!", ""],
-  ])("the text %j gives the matches [%s]", ([text, exposed]) => {
+  it.for<[what: string, text: string, exposed: string]>([
+    ["repeat the last request", "do it again", asked],
+    ["repeat the last request", "Do it AGAIN, please!", asked],
+    ["repeat the last request", "  …again?? ", asked],
+    ["repeat the last request", "one more", asked],
+    ["repeat the last request", "once more", asked],
+    ["repeat the last request", "same again", asked],
+    ["repeat nothing", "I'll never do it again", ""],
+    ["repeat nothing", "againx", ""],
+    ["repeat nothing", "", ""],
+    ["repeat nothing", "!", ""],
+  ])("%s for the text %j", ([, text, exposed]) => {
     expect(judge(createDeliberateMode({ triggers }), { text, recent })).toBe(exposed);
   });
 
@@ -164,13 +164,13 @@ describe("createDeliberateMode: retainTurns", () => {
     expect(say(mode, turns + 2)).toEqual([...Array.from({ length: turns }, () => kept), "", ""]);
   });
 
-  it("keeps neither a tool without a success nor a tool that was not allowed", () => {
+  it("keeps only a tool that was allowed and has succeeded", () => {
     const mode = createDeliberateMode({ triggers });
     mode.forTurn(ask).retain("search");
     expect(say(mode, 1)).toEqual([""]);
   });
 
-  it("counts again from each success, even if the tool was allowed only by retainTurns", () => {
+  it("begins to count again after each success, even of a tool that only retainTurns allowed", () => {
     const mode = createDeliberateMode({ triggers, retainTurns: 2 });
     mode.forTurn(ask).retain("set_reminder");
     expect(say(mode, 1)).toEqual([kept]);

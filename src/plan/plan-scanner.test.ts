@@ -78,7 +78,7 @@ it.for<[what: string, text: string, problem: RegExp]>([
 
 it.for<[what: string, text: string, isResponse: boolean]>([
   ["is true as soon as next_action has the value response", '{"next_action": "response",', true],
-  ["is true as soon as an object ends after next_action", '{"next_action": " Response " }', true],
+  ["is true when the object ends directly after next_action", '{"next_action": " Response " }', true],
   ["is true if other fields precede next_action", '{"thought": {"next_action": "execute"}, "next_action": "response",', true],
   ["is true if the first of two next_action fields is response", '{"next_action": "response", "next_action": "execute",', true],
   [
@@ -100,7 +100,7 @@ it.for<[what: string, text: string, isResponse: boolean]>([
   ["is false for a nested next_action field", '{"execution_commands": [{"next_action": "response",', false],
   ['is false for "next_action" as the value of another field', '{"thought": "next_action", "x": "response",', false],
   ["is false for next_action outside an object", 'I {think} "next_action": "response",', false],
-  ['is false for the value "execute" or "response"', '{"next_action": "execute" or "response",', false],
+  ['is false if the value is written as "execute" or "response"', '{"next_action": "execute" or "response",', false],
   ["is false for two strings as the value of next_action", '{"next_action": "execute" "response",', false],
   ["is false for an array as the value of next_action", '{"next_action": ["response"],', false],
   ["is false for a value that continues after many blanks", `{"next_action": "response${" ".repeat(60)}not",`, false],

@@ -104,7 +104,7 @@ describe("genaiPrices", () => {
     // USD per million tokens until 10 June: input 10, output 40. After that: input 2, output 8.
     ["2025-05-01", 0.05],
     ["2025-07-01", 0.01],
-  ])("uses the prices of the day %s if the date option is set to it", ([day, costUSD]) => {
+  ])("with the date option %s, uses the prices of that day", ([day, costUSD]) => {
     const date = new Date(day);
     const price = genaiPrices({ date });
     date.setFullYear(1999);
@@ -115,7 +115,7 @@ describe("genaiPrices", () => {
     ["provider", { provider: "openai" }, { provider: "my-proxy", model: "gpt-5" }],
     ["model", { model: "gpt-5" }, { provider: "azure.ai.openai", model: "our-deployment" }],
     ["provider and model", { provider: "azure.ai.openai", model: "gpt-5" }, { provider: "gateway", model: "fast" }],
-  ])("prefers the %s from its options to those of the run", ([, options, used]) => {
+  ])("uses the %s from its options, not from the run", ([, options, used]) => {
     expect(genaiPrices(options)(thousand, used)).toBeCloseTo(0.01125, 10);
   });
 
@@ -169,8 +169,12 @@ describe("runToolLoop with genaiPrices", () => {
 
   it.for<[what: string, usage: Partial<Usage>, costUSD: number]>([
     // USD per million tokens: input 1.25, cached input 0.125, output 10.
-    ["cached tokens to a smaller input count", { inputTokens: 1_000, cachedInputTokens: 2_000, outputTokens: 0 }, 0.0015],
-    ["reasoning tokens to a smaller output count", { inputTokens: 0, outputTokens: 100, reasoningTokens: 900 }, 0.01],
+    [
+      "cached tokens to an input count that lacks them",
+      { inputTokens: 1_000, cachedInputTokens: 2_000, outputTokens: 0 },
+      0.0015,
+    ],
+    ["reasoning tokens to an output count that lacks them", { inputTokens: 0, outputTokens: 100, reasoningTokens: 900 }, 0.01],
   ])("adds %s before it computes the cost", async ([, usage, costUSD]) => {
     const heard: unknown[] = [];
     const events = createLoopEvents();

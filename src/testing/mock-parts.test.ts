@@ -169,7 +169,7 @@ describe("wait(), stall() and heartbeat()", () => {
   it.for<[what: string, turn: MockMessage]>([
     ["wait", wait(50)],
     ["stall", stall()],
-  ])("%s() rejects with the signal's reason and leaves no timer", async ([, turn]) => {
+  ])("%s() rejects with the signal's reason when the signal fires, and leaves no timer", async ([, turn]) => {
     const { clock, abort, call } = setUp();
     const provider = createMockProvider([turn, turn]);
     const reason = new Error("enough");

@@ -32,7 +32,12 @@ describe("runTool", () => {
       { kind: "completed", data: { city: "Oslo", unit: "C", degrees: 7 } },
     ],
     ["invalid arguments as invalid-input", weather, { city: 42 }, { kind: "invalid-input", issues: [{ path: ["city"] }] }],
-    ["an empty object as the arguments if none are given", toolOf((args) => args), undefined, { kind: "completed", data: {} }],
+    [
+      "{} from a tool that echoes its arguments if none are passed",
+      toolOf((args) => args),
+      undefined,
+      { kind: "completed", data: {} },
+    ],
     [
       "a thrown error as a failure",
       toolOf(() => {
@@ -93,7 +98,7 @@ describe("runTool", () => {
     expect([signal?.aborted, clock.pending]).toEqual([true, 0]);
   });
 
-  it("reports progress until the tool times out, and restarts the idle timeout each time", async () => {
+  it("reports progress until the tool times out, and restarts the idle timeout with each report", async () => {
     const clock = createTestClock();
     const heard: unknown[] = [];
     const sleep = (ms: number) => new Promise<void>((resolve) => void clock.setTimeout(resolve, ms));

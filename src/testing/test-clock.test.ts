@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createTestClock } from "./test-clock.ts";
 
 describe("createTestClock", () => {
-  it("moves only with advance()", async () => {
+  it("changes its time only when advance() is called", async () => {
     const clock = createTestClock(500);
     await clock.flush();
     expect(clock.now()).toBe(500);

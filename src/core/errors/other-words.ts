@@ -19,7 +19,7 @@ const words: ChangeWords = {
   "trait-changed": ({ place }) => `has another value of the trait${place}`,
 };
 
-/** Describes a change, for example: "pay" has another type in "amount": now string, before number. */
+/** Describes the change of a tool, for example `"pay" has another type in "amount": now string, before number`. */
 export function describeChange({ toolName, kind, field, was = "none", now = "none" }: ToolChange): string {
   const isField = kind === "field-removed" || kind === "required-field-added" || kind === "trait-changed";
   const place = field === undefined ? "" : `${isField ? " " : " in "}${quote(field)}`;

@@ -166,7 +166,7 @@ describe("toProviderError", () => {
 });
 
 describe("providerError", () => {
-  it("derives retryable from the code unless it is given", () => {
+  it("derives retryable from the code unless retryable is given", () => {
     expect(providerError("rate-limit", "Slow.").retryable).toBe(true);
     expect(providerError("rate-limit", "Slow.", { retryable: false }).retryable).toBe(false);
     expect(providerError("auth", "No.").retryable).toBe(defaultRetryable("auth"));

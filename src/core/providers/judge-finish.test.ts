@@ -28,7 +28,7 @@ describe("judgeFinish", () => {
     ["end_turn" as "stop", undefined, unmapped("end_turn")],
     ["toString" as "stop", "raw", unmapped("raw")],
     [undefined, undefined, "The stream ended without a finish reason."],
-  ])("returns an error for the finish reason %s with the raw reason %s", ([finish, raw, message]) => {
+  ])("returns an error for the finish reason %j with the raw reason %j", ([finish, raw, message]) => {
     expect(judgeFinish(finish, { text: true, calls: false }, raw)).toMatchObject({
       status: "error",
       reason: { kind: "provider-error", error: { message } },

@@ -150,7 +150,7 @@ it.for<[what: string, onReturn: () => unknown]>([
   }
 });
 
-it("readSdkStream: closes a stream that stays open for 1 second after its last event", async () => {
+it("readSdkStream: closes an open stream 1 second after its last event", async () => {
   let returned = 0;
   const { chunks, clock, signals } = read(staysOpen(["a", "end"], () => (returned += 1)));
   const said = all(chunks);
@@ -226,11 +226,11 @@ it("readSdkStream: continues as long as content follows the finish", async () =>
 });
 
 it.for<[what: string, events: readonly string[], mayGoOn: boolean, isLost: boolean]>([
-  ["before the finish is thrown", ["a"], false, true],
-  ["after the finish is ignored", ["a", "finish"], false, false],
-  ["after a finish that content may follow is thrown", ["a", "finish"], true, true],
-  ["after the last event is ignored", ["a", "end"], false, false],
-])("readSdkStream: an error of the stream %s", async ([, events, mayGoOn, isLost]) => {
+  ["throws a stream error before the finish", ["a"], false, true],
+  ["ignores a stream error after the finish", ["a", "finish"], false, false],
+  ["throws a stream error after a finish that content may follow", ["a", "finish"], true, true],
+  ["ignores a stream error after the last event", ["a", "end"], false, false],
+])("readSdkStream: %s", async ([, events, mayGoOn, isLost]) => {
   for (const error of [new TypeError("terminated"), new SyntaxError("Unexpected token"), new Error("It broke.")]) {
     const { chunks } = read(
       async () =>

@@ -237,7 +237,7 @@ function keepAlive(call: ModelCall): () => void {
   call.heartbeat("waiting");
   const limitMs = Math.min(timeouts.firstChunkMs, timeouts.streamIdleMs);
   if (limitMs === Number.POSITIVE_INFINITY) return () => {};
-  // Twice as often as needed, so that it does not matter if this timer or the guard's timer fires first.
+  // Sends heartbeats twice as often as needed, so that it does not matter if this timer or the guard's timer fires first.
   const everyMs = Math.max(1, Math.floor(limitMs / 2));
   const beat = (): void => {
     call.heartbeat("waiting");

@@ -103,7 +103,7 @@ describe("toJsonSchema", () => {
     ["a zod schema of a string", z.string(), 'must have the type "object", but has "string"'],
     ["a JSON Schema of a string", { type: "string" }, 'must have the type "object", but has "string"'],
     ["a JSON Schema of two types", { type: ["object", "null"] }, 'must have the type "object", but has an array of 2 items'],
-    ["an instance of a class", new Map(), "is neither a Standard Schema nor a plain JSON Schema object"],
+    ["a class instance as the schema", new Map(), "is neither a Standard Schema nor a plain JSON Schema object"],
     ["a cyclic JSON Schema", cyclic, "is not JSON: a cyclic value"],
   ])("rejects %s", ([, schema, problem]) => {
     expect(problemOf(schema as ToolSchema)).toBe(problem);

@@ -61,7 +61,7 @@ describe("toolResult", () => {
       { content: [{ type: "image", mediaType: "image/png", data: new Uint8Array(2) }] },
       'Option "toolResult.content[0].data" must be base64 text or a URL (Bytes must be base64 text; write: { type: "image", mediaType: "image/png", data: Buffer.from(bytes).toString("base64") }), but is an object.',
     ],
-  ])("rejects the fields %j", ([fields, message]) => {
+  ])("rejects the argument %j", ([fields, message]) => {
     expect(() => toolResult(fields as ToolResultFields)).toThrow(message);
   });
 });

@@ -36,7 +36,7 @@ describe("EventQueue", () => {
     expect([await queue.next(), await queue.next(), queue.length]).toEqual([end, end, 0]);
   });
 
-  it("can be read after end(), and ignores later items", async () => {
+  it("returns its items after end(), and ignores items that are pushed later", async () => {
     const queue = filled(1);
     queue.end();
     queue.push(7);
@@ -72,11 +72,11 @@ describe("EventQueue", () => {
 });
 
 describe("EventQueue.room", () => {
-  it("is undefined before the first read, for a queue of any length", () => {
+  it("returns undefined before the first read, for a queue of any length", () => {
     expect(filled(1_000).room()).toBeUndefined();
   });
 
-  it("is a promise for a full queue, which resolves when the queue is half empty", async () => {
+  it("returns a promise for a full queue, which resolves when the queue is half empty", async () => {
     const queue = filled(5);
     await queue.next();
     const room = queue.room();
@@ -88,7 +88,7 @@ describe("EventQueue.room", () => {
     expect([queue.length, await isOpen(room), queue.room()]).toEqual([1, true, undefined]);
   });
 
-  it("is undefined for a queue below its capacity", async () => {
+  it("returns undefined for a queue below its capacity", async () => {
     const queue = filled(4);
     await queue.next();
     expect([queue.length, queue.room()]).toEqual([3, undefined]);
@@ -98,7 +98,7 @@ describe("EventQueue.room", () => {
     ["ends", (queue) => queue.end()],
     ["fails", (queue) => queue.fail("broken")],
     ["is abandoned by its reader", (queue) => queue.leave()],
-  ])("resolves and stays undefined when the queue %s", async ([, act]) => {
+  ])("resolves its promise and returns undefined when the queue %s", async ([, act]) => {
     const queue = filled(9);
     const reads = queue.next();
     const room = queue.room();
@@ -108,7 +108,7 @@ describe("EventQueue.room", () => {
     await reads;
   });
 
-  it("is a new promise each time the queue is full", async () => {
+  it("returns a new promise each time the queue is full", async () => {
     const queue = filled(5);
     await queue.next();
     const first = queue.room();

@@ -104,7 +104,7 @@ it.for<[media: ReadableMedia, said: string | undefined]>([
   [{ kind: "base64", mediaType: "", data: "IAo=" }, undefined],
   [{ kind: "base64", mediaType: "", data: "/w==" }, undefined],
   [{ kind: "url", mediaType: "", scheme: "https", url: "https://x.test/" }, undefined],
-])("readText: given the source %j, returns the text %j", ([media, said]) => {
+])("readText: given the source %j, returns %j", ([media, said]) => {
   expect(readText(media)).toBe(said);
 });
 

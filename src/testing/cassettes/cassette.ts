@@ -49,7 +49,7 @@ export interface CassetteRecord {
 export interface CutLine {
   /** The 1-based number of the line. */
   readonly line: number;
-  /** The number of characters that were written. */
+  /** The number of characters of the line that were written. */
   readonly characters: number;
 }
 
