@@ -78,7 +78,7 @@ function checkPage(path: string, page: readonly string[]): Checked {
   return checkImports(path, { lines, snippets, problems });
 }
 
-/** Returns the page with its imports line updated. */
+/** Returns the page with an updated line of imports. */
 function checkImports(path: string, { lines, snippets, problems }: Checked): Checked {
   const wanted = needsImports.test(path) ? describeImports(snippets) : undefined;
   const mark = lines.indexOf(importsMark);

@@ -6,7 +6,7 @@ import { type Clock, countBytes, describeValue, type ResultStore } from "../core
 const shape = /^([0-9a-z]{1,11})-[0-9a-f]{24}$/;
 const randomBytes = 12;
 
-/** The id contains `now`, in milliseconds since 1970. */
+/** Makes a random id that contains the time `now`, in milliseconds since 1970. */
 function createCacheId(now: number): string {
   const random = [...crypto.getRandomValues(new Uint8Array(randomBytes))].map((byte) => byte.toString(16).padStart(2, "0"));
   return `${Math.max(0, Math.floor(now)).toString(36)}-${random.join("")}`;
@@ -65,7 +65,7 @@ export class Shelf {
     } finally {
       this.#writing.delete(id);
     }
-    // A result that was stored during this write may have dropped this result.
+    // Storing another result during this write may have dropped this result.
     if (!this.#known.has(id)) await store.remove(id);
     return id;
   }

@@ -28,7 +28,7 @@ describe("genaiPrices", () => {
       0.003 + 0.0018 + 0.01125 + 0.015,
     ],
     ["a model name with a date", "anthropic", "claude-sonnet-4-5-20250929", tokens(10_000, 1_000), 0.03 + 0.015],
-    // Up to 200,000 input tokens, the prices above apply. Beyond that, USD per million tokens: input 6, output 22.5.
+    // USD per million tokens up to 200,000 input tokens: input 3, output 15. Beyond that: input 6, output 22.5.
     ["the longest prompt of a price tier", "anthropic", "claude-sonnet-4-5", tokens(200_000, 1_000), 0.6 + 0.015],
     ["a prompt in a higher price tier", "anthropic", "claude-sonnet-4-5", tokens(250_000, 1_000), 1.5 + 0.0225],
     // USD per million tokens: input 2, output 8, reasoning 3.
@@ -101,7 +101,7 @@ describe("genaiPrices", () => {
   });
 
   it.for<[day: string, costUSD: number]>([
-    // USD per million tokens until 10 June: input 10, output 40. After that: input 2, output 8.
+    // USD per million tokens until 10 June 2025: input 10, output 40. After that: input 2, output 8.
     ["2025-05-01", 0.05],
     ["2025-07-01", 0.01],
   ])("with the date option %s, uses the prices of that day", ([day, costUSD]) => {

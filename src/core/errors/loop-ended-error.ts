@@ -37,7 +37,7 @@ export type EndedKind = Exclude<
   "answered" | "end-turn" | "pre-tool-text" | "stop-condition" | "length" | "refusal" | "content-filter"
 >;
 
-/** The end reasons with one of these kinds. */
+/** The end reasons of the given kinds. */
 export type ReasonOf<Kind extends EndedKind> = EndReason & { readonly kind: Kind };
 
 /** The kinds of reasons that have a `limit`. A kind without its own text gets the text "the limit of … is reached". */
@@ -115,7 +115,7 @@ function tidy(text: string): string {
   return toPlainError(text).message;
 }
 
-/** The result of a run that ended with one of these kinds of reasons. */
+/** The result of a run that ended for a reason of the given kinds. */
 export type EndedResult<Kind extends EndedKind = EndedKind> = LoopResult & { readonly reason: ReasonOf<Kind> };
 
 /** A global symbol, so that `isLoopEndedError` recognizes errors from every loaded copy of the package (ESM or CommonJS). */

@@ -107,7 +107,7 @@ export interface LoopErrorDetails {
 /** The error codes, for comparison in programs. */
 export type LoopErrorCode = keyof LoopErrorDetails;
 
-/** A LoopError with one of these codes. Comparing `code` narrows the type of `details`. */
+/** A LoopError with one of the given codes. Comparing `code` narrows the type of `details`. */
 export type LoopErrorOf<Code extends LoopErrorCode> = Code extends LoopErrorCode ? LoopError<Code> : never;
 
 type Messages = { readonly [Code in LoopErrorCode]: (details: LoopErrorDetails[Code]) => string };

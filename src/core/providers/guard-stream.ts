@@ -110,7 +110,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     else this.#lastSign = this.clock.now();
   };
 
-  /** Restarts all limits on silence. Every chunk does so, and callers pass the time because reading the clock is slow. */
+  /** Restarts all limits on silence. A caller that knows the time passes it: reading the clock for every chunk is slow. */
   #refresh(now = this.clock.now()): void {
     this.#lastSign = now;
     this.#lastContent = now;
@@ -234,7 +234,8 @@ export class StreamGuard implements ModelCall, Cancellable {
   }
 
   /**
-   * Sets the phase from `hasFinished`, which may become false again if a wrapper discards a finished answer and tries again.
+   * Sets the phase of the stream from `hasFinished`, which may become false again if a wrapper discards a finished answer and
+   * tries again.
    */
   #followFinish(): void {
     const hasFinished = this.#stream.hasFinished === true;

@@ -106,7 +106,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     return this;
   }
 
-  /** The first call starts the first attempt. No request is sent before. */
+  /** The first call starts the first attempt. No request is sent before that. */
   next(): Promise<IteratorResult<ModelChunk, undefined>> {
     if (!this.#isStarted) this.#start();
     return this.#queue.next();

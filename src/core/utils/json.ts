@@ -173,7 +173,7 @@ function copyObject(value: object, depth: number): Copied {
   return copyRecord(value as Fields, depth);
 }
 
-/** Counts parts. Called before memory is allocated for them. */
+/** Adds to the number of parts. Called before memory is allocated for these parts. */
 function countParts(count: number): void {
   parts += count;
   if (parts > mostParts) throw new TypeError(tooMany);

@@ -87,7 +87,7 @@ function findProblem(expression: string, flags: string): string | undefined {
   }
 }
 
-/** Matches the parts of a pattern that add instructions. */
+/** Matches the parts of a pattern that add instructions to the compiled pattern. */
 const counted = /\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/gu;
 
 /** Estimates the number of instructions before a pattern is compiled, because compiling a large pattern takes a long time. */

@@ -58,7 +58,7 @@ const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = [
   // Matches all words that are joined by dots, so that they are read only once. A web token may begin in the middle of the
   // match.
   [/(?<![\w-])[\w-]{11,}\.[\w-]{8,}(?:\.[\w-]*)*/g, redactWebToken],
-  // Any value after a scheme, except a plain word as in "Basic authentication failed".
+  // Any value after "Bearer" or "Basic", except a plain word as in "Basic authentication failed".
   [/\b(bearer|basic)(\s{1,4}|%20)(?![a-z]{1,24}(?![\w.~+/=-]))[\w.~+/=-]{8,}/gi, `$1$2${redacted}`],
   [/(<([\w:.-]{1,64})>)[^<]{4,}(?=<\/)/g, ifSecret],
   [/((?<!\S)--([\w-]{1,64})[ \t]{1,4})(?!-)[^\s"']{4,}/g, ifSecret],
@@ -153,7 +153,10 @@ const encoded: readonly (readonly [pattern: RegExp, character: string])[] = [
   [/%3F/gi, "?"],
 ];
 
-/** Redacts the password of a URL. `match` begins with "://" or "%3A%2F%2F". An encoded URL with a password is returned decoded. */
+/**
+ * Redacts the password of a URL. `match` begins with "://" or "%3A%2F%2F". A percent-encoded URL with a password is returned
+ * decoded.
+ */
 function redactWholeUrl(match: string): string {
   if (match.startsWith(":")) return redactUrl(match);
   const decoded = encoded.reduce((text, [pattern, character]) => text.replace(pattern, character), match);
