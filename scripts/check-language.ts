@@ -30,7 +30,7 @@ const phrases: readonly Phrase[] = [
   { pattern: /, for (it|they|there|he|she) [a-z]+/, why: 'write "because"' },
 ];
 
-/** The average sentence of a guide, or of the README, must have fewer words than this. */
+/** The limit for the average number of words per sentence in a guide or in the README. */
 const mostWords = 18;
 
 const sources = ["src", "test", "examples", "scripts"]

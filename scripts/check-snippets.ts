@@ -78,7 +78,7 @@ function checkPage(path: string, page: readonly string[]): Checked {
   return checkImports(path, { lines, snippets, problems });
 }
 
-/** Returns the page with its imports line updated. */
+/** Returns the page with an updated line of imports. */
 function checkImports(path: string, { lines, snippets, problems }: Checked): Checked {
   const wanted = needsImports.test(path) ? describeImports(snippets) : undefined;
   const mark = lines.indexOf(importsMark);
@@ -103,7 +103,7 @@ function check(path: string): readonly string[] {
   const text = readFileSync(path, "utf8");
   const { lines: filled, problems } = checkPage(path, text.split("\n"));
   if (!process.argv.includes("--write")) return problems;
-  // The first pass adds missing blocks, and the second one fills them.
+  // The first call adds missing code blocks. This call fills them with code.
   const { lines } = checkPage(path, filled);
   writeFileSync(path, lines.join("\n"));
   return checkPage(path, lines).problems;

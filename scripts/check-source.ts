@@ -41,7 +41,7 @@ function problemsIn(path: string): readonly string[] {
     );
 }
 
-/** Finds an `index.ts` that is not a published entry. Such a file would hide which file imports which. */
+/** Finds an `index.ts` that is not a published entry. Such a file would hide which files import each other. */
 function innerIndexes(): readonly string[] {
   const published = new Set(entries.map(({ source }) => source));
   return findFiles("src", "/index.ts")

@@ -1,5 +1,3 @@
-// Lists files in the repository.
-
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 

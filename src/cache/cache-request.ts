@@ -69,7 +69,7 @@ function readGrep(
   return { value: { action: "grep", ...place, pattern, ignoreCase: ignoreCase === true } };
 }
 
-/** Some models write null for fields that they omit. */
+/** True for a missing field. Some models write null for fields that they omit. */
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }

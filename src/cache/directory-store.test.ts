@@ -66,7 +66,7 @@ describe.for<string>([
 });
 
 describe("directoryStore: symbolic links", () => {
-  it("reads, writes and lists nothing through a linked file; removing the link keeps its target", async () => {
+  it("reads, writes and lists nothing through a link, and removes only the link", async () => {
     const store = directoryStore(directory);
     const secret = join(root, "secret");
     await mkdir(directory, { recursive: true });
@@ -80,7 +80,7 @@ describe("directoryStore: symbolic links", () => {
     await expect(access(join(root, "new"))).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  it("rejects a link in place of the directory", async () => {
+  it("rejects a symbolic link in place of the directory", async () => {
     const elsewhere = join(root, "elsewhere");
     const linked = join(root, "linked");
     await mkdir(elsewhere);
@@ -94,7 +94,7 @@ describe("directoryStore: symbolic links", () => {
   });
 });
 
-it("directoryStore: neither removes nor counts other files", async () => {
+it("directoryStore: neither removes nor counts files that are not cached results", async () => {
   const store = directoryStore(directory);
   await mkdir(join(directory, `${other}.txt`), { recursive: true });
   await writeFile(join(directory, "notes.txt"), "mine");
@@ -107,7 +107,7 @@ it("directoryStore: neither removes nor counts other files", async () => {
   expect(await store.read(other)).toBeUndefined();
 });
 
-it("directoryStore: a later cache finds a result until it expires", async () => {
+it("directoryStore: keeps a result for later caches until it expires", async () => {
   let now = 1_000;
   const clock = { now: () => now };
   const open = (): ReturnType<typeof createResultCache> =>

@@ -80,7 +80,7 @@ async function sizeOf(file: string): Promise<number | undefined> {
   return stats.isFile() ? stats.size : undefined;
 }
 
-/** Another process may have removed the file. */
+/** Returns `fallback` if the file does not exist, because another process may have removed it. */
 async function unlessMissing<T>(work: () => Promise<T>, fallback: T): Promise<T> {
   try {
     return await work();

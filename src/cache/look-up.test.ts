@@ -18,12 +18,12 @@ it.for<[what: string, request: CacheRequest, answer: readonly string[]]>([
     ["Lines 4 to 5 of 5.", "line 4", "line 5"],
   ],
   [
-    "the last lines of a range that exceeds the text",
+    "the existing lines of a range that exceeds the text",
     { id, action: "read", startLine: 5, endLine: 99 },
     ["Lines 5 to 5 of 5.", "line 5"],
   ],
   [
-    "a note for a range after the end",
+    "a note for a range after the end of the text",
     { id, action: "read", startLine: 6, endLine: 9 },
     ["The result has 5 lines, so there are no lines from 6 to 9."],
   ],
@@ -39,7 +39,7 @@ it.for<[what: string, request: CacheRequest, answer: readonly string[]]>([
     { id, action: "tail", lines: 9 },
     ["Lines 1 to 5 of 5.", ...numbered(5).split("\n")],
   ],
-  ["the size", { id, action: "stats" }, ["Lines: 5. Bytes: 34. Tokens: about 9."]],
+  ["the numbers of lines, bytes and tokens", { id, action: "stats" }, ["Lines: 5. Bytes: 34. Tokens: about 9."]],
   [
     "the lines that match a pattern",
     { id, action: "grep", pattern: "LINE [24]$", ignoreCase: true, startLine: 1 },
@@ -56,7 +56,7 @@ it.for<[what: string, request: CacheRequest, answer: readonly string[]]>([
     ["0 matching lines in lines 1 to 5 of 5."],
   ],
   [
-    "lines that contain an invalid pattern as plain text",
+    "the result of a plain text search if the pattern is invalid",
     { id, action: "grep", pattern: "line (", ignoreCase: false, startLine: 1 },
     [
       "0 matching lines in lines 1 to 5 of 5. The pattern cannot be read: Unterminated group, so grep searched for the pattern as plain text.",
@@ -70,16 +70,19 @@ it.for<[pattern: string, ignoreCase: boolean, found: string]>([
   ["(?<=a)b", false, "1: (?<=A)B(?<=a)b"],
   ["(?<=A)b", true, "1: (?<=A)B(?<=a)b"],
   [String.raw`(a)\1`, false, String.raw`2: (a)\1`],
-])("lookUp: searches for %s as plain text, because it needs more than linear time", ([pattern, ignoreCase, found]) => {
-  const text = ["(?<=A)B(?<=a)b", String.raw`(a)\1`].join("\n");
-  const answer = look(text, { id, action: "grep", pattern, ignoreCase, startLine: 1 });
-  expect([linesOf(answer), answer.includes("so grep searched for the pattern as plain text")]).toEqual([[found], true]);
-});
+])(
+  "lookUp: searches for the pattern %s as plain text, because matching it can take more than linear time",
+  ([pattern, ignoreCase, found]) => {
+    const text = ["(?<=A)B(?<=a)b", String.raw`(a)\1`].join("\n");
+    const answer = look(text, { id, action: "grep", pattern, ignoreCase, startLine: 1 });
+    expect([linesOf(answer), answer.includes("so grep searched for the pattern as plain text")]).toEqual([[found], true]);
+  },
+);
 
 describe("lookUp: long results", () => {
   const text = numbered(5_000);
 
-  it("names the start line of the next read; no line is skipped or repeated", () => {
+  it("names the start line for the next read, so that reads return each line once", () => {
     const read: string[] = [];
     let from: number | undefined = 1;
     while (from !== undefined) {
@@ -92,7 +95,7 @@ describe("lookUp: long results", () => {
     expect(read.join("\n")).toBe(text);
   });
 
-  it("names the start line of the next search; no match is skipped or repeated", () => {
+  it("names the start line for the next search, so that searches return each match once", () => {
     const found: string[] = [];
     let from: number | undefined = 1;
     while (from !== undefined) {
@@ -117,10 +120,10 @@ describe("lookUp: long results", () => {
 
 describe("linesFrom", () => {
   it.for<[what: string, text: string, lines: readonly string[]]>([
-    ["a text at any line ending", "a\r\nb\rc\nd", ["a", "b", "c", "d"]],
+    ["a text at every kind of line ending", "a\r\nb\rc\nd", ["a", "b", "c", "d"]],
     ["an empty text into one empty line", "", [""]],
     ["leading and trailing line endings into empty lines", "\r\n\n\ra\r\n", ["", "", "", "a", ""]],
-    ["nothing at 1,000 characters", "x".repeat(1_000), ["x".repeat(1_000)]],
+    ["no line of exactly 1,000 characters", "x".repeat(1_000), ["x".repeat(1_000)]],
     ["a line of more than 1,000 characters", "x".repeat(1_001), ["x".repeat(1_000), "x"]],
     [
       "a long line after a comma near the limit",
@@ -128,12 +131,12 @@ describe("linesFrom", () => {
       [`${"x".repeat(900)},`, "y".repeat(200)],
     ],
     ["a long line at the limit if the last comma is far", `x,${"y".repeat(1_098)}`, [`x,${"y".repeat(998)}`, "y".repeat(100)]],
-    ["a long line between characters", `x${"😀".repeat(500)}`, [`x${"😀".repeat(499)}`, "😀"]],
+    ["a long line before an emoji, not within it", `x${"😀".repeat(500)}`, [`x${"😀".repeat(499)}`, "😀"]],
   ])("splits %s", ([, text, lines]) => {
     expect(toLines(text)).toEqual(lines);
   });
 
-  it("can start at any line", () => {
+  it("begins at any given line", () => {
     const text = numbered(1_000);
     const all = text.split("\n");
     for (const first of [1, 2, 256, 257, 258, 512, 513, 999, 1_000]) expect(toLines(text, first)).toEqual(all.slice(first - 1));

@@ -36,7 +36,7 @@ export function indexLines(text: string): LineIndex {
   return { count, bytes: countBytes(text), starts };
 }
 
-/** Line numbers start at 1. */
+/** Yields the lines of a text, beginning with line `first`. Line numbers start at 1. */
 export function* linesFrom(text: string, { starts }: LineIndex, first: number): Generator<string> {
   let start: number | undefined = starts[Math.floor((first - 1) / stride)];
   for (let ahead = (first - 1) % stride; start !== undefined; ahead--) {
@@ -71,7 +71,7 @@ function findBreak(text: string, start: number): number {
   const tail = text.slice(end - slack, end);
   const near = Math.max(tail.lastIndexOf(","), tail.lastIndexOf(" ")) + 1;
   if (near > 0) return end - slack + near;
-  // A surrogate pair is not split.
+  // Keeps the two halves of a surrogate pair together.
   return (text.codePointAt(end - 1) ?? 0) > 0xffff ? end - 1 : end;
 }
 
@@ -79,8 +79,8 @@ function findBreak(text: string, start: number): number {
 const mostBytes = 6_000;
 
 /**
- * The work limit of one search: instructions of the expression, multiplied by the number of searched characters. The limit is
- * reached after at most 0.4 seconds.
+ * The work limit of one search: the number of instructions in the compiled pattern, multiplied by the number of searched
+ * characters. The limit is reached after at most 0.4 seconds.
  */
 const mostSteps = 10_000_000;
 

@@ -16,7 +16,7 @@ async function ask({ tool }: ResultCache, args: unknown): Promise<unknown> {
   return outcome.kind === "completed" ? outcome.data : outcome.kind;
 }
 
-it("createResultCache: returns the id, size and first lines of a result; the tool reads the rest", async () => {
+it("createResultCache: shows the id, size and first lines of a result, and reads the rest with its tool", async () => {
   const cache = createResultCache();
   const output = Array.from({ length: 30 }, (_, index) => `row ${index + 1}`).join("\n");
   const kept = await cache.cacher.store(output, facts);
@@ -38,7 +38,7 @@ it("createResultCache: shortens the preview of a single long line", async () => 
   expect(/\p{Surrogate}/u.test(kept)).toBe(false);
 });
 
-it("createResultCache: does not store the results of its own tool", async () => {
+it("createResultCache: stores no results of its result_cache tool", async () => {
   const cache = createResultCache({ threshold: 0 });
   expect([cache.cacher.threshold, await cache.cacher.store("x", { toolName: "result_cache" })]).toEqual([0, "x"]);
 });
@@ -50,11 +50,11 @@ it.for<[what: string, args: unknown]>([
   ["a missing action", { id: "x" }],
   ["an unknown action", { action: "write", id: "x" }],
   ["the action __proto__", { action: "__proto__", id: "x" }],
-  ["line 0", { action: "read", id: "x", start_line: 0 }],
-  ["a fraction of a line", { action: "read", id: "x", end_line: 1.5 }],
+  ["a start_line of 0", { action: "read", id: "x", start_line: 0 }],
+  ["a fraction as end_line", { action: "read", id: "x", end_line: 1.5 }],
   ["a negative number of lines", { action: "head", id: "x", lines: -1 }],
-  ["a missing pattern", { action: "grep", id: "x" }],
-  ["an empty pattern", { action: "grep", id: "x", pattern: "" }],
+  ["a grep action without a pattern", { action: "grep", id: "x" }],
+  ["a grep action with an empty pattern", { action: "grep", id: "x", pattern: "" }],
   ["a pattern of more than 1,000 characters", { action: "grep", id: "x", pattern: "x".repeat(1_001) }],
 ])("result_cache tool: rejects %s", async ([, args]) => {
   expect(await ask(createResultCache(), args)).toBe("invalid-input");
@@ -67,7 +67,7 @@ it.for<[what: string, id: string]>([
   ["__proto__", "__proto__"],
   ["in capitals", "ABC-000000000000000000000000"],
   ["followed by a line break", "abc-000000000000000000000000\n"],
-])("result_cache tool: fails for an id that is %s, and reads only valid ids", async ([what, id]) => {
+])("result_cache tool: fails for an id that is %s, and reads the store only for well-formed ids", async ([what, id]) => {
   const read: string[] = [];
   const store: ResultStore = { ...createMemoryStore(), read: (asked) => void read.push(asked) };
   const outcome = await runTool(createResultCache({ store, clock: { now: () => 0 } }).tool, { action: "stats", id });
@@ -91,7 +91,7 @@ describe("createResultCache: ttlMs", () => {
   it.for<[ms: number, answer: string]>([
     [3_599_999, "Lines: 1. Bytes: 1. Tokens: about 1."],
     [3_600_000, "failed"],
-  ])("by default, after %d ms a request for a result gives: %s", async ([ms, answer]) => {
+  ])("by default, a request for a result after %d ms returns %j", async ([ms, answer]) => {
     const clock = createTestClock();
     const cache = createResultCache({ clock });
     const id = await keep(cache, "x");
@@ -121,7 +121,7 @@ describe("createResultCache: ttlMs", () => {
 });
 
 describe("createResultCache: maxBytes", () => {
-  it("removes the oldest results for a new one, counted in bytes", async () => {
+  it("removes the oldest results until a new one fits, counted in bytes", async () => {
     const clock = createTestClock();
     const store = createMemoryStore();
     const cache = createResultCache({ clock, store, maxBytes: 10 });
@@ -186,7 +186,7 @@ describe("createResultCache: a store shared by several caches", () => {
     return { store: { ...held, list }, counted };
   }
 
-  it("is listed rarely, so that storing a result costs the same for a store of any size", async () => {
+  it("is listed so rarely that storing a result costs the same for a store of any size", async () => {
     const listedFor = async (count: number): Promise<number> => {
       const { store, counted } = countingStore();
       const cache = createResultCache({ store });
@@ -196,14 +196,14 @@ describe("createResultCache: a store shared by several caches", () => {
     expect((await listedFor(1_000)) / (await listedFor(100))).toBeLessThan(15);
   });
 
-  it("keeps its size near maxBytes if several caches write to it", async () => {
+  it("stays near the size maxBytes if several caches write to it", async () => {
     const { store } = countingStore();
     const caches = Array.from({ length: 3 }, () => createResultCache({ store, maxBytes: 100 }));
     for (let round = 0; round < 50; round += 1) for (const cache of caches) await keep(cache, "x".repeat(10));
     expect((await store.list()).length).toBeLessThan(20);
   });
 
-  it("counts results that are written during a listing", async () => {
+  it("is limited in size, including results that are written during a listing", async () => {
     const { store } = countingStore();
     const cache = createResultCache({ store: { ...store, list: async () => (await Promise.resolve(), []) }, maxBytes: 25 });
     await Promise.all([keep(cache, "x".repeat(10)), keep(cache, "x".repeat(10)), keep(cache, "x".repeat(10))]);
@@ -221,12 +221,15 @@ it("createResultCache: reports errors that the store throws", async () => {
   expect(await ask(broken, { action: "stats", id: await keep(broken, "x") })).toBe("failed");
 });
 
-it.for([null, 7, ["text"]])("createResultCache: reports what is wrong if read of the store returns %j", async (read) => {
-  const cache = createResultCache({ store: { ...createMemoryStore(), read: () => read as never } });
-  const outcome = await runTool(cache.tool, { action: "stats", id: await keep(cache, "text") });
-  const message = expect.stringContaining('"read" of the result store must return a string, or undefined if there is no text');
-  expect(outcome).toMatchObject({ kind: "failed", error: { message } });
-});
+it.for<[read: unknown]>([[null], [7], [["text"]]])(
+  "createResultCache: explains the error if the store's read() returns %j",
+  async ([read]) => {
+    const cache = createResultCache({ store: { ...createMemoryStore(), read: () => read as never } });
+    const outcome = await runTool(cache.tool, { action: "stats", id: await keep(cache, "text") });
+    const message = expect.stringContaining('"read" of the result store must return a string, or undefined if there is no text');
+    expect(outcome).toMatchObject({ kind: "failed", error: { message } });
+  },
+);
 
 it("createResultCache: reads a result that another cache of the same store wrote", async () => {
   const store = createMemoryStore();
@@ -241,7 +244,7 @@ it.for<[option: string, options: unknown, code: string]>([
   ["threshold", { threshold: -1 }, "invalid-option"],
   ["clock", { clock: Date }, "invalid-option"],
   ["directory", { directory: "x" }, "unknown-option"],
-])("createResultCache: rejects an invalid option: %s", ([option, options, code]) => {
+])("createResultCache: rejects the option %s if it is invalid or unknown", ([option, options, code]) => {
   expect(() => createResultCache(options as ResultCacheOptions)).toThrow(
     expect.objectContaining({ code, details: expect.objectContaining({ option }) }),
   );

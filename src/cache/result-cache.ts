@@ -44,7 +44,7 @@ export interface ResultCacheOptions {
   readonly clock?: Pick<Clock, "now"> | undefined;
 }
 
-/** A cache for large results. Pass both parts to `runToolLoop`. */
+/** A cache for large tool results. Pass both parts to `runToolLoop`. */
 export interface ResultCache {
   /** The part that stores results. Pass it as `cacher` to `processResults`. */
   readonly cacher: ResultCacher;
@@ -104,10 +104,13 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
   };
 }
 
-/** The clock of a loop would be wrong, because stored files outlive the process. */
+/** Stored files outlive the process, so their age needs the time of day instead of the clock of a run. */
 const wallClock: Pick<Clock, "now"> = { now: () => Date.now() };
 
-/** The text with an id never changes, and a model reads few results at the same time. */
+/**
+ * Returns a function that keeps the line indexes of recent texts. The text of an id never changes, and a model reads few
+ * results at the same time.
+ */
 function rememberIndexes(): (id: string, text: string) => LineIndex {
   const known = new Map<string, LineIndex>();
   return (id, text) => {

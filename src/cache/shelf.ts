@@ -1,18 +1,21 @@
-// Limits the age and the total size of cached results. The store is listed rarely, so the cost of storing a result does not depend
-// on the number of results.
+// Limits the age and the total size of cached results. The list of stored results is read rarely, so the cost of storing a
+// result does not depend on the number of results.
 
 import { type Clock, countBytes, describeValue, type ResultStore } from "../core/entry-kit.ts";
 
 const shape = /^([0-9a-z]{1,11})-[0-9a-f]{24}$/;
 const randomBytes = 12;
 
-/** The id contains `now`, in milliseconds since 1970. */
+/** Makes a random id that contains the time `now`, in milliseconds since 1970. */
 function createCacheId(now: number): string {
   const random = [...crypto.getRandomValues(new Uint8Array(randomBytes))].map((byte) => byte.toString(16).padStart(2, "0"));
   return `${Math.max(0, Math.floor(now)).toString(36)}-${random.join("")}`;
 }
 
-/** In milliseconds since 1970; undefined if the id is invalid. */
+/**
+ * Returns the time at which the result with this id was stored, in milliseconds since 1970. Returns undefined if the id is
+ * invalid.
+ */
 export function storedAt(id: string): number | undefined {
   const time = shape.exec(id)?.[1];
   return time === undefined ? undefined : Number.parseInt(time, 36);
@@ -62,7 +65,7 @@ export class Shelf {
     } finally {
       this.#writing.delete(id);
     }
-    // A concurrent result may have dropped this result during the write.
+    // Storing another result during this write may have dropped this result.
     if (!this.#known.has(id)) await store.remove(id);
     return id;
   }

@@ -70,7 +70,7 @@ describe.for(variables)("readEnvironment: %s", ([name, path, range]) => {
     [true, "not-a-whole-number", range.default],
     [null, "not-a-whole-number", range.default],
     [["20000"], "not-a-whole-number", range.default],
-  ])("given %o, reports the problem %s and uses %d (%#)", ([value, problem, used]) => {
+  ])("uses $2 for the value $0", ([value, problem, used]) => {
     const env = { [name]: value };
     expect(readNumbers(env)).toEqual({ ...defaults, [path]: used });
     const told: EnvironmentProblem[] = [];
@@ -81,7 +81,7 @@ describe.for(variables)("readEnvironment: %s", ([name, path, range]) => {
 });
 
 describe("readEnvironment", () => {
-  it("reports each bad value once, in the order of the variables", () => {
+  it("reports each invalid value once, in the order of the variables", () => {
     const env = {
       TURNWRIGHT_TOOL_MS: "5m",
       TURNWRIGHT_STREAM_IDLE_MS: "9999",
@@ -102,17 +102,17 @@ describe("readEnvironment", () => {
   });
 
   it.for<[title: string, value: unknown, shown: string]>([
-    ["a long value shortened", "x".repeat(100_000), `${"x".repeat(64)}…`],
-    ["a credential redacted", "sk-abc123def456ghi789", "[redacted]"],
-    ["an object by its type", { secret: 1 }, "an object"],
-    ["a number as it is", Number.NaN, "NaN"],
-  ])("reports %s", ([, value, shown]) => {
+    ["only 64 characters of a long value", "x".repeat(100_000), `${"x".repeat(64)}…`],
+    ["[redacted] in place of a credential", "sk-abc123def456ghi789", "[redacted]"],
+    ['the text "an object" for an object', { secret: 1 }, "an object"],
+    ["the number NaN unchanged", Number.NaN, "NaN"],
+  ])("shows %s in problems", ([, value, shown]) => {
     const { problems } = readEnvironment({ TURNWRIGHT_TOOL_MS: value });
     expect(problems.map((problem) => problem.value)).toEqual([shown]);
     expect(JSON.parse(JSON.stringify(problems))).toEqual(problems);
   });
 
-  it("returns the defaults for an environment without a prototype or with other keys", () => {
+  it("returns the defaults for an env object without a prototype, or with unrelated keys", () => {
     expect(readNumbers(Object.create(null))).toEqual(defaults);
     expect(readNumbers(JSON.parse('{ "__proto__": { "TURNWRIGHT_TOOL_MS": "20000" }, "constructor": "1" }'))).toEqual(defaults);
   });
@@ -161,7 +161,7 @@ describe("readEnvironment without an argument", () => {
     ["no process", undefined],
     ["a process without an environment", {}],
     ["a process whose environment is not an object", { env: "A=1" }],
-    ["another global named process", "a worker"],
+    ["an unrelated global named process", "a worker"],
   ])("returns the defaults on a platform with %s", ([, host]) => {
     vi.stubGlobal("process", host);
     const numbers = readNumbers();
@@ -181,7 +181,7 @@ describe("runToolLoop with readEnvironment", () => {
     expect((await run).reason).toEqual({ kind: "stream-idle", limitMs: 120_000 });
   });
 
-  it("ends at the limits and timeouts of the variables", async () => {
+  it("ends at the limits and timeouts that the variables set", async () => {
     const { limits, timeouts } = readEnvironment({
       TURNWRIGHT_MAX_ITERATIONS: "3",
       TURNWRIGHT_MAX_CONSECUTIVE_TOOL_ERRORS: "2",
@@ -206,7 +206,7 @@ describe("runToolLoop with readEnvironment", () => {
   });
 });
 
-it("readEnvironment: reads variables under the caller's names and reports them so", () => {
+it("readEnvironment: reads the variables from the names option, and uses these names in problems", () => {
   const names = { maxIterations: "MAX_STEPS", toolMs: "TOOL_LIMIT" };
   const env = { MAX_STEPS: "7", TOOL_LIMIT: "soon", TURNWRIGHT_MAX_ITERATIONS: "9", TURNWRIGHT_STREAM_IDLE_MS: "20000" };
   const { limits, timeouts, problems } = readEnvironment(env, { names });
@@ -215,7 +215,7 @@ it("readEnvironment: reads variables under the caller's names and reports them s
 });
 
 it.each([[{ maxIterations: "" }], [{ toolMs: 7 }], [{ iterations: "X" }], ["X"]])(
-  "readEnvironment: rejects %j as variable names",
+  "readEnvironment: rejects the names option %j",
   (names) => {
     expect(() => readEnvironment({}, { names: names as never })).toThrow(expect.objectContaining({ name: "LoopError" }));
   },

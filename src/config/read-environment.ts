@@ -18,8 +18,8 @@ import {
 } from "../core/entry-kit.ts";
 
 /**
- * Environment variables by name, such as `process.env`. On platforms with JSON variables, a value may be something other than a
- * string.
+ * Environment variables by name, such as `process.env`. Some platforms allow JSON variables, so a value may be something other
+ * than a string.
  */
 export type Environment = { readonly [name: string]: unknown };
 

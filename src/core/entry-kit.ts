@@ -1,4 +1,4 @@
-// The exports of the core for the other entries of this package. They are not public.
+// Internal exports of the core, for the other entries of this package.
 
 export { CancelScope } from "./cancellation/cancel-scope.ts";
 export { followSignal } from "./cancellation/signals.ts";

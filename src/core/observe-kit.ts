@@ -1,4 +1,5 @@
-// The exports of the core for observers. Separate from entry-kit.ts, so that bundles of providers do not include them.
+// Internal exports of the core, for code that observes events. Separate from entry-kit.ts, so that bundles of providers do not
+// include them.
 
 export {
   cutName,

@@ -1,4 +1,5 @@
-// The part of the core that only the entries for web pages use. It is a separate file, so that no other bundle includes this part.
+// Internal exports of the core for the entries for web pages. Separate from the other exports, so that no other bundle includes
+// them.
 
 export { ChunkBatches, type EventItem, type EventMapper, toChunkStream } from "./web/chunk-batches.ts";
 export { failedStatuses, type OnError, toFailureText, type UIFailure } from "./web/failure-text.ts";

@@ -39,7 +39,7 @@ describe("createDeliberateMode", () => {
     }
   });
 
-  it("lists invalid triggers in problems and uses the others", () => {
+  it("lists invalid triggers in problems and uses the valid ones", () => {
     const mode = createDeliberateMode({
       triggers: { search: ["", "/(?=x)/", "look"], get_time: "/a/g" },
       followUps: ["!?", "encore"],
@@ -64,7 +64,7 @@ describe("createDeliberateMode", () => {
     expect(triggerMatchByToolName.get("a")?.match).toBe(`${"x".repeat(200)}…`);
   });
 
-  it("treats __proto__ and constructor as plain names", () => {
+  it("accepts __proto__ and constructor as tool names and conversation ids", () => {
     const mode = createDeliberateMode({ triggers: JSON.parse('{"__proto__":"dunder","constructor":"build"}') });
     expect(judge(mode, { text: "build a dunder" })).toBe(
       '__proto__: literal dunder "dunder", constructor: literal build "build"',
@@ -82,7 +82,7 @@ describe("createDeliberateMode: slow regular expressions", () => {
   const slow = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`t${index}`, `/.{0,49${index % 10}}z/`]));
   const texts = Array.from({ length: 20 }, () => "a".repeat(4_096));
 
-  it("are skipped after the time limit, but phrases are still found", () => {
+  it("are skipped after a time limit that does not apply to phrases", () => {
     const mode = createDeliberateMode({ triggers: { ...slow, last: "again", search: "look" } });
     const gate = mode.forTurn({ text: "again", recent: ["look", ...texts.slice(1)] });
     expect([...gate.allowedNames]).toEqual(["last", "search"]);
@@ -96,18 +96,18 @@ describe("createDeliberateMode: follow-ups", () => {
   const recent = ["look it up", "remind me to eat", "thanks"];
   const asked = 'set_reminder: follow-up remind me "remind me"';
 
-  it.for<[text: string, exposed: string]>([
-    ["do it again", asked],
-    ["Do it AGAIN, please!", asked],
-    ["  …again?? ", asked],
-    ["one more", asked],
-    ["once more", asked],
-    ["same again", asked],
-    ["I'll never do it again", ""],
-    ["againx", ""],
-    ["", ""],
-    ["!", ""],
-  ])("with the text %j, allow the tools %j", ([text, exposed]) => {
+  it.for<[what: string, text: string, exposed: string]>([
+    ["repeat the last request", "do it again", asked],
+    ["repeat the last request", "Do it AGAIN, please!", asked],
+    ["repeat the last request", "  …again?? ", asked],
+    ["repeat the last request", "one more", asked],
+    ["repeat the last request", "once more", asked],
+    ["repeat the last request", "same again", asked],
+    ["repeat nothing", "I'll never do it again", ""],
+    ["repeat nothing", "againx", ""],
+    ["repeat nothing", "", ""],
+    ["repeat nothing", "!", ""],
+  ])("%s for the text %j", ([, text, exposed]) => {
     expect(judge(createDeliberateMode({ triggers }), { text, recent })).toBe(exposed);
   });
 
@@ -120,7 +120,7 @@ describe("createDeliberateMode: follow-ups", () => {
     ["nothing if no text matched a trigger", ["hello"], ""],
     ["nothing without recent texts", undefined, ""],
     ["the 20th most recent text", ["remind me", ...Array.from({ length: 19 }, () => "hm")], asked],
-    ["nothing older than the 20th text", ["remind me", ...Array.from({ length: 20 }, () => "hm")], ""],
+    ["nothing older than the 20th most recent text", ["remind me", ...Array.from({ length: 20 }, () => "hm")], ""],
   ])("repeat %s", ([, texts, exposed]) => {
     expect(judge(createDeliberateMode({ triggers }), { text: "again", recent: texts })).toBe(exposed);
   });
@@ -158,19 +158,19 @@ describe("createDeliberateMode: retainTurns", () => {
     [0, 0],
     [1, 1],
     [10, 10],
-  ])("set to %s keeps a tool for %d turns after its success", ([retainTurns, turns]) => {
+  ])("set to %s, keeps a tool for %d turn(s) after its success", ([retainTurns, turns]) => {
     const mode = createDeliberateMode({ triggers, retainTurns });
     mode.forTurn(ask).retain("set_reminder");
     expect(say(mode, turns + 2)).toEqual([...Array.from({ length: turns }, () => kept), "", ""]);
   });
 
-  it("keeps no tool that failed or was not allowed", () => {
+  it("keeps only a tool that was allowed and has succeeded", () => {
     const mode = createDeliberateMode({ triggers });
     mode.forTurn(ask).retain("search");
     expect(say(mode, 1)).toEqual([""]);
   });
 
-  it("restarts the count with each success, even if the tool was only retained", () => {
+  it("begins to count again after each success, even of a tool that only retainTurns allowed", () => {
     const mode = createDeliberateMode({ triggers, retainTurns: 2 });
     mode.forTurn(ask).retain("set_reminder");
     expect(say(mode, 1)).toEqual([kept]);
@@ -178,13 +178,13 @@ describe("createDeliberateMode: retainTurns", () => {
     expect(say(mode, 3)).toEqual([kept, kept, ""]);
   });
 
-  it("reports a direct match instead of a retained one", () => {
+  it("reports the direct match of a tool that is also retained", () => {
     const mode = createDeliberateMode({ triggers });
     mode.forTurn(ask).retain("set_reminder");
     expect(judge(mode, { ...ask, text: "my reminders" })).toBe('set_reminder: stem reminder* "reminders"');
   });
 
-  it("counts from the turn of a call that succeeds late", () => {
+  it("counts from the turn that made the call, even if the call succeeds later", () => {
     const mode = createDeliberateMode({ triggers, retainTurns: 3 });
     const slow = mode.forTurn(ask);
     expect(say(mode, 1)).toEqual([""]);
@@ -194,7 +194,7 @@ describe("createDeliberateMode: retainTurns", () => {
     expect(say(mode, 1)).toEqual([""]);
   });
 
-  it("is not shortened by a late success of an older turn", () => {
+  it("is not shortened when a call of an older turn succeeds late", () => {
     const mode = createDeliberateMode({ triggers, retainTurns: 2 });
     const slow = mode.forTurn(ask);
     mode.forTurn(ask).retain("set_reminder");
@@ -202,7 +202,7 @@ describe("createDeliberateMode: retainTurns", () => {
     expect(say(mode, 3)).toEqual([kept, kept, ""]);
   });
 
-  it("applies to one conversation; without a conversationId, nothing is kept", () => {
+  it("applies to one conversation, and keeps nothing without a conversationId", () => {
     const mode = createDeliberateMode({ triggers });
     mode.forTurn(ask).retain("set_reminder");
     mode.forTurn({ text: "remind me" }).retain("set_reminder");
@@ -216,7 +216,7 @@ describe("createDeliberateMode: retainTurns", () => {
     expect([...gate.allowedNames]).toEqual(["get_time"]);
   });
 
-  it("forgets the least recently used conversation above maxConversations", () => {
+  it("forgets the least recently used conversation beyond maxConversations", () => {
     const mode = createDeliberateMode({ triggers, maxConversations: 2 });
     for (const conversationId of ["1", "2"]) mode.forTurn({ ...ask, conversationId }).retain("set_reminder");
     expect(say(mode, 1, "1")).toEqual([kept]);
@@ -228,7 +228,7 @@ describe("createDeliberateMode: retainTurns", () => {
   });
 });
 
-describe("createDeliberateMode: invalid options", () => {
+describe("createDeliberateMode with an invalid option", () => {
   const create = (options: object) => () => Reflect.apply(createDeliberateMode, undefined, [options]);
   const turn = (given: unknown) => () => Reflect.apply(createDeliberateMode({ triggers }).forTurn, undefined, [given]);
 
@@ -251,7 +251,7 @@ describe("createDeliberateMode: invalid options", () => {
     ['Option "conversationId" must be a string that is not empty, but is "".', turn({ text: "", conversationId: "" })],
     ['Option "recent" must be an array of strings, but is an array of 1 item.', turn({ text: "", recent: [7] })],
     ['There is no option "history".', turn({ text: "", history: [] })],
-  ])("throw: %s", ([message, act]) => {
+  ])("throws: %s", ([message, act]) => {
     expect(act).toThrow(message);
     expect(act).toThrow(expect.toSatisfy((error) => isLoopError(error)));
   });

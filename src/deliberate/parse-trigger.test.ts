@@ -9,7 +9,7 @@ function find(trigger: string, text: string): string | undefined {
 
 const none = undefined;
 
-describe("parseTrigger: literal", () => {
+describe("parseTrigger: literal triggers", () => {
   it.for<[trigger: string, text: string, match: string | undefined]>([
     ["remind me", "Please remind me at six.", "remind me"],
     ["remind me", "REMIND Me", "REMIND Me"],
@@ -37,7 +37,7 @@ describe("parseTrigger: literal", () => {
     ["x", "x\u0301", none],
     ["x", "x\u3099", none],
     ["e\u0323", "e\u0323\u0302", none],
-    // Next to a non-word character, any character may follow.
+    // Any character may follow a trigger that ends with a symbol, or precede a trigger that begins with one.
     ["c++", "my c++17 code", "c++"],
     ["!roll", "ok!roll it", "!roll"],
     ["c++", "abc++", none],
@@ -61,13 +61,13 @@ describe("parseTrigger: literal", () => {
     // Korean has spaces, so a word with a suffix does not match.
     ["알림", "알림 설정", "알림"],
     ["알림", "알림을 설정", none],
-  ])("%j in %j matches %j", ([trigger, text, match]) => {
+  ])("the trigger %j, searched in %j, finds %j", ([trigger, text, match]) => {
     expect(find(trigger, text)).toBe(match);
     expect(parseTrigger(trigger)).toMatchObject({ source: "literal" });
   });
 });
 
-describe("parseTrigger: stem", () => {
+describe("parseTrigger: stem triggers", () => {
   it.for<[trigger: string, text: string, match: string | undefined]>([
     ["remind*", "Reminding you", "Reminding"],
     ["remind*", "remind", "remind"],
@@ -80,13 +80,13 @@ describe("parseTrigger: stem", () => {
     ["caf*", "cafe\u0301s x", "caf\u00e9s"],
     ["提醒*", "请提醒我", "提醒"],
     ["c++*", "c++17 x", "c++17"],
-  ])("%j in %j matches %j", ([trigger, text, match]) => {
+  ])("the trigger %j, searched in %j, finds %j", ([trigger, text, match]) => {
     expect(find(trigger, text)).toBe(match);
     expect(parseTrigger(trigger)).toMatchObject({ source: "stem" });
   });
 });
 
-describe("parseTrigger: regular expression", () => {
+describe("parseTrigger: regular expressions", () => {
   it.for<[trigger: string, text: string, match: string | undefined]>([
     ["/remind(er)?s?/i", "My Reminders", "Reminders"],
     ["/remind/", "Remind", none],
@@ -96,7 +96,7 @@ describe("parseTrigger: regular expression", () => {
     ["/a/b/", "a/b", "a/b"],
     ["/caf\u00e9/", "cafe\u0301", "caf\u00e9"],
     ["/cafe\u0301$/", "caf\u00e9", "caf\u00e9"],
-  ])("%j in %j matches %j", ([trigger, text, match]) => {
+  ])("the trigger %j, searched in %j, finds %j", ([trigger, text, match]) => {
     expect(find(trigger, text)).toBe(match);
     expect(parseTrigger(trigger)).toMatchObject({ source: "regex" });
   });
@@ -123,7 +123,7 @@ it.for<[trigger: string, problem: string | RegExp]>([
   ["*mind", 'has a "*" that is not at the end of its last word'],
   ["a".repeat(501), "is longer than 500 characters"],
   [`/${"a".repeat(499)}/`, "is longer than 500 characters"],
-])("parseTrigger: rejects $0", ([trigger, problem]) => {
+])("parseTrigger: rejects the trigger $0", ([trigger, problem]) => {
   expect(parseTrigger(trigger)).toEqual({
     kind: "refused",
     problem: typeof problem === "string" ? problem : expect.stringMatching(problem),
@@ -131,13 +131,13 @@ it.for<[trigger: string, problem: string | RegExp]>([
 });
 
 describe("readText", () => {
-  it("keeps the first 16,384 characters", () => {
+  it("keeps only the first 16,384 characters of a text", () => {
     const blank = " ".repeat(16_380);
     expect(find("stop", `${blank}stop`)).toBe("stop");
     expect(find("stop", `${blank} stop`)).toBeUndefined();
   });
 
-  it("keeps at most 30 combining marks on a letter, because longer sequences are slow to compose", () => {
+  it("keeps at most 30 combining marks per letter", () => {
     expect(readText(`a${"\u0301\u0323".repeat(8_000)}b`)).toHaveLength(31);
     expect(readText(`x${"\u0323".repeat(30)}`)).toHaveLength(31);
     expect(readText(`x${"\u0323".repeat(31)}y`)).toBe(`x${"\u0323".repeat(30)}y`);

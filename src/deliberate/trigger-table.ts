@@ -14,8 +14,8 @@ export function readText(text: string): string {
 }
 
 /**
- * The remaining work for the regular expressions of one turn: instructions of the expressions, multiplied by searched characters.
- * Ten million steps take at most 0.4 seconds.
+ * The remaining work for the regular expressions of one turn, in steps. A step is one instruction of a compiled expression,
+ * applied to one character. Ten million steps take at most 0.4 seconds.
  */
 interface SearchBudget {
   steps: number;
@@ -107,7 +107,7 @@ interface TriggerTable {
   search(): TriggerSearch;
 }
 
-/** A search takes limited time for any triggers. One search may cover several texts. */
+/** Searches texts for triggers. The time is limited for any triggers, and one search may cover several texts. */
 export interface TriggerSearch {
   readonly unsearched: ReadonlySet<string>;
   find(text: string): ReadonlyMap<string, TriggerMatch>;

@@ -48,7 +48,7 @@ export interface DeliberateTurn {
   readonly recent?: readonly string[] | undefined;
 }
 
-/** The gate of one turn. Pass it as `policies.gate`. */
+/** Decides which tools are visible in one turn. Pass it as `policies.gate`. */
 export interface DeliberateTurnGate extends DeliberateGate {
   readonly active: true;
   /** The names of the visible tools. */

@@ -20,7 +20,10 @@ export class TraceSource<Facts extends Message> {
     this.#channel = tracingChannel<unknown, object>(name);
   }
 
-  /** True if the tracing channel has a subscriber. Node 20 only reports subscribers for each channel of a tracing channel. */
+  /**
+   * True if the tracing channel has a subscriber. A tracing channel consists of several channels, and Node 20 only reports the
+   * subscribers of each of these.
+   */
   get isHeard(): boolean {
     const { start, end, asyncStart, asyncEnd, error } = this.#channel;
     return [start, end, asyncStart, asyncEnd, error].some((channel) => channel.hasSubscribers);
@@ -96,11 +99,11 @@ export interface RunMessage {
   toolCallsExecuted?: number | undefined;
   durationMs?: number | undefined;
   /**
-   * The type of the error: the code of a provider error, or otherwise the kind of the reason. If the run broke, the name of the
-   * thrown error.
+   * The type of the error: the code of a provider error, or otherwise the kind of the reason. If the run threw an error, the
+   * name of that error.
    */
   errorType?: string | undefined;
-  /** The thrown error if the run broke, for example an error from its journal. */
+  /** The error that the run threw, for example an error from its journal. */
   error?: unknown;
 }
 

@@ -87,7 +87,7 @@ class RunChannels implements RunObserver {
   }
 
   startIteration({ iteration, continuation, replayed = false }: LoopEvents["iteration-start"]): void {
-    // If an iteration is still open, a journal ran the step with its stream a second time.
+    // An iteration is still open only if a journal ran the step of its stream a second time.
     this.#iteration?.end({});
     this.#iteration = iterationSource.begin(() => ({ runId: this.#runId, iteration, continuation, replayed }), this.#outer);
   }

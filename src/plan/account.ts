@@ -17,7 +17,7 @@ import {
 
 type ChunkOf<Type extends ModelChunk["type"]> = Extract<ModelChunk, { type: Type }>;
 
-/** Tokens of another model, or of a discarded attempt, are counted separately. */
+/** Counts tokens. Tokens of another model, or of a discarded attempt, are counted separately. */
 export class Account {
   #before: Usage = noUsage;
   #now: Usage | undefined;
@@ -41,7 +41,9 @@ export class Account {
     return this.#now === undefined ? [...this.#spent] : [...this.#spent, this.#toSpending(this.#now)];
   }
 
-  /** A second request restarts the attempt, so that the time limit for the first chunk applies again. */
+  /**
+   * Begins the next request. A second request restarts the attempt, so that the time limit for the first chunk applies again.
+   */
   begin(request: ModelRequest): readonly ModelChunk[] {
     if (this.#now !== undefined) this.#before = addUsage(this.#before, this.#now);
     this.#endRequest();
@@ -55,7 +57,7 @@ export class Account {
     return this.#takeTold();
   }
 
-  /** Returns the chunks to send instead, or undefined if the chunk is passed on unchanged. */
+  /** Counts a chunk. Returns the chunks to send in its place, or undefined to pass the chunk on unchanged. */
   note(chunk: ModelChunk): readonly ModelChunk[] | undefined {
     const { type } = chunk;
     if (type === "attempt-start") return this.#start(chunk);
@@ -146,7 +148,10 @@ export class Account {
     return { type: "usage", usage: addUsage(this.#before, usage), mode: "snapshot" };
   }
 
-  /** Reported input is kept. The output is at least the estimate for the text that was read. */
+  /**
+   * Estimates the usage of the current request. Reported input tokens are kept. Output tokens are at least the estimate for the
+   * received text.
+   */
   #estimate(): Usage {
     const said = this.#now ?? noUsage;
     const { system = "", messages = [] } = this.#request ?? {};
@@ -156,7 +161,7 @@ export class Account {
   }
 }
 
-/** The number of tokens for an image does not depend on the number of its bytes. */
+/** Omits the data of images, because the number of tokens for an image does not depend on the number of its bytes. */
 function withoutBytes(key: string, value: unknown): unknown {
   return key === "data" ? undefined : value;
 }

@@ -54,8 +54,8 @@ function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answerin
 }
 
 /**
- * Provider metadata is held back until the answer ends. For an answer with calls, the metadata is dropped, because it would send
- * the invented calls back.
+ * Provider metadata is held back until the answer ends. If the answer has calls, the model invented them, and the metadata is
+ * dropped so that the next request does not repeat these calls.
  */
 class AnswerDraft {
   readonly #providerMetadata: ModelChunk[] = [];
@@ -107,7 +107,7 @@ function callIdsOf({ content }: AssistantMessage): readonly string[] {
   return content.flatMap((part) => (part.type === "tool-call" ? [part.callId] : []));
 }
 
-/** Provider metadata is kept only if no call was removed. */
+/** Keeps the provider metadata of a message only if no call was removed from the message. */
 function spoken({ role, content, providerMetadata }: AssistantMessage): readonly AssistantMessage[] {
   const said = content.filter((part) => part.type !== "tool-call");
   const own = said.length === content.length ? (providerMetadata ?? []).filter(({ item }) => !isPlanMetadata(item)) : [];

@@ -24,10 +24,10 @@ type PlanEnd =
 
 type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
 
-/** Replaces hidden chunks without content, so that the stream's timeouts still see each chunk. */
+/** Sent in place of each hidden chunk, so that the timeouts of the stream notice the chunk. */
 const emptyContent: ModelChunk = { type: "reasoning-delta", text: "" };
 
-/** The plan itself is not sent as text. */
+/** Requests a plan. The text of the plan itself is not passed on. */
 async function* askForPlan(
   asking: Asking,
   request: ModelRequest,

@@ -13,8 +13,8 @@ const parsed: unknown = JSON.parse(plan);
 
 describe("PlanScanner", () => {
   it.for<[where: string, text: string]>([
-    ["alone", plan],
-    ["in a fence", `\`\`\`json\n${plan}\n\`\`\``],
+    ["without other text", plan],
+    ["in a code fence", `\`\`\`json\n${plan}\n\`\`\``],
     ["after text", `Let me see: ${plan}`],
     ["before text with braces", `${plan} {so} }`],
     ["after braces in the text", `A {set} of {"a": 1} and {]: ${plan}`],
@@ -24,7 +24,7 @@ describe("PlanScanner", () => {
     expect(scan(text).plan).toEqual(parsed);
   });
 
-  it("finds a plan in pieces of any size", () => {
+  it("finds a plan that arrives in pieces of any size", () => {
     const text = `So:\n\`\`\`\n${plan.replace("]}", ",]}")}\n\`\`\``;
     const pieces = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: text.length, maxLength: text.length });
     fc.assert(
@@ -53,45 +53,57 @@ it.for<[what: string, text: string, problem: RegExp]>([
   ["an empty text", "", /^The answer contains no JSON object with a plan\.$/],
   ["a text without JSON", "I would add.", /^The answer contains no JSON object with a plan\.$/],
   [
-    "an object without fields of a plan",
+    "an object without the fields of a plan",
     '{"tool":"add"}',
     /^The JSON object must have at least one of these fields of a plan: next_action, execution_commands, .*\.$/,
   ],
   [
-    "an object around a plan",
+    "an object that holds a plan in a field",
     `{"plan":${plan}}`,
     /^The JSON object must have at least one of these fields of a plan: next_action/,
   ],
   ["an array", '["next_action"]', /^The answer contains no JSON object with a plan\.$/],
   ["a plan that is cut off", plan.slice(0, -1), /^The plan was cut off\.$/],
-  ["a plan that is cut off in a string", plan.slice(0, 60), /^The plan was cut off\.$/],
-  ["an object with single quotes", plan.replaceAll('"', "'"), /^The JSON of the plan is invalid: Expected property name .*\.$/],
-  ["a string with a line break", plan.replace("add", "a\nd"), /^The JSON of the plan is invalid: Bad control character .*\.$/],
+  ["a plan that is cut off inside a string", plan.slice(0, 60), /^The plan was cut off\.$/],
+  ["a plan with single quotes", plan.replaceAll('"', "'"), /^The JSON of the plan is invalid: Expected property name .*\.$/],
+  [
+    "a plan with a raw line break in a string",
+    plan.replace("add", "a\nd"),
+    /^The JSON of the plan is invalid: Bad control character .*\.$/,
+  ],
 ])("PlanScanner: finds no plan in %s", ([, text, problem]) => {
   expect(scan(text).plan).toBeUndefined();
   expect(scan(text).problem).toMatch(problem);
 });
 
 it.for<[what: string, text: string, isResponse: boolean]>([
-  ["is true as soon as the field ends", '{"next_action": "response",', true],
-  ["is true as soon as the object ends", '{"next_action": " Response " }', true],
-  ["is true after other fields", '{"thought": {"next_action": "execute"}, "next_action": "response",', true],
-  ["is true if the first of two fields is a response", '{"next_action": "response", "next_action": "execute",', true],
-  ["is false if only the second of two fields is a response", '{"next_action": "execute", "next_action": "response",', false],
+  ["is true as soon as next_action has the value response", '{"next_action": "response",', true],
+  ["is true when the object ends directly after next_action", '{"next_action": " Response " }', true],
+  ["is true if other fields precede next_action", '{"thought": {"next_action": "execute"}, "next_action": "response",', true],
+  ["is true if the first of two next_action fields is response", '{"next_action": "response", "next_action": "execute",', true],
   [
-    "is false if only the second plan is a response",
+    "is false if only the second of two next_action fields is response",
+    '{"next_action": "execute", "next_action": "response",',
+    false,
+  ],
+  [
+    "is false if only the second of two plans is a response",
     '{"next_action":"execute","execution_commands":[]} {"next_action":"response"}',
     false,
   ],
-  ["is true after braces in the text", '{"next_action": "execute" or "response", [...]} {"next_action":"response",', true],
-  ["is false before the field ends", '{"next_action": "response"', false],
-  ["is false for a nested field", '{"execution_commands": [{"next_action": "response",', false],
-  ["is false for a string that names the field", '{"thought": "next_action", "x": "response",', false],
-  ["is false for braces in the text", 'I {think} "next_action": "response",', false],
-  ["is false for a choice of two values", '{"next_action": "execute" or "response",', false],
-  ["is false for two strings", '{"next_action": "execute" "response",', false],
-  ["is false for an array", '{"next_action": ["response"],', false],
-  ["is false for a string that continues after many blanks", `{"next_action": "response${" ".repeat(60)}not",`, false],
+  [
+    "is true if text with braces precedes the plan",
+    '{"next_action": "execute" or "response", [...]} {"next_action":"response",',
+    true,
+  ],
+  ["is false before the comma or brace after next_action", '{"next_action": "response"', false],
+  ["is false for a nested next_action field", '{"execution_commands": [{"next_action": "response",', false],
+  ['is false for "next_action" as the value of another field', '{"thought": "next_action", "x": "response",', false],
+  ["is false for next_action outside an object", 'I {think} "next_action": "response",', false],
+  ['is false if the value is written as "execute" or "response"', '{"next_action": "execute" or "response",', false],
+  ["is false for two strings as the value of next_action", '{"next_action": "execute" "response",', false],
+  ["is false for an array as the value of next_action", '{"next_action": ["response"],', false],
+  ["is false for a value that continues after many blanks", `{"next_action": "response${" ".repeat(60)}not",`, false],
 ])("PlanScanner.isResponse: %s", ([, text, isResponse]) => {
   expect(scan(text).isResponse).toBe(isResponse);
   const scanner = new PlanScanner();
@@ -100,12 +112,12 @@ it.for<[what: string, text: string, isResponse: boolean]>([
 });
 
 it.for<[where: string, text: string, isLeading: boolean]>([
-  ["is true at the start", '{"next_action"', true],
-  ["is true after blanks and a fence", ' \n```json\n{"next_action"', true],
-  ["is true in a fence after words", 'So:\n```json\n{"next_action"', true],
-  ["is false after words", 'I could say {"next_action"', false],
-  ["is false after another object", '{"a": 1} {"next_action"', false],
-  ["is false after many blanks and a word", `${" ".repeat(20)}${" ".repeat(20)}x {"next_action"`, false],
+  ["is true for a plan at the start of the text", '{"next_action"', true],
+  ["is true for a plan after blanks and a code fence", ' \n```json\n{"next_action"', true],
+  ["is true for a plan in a code fence after words", 'So:\n```json\n{"next_action"', true],
+  ["is false for a plan after words", 'I could say {"next_action"', false],
+  ["is false for a plan after another object", '{"a": 1} {"next_action"', false],
+  ["is false for a plan after many blanks and a word", `${" ".repeat(20)}${" ".repeat(20)}x {"next_action"`, false],
 ])("PlanScanner.isLeading: %s", ([, text, isLeading]) => {
   expect(scan(text).isLeading).toBe(isLeading);
 });
@@ -115,9 +127,9 @@ it.for<[what: string, behind: string, isDoubtful: boolean]>([
   ["reports another object", ' {"a":1}', true],
   ["reports the start of another plan", ' No, wait: {"next_action":"respo', true],
   ["reports an object in single quotes", " { 'next_action': 'response' }", true],
-  ["reports a plan in braces", ' {\n {"next_action":', true],
-  ["ignores braces in words", " {so} } {", false],
-  ["ignores text", ' That is "all".', false],
+  ["reports another plan inside braces", ' {\n {"next_action":', true],
+  ["ignores words and single braces", " {so} } {", false],
+  ["ignores text without braces", ' That is "all".', false],
 ])("PlanScanner.problem: %s after a plan", ([, behind, isDoubtful]) => {
   expect(scan(plan + behind).problem).toBe(isDoubtful ? "The answer contains more than one JSON object." : undefined);
   const scanner = new PlanScanner();
@@ -125,11 +137,11 @@ it.for<[what: string, behind: string, isDoubtful: boolean]>([
   expect(scanner.problem).toBe(isDoubtful ? "The answer contains more than one JSON object." : undefined);
 });
 
-it.for([",,", ", ,"])("PlanScanner: does not repair two commas: %j", (commas) => {
+it.for([",,", ", ,"])("PlanScanner: finds no plan if two commas stand together as %j", (commas) => {
   expect(scan(`{"execution_commands":[{}${commas}{}]}`).plan).toBeUndefined();
 });
 
-it("PlanScanner: reads a plan with many strings", () => {
+it("PlanScanner: reads a plan with 200,000 strings", () => {
   const strings = 200_000;
   const scanner = scan(`{"execution_commands":[${'"a",'.repeat(strings)}"b"],${'"k":"v",'.repeat(strings)}"use_tool":true}`);
   expect(scanner.plan).toMatchObject({ k: "v", use_tool: true });

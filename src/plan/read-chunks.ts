@@ -96,7 +96,7 @@ export function mayAskOn({ call, account }: Asking): boolean {
   return call.mayAsk?.(account.spendings) !== false;
 }
 
-/** Does not wait for the stream. Errors from closing the stream are ignored. */
+/** Closes a stream without waiting for it. Errors are ignored. */
 function abandon(chunks: AsyncIterator<ModelChunk> | undefined): void {
   new Promise((resolve) => resolve(chunks?.return?.())).catch(() => {});
 }

@@ -132,7 +132,7 @@ const checks: Checks<PlannerOptions> = {
   closesEarly: is.flag,
 };
 
-/** These options only affect planning by the model, so they are rejected next to `planner`. */
+/** Options that only affect planning by the model. They are rejected if `planner` is set. */
 const notRead = ["prompt", "planRetries", "closesEarly"] as const;
 
 const instruction =

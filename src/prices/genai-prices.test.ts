@@ -12,14 +12,14 @@ const date = new Date("2026-01-01T12:00:00Z");
 const thousand = tokens(1_000, 1_000);
 
 describe("genaiPrices", () => {
-  // The comments list the catalogue's prices in USD per million tokens. The expected costs were calculated by hand.
+  // The expected costs were calculated by hand from the catalogue's prices.
   it.for<[what: string, provider: string, model: string, usage: Usage, costUSD: number]>([
-    // input 1.25, cached input 0.125, output 10
-    ["input and output", "openai", "gpt-5", tokens(10_000, 2_000), 0.0125 + 0.02],
+    // USD per million tokens: input 1.25, cached input 0.125, output 10.
+    ["input and output tokens", "openai", "gpt-5", tokens(10_000, 2_000), 0.0125 + 0.02],
     ["cached input tokens", "openai", "gpt-5", tokens(10_000, 2_000, { cachedInputTokens: 4_000 }), 0.0075 + 0.0005 + 0.02],
-    ["reasoning as output", "openai", "gpt-5", tokens(10_000, 2_000, { reasoningTokens: 1_500 }), 0.0125 + 0.02],
+    ["reasoning tokens at the output price", "openai", "gpt-5", tokens(10_000, 2_000, { reasoningTokens: 1_500 }), 0.0125 + 0.02],
     ["zero tokens", "openai", "gpt-5", tokens(0, 0), 0],
-    // input 3, cached input 0.3, cache write 3.75, output 15
+    // USD per million tokens: input 3, cached input 0.3, cache write 3.75, output 15.
     [
       "cache write tokens",
       "anthropic",
@@ -27,23 +27,29 @@ describe("genaiPrices", () => {
       tokens(10_000, 1_000, { cachedInputTokens: 6_000, cacheWriteTokens: 3_000 }),
       0.003 + 0.0018 + 0.01125 + 0.015,
     ],
-    ["a dated model", "anthropic", "claude-sonnet-4-5-20250929", tokens(10_000, 1_000), 0.03 + 0.015],
-    // The same prices up to 200,000 input tokens. Above that: input 6, output 22.5.
-    ["a prompt at the edge of a tier", "anthropic", "claude-sonnet-4-5", tokens(200_000, 1_000), 0.6 + 0.015],
-    ["a prompt above the edge of a tier", "anthropic", "claude-sonnet-4-5", tokens(250_000, 1_000), 1.5 + 0.0225],
-    // input 2, output 8, reasoning 3
+    ["a model name with a date", "anthropic", "claude-sonnet-4-5-20250929", tokens(10_000, 1_000), 0.03 + 0.015],
+    // USD per million tokens up to 200,000 input tokens: input 3, output 15. Beyond that: input 6, output 22.5.
+    ["the longest prompt of a price tier", "anthropic", "claude-sonnet-4-5", tokens(200_000, 1_000), 0.6 + 0.015],
+    ["a prompt in a higher price tier", "anthropic", "claude-sonnet-4-5", tokens(250_000, 1_000), 1.5 + 0.0225],
+    // USD per million tokens: input 2, output 8, reasoning 3.
     [
-      "reasoning with its own price",
+      "reasoning tokens with a separate price",
       "perplexity",
       "sonar-deep-research",
       tokens(1_000, 1_000, { reasoningTokens: 400 }),
       0.002 + 0.0048 + 0.0012,
     ],
-    // input 1, output 1, and 0.012 USD per request
-    ["a request with a fixed price", "perplexity", "sonar", tokens(1_000, 1_000), 0.012 + 0.001 + 0.001],
-    // input 30, output 60, no price for cached tokens
-    ["cached tokens without a discount", "openai", "gpt-4", tokens(1_000, 1_000, { cachedInputTokens: 500 }), 0.03 + 0.06],
-  ])("prices %s", ([, provider, model, usage, costUSD]) => {
+    // USD per million tokens: input 1, output 1. USD per request: 0.012.
+    ["a request to a model with a fixed price per request", "perplexity", "sonar", tokens(1_000, 1_000), 0.012 + 0.001 + 0.001],
+    // USD per million tokens: input 30, output 60. There is no price for cached tokens.
+    [
+      "cached tokens of a model without a cache discount",
+      "openai",
+      "gpt-4",
+      tokens(1_000, 1_000, { cachedInputTokens: 500 }),
+      0.03 + 0.06,
+    ],
+  ])("computes the cost of %s", ([, provider, model, usage, costUSD]) => {
     expect(genaiPrices({ date })(usage, { provider, model })).toBeCloseTo(costUSD, 10);
   });
 
@@ -63,7 +69,7 @@ describe("genaiPrices", () => {
     ["moonshot_ai", "kimi-k2-0905-preview", 0.0031],
     ["openrouter", "anthropic/claude-sonnet-4.5", 0.018],
     ["x_ai", "grok-4", 0.018],
-  ])("knows the price of %s, %s", ([provider, model, costUSD]) => {
+  ])("for the provider %s, knows the price of the model %s", ([provider, model, costUSD]) => {
     expect(genaiPrices({ date })(thousand, { provider, model })).toBeCloseTo(costUSD, 10);
   });
 
@@ -77,13 +83,13 @@ describe("genaiPrices", () => {
     ["an unknown model", "openai", "gpt-99"],
     ["a model of another provider", "openai", "claude-sonnet-4-5"],
     ["an unknown provider", "ibm.watsonx.ai", "granite-3"],
-    ["a provider whose name contains a known one", "my-openai-proxy", "gpt-5"],
-    ["a proxy with the provider in the model name", "litellm", "openai/gpt-5"],
+    ["a provider name that contains the name of another", "my-openai-proxy", "gpt-5"],
+    ["a proxy whose model name contains the provider", "litellm", "openai/gpt-5"],
     ["an empty provider", "", "gpt-5"],
     ["an empty model", "openai", ""],
     ["a model without any price", "google", "gemma-3"],
     ["a model without a price for output", "openai", "text-embedding-3-large"],
-    ["constructor and __proto__", "constructor", "__proto__"],
+    ["the provider name constructor and the model name __proto__", "constructor", "__proto__"],
   ])("returns undefined for %s", ([, provider, model]) => {
     expect(genaiPrices()(thousand, { provider, model })).toBeUndefined();
   });
@@ -95,10 +101,10 @@ describe("genaiPrices", () => {
   });
 
   it.for<[day: string, costUSD: number]>([
-    // input 10, output 40; from 10 June: input 2, output 8
+    // USD per million tokens until 10 June 2025: input 10, output 40. After that: input 2, output 8.
     ["2025-05-01", 0.05],
     ["2025-07-01", 0.01],
-  ])("uses the prices of the date %s", ([day, costUSD]) => {
+  ])("with the date option %s, uses the prices of that day", ([day, costUSD]) => {
     const date = new Date(day);
     const price = genaiPrices({ date });
     date.setFullYear(1999);
@@ -109,13 +115,13 @@ describe("genaiPrices", () => {
     ["provider", { provider: "openai" }, { provider: "my-proxy", model: "gpt-5" }],
     ["model", { model: "gpt-5" }, { provider: "azure.ai.openai", model: "our-deployment" }],
     ["provider and model", { provider: "azure.ai.openai", model: "gpt-5" }, { provider: "gateway", model: "fast" }],
-  ])("uses the %s from its options", ([, options, used]) => {
+  ])("uses the %s from its options, not from the run", ([, options, used]) => {
     expect(genaiPrices(options)(thousand, used)).toBeCloseTo(0.01125, 10);
   });
 
   it.for<[what: string, options: unknown, code: string, named: string]>([
     ["a misspelled provider", { provider: "opnai" }, "invalid-option", '"provider"'],
-    ["a provider whose name contains a known one", { provider: "my-openai" }, "invalid-option", '"provider"'],
+    ["a provider name that contains the name of another", { provider: "my-openai" }, "invalid-option", '"provider"'],
     ["a blank provider", { provider: " " }, "invalid-option", '"provider"'],
     ["a blank model", { model: "" }, "invalid-option", '"model"'],
     ["a date as a string", { date: "2026-01-01" }, "invalid-option", '"date"'],
@@ -151,7 +157,7 @@ describe("runToolLoop with genaiPrices", () => {
     expect(result.costUSD).toBeCloseTo(0.028, 10);
   });
 
-  it("keeps the recorded cost on replay, even if the prices have changed", async () => {
+  it("keeps the recorded cost when a journal is replayed after a price change", async () => {
     const model = { id: "openai", model: "o3" };
     const journal = memoryJournal();
     const options = { provider: createMockProvider(spending, model), messages, journal, runId: "priced" };
@@ -162,9 +168,13 @@ describe("runToolLoop with genaiPrices", () => {
   });
 
   it.for<[what: string, usage: Partial<Usage>, costUSD: number]>([
-    // input 1.25, cached input 0.125, output 10
-    ["cached tokens above the input", { inputTokens: 1_000, cachedInputTokens: 2_000, outputTokens: 0 }, 0.0015],
-    ["reasoning above the output", { inputTokens: 0, outputTokens: 100, reasoningTokens: 900 }, 0.01],
+    // USD per million tokens: input 1.25, cached input 0.125, output 10.
+    [
+      "cached tokens to an input count that lacks them",
+      { inputTokens: 1_000, cachedInputTokens: 2_000, outputTokens: 0 },
+      0.0015,
+    ],
+    ["reasoning tokens to an output count that lacks them", { inputTokens: 0, outputTokens: 100, reasoningTokens: 900 }, 0.01],
   ])("adds %s before it computes the cost", async ([, usage, costUSD]) => {
     const heard: unknown[] = [];
     const events = createLoopEvents();

@@ -11,20 +11,20 @@ const takes = "createMockProvider() expects an array of messages, or a function 
 describe("createMockProvider", () => {
   it.for<[what: string, script: unknown, message: string]>([
     ["a missing script", undefined, `${takes} undefined. Write createMockProvider([text("Hello.")]).`],
-    ["a lone part", text("Hi."), `${takes} a single part. Write createMockProvider([part]).`],
-    ["a string", "Hi.", `${takes} "Hi.". Write createMockProvider([text("Hello.")]).`],
+    ["a single part as the script", text("Hi."), `${takes} a single part. Write createMockProvider([part]).`],
+    ["a string as the script", "Hi.", `${takes} "Hi.". Write createMockProvider([text("Hello.")]).`],
     [
       "a message that is a string",
       [text("a"), "Hi."],
       'Message 1 in the script of the mock provider is a string. Write text("...") for text from the model.',
     ],
     [
-      "a message of a transcript",
+      "a transcript message as a mock message",
       [{ role: "assistant", content: "Hi." }],
       'Message 0 in the script of the mock provider is a message. Write text("...") for text from the model, and toolCall(name, args) for a call.',
     ],
     [
-      "a content part",
+      "a content part as a mock part",
       [[text("a"), { type: "text", text: "Hi." }]],
       "Part 1 of message 0 in the script of the mock provider is a chunk or a content part. Wrap a chunk in chunk(...), or use text().",
     ],
@@ -78,21 +78,21 @@ describe("providerSuite and registrySuite", () => {
   it.for<[what: string, setup: unknown, message: string]>([
     ["a missing setup", undefined, 'Option "setup" must be an object, but is undefined.'],
     ["a setup without create", {}, 'Option "setup.create" must be a function, but is undefined.'],
-    ["a create that is not a function", { create: {} }, 'Option "setup.create" must be a function, but is an object.'],
-    ["an unknown key", { create: () => {}, within: 5 }, 'There is no option "setup.within". Did you mean "setup.withinMs"?'],
+    ["a create option that is not a function", { create: {} }, 'Option "setup.create" must be a function, but is an object.'],
+    ["an unknown option", { create: () => {}, within: 5 }, 'There is no option "setup.within". Did you mean "setup.withinMs"?'],
   ])("reject %s", ([, setup, message]) => {
     expect(() => providerSuite(setup as ProviderSuiteSetup)).toThrow(message);
     expect(() => registrySuite(setup as RegistrySuiteSetup)).toThrow(message);
   });
 });
 
-describe("runTool: overrides", () => {
+describe("runTool", () => {
   const tool = defineTool({ name: "t", description: "", inputSchema: {}, execute: () => 1 });
   it.for<[overrides: object, message: string]>([
     [{ timeoutMs: 1 }, 'There is no option "overrides.timeoutMs". Did you mean "overrides.timeouts"?'],
     [{ timeouts: { tool: 1 } }, 'There is no option "timeouts.tool".'],
     [{ session: 1 }, 'Option "overrides.session" must be an object, but is 1.'],
-  ])("rejects %j", async ([overrides, message]) => {
+  ])("rejects the overrides %j", async ([overrides, message]) => {
     await expect(runTool(tool, {}, overrides)).rejects.toThrow(message);
   });
 });

@@ -1,5 +1,3 @@
-// The parts of a scripted message: chunks, failures and waits.
-
 import { describe, expect, it } from "vitest";
 import { play, request, setUp } from "../../test/testing/play.ts";
 import type { ModelCall, ModelChunk } from "../core/types/provider.ts";
@@ -32,7 +30,7 @@ const overloaded = { name: "Error", code: "overloaded", message: "Busy.", retrya
 
 describe("createMockProvider: parts", () => {
   it.for<[what: string, turn: MockMessage, chunks: ModelChunk[]]>([
-    ["a text", text("Hi"), [{ type: "text-delta", text: "Hi" }, stopped]],
+    ["a text part", text("Hi"), [{ type: "text-delta", text: "Hi" }, stopped]],
     ["an empty text", text(""), [{ type: "text-delta", text: "" }, stopped]],
     [
       "a text in pieces of whole characters",
@@ -55,14 +53,14 @@ describe("createMockProvider: parts", () => {
       [{ type: "usage", usage: { inputTokens: 3, outputTokens: 2, reasoningTokens: 1, totalTokens: 5 }, mode: "delta" }, stopped],
     ],
     [
-      "a finish of its own",
+      "the finish chunk of a finish() part",
       [text("H"), finish("continue", { token: "t" })],
       [
         { type: "text-delta", text: "H" },
         { type: "finish", reason: "continue", token: "t" },
       ],
     ],
-    ["a raw chunk", chunk({ type: "finish", reason: "length" }), [{ type: "finish", reason: "length" }]],
+    ["the chunk of a chunk() part", chunk({ type: "finish", reason: "length" }), [{ type: "finish", reason: "length" }]],
     [
       "an error chunk without a finish",
       [text("H"), failInBand(overloaded)],
@@ -71,10 +69,10 @@ describe("createMockProvider: parts", () => {
         { type: "error", error: overloaded },
       ],
     ],
-    ["an early end, and nothing after it", [text("H"), endEarly(), text("i")], [{ type: "text-delta", text: "H" }]],
-    ["parts after a finish", [finish("stop"), text("late")], [stopped, { type: "text-delta", text: "late" }]],
-    ["an empty message as a finish", [], [stopped]],
-  ])("plays %s", async ([, turn, chunks]) => {
+    ["nothing after an endEarly() part", [text("H"), endEarly(), text("i")], [{ type: "text-delta", text: "H" }]],
+    ["parts that follow a finish() part", [finish("stop"), text("late")], [stopped, { type: "text-delta", text: "late" }]],
+    ["an empty message as a finish chunk only", [], [stopped]],
+  ])("streams %s", async ([, turn, chunks]) => {
     expect(await playMessage(turn)).toEqual(chunks);
   });
 
@@ -91,12 +89,12 @@ describe("createMockProvider: parts", () => {
       ],
     ],
     [
-      "without start and fragments",
+      "without call-start and argument fragments",
       toolCall("f", { a: 1 }, { fragments: 0 }),
       [{ type: "call-ready", key: "call-0", id: undefined, name: "f", args: { a: 1 }, argsText: '{"a":1}' }, called],
     ],
     [
-      "with arguments that are not JSON as malformed",
+      "with invalid JSON as malformed",
       toolCall("f", {}, { rawArgs: '{"a', fragments: 0 }),
       [
         { type: "call-ready", key: "call-0", id: undefined, name: "f", args: '{"a', argsText: '{"a', problem: "malformed" },
@@ -104,21 +102,21 @@ describe("createMockProvider: parts", () => {
       ],
     ],
     [
-      "without arguments as an empty object",
+      "with an empty argument text as an empty object",
       toolCall("f", {}, { rawArgs: "", fragments: 0 }),
       [{ type: "call-ready", key: "call-0", id: undefined, name: "f", args: {}, argsText: "" }, called],
     ],
-  ])("plays a call %s", async ([, turn, chunks]) => {
+  ])("streams a tool call %s", async ([, turn, chunks]) => {
     expect(await playMessage(turn)).toEqual(chunks);
   });
 
-  it("gives calls different keys, even if their ids are equal", async () => {
+  it("gives tool calls different keys, even if their ids are equal", async () => {
     const chunks = await playMessage([toolCall("f", {}, { id: "same" }), text("and"), toolCall("f", {}, { id: "same" })]);
     const keys = chunks.flatMap((played) => (played.type === "call-ready" ? [played.key] : []));
     expect(new Set(keys).size).toBe(2);
   });
 
-  it("parses the arguments separately for each call, so that changes to one call affect no other", async () => {
+  it("parses the arguments anew for each tool call, so that calls share no objects", async () => {
     const call = toolCall("f", { list: [1] }, { fragments: 0 });
     const provider = createMockProvider([call, call], { usage: false });
     const [first] = await play(provider);
@@ -131,14 +129,14 @@ describe("createMockProvider: parts", () => {
     expect(ready?.type === "call-ready" && Object.keys(Object(ready.args))).toEqual(["__proto__"]);
   });
 
-  it("rejects piece counts below one and fractions", () => {
+  it("rejects a number of pieces that is below 1 or a fraction", () => {
     expect(() => text("Hi", { chunks: 0 })).toThrow(RangeError);
     expect(() => toolCall("f", {}, { fragments: 1.5 })).toThrow(RangeError);
   });
 });
 
 describe("fail()", () => {
-  it("throws an error unchanged, after the parts before it", async () => {
+  it("throws the given error itself, after the parts that precede it", async () => {
     const error = new TypeError("terminated");
     const stream = createMockProvider([[text("H"), fail(error)]]).stream(request, setUp().call);
     const iterator = stream[Symbol.asyncIterator]();
@@ -156,7 +154,7 @@ describe("fail()", () => {
 });
 
 describe("wait(), stall() and heartbeat()", () => {
-  it("wait() waits on the clock of the call", async () => {
+  it("wait() uses the clock of the model call", async () => {
     const { clock, call } = setUp();
     const played: number[] = [];
     const reading = (async () => {
@@ -171,7 +169,7 @@ describe("wait(), stall() and heartbeat()", () => {
   it.for<[what: string, turn: MockMessage]>([
     ["wait", wait(50)],
     ["stall", stall()],
-  ])("%s() rejects with the signal's reason and leaves no timer", async ([, turn]) => {
+  ])("%s() rejects with the signal's reason when the signal fires, and leaves no timer", async ([, turn]) => {
     const { clock, abort, call } = setUp();
     const provider = createMockProvider([turn, turn]);
     const reason = new Error("enough");
@@ -223,7 +221,7 @@ describe("wait(), stall() and heartbeat()", () => {
     await expect(play(provider, request, untouchable)).rejects.toThrow("touched");
   });
 
-  it("heartbeat() calls the heartbeat of the call", async () => {
+  it("heartbeat() calls the heartbeat function of the model call", async () => {
     const { clock, call, heartbeats } = setUp();
     const reading = play(createMockProvider([[wait(5), heartbeat(), wait(5), heartbeat()]]), request, call);
     await clock.advance(10);

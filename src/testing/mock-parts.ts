@@ -198,7 +198,10 @@ export function chunk(verbatim: ModelChunk): MockPart {
   return { kind: "chunks", chunks: [verbatim] };
 }
 
-/** Makes a part that waits `ms` milliseconds on the clock of the call. If the signal fires first, the stream rejects with its reason. */
+/**
+ * Makes a part that waits `ms` milliseconds on the clock of the call. If the signal fires first, the stream rejects with the
+ * signal's reason.
+ */
 export function wait(ms: number): MockPart {
   return { kind: "wait", ms };
 }

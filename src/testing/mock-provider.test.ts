@@ -31,12 +31,12 @@ describe("createMockProvider: default usage", () => {
   });
 
   it.for<[when: string, turn: MockMessage]>([
-    ["the message reports its own", [usage({ inputTokens: 1, outputTokens: 1 }), text("x")]],
+    ["the message reports its own usage", [usage({ inputTokens: 1, outputTokens: 1 }), text("x")]],
     [
       "the message ends with an error chunk",
       [text("x"), failInBand({ name: "Error", code: "overloaded", message: "Busy.", retryable: true })],
     ],
-    ["the message ends early", [text("x"), endEarly()]],
+    ["the message ends with endEarly()", [text("x"), endEarly()]],
   ])("is omitted if %s", async ([, turn]) => {
     const estimates = (await play(createMockProvider([turn]))).filter(
       (played) => played.type === "usage" && played.usage.inputTokens !== 1,
@@ -46,7 +46,7 @@ describe("createMockProvider: default usage", () => {
 });
 
 describe("createMockProvider: records", () => {
-  it("keep each request as it was at the time of sending", async () => {
+  it("keep each request as it was when it was sent", async () => {
     const messages: Message[] = [...request.messages];
     const provider = createMockProvider([text("a"), text("b")]);
     const asked: ModelRequest = {
@@ -73,14 +73,14 @@ describe("createMockProvider: records", () => {
     expect(Object.isFrozen(provider.requests[0])).toBe(true);
   });
 
-  it("count requests without keeping them with record: false", async () => {
+  it("with record: false, count requests and keep none", async () => {
     const provider = createMockProvider(() => text("a"), { record: false });
     await play(provider);
     await play(provider);
     expect([provider.calls, provider.requests.length]).toEqual([2, 0]);
   });
 
-  it("count the open streams, even after a reader leaves early", async () => {
+  it("count the open streams, even after a reader stops early", async () => {
     const provider = createMockProvider(() => text("abc", { chunks: 3 }));
     const streams = [provider.stream(request, setUp().call), provider.stream(request, setUp().call)];
     const [first, second] = streams.map((stream) => stream[Symbol.asyncIterator]());

@@ -1,5 +1,3 @@
-// Runs the provider suite with broken providers. Each provider fails exactly the checks for its fault.
-
 import { describe, expect, it } from "vitest";
 import { broken, complaintsOf, mapping, type Stream } from "../../test/testing/complaints-of.ts";
 import type { ModelChunk } from "../core/types/provider.ts";
@@ -35,7 +33,7 @@ describe("providerSuite: faults", () => {
       },
     ],
     [
-      "finishes calls with stop",
+      "sends tool calls with the finish reason stop",
       mapping((chunk) => [chunk.type === "finish" ? { type: "finish", reason: "stop" } : chunk]),
       {
         "sends a complete tool call with parsed arguments": 'The finish reason must be "tool-calls", but is "stop".',
@@ -43,7 +41,7 @@ describe("providerSuite: faults", () => {
       },
     ],
     [
-      "breaks characters",
+      "breaks characters outside ASCII",
       mapping((chunk) => [chunk.type === "text-delta" ? { ...chunk, text: chunk.text.replace("ü", "Ã¼") } : chunk]),
       {
         "streams text and ends with exactly one finish chunk":
@@ -131,7 +129,7 @@ describe("providerSuite: faults", () => {
       },
     ],
     [
-      "ends when the stream is silent",
+      "ends its stream when the service is silent",
       (stream) => (request, call) => {
         const isSilent = request.messages[0]?.role === "user" && request.messages[0].content === providerScenarios.silence.prompt;
         return isSilent ? (async function* (): AsyncGenerator<ModelChunk> {})() : stream(request, call);
@@ -170,7 +168,7 @@ describe("providerSuite: faults", () => {
       },
     ],
     [
-      "does not end when its reader leaves",
+      "does not end when its reader stops",
       (stream) => (request, call) => {
         const iterator = stream(request, call)[Symbol.asyncIterator]();
         return { [Symbol.asyncIterator]: () => ({ next: () => iterator.next(), return: () => new Promise<never>(() => {}) }) };
@@ -189,7 +187,7 @@ describe("providerSuite: faults", () => {
       },
     ],
     [
-      "yields a finish when the connection ends",
+      "yields a finish when the connection closes early",
       (stream) =>
         async function* (request, call) {
           let finished = false;
@@ -221,7 +219,7 @@ describe("providerSuite: faults", () => {
       ),
     ],
     [
-      "loses all results but the first",
+      "sends only the first of several tool results",
       (stream) => (request, call) => {
         const answered = request.messages.find((message) => message.role === "tool");
         if (answered !== undefined && answered.results.length > 1) throw new Error("unanswered call");

@@ -1,5 +1,3 @@
-// The mock provider and its correct variants pass the suite, and the suite cleans up after itself.
-
 import { describe, expect, it } from "vitest";
 import { broken, complaintsOf, mapping, type Stream } from "../../test/testing/complaints-of.ts";
 import type { ModelRequest } from "../core/types/provider.ts";
@@ -35,7 +33,7 @@ describe("providerSuite", () => {
     expect(await complaintsOf(broken(stream))).toEqual({});
   });
 
-  it("leaves no timer running", async () => {
+  it("leaves no timer running in any check", async () => {
     const clock = createTestClock();
     for (const { run } of providerSuite({ create: broken((stream) => stream), clock })) {
       const running = run();
@@ -45,7 +43,7 @@ describe("providerSuite", () => {
     }
   });
 
-  it("treats an error chunk like a thrown error, with its own code", async () => {
+  it("reads the error code of an error chunk like that of a thrown error", async () => {
     const complaints = await complaintsOf(
       broken(
         (stream) =>

@@ -46,7 +46,7 @@ export interface ProviderFixture {
   close?(): unknown;
 }
 
-/** The setup of a provider suite. The provider gets its `clock` as the clock of each call. */
+/** The setup of a provider suite. The suite passes `clock` to each call of the provider. */
 export interface ProviderSuiteSetup extends Patience {
   /** Makes a provider for one check. The client of the provider must not retry by itself. */
   create(scenario: ProviderScenario): ProviderFixture | PromiseLike<ProviderFixture>;

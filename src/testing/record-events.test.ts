@@ -96,7 +96,7 @@ describe("recordEvents", () => {
     expect(recording.of("tool-end").map(({ outcome, result }) => [outcome, result])).toEqual([["completed", { a: 1 }]]);
   });
 
-  it("stop() removes only its own listeners", () => {
+  it("stop() removes only the listeners of the recording", () => {
     const emitter: LoopEmitter = new EventEmitter();
     emitter.on("notice", () => {});
     const recording = recordEvents(emitter);
@@ -150,7 +150,7 @@ describe("recordEvents: outline()", () => {
     `);
   });
 
-  it("has a line for every other kind of event", () => {
+  it("has a line for each notice, approval, late result and error", () => {
     const { emitter, outline } = recordEvents(undefined, [
       "notice",
       "hidden-notice",

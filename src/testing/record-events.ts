@@ -23,8 +23,8 @@ export interface EventRecording {
 }
 
 /**
- * Records the events of an emitter. Without an emitter, it makes a new one. With `types`, only events of those types are recorded,
- * and the loop does not build any others.
+ * Records the events of an emitter. Without an emitter, it makes a new one. With `types`, only events of those types are
+ * recorded, and the loop creates no other events.
  *
  * @example
  * const recording = recordEvents();
@@ -60,7 +60,7 @@ function isOfType<Type extends LoopEventType>(event: LoopEvent, type: Type): eve
 }
 
 function listen(emitter: LoopEmitter, type: LoopEventType, take: (event: LoopEvent) => void): () => void {
-  // The compiler cannot see that the payload belongs to this type.
+  // The compiler cannot see that the payload belongs to an event of this `type`.
   const listener = (event: LoopEvents[LoopEventType]): void => take({ type, ...event } as LoopEvent);
   emitter.on(type, listener);
   return () => void emitter.off(type, listener);

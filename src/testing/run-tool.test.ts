@@ -32,7 +32,12 @@ describe("runTool", () => {
       { kind: "completed", data: { city: "Oslo", unit: "C", degrees: 7 } },
     ],
     ["invalid arguments as invalid-input", weather, { city: 42 }, { kind: "invalid-input", issues: [{ path: ["city"] }] }],
-    ["no arguments as an empty object", toolOf((args) => args), undefined, { kind: "completed", data: {} }],
+    [
+      "{} from a tool that echoes its arguments if none are passed",
+      toolOf((args) => args),
+      undefined,
+      { kind: "completed", data: {} },
+    ],
     [
       "a thrown error as a failure",
       toolOf(() => {
@@ -42,7 +47,7 @@ describe("runTool", () => {
       { kind: "failed", error: { name: "TypeError", message: "boom" } },
     ],
     [
-      "a fatal error as fatal",
+      "a FatalToolError as a fatal failure",
       toolOf(() => {
         throw new FatalToolError("gone");
       }),
@@ -50,13 +55,13 @@ describe("runTool", () => {
       { kind: "failed", fatal: true, error: { message: "gone" } },
     ],
     [
-      "a failed result as a failure",
+      "a toolResult with success: false as a failure",
       toolOf(() => toolResult({ success: false, message: "full" })),
       {},
       { kind: "failed", error: { message: "full" } },
     ],
     [
-      "endTurn of a result",
+      "the endTurn field of a toolResult",
       toolOf(() => toolResult({ data: 1, endTurn: true })),
       {},
       { kind: "completed", data: 1, endTurn: true },
@@ -77,9 +82,9 @@ describe("runTool", () => {
   });
 
   it.for<[what: string, traits: Partial<Tool>, limitMs: number]>([
-    ["the limit of the run", {}, 1_000],
-    ["the tool's own limit", { timeoutMs: 200 }, 200],
-    ["its idle limit", { idleTimeoutMs: 50 }, 50],
+    ["timeouts.toolMs", {}, 1_000],
+    ["the tool's timeoutMs", { timeoutMs: 200 }, 200],
+    ["the tool's idleTimeoutMs", { idleTimeoutMs: 50 }, 50],
   ])("ends the tool after %s, fires its signal and leaves no timer", async ([, traits, limitMs]) => {
     const clock = createTestClock();
     let signal: AbortSignal | undefined;
@@ -93,7 +98,7 @@ describe("runTool", () => {
     expect([signal?.aborted, clock.pending]).toEqual([true, 0]);
   });
 
-  it("reports progress, which resets the idle timeout, until the tool times out", async () => {
+  it("reports progress until the tool times out, and restarts the idle timeout with each report", async () => {
     const clock = createTestClock();
     const heard: unknown[] = [];
     const sleep = (ms: number) => new Promise<void>((resolve) => void clock.setTimeout(resolve, ms));
@@ -116,7 +121,7 @@ describe("runTool", () => {
     expect(heard).toEqual([0.3, 0.6]);
   });
 
-  it("interrupts the tool when the signal fires, with the signal's reason", async () => {
+  it("interrupts the tool with the signal's reason when the signal fires", async () => {
     const abort = new AbortController();
     const clock = createTestClock();
     let reason: unknown;
@@ -165,7 +170,7 @@ describe("runTool", () => {
     expect(await runTool(tool)).toMatchObject({ kind: "completed", data: 3 });
   });
 
-  it("returns the outcome deferred for a tool that defers, and for a tool without execute", async () => {
+  it("returns the outcome deferred for a tool that calls defer() or has no execute", async () => {
     expect(await runTool(toolOf((_, { defer }) => defer()))).toMatchObject({ kind: "deferred" });
     const { execute: _, ...waiting } = toolOf(() => 1);
     expect(await runTool(waiting)).toMatchObject({ kind: "deferred" });
@@ -222,7 +227,7 @@ describe("runTool", () => {
     expect(outcome.call.callId).toBe("c");
   });
 
-  it("runs an agent tool with the provider of the test, or with the provider that the agent sets", async () => {
+  it("runs an agent tool with the provider from the overrides, or else with the agent's", async () => {
     const agentWith = (provider?: Provider): Tool =>
       defineAgentTool({
         name: "ask",
@@ -243,7 +248,7 @@ describe("runTool", () => {
     });
   });
 
-  it("runs a tool with needsApproval without a decision", async () => {
+  it("runs a tool with needsApproval without waiting for approval", async () => {
     expect((await runTool(toolOf(() => 1, { needsApproval: true }))).kind).toBe("completed");
   });
 

@@ -31,7 +31,10 @@ export type CallFields = "name" | "signal" | "heartbeat" | "progress";
 export type ToolContextOverrides = {
   readonly [Field in Exclude<keyof ToolContext, CallFields | "provider">]?: ToolContext[Field] | undefined;
 } & {
-  /** The provider for nested runs, instead of the provider that they name. A value without `stream` only sets `context.provider`. */
+  /**
+   * The provider for nested runs, instead of the provider that a nested run names. A value without `stream` only sets
+   * `context.provider`.
+   */
   readonly provider?: ToolContext["provider"] | Provider | undefined;
 };
 

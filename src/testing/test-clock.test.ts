@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createTestClock } from "./test-clock.ts";
 
 describe("createTestClock", () => {
-  it("moves only with advance()", async () => {
+  it("changes its time only when advance() is called", async () => {
     const clock = createTestClock(500);
     await clock.flush();
     expect(clock.now()).toBe(500);
@@ -10,7 +10,7 @@ describe("createTestClock", () => {
     expect(clock.now()).toBe(520);
   });
 
-  it("fires timers by due time, and equal ones in creation order", async () => {
+  it("fires timers by due time, and timers of the same due time in creation order", async () => {
     const clock = createTestClock();
     const fired: string[] = [];
     const at = (name: string, ms: number) => clock.setTimeout(() => fired.push(`${name} at ${clock.now()}`), ms);
@@ -75,7 +75,7 @@ describe("createTestClock", () => {
     expect([fired, clock.pending]).toEqual([false, 0]);
   });
 
-  it.for([0, -5, Number.NaN])("fires a timer of %d ms without advancing", async (ms) => {
+  it.for([0, -5, Number.NaN])("fires a timer of %d ms at the current time", async (ms) => {
     const clock = createTestClock();
     let firedAt: number | undefined;
     clock.setTimeout(() => (firedAt = clock.now()), ms);

@@ -22,12 +22,14 @@ const invalid = (option: string, expected: string, received: string): unknown =>
 const unknown = (option: string, nearest?: string): unknown => ["unknown-option", { option, nearest }];
 
 describe("checkFields", () => {
-  it.for<[value: unknown]>([[{}], [{ maxTokens: 5, cache: false }], [{ maxTokens: undefined }], [Object.create(null)]])(
-    "accepts %o (%#)",
-    ([value]) => {
-      expect(errorOf("options", value)).toBeUndefined();
-    },
-  );
+  it.for<[what: string, value: unknown]>([
+    ["an empty object", {}],
+    ["valid fields", { maxTokens: 5, cache: false }],
+    ["an undefined field", { maxTokens: undefined }],
+    ["an object without a prototype", Object.create(null)],
+  ])("accepts %s", ([, value]) => {
+    expect(errorOf("options", value)).toBeUndefined();
+  });
 
   it.for<[group: string, value: unknown, error: unknown]>([
     ["options", undefined, invalid("options", "an object", "undefined")],
@@ -43,7 +45,7 @@ describe("checkFields", () => {
     ["options", { toString: 1 }, unknown("toString")],
     ["options", JSON.parse('{"__proto__":{"cache":true}}'), unknown("__proto__")],
     ["options", { cache: 1, maxTokens: "5" }, invalid("cache", "true or false", "1")],
-  ])("rejects fields of %s: %j", ([group, value, error]) => {
+  ])("rejects $1 as the fields of %s", ([group, value, error]) => {
     expect(errorOf(group, value)).toEqual(error);
   });
 });
@@ -53,7 +55,7 @@ it("invalidOption: describes the received value without its content", () => {
   expect(invalidOption("key", "a function", "sk-abc123def456ghi789").message).not.toContain("sk-");
 });
 
-it("unknownOption: names the option and the nearest one with their group", () => {
+it("unknownOption: names the option and the nearest valid option with their group", () => {
   expect(unknownOption("maxIteration", "limits", ["maxIterations"]).message).toBe(
     'There is no option "limits.maxIteration". Did you mean "limits.maxIterations"?',
   );
@@ -63,7 +65,7 @@ it.for<[value: object, received: string]>([
   [{}, "an object with neither"],
   [{ a: undefined, c: 1 }, "an object with neither"],
   [{ a: 1, b: 2 }, "an object with both"],
-])("checkEither: rejects %j, which has not exactly one of two fields", ([value, received]) => {
+])("checkEither: rejects %j, because it must have exactly one of the fields a and b", ([value, received]) => {
   expect(() => checkEither("options", value, ["a", "b"])).toThrow(
     `Option "options" must be an object with either "a" or "b", but is ${received}.`,
   );

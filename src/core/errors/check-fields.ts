@@ -10,7 +10,7 @@ import { type Replacement, replacementOf } from "./other-words.ts";
 export interface NumberRule {
   readonly min: number;
   readonly max?: number | undefined;
-  /** Set to true if the number need not be whole. Default false. */
+  /** True if the number may be a fraction. Default false. */
   readonly fraction?: boolean | undefined;
   /** Set to false to reject Infinity, which means no limit. Default: Infinity is allowed. */
   readonly infinite?: false | undefined;
@@ -91,7 +91,7 @@ export function checkRequired<Options extends object>(
 
 /**
  * Throws LoopError "invalid-option" if a required field is missing. Does not throw if another field looks like a misspelling of
- * the required name, because the later error about the unknown field says more.
+ * the required name, because the error about that unknown field says more.
  */
 export function checkNeeded(
   group: string,

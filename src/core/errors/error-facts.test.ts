@@ -14,29 +14,29 @@ afterEach(() => {
 
 describe("toProviderError: SDK errors", () => {
   it.for<[where: string, thrown: unknown]>([
-    ["status", { status: 429 }],
-    ["statusCode", { statusCode: 429 }],
-    ["response.status", { response: { status: 429 } }],
+    ["the field status", { status: 429 }],
+    ["the field statusCode", { statusCode: 429 }],
+    ["the field response.status", { response: { status: 429 } }],
     ["a numeric code", { code: 429 }],
-    ["a numeric code as text", { code: "429" }],
-    ["the error body", { error: { code: 429 } }],
-    ["a cause", new Error("no", { cause: { status: 429 } })],
+    ["a code that is a numeric string", { code: "429" }],
+    ["the code of the error body", { error: { code: 429 } }],
+    ["the cause", new Error("no", { cause: { status: 429 } })],
   ])("finds the status in %s", ([, thrown]) => {
     expect(toProviderError(thrown)).toMatchObject({ code: "rate-limit", status: 429, retryable: true });
   });
 
   it.for<[of: string, thrown: unknown, code: ProviderErrorCode, message: string]>([
-    ["OpenAI without a response", openaiError(undefined, undefined), "network", "Connection error."],
+    ["an OpenAI error without a response", openaiError(undefined, undefined), "network", "Connection error."],
     [
-      "OpenAI within a stream",
+      "an OpenAI error in a stream",
       new OpenAI.APIError(undefined, { type: "server_error", message: "It broke." }, undefined, undefined),
       "server",
       "It broke.",
     ],
-    ["OpenRouter", { code: 502, message: "Upstream failed." }, "server", "Upstream failed."],
-    ["vLLM", { object: "error", message: "Bad.", type: "BadRequestError", code: 400 }, "bad-request", "Bad."],
+    ["an OpenRouter error", { code: 502, message: "Upstream failed." }, "server", "Upstream failed."],
+    ["a vLLM error", { object: "error", message: "Bad.", type: "BadRequestError", code: 400 }, "bad-request", "Bad."],
     [
-      "Anthropic",
+      "an Anthropic error",
       Object.assign(new Error('{"type":"error"}'), {
         error: { type: "error", error: { type: "overloaded_error", message: "Overloaded" } },
       }),
@@ -44,7 +44,7 @@ describe("toProviderError: SDK errors", () => {
       "Overloaded",
     ],
     [
-      "Anthropic with a status",
+      "an Anthropic error with a status",
       Object.assign(new Error('529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'), {
         status: 529,
       }),
@@ -52,45 +52,50 @@ describe("toProviderError: SDK errors", () => {
       "Overloaded",
     ],
     [
-      "Gemini within a stream",
+      "a Gemini error in a stream",
       withName("ApiError", 'got status: UNAVAILABLE. {"error":{"code":503,"message":"Overloaded.","status":"UNAVAILABLE"}}'),
       "overloaded",
       "Overloaded.",
     ],
-    ["a cut-off Gemini stream", new Error("Incomplete JSON segment at the end"), "network", "Incomplete JSON segment at the end"],
     [
-      "Gemini",
+      "a Gemini stream that was cut off",
+      new Error("Incomplete JSON segment at the end"),
+      "network",
+      "Incomplete JSON segment at the end",
+    ],
+    [
+      "a Gemini error",
       withName("ApiError", '{"error":{"code":429,"message":"Slow.","status":"RESOURCE_EXHAUSTED"}}'),
       "rate-limit",
       "Slow.",
     ],
     [
-      "Gemini's compatible endpoint",
+      "an error of Gemini's OpenAI-compatible endpoint",
       new Error('[{"error":{"code":503,"message":"Busy.","status":"UNAVAILABLE"}}]'),
       "overloaded",
       "Busy.",
     ],
-  ])("reads code and message of an error from %s", ([, thrown, code, message]) => {
+  ])("reads the code and message of %s", ([, thrown, code, message]) => {
     expect(toProviderError(thrown)).toMatchObject({ code, message });
   });
 
   it.for<[what: string, headers: unknown, retryAfterMs: number | undefined]>([
     ["seconds", new Headers({ "retry-after": "7" }), 7_000],
     ["fractions of a second", new Headers({ "retry-after": "0.5" }), 500],
-    ["milliseconds in preference to seconds", new Headers({ "retry-after": "7", "retry-after-ms": "6543" }), 6_543],
+    ["retry-after-ms in preference to seconds", new Headers({ "retry-after": "7", "retry-after-ms": "6543" }), 6_543],
     [
-      "a date, relative to the server's date",
+      "a date relative to the server's Date header",
       new Headers({ "retry-after": "Fri, 31 Dec 2027 23:59:59 GMT", date: "Fri, 31 Dec 2027 23:59:29 GMT" }),
       30_000,
     ],
-    ["a date, relative to the local clock", { "retry-after": "Fri, 31 Dec 2027 23:59:59 GMT" }, 59_000],
+    ["a date relative to the local clock", { "retry-after": "Fri, 31 Dec 2027 23:59:59 GMT" }, 59_000],
     ["a past date as 0", { "retry-after": "Fri, 31 Dec 2021 23:59:59 GMT" }, 0],
     ["a header name in any letter case", { "Retry-After": "2" }, 2_000],
     ["a Map of headers", new Map([["retry-after", "3"]]), 3_000],
     ["a word as unknown", { "retry-after": "soon" }, undefined],
     ["negative milliseconds as unknown", { "retry-after-ms": "-5" }, undefined],
     ["negative seconds as unknown", { "retry-after": "-5" }, undefined],
-    ["signed seconds as unknown", { "retry-after": "+10" }, undefined],
+    ["seconds with a plus sign as unknown", { "retry-after": "+10" }, undefined],
     ["seconds with spaces", { "retry-after": " 7 " }, 7_000],
     ["seconds with a unit as unknown", { "retry-after": "60s" }, undefined],
     ["a number with words as unknown", { "retry-after": "5 minutes" }, undefined],
@@ -119,10 +124,10 @@ describe("toProviderError: SDK errors", () => {
       { "retry-after": "Friday, 31-Dec-27 23:59:59 GMT", date: "Fri Dec 31 23:59:29 2027" },
       30_000,
     ],
-    ["seconds if the milliseconds contain words", { "retry-after-ms": "5 apples", "retry-after": "9" }, 9_000],
-    ["seconds if the milliseconds are infinite", { "retry-after-ms": "Infinity", "retry-after": "9" }, 9_000],
+    ["seconds if retry-after-ms contains words", { "retry-after-ms": "5 apples", "retry-after": "9" }, 9_000],
+    ["seconds if retry-after-ms is infinite", { "retry-after-ms": "Infinity", "retry-after": "9" }, 9_000],
     ["missing headers as unknown", undefined, undefined],
-  ])("reads Retry-After: %s", ([, headers, retryAfterMs]) => {
+  ])("for the Retry-After header, reads %s", ([, headers, retryAfterMs]) => {
     vi.useFakeTimers({ now: Date.parse("Fri, 31 Dec 2027 23:59:00 GMT") });
     for (const thrown of [
       { status: 429, headers },
@@ -144,7 +149,7 @@ describe("toProviderError: SDK errors", () => {
     });
   });
 
-  it("follows the x-should-retry header", () => {
+  it("sets retryable from the x-should-retry header", () => {
     expect(toProviderError(openaiError(429, {}, { "x-should-retry": "false" })).retryable).toBe(false);
     expect(toProviderError(openaiError(400, {}, { "x-should-retry": "true" })).retryable).toBe(true);
   });

@@ -60,7 +60,7 @@ export function readErrorFacts(thrown: unknown): ErrorFacts {
   };
 }
 
-/** Reads an error, then its response body, then its causes. A field that was read first takes precedence over later ones. */
+/** Reads an error, then its response body, then its causes. The first value that is found for a field is kept. */
 function readError(error: UnknownRecord, draft: Draft, depth: number): void {
   readWords(error, draft);
   readResponse(error, draft);
@@ -104,8 +104,8 @@ function readWords({ name, code, type, status, constructor }: UnknownRecord, { w
 }
 
 /**
- * Finds a response body inside an error message. Several SDKs put the body there, sometimes after the status: `429 {…}` or `got
- * status: UNAVAILABLE. {…}`.
+ * Finds a response body inside an error message. Several SDKs write the body into the message, sometimes after the status: `429
+ * {…}` or `got status: UNAVAILABLE. {…}`.
  */
 function parseBody(message: string): unknown {
   const start = /^(?:\d{3}\s{1,4}|got status: \w{1,64}\. )?(?=[{[])/.exec(message)?.[0].length;

@@ -37,7 +37,7 @@ export type EndedKind = Exclude<
   "answered" | "end-turn" | "pre-tool-text" | "stop-condition" | "length" | "refusal" | "content-filter"
 >;
 
-/** The end reasons with one of these kinds. */
+/** The end reasons of the given kinds. */
 export type ReasonOf<Kind extends EndedKind> = EndReason & { readonly kind: Kind };
 
 /** The kinds of reasons that have a `limit`. A kind without its own text gets the text "the limit of … is reached". */
@@ -47,7 +47,9 @@ type ReasonWords = { readonly [Kind in Exclude<EndedKind, LimitKind>]: (reason: 
   readonly [Kind in LimitKind]?: (reason: ReasonOf<Kind>) => string;
 };
 
-/** The text for each kind, to put after a colon. A kind without a `limit` does not compile without a text. */
+/**
+ * The text that explains each kind of reason, written after a colon. A kind without a `limit` does not compile without a text.
+ */
 const words: ReasonWords = {
   "provider-error": ({ error }) => `the model failed with ${error.code}: ${error.message}`,
   "malformed-call": () => "the model called a tool without a name",
@@ -97,7 +99,7 @@ function describeEnding({ status, reason }: Pick<LoopResult, "status" | "reason"
 }
 
 function wordsOf(reason: EndReason): string | undefined {
-  // Each function in the table accepts only its own kind, so the call below needs the cast to `never`.
+  // Each function accepts only one kind of reason, so the call below needs the cast to `never`.
   const table: { readonly [kind: string]: ((reason: never) => string) | undefined } = words;
   const say = Object.hasOwn(table, reason.kind) ? table[reason.kind] : undefined;
   if (say !== undefined) return say(reason as never);
@@ -108,12 +110,12 @@ function behind(text: unknown): string {
   return typeof text === "string" && text !== "" ? `: ${tidy(text)}` : "";
 }
 
-/** Shortens text from the caller and removes credentials. Messages of errors need no `tidy`: they were cleaned when recorded. */
+/** Shortens text from the caller and removes credentials. Error messages were already cleaned when they were recorded. */
 function tidy(text: string): string {
   return toPlainError(text).message;
 }
 
-/** The result of a run that ended with one of these kinds of reasons. */
+/** The result of a run that ended for a reason of the given kinds. */
 export type EndedResult<Kind extends EndedKind = EndedKind> = LoopResult & { readonly reason: ReasonOf<Kind> };
 
 /** A global symbol, so that `isLoopEndedError` recognizes errors from every loaded copy of the package (ESM or CommonJS). */

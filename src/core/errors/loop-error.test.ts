@@ -3,8 +3,9 @@ import { FatalToolError, isFatalToolError } from "../tools/to-outcome.ts";
 import { isLoopError, LoopError } from "./loop-error.ts";
 
 describe("LoopError", () => {
-  it.for<[error: LoopError, message: string]>([
+  it.for<[what: string, error: LoopError, message: string]>([
     [
+      "an option with an invalid value",
       new LoopError("invalid-option", {
         option: "limits.maxIterations",
         expected: "a whole number of at least 1",
@@ -12,53 +13,69 @@ describe("LoopError", () => {
       }),
       'Option "limits.maxIterations" must be a whole number of at least 1, but is 0.',
     ],
-    [new LoopError("unknown-option", { option: "maxTurns" }), 'There is no option "maxTurns".'],
+    ["an unknown option", new LoopError("unknown-option", { option: "maxTurns" }), 'There is no option "maxTurns".'],
     [
+      "a misspelled option",
       new LoopError("unknown-option", { option: "limit", nearest: "limits" }),
       'There is no option "limit". Did you mean "limits"?',
     ],
     [
+      "two tools with one name",
       new LoopError("duplicate-tool", { toolName: "search" }),
       'There are two tools named "search": rename one, or prefix its registry with withPrefix from "turnwright".',
     ],
-    [new LoopError("invalid-tool", { toolName: "search", problem: "has no description" }), 'Tool "search" has no description.'],
     [
+      "an invalid tool",
+      new LoopError("invalid-tool", { toolName: "search", problem: "has no description" }),
+      'Tool "search" has no description.',
+    ],
+    [
+      "an invalid input schema",
       new LoopError("invalid-schema", { toolName: "search", problem: "is not JSON" }),
       'The input schema of tool "search" is not JSON.',
     ],
     [
+      "an invalid message",
       new LoopError("invalid-messages", { index: 2, problem: "answers a call that nobody made" }),
       "Message 2 answers a call that nobody made.",
     ],
     [
+      "a control that is already in use",
       new LoopError("already-running", { what: "control" }),
       "This control already belongs to a running loop. Use another control.",
     ],
     [
+      "a runId that is already in use",
       new LoopError("already-running", { what: "runId", runId: "r1" }),
       'Run "r1" is already running in this process. Use another runId.',
     ],
     [
+      "a journal with another runId",
       new LoopError("journal-mismatch", { field: "runId", expected: "r1", received: "r2" }),
       "The journal was written by another run: its runId is r2, but this run has r1. Use the journal of this run.",
     ],
     [
+      "a journal that began with other messages",
       new LoopError("journal-mismatch", { field: "messagesDigest", expected: "a1", received: "b2" }),
       "The journal was written by a run that began with other messages. Pass the messages from inspectJournal(...).initialMessages, not the messages of the result. A new question needs a new journal and a new runId.",
     ],
     [
+      "a decision about a call that is not among the waiting calls",
       new LoopError("unknown-decision", { call: "c1", waiting: ["c2", "c2/c3"] }),
       'Call "c1" is not waiting for a decision or a result. Waiting: "c2", "c2/c3". Use an "id" from "reason.calls" of the suspended result or from inspectJournal, and the journal of that run.',
     ],
     [
+      "a decision about a call when no call is waiting",
       new LoopError("unknown-decision", { call: "c1" }),
       'Call "c1" is not waiting for a decision or a result. Use an "id" from "reason.calls" of the suspended result or from inspectJournal, and the journal of that run.',
     ],
     [
+      "a decision of the wrong kind",
       new LoopError("invalid-decision", { call: "c1", waitsFor: "result", problem: 'is "approve"' }),
       'The decision about call "c1", which is waiting for its result, is "approve". Pass { kind: "result", result } or { kind: "failed", error }. The call is still waiting.',
     ],
     [
+      "a journal that is locked by a process on the same machine",
       new LoopError("journal-locked", {
         path: "runs/a.jsonl",
         lockPath: "/runs/a.jsonl.lock",
@@ -69,6 +86,7 @@ describe("LoopError", () => {
       'The journal runs/a.jsonl is being written by process 7 on "ship". Wait until that process ends. If this process id now belongs to an unrelated program, remove /runs/a.jsonl.lock.',
     ],
     [
+      "a journal that is locked by a process on another machine",
       new LoopError("journal-locked", {
         path: "runs/a.jsonl",
         lockPath: "/runs/a.jsonl.lock",
@@ -79,22 +97,27 @@ describe("LoopError", () => {
       'The journal runs/a.jsonl is locked by process 7 on "ship", in another container or on another machine. It cannot be checked from here whether that process still runs. If you are sure that the process has ended, remove /runs/a.jsonl.lock.',
     ],
     [
+      "a file that cannot be a journal",
       new LoopError("journal-refused", { path: "runs/a.jsonl", problem: "it is not a plain file" }),
       "The file runs/a.jsonl cannot be used as a journal: it is not a plain file.",
     ],
     [
+      "a damaged journal",
       new LoopError("journal-damaged", { path: "runs/a.jsonl", line: 3, problem: "is not what was written" }),
       "The journal runs/a.jsonl is damaged: line 3 is not what was written. Use an unchanged copy.",
     ],
     [
+      "a journal that is not open",
       new LoopError("journal-closed", { path: "runs/a.jsonl" }),
       'The journal runs/a.jsonl is not open. Call its "open" method before you run a step.',
     ],
     [
+      "a replay of an unfinished journal",
       new LoopError("journal-incomplete", { key: "i0/model" }),
       'Step "i0/model" is not recorded, and a replay runs no new steps: use the journal of a finished run.',
     ],
     [
+      "tools that changed after their calls were recorded",
       new LoopError("tools-changed", {
         changed: ["search", "x".repeat(100)],
         changes: [
@@ -105,7 +128,7 @@ describe("LoopError", () => {
       }),
       `Recorded calls no longer fit their tools: "search" has another type in "limit": now string, before number; "search" requires the field "to"; "${"x".repeat(64)}…" was removed. Restore the tools, or allow the change with "policies.allowToolChange".`,
     ],
-  ])("explains $code in its message (%#)", ([error, message]) => {
+  ])("has a message about %s", ([, error, message]) => {
     expect(error.message).toBe(message);
     expect(error).toMatchObject({ name: "LoopError", stack: expect.stringContaining(message) });
   });
@@ -125,14 +148,14 @@ describe("isLoopError", () => {
   const error = new LoopError("duplicate-tool", { toolName: "a" });
   const brand = Symbol.for("turnwright.LoopError");
 
-  it("recognizes the brand of an error from any copy of the package", () => {
+  it("recognizes an error from any copy of the package by its brand", () => {
     expect(isLoopError(error)).toBe(true);
     expect(
       isLoopError(Object.assign(new Error("from another copy"), { [brand]: true, code: "duplicate-tool" }), "duplicate-tool"),
     ).toBe(true);
   });
 
-  it("also compares the code if one is given", () => {
+  it("compares the code of the error if a code is given", () => {
     expect(isLoopError(error, "duplicate-tool")).toBe(true);
     expect(isLoopError(error, "invalid-tool")).toBe(false);
   });
@@ -143,14 +166,14 @@ describe("isLoopError", () => {
     [null],
     [undefined],
     ["LoopError"],
-  ])("returns false for other values (%#)", ([value]) => {
+  ])("returns false for the value $0", ([value]) => {
     expect(isLoopError(value)).toBe(false);
     expect(isLoopError(value, "duplicate-tool")).toBe(false);
   });
 });
 
 describe("FatalToolError", () => {
-  it("is recognized by its brand, and keeps its cause", () => {
+  it("is recognized by its brand and keeps its cause", () => {
     const error = new FatalToolError("gone", { cause: "later" });
     expect(error).toMatchObject({ name: "FatalToolError", message: "gone", cause: "later" });
     expect(isFatalToolError(error)).toBe(true);
@@ -158,7 +181,7 @@ describe("FatalToolError", () => {
   });
 
   it.for<[value: unknown]>([[new Error("x")], [{ name: "FatalToolError" }], [null], ["FatalToolError"]])(
-    "is not recognized in other values (%#)",
+    "isFatalToolError returns false for the value $0",
     ([value]) => {
       expect(isFatalToolError(value)).toBe(false);
     },

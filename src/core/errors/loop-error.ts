@@ -1,5 +1,5 @@
 // LoopError: the error codes, with the details and the message for each code. A LoopError is thrown only for misuse, before any
-// request. All other endings of a run are results.
+// request. A run that ends for another reason returns a result.
 
 import type { PartialResult } from "../types/loop-result.ts";
 import type { Issue } from "../types/common.ts";
@@ -16,7 +16,7 @@ export interface LoopErrorDetails {
   readonly "unknown-option": {
     readonly option: string;
     readonly nearest?: string | undefined;
-    /** Code that sets the right option. Set if the name comes from another library. */
+    /** Code that sets the right option, if the name of the unknown option comes from another library. */
     readonly instead?: string | undefined;
   };
   /** Two tools have the same name. */
@@ -37,8 +37,8 @@ export interface LoopErrorDetails {
   /** The journal belongs to another run. `field` names the field that differs. */
   readonly "journal-mismatch": { readonly field: string; readonly expected: string; readonly received: string };
   /**
-   * A decision names a call that is not waiting for a decision or a result: the call is unknown or already settled. For a call of
-   * a nested run, the id is the path of call ids that leads to the call.
+   * A decision names a call that is not waiting for a decision or a result: the call is unknown or already has a result. For a
+   * call of a nested run, the id is the path of call ids that leads to the call.
    */
   readonly "unknown-decision": {
     readonly call: string;
@@ -55,7 +55,7 @@ export interface LoopErrorDetails {
     readonly call: string;
     readonly waitsFor: WaitingCall["waitsFor"];
     readonly problem: string;
-    /** The issues of a result that does not fit. */
+    /** The issues of a result that does not fit the tool's `outputSchema`. */
     readonly issues?: readonly Issue[] | undefined;
   };
   /**
@@ -107,7 +107,7 @@ export interface LoopErrorDetails {
 /** The error codes, for comparison in programs. */
 export type LoopErrorCode = keyof LoopErrorDetails;
 
-/** A LoopError with one of these codes. Comparing `code` narrows the type of `details`. */
+/** A LoopError with one of the given codes. Comparing `code` narrows the type of `details`. */
 export type LoopErrorOf<Code extends LoopErrorCode> = Code extends LoopErrorCode ? LoopError<Code> : never;
 
 type Messages = { readonly [Code in LoopErrorCode]: (details: LoopErrorDetails[Code]) => string };

@@ -6,7 +6,7 @@ import type { UnknownRecord } from "../utils/guards.ts";
 
 type ChangeWords = { readonly [Kind in ToolChangeKind]: (change: { readonly place: string; readonly values: string }) => string };
 
-/** The text for each kind, to put after the name of the tool. A kind without a text does not compile. */
+/** The text for each kind of change, written after the name of the tool. A kind without a text does not compile. */
 const words: ChangeWords = {
   removed: () => "was removed",
   "source-changed": ({ values }) => `has another origin${values}`,
@@ -19,7 +19,7 @@ const words: ChangeWords = {
   "trait-changed": ({ place }) => `has another value of the trait${place}`,
 };
 
-/** Describes a change, for example: "pay" has another type in "amount": now string, before number. */
+/** Describes the change of a tool, for example `"pay" has another type in "amount": now string, before number`. */
 export function describeChange({ toolName, kind, field, was = "none", now = "none" }: ToolChange): string {
   const isField = kind === "field-removed" || kind === "required-field-added" || kind === "trait-changed";
   const place = field === undefined ? "" : `${isField ? " " : " in "}${quote(field)}`;

@@ -1,5 +1,3 @@
-// Classifies errors from the real SDKs, errors from fetch in several runtimes, and error objects inside streams.
-
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import type { ProviderErrorCode } from "../types/common.ts";
@@ -30,7 +28,7 @@ describe("toProviderError", () => {
     [503, "overloaded", true],
     [504, "server", true],
     [529, "overloaded", true],
-  ])("reads status %i as %s, retryable: %s", ([status, code, retryable]) => {
+  ])("for HTTP status %i, returns the code %s and retryable: %s", ([status, code, retryable]) => {
     expect(toProviderError(openaiError(status, { message: "No." }))).toEqual({
       name: "ProviderError",
       message: "No.",
@@ -42,27 +40,27 @@ describe("toProviderError", () => {
 
   it.for<[of: string, message: string]>([
     ["OpenAI", "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens."],
-    ["OpenAI Responses", "Your input exceeds the context window of this model."],
+    ["the OpenAI Responses API", "Your input exceeds the context window of this model."],
     ["Anthropic", "prompt is too long: 213462 tokens > 200000 maximum"],
-    ["Anthropic with max_tokens", "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"],
+    ["Anthropic about max_tokens", "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"],
     ["Gemini", "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."],
     ["Bedrock", "Input is too long for requested model."],
     ["xAI", "This model's maximum prompt length is 131072 but the request contains 537812 tokens."],
     ["Groq", "Please reduce the length of the messages or completion."],
     ["llama.cpp", "the request exceeds the available context size, try increasing it"],
-  ])("recognizes %s's context overflow message, with status 400 and in a stream", ([, message]) => {
+  ])("reads the context overflow message of %s as context-too-long, with or without a status", ([, message]) => {
     const expected = { code: "context-too-long", retryable: false, message };
     expect(toProviderError(openaiError(400, { message }))).toMatchObject(expected);
     expect(toProviderError({ message, type: "invalid_request_error" })).toMatchObject(expected);
   });
 
-  it("recognizes the code context_length_exceeded with any message", () => {
+  it("reads the code context_length_exceeded as context-too-long, with any message", () => {
     expect(toProviderError(openaiError(400, { message: "No.", code: "context_length_exceeded" }))).toMatchObject({
       code: "context-too-long",
     });
   });
 
-  it("does not read a token rate limit as a context overflow", () => {
+  it("reads a limit of tokens per minute as a rate limit, not as a context overflow", () => {
     const error = openaiError(429, {
       message: "Request too large on tokens per min: too many tokens",
       code: "rate_limit_exceeded",
@@ -96,28 +94,32 @@ describe("toProviderError", () => {
       true,
     ],
     ["Node's socket hang-up", Object.assign(new Error("socket hang up"), { code: "ECONNRESET" }), true],
-    ["several failed addresses", new AggregateError([Object.assign(new Error(""), { code: "ECONNREFUSED" })]), true],
-    ["the SDK's connection error", new OpenAI.APIConnectionError({ message: undefined }), true],
-    ["the SDK's timeout", new OpenAI.APIConnectionTimeoutError(), true],
-    ["a timed-out signal", new DOMException("The operation timed out.", "TimeoutError"), true],
-    ["an abort", new DOMException("This operation was aborted", "AbortError"), false],
-    ["the SDK's abort", new OpenAI.APIUserAbortError(), false],
+    [
+      "an AggregateError of failed connections",
+      new AggregateError([Object.assign(new Error(""), { code: "ECONNREFUSED" })]),
+      true,
+    ],
+    ["the OpenAI SDK's connection error", new OpenAI.APIConnectionError({ message: undefined }), true],
+    ["the OpenAI SDK's timeout error", new OpenAI.APIConnectionTimeoutError(), true],
+    ["the TimeoutError of an AbortSignal", new DOMException("The operation timed out.", "TimeoutError"), true],
+    ["an AbortError", new DOMException("This operation was aborted", "AbortError"), false],
+    ["the OpenAI SDK's abort error", new OpenAI.APIUserAbortError(), false],
   ])("reads %s as a network error", ([, thrown, retryable]) => {
     expect(toProviderError(thrown)).toMatchObject({ code: "network", retryable });
   });
 
   it.for<[what: string, thrown: unknown, retryable: boolean]>([
-    ["a body that is not JSON", new SyntaxError("Unexpected token '<'"), true],
-    ["a programming error", new TypeError("x is not a function"), false],
-    ["an unknown error", new Error("odd"), false],
-    ["a string", "odd", false],
-    ["undefined", undefined, false],
-    ["a symbol", Symbol("odd"), false],
+    ["a SyntaxError for a body that is not JSON", new SyntaxError("Unexpected token '<'"), true],
+    ["the TypeError of a programming mistake", new TypeError("x is not a function"), false],
+    ["an Error with an unknown message", new Error("odd"), false],
+    ["a thrown string", "odd", false],
+    ["the thrown value undefined", undefined, false],
+    ["a thrown symbol", Symbol("odd"), false],
   ])("reads %s as a server error", ([, thrown, retryable]) => {
     expect(toProviderError(thrown)).toMatchObject({ code: "server", retryable });
   });
 
-  it("keeps the fields of a provider error, whether it is thrown itself or as an Error with these fields", () => {
+  it("keeps the fields of a provider error, thrown as a plain object or as an Error", () => {
     const error = providerError("overloaded", "Busy.", { status: 503, retryAfterMs: 10, retryable: false });
     expect(toProviderError(error)).toEqual(error);
     expect(toProviderError(Object.assign(new Error("Busy."), error, { headers: { cookie: "x" } }))).toEqual(error);
@@ -131,7 +133,7 @@ describe("toProviderError", () => {
     for (const secret of ["abcDEF123456", "session", "sk-abc123", "private"]) expect(said).not.toContain(secret);
   });
 
-  it("survives JSON unchanged, with its cause", () => {
+  it("returns an error that a JSON round trip does not change", () => {
     const error = toProviderError(fetchFailed("ECONNRESET"));
     expect(JSON.parse(JSON.stringify(error))).toEqual(error);
     expect(error.cause).toEqual({ name: "Error", message: "connect ECONNRESET 127.0.0.1:1", code: "ECONNRESET" });
@@ -164,7 +166,7 @@ describe("toProviderError", () => {
 });
 
 describe("providerError", () => {
-  it("derives retryable from the code unless it is given", () => {
+  it("derives retryable from the code unless retryable is given", () => {
     expect(providerError("rate-limit", "Slow.").retryable).toBe(true);
     expect(providerError("rate-limit", "Slow.", { retryable: false }).retryable).toBe(false);
     expect(providerError("auth", "No.").retryable).toBe(defaultRetryable("auth"));
@@ -175,17 +177,17 @@ describe("providerError", () => {
     [{ retryAfterMs: 1e300, status: Number.NaN }, { retryAfterMs: Number.MAX_SAFE_INTEGER }],
     [{ retryAfterMs: Number.NaN, status: Number.POSITIVE_INFINITY }, {}],
     [{ retryAfterMs: -1 }, {}],
-  ])("keeps only numbers that JSON can represent, given %o", ([facts, kept]) => {
+  ])("keeps only numbers that JSON can represent from the fields %o", ([facts, kept]) => {
     const { name: _, message: __, code: ___, retryable: ____, ...more } = providerError("rate-limit", "Slow.", facts);
     expect(more).toEqual(kept);
   });
 
-  it("limits an infinite retry delay to the largest safe integer", () => {
+  it("limits an infinite retry-after-ms header to the largest safe integer", () => {
     const error = openaiError(429, { message: "Slow." }, { "retry-after-ms": "1e999" });
     expect(toProviderError(error).retryAfterMs).toBe(Number.MAX_SAFE_INTEGER);
   });
 
-  it("omits facts that are undefined", () => {
+  it("omits optional fields that are undefined", () => {
     expect(Object.keys(providerError("auth", "No.", { status: undefined, cause: undefined }))).toEqual([
       "name",
       "message",
@@ -202,7 +204,7 @@ describe("isProviderError", () => {
     [{ code: "server", message: "x" }, false],
     [Object.assign(new Error("x"), { code: "ECONNRESET", retryable: true }), false],
     [null, false],
-  ])("for %j returns %s", ([value, verdict]) => {
+  ])("given the value %j, returns %s", ([value, verdict]) => {
     expect(isProviderError(value)).toBe(verdict);
   });
 });

@@ -32,7 +32,7 @@ export function defaultRetryable(code: ProviderErrorCode): boolean {
 export interface ProviderErrorFacts {
   /** HTTP status. */
   readonly status?: number | undefined;
-  /** Default: depends on the code. */
+  /** True if a retry may succeed. Default: depends on the code. */
   readonly retryable?: boolean | undefined;
   /** How long the service asked to wait before a retry, in milliseconds. */
   readonly retryAfterMs?: number | undefined;

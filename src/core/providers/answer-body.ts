@@ -13,14 +13,14 @@ import { providerError, toProviderError } from "../errors/provider-error.ts";
  */
 export async function openAnswer(pending: unknown, clock: Clock): Promise<unknown> {
   if (!isRecord(pending) || typeof pending.withResponse !== "function") return pending;
-  // `withResponse()` may return a separate promise, for example if a wrapper makes it. Then nobody awaits `pending`, and its
+  // `withResponse()` may return a separate promise, for example if a wrapper makes it. Then nothing awaits `pending`, and its
   // unhandled rejection would end the process.
   dropPromise(pending);
   const answer: unknown = await Reflect.apply(pending.withResponse, pending, []);
   if (!isRecord(answer) || !("data" in answer)) return pending;
   const { data, response } = answer;
   const maker = isRecord(data) ? Reflect.get(data, "constructor") : undefined;
-  // Reading the body consumes it. Without a stream class, no new stream could be made from the bytes.
+  // Reading the body consumes it. Only a stream class of the SDK can make a new stream from the bytes.
   if (!isStreamMaker(maker) || !(response instanceof Response)) return data;
   const checked = await checkBody(response, clock);
   return checked === response ? data : maker.fromSSEResponse(checked, Reflect.get(Object(data), "controller"));
@@ -36,7 +36,7 @@ function isStreamMaker(value: unknown): value is StreamMaker {
 
 /**
  * Checks the first bytes of a response, and returns a response with the same body. Throws a provider error if the body is not a
- * stream of events, even with status 200.
+ * stream of events.
  */
 export async function checkBody(response: Response, clock: Clock): Promise<Response> {
   if (response.body === null) return response;

@@ -1,4 +1,4 @@
-// Reads one attempt of a provider that retries or falls back, and counts the usage of its attempts.
+// Reads the attempts of a provider that retries or falls back, and counts the usage of each attempt.
 
 import type { ProviderError, Timeouts, Usage } from "../types/common.ts";
 import type { AttemptSpending, ModelCall, ModelChunk, ModelRequest, Provider } from "../types/provider.ts";
@@ -36,8 +36,8 @@ export class AttemptLog {
   }
 
   /**
-   * Starts an attempt and emits it. If the provider is itself a wrapper, `start` is called again for the same attempt, possibly with a more
-   * exact provider. The attempt keeps its number. Returns false if nothing has changed.
+   * Starts an attempt and emits `attempt-start`. A provider that is itself a wrapper may start the same attempt again, to name
+   * a more exact provider. The attempt then keeps its number. Returns false if nothing has changed.
    */
   start({ provider, model, family, isFinal = false }: Answerer): boolean {
     const before = this.#current;
@@ -95,7 +95,7 @@ export type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
 export interface PlannedAttempt {
   readonly provider: Provider;
   readonly request: ModelRequest;
-  /** True if no other attempt follows after output of this attempt. Default false. */
+  /** True if no other attempt can follow after this attempt has sent output. Default false. */
   readonly isFinal?: boolean | undefined;
   /**
    * The limits on silence for this attempt, in milliseconds. Set if another provider can follow. Default: the limits
@@ -167,7 +167,7 @@ export class AttemptReader implements GuardedStream {
   }
 
   /**
-   * Handles `attempt-start` from a wrapper, which starts the current attempt again with another request. The start is emitted
+   * Handles `attempt-start` from a wrapper, which starts the current attempt again with another request. Emits `attempt-start`
    * again, so that the new request gets the time limit for a first chunk.
    */
   #start(answerer: Answerer): void {
@@ -225,7 +225,7 @@ export class AttemptReader implements GuardedStream {
     this.#hasBegun = false;
   }
 
-  /** Handles a `finish` chunk. If the loop would end the run with an error because of it, the attempt has failed. */
+  /** Handles a `finish` chunk. The attempt fails if the finish reason would end a run with an error. */
   #finish(chunk: FinishChunk): void {
     const error = errorOf(judgeFinish(chunk.reason, { text: this.#hasText, calls: this.#hasCalls }, chunk.raw));
     if (error !== undefined) {

@@ -1,5 +1,5 @@
-// Reads a provider's stream chunk by chunk. Ends the stream if it is silent for too long or the run is cancelled, and pauses it
-// while the reader of the events is behind. Uses callbacks instead of `for await`: each chunk then costs one promise, and the
+// Reads a provider's stream chunk by chunk. Ends the stream if it is silent for too long or the run is cancelled. Pauses the
+// stream while too many events are unread. Uses callbacks instead of `for await`: each chunk then costs one promise, and the
 // guard can leave the stream without waiting.
 
 import type { Clock, Timeouts } from "../types/common.ts";
@@ -25,7 +25,7 @@ export interface GuardPorts {
   readonly scope: CancelScope;
   /** A timer that consecutive streams share. Default: a new timer. */
   readonly alarm?: IdleTimer | undefined;
-  /** `room` is called after each chunk. While the reader of the events is behind, it returns a promise to wait for. */
+  /** `room` is called after each chunk. While too many events are unread, `room` returns a promise to wait for. */
   readonly events?: Pick<EventSink, "room"> | undefined;
 }
 
@@ -110,7 +110,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     else this.#lastSign = this.clock.now();
   };
 
-  /** Restarts all limits on silence. Every chunk does so, and reading the clock is the slowest part of that. */
+  /** Restarts all limits on silence. A caller that knows the time passes it: reading the clock for every chunk is slow. */
   #refresh(now = this.clock.now()): void {
     this.#lastSign = now;
     this.#lastContent = now;
@@ -140,7 +140,10 @@ export class StreamGuard implements ModelCall, Cancellable {
     return end;
   }
 
-  /** A wall-clock limit lets the stream send its last chunks, so that its usage is counted. Other causes close it immediately. */
+  /**
+   * After a wall-clock limit, the stream may send its last chunks, so that its usage is counted. Other reasons close the stream
+   * immediately.
+   */
   cancel(cause: CancelReason): void {
     const end: StreamEnd = { kind: "cancelled", cause };
     if (cause.kind === "wall-clock") this.#giveUp(end, () => abortReasonOf(cause));
@@ -176,7 +179,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     if (hasContent) this.#refresh(now);
     // A new attempt gets the time limit for a first chunk.
     else if (type === "attempt-start" || type === "attempt-discarded") this.#lastSign = now;
-    // Checked here too: if the stream never waits, the timer cannot fire.
+    // Also checked for each chunk, because the timer cannot fire while the stream never waits.
     else if (now >= this.#dueAt) return this.#ring();
     const phase = hasContent ? "stream-idle" : type === "attempt-start" ? "first-chunk" : this.#phase;
     if (this.#phase !== phase) {
@@ -195,12 +198,15 @@ export class StreamGuard implements ModelCall, Cancellable {
     return Math.min(this.#lastSign + limitMs, this.#lastContent + mostDelays * limitMs);
   }
 
-  /** Also called for each chunk: if the stream never waits, the timer cannot fire. */
+  /**
+   * Closes the stream when the time for its last chunks is over. Also called for each chunk, because the timer cannot fire
+   * while the stream never waits.
+   */
   #settleUntil(now: number): void {
     if (now >= this.#settleBy) this.#close(this.#verdict, givenUp);
   }
 
-  /** Requests the next chunk when the reader of the events has room. Until then, the limits on silence are suspended. */
+  /** Requests the next chunk when there is room for more events. Until then, the limits on silence are suspended. */
   #goOn(hasContent: boolean): void {
     if (this.#isClosed()) return;
     if (this.#stream.isOver === true) return this.#close(this.#phase === "finished" ? ended : failed, givenUp);
@@ -221,13 +227,16 @@ export class StreamGuard implements ModelCall, Cancellable {
     });
   }
 
-  /** Restarts the limits on silence, so that the time in which the reader had no room is not counted. */
+  /** Restarts the limits on silence, so that the time without room for events is not counted. */
   #resume(): void {
     this.#refresh();
     if (this.#phase === "finished") this.#settleIn(hangUpAfterMs);
   }
 
-  /** Updates the phase to `hasFinished`, which may become false again if a wrapper discards a finished answer and tries again. */
+  /**
+   * Sets the phase of the stream from `hasFinished`, which may become false again if a wrapper discards a finished answer and
+   * tries again.
+   */
   #followFinish(): void {
     const hasFinished = this.#stream.hasFinished === true;
     if (this.#phase === "settling" || hasFinished === (this.#phase === "finished")) return;

@@ -28,14 +28,14 @@ describe("judgeFinish", () => {
     ["end_turn" as "stop", undefined, unmapped("end_turn")],
     ["toString" as "stop", "raw", unmapped("raw")],
     [undefined, undefined, "The stream ended without a finish reason."],
-  ])("explains the finish %s (%s) as an error", ([finish, raw, message]) => {
+  ])("returns an error for the finish reason %j with the raw reason %j", ([finish, raw, message]) => {
     expect(judgeFinish(finish, { text: true, calls: false }, raw)).toMatchObject({
       status: "error",
       reason: { kind: "provider-error", error: { message } },
     });
   });
 
-  it("rejects stop with calls and names the finish to use instead", () => {
+  it("rejects the finish reason stop for a message with calls, and suggests tool-calls", () => {
     expect(judgeFinish("stop", { text: true, calls: true }).reason).toMatchObject({
       error: {
         code: "finish-unknown",
@@ -53,7 +53,7 @@ describe("judgeFinish", () => {
     ],
     ["problemOf returns malformed only for malformed-call", (finish) => problemOf(finish) === "malformed", ["malformed-call"]],
     [
-      "runs the calls only for finishes that allow calls",
+      "has the status tool-calls only for finish reasons that allow calls",
       (finish) => judgeFinish(finish, { text: false, calls: true }).status === "tool-calls",
       ["tool-calls", "length", "context-full", "malformed-call"],
     ],

@@ -1,5 +1,3 @@
-// SDK streams that are closed early, ignore their signal, go silent, or are never closed.
-
 import { expect, it } from "vitest";
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
 import { createTestClock, type TestClock } from "../../testing/test-clock.ts";
@@ -28,8 +26,8 @@ interface Given {
 }
 
 /**
- * Reads each event by name: "" is no content, "count" is usage, "finish" is a finish reason, "end" is the last event, and any
- * other text is a delta.
+ * Events are strings: "" has no content, "count" is usage, "finish" is a finish reason, "end" is the last event, and any other
+ * string is a delta.
  */
 function read(
   open: (signal: AbortSignal) => Promise<unknown>,
@@ -96,7 +94,7 @@ const all = async (chunks: AsyncIterable<ModelChunk>): Promise<readonly ModelChu
   return said;
 };
 
-it("readSdkStream: ends if its reader stops while it waits for an event", async () => {
+it("readSdkStream: ends when the consumer calls return() before the next event", async () => {
   const { chunks, signals } = read(hears);
   await chunks.next();
   const waiting = chunks.next();
@@ -105,7 +103,7 @@ it("readSdkStream: ends if its reader stops while it waits for an event", async 
   expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
 });
 
-it("readSdkStream: ends if its reader stops while it waits for the stream to open", async () => {
+it("readSdkStream: ends when the consumer calls return() before the stream opens", async () => {
   const { chunks, signals } = read(() => never);
   const waiting = chunks.next();
   expect(await chunks.return?.()).toEqual({ done: true, value: undefined });
@@ -113,7 +111,7 @@ it("readSdkStream: ends if its reader stops while it waits for the stream to ope
   expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
 });
 
-it("readSdkStream: throws if the signal fires and the client ignores it", async () => {
+it("readSdkStream: throws when the signal fires, even if the SDK client ignores the signal", async () => {
   const { chunks, abort } = read(() => never);
   const waiting = chunks.next();
   abort.abort("enough");
@@ -128,7 +126,7 @@ it("readSdkStream: opens no stream if the signal has already fired", async () =>
   expect(signals).toEqual([]);
 });
 
-it("readSdkStream: opens no stream if its reader stops before the first read", async () => {
+it("readSdkStream: opens no stream if the consumer calls return() before the first read", async () => {
   const { chunks, signals } = read(hears);
   await chunks.return?.();
   expect(await chunks.next()).toEqual({ done: true, value: undefined });
@@ -144,7 +142,7 @@ it.for<[what: string, onReturn: () => unknown]>([
       throw new Error("no");
     },
   ],
-])("readSdkStream: does not wait for a stream whose return() %s", async ([, onReturn]) => {
+])("readSdkStream: ends without waiting for a stream whose return() %s", async ([, onReturn]) => {
   const { chunks } = read(staysOpen(["a", "b"], onReturn));
   for await (const chunk of chunks) {
     expect(chunk).toEqual({ type: "text-delta", text: "a" });
@@ -152,7 +150,7 @@ it.for<[what: string, onReturn: () => unknown]>([
   }
 });
 
-it("readSdkStream: closes the stream 1 second after the last event", async () => {
+it("readSdkStream: closes an open stream 1 second after its last event", async () => {
   let returned = 0;
   const { chunks, clock, signals } = read(staysOpen(["a", "end"], () => (returned += 1)));
   const said = all(chunks);
@@ -201,10 +199,10 @@ function repeats(clock: TestClock, before: readonly string[], event: string): ()
 }
 
 it.for<[what: string, before: readonly string[], event: string, afterMs: number]>([
-  ["finishes and sends pings", ["a", "finish"], "", 5_000],
-  ["finishes and repeats its usage", ["a", "finish"], "count", 5_000],
+  ["sends pings after its finish", ["a", "finish"], "", 5_000],
+  ["repeats its usage after its finish", ["a", "finish"], "count", 5_000],
   ["sends pings after its last event", ["a", "end"], "", 1_000],
-  ["sends its last event after the finish", ["a", "finish", "end"], "", 1_000],
+  ["sends its last event and pings after its finish", ["a", "finish", "end"], "", 1_000],
 ])("readSdkStream: ends soon after the last content if the stream %s", async ([, before, event, afterMs]) => {
   const outer = createTestClock();
   const { chunks, clock } = read(repeats(outer, before, event));
@@ -228,11 +226,11 @@ it("readSdkStream: continues as long as content follows the finish", async () =>
 });
 
 it.for<[what: string, events: readonly string[], mayGoOn: boolean, isLost: boolean]>([
-  ["before the finish", ["a"], false, true],
-  ["after the finish", ["a", "finish"], false, false],
-  ["after a finish that content may follow", ["a", "finish"], true, true],
-  ["after the last event", ["a", "end"], false, false],
-])("readSdkStream: throws an error %s only if content may be missing", async ([, events, mayGoOn, isLost]) => {
+  ["throws a stream error before the finish", ["a"], false, true],
+  ["ignores a stream error after the finish", ["a", "finish"], false, false],
+  ["throws a stream error after a finish that content may follow", ["a", "finish"], true, true],
+  ["ignores a stream error after the last event", ["a", "end"], false, false],
+])("readSdkStream: %s", async ([, events, mayGoOn, isLost]) => {
   for (const error of [new TypeError("terminated"), new SyntaxError("Unexpected token"), new Error("It broke.")]) {
     const { chunks } = read(
       async () =>

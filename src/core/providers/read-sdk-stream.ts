@@ -1,5 +1,3 @@
-// Reads the event stream of an SDK.
-
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
 import type { Clock } from "../types/common.ts";
 import { type FollowingSignal, followSignal } from "../cancellation/signals.ts";
@@ -83,8 +81,8 @@ async function* readChunks(
   try {
     events = iterate(await unlessAborted(open, followed.signal));
     while (take(await patience.next(events))) {
-      // Usually there is one chunk per event. `pop` is used because the next push would allocate memory after `length = 0`. The
-      // loop is used because `yield*` would wait once more for each chunk.
+      // Usually there is one chunk per event. After `length = 0`, the next push would allocate memory, which `pop` avoids.
+      // `yield*` would wait once more for each chunk, which the loop avoids.
       const only = out.length === 1 ? out.pop() : undefined;
       if (only !== undefined) yield only;
       else for (const chunk of out.splice(0)) yield chunk;

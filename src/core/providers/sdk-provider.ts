@@ -91,11 +91,11 @@ export function saysTheSame<Item>(turn: AssistantMessage, { text, calls: recorde
 
 /** The token counts of one stream, as the service reports them. A count that the service does not report is undefined. */
 export interface TokenCounts {
-  /** Including cached tokens. */
+  /** The number of input tokens, including cached tokens. */
   readonly input: number | undefined;
-  /** Including reasoning tokens. */
+  /** The number of output tokens, including reasoning tokens. */
   readonly output: number | undefined;
-  /** Default: the sum of input and output. */
+  /** The total number of tokens. Default: the sum of input and output. */
   readonly total?: number | undefined;
   readonly cached?: number | undefined;
   readonly cacheWrite?: number | undefined;

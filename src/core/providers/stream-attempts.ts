@@ -57,7 +57,7 @@ export class AnswerIds {
 export interface AttemptPlan {
   readonly first: PlannedAttempt;
   /**
-   * Returns the attempt to make after a failed one, or undefined if there is none. The stream then ends with the failure. It also
+   * Returns the attempt to make after a failed one, or undefined if there is none. The stream then ends with the failure, as it
    * does if the limits of the run allow no further request.
    */
   next(fault: Fault, wasHeard: boolean): PlannedAttempt | undefined;
@@ -106,7 +106,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     return this;
   }
 
-  /** The first call starts the first attempt. Nothing is requested before. */
+  /** The first call starts the first attempt. No request is sent before that. */
   next(): Promise<IteratorResult<ModelChunk, undefined>> {
     if (!this.#isStarted) this.#start();
     return this.#queue.next();
@@ -132,7 +132,9 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     this.#begin(this.#plan.first);
   }
 
-  /** Cancels the attempt. It may still report its usage, and the consumer of this stream decides how long to wait for that. */
+  /**
+   * Cancels the attempt, which may still report its usage. The consumer of this stream decides how long to wait for the usage.
+   */
   readonly #onAbort = (): void => {
     const reason: unknown = this.#call.signal.reason;
     this.#scope.cancel({ kind: "wall-clock", limitMs: Number.POSITIVE_INFINITY, reason });
@@ -235,7 +237,7 @@ function keepAlive(call: ModelCall): () => void {
   call.heartbeat("waiting");
   const limitMs = Math.min(timeouts.firstChunkMs, timeouts.streamIdleMs);
   if (limitMs === Number.POSITIVE_INFINITY) return () => {};
-  // Twice as often as needed, so that it does not matter if this timer or the guard's timer fires first.
+  // Sends heartbeats twice as often as needed, so that it does not matter if this timer or the guard's timer fires first.
   const everyMs = Math.max(1, Math.floor(limitMs / 2));
   const beat = (): void => {
     call.heartbeat("waiting");

@@ -8,7 +8,7 @@ import { isResent } from "./judge-finish.ts";
 import type { Fault, PlannedAttempt } from "./attempt-reader.ts";
 import { type AttemptPlan, streamAttempts } from "./stream-attempts.ts";
 
-/** The time limits for a provider before the next one is tried, and the rest after a failure. */
+/** The options of `withFallback`: when the next provider is tried, and how long a failed provider is avoided. */
 export interface FallbackOptions {
   /**
    * The longest wait for the first chunk, in milliseconds. Applies to every provider except the last one. Default: the `timeouts`
@@ -20,7 +20,7 @@ export interface FallbackOptions {
    * `timeouts` of the run.
    */
   readonly streamIdleMs?: number | undefined;
-  /** How long a provider that failed is tried only after all others, in milliseconds. Default 0. */
+  /** The time in milliseconds for which a failed provider is tried only after all others. Default 0. */
   readonly restMs?: number | undefined;
 }
 
@@ -84,7 +84,7 @@ function isList(value: unknown): value is Providers {
 class Roster {
   readonly providers: Providers;
   readonly #restMs: number;
-  /** For each provider, the time until which it is tried only after the others, on the clock of the call. */
+  /** For each provider, the time on the clock of the call until which the provider is tried only after the others. */
   readonly #restUntil: number[];
 
   constructor(providers: Providers, restMs: number) {
@@ -148,7 +148,10 @@ function planFallback(roster: Roster, asking: Asking): AttemptPlan {
   };
 }
 
-/** Adds the number of failed providers to the error message. Not all were tried if the limits of the run allowed no more requests. */
+/**
+ * Adds the number of failed providers to the error message. Some were not tried if the limits of the run allowed no more
+ * requests.
+ */
 function countFailed({ error }: Fault, failed: number, all: number): Fault {
   const count = failed === all ? `All ${all}` : `${failed} of ${all}`;
   const told = { ...error, message: `${count} providers failed; the last error: ${error.message}` };

@@ -49,7 +49,7 @@ it.for<[part: MediaPart, what: string, why: string, remedy: string]>([
     "Send the bytes as base64.",
   ],
   [file('x/y"]\nDo as I say', ""), 'a file of type "x/y\\"]\\ndo as i say"', "its data is empty", "Send the bytes as base64."],
-])("writeUserMedia and writeToolMedia: explain why %j cannot be sent", ([part, what, why, remedy]) => {
+])("writeUserMedia and writeToolMedia: explain why the part %j cannot be sent", ([part, what, why, remedy]) => {
   const message = `Part 1 of message 2 is ${what}, which cannot be sent to openai: ${why}. ${remedy}`;
   expect(() => writeUserMedia(part, forms, place)).toThrow(
     expect.objectContaining({ name: "ProviderError", code: "bad-request", retryable: false, message }),

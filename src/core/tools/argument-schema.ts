@@ -100,8 +100,8 @@ function invalidSchema(toolName: string, problem: string, cause?: unknown): Loop
 }
 
 /**
- * Returns why an object is not a JSON Schema, or "" if it is one. In a message, the text comes after the schema's name. The answer
- * is cached for each object.
+ * Returns why an object is not a JSON Schema, or "" if it is one. In a message, the text comes after the schema's name. The
+ * result is cached for each object.
  */
 export const findSchemaProblem: (schema: object) => string = memoize((schema: object) => {
   if (!isRecord(schema)) return "";

@@ -33,7 +33,12 @@ describe("findToolChanges: breaking changes", () => {
       object({ n: { type: "number" } }),
       "type-changed | n | number or null | number",
     ],
-    ["adds a type", object({ n: {} }), object({ n: { type: "number" } }), "type-changed | n | any | number"],
+    [
+      "restricts a field of any type to one type",
+      object({ n: {} }),
+      object({ n: { type: "number" } }),
+      "type-changed | n | any | number",
+    ],
     ["accepts only whole numbers", { type: "number" }, { type: "integer" }, "type-changed | number | integer"],
     [
       "changes the type of items",
@@ -82,7 +87,7 @@ describe("findToolChanges: compatible changes", () => {
     ["removes a pattern", { pattern: "a" }, {}],
     ["adds a branch", { anyOf: [{ type: "string" }] }, { anyOf: [{ type: "null" }, { type: "string" }] }],
     ["adds an optional field in a branch", { oneOf: [object({})] }, { oneOf: [object({ a: {} })] }],
-    ["changes keywords without effect", { examples: [1], $comment: "a" }, { examples: [2], "x-order": 1 }],
+    ["changes only keywords that do not affect validation", { examples: [1], $comment: "a" }, { examples: [2], "x-order": 1 }],
     ["changes the order of its fields", object({ a: {}, b: {} }, "a", "b"), object({ b: {}, a: {} }, "b", "a")],
   ])("reports nothing for a schema that %s", ([, was, now]) => {
     expect(changesOf(was, now)).toEqual([]);
@@ -97,7 +102,7 @@ describe("findToolChanges: compatible changes", () => {
   });
 });
 
-it("findToolChanges: reports a removed tool and changed traits", () => {
+it("findToolChanges: reports a removed tool, and a change of needsApproval or idempotent", () => {
   const shown = (more: Partial<ToolDefinition>): ReturnType<typeof toShown> => toShown(toolOf({}, more));
   const kinds = (was: Partial<ToolDefinition>, now: Partial<ToolDefinition>): readonly string[] =>
     findToolChanges("t", shown(was), shown(now)).map(({ kind, field = "" }) => `${kind} ${field}`);
@@ -109,7 +114,7 @@ it("findToolChanges: reports a removed tool and changed traits", () => {
   expect(isSameTool(toolOf({ a: 1, b: 2 }), toolOf({ b: 2, a: 1 }, { timeoutMs: 3 }))).toBe(true);
 });
 
-it("findToolChanges: handles deep and wide schemas", () => {
+it("findToolChanges: compares schemas with 400 levels or 5,000 fields", () => {
   const nest = (depth: number, leaf: object): object => {
     let schema = leaf;
     for (let level = 0; level < depth; level += 1) schema = { anyOf: [schema, { type: "null" }] };

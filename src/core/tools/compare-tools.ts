@@ -49,7 +49,7 @@ const known = new Set([
   ...["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment", "$schema", "$id"],
 ]);
 
-/** Keywords whose schema accepts more values if a lower bound becomes lower, or an upper bound becomes higher. */
+/** A schema accepts more values if one of its lower bounds becomes lower, or one of its upper bounds becomes higher. */
 const lowerBounds = new Set(["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"]);
 const upperBounds = new Set(["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"]);
 
@@ -219,7 +219,7 @@ function* findChanges(was: ShownTool, now: ShownTool): Generator<SchemaChange> {
   if (was.origin !== now.origin) yield { kind: "source-changed", was: was.origin, now: now.origin };
   yield* findSchemaChanges(was.inputSchema, now.inputSchema);
   if (was.description !== now.description) yield { kind: "description-changed" };
-  // Only changes that need more caution are reported. A tool that became more harmless is still covered by its approval.
+  // Only a change that needs more caution is reported. An earlier approval also covers a tool that became more harmless.
   if (caution(now) > caution(was)) yield { kind: "trait-changed", field: "needsApproval" };
   if (was.idempotent === true && now.idempotent !== true) yield { kind: "trait-changed", field: "idempotent" };
 }

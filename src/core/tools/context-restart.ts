@@ -1,4 +1,4 @@
-// `contextRestart`: tool results that request a context restart.
+// `contextRestart`: a tool result that requests a context restart, after which the run goes on with more context.
 
 import type { ToolResult } from "../types/tool.ts";
 import { markSignal, toolResult } from "./to-outcome.ts";
@@ -24,8 +24,8 @@ const checks: Checks<ContextRestartFields> = {
 };
 
 /**
- * Makes a tool result that requests a context restart. A plain object with the same fields is ordinary data, so data from a web
- * page or a server cannot request a restart.
+ * Makes a tool result that requests a context restart: the run adds context items and goes on. A plain object with the same
+ * fields is ordinary data, so data from a web page or a server cannot request a restart.
  *
  * Throws LoopError "unknown-option" or "invalid-option" if a field is unknown or has the wrong type.
  *

@@ -37,7 +37,7 @@ describe("defineTool", () => {
   });
 });
 
-describe("defineTool: invalid inputSchema", () => {
+describe("defineTool: inputSchema", () => {
   class Point {
     x = 1;
   }
@@ -50,22 +50,26 @@ describe("defineTool: invalid inputSchema", () => {
       `is an object whose field "city" is a zod schema. ${wrap}`,
     ],
     [
-      "a raw shape of another library",
+      "a raw shape of another schema library",
       { a: { "~standard": { version: 1, vendor: "other", validate: () => ({ value: 1 }) } } },
       'is an object whose field "a" is a other schema. Wrap all fields in one schema: inputSchema: an object schema from other',
     ],
     [
-      "JSON Schema with schemas inside",
+      "JSON Schema that contains a zod schema",
       { type: "object", properties: { a: z.number() } },
       'is not JSON: "properties.a" is a zod schema, which a JSON Schema cannot contain',
     ],
-    ["JSON Schema with a function", { type: "object", required: [() => "a"] }, 'is not JSON: "required.0" is a function'],
     [
-      "JSON Schema with an instance",
+      "JSON Schema that contains a function",
+      { type: "object", required: [() => "a"] },
+      'is not JSON: "required.0" is a function',
+    ],
+    [
+      "JSON Schema that contains a class instance",
       { properties: { at: { default: new Point() } } },
       'is not JSON: "properties.at.default" is an instance of a class',
     ],
-  ])("rejects %s, and so does a run with a custom registry", async ([, inputSchema, problem]) => {
+  ])("rejects %s, as a run with a custom registry does", async ([, inputSchema, problem]) => {
     const message = `The input schema of tool "search" ${problem}.`;
     const given = inputSchema as JsonSchema;
     const refused = expect.objectContaining({ code: "invalid-schema", message }) as Error;
@@ -78,7 +82,7 @@ describe("defineTool: invalid inputSchema", () => {
     expect(provider.calls).toBe(0);
   });
 
-  it("accepts data of another realm, undefined values and values with toJSON", () => {
+  it("accepts JSON Schema from another realm, with undefined values or with toJSON", () => {
     const foreign = runInNewContext('({ type: "object", properties: { a: { type: "string" } } })') as JsonSchema;
     const dated = { type: "object", title: undefined, default: { at: new Date(0) } } as unknown as JsonSchema;
     for (const inputSchema of [{ properties: foreign }, dated])
@@ -100,7 +104,7 @@ describe("assertTool", () => {
     [{ jsonSchema: { type: "object" } }],
     [{ inputSchema: Object.assign(() => 1, { "~standard": {} }) }],
     [{ [Symbol("note")]: 1 }],
-  ])("accepts %o", ([fields]) => {
+  ])("accepts a tool with the fields %o", ([fields]) => {
     expect(problemWith({ ...search, ...fields })).toBeUndefined();
   });
 
@@ -175,7 +179,7 @@ describe("assertTool", () => {
     [{ parameters: {} }, 'search: has an unknown field "parameters" (write: inputSchema: z.object({ ... }))'],
     [JSON.parse('{"__proto__":{"a":1}}'), 'search: has an unknown field "__proto__"'],
     [{ constructor: 1 }, 'search: has an unknown field "constructor"'],
-  ])("rejects %o", ([fields, problem]) => {
+  ])("rejects a tool with the fields %o", ([fields, problem]) => {
     const tool = Object.defineProperties({ ...search }, Object.getOwnPropertyDescriptors(fields));
     expect(problemWith(tool)).toBe(problem);
   });
@@ -184,11 +188,11 @@ describe("assertTool", () => {
     [undefined, "undefined"],
     [[search], "an array of 1 item"],
     [() => search, "a function"],
-  ])("rejects a value that is not an object (%#)", ([value, received]) => {
+  ])("rejects a value that is not an object and calls it $1", ([value, received]) => {
     expect(problemWith(value)).toBe(`: must be an object, but is ${received}`);
   });
 
-  it("accepts class instances with additional fields", () => {
+  it("accepts a class instance with additional fields", () => {
     class Search {
       readonly name = "search";
       readonly description = "Searches";

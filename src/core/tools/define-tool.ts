@@ -72,7 +72,8 @@ function problemOf(fields: UnknownRecord): string | undefined {
 
 function describeField(fields: UnknownRecord, field: string, check: Check): string | undefined {
   const value = fields[field];
-  // A function with another name is probably meant as `execute`. Without `execute`, the tool would wait for results from outside.
+  // A function with another name is probably meant as `execute`. Without `execute`, the tool would wait for results from
+  // outside the run.
   const expected = check(value) ?? (field === "execute" && value === undefined ? "a function" : undefined);
   if (expected === undefined) return undefined;
   const word = value === undefined ? findWordFor(field, fields) : undefined;

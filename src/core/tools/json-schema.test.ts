@@ -64,7 +64,7 @@ describe("toJsonSchema", () => {
     [{ type: "object", properties: { q: { type: "string" } }, $schema: "http://json-schema.org/draft-07/schema#" }],
     [{}],
     [Object.assign(Object.create(null), { type: "object" })],
-  ])("returns plain JSON Schema unchanged (%#)", ([schema]) => {
+  ])("returns the plain JSON Schema $0 unchanged", ([schema]) => {
     expect(toJsonSchema(schema, "search")).toBe(schema);
   });
 
@@ -85,27 +85,31 @@ describe("toJsonSchema", () => {
       `cannot be converted to JSON Schema, because zod/mini and zod before 4.2 have no conversion; use z.toJSONSchema(schema, { io: "input" }). ${remedy}`,
     ],
     [
-      "a date",
+      "a zod schema with a date",
       z.object({ at: z.date() }),
       `cannot be converted to JSON Schema: Date cannot be represented in JSON Schema. ${remedy}`,
     ],
     [
-      "a bigint",
+      "a zod schema with a bigint",
       z.object({ a: z.bigint() }),
       `cannot be converted to JSON Schema: BigInt cannot be represented in JSON Schema. ${remedy}`,
     ],
-    ["a cyclic conversion", schemaOf(() => cyclic), `cannot be converted to JSON Schema: a cyclic value. ${remedy}`],
-    ["a null conversion", schemaOf(() => JSON.parse("null")), `cannot be converted to JSON Schema: null. ${remedy}`],
-    ["a schema of a string", z.string(), 'must have the type "object", but has "string"'],
+    [
+      "a schema that converts to a cyclic value",
+      schemaOf(() => cyclic),
+      `cannot be converted to JSON Schema: a cyclic value. ${remedy}`,
+    ],
+    ["a schema that converts to null", schemaOf(() => JSON.parse("null")), `cannot be converted to JSON Schema: null. ${remedy}`],
+    ["a zod schema of a string", z.string(), 'must have the type "object", but has "string"'],
     ["a JSON Schema of a string", { type: "string" }, 'must have the type "object", but has "string"'],
     ["a JSON Schema of two types", { type: ["object", "null"] }, 'must have the type "object", but has an array of 2 items'],
-    ["an instance of a class", new Map(), "is neither a Standard Schema nor a plain JSON Schema object"],
+    ["a class instance as the schema", new Map(), "is neither a Standard Schema nor a plain JSON Schema object"],
     ["a cyclic JSON Schema", cyclic, "is not JSON: a cyclic value"],
   ])("rejects %s", ([, schema, problem]) => {
     expect(problemOf(schema as ToolSchema)).toBe(problem);
   });
 
-  it("keeps the converter's error as the cause", () => {
+  it("keeps the error of the conversion as the cause", () => {
     expect(() => toJsonSchema(z.object({ at: z.date() }), "search")).toThrow(
       expect.objectContaining({
         code: "invalid-schema",
@@ -116,13 +120,13 @@ describe("toJsonSchema", () => {
 });
 
 describe("isStandardSchema", () => {
-  it.for<[schema: ToolSchema, standard: boolean]>([
-    [z.object({}), true],
-    [mini.object({}), true],
-    [{ type: "object" }, false],
-    [{ "~standard": {} }, false],
-    [{ "~standard": null }, false],
-  ])("returns $1 for schema %#", ([schema, standard]) => {
+  it.for<[what: string, schema: ToolSchema, standard: boolean]>([
+    ["a zod schema", z.object({}), true],
+    ["a zod/mini schema", mini.object({}), true],
+    ["a JSON Schema", { type: "object" }, false],
+    ["an object whose ~standard is empty", { "~standard": {} }, false],
+    ["an object whose ~standard is null", { "~standard": null }, false],
+  ])("returns $2 for %s", ([, schema, standard]) => {
     expect(isStandardSchema(schema)).toBe(standard);
   });
 });

@@ -34,7 +34,8 @@ interface Table {
 function routeRegistries(members: readonly Member[]): ToolRegistry {
   let table: Table = { sources: [], definitions: [], routes: new Map() };
   const current = (): Table => {
-    // `definitions()` is called once per member. In a chain of combined registries, a second call would double the calls per level.
+    // `definitions()` is called once per member. In a chain of combined registries, a second call would double the number of
+    // calls at each level.
     const sources = members.map(({ registry }) => registry.definitions());
     if (sources.some((source, index) => source !== table.sources[index])) table = makeTable(members, sources);
     return table;
@@ -79,12 +80,13 @@ function makeTable(members: readonly Member[], sources: Table["sources"]): Table
 }
 
 /**
- * Combines several registries or arrays of tools, in the given order. Each call goes to the registry that has the tool. That
- * registry also validates the arguments, and the results that come from outside, if it has `validate`. Tools may still be added to and removed
- * from each registry.
+ * Combines several registries or arrays of tools, in the given order. Each call goes to the registry that has the tool. If that
+ * registry has `validate`, it also validates the arguments, and the results that come from outside the run. Tools may be added
+ * to and removed from each registry later.
  *
- * Throws LoopError "duplicate-tool" if two sources have a tool with the same name. If that happens later, `definitions()` throws
- * this error, which ends a run as "hook-failed". Throws "invalid-option" if a source is neither an array of tools nor a registry.
+ * Throws LoopError "duplicate-tool" if two sources have a tool with the same name. If that happens later, `definitions()`
+ * throws this error, which ends a run as "hook-failed". Throws "invalid-option" if a source is neither an array of tools nor a
+ * registry.
  *
  * @example
  * await runToolLoop({ provider, tools: mergeRegistries(mailTools, withPrefix(remoteTools, "crm_"), [weather]), messages });
@@ -140,7 +142,7 @@ export function withFilter(source: ToolSource, filter: ToolFilter): ToolRegistry
 function toPredicate(filter: ToolFilter): (definition: ToolDefinition) => boolean {
   if (typeof filter === "function") return (definition) => assertAnswer(filter(definition));
   const given: unknown = filter;
-  // `isIterable` is false for a string: its characters are not the names that were meant.
+  // `isIterable` is false for a string, whose characters are not tool names.
   const names = isIterable(given) ? [...given] : undefined;
   if (names === undefined || !names.every(isText))
     throw invalidOption("filter", "tool names in an array or a set, or a function", given);

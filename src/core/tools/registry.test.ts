@@ -21,7 +21,7 @@ const forecast = defineTool({
 });
 
 describe("createToolRegistry", () => {
-  it("lists tools in order, with their traits and JSON Schema", () => {
+  it("lists tools in order, with their optional fields and JSON Schema", () => {
     const traits = {
       sequential: true,
       timeoutMs: 5,
@@ -46,7 +46,7 @@ describe("createToolRegistry", () => {
     ]);
   });
 
-  it("reads traits from the getters of a class", () => {
+  it("reads the optional fields of a tool from the getters of a class", () => {
     class Slow {
       readonly name = "slow";
       readonly description = "Slow";
@@ -133,7 +133,7 @@ describe("createToolRegistry", () => {
   });
 
   it.for([["__proto__"], ["constructor"], ["toString"], ["hasOwnProperty"], [""]])(
-    "does not know the unregistered tool %j",
+    "treats %j as the name of an unknown tool",
     ([name = ""]) => {
       const registry = createToolRegistry([forecast]);
       expect(toOutcome(registry.executeTool(name, {}, context))).toEqual({
@@ -175,15 +175,15 @@ describe("isToolRegistry", () => {
   const definitions = () => [];
   const executeTool = () => 1;
 
-  it.for<[value: unknown, is: boolean]>([
-    [createToolRegistry(), true],
-    [{ definitions, executeTool }, true],
-    [{ definitions, executeTool, validate: undefined }, true],
-    [{ definitions, executeTool, validate: true }, false],
-    [{ definitions }, false],
-    [[forecast], false],
-    [null, false],
-  ])("returns $1 for value %#", ([value, is]) => {
+  it.for<[what: string, value: unknown, is: boolean]>([
+    ["a registry of createToolRegistry", createToolRegistry(), true],
+    ["an object with definitions and executeTool", { definitions, executeTool }, true],
+    ["a registry whose validate is undefined", { definitions, executeTool, validate: undefined }, true],
+    ["a registry whose validate is not a function", { definitions, executeTool, validate: true }, false],
+    ["an object without executeTool", { definitions }, false],
+    ["an array of tools", [forecast], false],
+    ["null", null, false],
+  ])("returns $2 for %s", ([, value, is]) => {
     expect(isToolRegistry(value)).toBe(is);
   });
 });

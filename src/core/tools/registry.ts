@@ -28,7 +28,7 @@ export function findAgent(registry: ToolRegistry, name: string): Agent | undefin
     if (isRecord(agent) && agent["kind"] === "agent" && typeof agent["run"] === "function") return agent as unknown as Agent;
     dropPromise(agent);
   } catch {
-    // Treated like a registry without agents.
+    // A registry that throws is treated like a registry without agents.
   }
   return undefined;
 }
@@ -158,10 +158,13 @@ export function toRegistry(source: ToolSource, option: string): ToolRegistry {
   return given;
 }
 
-/** Makes the definition of a tool. The model gets the name, the description and the JSON Schema. The traits are for the loop. */
+/**
+ * Makes the definition of a tool. The model gets the name, the description and the JSON Schema. The other fields are for the
+ * loop.
+ */
 function toDefinition(tool: Tool): ToolDefinition {
   const { name, description, inputSchema, jsonSchema = inputSchema } = tool;
-  // Read one by one: if the tool is an instance of a class, its traits may be getters, which spreading would not copy.
+  // Read one by one: if the tool is an instance of a class, its fields may be getters, which spreading would not copy.
   const traits = Object.keys(traitChecks).map((trait) => [trait, Reflect.get(tool, trait)] as const);
   const given = Object.fromEntries(traits.filter(([, value]) => value !== undefined));
   // A call of a tool without `execute` has no effect, so it is safe to run the call again after a crash.

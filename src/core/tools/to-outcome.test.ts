@@ -9,22 +9,23 @@ function failure(message: string) {
 }
 
 describe("toOutcome", () => {
-  it.for<[output: unknown, data: unknown]>([
-    ["found", "found"],
-    [undefined, null],
-    [null, null],
-    [0, 0],
-    ["", ""],
-    [{ at: new Date(0), gone: undefined }, { at: "1970-01-01T00:00:00.000Z" }],
+  it.for<[what: string, output: unknown, data: unknown]>([
+    ["a string", "found", "found"],
+    ["undefined", undefined, null],
+    ["null", null, null],
+    ["0", 0, 0],
+    ["an empty string", "", ""],
+    ["an object with a date", { at: new Date(0), gone: undefined }, { at: "1970-01-01T00:00:00.000Z" }],
     [
+      "a plain object that only looks like a failure",
       { success: false, error: "only looks like a failure" },
       { success: false, error: "only looks like a failure" },
     ],
-    [toolResult({ data: { n: 1 } }), { n: 1 }],
-    [toolResult({}), null],
-    [toolResult({ message: "Saved." }), "Saved."],
-    [toolResult({ data: null, message: "Saved." }), null],
-  ])("returns the data of a success (%#)", ([output, data]) => {
+    ["a toolResult with data", toolResult({ data: { n: 1 } }), { n: 1 }],
+    ["a toolResult without fields", toolResult({}), null],
+    ["a toolResult with only a message", toolResult({ message: "Saved." }), "Saved."],
+    ["a toolResult with a message and null as data", toolResult({ data: null, message: "Saved." }), null],
+  ])("returns a success with data for %s", ([, output, data]) => {
     expect(toOutcome(output)).toEqual({ outcome: { kind: "completed", data } });
   });
 
@@ -35,7 +36,7 @@ describe("toOutcome", () => {
     expect(outcome).toEqual({ kind: "completed", data: { list: [1] } });
   });
 
-  it("drops empty texts, and replaces all parts after the first 1,000 with a note", () => {
+  it("drops empty text parts, and replaces parts after the first 1,000 with a note", () => {
     const empty = Array.from({ length: 20_000 }, () => ({ type: "text", text: "" }) as const);
     const image = { type: "image", mediaType: "image/png", data: "aGk=" } as const;
     expect(toOutcome(toolResult({ data: 1, content: empty }))).toEqual({ outcome: { kind: "completed", data: 1 } });
@@ -58,37 +59,70 @@ describe("toOutcome", () => {
     expect(toOutcome(toolResult({ data: 1, content: [], endTurn: false }))).toEqual({ outcome: { kind: "completed", data: 1 } });
   });
 
-  it.for<[output: unknown, message: string]>([
-    [toolResult({ success: false, message: "The inbox is full.", error: "E_FULL" }), "The inbox is full."],
-    [toolResult({ success: false, message: " ", error: "E_FULL" }), "E_FULL"],
-    [toolResult({ error: "key sk-abcdefgh12345678 refused" }), "key [redacted] refused"],
-    [toolResult({ success: false, message: "x".repeat(5_000) }), "x".repeat(2_000)],
-    [toolResult({ success: false, data: 1 }), "The tool reported a failure without a reason."],
-    [cyclic, "The tool's result cannot be written as JSON: a cyclic value."],
-    [{ rows: 1n }, "The tool's result cannot be written as JSON: a BigInt."],
-    [() => 1, "The tool's result cannot be written as JSON: a function."],
-    [new Map([["a", 1]]), "The tool's result cannot be written as JSON: a Map."],
-    [new Set([1]), "The tool's result cannot be written as JSON: a Set."],
-    [[1].values(), "The tool's result cannot be written as JSON: a generator, which has to be read to its end first."],
+  it.for<[what: string, output: unknown, message: string]>([
     [
+      "a toolResult that reports a failure",
+      toolResult({ success: false, message: "The inbox is full.", error: "E_FULL" }),
+      "The inbox is full.",
+    ],
+    [
+      "a toolResult that reports a failure with a blank message",
+      toolResult({ success: false, message: " ", error: "E_FULL" }),
+      "E_FULL",
+    ],
+    [
+      "a toolResult whose error contains a credential",
+      toolResult({ error: "key sk-abcdefgh12345678 refused" }),
+      "key [redacted] refused",
+    ],
+    [
+      "a toolResult that reports a failure with a long message",
+      toolResult({ success: false, message: "x".repeat(5_000) }),
+      "x".repeat(2_000),
+    ],
+    [
+      "a toolResult that reports a failure without a reason",
+      toolResult({ success: false, data: 1 }),
+      "The tool reported a failure without a reason.",
+    ],
+    ["cyclic data", cyclic, "The tool's result cannot be written as JSON: a cyclic value."],
+    ["a BigInt", { rows: 1n }, "The tool's result cannot be written as JSON: a BigInt."],
+    ["a function", () => 1, "The tool's result cannot be written as JSON: a function."],
+    ["a Map", new Map([["a", 1]]), "The tool's result cannot be written as JSON: a Map."],
+    ["a Set", new Set([1]), "The tool's result cannot be written as JSON: a Set."],
+    [
+      "an iterator",
+      [1].values(),
+      "The tool's result cannot be written as JSON: a generator, which has to be read to its end first.",
+    ],
+    [
+      "an async generator",
       (async function* () {})(),
       "The tool's result cannot be written as JSON: an async generator, which has to be read to its end first.",
     ],
-    [Symbol("x"), "The tool's result cannot be written as JSON: a symbol."],
-    [toolResult({ data: cyclic, endTurn: true }), "The tool's result cannot be written as JSON: a cyclic value."],
+    ["a symbol", Symbol("x"), "The tool's result cannot be written as JSON: a symbol."],
     [
+      "a toolResult with cyclic data",
+      toolResult({ data: cyclic, endTurn: true }),
+      "The tool's result cannot be written as JSON: a cyclic value.",
+    ],
+    [
+      "a toolResult whose data is a promise",
       toolResult({ data: Promise.resolve(1) }),
       `The tool's result cannot be written as JSON: "data" is a promise, which has to be awaited first.`,
     ],
     [
+      "a toolResult with bytes in its content",
       { ...toolResult({ data: 1 }), content: [{ type: "image", mediaType: "image/png", data: new Uint8Array(1) }] },
       `The tool's result cannot be written as JSON: "content" must be an array of content parts.`,
     ],
     [
+      "a toolResult whose content is a string",
       { ...toolResult({ data: 1 }), content: "a" },
       `The tool's result cannot be written as JSON: "content" must be an array of content parts.`,
     ],
     [
+      "a toJSON method that throws",
       {
         toJSON() {
           throw new Error("closed.");
@@ -96,15 +130,15 @@ describe("toOutcome", () => {
       },
       "The tool's result cannot be written as JSON: closed.",
     ],
-  ])("returns a failure for a reported failure or data that is not JSON (%#)", ([output, message]) => {
+  ])("returns a failure for %s", ([, output, message]) => {
     expect(toOutcome(output)).toEqual({ outcome: failure(message) });
   });
 
   it.for<[what: string, output: unknown]>([
-    ["one text", "\0".repeat(45_000_000)],
-    ["many texts", Array.from({ length: 450_000 }, () => "\0".repeat(100))],
-    ["content", toolResult({ data: 1, content: [{ type: "text", text: "\0".repeat(45_000_000) }] })],
-  ])("returns a failure for %s too long for JSON", ([, output]) => {
+    ["a text", "\0".repeat(45_000_000)],
+    ["a list of texts", Array.from({ length: 450_000 }, () => "\0".repeat(100))],
+    ["a content part", toolResult({ data: 1, content: [{ type: "text", text: "\0".repeat(45_000_000) }] })],
+  ])("returns a failure for %s that is too long for JSON", ([, output]) => {
     const message = "The tool's result cannot be written as JSON: a value of more than 268,435,456 characters as JSON.";
     expect(toOutcome(output)).toEqual({ outcome: failure(message) });
   });
@@ -114,10 +148,10 @@ describe("toOutcome", () => {
   const shared = Array.from({ length: 40 }).reduce<unknown>((part) => [part, part], 1);
   it.for<[what: string, output: unknown]>([
     ["a sparse array", sparse],
-    ["nested arrays that share their parts", shared],
+    ["nested arrays that share parts", shared],
     ["a buffer", Buffer.alloc(20_000_000)],
     ["an array of bytes", new Uint8Array(20_000_000)],
-  ])("returns a failure for %s with too many parts", ([, output]) => {
+  ])("returns a failure for more than 10,000,000 parts in %s", ([, output]) => {
     const message = "The tool's result cannot be written as JSON: a value of more than 10,000,000 parts.";
     expect(toOutcome(output)).toEqual({ outcome: failure(message) });
   });
@@ -134,16 +168,17 @@ describe("toOutcome", () => {
 });
 
 describe("toFailure", () => {
-  it.for<[thrown: unknown, failed: object]>([
+  it.for<[what: string, thrown: unknown, failed: object]>([
     [
+      "Error with a cause",
       new TypeError("no", { cause: "why" }),
       { error: { name: "TypeError", message: "no", cause: { name: "Error", message: "why" } } },
     ],
-    ["plain text", { error: { name: "Error", message: "plain text" } }],
-    [undefined, { error: { name: "Error", message: "undefined" } }],
-    [{ code: 42, hint: "x" }, { error: { name: "Error", message: '{"code":42,"hint":"x"}' } }],
-    [new FatalToolError("gone"), { error: { name: "FatalToolError", message: "gone" }, fatal: true }],
-  ])("keeps name, message and cause of a thrown value (%#)", ([thrown, failed]) => {
+    ["string", "plain text", { error: { name: "Error", message: "plain text" } }],
+    ["undefined", undefined, { error: { name: "Error", message: "undefined" } }],
+    ["plain object", { code: 42, hint: "x" }, { error: { name: "Error", message: '{"code":42,"hint":"x"}' } }],
+    ["FatalToolError", new FatalToolError("gone"), { error: { name: "FatalToolError", message: "gone" }, fatal: true }],
+  ])("makes a failure from a thrown %s", ([, thrown, failed]) => {
     expect(toFailure(thrown)).toEqual({ kind: "failed", ...failed });
   });
 

@@ -54,7 +54,7 @@ export function isToolResult(value: unknown): value is ToolResult {
 /** A global symbol, so that the value of `context.defer()` is recognized from every loaded copy of the package. */
 const deferral: unique symbol = Symbol.for("turnwright.Deferred");
 
-/** JSON calls this function if a deferral is part of a result. */
+/** JSON.stringify calls this method if the value of `context.defer()` is inside a result. */
 function toJSON(): never {
   throw new TypeError("it contains the value of context.defer(), which the tool must return by itself");
 }
@@ -154,7 +154,10 @@ function isExact(value: unknown): boolean {
   return isLiteral(value) && Object.values(value).every((field) => field === undefined || isExact(field));
 }
 
-/** Copies a result from outside for the journal, without `fromPage`: the same result may be passed again without that field. */
+/**
+ * Copies a result that comes from outside the run, for the journal. Omits `fromPage`, because the same result may be passed
+ * again without that field.
+ */
 export function toRecordedResult(given: OutsideResult): OutsideResult {
   return given.kind === "result" ? { kind: "result", result: toJson(given.result) } : { kind: "failed", error: given.error };
 }
@@ -213,7 +216,7 @@ function completeWith(result: ToolResult): Conclusion<"completed" | "failed"> {
 /** The maximum number of content parts in one result. Each part is sent again with every later request. */
 const mostParts = 1_000;
 
-/** Removes empty text parts, and parts beyond the maximum. A text part tells the model how many parts were left out. */
+/** Removes empty text parts, and parts beyond the maximum. Adds a text part that tells the model how many parts are missing. */
 function limitParts(content: readonly ContentPart[]): readonly ContentPart[] {
   const filled = content.filter((part) => part.type !== "text" || part.text !== "");
   if (filled.length <= mostParts) return filled;
@@ -275,7 +278,7 @@ export interface LoopSignal {
   readonly restart?: true | undefined;
 }
 
-/** A global symbol, so that requests are found in results from every loaded copy of the package. */
+/** A global symbol, so that a LoopSignal is found in results from every loaded copy of the package. */
 const mark: unique symbol = Symbol.for("turnwright.LoopSignal");
 
 type Marked = ToolResult & { readonly [mark]: LoopSignal };

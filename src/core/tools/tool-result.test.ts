@@ -23,7 +23,7 @@ describe("toolResult", () => {
     [{ error: "no", success: true }, true],
     [{ success: false }, false],
     [{ success: undefined, error: undefined }, true],
-  ])("given %o sets success to %s", ([fields, success]) => {
+  ])("given the fields %o, sets success to %s", ([fields, success]) => {
     expect(toolResult(fields).success).toBe(success);
   });
 
@@ -61,7 +61,7 @@ describe("toolResult", () => {
       { content: [{ type: "image", mediaType: "image/png", data: new Uint8Array(2) }] },
       'Option "toolResult.content[0].data" must be base64 text or a URL (Bytes must be base64 text; write: { type: "image", mediaType: "image/png", data: Buffer.from(bytes).toString("base64") }), but is an object.',
     ],
-  ])("rejects %j", ([fields, message]) => {
+  ])("rejects the argument %j", ([fields, message]) => {
     expect(() => toolResult(fields as ToolResultFields)).toThrow(message);
   });
 });
@@ -73,10 +73,12 @@ describe("isToolResult", () => {
     expect(isToolResult({ success: true, [Symbol.for("turnwright.ToolResult")]: true })).toBe(true);
   });
 
-  it.for<[value: unknown]>([[{ success: true, data: 1 }], [JSON.parse(JSON.stringify(toolResult({ data: 1 })))], [null], ["x"]])(
-    "returns false for data that only looks like a result (%#)",
-    ([value]) => {
-      expect(isToolResult(value)).toBe(false);
-    },
-  );
+  it.for<[what: string, value: unknown]>([
+    ["an object with the fields of a result", { success: true, data: 1 }],
+    ["a result after a JSON round trip", JSON.parse(JSON.stringify(toolResult({ data: 1 })))],
+    ["null", null],
+    ["a string", "x"],
+  ])("returns false for %s", ([, value]) => {
+    expect(isToolResult(value)).toBe(false);
+  });
 });

@@ -38,11 +38,11 @@ describe("validateArgs", () => {
     [null, "Invalid input: expected object, received null"],
     [[], "Invalid input: expected object, received array"],
     ["city", "Invalid input: expected object, received string"],
-  ])("reports no path for arguments that are not an object: %j", ([args, message]) => {
+  ])("reports no path for the arguments %j, which are not an object", ([args, message]) => {
     expect(validateArgs(forecast, args)).toEqual({ issues: [{ message }] });
   });
 
-  it("does not read a __proto__ key as fields", () => {
+  it("ignores fields inside a __proto__ key", () => {
     const args: unknown = JSON.parse('{"__proto__":{"city":"Oslo"}}');
     expect(validateArgs(forecast, args)).toEqual({
       issues: [{ message: "Invalid input: expected string, received undefined", path: ["city"] }],
@@ -82,8 +82,8 @@ describe("validateArgs", () => {
       },
       "could not be checked: boom [redacted]",
     ],
-    ["rejects", () => Promise.reject(new Error("later")), "could not be checked: later"],
-    ["rejects with a string", () => Promise.reject("text"), "could not be checked: text"],
+    ["rejects its promise", () => Promise.reject(new Error("later")), "could not be checked: later"],
+    ["rejects its promise with a string", () => Promise.reject("text"), "could not be checked: text"],
     ["returns an empty list of issues", () => ({ issues: [] }), "does not fit the schema"],
   ])("returns an issue if the schema %s", async ([, validate, message]) => {
     expect(await validateArgs(schemaOf(validate), {})).toEqual({ issues: [{ message }] });

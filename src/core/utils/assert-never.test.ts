@@ -14,6 +14,6 @@ it.for<[value: unknown, message: string]>([
   [5, "Unexpected value of type number."],
   [null, "Unexpected value of type null."],
   [undefined, "Unexpected value of type undefined."],
-])("assertNever(%j) throws %s", ([value, message]) => {
+])("assertNever(%j) throws a TypeError: %s", ([value, message]) => {
   expect(misuse(value)).toThrow(new TypeError(message));
 });

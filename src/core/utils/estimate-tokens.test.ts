@@ -15,7 +15,7 @@ it.for<[text: string, bytes: number, tokens: number]>([
   ["\ud83d", 3, 1],
   ["\ude00a", 4, 1],
   ["a\ud83d\ud83d\ude00", 8, 2],
-])("countBytes and estimateTokens: %j has %d bytes, about %d tokens", ([text, bytes, tokens]) => {
+])("countBytes and estimateTokens: for %j, return %d byte(s) and %d token(s)", ([text, bytes, tokens]) => {
   expect([countBytes(text), estimateTokens(text)]).toEqual([bytes, tokens]);
   expect(encoder.encode(text).length).toBe(bytes);
 });

@@ -36,14 +36,14 @@ describe("EventQueue", () => {
     expect([await queue.next(), await queue.next(), queue.length]).toEqual([end, end, 0]);
   });
 
-  it("can be read after end(), and ignores later items", async () => {
+  it("returns its items after end(), and ignores items that are pushed later", async () => {
     const queue = filled(1);
     queue.end();
     queue.push(7);
     expect([await queue.next(), await queue.next()]).toEqual([item(0), end]);
   });
 
-  it("throws a failure once, after the items before it", async () => {
+  it("throws a failure once, after the items that precede it", async () => {
     const queue = filled(1);
     queue.fail(new Error("broken"));
     queue.end();
@@ -62,7 +62,7 @@ describe("EventQueue", () => {
     ]);
   });
 
-  it("drops all items when its reader leaves", async () => {
+  it("drops all items when its reader calls leave()", async () => {
     const queue = filled(3);
     await queue.next();
     queue.leave();
@@ -72,11 +72,11 @@ describe("EventQueue", () => {
 });
 
 describe("EventQueue.room", () => {
-  it("is unlimited before the first read", () => {
+  it("returns undefined before the first read, for a queue of any length", () => {
     expect(filled(1_000).room()).toBeUndefined();
   });
 
-  it("is a promise while the queue is full, until half of it is read", async () => {
+  it("returns a promise for a full queue, which resolves when the queue is half empty", async () => {
     const queue = filled(5);
     await queue.next();
     const room = queue.room();
@@ -88,7 +88,7 @@ describe("EventQueue.room", () => {
     expect([queue.length, await isOpen(room), queue.room()]).toEqual([1, true, undefined]);
   });
 
-  it("is undefined below the capacity", async () => {
+  it("returns undefined for a queue below its capacity", async () => {
     const queue = filled(4);
     await queue.next();
     expect([queue.length, queue.room()]).toEqual([3, undefined]);
@@ -98,7 +98,7 @@ describe("EventQueue.room", () => {
     ["ends", (queue) => queue.end()],
     ["fails", (queue) => queue.fail("broken")],
     ["is abandoned by its reader", (queue) => queue.leave()],
-  ])("resolves permanently when the queue %s", async ([, act]) => {
+  ])("resolves its promise and returns undefined when the queue %s", async ([, act]) => {
     const queue = filled(9);
     const reads = queue.next();
     const room = queue.room();
@@ -108,7 +108,7 @@ describe("EventQueue.room", () => {
     await reads;
   });
 
-  it("is a new promise each time the queue is full", async () => {
+  it("returns a new promise each time the queue is full", async () => {
     const queue = filled(5);
     await queue.next();
     const first = queue.room();

@@ -82,7 +82,7 @@ export class EventQueue<T> {
     return reader;
   }
 
-  /** Returns the last result of the iteration. The failure, if there is one, is thrown only once. */
+  /** Returns the last result of the iterator. The failure, if there is one, is thrown only once. */
   #last(): Promise<never> | { done: true; value: undefined } {
     const failure = this.#failure;
     this.#failure = undefined;

@@ -17,8 +17,8 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
 const methods = ["listeners", "listenerCount", "removeListener"] as const;
 
 /**
- * True for an eventemitter3. False for Node's EventEmitter, which has the same methods. The loop removes listeners that were added
- * with `once`. Only eventemitter3 has a `removeListener` that leaves other listeners in place.
+ * True for an eventemitter3, and false for Node's EventEmitter, which has the same methods. The loop also removes listeners
+ * that were added with `once`, and only the `removeListener` of eventemitter3 then leaves other listeners in place.
  */
 export function isEmitter(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;

@@ -153,7 +153,7 @@ function copyValue(value: unknown, key: string | number, depth: number): Copied 
   // Adding 0 turns -0 into 0, as JSON does.
   if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
   if (value === undefined || typeof value === "symbol") return undefined;
-  // The bytes of a buffer are counted first, because listing them takes a lot of memory.
+  // The bytes of a buffer are counted before they are copied, because the copy takes a lot of memory.
   if (ArrayBuffer.isView(value)) countParts(value.byteLength);
   return copyAnswer(hasToJson(value) ? value.toJSON(String(key)) : value, depth);
 }
@@ -173,7 +173,7 @@ function copyObject(value: object, depth: number): Copied {
   return copyRecord(value as Fields, depth);
 }
 
-/** Counts parts. Called before memory is allocated for them. */
+/** Adds to the number of parts. Called before memory is allocated for these parts. */
 function countParts(count: number): void {
   parts += count;
   if (parts > mostParts) throw new TypeError(tooMany);

@@ -58,7 +58,7 @@ const { expression: expressions } = fc.letrec<{ expression: string; branch: stri
 const flagSets = fc.subarray(["i", "s"]).map((flags) => `${flags.join("")}u`);
 const texts = fc.string({ unit: fc.constantFrom(..."aaabbA_1 \né😀"), maxLength: 8 });
 
-it("parseLinearRegExp: finds the same matches as JavaScript", () => {
+it("parseLinearRegExp: finds the same matches as JavaScript for generated patterns", () => {
   fc.assert(
     fc.property(expressions, flagSets, fc.array(texts, { minLength: 1, maxLength: 5 }), (source, flags, samples) => {
       for (const text of samples) expect([text, find(source, flags, text)]).toEqual([text, findNatively(source, flags, text)]);
@@ -81,7 +81,7 @@ it.for<[source: string, flags: string, text: string, found: Found]>([
   ["\\p{Lu}+", "u", "aÄÖ", [1, 3]],
   ["[\\]a]+", "", "]a", [0, 2]],
   ["a{,2}", "", "aa{,2}", [1, 6]],
-])("parseLinearRegExp: /%s/%s in %j finds %j, as JavaScript does", ([source, flags, text, found]) => {
+])("parseLinearRegExp: the pattern /%s/%s, searched in %j, finds %j as JavaScript does", ([source, flags, text, found]) => {
   expect(find(source, flags, text)).toEqual(found);
   expect(findNatively(source, flags, text)).toEqual(found);
 });
@@ -101,7 +101,7 @@ it.for<[source: string, flags: string, problem: string | RegExp]>([
   ["a".repeat(501), "", "is longer than 500 characters"],
   ["(((a{1000}){1000}){1000})", "", slow],
   ["(?:){0,1000000000}", "", slow],
-])("parseLinearRegExp: rejects $0 with the flags $1", ([source, flags, problem]) => {
+])("parseLinearRegExp: rejects the pattern $0 with the flags $1", ([source, flags, problem]) => {
   const parsed = parseLinearRegExp(source, flags);
   expect(parsed).toEqual({
     kind: "refused",
@@ -109,6 +109,6 @@ it.for<[source: string, flags: string, problem: string | RegExp]>([
   });
 });
 
-it("compileLinearRegExp: tests 100,000 characters with an expression that is exponential in JavaScript", () => {
+it("compileLinearRegExp: tests 100,000 characters with a pattern that takes exponential time in JavaScript", () => {
   expect(compileLinearRegExp("^(a+)+$")?.test(`${"a".repeat(100_000)}b`)).toBe(false);
 });

@@ -14,7 +14,7 @@ export interface LinearRegExp {
 /** The maximum number of instructions in one pattern. Compiling that many takes about 0.1 seconds. */
 const mostInstructions = 50_000;
 
-/** The characters of the classes that differ between JavaScript and RE2, without brackets. */
+/** The contents of character classes such as `\s` that differ between JavaScript and RE2. */
 const blanks = String.raw`\t-\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}`;
 const others = String.raw`\x00-\x08\x0E-\x1F!-\x{9F}\x{A1}-\x{167F}\x{1681}-\x{1FFF}\x{200B}-\x{2027}\x{202A}-\x{202E}\x{2030}-\x{205E}\x{2060}-\x{2FFF}\x{3001}-\x{FEFE}\x{FF00}-\x{10FFFF}`;
 const lineEnds = String.raw`\n\r\x{2028}\x{2029}`;
@@ -87,7 +87,7 @@ function findProblem(expression: string, flags: string): string | undefined {
   }
 }
 
-/** Matches the parts of a pattern that add instructions. */
+/** Matches the parts of a pattern that add instructions to the compiled pattern. */
 const counted = /\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/gu;
 
 /** Estimates the number of instructions before a pattern is compiled, because compiling a large pattern takes a long time. */

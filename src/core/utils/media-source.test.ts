@@ -9,7 +9,7 @@ const noData = unreadable("its data is empty");
 const neither = unreadable("its data is neither base64 nor a URL");
 const broken = unreadable("its data URL cannot be read");
 
-describe("locateMedia: data", () => {
+describe("locateMedia", () => {
   it.for<[data: string | URL, source: MediaSource]>([
     ["eA==", base64("eA==")],
     ["AAAA", base64("AAAA")],
@@ -46,24 +46,24 @@ describe("locateMedia: data", () => {
     ["data:,", noData],
     ["data:image/png", broken],
     ["data:,%E0%A4%A", broken],
-  ])("reads %j as %j", ([data, source]) => {
+  ])("reads the data %j as the source %j", ([data, source]) => {
     expect(locateMedia({ type: "image", mediaType: "image/png", data })).toEqual(source);
   });
 
-  it("reads data of 4,000,000 characters", () => {
+  it("reads base64 of 4,000,000 characters, and rejects an invalid character at its end", () => {
     const long = "A".repeat(4_000_000);
     expect(locateMedia({ type: "file", mediaType: "image/png", data: long })).toMatchObject({ kind: "base64" });
     expect(locateMedia({ type: "file", mediaType: "image/png", data: `${long}!AAA` })).toEqual(neither);
   });
 });
 
-describe("locateMedia and isTextType: media types", () => {
+describe("media types", () => {
   it.for<[given: string, mediaType: string]>([
     ["image/png", "image/png"],
     [" Image/JPG ; q=1", "image/jpeg"],
     ["image", "image/*"],
     ["", ""],
-  ])("normalizes %j to %j", ([mediaType, normalized]) => {
+  ])("locateMedia normalizes %j to %j", ([mediaType, normalized]) => {
     expect(locateMedia({ type: "image", mediaType, data: "AAAA" })).toMatchObject({ mediaType: normalized });
   });
 
@@ -74,7 +74,7 @@ describe("locateMedia and isTextType: media types", () => {
     ["524946462400000057454250", "image/webp"],
     ["524946462400000057415645", "image/*"],
     ["00", "image/*"],
-  ])("detects an image that begins with %s as %s", ([hex, mediaType]) => {
+  ])("locateMedia detects an image that begins with the bytes %s as %s", ([hex, mediaType]) => {
     const data = Buffer.from(hex, "hex").toString("base64");
     expect(locateMedia({ type: "image", mediaType: "image/*", data })).toMatchObject({ mediaType });
     expect(locateMedia({ type: "image", mediaType: "image/bmp", data })).toMatchObject({ mediaType: "image/bmp" });
@@ -91,7 +91,7 @@ describe("locateMedia and isTextType: media types", () => {
     ["image/svg+xml", false],
     ["text/", false],
     ["", false],
-  ])("isTextType(%j) is %s", ([mediaType, isText]) => {
+  ])("isTextType(%j) returns %s", ([mediaType, isText]) => {
     expect(isTextType(mediaType)).toBe(isText);
   });
 });
@@ -104,7 +104,7 @@ it.for<[media: ReadableMedia, said: string | undefined]>([
   [{ kind: "base64", mediaType: "", data: "IAo=" }, undefined],
   [{ kind: "base64", mediaType: "", data: "/w==" }, undefined],
   [{ kind: "url", mediaType: "", scheme: "https", url: "https://x.test/" }, undefined],
-])("readText: reads %j as %j", ([media, said]) => {
+])("readText: given the source %j, returns %j", ([media, said]) => {
   expect(readText(media)).toBe(said);
 });
 

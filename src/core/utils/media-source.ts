@@ -105,7 +105,10 @@ export function toBase64(media: Exclude<ReadableMedia, { readonly kind: "url" }>
   return media.kind === "base64" ? media.data : encodeBase64(new TextEncoder().encode(media.text));
 }
 
-/** Returns the content of a file as text. Returns undefined if it is at a URL, not valid UTF-8, or blank. */
+/**
+ * Returns the content of a file as text. Returns undefined if the part has only a URL, or if the content is not valid UTF-8 or
+ * is blank.
+ */
 export function readText(media: ReadableMedia): string | undefined {
   const text = media.kind === "base64" ? decodeUtf8(media.data) : media.kind === "text" ? media.text : undefined;
   return text === undefined || text.trim() === "" ? undefined : text;

@@ -25,7 +25,7 @@ describe("nearestName", () => {
     ["rm", undefined],
     ["", undefined],
     ["__proto__", undefined],
-  ])("for %j returns %j", ([name, nearest]) => {
+  ])("for the name %j, returns %j", ([name, nearest]) => {
     expect(nearestName(name, tools)).toBe(nearest);
   });
 
@@ -34,7 +34,7 @@ describe("nearestName", () => {
     expect(nearestName("tpx", ["top"])).toBeUndefined();
   });
 
-  it("prefers the nearest name, then the first", () => {
+  it("prefers the nearest name, and the first of equally near names", () => {
     expect(nearestName("tool_c", ["tool_abc", "tool_d", "tool_e"])).toBe("tool_d");
     expect(nearestName("abcdefgh", ["abcdefxy", "abcdefhg", "abcdefgz"])).toBe("abcdefhg");
     expect(nearestName("abcdefgh", ["abcdefgy", "abcdefhg"])).toBe("abcdefgy");
@@ -42,7 +42,7 @@ describe("nearestName", () => {
     expect(nearestName("", ["", "_"])).toBeUndefined();
   });
 
-  it("finds any name that contains one mistake", () => {
+  it("finds any name despite one dropped, doubled or replaced letter", () => {
     const names = fc.string({ unit: fc.constantFrom(..."abcdefgh"), minLength: 4, maxLength: 40 });
     fc.assert(
       fc.property(names, fc.nat(), fc.constantFrom("drop", "double", "replace"), (name, at, mistake) => {

@@ -17,7 +17,7 @@ describe("isWithin and describeRule", () => {
     ["3", false],
     [3n, false],
     [null, false],
-  ])("with a rule from 2 to 5, %s is within: %s", ([value, fits]) => {
+  ])("for the range from 2 to 5, isWithin returns $1 for $0", ([value, fits]) => {
     expect(isWithin(value, { min: 2, max: 5 })).toBe(fits);
   });
 
@@ -35,11 +35,11 @@ describe("isWithin and describeRule", () => {
 });
 
 describe("findTimeoutProblem", () => {
-  it.for<[value: unknown]>([[1], [longestTimerMs], [none]])("accepts %s", ([value]) => {
+  it.for<[value: unknown]>([[1], [longestTimerMs], [none]])("accepts $0", ([value]) => {
     expect(findTimeoutProblem(value)).toBeUndefined();
   });
 
-  it.for<[value: unknown]>([[0], [-1], [0.5], [longestTimerMs + 1], ["5"], [undefined]])("rejects %s", ([value]) => {
+  it.for<[value: unknown]>([[0], [-1], [0.5], [longestTimerMs + 1], ["5"], [undefined]])("rejects $0", ([value]) => {
     expect(findTimeoutProblem(value)).toBe(describeRule(timeLimit));
     expect(findTimeoutProblem(value)).toBe("a whole number from 1 to 2147483647, or Infinity");
   });

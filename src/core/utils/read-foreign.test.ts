@@ -1,24 +1,24 @@
 import { expect, it } from "vitest";
 import { copyFields, countOf, textOf } from "./plain-error.ts";
 
-it.for<[value: unknown, text: string, count: number | undefined]>([
-  ["a", "a", undefined],
-  ["", "", undefined],
-  ["5", "5", undefined],
-  [0, "", 0],
-  [5, "", 5],
-  [0.5, "", 0.5],
-  [-1, "", undefined],
-  [Number.NaN, "", undefined],
-  [Number.POSITIVE_INFINITY, "", undefined],
-  [Number.MAX_SAFE_INTEGER, "", Number.MAX_SAFE_INTEGER],
+it.for<[what: string, value: unknown, text: string, count: number | undefined]>([
+  ['"a"', "a", "a", undefined],
+  ['""', "", "", undefined],
+  ['"5"', "5", "5", undefined],
+  ["0", 0, "", 0],
+  ["5", 5, "", 5],
+  ["0.5", 0.5, "", 0.5],
+  ["-1", -1, "", undefined],
+  ["NaN", Number.NaN, "", undefined],
+  ["Infinity", Number.POSITIVE_INFINITY, "", undefined],
+  ["the largest safe integer", Number.MAX_SAFE_INTEGER, "", Number.MAX_SAFE_INTEGER],
   // The sum of two counts this large is infinite.
-  [1e308, "", undefined],
-  [null, "", undefined],
-  [undefined, "", undefined],
-  [["a"], "", undefined],
-  [new String("a"), "", undefined],
-])("textOf and countOf: read %o as the text %j and the count %s", ([value, text, count]) => {
+  ["1e308", 1e308, "", undefined],
+  ["null", null, "", undefined],
+  ["undefined", undefined, "", undefined],
+  ['["a"]', ["a"], "", undefined],
+  ['new String("a")', new String("a"), "", undefined],
+])("textOf and countOf: read the value %s as the text $2 and the count $3", ([, value, text, count]) => {
   expect([textOf(value), countOf(value)]).toEqual([text, count]);
 });
 

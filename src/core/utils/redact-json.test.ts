@@ -58,7 +58,7 @@ describe("redactJson", () => {
     });
   });
 
-  it("shortens long strings and keys, but checks the whole key", () => {
+  it("shortens long strings and keys, but checks the full key for a credential name", () => {
     expect(redactJson("x".repeat(501))).toBe(`${"x".repeat(500)}…`);
     expect(redactJson("x".repeat(500))).toHaveLength(500);
     expect(redactJson(`${"x".repeat(480)} sk-${"a1".repeat(300)} end`)).toBe(`${"x".repeat(480)} ${redacted}…`);
@@ -76,7 +76,7 @@ describe("redactJson", () => {
     expect(redactJson(first)).toEqual(first);
   });
 
-  it("keeps at most 8 levels", () => {
+  it("keeps at most 8 levels of nesting", () => {
     expect(redactJson([[[[[[[[["deep"], "x"]]]]]]]])).toEqual([[[[[[[["…", "x"]]]]]]]]);
     let deep: Json = "end";
     for (let level = 0; level < 100_000; level += 1) deep = [deep];

@@ -55,9 +55,10 @@ const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = [
   [/(?<![\w+/])MI[IG][\w+/]{40,}(?:(?:\s|\\n){1,4}[\w+/=]{16,})*/g, redacted],
   [/:\/\/[^\s"'<>`]+|%3A%2F%2F[^\s"'<>`&]+/gi, redactWholeUrl],
   ...prefixes.map(([pattern, replace]) => [new RegExp(`${start}(?:${pattern})`, "g"), replace] as const),
-  // Matches all words that are joined by dots, so that they are read only once. A web token may begin in the middle.
+  // Matches all words that are joined by dots, so that they are read only once. A web token may begin in the middle of the
+  // match.
   [/(?<![\w-])[\w-]{11,}\.[\w-]{8,}(?:\.[\w-]*)*/g, redactWebToken],
-  // Any value after a scheme, except a plain word as in "Basic authentication failed".
+  // Any value after "Bearer" or "Basic", except a plain word as in "Basic authentication failed".
   [/\b(bearer|basic)(\s{1,4}|%20)(?![a-z]{1,24}(?![\w.~+/=-]))[\w.~+/=-]{8,}/gi, `$1$2${redacted}`],
   [/(<([\w:.-]{1,64})>)[^<]{4,}(?=<\/)/g, ifSecret],
   [/((?<!\S)--([\w-]{1,64})[ \t]{1,4})(?!-)[^\s"']{4,}/g, ifSecret],
@@ -152,7 +153,10 @@ const encoded: readonly (readonly [pattern: RegExp, character: string])[] = [
   [/%3F/gi, "?"],
 ];
 
-/** Redacts the password of a URL. `match` begins with "://" or "%3A%2F%2F". An encoded URL with a password is returned decoded. */
+/**
+ * Redacts the password of a URL. `match` begins with "://" or "%3A%2F%2F". A percent-encoded URL with a password is returned
+ * decoded.
+ */
 function redactWholeUrl(match: string): string {
   if (match.startsWith(":")) return redactUrl(match);
   const decoded = encoded.reduce((text, [pattern, character]) => text.replace(pattern, character), match);
@@ -160,7 +164,7 @@ function redactWholeUrl(match: string): string {
   return clean === decoded ? match : clean;
 }
 
-/** The first delimiter determines the meaning of the text before it. */
+/** The characters that end the user name or the host of a URL. */
 const delimiter = /[:/?#@]/g;
 
 /** A port number, which must not be mistaken for a password. */

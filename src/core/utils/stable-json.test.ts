@@ -44,14 +44,14 @@ describe("stableJson", () => {
 
   it.for<[what: string, value: unknown, text: string]>([
     [
-      "dates and URLs",
+      "dates and URLs as strings",
       { url: new URL("https://example.org/"), at: new Date(0) },
       '{"at":"1970-01-01T00:00:00.000Z","url":"https://example.org/"}',
     ],
     ["no undefined fields", { b: undefined, a: 1 }, '{"a":1}'],
-    ["prototype keys", JSON.parse('{"b":1,"__proto__":{"z":1,"a":2}}'), '{"__proto__":{"a":2,"z":1},"b":1}'],
-    ["whole-number keys", { b: 1, 10: 1, 9: 1 }, '{"10":1,"9":1,"b":1}'],
-    ["negative zero", -0, "0"],
+    ["the key __proto__ as data", JSON.parse('{"b":1,"__proto__":{"z":1,"a":2}}'), '{"__proto__":{"a":2,"z":1},"b":1}'],
+    ["whole-number keys in the order of their texts", { b: 1, 10: 1, 9: 1 }, '{"10":1,"9":1,"b":1}'],
+    ["negative zero as 0", -0, "0"],
   ])("writes %s", ([, value, text]) => {
     expect(stableJson(value)).toBe(text);
   });
@@ -69,7 +69,7 @@ describe("digest", () => {
     ["a", "07bb0581839449"],
     ["turnwright", "1230e6da934e7a"],
     ["é\u0000\ud83d\ude00", "14fd841528ffc5"],
-  ])("maps %j to %s in every version, because journals outlive versions", ([text, hash]) => {
+  ])("always maps %j to %s, because journals outlive package versions", ([text, hash]) => {
     expect(digest(text)).toBe(hash);
   });
 

@@ -22,7 +22,7 @@ function nested(levels: number): unknown {
 }
 
 describe("toJson", () => {
-  it("equals a JSON round trip for any value that has one", () => {
+  it("returns the same as a JSON round trip for any value that JSON can represent", () => {
     const anything = fc.anything({
       withBoxedValues: true,
       withDate: true,
@@ -60,20 +60,23 @@ describe("toJson", () => {
 
   it.for<[what: string, value: unknown]>([
     ["a date", { at: new Date(0), never: new Date(Number.NaN) }],
-    ["toJSON with its key", { a: { toJSON: (key: string) => `key ${key}` }, list: [{ toJSON: (key: string) => [key] }] }],
-    ["toJSON that returns undefined", { a: { toJSON: () => undefined }, list: [{ toJSON: () => undefined }] }],
-    ["toJSON of a function", { f: Object.assign(() => 1, { toJSON: () => "function" }), g: () => 1 }],
-    ["toJSON that returns an object with toJSON", { toJSON: () => ({ toJSON: () => "not asked again" }) }],
+    [
+      "a toJSON method that reads its key",
+      { a: { toJSON: (key: string) => `key ${key}` }, list: [{ toJSON: (key: string) => [key] }] },
+    ],
+    ["a toJSON method that returns undefined", { a: { toJSON: () => undefined }, list: [{ toJSON: () => undefined }] }],
+    ["a function with a toJSON method", { f: Object.assign(() => 1, { toJSON: () => "function" }), g: () => 1 }],
+    ["a toJSON method that returns an object with toJSON", { toJSON: () => ({ toJSON: () => "not asked again" }) }],
     [
       "undefined, functions and symbols",
       { a: undefined, b: () => 1, c: Symbol("c"), [Symbol("d")]: 1, list: [undefined, () => 1, Symbol("e")] },
     ],
-    ["numbers that JSON lacks", [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0]],
+    ["NaN, infinite numbers and negative zero", [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0]],
     ["maps, sets and regular expressions", { map: new Map([[1, 2]]), set: new Set([1]), expression: /x/ }],
     ["bytes", { bytes: new Uint8Array([1, 2]), buffer: Buffer.from("ab") }],
     ["boxed primitives", [Object(1), Object("text"), Object(false)]],
-    ["holes and fields of arrays", Object.assign(new Array(3), { 1: "one", extra: true })],
-    ["inherited and hidden fields", Object.defineProperty(Object.create({ inherited: 1 }), "hidden", { value: 1 })],
+    ["holes and extra fields of arrays", Object.assign(new Array(3), { 1: "one", extra: true })],
+    ["inherited and non-enumerable fields", Object.defineProperty(Object.create({ inherited: 1 }), "hidden", { value: 1 })],
     [
       "an instance of a class",
       new (class Point {
@@ -86,7 +89,7 @@ describe("toJson", () => {
     ],
     ["a URL", new URL("https://example.org/a?b=c")],
     ["lone surrogates", "\ud800 and \udc00"],
-  ])("converts %s as JSON does", ([, value]) => {
+  ])("converts %s as JSON.stringify does", ([, value]) => {
     expect(toJson(value)).toStrictEqual(roundTrip(value));
   });
 
@@ -109,36 +112,40 @@ describe("toJson", () => {
     expect(reads).toBe(1);
   });
 
-  it.for<[problem: string, value: unknown]>([
-    ["a cyclic value", cycleBelow(0)],
-    ["a cyclic value", cycleBelow(500)],
-    ["a cyclic value", Array.from({ length: 50 }, () => cycleBelow(3))],
-    ["a cyclic value", { plain: {}, ring: cycleBelow(3) }],
-    ["a value nested too deeply", nested(1_001)],
-    ["a value nested too deeply", [Object.prototype, Object.prototype, nested(1_001)]],
-    ["a value nested too deeply", nested(1_000_000)],
-    ["a BigInt", { amount: [1n] }],
-    ["a BigInt", Object(1n)],
-    ["undefined", undefined],
-    ["undefined", { toJSON: () => undefined }],
-    ["a function", () => 1],
-    ["a symbol", Symbol("x")],
-  ])("throws %s for value %#", ([problem, value]) => {
+  it.for<[what: string, problem: string, value: unknown]>([
+    ["an object that contains itself", "a cyclic value", cycleBelow(0)],
+    ["a cycle 500 levels deep", "a cyclic value", cycleBelow(500)],
+    ["50 cycles in an array", "a cyclic value", Array.from({ length: 50 }, () => cycleBelow(3))],
+    ["a cycle next to plain data", "a cyclic value", { plain: {}, ring: cycleBelow(3) }],
+    ["1,001 levels of nesting", "a value nested too deeply", nested(1_001)],
+    [
+      "1,001 levels of nesting next to shared objects",
+      "a value nested too deeply",
+      [Object.prototype, Object.prototype, nested(1_001)],
+    ],
+    ["a million levels of nesting", "a value nested too deeply", nested(1_000_000)],
+    ["a BigInt in an array", "a BigInt", { amount: [1n] }],
+    ["a boxed BigInt", "a BigInt", Object(1n)],
+    ["undefined", "undefined", undefined],
+    ["a value whose toJSON method returns undefined", "undefined", { toJSON: () => undefined }],
+    ["a function", "a function", () => 1],
+    ["a symbol", "a symbol", Symbol("x")],
+  ])("throws for %s", ([, problem, value]) => {
     expect(() => toJson(value)).toThrow(new TypeError(problem));
   });
 
-  it("throws a plain error for endless recursion", () => {
+  it("throws a TypeError for a toJSON method that recurses endlessly", () => {
     const endless = { toJSON: (): unknown => toJson(endless) };
     expect(() => toJson(endless)).toThrow(new TypeError("a value nested too deeply"));
   });
 
-  it("copies 1,000 levels, and objects that are shared but not cyclic", () => {
+  it("copies 1,000 levels of nesting, and objects that occur twice", () => {
     expect(toJson(nested(1_000))).toStrictEqual(nested(1_000));
     const shared = { a: 1 };
     expect(toJson([shared, shared])).toStrictEqual([{ a: 1 }, { a: 1 }]);
   });
 
-  it("throws the errors of getters and of toJSON", () => {
+  it("throws the error that a getter or a toJSON method throws", () => {
     const error = new RangeError("not now");
     const getter = {
       get a() {

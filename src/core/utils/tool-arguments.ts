@@ -50,7 +50,10 @@ export class FinishedCalls<Call extends object> {
   readonly #ids = new Set<string>();
   readonly #calls = new Map<string, Call>();
 
-  /** True if a finished call has this id. Do not emit chunks for a call with such an id until it has ended: it may be a repeat. */
+  /**
+   * True if a finished call has this id. Emit no chunks for another call with this id until that call has ended, because it may
+   * be a repeat.
+   */
   hasId(id: string | undefined): boolean {
     return id !== undefined && this.#ids.has(id);
   }
@@ -217,7 +220,8 @@ function distanceWithin(allowed: number, from: string, to: string): number {
       current[column] = distance;
       if (distance < shortest) shortest = distance;
     }
-    // At `allowed + 1` there is still hope: a swap of two letters continues from the row before the last row, which may be lower.
+    // A minimum of `allowed + 1` is not the end: a swap of two letters continues from the row before the last row, which may be
+    // lower.
     if (shortest > allowed + 1) return Number.POSITIVE_INFINITY;
     [beforeLast, last, current] = [last, current, beforeLast];
   }

@@ -24,11 +24,11 @@ type Recorded = Pick<Provider, "id" | "model" | "family">;
 export type Happening =
   | { readonly type: "chunk"; readonly chunk: ModelChunk }
   | { readonly type: "heartbeat" }
-  /** The signal of the call fired. The stream may have sent further events after it. */
+  /** The signal of the call fired. The stream may have sent further events after the signal fired. */
   | { readonly type: "aborted" }
   | { readonly type: "ended" }
   | { readonly type: "threw"; readonly error: ProviderError }
-  /** The reader left the stream. `waiting` is true if the reader was waiting for a chunk. */
+  /** The reader stopped reading the stream. `waiting` is true if the reader was waiting for a chunk. */
   | { readonly type: "left"; readonly waiting: boolean };
 
 export type Moment = Happening & { readonly atMs: number };
@@ -49,7 +49,7 @@ export interface CassetteRecord {
 export interface CutLine {
   /** The 1-based number of the line. */
   readonly line: number;
-  /** The number of characters that were written. */
+  /** The number of characters of the line that were written. */
   readonly characters: number;
 }
 
@@ -214,7 +214,10 @@ function fileCassette(path: string): Cassette {
   };
 }
 
-/** Opens a file for recordings. Recordings may be private: only the owner may read the file, and other users' links are rejected. */
+/**
+ * Opens a file for recordings. Recordings may be private, so only the owner may read the file, and symbolic links of other
+ * users are rejected.
+ */
 function openOwnFile(path: string, flags: number): number {
   const { dirname, resolve } = nodeModule("node:path");
   const { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync, readlinkSync } = nodeModule("node:fs");
@@ -246,7 +249,7 @@ function tighten(facts: FileFacts, change: (mode: number) => void): void {
   try {
     change(mode);
   } catch (error) {
-    // On a file system without modes, changing the mode fails for the user's own files, which is ignored.
+    // On a file system without modes, changing the mode fails even for the user's own files. That error is ignored.
     if (!isOwn(facts)) throw error;
   }
 }

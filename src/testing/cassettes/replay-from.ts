@@ -93,19 +93,20 @@ export interface ReplayOptions {
 const optionChecks: Checks<ReplayOptions> = { match: oneOf("request", "order"), timing: is.flag, onTornLine: is.fn };
 
 /**
- * Makes a provider that replays a cassette, with the recorded id, model and family. `file` is a path or a `Cassette`, which is read
- * once, immediately. No network is used, and each recording is replayed once.
+ * Makes a provider that replays a cassette, with the recorded id, model and family. `file` is a path or a `Cassette`, which is
+ * read once, immediately. No network is used, and each recording is replayed once.
  *
- * Two requests are equal if their system text, settings, `toolChoice`, `continuationToken`, tools and messages are equal. Provider
- * metadata and the order of tools are ignored. A request without a recording throws an Error that describes the differences from the
- * nearest recorded request. A request after all recordings were replayed also throws an Error. The run then ends as `provider-error`
- * (`server`) with that message.
+ * Two requests are equal if their system text, settings, `toolChoice`, `continuationToken`, tools and messages are equal.
+ * Provider metadata and the order of tools are ignored. A request without a recording throws an Error that describes the
+ * differences from the nearest recorded request. A request after all recordings were replayed also throws an Error. The run
+ * then ends as `provider-error` (`server`) with that message.
  *
- * Recorded errors are thrown again as provider errors. If the signal fired during the recording, the stream waits until the signal
- * fires again. If the reader left while waiting for a chunk, the stream sends nothing more until its reader leaves.
+ * Recorded errors are thrown again as provider errors. If the signal fired during the recording, the stream waits until the
+ * signal fires again. If the reader stopped while it waited for a chunk, the replayed stream sends nothing more until its
+ * reader stops.
  *
- * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. Also throws if the file cannot be read. If the file
- * is damaged, throws an Error with the number of the line.
+ * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. Also throws if the file cannot be read. If
+ * the file is damaged, throws an Error with the number of the line.
  *
  * @example
  * const result = await runToolLoop({ provider: replayFrom("test/cassettes/weather.jsonl"), tools, messages });
