@@ -1,4 +1,5 @@
-// Types and functions for importing tools of other libraries. Tools and schemas are recognized by their fields, because the packages of these libraries are not loaded.
+// Types and functions for importing tools of other libraries. Tools and schemas are recognized by their fields, because the
+// packages of these libraries are not loaded.
 
 import {
   isRecord,

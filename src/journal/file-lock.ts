@@ -71,8 +71,8 @@ function canSeeProcesses({ namespace }: LockOwner): boolean {
 const firstNamespace = "pid:[4026531836]";
 
 /**
- * True if the owner ran before the last restart of this machine. False in containers, because containers with the same image may have
- * the same machine id.
+ * True if the owner ran before the last restart of this machine. False in containers, because containers with the same image
+ * may have the same machine id.
  */
 function isBeforeReboot(owner: LockOwner, self: LockOwner): boolean {
   if (owner.boot === undefined || self.boot === undefined) return false;

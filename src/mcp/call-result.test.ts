@@ -10,7 +10,7 @@ const cold = { celsius: 7, places: ["Oslo"] };
 
 type Row = [what: string, result: UnknownRecord, data: unknown, content: readonly unknown[]];
 
-/** Addresses that must not reach a model, because the model's service would fetch some of them. */
+/** URLs and other data that are not base64. They must not reach a model, because the provider of the model would fetch some of them. */
 const unreadable = [
   "https://evil.example/beacon?c=42",
   "http://169.254.169.254/latest",
