@@ -42,8 +42,8 @@ interface Mapped {
 }
 
 /**
- * Also maps events that only some pages get. Each event then has the same position for every page, so that any page can reconnect
- * at a position.
+ * Also maps events that only some pages get. Each event then has the same position for every page, so any page can continue at
+ * its last position.
  */
 export class EntryMapper implements EventMapper<Entry> {
   readonly #options: AGUIOptions;
@@ -51,7 +51,7 @@ export class EntryMapper implements EventMapper<Entry> {
   #run: Mapped | undefined;
   /** The last AG-UI events of the run. They are kept until the source ends, because the events of a resumed run may follow. */
   #ending: readonly Entry[] | undefined;
-  /** True after a resume in the same stream, which has already sent the events that the resumed run replays. */
+  /** True if this stream has already sent the events that a resumed run replays. */
   #skipsRecalled = false;
   #cost: { readonly streams: number; readonly usage: Usage; readonly costUSD: number | undefined } = noCost;
 

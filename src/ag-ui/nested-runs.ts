@@ -30,13 +30,16 @@ export class NestedRuns {
     this.#outer = outer;
   }
 
-  /** True if the tool call has a suspended nested run. The call then ends as `interrupted`, and continues when the run is resumed. */
+  /**
+   * True if the tool call has a suspended nested run. The call then ends as `interrupted`, and continues when the outermost run
+   * is resumed.
+   */
   isSuspended(callId: string): boolean {
     return [...this.#runs.values()].some(({ path, state }) => path[0] === callId && state === "suspended");
   }
 
   /**
-   * Returns the `runId` of the last nested run that belongs to a call. `path` is the ids of the nested calls, outermost first,
+   * Returns the `runId` of the last nested run of a call. `path` is the ids of this call and its outer calls, outermost first,
    * joined by "/".
    */
   runIdAt(path: string): string | undefined {

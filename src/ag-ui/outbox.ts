@@ -19,7 +19,7 @@ export class Outbox {
     this.#out = out;
   }
 
-  /** How often events have been held back, including now. Undefined if no events are held back now. */
+  /** Identifies the events that are held back now, by a number. Undefined if no events are held back. */
   get holding(): number | undefined {
     return this.#held === undefined ? undefined : this.#holds;
   }

@@ -27,7 +27,7 @@ export class PlacedMapper implements EventMapper<PlacedEvent> {
   readonly #mapper: EntryMapper;
   readonly #isSent: (entry: Entry) => boolean;
   readonly #after: string | undefined;
-  /** The id of the source's first event. Each source has a different one. */
+  /** Identifies the source of the events: the id of its first event. */
   #source: string | undefined;
   #seen: Place = { events: 0, chars: 0 };
   #at: Place = { events: 0, chars: 0 };
@@ -55,7 +55,7 @@ export class PlacedMapper implements EventMapper<PlacedEvent> {
   #begin(source: string): void {
     this.#source = source;
     const [, given, events, chars] = idPattern.exec(this.#after ?? "") ?? [];
-    // End the stream if the page shows events from another source, because the page cannot remove them.
+    // If the page shows events from another source, the stream must end, because the page cannot remove these events.
     this.isOver = this.#after !== undefined && given !== source;
     if (given === source) this.#seen = { events: Number(events), chars: Number(chars) };
   }

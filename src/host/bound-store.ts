@@ -27,7 +27,7 @@ function checkRecord(record: unknown): ConversationRecord | undefined {
 }
 
 async function race<T>(verb: "read" | "write", call: () => T | PromiseLike<T>, { storeMs, clock }: StoreLimits): Promise<T> {
-  // The scope is never cancelled, because a call of the store has a time limit only.
+  // This scope is never cancelled: a call of the store has a time limit, but cannot be cancelled.
   const deadline = new Deadline({ limitMs: storeMs }, { clock, scope: new CancelScope() });
   const answer = promiseOrValue(call());
   if (!(answer instanceof Promise)) return answer;

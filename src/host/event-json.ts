@@ -27,12 +27,12 @@ function withoutInternals(event: LoopEvent): object {
   };
 }
 
-/** Keeps fields of an error that are safe to send, such as its code. Its message may contain secrets. */
+/** Keeps only the safe fields of an error, such as its code, because its message may contain secrets. */
 function withoutMessage({ name, code, status, retryable, retryAfterMs }: UnknownRecord): object {
   return { name, code, status, retryable, retryAfterMs };
 }
 
-/** Replaces a value that JSON cannot represent with a description. Such values are cycles, bigints, and objects whose `toJSON` throws. */
+/** Describes a value that JSON cannot represent: a cycle, a bigint, or an object whose `toJSON` throws. Keeps all other values. */
 function describeField([name, value]: [string, unknown]): [string, unknown] {
   return stringify(value) === undefined && value !== undefined ? [name, `(not sent: ${describeValue(value)})`] : [name, value];
 }

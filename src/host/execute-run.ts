@@ -18,7 +18,7 @@ export interface ExecutionPlan {
 
 export type ExecutionEnd =
   | { readonly kind: "ended"; readonly result: LoopResult }
-  /** The run rejected with `error`. If `isRefused` is true, it had done nothing new before. */
+  /** The run rejected with `error`. If `isRefused` is true, the run did nothing new before. */
   | { readonly kind: "broken"; readonly error: unknown; readonly isRefused: boolean };
 
 export async function executeRun(turn: RunTurn, plan: ExecutionPlan): Promise<ExecutionEnd> {
@@ -57,7 +57,7 @@ export async function executeRun(turn: RunTurn, plan: ExecutionPlan): Promise<Ex
 interface Claim {
   /** Called after the journal was opened. If `begin` rejects, the run is refused. */
   begin(): Promise<void>;
-  /** Called before the journal is closed. After the closing, another process may take over the run. */
+  /** Called before the journal is closed. Once it is closed, another process may take over the run. */
   finish(): Promise<void>;
 }
 

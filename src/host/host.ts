@@ -74,7 +74,7 @@ export class Host implements RunHost {
   async status(id: string): Promise<HostedStatus | undefined> {
     checkId(id);
     const ending = this.#conversations.currentOf(id);
-    // A reader may have got the `run-end` event before the store has it. Wait until the store has the ending too.
+    // A reader may get the `run-end` event before the store has the ending, so wait for the store.
     if (ending?.isEnding === true) await ending.settled.promise;
     const record = await this.#settings.store.read(id);
     if (record === undefined) return undefined;

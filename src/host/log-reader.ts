@@ -16,8 +16,8 @@ interface Reading extends Pick<JoinOptions, "from" | "signal"> {
 }
 
 /**
- * Reads a log until the live execution ends. If the run is resumed after that, the reader does not get the new events. If no
- * execution is live, reads to the end of the log.
+ * Reads the log of a run to its end. If the run is live, waits for new events until the run ends or is suspended. If the run is
+ * resumed later, this reader gets no new events.
  */
 export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undefined> {
   readonly runId: string;
@@ -65,7 +65,7 @@ export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undef
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  /** Called by the log for each new event, and when the execution ends. Returns true if the reader needs more events. */
+  /** Called by the log for each new event, and when the run ends or is suspended. Returns true if the reader needs more events. */
   wake(): boolean {
     while (this.#pending.length > 0) {
       const result = this.#take();

@@ -4,10 +4,7 @@ import type { ConversationRecord, RunStore } from "./run-store.ts";
 
 /** The options of `memoryRunStore`. */
 export interface MemoryRunStoreOptions {
-  /**
-   * The maximum number of conversations. Above this number, the conversation that was not written for the longest time is
-   * removed. Default `Infinity`.
-   */
+  /** The maximum number of conversations. If it is exceeded, the least recently written conversation is removed. Default `Infinity`. */
   readonly maxConversations?: number | undefined;
 }
 
@@ -27,7 +24,7 @@ interface Kept {
 export function memoryRunStore(options: MemoryRunStoreOptions = {}): RunStore {
   checkFields("options", options, { maxConversations: numberWithin({ min: 1 }) });
   const { maxConversations = Number.POSITIVE_INFINITY } = options;
-  /** The conversation that was not written for the longest time comes first. */
+  /** Sorted by the time of the last write, oldest first. */
   const conversations = new Map<string, Kept>();
   const open = (id: string): Kept => {
     const kept = conversations.get(id) ?? { record: undefined, journals: new Map() };

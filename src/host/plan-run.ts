@@ -24,7 +24,7 @@ export class BusyError extends Error {}
 export interface RunPlan extends Omit<ExecutionPlan, "wrapOptions"> {
   /** The record to restore if the run refuses the resume. */
   readonly previous: ConversationRecord | undefined;
-  /** Releases the lock on the journal of a crashed run, which is kept until the new run has begun. */
+  /** Releases the lock on the journal of a crashed run. This lock is kept until the new run has begun. */
   release(): Promise<void>;
 }
 

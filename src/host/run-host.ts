@@ -79,7 +79,7 @@ export type StartOptions = HostedLoopOptions & {
 /** The options of `host.resume`. */
 export interface ResumeOptions extends HostedLoopOptions {
   /**
-   * Decisions and results for waiting calls, by the call's `id` in `result.pendingCalls`. If no waiting call has such an `id`,
+   * Decisions and results for waiting calls, by the call's `id` in `result.pendingCalls`. If an `id` belongs to no waiting call,
    * the resume rejects and nothing runs. Default: no decisions.
    */
   readonly decisions?: { readonly [id: string]: CallDecision } | undefined;

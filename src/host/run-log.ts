@@ -98,7 +98,7 @@ const idPattern = /^([a-z0-9]+)-(\d{1,15})(?:-(\d{1,15}))?$/;
 
 /**
  * The events of a run since this process began or resumed it, shared by all readers. Each reader only has a cursor into the log,
- * so a slow reader needs no buffer. An execution is a start or a resume of the run.
+ * so a slow reader needs no buffer.
  */
 export class RunLog {
   /** A random id of this log. It differs even between logs of the same run in different processes. */
@@ -106,7 +106,7 @@ export class RunLog {
   readonly #entries: (LoopEvent | TextEntry)[] = [];
   /** The incomplete text at the end of the log, which the next fragment may continue. */
   #open: TextEntry | undefined;
-  /** The number of entries in the log at the end of each ended execution. */
+  /** How many entries the log had at the end of each execution: of the start of the run, then of each resume. */
   readonly #ends: number[] = [];
   #isLive = false;
   #failure: { readonly error: unknown } | undefined;
@@ -122,22 +122,22 @@ export class RunLog {
     return this.#isLive;
   }
 
-  /** Returns the error that an execution rejected with. Only the last execution can have an error. */
+  /** Returns the error that an execution (a start or a resume) rejected with. Only the last execution can have an error. */
   failureOf(execution: number): { readonly error: unknown } | undefined {
     return execution === this.#ends.length - 1 ? this.#failure : undefined;
   }
 
-  /** True if the last execution rejected with an error. The log then gets no more events. */
+  /** True if the last start or resume of the run rejected with an error. The log then gets no more events. */
   get isBroken(): boolean {
     return this.#failure !== undefined;
   }
 
-  /** The number of the live execution, or of the last execution if no execution is live. Counted from 0. */
+  /** The number of the current or last execution: 0 for the start of the run, 1 for the first resume, and so on. */
   get execution(): number {
     return this.#isLive ? this.#ends.length : Math.max(0, this.#ends.length - 1);
   }
 
-  /** Returns how many entries the log had when an execution ended, or undefined while the execution is live. */
+  /** Returns how many entries the log had when an execution (a start or a resume) ended. Undefined while the execution is live. */
   endOf(execution: number): number | undefined {
     return this.#ends[execution];
   }
@@ -157,7 +157,7 @@ export class RunLog {
     this.#wake();
   }
 
-  /** Ends the live execution. `failure` has the error if the execution rejected. */
+  /** Called when the live start or resume of the run ends. `failure` has the error if it rejected. */
   end(failure?: { readonly error: unknown }): void {
     if (!this.#isLive) return;
     this.#close();

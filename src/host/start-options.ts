@@ -56,7 +56,7 @@ export function readStart(options: StartOptions): ReadStart {
   return { loop, message: read, messages, whenBusy, stopWhenUnread };
 }
 
-/** Throws an error that names the right option if `prompt` is passed, which `generateWithTools` and other libraries have. */
+/** Rejects the option `prompt`, which `generateWithTools` and other libraries have. The error names the option to use instead. */
 function refusePrompt(options: object): void {
   const { prompt }: { readonly prompt?: unknown } = options;
   if (prompt !== undefined) throw invalidOption("prompt", 'omitted, because a host takes the text as "message"', prompt);

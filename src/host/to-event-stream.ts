@@ -31,7 +31,7 @@ export interface EventStreamOptions extends SSEOptions {
 const checks: Checks<EventStreamOptions> = { includeMetadata: is.flag, ...sseChecks };
 
 /**
- * Converts the events of a run to Server-Sent Events. The name of each is the event type, and the data is the event as JSON. A
+ * Converts the events of a run to Server-Sent Events. Each has the event type as its name and the event as JSON data. A
  * bigint and other values that JSON cannot represent are replaced with a description. If the source is a reader from a host, each
  * event has an `id`. If that reader has `restarted: true`, the first event is `reset`, and the page must then clear its message.
  * If the source throws, the last event is `failure`, with a neutral text.

@@ -179,11 +179,11 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/** Returns the last result of a generator, which is for the model. Reports every result as progress, which is for listeners. */
+/** Returns the last result of a generator for the model, and reports every result as progress for listeners. */
 async function readToEnd(results: AsyncIterable<unknown>, { signal, progress }: ToolContext): Promise<unknown> {
   let last: unknown;
   for await (const result of results) {
-    // `break` closes the generator even if it ignores its abort signal.
+    // `break` closes the generator, even one that ignores its abort signal.
     if (signal.aborted) break;
     progress(result);
     last = result;
@@ -191,10 +191,7 @@ async function readToEnd(results: AsyncIterable<unknown>, { signal, progress }: 
   return last;
 }
 
-/**
- * Converts a `ToolResultOutput` of the AI SDK, which is for the model. The output of `execute` becomes metadata, which is for
- * listeners.
- */
+/** Converts a `ToolResultOutput` of the AI SDK to the result for the model. The output of `execute` becomes metadata for listeners. */
 function readModelOutput(said: unknown, output: unknown): unknown {
   const { type, value, reason } = recordOf(said);
   switch (type) {

@@ -78,7 +78,10 @@ function toDetails({ name }: UnknownRecord, args: unknown, context: ToolContext)
   };
 }
 
-/** The text that `tool()` returns if `execute` throws and the tool has no `errorFunction`. Older versions append the error. */
+/**
+ * The text that `tool()` returns if `execute` throws and the tool has no `errorFunction`. Older versions of OpenAI Agents append
+ * the error.
+ */
 const failed = "An error occurred while running the tool. Please try again.";
 
 function readOutput(output: unknown, { name, timeoutMs }: UnknownRecord): unknown {

@@ -123,7 +123,8 @@ const readers: { readonly [Kind in ForeignKind]: (tool: UnknownRecord, name: unk
 
 /**
  * Converts a tool that was written for the AI SDK (`tool()`), OpenAI Agents (`tool()`), the Anthropic SDK (`betaZodTool`,
- * `betaTool`) or LangChain (`tool()`, StructuredTool). The fields of the tool show its library. None of these packages is loaded.
+ * `betaTool`) or LangChain (`tool()`, StructuredTool). The library is recognized by the fields of the
+ * tool. None of these packages is loaded.
  *
  * The model gets the tool's schema, which also validates the arguments. The tool gets the abort signal of the call. Its results
  * and errors, including images and files, become the results and errors of the call. Its approval setting becomes the trait

@@ -44,7 +44,7 @@ const optionChecks: Checks<FileJournalOptions> = {
  *
  * - "journal-refused" if the file cannot be used safely
  * - "journal-damaged", with the line, if the file was changed
- * - "journal-locked" while another writer has the file open and its process is alive
+ * - "journal-locked" while another writer that is alive has the file open
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid.
  *

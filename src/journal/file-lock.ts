@@ -124,7 +124,7 @@ interface LockTarget {
 /** The tokens of the locks that this copy of the package holds or requests. All other claims of this copy are released. */
 const ownTokens = new Set<string>();
 
-/** Windows does not define O_NOFOLLOW and O_NONBLOCK. O_NONBLOCK prevents that a pipe in place of the lock file blocks the process. */
+/** Windows does not define O_NOFOLLOW and O_NONBLOCK. O_NONBLOCK keeps a pipe in place of the lock file from blocking the process. */
 const lockFlags =
   constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
@@ -154,9 +154,9 @@ async function claimFile(target: LockTarget, lockPath: string, claim: Claim): Pr
   const file = await openLock(target, lockPath);
   try {
     const before = await findHolder(await readAll(file), claim);
-    // Refuse before writing a claim. A claim that stays in the file would hold the lock after the current holder has ended.
+    // Refuse before a claim is written. Otherwise this claim would hold the lock after the current holder has ended.
     if (before !== undefined) return await refuseUnlessGone({ target, lockPath, file, holder: before });
-    // `;` makes a line invalid that a full disk has cut off, so that it never counts as a claim.
+    // A full disk may have cut off the previous line. The `;` makes that line invalid, so that it does not count as a claim.
     await file.appendFile(`;\n${JSON.stringify(claim)}\n`);
     const holder = await findHolder(await readAll(file), claim);
     if (holder === undefined) return await isAt(lockPath, file);

@@ -1,5 +1,5 @@
-// The format of a journal file: a header line, then one record per line. The checksum of a record covers its line and all lines
-// before it.
+// The format of a journal file: a header line, then one record per line. The checksum of each record covers this record and all
+// records before it.
 
 import { constants } from "node:buffer";
 import { createHash } from "node:crypto";
@@ -88,7 +88,7 @@ export async function readLines(file: Pick<FileHandle, "read">, path: string, op
 }
 
 interface ReadBytes {
-  /** The bytes of a line without its line break. Only the beginning for a line that is longer than any valid line. */
+  /** The bytes of a line without its line break. For a line that is longer than any valid line, only its beginning. */
   readonly bytes: Buffer;
   readonly length: number;
   readonly isEnded: boolean;

@@ -13,7 +13,7 @@ export interface OpenFile {
   readonly names: readonly string[];
 }
 
-/** Windows does not define O_NOFOLLOW and O_NONBLOCK. O_NONBLOCK prevents that a pipe in place of the file blocks the process. */
+/** Windows does not define O_NOFOLLOW and O_NONBLOCK. O_NONBLOCK keeps a pipe in place of the file from blocking the process. */
 const guards = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 export async function openFile(path: string): Promise<OpenFile> {
@@ -89,7 +89,7 @@ async function checkFile(path: string, { file, place }: Placed): Promise<void> {
   });
 }
 
-/** True if the file itself is a mount point, because containers can mount a single file. Always false outside Linux. */
+/** True if the file itself is a mount point. Containers can mount a single file. Always false outside Linux. */
 async function isMountPoint(place: string): Promise<boolean> {
   const mounts = await readFile("/proc/self/mountinfo", "utf8").catch(() => "");
   return mounts.split("\n").some((line) => readEscapes(line.split(" ")[4] ?? "") === place);

@@ -79,7 +79,7 @@ function reasonOf(texts: readonly string[], structuredContent: unknown): string 
   return said.length === 0 ? "The tool reported an error without a message." : said.join("\n");
 }
 
-/** How many times shorter JSON text can be than other text for an equal value, for example by writing numbers like 1e20. */
+/** JSON text for an equal value can be shorter by at most this factor, for example because it has numbers like 1e20. */
 const mostShortened = 8;
 
 /**
@@ -150,9 +150,9 @@ interface McpCallTarget {
 }
 
 /**
- * Calls a tool on the MCP server. Passes the server's progress on to `context.progress`. If the call is aborted, tells the server
- * that it is cancelled. Rejects if the connection is lost, if the server returns an error, or if the result does not match the
- * output schema.
+ * Calls a tool on the MCP server. Passes the server's progress on to `context.progress`. If the call is aborted, cancels it on
+ * the server. Rejects if the connection is lost, if the server returns an error, or if the result does not match the output
+ * schema.
  */
 export async function callTool({ client, tool, meta }: McpCallTarget, args: unknown, context: ToolContext): Promise<ToolResult> {
   if (!isRecord(args)) return toolResult({ success: false, message: "The arguments must be an object." });

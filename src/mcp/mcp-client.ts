@@ -104,8 +104,8 @@ function hasRequest(client: McpClientV1): client is McpClientV1 & HasRequest {
 }
 
 /**
- * Avoids that the client validates the result with the output schema, in which a pattern could block the process. With version 1,
- * sends the request without `callTool`. With version 2, passes the tool to `callTool` without its output schema.
+ * The client's `callTool` would validate the result with the output schema, in which a pattern could block the process. So with
+ * version 1, the request is sent without `callTool`. With version 2, `callTool` gets the tool without its output schema.
  */
 export function sendCall(
   { client, tool }: { readonly client: McpClient; readonly tool: McpTool },
@@ -129,7 +129,7 @@ function withoutOutput(tool: McpTool): McpTool {
  */
 export function requestPage(client: McpClient, cursor: string | undefined): Promise<unknown> {
   const params = cursor === undefined ? undefined : { cursor };
-  // "refresh" prevents that version 2 answers from its cache. Without a cursor, version 2 returns all pages as one.
+  // With "refresh", version 2 does not answer from its cache. Without a cursor, version 2 returns all pages as one.
   if (isSecondGeneration(client)) return client.listTools(params, { cacheMode: "refresh" });
   if (!hasRequest(client)) return client.listTools(params);
   return client.request({ method: "tools/list", ...(params === undefined ? {} : { params }) }, anySchema);

@@ -91,7 +91,6 @@ describe("mergeTraits (MCP)", () => {
       { retry: { maxAttempts: 5 } },
       { ...repeats, retry: { maxAttempts: 5 } },
     ],
-    // `mergeTraits` accepts an invalid combination. Creating the tool rejects it later.
     [
       "accepts a caller's retry without idempotent, although creating the tool rejects it",
       {},

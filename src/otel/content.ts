@@ -114,7 +114,6 @@ export class SaidContent {
     if (chunk.type === "text-delta" || chunk.type === "refusal-delta") this.#text += chunk.text;
     else if (chunk.type === "reasoning-delta") this.#reasoning += chunk.text;
     else if (chunk.type === "call-ready") this.#calls.push(toCall(chunk));
-    // Drop the content of a discarded attempt.
     else if (chunk.type === "attempt-discarded") [this.#text, this.#reasoning, this.#calls] = ["", "", []];
   }
 

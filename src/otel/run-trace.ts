@@ -168,7 +168,7 @@ export class RunTrace implements RunObserver {
     return inside === undefined ? execute() : context.with(inside, execute);
   }
 
-  /** Observes a nested run. Its parent is the active span, because the tool may have created spans, otherwise the span of the call. */
+  /** Observes a nested run. The parent of its span is the active span, which the tool may have created, otherwise the span of the call. */
   nest({ callId, name }: ToolContext): StartObserving {
     const { tracing } = this.#place;
     const active = context.active();

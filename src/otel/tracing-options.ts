@@ -20,8 +20,8 @@ export interface TracingOptions {
   /** True to record messages, system prompts, arguments, results and error messages. Default false. */
   readonly captureContent?: boolean | undefined;
   /**
-   * Returns the content to record in place of a copy of the original. If `redact` returns undefined or throws, the content is
-   * omitted. Credentials are always removed afterwards. Default: content is not changed.
+   * Gets a copy of the content, and returns the content to record instead. If `redact` returns undefined or throws, the content
+   * is omitted. Credentials are always removed afterwards. Default: content is not changed.
    */
   readonly redact?: ((content: Json, kind: ContentKind) => Json | undefined) | undefined;
 }

@@ -16,7 +16,7 @@ import { checkTracingOptions, type TracingOptions } from "./tracing-options.ts";
  * Tracing does not change the events and the result of the run. The run rejects invalid `options`; `withTracing` does not check
  * them. Throws LoopError "invalid-option" or "unknown-option" if `tracing` is invalid.
  *
- * Source of the names: github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai.
+ * Source of the attribute names: github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai.
  *
  * @example
  * const result = await runToolLoop(withTracing({ provider, tools, messages }, { agentName: "support" }));

@@ -50,8 +50,8 @@ export interface JournalInspection {
 
 /**
  * Reads a journal file, or a journal, and returns the state of its run: status, transcript, calls without an outcome, and usage.
- * Sends no request, runs no tool, takes no lock and writes nothing. Needs none of the run's options. The run may be running
- * meanwhile: an incomplete last line is ignored.
+ * Sends no request, runs no tool, takes no lock and writes nothing. Needs none of the run's options. Can be called while
+ * the run is running: an incomplete last line is ignored.
  *
  * Rejects with errors from the disk, such as ENOENT, and with LoopError:
  *

@@ -35,8 +35,8 @@ export function readBatch(reading: CallReading, isOver: boolean): BatchProgress 
   const found = reading.state.current.calls.map((call, index) => readCall(reading, call, index));
   const pending = found.flatMap((one) => one.pending);
   const has = (stage: CallProgress["stage"]): boolean => found.some((one) => one.stage === stage);
-  // A run that was called again with a higher limit may return to these calls, although it had already continued after them. The
-  // last record then belongs to these calls.
+  // A run that was called again with a higher limit may return to the calls of an earlier iteration. The last record then belongs
+  // to these calls.
   const isOpen = has("begun") || !isOver || (has("waits") && isCallKey(reading.state, reading.records.last ?? ""));
   if (isOpen && (has("begun") || !has("waits"))) return { settled: undefined, pending };
   if (isOpen) return { settled: found.map(({ settled }) => settled), pending };
@@ -90,8 +90,7 @@ function readCall(reading: CallReading, call: ToolCall, index: number): CallProg
 }
 
 function toOver(outcome: ToolOutcome): CallProgress {
-  // The second argument lists the tools that a policy hides after a context restart. They are undefined, because they are not
-  // recorded.
+  // Pass undefined for the tools that a policy hides after a context restart, because they are not recorded.
   const restart = detectContextRestart(outcome, undefined);
   return { stage: "over", settled: restart === undefined ? { outcome } : { outcome, restart }, pending: [] };
 }
