@@ -76,7 +76,7 @@ describe("toToolResult", () => {
       [],
     ],
     [
-      "a text and a link with invalid fields",
+      "invalid fields in a text and a link",
       {
         content: [
           { type: "text", text: 5 },
@@ -160,7 +160,7 @@ describe("toToolResult for failures", () => {
     expect(read({ ...result, isError: true })).toMatchObject({ success: false, message, content: undefined });
   });
 
-  it.for([{ content: [] }, {}])("converts the MCP result %j with a task to a failure", (result) => {
+  it.for([{ content: [] }, {}])("converts an MCP result with a task to a failure if the other fields are %j", (result) => {
     expect(read({ ...result, task: { taskId: "1" } })).toMatchObject({
       success: false,
       message: expect.stringContaining("task"),
