@@ -111,7 +111,6 @@ export class Conversations {
     return run === undefined ? undefined : new LogReader({ ...options, runId: run.runId, log: run.log });
   }
 
-  /** Refuses new runs, drains the live runs, and waits until all live runs have ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const turns = [...this.#all.values()].flatMap(({ current }) => current ?? []);

@@ -62,7 +62,7 @@ interface Claim {
 }
 
 /**
- * Returns a journal that also calls `claim.begin` after opening and `claim.finish` before closing. Its methods are bound, because
+ * Returns a journal that also calls `claim.begin` after opening and `claim.finish` before closing. The methods are bound, because
  * `journal` may be an instance of a class.
  */
 function claimJournal(journal: Journal, claim: Claim): Journal {

@@ -86,7 +86,7 @@ export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undef
     return failure === undefined ? { done: true, value: undefined } : Promise.reject(failure.error);
   }
 
-  /** True if the event that was read last comes from before the last resume and must be marked as `replayed`. */
+  /** True if the event that was just read is from before the last resume and must be marked as `replayed`. */
   #isEarlier(): boolean {
     if (this.#reading.marksEarlier !== true || this.#execution === 0) return false;
     const { entry, offset } = this.#cursor;

@@ -145,7 +145,7 @@ interface ReadRecord {
 function readLine(line: Buffer, before: string): ReadRecord | undefined {
   const sum = line.toString("latin1", opening.length, opening.length + digits);
   const body = line.subarray(bodyAt);
-  // Compares bytes, because two different damaged byte sequences may decode to the same string.
+  // Compares bytes, because damaged UTF-8 may decode to the same string as the original bytes.
   if (line.toString("latin1", 0, bodyAt) !== `${opening}${sum}",` || checksum(body, before) !== sum) return undefined;
   const record: unknown = JSON.parse(`{${body.toString("utf8")}`);
   if (!isRecord(record) || typeof record["key"] !== "string") return undefined;

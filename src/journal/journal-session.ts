@@ -103,8 +103,8 @@ export interface FileJournalOptions {
    */
   readonly redact?: ((record: JournalRecord) => Json) | undefined;
   /**
-   * Called before a last line that a crash has cut off is removed from the file. Throw an error to keep this line; the run then
-   * rejects. Default: the line is removed.
+   * Called before an incomplete last line from a crashed process is removed from the file. To keep the line, throw an error; the
+   * run then rejects. Default: the line is removed.
    */
   readonly onTornLine?: ((torn: TornLine) => void) | undefined;
 }

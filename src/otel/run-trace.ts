@@ -106,7 +106,7 @@ export class RunTrace implements RunObserver {
 
   startIteration({ continuation, replayed }: LoopEvents["iteration-start"]): void {
     this.#endFailed(undefined);
-    // A stream is still open if a journal executed its step a second time.
+    // If a stream is still open here, a journal has executed the model step a second time.
     this.#chat?.abandon(otherError);
     this.#chat = undefined;
     this.#continuation = continuation;
