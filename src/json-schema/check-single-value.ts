@@ -31,7 +31,7 @@ const unitsOfFormat = 1 / 8;
  * checks.
  */
 const unitsOfCompiling = 20;
-/** A pattern check costs this many units of work, times the characters of the text, times the instructions of the pattern. */
+/** The work of a pattern check is this number, times the characters of the text, times the instructions of the pattern. */
 const unitsOfInstruction = 1 / 20;
 
 export const textKeywords: readonly Keyword[] = [
