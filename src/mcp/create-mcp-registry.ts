@@ -15,7 +15,10 @@ import { type McpTool, onToolsChanged } from "./mcp-client.ts";
 import { checkMcpOptions, type McpRegistryOptions, type McpSettings, mergeTraits, toTraits } from "./mcp-options.ts";
 import { toToolNames } from "./tool-names.ts";
 
-/** The minimum pause between two requests for the list of tools, in milliseconds. It matters if a server reports a change after each request. */
+/**
+ * The minimum pause between two requests for the list of tools, in milliseconds. It matters if a server reports a change after
+ * each request.
+ */
 const restMs = 100;
 
 /** The tools of one MCP server. If the server's tools change, a live run uses the new tools from its next iteration on. */
