@@ -1,17 +1,17 @@
-// The AG-UI events that are sent to a page. They are declared here, because each version of `@ag-ui/core` has different types. Tests
-// check the events with the validators of versions 1.0 and 0.0.
+// The AG-UI events that are sent to a page. The types are declared here because they differ between versions of `@ag-ui/core`.
+// Tests check the events with the validators of versions 1.0 and 0.0.
 
 import type { Json, Usage } from "../core/entry-kit.ts";
 
-/** The protocol version of the page. It is the version of `@ag-ui/client`. */
+/** The AG-UI protocol version of a page, which is the version of its `@ag-ui/client`. */
 export type AGUIVersion = "1.0" | "0.0";
 
-/** Names the nested run that an event belongs to. Absent on events of the outermost run. */
+/** Names the nested run that an event belongs to. In events of the outermost run, `subagentRunId` is absent. */
 export interface AGUIAttribution {
   readonly subagentRunId?: string;
 }
 
-/** One event of the stream. */
+/** One event of an AG-UI stream. */
 export type AGUIEvent =
   | (AGUIRunIds & { readonly type: "RUN_STARTED"; readonly protocolVersion?: "1.0" })
   | (AGUIRunIds & {
@@ -23,7 +23,7 @@ export type AGUIEvent =
   | { readonly type: "RUN_ERROR"; readonly message: string; readonly code: string }
   | AGUIPartEvent;
 
-/** An event between the start and the end of a run. */
+/** An event between `RUN_STARTED` and the end of the run. */
 export type AGUIPartEvent =
   | ({ readonly type: "STEP_STARTED" | "STEP_FINISHED"; readonly stepName: string } & AGUIAttribution)
   | ({ readonly type: "TEXT_MESSAGE_START"; readonly messageId: string; readonly role: "assistant" } & AGUIAttribution)
@@ -46,7 +46,7 @@ export type AGUIPartEvent =
       readonly toolCallId: string;
       readonly role: "tool";
       readonly content: string;
-      /** How the call ended, such as "completed" or "denied". */
+      /** How the tool call ended, such as "completed" or "denied". */
       readonly metadata: { readonly outcome: string };
     } & AGUIAttribution)
   | {
@@ -64,7 +64,7 @@ export type AGUIPartEvent =
   | { readonly type: "SUBAGENT_ERROR"; readonly subagentRunId: string; readonly message: string; readonly code: string }
   | ({ readonly type: "CUSTOM"; readonly name: AGUICustomName; readonly value: Json } & AGUIAttribution);
 
-/** A fragment of a text, of reasoning, or of arguments. */
+/** A fragment of a text, of reasoning, or of the arguments of a tool call. */
 export type AGUIDelta =
   | ({
       readonly type: "TEXT_MESSAGE_CONTENT" | "REASONING_MESSAGE_CONTENT";
@@ -84,7 +84,7 @@ export type AGUICustomName =
   | "steered"
   | "subagent";
 
-/** The ids by which a client matches events to its request. */
+/** The ids by which an AG-UI client matches events to its request. */
 export interface AGUIRunIds {
   readonly threadId: string;
   readonly runId: string;
@@ -95,24 +95,24 @@ export type AGUIOutcome =
   | { readonly type: "success" | "cancelled" }
   | { readonly type: "interrupt"; readonly interrupts: AGUIInterrupt[] };
 
-/** A call that waits, usually for the page. */
+/** A tool call that waits for a decision or a result, usually from the page. */
 export interface AGUIInterrupt extends AGUIAttribution {
-  /** The `runId`, a colon, and the `id` of the waiting call in `result.pendingCalls`. `readAGUIRequest` separates them again. */
+  /** The `runId`, a colon, and the `id` of the waiting call in `result.pendingCalls`. `readAGUIRequest` splits this id again. */
   readonly id: string;
-  /** "external_result": the result of the call comes from elsewhere, for example from a webhook. A page cannot send it. */
+  /** Why the call waits. "external_result" means that the result comes from outside the page, for example from a webhook. */
   readonly reason: "approval_required" | "client_tool_input" | "external_result";
-  /** A question that the page can show, such as `May "pay" run?`. */
+  /** A text that the page can show, such as `May "pay" run?`. */
   readonly message: string;
   readonly toolCallId: string;
-  /** The JSON Schema for the `payload` of the page's answer. Absent for "external_result". */
+  /** The JSON Schema for the `payload` that the page sends in its answer. Absent for the reason "external_result". */
   readonly responseSchema?: { [keyword: string]: unknown };
   readonly metadata: { readonly kind: string; readonly toolName: string; readonly input: Json };
 }
 
-/** The `result` of a finished run: how the run ended, without error messages and other texts. */
+/** The `result` of a finished run: how the run ended, without texts such as error messages. */
 export interface AGUIRunResult {
   readonly status: string;
-  /** The kind of the reason, such as "answered" or "approval-required". */
+  /** The `kind` of the run's end reason, such as "answered" or "approval-required". */
   readonly reason: string;
   readonly usage: Usage;
   /** The cost in USD. Absent if the cost of an iteration is unknown. */

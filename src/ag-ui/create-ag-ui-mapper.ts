@@ -1,5 +1,3 @@
-// Converts the events of a run to AG-UI events.
-
 import { addUsage, checkFields, type LoopEvent, type LoopEvents, noUsage, type Usage } from "../core/entry-kit.ts";
 import { type EventItem, type EventMapper, failedStatuses, toFailureText } from "../core/web-kit.ts";
 import type { AGUIEvent, AGUIInterrupt, AGUIOutcome, AGUIRunIds, AGUIUsage } from "./ag-ui-event.ts";
@@ -10,12 +8,12 @@ import { toPrefix } from "./page-ids.ts";
 import { RunEvents } from "./run-events.ts";
 import { toInterrupt, waitingCallsOf } from "./to-interrupts.ts";
 
-/** Converts events of a run to AG-UI events, one at a time. */
+/** Converts the events of a run to AG-UI events, one at a time. */
 export type AGUIMapper = EventMapper<AGUIEvent>;
 
 /**
- * Creates a mapper that converts events like `toAGUIStream`. Use it to send the events in another way, for example over a WebSocket. Throws
- * LoopError "invalid-option" or "unknown-option" if an option is invalid.
+ * Creates a mapper that makes the same AG-UI events as `toAGUIStream`. Use the mapper to send these events in another way, for
+ * example over a WebSocket. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example
  * const mapper = createAGUIMapper({ threadId, runId });
@@ -30,30 +28,30 @@ export function createAGUIMapper(options: AGUIOptions = {}): AGUIMapper {
   return { map: (item) => toEvents(mapper.map(item)), end: (failure) => toEvents(mapper.end(failure)) };
 }
 
-/** Returns a function that is true for the entries that a page gets. */
+/** Returns a filter for the entries that a page with this option `from` gets. */
 export function audienceOf({ from }: AGUIOptions): (entry: Entry) => boolean {
   return from === "live" ? ({ audience }) => audience !== "recalled" : ({ audience }) => audience !== "again";
 }
 
 interface Mapped {
   readonly ids: AGUIRunIds;
-  /** The `runId` of the run, which is part of the ids of its calls. */
+  /** The `runId` from the loop, which is part of the call ids on the page. `ids.runId` is the one from the request. */
   readonly runId: string;
   readonly events: RunEvents;
   readonly nested: NestedRuns;
 }
 
 /**
- * Maps all events, including events that some pages do not get. So each event has the same position for every page, and a page that
- * reconnects can continue at this position.
+ * Also maps events that only some pages get. Each event then has the same position for every page, so any page can continue at
+ * its last position.
  */
 export class EntryMapper implements EventMapper<Entry> {
   readonly #options: AGUIOptions;
   #out: Entry[] = [];
   #run: Mapped | undefined;
-  /** The last events of the run. They are sent only when no event follows, because the events of a resumed run may follow. */
+  /** The last AG-UI events of the run. They are kept until the source ends, because the events of a resumed run may follow. */
   #ending: readonly Entry[] | undefined;
-  /** True if this stream has already sent the events that are replayed now. */
+  /** True if this stream has already sent the events that a resumed run replays. */
   #skipsRecalled = false;
   #cost: { readonly streams: number; readonly usage: Usage; readonly costUSD: number | undefined } = noCost;
 
@@ -83,7 +81,7 @@ export class EntryMapper implements EventMapper<Entry> {
   }
 
   #take(): Entry[] {
-    // Empty the array instead of replacing it, because `RunEvents` and `NestedRuns` push to the same array.
+    // Empties the array instead of replacing it, because `RunEvents` and `NestedRuns` push to the same array.
     return this.#out.splice(0);
   }
 
@@ -115,7 +113,7 @@ export class EntryMapper implements EventMapper<Entry> {
     return { ids, runId: id, events, nested: new NestedRuns({ ...place, events }) };
   }
 
-  /** Continues after a run was resumed. Its earlier ending is dropped, and replayed events are skipped. */
+  /** Continues with the events of a resumed run: drops the kept last events, and skips replayed events. */
   #goOn(): void {
     this.#ending = undefined;
     this.#skipsRecalled = true;
@@ -132,7 +130,7 @@ export class EntryMapper implements EventMapper<Entry> {
     events.custom("cost", this.#cost);
   }
 
-  /** Closes open parts, and returns the last events of the run. The caller keeps them, because a resumed run may follow. */
+  /** Closes open parts, and returns the last events of the run. The caller delays these events, because a resumed run may follow. */
   #finish(run: Mapped, end: LoopEvents["run-end"]): readonly Entry[] {
     const isSuspended = end.status === "suspended";
     run.events.close(isSuspended);

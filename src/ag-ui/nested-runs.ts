@@ -1,5 +1,3 @@
-// Converts the events of nested runs to AG-UI events.
-
 import type { LoopEvent, LoopEvents } from "../core/entry-kit.ts";
 import { failedStatuses, toFailureText } from "../core/web-kit.ts";
 import type { AGUIEvent } from "./ag-ui-event.ts";
@@ -11,9 +9,9 @@ interface NestedRun {
   readonly runId: string;
   readonly path: readonly string[];
   readonly events: RunEvents;
-  /** "new" until an event after `run-start` arrives. */
+  /** The state is "new" until the nested run has an event after `run-start`. */
   state: "new" | "open" | "suspended" | "over";
-  /** True if pages with `from: "live"` have got the start of this run. */
+  /** True if the start of this nested run was also sent to pages with `from: "live"`. */
   isAnnounced: boolean;
 }
 
@@ -32,12 +30,18 @@ export class NestedRuns {
     this.#outer = outer;
   }
 
-  /** True if a nested run of a call is suspended. The call then ends as `interrupted`, and continues when the run is resumed. */
+  /**
+   * True if the tool call has a suspended nested run. The call then ends as `interrupted`, and continues when the outermost run
+   * is resumed.
+   */
   isSuspended(callId: string): boolean {
     return [...this.#runs.values()].some(({ path, state }) => path[0] === callId && state === "suspended");
   }
 
-  /** Returns the `runId` of the last nested run at a path. The path is the ids of the outer calls, joined by "/". */
+  /**
+   * Returns the `runId` of the last nested run of a call. `path` is the ids of this call and its outer calls, outermost first,
+   * joined by "/".
+   */
   runIdAt(path: string): string | undefined {
     return [...this.#runs.values()].findLast((run) => run.path.join("/") === path)?.runId;
   }
@@ -50,7 +54,7 @@ export class NestedRuns {
     if (this.#isShown) run.events.add(event);
   }
 
-  /** Ends the nested runs that are not over as "suspended", before the outermost run ends. */
+  /** Ends all unfinished nested runs as "suspended", before the outermost run ends. */
   close(interrupts: readonly { readonly id: string; readonly subagentRunId?: string }[]): void {
     for (const run of this.#runs.values()) {
       if (run.state === "over" || run.state === "new") continue;
@@ -61,7 +65,7 @@ export class NestedRuns {
     }
   }
 
-  /** True if the events of nested runs are sent. Version 0.0 only gets `CUSTOM` events with their status. */
+  /** True if pages get the events of nested runs. Pages of version 0.0 only get the status of each nested run, in `CUSTOM` events. */
   get #isShown(): boolean {
     return this.#outer.options.version !== "0.0";
   }

@@ -1,17 +1,15 @@
-// Collects events, and holds them back as long as their attempt may be discarded.
-
 import type { AGUIEvent } from "./ag-ui-event.ts";
 
 /**
- * An event, and the pages that get it. "recalled" marks a replayed event, which pages with `from: "live"` do not get. "again" marks an
- * event that only pages with `from: "live"` get.
+ * An AG-UI event and its audience. "recalled" is for a replayed event, which pages with `from: "live"` already show. "again" is
+ * for an event that only pages with `from: "live"` need.
  */
 export interface Entry {
   readonly event: AGUIEvent;
   readonly audience: "all" | "recalled" | "again";
 }
 
-/** Collects the events of one run, and adds them to the array that all runs share. */
+/** Collects the events of one run in the array that all runs share. Can hold events back while a provider may still discard them. */
 export class Outbox {
   readonly #out: Entry[];
   #held: Entry[] | undefined;
@@ -21,7 +19,7 @@ export class Outbox {
     this.#out = out;
   }
 
-  /** The number of the current hold, counted from 1. Undefined if no events are held back. */
+  /** Identifies the events that are held back now, by a number. Undefined if no events are held back. */
   get holding(): number | undefined {
     return this.#held === undefined ? undefined : this.#holds;
   }
@@ -39,7 +37,7 @@ export class Outbox {
   release(): void {
     const held = this.#held ?? [];
     this.#held = undefined;
-    // `push(...held)` would fail for an attempt with more events than the maximum number of arguments.
+    // `push(...held)` throws if `held` has more entries than a function call can have arguments.
     for (const entry of held) this.#out.push(entry);
   }
 

@@ -1,11 +1,11 @@
-// Makes the ids of calls on a page. Call ids are unique only within a run, and a page shows several runs.
+// Makes the ids of calls on a page. Call ids are unique only within a run, but a page shows several runs.
 
-/** Returns the prefix of all ids of a run. The prefix ends with ":". Other colons in the `runId` are escaped. */
+/** Returns the prefix of all ids of a run: the `runId`, with `%` and `:` escaped, and a colon. */
 export function toPrefix(runId: string): string {
   return `${runId.replaceAll("%", "%25").replaceAll(":", "%3A")}:`;
 }
 
-/** Splits an id of the page into the `runId` and the id within the run. If the id has no prefix, `runId` is undefined. */
+/** Splits an id from a page into the `runId` and the id within the run. If the id has no prefix, `runId` is undefined. */
 export function fromPageId(id: string): { readonly runId: string | undefined; readonly id: string } {
   const end = id.indexOf(":");
   if (end <= 0 || end === id.length - 1) return { runId: undefined, id };
@@ -13,7 +13,7 @@ export function fromPageId(id: string): { readonly runId: string | undefined; re
   return { runId, id: id.slice(end + 1) };
 }
 
-/** Returns the id of the message that contains the result of a call. */
+/** Returns the id of the AG-UI message that contains the result of a call. */
 export function toResultId(toolCallId: string): string {
   return `${toolCallId}:result`;
 }

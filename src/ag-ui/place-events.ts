@@ -1,4 +1,4 @@
-// Gives each event an id with its position in the run, so that a page that reconnects gets only later events.
+// Gives each event an id that is its position in the run, so that a reconnecting page gets only later events.
 
 import { type EventItem, type EventMapper, toFailureText } from "../core/web-kit.ts";
 import type { AGUIDelta, AGUIEvent } from "./ag-ui-event.ts";
@@ -12,8 +12,8 @@ export interface PlacedEvent {
 }
 
 /**
- * A position in a run: the number of events, and the number of characters in a text. Fragments of a text are not counted, because a
- * reader that is late gets several fragments as one.
+ * A position in a run: the number of complete events, and the number of characters in the current text. Text fragments are not
+ * counted, because a slow reader gets several fragments joined into one.
  */
 interface Place {
   readonly events: number;
@@ -22,12 +22,12 @@ interface Place {
 
 const idPattern = /^(.{1,80})\.(\d{1,9})\.(\d{1,9})$/;
 
-/** Maps events, gives them ids, and omits the events that the page already has. */
+/** Maps events, adds ids, and omits the events that the page already has. */
 export class PlacedMapper implements EventMapper<PlacedEvent> {
   readonly #mapper: EntryMapper;
   readonly #isSent: (entry: Entry) => boolean;
   readonly #after: string | undefined;
-  /** The id of the first event of the source. It distinguishes sources. */
+  /** Identifies the source of the events: the id of its first event. */
   #source: string | undefined;
   #seen: Place = { events: 0, chars: 0 };
   #at: Place = { events: 0, chars: 0 };
@@ -55,7 +55,7 @@ export class PlacedMapper implements EventMapper<PlacedEvent> {
   #begin(source: string): void {
     this.#source = source;
     const [, given, events, chars] = idPattern.exec(this.#after ?? "") ?? [];
-    // The page cannot remove the events of the other source that it already shows.
+    // If the page shows events from another source, the stream must end, because the page cannot remove these events.
     this.isOver = this.#after !== undefined && given !== source;
     if (given === source) this.#seen = { events: Number(events), chars: Number(chars) };
   }
@@ -71,7 +71,7 @@ export class PlacedMapper implements EventMapper<PlacedEvent> {
     return this.#source === undefined ? undefined : `${this.#source}.${this.#at.events}.${this.#at.chars}`;
   }
 
-  /** Moves the position past an event. Returns the part of the event that the page does not have, or undefined. */
+  /** Moves the position past the event. Returns the part of the event that the page does not have yet, if any. */
   #restOf(event: AGUIEvent): AGUIEvent | undefined {
     const { events, chars } = this.#at;
     const { events: seen, chars: seenChars } = this.#seen;

@@ -1,5 +1,3 @@
-// Reads a request from an AG-UI client: a new message, answers to interrupts, and results of the page's tools. Ignores everything else.
-
 import {
   type ApprovalDecision,
   checkFields,
@@ -29,39 +27,43 @@ import { fromPageId, toResultId } from "./page-ids.ts";
 export interface AGUIRequest {
   /** The id of the conversation. Check that the user may access the conversation. */
   readonly threadId: string;
-  /** The id of this request, by which the client matches events to the request. It is not the `runId` of a run. */
+  /** The id of this AG-UI request, by which the client matches events to the request. Not the `runId` of a run of the loop. */
   readonly runId: string;
-  /** The new user message. Absent if the page sends decisions or results. */
+  /** The new user message. Absent if the request has decisions or results. */
   readonly message?: UserMessage | undefined;
   /**
-   * The `runId` of the run that `decisions` and `results` belong to. Compare it with the waiting run, because another tab may still show an
-   * earlier run.
+   * The `runId` of the run that `decisions` and `results` belong to. Compare this `runId` with the run that waits, because
+   * another browser tab may show an earlier run.
    */
   readonly continues?: string | undefined;
-  /** Decisions by the `id` of the waiting call. Pass `{ ...decisions, ...results }` as the option `decisions` of the run. */
+  /**
+   * The page's decisions about waiting calls, by the `id` of the call. Pass `{ ...decisions, ...results }` as the option
+   * `decisions` of the run.
+   */
   readonly decisions: { readonly [callId: string]: Exclude<ApprovalDecision, { readonly kind: "ask" }> };
-  /** Results by the `id` of the waiting call, each with `fromPage: true`. */
+  /** The page's results for waiting calls, by the `id` of the call. Each result has `fromPage: true`. */
   readonly results: { readonly [callId: string]: OutsideResult };
 }
 
 type Decision = AGUIRequest["decisions"][string];
 
-/** One answer from the page: an id of the page, and a decision or a result. */
+/** The page's decision or result for one waiting call, with the id of the call on the page. */
 type Answer = readonly [id: string, answer: Decision | OutsideResult];
 
 /**
  * Reads a `RunAgentInput` from an AG-UI client: a web `Request`, a node:http request, a JSON string, or a parsed body.
  *
- * The page is not trusted. These parts of the request are used, and all others are ignored:
- * - the text and the files of a user message at the end of the history,
+ * The page is not trusted. Only these parts of the request are used:
+ * - the text and the files of a user message, if it is the last message,
  * - the answers in `resume`,
- * - without `resume`, the results of the page's tools: messages with the role "tool" at the end of the history.
+ * - without `resume`, the results of the page's tools: the messages with the role "tool" at the end of the history.
  *
- * A call is denied unless its answer has the status `resolved` and `payload.approved` is true. Edited arguments are read from
- * `payload.args`, and results from `payload.result` or `payload.error`. If a call does not wait, the run rejects its answer.
+ * A call is approved if its answer has the status `resolved` and `payload.approved: true`; otherwise the call is denied. Edited
+ * arguments are read from `payload.args`, and results from `payload.result` or `payload.error`. The run rejects an answer to a
+ * call that does not wait.
  *
- * Throws RequestError with `status` 400, 408, 413 or 415 if the request is invalid, and LoopError "invalid-option" or "unknown-option" if an
- * option is invalid.
+ * Throws RequestError with `status` 400, 408, 413 or 415 if the request is invalid. Throws LoopError "invalid-option" or
+ * "unknown-option" if an option is invalid.
  *
  * @example
  * const { threadId, runId, message, decisions } = await readAGUIRequest(request, { maxFiles: 3 });
@@ -78,7 +80,7 @@ export async function readAGUIRequest(
   const ids = { threadId: readNeeded(body.threadId, "threadId"), runId: readNeeded(body.runId, "runId") };
   const last: unknown = messages.at(-1);
   const entries = readResume(body.resume);
-  // A page that answers interrupts sends its whole history, whose last message may be the one that began the run.
+  // A page that answers interrupts sends its whole history. The last message may then be an old user message, so it is ignored.
   const isFromUser = entries.length === 0 && isRecord(last) && last.role === "user";
   const answers = readAnswers(entries.length > 0 ? entries : readToolMessages(messages));
   if (!isFromUser && Object.keys(answers.decisions).length + Object.keys(answers.results).length === 0)
@@ -92,7 +94,7 @@ function readNeeded(value: unknown, field: string): string {
   return id;
 }
 
-/** Separates decisions from results, and removes the `runId` from their ids. */
+/** Separates the decisions from the results, and removes the `runId` from each id. */
 function readAnswers(answers: readonly Answer[]): Pick<AGUIRequest, "continues" | "decisions" | "results"> {
   const decisions: [string, Decision][] = [];
   const results: [string, OutsideResult][] = [];
@@ -130,7 +132,7 @@ function readPayload({ status, payload }: UnknownRecord): Decision | OutsideResu
   return isText(reason) ? { kind: "deny", reason } : { kind: "deny" };
 }
 
-/** Reads the tool messages at the end of the history. Skips the messages that the server sent, which it recognizes by their id. */
+/** Reads the tool messages at the end of the history. Skips tool messages whose id shows that the server sent them. */
 function readToolMessages(messages: readonly unknown[]): readonly Answer[] {
   const others = messages.findLastIndex((message) => !isRecord(message) || message.role !== "tool");
   return messages
@@ -144,7 +146,7 @@ function readToolMessages(messages: readonly unknown[]): readonly Answer[] {
     });
 }
 
-/** Parses the content of a tool message, because tools of a page write their results as JSON strings. */
+/** Parses the content of a tool message, because the tools of a page return their results as JSON strings. */
 function toResult(content: unknown): Json {
   if (!isText(content)) return (content ?? null) as Json;
   const parsed = parseJson(content);
@@ -154,13 +156,13 @@ function toResult(content: unknown): Json {
 
 const mimePattern = /^[\w.+-]+\/[\w.+*-]+$/;
 
-/** Converts the content of a message to the parts that `readUserMessage` expects. */
+/** Converts the content of an AG-UI message to the parts that `readUserMessage` expects. */
 function toParts(content: unknown): readonly unknown[] {
   if (isText(content)) return [{ type: "text", text: content }];
   return listOf(content).map((part) => (isRecord(part) && part.type !== "text" ? toFile(part) : part));
 }
 
-/** Converts a file part of AG-UI 0.0 or 1.0 to a file part for `readUserMessage`. The two versions use different types. */
+/** Converts a file part of AG-UI to a file part for `readUserMessage`. AG-UI 0.0 and 1.0 use different types. */
 function toFile(part: UnknownRecord): unknown {
   const { type } = part;
   if (type === "binary") return toFilePart(part.mimeType, isText(part.url) ? { url: part.url } : { data: part.data });

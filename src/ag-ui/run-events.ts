@@ -1,5 +1,3 @@
-// Converts the steps, texts and calls of one run to AG-UI events. Each nested run has a separate `RunEvents`.
-
 import type { LoopEvent, LoopEvents, LoopEventType } from "../core/entry-kit.ts";
 import { mayBeDiscarded, toFailureText, toPlain } from "../core/web-kit.ts";
 import type { AGUIAttribution, AGUICustomName, AGUIPartEvent } from "./ag-ui-event.ts";
@@ -8,9 +6,9 @@ import { type Entry, Outbox } from "./outbox.ts";
 import { toResultId } from "./page-ids.ts";
 import { toContent } from "./to-content.ts";
 
-/** The run that events belong to, and the array that they are written to. */
+/** The run that events belong to, and the array that collects its AG-UI events. */
 export interface RunPlace {
-  /** The prefix of all ids of the run on the page. */
+  /** The prefix of all ids of this run on the page. */
   readonly prefix: string;
   readonly tag: AGUIAttribution;
   readonly options: AGUIOptions;
@@ -26,7 +24,7 @@ interface OpenPart {
 interface TextState {
   readonly open: OpenPart | undefined;
   readonly parts: number;
-  /** The id of the message that the calls of the iteration belong to. */
+  /** The id of the message that contains the tool calls of the iteration. */
   readonly parent: string | undefined;
   /** The id of the first text message of the iteration. */
   readonly said: string | undefined;
@@ -37,7 +35,7 @@ interface Call {
   readonly name: string;
   readonly iteration: number;
   readonly audience: Entry["audience"];
-  /** The number of the hold in which the start of the call was held back; undefined if the start was sent immediately. */
+  /** The value of `Outbox.holding` when the start of the call was held back. Undefined if the start was sent immediately. */
   readonly holding: number | undefined;
   isComplete: boolean;
   hasEnded: boolean;
@@ -47,19 +45,19 @@ type Handlers = { readonly [Type in LoopEventType]?: (event: LoopEvents[Type]) =
 
 const noText: TextState = { open: undefined, parts: 0, parent: undefined, said: undefined };
 
-/** Converts the events of one run to AG-UI events. */
+/** Converts the events of one run to AG-UI events. Each nested run has a separate `RunEvents`. */
 export class RunEvents {
   readonly #place: RunPlace;
   readonly #outbox: Outbox;
   #iteration = -1;
   #step: { readonly name: string; readonly audience: Entry["audience"] } | undefined;
   #text = noText;
-  /** The value of `#text` before the held-back attempt, to restore if the attempt is discarded. */
+  /** The value of `#text` before the attempt that is held back. It is restored if the attempt is discarded. */
   #before = noText;
-  /** True if the events of the current iteration are held back because they were replayed. */
+  /** True if the events of the current iteration are held back because the iteration is replayed. */
   #isRecalled = false;
   readonly #calls = new Map<string, Call>();
-  /** Calls of discarded attempts. Later events of these calls are ignored. */
+  /** The ids of tool calls from discarded attempts. Later events of these calls are ignored. */
   readonly #discarded = new Set<string>();
   #audience: Entry["audience"] = "all";
   readonly #handlers: Handlers = {
@@ -146,7 +144,7 @@ export class RunEvents {
     this.#outbox.push({ ...event, ...this.#place.tag }, audience);
   }
 
-  /** Begins a step. If it is replayed, its events are held back, because a recorded retry may discard them. */
+  /** Begins an AG-UI step. Holds back the events of a replayed iteration, because a recorded retry may discard them. */
   #beginStep({ iteration, continuation, replayed }: LoopEvents["iteration-start"]): void {
     if (continuation === 0 || !this.#isRecalled) this.#outbox.release();
     this.#endStep();
@@ -154,7 +152,7 @@ export class RunEvents {
     this.#iteration = iteration;
     this.#text = { ...noText, parts: isSame ? this.#text.parts : 0 };
     if (continuation === 0) {
-      // Nested runs have no retries.
+      // `resume: "retry-last"` discards iterations of the outermost run only.
       this.#isRecalled = replayed === true && this.#place.tag.subagentRunId === undefined;
       if (this.#isRecalled) this.#outbox.hold();
     }
@@ -212,7 +210,7 @@ export class RunEvents {
     this.#push({ type: "REASONING_END", messageId }, audience);
   }
 
-  /** Sends the start of a call, unless it was already sent. Returns the state of the call. */
+  /** Sends the start of a tool call if it was not sent yet. Returns the state of the call. */
   #show({ callId, name }: { readonly callId: string; readonly name: string }): Call {
     const known = this.#calls.get(callId);
     if (known !== undefined) return known;
@@ -234,7 +232,7 @@ export class RunEvents {
     return call;
   }
 
-  /** Ends the arguments of a call, unless they were already ended. Arguments that were not streamed are sent in one piece. */
+  /** Ends the arguments of a tool call if they have not ended yet. Arguments that were not streamed are sent in one piece. */
   #complete(event: { readonly callId: string; readonly name: string; readonly args?: unknown }): void {
     const isNew = !this.#calls.has(event.callId);
     const call = this.#show(event);
@@ -249,7 +247,7 @@ export class RunEvents {
     this.#complete(event);
     const call = this.#show(event);
     const { name: toolName, result } = event;
-    // After "deferred", another `tool-end` follows when the result from outside arrives.
+    // "deferred" means that the result comes from outside. Another `tool-end` follows when that result arrives.
     const outcome: string = event.outcome;
     if (outcome === "deferred" || call.hasEnded) return;
     call.hasEnded = true;
@@ -260,8 +258,8 @@ export class RunEvents {
   }
 
   /**
-   * Drops the held-back output of an attempt, or of a replayed iteration. Output that was already sent cannot be removed, so the page
-   * gets `attempt-discarded`.
+   * Drops the held-back output of an attempt or of a replayed iteration. For output that the page already shows, sends
+   * `attempt-discarded`, because AG-UI cannot remove text.
    */
   #discard(isReplayed: boolean): void {
     const { holding } = this.#outbox;
@@ -276,7 +274,8 @@ export class RunEvents {
     const messageId = isRecalled ? said : this.#text.said;
     this.#discardCalls(holding);
     this.#text = { ...noText, parts: this.#text.parts };
-    // Only pages with `from: "live"` show the text of a replayed iteration.
+    // If the discard itself is replayed, no event is needed: pages with `from: "live"` already got it, and other pages never got
+    // the text.
     if (messageId === undefined || (isRecalled && isReplayed)) return;
     this.custom("attempt-discarded", { messageId }, isRecalled ? "again" : this.#audience);
   }

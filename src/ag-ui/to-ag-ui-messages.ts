@@ -3,7 +3,7 @@ import { isWaiting } from "../core/web-kit.ts";
 import { toPrefix, toResultId } from "./page-ids.ts";
 import { toContent } from "./to-content.ts";
 
-/** A message in the format of AG-UI, for `initialMessages` of a client or the event `MESSAGES_SNAPSHOT`. */
+/** A message in the format of AG-UI, for the client option `initialMessages` or the event `MESSAGES_SNAPSHOT`. */
 export type AGUIMessage =
   | { readonly id: string; readonly role: "user"; readonly content: string | AGUIContentPart[] }
   | { readonly id: string; readonly role: "reasoning"; readonly content: string }
@@ -13,7 +13,7 @@ export type AGUIMessage =
       readonly role: "tool";
       readonly toolCallId: string;
       readonly content: string;
-      /** How the call ended. Set if the call did not complete. */
+      /** How the tool call ended. Set only if the call did not complete. */
       readonly error?: string;
     };
 
@@ -27,7 +27,7 @@ export type AGUIContentPart =
         | { readonly type: "url"; readonly value: string; readonly mimeType: string };
     };
 
-/** A call of an assistant message. */
+/** A tool call in an assistant message. */
 export interface AGUIToolCall {
   readonly id: string;
   readonly type: "function";
@@ -35,9 +35,9 @@ export interface AGUIToolCall {
 }
 
 /**
- * Converts the state of a conversation to AG-UI messages, for a page that loads an old conversation. If `status` is undefined, there are no
- * messages. While a run is live, the page gets the messages of this run from its stream. First check that the user may see the
- * conversation, because its messages are sent completely, except for provider metadata and the files of results.
+ * Converts the state of a conversation to AG-UI messages, for a page that loads an old conversation. Returns an empty array if
+ * `status` is undefined. The new messages of a live run are not included, because the page gets them from the stream. First check
+ * that the user may see the conversation: the page gets all of it, except for provider metadata and the files of tool results.
  *
  * @example
  * const agent = new HttpAgent({ url, threadId, initialMessages: toAGUIMessages(await host.status(threadId)) });

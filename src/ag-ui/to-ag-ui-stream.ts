@@ -15,11 +15,11 @@ import { createAGUIMapper } from "./create-ag-ui-mapper.ts";
 import { type PlacedEvent, PlacedMapper } from "./place-events.ts";
 
 /**
- * Converts the events of a run to AG-UI events. `events` comes from `streamToolLoop` or `host.join`. It is read only as fast as the stream
- * is read. Cancelling the stream ends the iteration of `events`. A run of `streamToolLoop` then stops, and a run of a host continues.
+ * Converts the events of a run, from `streamToolLoop` or `host.join`, to AG-UI events. `events` is read only as fast as the
+ * stream is read. If the stream is cancelled, a run of `streamToolLoop` stops, and a run of a host continues.
  *
- * The stream never fails. If `events` throws, the last event is `RUN_ERROR` with a neutral text. Throws LoopError "invalid-option" or
- * "unknown-option" if an option is invalid.
+ * The stream never fails. If `events` throws, the last event is `RUN_ERROR` with a neutral text. Throws LoopError
+ * "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example
  * const stream = toAGUIStream(streamToolLoop({ provider, tools, messages }), { threadId, runId });
@@ -30,9 +30,10 @@ export function toAGUIStream(events: AsyncIterable<EventItem>, options: AGUIOpti
 }
 
 /**
- * Returns a web `Response` that streams a run to an AG-UI client as Server-Sent Events. If `events` is a reader from a host, each event has
- * an id, which a reconnecting page sends for the option `after`. If the page disconnects, the iteration of `events` ends. If `events` is
- * undefined, the status is 204. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
+ * Returns a web `Response` that streams a run to an AG-UI client as Server-Sent Events. If `events` is a reader from a host, each
+ * event has an id. A reconnecting page sends the last id, for the option `after`. If the page disconnects, the iteration of
+ * `events` ends. If `events` is undefined, the status is 204. Throws LoopError "invalid-option" or "unknown-option" if an option
+ * is invalid.
  *
  * @example
  * export const POST = async (request: Request) => {
@@ -47,8 +48,8 @@ export function toAGUIResponse(events: AsyncIterable<EventItem> | undefined, opt
 }
 
 /**
- * Streams a run to an AG-UI client on a node:http response, which Express and Fastify also have. Works like `toAGUIResponse`. Resolves when
- * the response has ended or the page has disconnected.
+ * Streams a run to an AG-UI client, like `toAGUIResponse`, but on a node:http response. Works with Express and Fastify too.
+ * Resolves when the response has ended or the page has disconnected.
  *
  * @example
  * createServer(async (req, res) => {

@@ -6,7 +6,7 @@ import type { AGUIInterrupt } from "./ag-ui-event.ts";
 import { toPrefix } from "./page-ids.ts";
 import { toInterrupt, waitingCallsOf } from "./to-interrupts.ts";
 
-/** The state of a conversation. `host.status` returns an object that fits. */
+/** The state of a conversation, as returned by `host.status`. */
 export interface AGUIThreadStatus {
   readonly runId: string;
   /** True if the run is live, so that a page can join it. */
@@ -18,9 +18,9 @@ export interface AGUIThreadStatus {
 /** A conversation in the format that the client of TanStack AI loads. */
 export interface AGUIThread {
   readonly messages: AGUIThreadMessage[];
-  /** The live run, which the page joins. Null if no run is live. */
+  /** The live run, which the page can join. Null if no run is live. */
   readonly activeRun: { readonly runId: string } | null;
-  /** The calls that wait for the page. Null if no call waits. */
+  /** The tool calls that wait for the page. Null if no call waits. */
   readonly interrupts: { readonly runId: string; readonly pending: AGUIInterrupt[] } | null;
 }
 
@@ -50,14 +50,14 @@ export type AGUIThreadPart =
       readonly toolCallId: string;
       readonly content: string;
       readonly state: "complete" | "error";
-      /** Set if the call did not complete. */
+      /** How the tool call ended. Set only if the call did not complete. */
       readonly error?: string;
     };
 
 /**
- * Converts the state of a conversation to the answer for the request `GET ?threadId=` of TanStack AI: the messages, the live run, and the
- * calls that wait. If `status` is undefined, the answer has no messages. First check that the user may see the conversation, because
- * its messages are sent completely, except for provider metadata.
+ * Converts the state of a conversation to the response that TanStack AI expects for `GET ?threadId=`: the messages, the live run,
+ * and the waiting calls. If `status` is undefined, there are no messages. First check that the user may see the conversation: the
+ * page gets all of it, except for provider metadata.
  *
  * @example
  * const answer = Response.json(toAGUIThread(await host.status(threadId)));

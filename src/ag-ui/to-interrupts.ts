@@ -1,11 +1,9 @@
-// Converts the calls that a suspended run waits for to AG-UI interrupts.
-
 import type { EndReason, WaitingCall } from "../core/entry-kit.ts";
 import { toCallPath } from "../core/web-kit.ts";
 import type { AGUIInterrupt } from "./ag-ui-event.ts";
 import { toPrefix } from "./page-ids.ts";
 
-/** Returns the calls that a suspended run waits for. Returns an empty array for other reasons. */
+/** Returns the calls that a suspended run waits for, or an empty array if it waits for no call. */
 export function waitingCallsOf(reason: EndReason | undefined): readonly WaitingCall[] {
   return reason !== undefined && "calls" in reason ? reason.calls : [];
 }
@@ -21,7 +19,7 @@ export function toInterrupt(call: WaitingCall, runId: string): AGUIInterrupt {
     return { ...facts, reason: "approval_required", message: `May "${call.name}" run?`, responseSchema: decisionSchema };
   const message = `"${call.name}" waits for a result.`;
   const metadata = { ...facts.metadata, kind: "result" };
-  // No schema, because the page cannot answer: the result comes from somewhere else.
+  // There is no schema, because the page cannot send this result.
   if (call.fromPage !== true) return { ...facts, metadata, reason: "external_result", message };
   return { ...facts, metadata, reason: "client_tool_input", message, responseSchema: resultSchema };
 }

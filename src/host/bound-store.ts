@@ -7,8 +7,8 @@ interface StoreLimits {
 }
 
 /**
- * Limits how long a store may take to read or write. A call that takes longer rejects with LoopError "store-unresponsive", and the
- * late value is dropped. Journals are not limited here, because `timeouts.journalMs` limits them.
+ * Limits how long the methods `read` and `write` of a store may take. A call that takes longer rejects with LoopError
+ * "store-unresponsive", and its later result is ignored. `timeouts.journalMs` limits the journals of the store.
  */
 export function boundStore(store: RunStore, limits: StoreLimits): RunStore {
   return {
@@ -18,7 +18,7 @@ export function boundStore(store: RunStore, limits: StoreLimits): RunStore {
   };
 }
 
-/** Throws LoopError "invalid-option" if a store returned neither a record nor undefined. */
+/** Throws LoopError "invalid-option" if `store.read` returned neither a record nor undefined. */
 function checkRecord(record: unknown): ConversationRecord | undefined {
   if (record === undefined) return undefined;
   const { runs, status, messages } = recordOf(record);
@@ -27,7 +27,7 @@ function checkRecord(record: unknown): ConversationRecord | undefined {
 }
 
 async function race<T>(verb: "read" | "write", call: () => T | PromiseLike<T>, { storeMs, clock }: StoreLimits): Promise<T> {
-  // Nothing cancels a call of the store; only its time is limited.
+  // This scope is never cancelled: a call of the store has a time limit, but cannot be cancelled.
   const deadline = new Deadline({ limitMs: storeMs }, { clock, scope: new CancelScope() });
   const answer = promiseOrValue(call());
   if (!(answer instanceof Promise)) return answer;

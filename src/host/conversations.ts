@@ -1,5 +1,3 @@
-// The conversations in this process: the live run, the number of waiting starts, and the ended runs that can still be read.
-
 import type { Clock } from "../core/entry-kit.ts";
 import { EndedLogs } from "./ended-logs.ts";
 import type { HostedStream, JoinOptions } from "./hosted-event.ts";
@@ -27,7 +25,7 @@ export interface ConversationLimits {
 }
 
 export type Entered =
-  /** The caller holds the conversation until it calls `leave`. */
+  /** The conversation is reserved for the caller until the caller calls `leave`. */
   | { readonly kind: "entered"; readonly turn: RunTurn }
   | { readonly kind: "busy"; readonly turn: RunTurn }
   | { readonly kind: "closed" };
@@ -44,8 +42,8 @@ export class Conversations {
   }
 
   /**
-   * Takes a conversation for one execution. If another execution has the conversation, `waits: true` waits for the end of that
-   * execution, and `waits: false` returns "busy".
+   * Reserves a conversation for one start or resume of a run. If the conversation has a live run, `waits: true` waits until that
+   * run has ended, and `waits: false` returns "busy".
    */
   async enter(id: string, waits: boolean): Promise<Entered> {
     for (;;) {
@@ -56,7 +54,7 @@ export class Conversations {
         conversation.current = new RunTurn();
         return { kind: "entered", turn: conversation.current };
       }
-      // If the run is ending, the conversation is free soon, so always wait.
+      // A run that is ending frees the conversation soon, so wait for it even if `waits` is false.
       if (!current.isEnding && (!waits || conversation.waiting >= this.#limits.maxQueued)) return { kind: "busy", turn: current };
       conversation.waiting += 1;
       await current.settled.promise;
@@ -64,7 +62,7 @@ export class Conversations {
     }
   }
 
-  /** Frees a conversation. If `keeps` is true, the events of the run stay readable for `keepMs`. */
+  /** Frees a conversation. If `keeps` is true, readers can still read the events of the run for `keepMs`. */
   leave(id: string, turn: RunTurn, keeps: boolean): void {
     const conversation = this.#open(id);
     conversation.current = undefined;
@@ -82,7 +80,7 @@ export class Conversations {
     this.#prune(id);
   }
 
-  /** Removes the log of an ended run from the kept logs and returns it. Returns undefined if the log is missing or incomplete. */
+  /** Removes and returns the kept log of an ended run. Returns undefined if the log was not kept or ends with an error. */
   takeLog(id: string, number: number, epoch: string | undefined): RunLog | undefined {
     const conversation = this.#open(id);
     const found = conversation.ended.find((one) => one.number === number && one.log.epoch === epoch && !one.log.isBroken);
@@ -100,7 +98,7 @@ export class Conversations {
     return this.#all.get(id)?.waiting ?? 0;
   }
 
-  /** Reads the run that `from` belongs to if that run has later events, otherwise the last run. */
+  /** Reads the run that has the event `from`, if that run has later events. Otherwise reads the last run. */
   join(id: string, options: JoinOptions): HostedStream | undefined {
     const conversation = this.#all.get(id);
     if (conversation === undefined || this.#isClosed) return undefined;
@@ -113,7 +111,6 @@ export class Conversations {
     return run === undefined ? undefined : new LogReader({ ...options, runId: run.runId, log: run.log });
   }
 
-  /** Refuses new runs, drains the live runs, and waits until they have ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const turns = [...this.#all.values()].flatMap(({ current }) => current ?? []);
@@ -134,7 +131,7 @@ export class Conversations {
   }
 }
 
-/** True if this log contains the event `from`, and later events exist or may still arrive. */
+/** True if a log contains the event `from` and either has later events or can still get some. */
 function hasMore(log: RunLog, from: string | undefined): boolean {
   const cursor = from === undefined ? undefined : log.find(from);
   return cursor !== undefined && !log.isOverAt(cursor);

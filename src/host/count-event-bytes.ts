@@ -1,9 +1,9 @@
 import type { LoopEvent } from "../core/entry-kit.ts";
 
-/** The maximum number of values that are counted in one event, so that counting a huge result does not delay the run. */
+/** The maximum number of values to count in one event. Counting a larger result would delay the run. */
 const mostValues = 10_000;
 
-/** Estimates how much memory an event uses, in bytes. Strings and binary data count by length, other values by a fixed size. */
+/** Estimates the memory that an event uses, in bytes. Strings and binary data count by length, and other values by a fixed size. */
 export function countEventBytes(event: LoopEvent): number {
   const seen = new Set<object>();
   const todo: unknown[] = [event];
@@ -27,7 +27,7 @@ function addFields(value: object, todo: unknown[]): number {
     for (let index = 0; index < Math.min(fields.length, mostValues); index += 1) todo.push(fields[index]);
     return 32 + 8 * fields.length;
   } catch {
-    // A getter or a proxy in a tool's result threw an error.
+    // A getter or a proxy in the event may throw.
     return 0;
   }
 }

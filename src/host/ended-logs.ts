@@ -23,7 +23,7 @@ export class EndedLogs {
     this.#limits = limits;
   }
 
-  /** Keeps a log for `keepMs`. If all logs together exceed `maxBytes`, the oldest logs are dropped. */
+  /** Keeps the log of an ended run for `keepMs`. Drops the oldest logs while all logs together exceed `maxBytes`. */
   add(log: RunLog, drop: () => void): void {
     this.take(log);
     this.#logs.set(log, { log, endedAt: this.#limits.clock.now(), drop });
@@ -35,7 +35,7 @@ export class EndedLogs {
     this.#arm();
   }
 
-  /** Removes a log without calling `drop`, because its run is resumed. */
+  /** Removes the log of a run that is resumed. Does not call `drop`, because the log is still used. */
   take(log: RunLog): void {
     if (!this.#logs.delete(log)) return;
     this.#bytes -= log.bytes;
@@ -52,7 +52,7 @@ export class EndedLogs {
     ended.drop();
   }
 
-  /** Starts the timer for the oldest log. One timer is enough, because logs expire in the order in which their runs ended. */
+  /** Starts the timer for the oldest log. Logs expire in the order in which they were added, so one timer is enough. */
   #arm(): void {
     const { keepMs, clock } = this.#limits;
     const [oldest] = this.#logs.values();
@@ -78,7 +78,7 @@ export class EndedLogs {
   }
 }
 
-/** Calls `unref` on a Node timer, because the timer would otherwise keep the process alive. */
+/** Calls `unref` on a Node timer. Otherwise the timer would keep the process alive. */
 function letGo(timer: unknown): void {
   const { unref }: { readonly unref?: unknown } = isRecord(timer) ? timer : {};
   if (typeof unref === "function") Reflect.apply(unref, timer, []);

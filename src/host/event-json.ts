@@ -1,18 +1,16 @@
-// Writes events as JSON, even if a tool put values into an event that JSON cannot represent.
-
 import { describeValue, isRecord, type LoopEvent, type UnknownRecord } from "../core/entry-kit.ts";
 
-/** Events for your logs. Pages do not get them by default. */
+/** The types of events that are meant for the server's logs. Pages get these events only on request. */
 const internal: ReadonlySet<LoopEvent["type"]> = new Set(["hidden-notice", "listener-error"]);
 
-/** True if an event is sent only if `includeMetadata` is true. */
+/** True for an event that is sent to pages only if `includeMetadata` is true. */
 export function isInternal({ type }: LoopEvent): boolean {
   return internal.has(type);
 }
 
 /**
- * Writes an event as JSON. Unless `includeMetadata` is true, omits the metadata of results and the messages of errors, which may hold
- * secrets. Never throws.
+ * Converts an event to JSON. Never throws, even if a tool put values into the event that JSON cannot represent. Unless
+ * `includeMetadata` is true, omits the metadata of tool results and the messages of errors, which may contain secrets.
  */
 export function toEventJson(event: LoopEvent, includeMetadata: boolean): string {
   const sent = includeMetadata ? event : withoutInternals(event);
@@ -29,12 +27,12 @@ function withoutInternals(event: LoopEvent): object {
   };
 }
 
-/** Keeps the facts of an error, such as its code. The message and the details of the service stay on the server. */
+/** Keeps only the safe fields of an error, such as its code, because its message may contain secrets. */
 function withoutMessage({ name, code, status, retryable, retryAfterMs }: UnknownRecord): object {
   return { name, code, status, retryable, retryAfterMs };
 }
 
-/** Replaces a value that JSON cannot represent by a description: a cycle, a bigint, or a value whose `toJSON` throws. */
+/** Describes a value that JSON cannot represent: a cycle, a bigint, or an object whose `toJSON` throws. Keeps all other values. */
 function describeField([name, value]: [string, unknown]): [string, unknown] {
   return stringify(value) === undefined && value !== undefined ? [name, `(not sent: ${describeValue(value)})`] : [name, value];
 }

@@ -1,5 +1,3 @@
-// Runs one execution of a run. Writes its events to the log, and does the host's work when the journal is opened and closed.
-
 import { type Journal, type LoopEvent, type LoopOptions, type LoopResult, runToolLoop } from "../core/entry-kit.ts";
 import { createEmitter, skipRecalled } from "./execution-events.ts";
 import type { HostedLoopOptions } from "./run-host.ts";
@@ -9,18 +7,18 @@ export interface ExecutionPlan {
   readonly loop: HostedLoopOptions;
   readonly messages: LoopOptions["messages"];
   readonly journal: Journal;
-  /** True if the run continues from its journal. */
+  /** True for a resume, which continues a run from its journal. */
   readonly isResumed: boolean;
-  /** True if the log contains the earlier executions of the run. */
+  /** True if `turn.log` already has the events from before a resume. */
   readonly isContinued: boolean;
   readonly wrapOptions: ((options: LoopOptions) => LoopOptions) | undefined;
-  /** Called once the journal is open, before anything else happens. If `claim` rejects, the run is refused. */
+  /** Called after the journal was opened, before the run does anything else. If `claim` rejects, the run is refused. */
   claim(): Promise<void>;
 }
 
 export type ExecutionEnd =
   | { readonly kind: "ended"; readonly result: LoopResult }
-  /** The run rejected with `error`. `isRefused` is true if the run did nothing new before that. */
+  /** The run rejected with `error`. If `isRefused` is true, the run did nothing new before. */
   | { readonly kind: "broken"; readonly error: unknown; readonly isRefused: boolean };
 
 export async function executeRun(turn: RunTurn, plan: ExecutionPlan): Promise<ExecutionEnd> {
@@ -55,15 +53,18 @@ export async function executeRun(turn: RunTurn, plan: ExecutionPlan): Promise<Ex
   }
 }
 
-/** The host's work when the journal of a run is opened and closed. */
+/** The functions that the host adds to the opening and closing of a journal. */
 interface Claim {
-  /** Called once the journal is open. If `begin` rejects, the run is refused. */
+  /** Called after the journal was opened. If `begin` rejects, the run is refused. */
   begin(): Promise<void>;
-  /** Called before the journal is closed. After that, another process may take over the run. */
+  /** Called before the journal is closed. Once it is closed, another process may take over the run. */
   finish(): Promise<void>;
 }
 
-/** Returns a journal that also calls `claim` when it is opened and closed. Methods are bound, because the journal may be a class. */
+/**
+ * Returns a journal that also calls `claim.begin` after opening and `claim.finish` before closing. The methods are bound, because
+ * `journal` may be an instance of a class.
+ */
 function claimJournal(journal: Journal, claim: Claim): Journal {
   const { durable, ordered } = journal;
   const open: NonNullable<Journal["open"]> = async (how) => {
@@ -92,7 +93,7 @@ function claimJournal(journal: Journal, claim: Claim): Journal {
   };
 }
 
-/** Sets `result.journal` to the journal from the store. A journal without `toJSON` is omitted when the result is written as JSON. */
+/** Sets `result.journal` to the journal from the store. Only a journal with `toJSON` is included when the result is converted to JSON. */
 function withJournal(result: LoopResult, journal: Journal): LoopResult {
   return Object.defineProperty({ ...result }, "journal", { value: journal, enumerable: "toJSON" in journal });
 }

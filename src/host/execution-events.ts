@@ -1,9 +1,7 @@
-// Passes the events of one execution of a run to its log.
-
 import type { LoopEmitter, LoopEvent, LoopEventType } from "../core/entry-kit.ts";
 import { createLoopEvents } from "../core/index.ts";
 
-/** All event types. A new event type without an entry here does not compile. */
+/** All event types. If a type is missing here, this object does not compile. */
 const eventTypes: { readonly [Type in LoopEventType]: true } = {
   "run-start": true,
   "run-end": true,
@@ -35,16 +33,16 @@ const eventTypes: { readonly [Type in LoopEventType]: true } = {
 
 export function createEmitter(take: (event: LoopEvent) => void): LoopEmitter {
   const events = createLoopEvents();
-  // The cast is safe, because each payload of the loop includes its `type`.
+  // The cast is safe, because every event of the loop has a `type`.
   for (const type of Object.keys(eventTypes)) events.on(type as LoopEventType, (event) => take(event as LoopEvent));
   return events;
 }
 
 /**
- * Returns a function that drops replayed events, which the log already contains, and passes new events to `take`.
+ * Returns a function that passes new events to `take`, and drops replayed events, because the log already has them.
  *
- * `run-start` and `run-end` are never marked as replayed. So each `run-start` is held back until a new event of its run follows.
- * Otherwise, a replayed nested run would appear twice, and a refused execution would leave a `run-start` without a `run-end`.
+ * `run-start` and `run-end` are never marked as replayed. Each `run-start` is therefore held back until its run has a new event.
+ * Otherwise a replayed nested run would appear twice, and a refused resume would leave a `run-start` without a `run-end`.
  */
 export function skipRecalled(take: (event: LoopEvent) => void): (event: LoopEvent) => void {
   const held = new Map<string, LoopEvent>();
@@ -66,7 +64,7 @@ export function skipRecalled(take: (event: LoopEvent) => void): (event: LoopEven
   };
 }
 
-/** True if an event belongs to the run of `start`, or to a run nested in it. */
+/** True if `event` belongs to the run that began with the given `run-start`, or to a run nested in that run. */
 function isAround({ runId, path = [] }: LoopEvent, event: LoopEvent): boolean {
   const inner = event.path ?? [];
   if (path.length === inner.length) return event.runId === runId;

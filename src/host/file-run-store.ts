@@ -6,13 +6,14 @@ import { fileJournal } from "../journal/index.ts";
 import type { ConversationRecord, RunStore } from "./run-store.ts";
 
 /**
- * Creates a store in a folder. The folder is created if it does not exist. Each conversation has one file, and each run has one journal
- * made by `fileJournal`. Only the owner can read the files. Their names are made from a hash of the id. No file is ever removed.
+ * Creates a store in a folder, which is created if it does not exist. Each conversation has one file, and each run has one
+ * journal made by `fileJournal`. Only the owner can read the files. File names are made from a hash of the conversation id. The
+ * store never deletes files.
  *
- * Several processes on one machine may share the folder. If another process has a run open, the host answers "busy". After a crash, any
- * of these processes can resume the run.
+ * Several processes on one machine may share the folder. If another process has a run open, the host answers "busy". After a
+ * crash, any of these processes can resume the run.
  *
- * Throws LoopError "invalid-option" if the folder is not a path. Reading rejects with LoopError "journal-damaged" if a file is not a
+ * Throws LoopError "invalid-option" if `folder` is not a path. Reads reject with LoopError "journal-damaged" if a file is not a
  * valid record, and with errors of the disk.
  *
  * @example
@@ -35,8 +36,9 @@ export function fileRunStore(folder: string): RunStore {
 const version = 1;
 
 /**
- * Makes a file name from the hash of an id, because an id may contain separators, be a reserved name, or differ in case only. UTF-8 has no
- * form for half of a surrogate pair, so an id with such a half is hashed as UTF-16, after a byte that UTF-8 never contains.
+ * Makes a file name from the hash of an id. An id itself may contain path separators, be a reserved file name, or differ from
+ * another id in case only. An id with half of a surrogate pair is not valid UTF-8, so it is hashed as UTF-16, after a byte that
+ * UTF-8 never contains.
  */
 function nameOf(id: string): string {
   const hash = createHash("sha256");
@@ -50,7 +52,7 @@ function recordPath(root: string, id: string): string {
   return join(root, `${nameOf(id)}.json`);
 }
 
-/** Returns a journal that calls `make` before it opens, because `fileJournal` does not create the folder. */
+/** Returns a journal that calls `make` before opening, because `fileJournal` requires an existing folder. */
 function afterFolder(journal: Journal, make: () => Promise<unknown>): Journal {
   const { open: openJournal } = journal;
   if (openJournal === undefined) return journal;
@@ -94,7 +96,10 @@ function isRecordOf(value: unknown, id: string): value is ConversationRecord {
   );
 }
 
-/** Writes a new file and renames it over the old file. After a crash, the path has either the complete old file or the new one. */
+/**
+ * Writes to a new file, then renames it over the old file. After a crash, `path` contains either the complete old text or the
+ * complete new text.
+ */
 async function replaceFile(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomUUID()}.tmp`;
   const file = await open(draft, "wx", 0o600);

@@ -1,5 +1,3 @@
-// The host. Decides which run of a conversation starts or continues, and stores how the run ended.
-
 import { checkFields, isLoopError, type LoopResult, type StopRequest } from "../core/entry-kit.ts";
 import { type ConversationLimits, Conversations } from "./conversations.ts";
 import { type ExecutionEnd, type ExecutionPlan, executeRun } from "./execute-run.ts";
@@ -76,7 +74,7 @@ export class Host implements RunHost {
   async status(id: string): Promise<HostedStatus | undefined> {
     checkId(id);
     const ending = this.#conversations.currentOf(id);
-    // Readers may already have the `run-end` event, so wait until the store has the ending too.
+    // A reader may get the `run-end` event before the store has the ending, so wait for the store.
     if (ending?.isEnding === true) await ending.settled.promise;
     const record = await this.#settings.store.read(id);
     if (record === undefined) return undefined;
@@ -91,7 +89,7 @@ export class Host implements RunHost {
     return this.#conversations.close();
   }
 
-  /** Takes the conversation. If another run has the conversation, steers that run or returns the answer to the start. */
+  /** Reserves the conversation for a new run. If it has a live run, steers that run, or returns why the start is refused. */
   async #enterOrSteer(id: string, { whenBusy = this.#settings.whenBusy, message }: ReadStart): Promise<RunTurn | StartAnswer> {
     for (;;) {
       const entered = await this.#conversations.enter(id, whenBusy === "queue");
@@ -106,7 +104,7 @@ export class Host implements RunHost {
     }
   }
 
-  /** Runs a turn, and resolves once the run does something new. Rejects if the run is refused before that. */
+  /** Executes a start or resume, and resolves when the run does something new. Rejects if the run is refused before that. */
   async #run(id: string, turn: RunTurn, plan: () => Promise<RunPlan | Refused>): Promise<ResumeAnswer> {
     let planned: RunPlan | Refused;
     try {
@@ -130,7 +128,7 @@ export class Host implements RunHost {
     return toBusy(turn, end.error);
   }
 
-  /** Waits for the run, stores how it ended, and frees the conversation. */
+  /** Waits until the run has ended, stores how it ended, and frees the conversation. */
   async #finish(id: string, turn: RunTurn, { plan, running }: Finishing): Promise<LoopResult> {
     const end = await running;
     if (end.kind === "ended") {
@@ -144,15 +142,12 @@ export class Host implements RunHost {
     throw end.error;
   }
 
-  /**
-   * Writes a record. If the write fails, the old record with the status "running" remains. Nothing is lost, because the journal has
-   * the ending.
-   */
+  /** Writes a record. If the write fails, the stored status stays "running", and the host later reads the ending from the journal. */
   async #write(id: string, { number, log }: RunTurn, record: ConversationRecord): Promise<void> {
     const { store } = this.#settings;
     try {
       const now = await store.read(id);
-      // The journal is already closed, so another process may have taken over the conversation.
+      // Write only if no other process has taken over the conversation since the journal was closed.
       if (now?.runs === number && now.epoch === log.epoch) await store.write(id, record);
     } catch {
       return;
@@ -184,7 +179,7 @@ function toHostedRun(turn: RunTurn): HostedRun {
   return { runId, result, join: (options) => turn.read(options, true) };
 }
 
-/** Returns "busy" if the error means that another process has the conversation. Throws any other error. */
+/** Returns "busy" for an error that means that another process has the conversation. Throws all other errors. */
 function toBusy(turn: RunTurn, error: unknown): ResumeAnswer {
   const isElsewhere =
     error instanceof BusyError ||

@@ -1,30 +1,30 @@
 import type { LoopEvent } from "../core/entry-kit.ts";
 
 /**
- * One event of a hosted run. `id` is an opaque string that is unique in the run. A reader that passes an `id` as `from` gets all later
- * events.
+ * One event of a hosted run. `id` is an opaque string that is unique in the run. To get all later events, pass this `id` as the
+ * option `from` of `host.join`.
  */
 export interface HostedEvent {
   readonly id: string;
   readonly event: LoopEvent;
 }
 
-/** A reader of a hosted run. A reader can be iterated only once. */
+/** The events of a hosted run for one reader. Can be iterated only once. */
 export interface HostedStream extends AsyncIterable<HostedEvent> {
   readonly runId: string;
   /**
-   * True if `from` was given, but is not the id of an event of this run in this process. The reader then gets all events from the start.
-   * A page must therefore clear what it shows.
+   * True if this process does not know the event id that was passed as `from`. The reader then gets all events from the start of
+   * the run, so a page must clear what it shows.
    */
   readonly restarted: boolean;
-  /** True if the run has ended and the reader has no more events to read. An endpoint then answers with 204. */
+  /** True if the run has ended and this reader has read all events. An endpoint can then answer with 204. */
   readonly isOver: boolean;
 }
 
-/** The options of a reader: where it begins to read, and when it leaves. */
+/** The options for joining a run. */
 export interface JoinOptions {
-  /** The id of the last event that the reader already has. Default: reads from the start of the run. */
+  /** The id of the last event that the reader has. Default: the reader gets all events from the start of the run. */
   readonly from?: string | undefined;
-  /** When this signal aborts, the reader leaves the run, and its iteration ends without an error. */
+  /** When this signal aborts, the reader leaves the run, and the iteration ends without an error. */
   readonly signal?: AbortSignal | undefined;
 }

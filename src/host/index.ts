@@ -1,4 +1,4 @@
-// The entry `turnwright/host`: runs that any number of readers can join, follow and leave.
+// The entry `turnwright/host`: runs that any number of readers can join and leave.
 
 export { createRunHost } from "./create-run-host.ts";
 export { fileRunStore } from "./file-run-store.ts";

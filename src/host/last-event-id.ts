@@ -1,4 +1,4 @@
-/** A web `Request`, or an `IncomingMessage` of node:http. */
+/** A web `Request` or an `IncomingMessage` of node:http. */
 export interface EventRequest {
   readonly url?: string | undefined;
   readonly headers: { get(name: string): string | null } | { readonly [name: string]: string | readonly string[] | undefined };
@@ -7,9 +7,9 @@ export interface EventRequest {
 const longestId = 100;
 
 /**
- * Returns the id of the last event that a reconnecting page has. Pass the id as the option `from` of `host.join`. The id is the header
- * `Last-Event-ID`, which an `EventSource` sends, otherwise the query parameter `offset` of the URL. Returns undefined if there is no
- * id, if the id is longer than 100 characters, or if the id is `-1`, which requests all events.
+ * Returns the id of the last event that a reconnecting page has, for the option `from` of `host.join`. Reads the header
+ * `Last-Event-ID`, which an `EventSource` sends, otherwise the query parameter `offset` of the URL. Returns undefined without an
+ * id, for an id of more than 100 characters, and for the id `-1`, which requests all events.
  *
  * @example const events = host.join(id, { from: lastEventId(request) });
  */

@@ -6,13 +6,19 @@ type Result = IteratorResult<HostedEvent, undefined>;
 interface Reading extends Pick<JoinOptions, "from" | "signal"> {
   readonly runId: string;
   readonly log: RunLog;
-  /** True if events of earlier executions are marked as `replayed`, like after a restart of the server. Default false. */
+  /**
+   * True if events from before the last resume are marked as `replayed`, as they would be after a restart of the server. Default
+   * false.
+   */
   readonly marksEarlier?: boolean | undefined;
-  /** Called once, when the reader has read all events or has left. `isEarly` is true if it left before the end. */
+  /** Called once, when the reader has read all events or has left. `isEarly` is true if the reader left before the end. */
   readonly onLeave?: ((how: { readonly isEarly: boolean }) => void) | undefined;
 }
 
-/** Reads one log, up to the end of the execution that is live when the reader joins. If none is live, up to the end of the last one. */
+/**
+ * Reads the log of a run to its end. If the run is live, waits for new events until the run ends or is suspended. If the run is
+ * resumed later, this reader gets no new events.
+ */
 export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undefined> {
   readonly runId: string;
   readonly restarted: boolean;
@@ -20,7 +26,7 @@ export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undef
   readonly #log: RunLog;
   readonly #execution: number;
   readonly #cursor: LogCursor;
-  /** Resolves the waiting calls of `next`, oldest first. */
+  /** The resolve functions of the calls to `next` that wait for an event, oldest first. */
   #pending: ((result: Result | Promise<never>) => void)[] = [];
   #hasLeft = false;
 
@@ -59,7 +65,7 @@ export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undef
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  /** Called by the log when an event arrived or the execution ended. Returns true if the reader still waits. */
+  /** Called by the log for each new event, and when the run ends or is suspended. Returns true if the reader needs more events. */
   wake(): boolean {
     while (this.#pending.length > 0) {
       const result = this.#take();
@@ -80,7 +86,7 @@ export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undef
     return failure === undefined ? { done: true, value: undefined } : Promise.reject(failure.error);
   }
 
-  /** True if the event that was just read belongs to an earlier execution and must be marked as `replayed`. */
+  /** True if the event that was just read is from before the last resume and must be marked as `replayed`. */
   #isEarlier(): boolean {
     if (this.#reading.marksEarlier !== true || this.#execution === 0) return false;
     const { entry, offset } = this.#cursor;
@@ -101,7 +107,7 @@ export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undef
   }
 }
 
-/** Marks an event as `replayed`. `run-start` and `run-end` are never marked. */
+/** Marks an event as `replayed`, except `run-start` and `run-end`. */
 function toReplayed(item: HostedEvent): HostedEvent {
   const { id, event } = item;
   return event.type === "run-start" || event.type === "run-end" ? item : { id, event: { ...event, replayed: true } };

@@ -14,8 +14,9 @@ interface Kept {
 }
 
 /**
- * Creates a store in the memory of this process. Conversations are lost when the process ends. The store keeps the record of each
- * conversation, and the journal of its last run. Throws LoopError "invalid-option" or "unknown-option".
+ * Creates a store in the memory of this process. Conversations are lost when the process ends. The store keeps one record for
+ * each conversation, and the journal of its last run. Throws LoopError "invalid-option" or "unknown-option" if an option is
+ * invalid.
  *
  * @example
  * const host = createRunHost({ store: memoryRunStore({ maxConversations: 10_000 }) });
@@ -23,7 +24,7 @@ interface Kept {
 export function memoryRunStore(options: MemoryRunStoreOptions = {}): RunStore {
   checkFields("options", options, { maxConversations: numberWithin({ min: 1 }) });
   const { maxConversations = Number.POSITIVE_INFINITY } = options;
-  /** The least recently written conversation comes first. */
+  /** Sorted by the time of the last write, oldest first. */
   const conversations = new Map<string, Kept>();
   const open = (id: string): Kept => {
     const kept = conversations.get(id) ?? { record: undefined, journals: new Map() };
@@ -38,7 +39,7 @@ export function memoryRunStore(options: MemoryRunStoreOptions = {}): RunStore {
     write: (id, record) => {
       const kept = open(id);
       kept.record = record;
-      // Only the last run of a conversation can continue, so older journals are not needed.
+      // Only the last run of a conversation can be resumed, so the journals of earlier runs are deleted.
       for (const number of kept.journals.keys()) if (number < record.runs) kept.journals.delete(number);
     },
     journal: (id, number) => {

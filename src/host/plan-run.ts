@@ -1,5 +1,3 @@
-// Plans a start or a resume from the stored record. Nothing is written before the journal of the run is open.
-
 import {
   invalidOption,
   isInboxKey,
@@ -22,11 +20,11 @@ import { type History, type ReadStart, toMessages } from "./start-options.ts";
 
 export class BusyError extends Error {}
 
-/** The plan of an execution, with the record that the execution replaces in the store. */
+/** A planned start or resume, with the record that it replaces in the store. Nothing is written until the journal of the run is open. */
 export interface RunPlan extends Omit<ExecutionPlan, "wrapOptions"> {
-  /** The record to write back if a resumed run is refused. */
+  /** The record to restore if the run refuses the resume. */
   readonly previous: ConversationRecord | undefined;
-  /** Releases the locks that are held until the run has begun. */
+  /** Releases the lock on the journal of a crashed run. This lock is kept until the new run has begun. */
   release(): Promise<void>;
 }
 
@@ -51,7 +49,7 @@ export async function planStart(store: RunStore, { id, turn, given }: Starting):
       turn.record = { runs: number, status: "running", messages, epoch: turn.log.epoch };
       await store.write(id, turn.record);
     };
-    // If the last run was cut off, its running calls have no results, so the transcript must be repaired.
+    // A run that was cut off by a crash has calls without results, so its transcript must be repaired.
     const loop = isCut && given.messages === undefined ? { repair: true, ...given.loop } : given.loop;
     const journal = store.journal(id, number);
     return { loop, messages, journal, isResumed: false, isContinued: false, previous: undefined, claim, release };
@@ -73,7 +71,10 @@ async function readHistory(store: RunStore, id: string, record: ConversationReco
   return openCutOff(store, id, record);
 }
 
-/** Reads the messages of a run that was cut off. Keeps its journal locked, so that another process cannot resume the run meanwhile. */
+/**
+ * Reads the messages of a run that was cut off by a crash. Keeps the journal locked until `release`, so that no other process
+ * resumes this run.
+ */
 async function openCutOff(store: RunStore, id: string, record: ConversationRecord): Promise<ReadHistory> {
   const journal = store.journal(id, record.runs);
   const close = (await journal.open?.()) ?? noRelease;
@@ -97,7 +98,7 @@ interface Resuming {
   readonly id: string;
   readonly turn: RunTurn;
   readonly loop: Omit<ResumeOptions, "stopWhenUnread">;
-  /** Returns the log of the run if this process has it. */
+  /** Returns the events of the run so far, if this process has them. */
   takeLog(number: number, epoch: string | undefined): RunLog | undefined;
 }
 
@@ -125,7 +126,7 @@ export async function planResume(
   return { loop, messages, journal, isResumed: true, isContinued, previous: record, claim, release: noRelease };
 }
 
-/** Returns the ending of a run. A process that died between the ending and its record has it in the journal only. */
+/** Returns how a run ended. If the process died before it stored the ending in the record, reads the ending from the journal. */
 export async function readEnding(
   store: RunStore,
   id: string,
@@ -138,8 +139,8 @@ export async function readEnding(
 }
 
 /**
- * Returns the steered messages that the run has not taken from its inbox. A run takes them in order, and its journal records how many
- * messages each read of the inbox returned.
+ * Returns the steered messages that the run has not read from its inbox. The run reads them in order, and the journal records how
+ * many messages it has read.
  */
 async function readUnsent(journal: Journal, { steered = [] }: ConversationRecord): Promise<readonly UserMessage[]> {
   if (steered.length === 0 || journal.read === undefined) return steered;
@@ -159,13 +160,13 @@ function toStatus(record: ConversationRecord | undefined): LoopStatus | undefine
 }
 
 /**
- * Throws LoopError "unknown-decision" if a decision names a call that does not wait. Decisions for a run that was cut off are not
- * checked here, because its record does not list the waiting calls.
+ * Throws LoopError "unknown-decision" if a decision names a call that does not wait. Does not check decisions for a run that was
+ * cut off by a crash, because its record does not list the waiting calls.
  */
 function refuseDecisions({ status, reason }: ConversationRecord, decisions: ResumeOptions["decisions"] = {}): void {
   if (status === "running" || reason === undefined || !("calls" in reason)) return;
   const waiting = reason.calls.map(({ id }) => id);
-  // A result may be passed without the number of its question.
+  // The id of a result may omit the suffix that numbers the question, such as `#2`.
   const short = reason.calls.flatMap((call) => (call.waitsFor === "result" ? [toCallPath(call)] : []));
   const unknown = Object.keys(decisions).find((call) => !waiting.includes(call) && !short.includes(call));
   if (unknown !== undefined) throw new LoopError("unknown-decision", { call: unknown, waiting: waiting.slice(0, 10) });
@@ -181,7 +182,7 @@ async function readInitial(journal: Journal): Promise<readonly Message[]> {
   return (await inspectJournal(journal)).initialMessages;
 }
 
-/** Rejects with BusyError if another process has changed the record since it was read. */
+/** Rejects with BusyError if the stored record is no longer the one in `before`, because another process has written it. */
 async function checkUnchanged(store: RunStore, id: string, before: ConversationRecord | undefined): Promise<void> {
   const now = await store.read(id);
   const isSame = now?.runs === before?.runs && now?.status === before?.status && now?.epoch === before?.epoch;

@@ -1,17 +1,15 @@
-// The events of one run, shared by all its readers.
-
 import type { LoopEvent } from "../core/entry-kit.ts";
 import { countEventBytes } from "./count-event-bytes.ts";
 import type { HostedEvent } from "./hosted-event.ts";
 
-/** A position in a log: the index of an entry, and how many characters of that entry were read. */
+/** A position in a log: the index of an entry, and the number of characters of that entry that were read. */
 export interface LogCursor {
   entry: number;
   offset: number;
 }
 
 interface Waiter {
-  /** Called when an event arrived. Returns true if the waiter still waits. */
+  /** Called for each new event. Returns true if the waiter needs more events. */
   wake(): boolean;
 }
 
@@ -21,12 +19,12 @@ function isFragment(event: LoopEvent): event is Fragment {
   return event.type === "text-delta" || event.type === "reasoning-delta" || event.type === "tool-args-delta";
 }
 
-/** Consecutive fragments of one text, stored as one entry. */
+/** Consecutive fragments of one text, stored as one entry of the log. */
 class TextEntry {
   readonly first: Fragment;
   length: number;
   #last: Fragment;
-  /** The fragments are joined only when the text is complete. Slicing a string that was built by `+=` would copy it for each reader. */
+  /** Fragments are joined only when the text is complete. After `+=`, each reader's `slice` would copy the whole string. */
   #chunks: string[];
   #whole: string | undefined;
 
@@ -52,7 +50,7 @@ class TextEntry {
     return this.#whole !== undefined;
   }
 
-  /** Returns everything after the first `offset` characters as one event. */
+  /** Returns the text after the first `offset` characters as one event. */
   after(offset: number): Fragment {
     if (this.#whole === undefined && offset === this.length - this.#last.text.length) return this.#last;
     return { ...this.first, text: this.#textAfter(offset) };
@@ -60,7 +58,7 @@ class TextEntry {
 
   #textAfter(offset: number): string {
     if (this.#whole !== undefined) return this.#whole.slice(offset);
-    // Search from the end, because most readers are only a few fragments behind.
+    // Search from the end, because most readers miss only the last few fragments.
     let index = this.#chunks.length;
     let start = this.length;
     while (start > offset) {
@@ -72,7 +70,7 @@ class TextEntry {
   }
 }
 
-/** True if two fragments belong to one text. The paths need not be compared, because all events of a run have the same path. */
+/** True if two fragments belong to one text. Their paths are not compared, because all events with one `runId` have the same path. */
 function isContinued(one: Fragment, next: Fragment): boolean {
   return (
     one.type === next.type &&
@@ -88,7 +86,7 @@ function isSameSource(one: Fragment, next: Fragment): boolean {
   return next.type === "tool-args-delta" && one.callId === next.callId && one.name === next.name && one.index === next.index;
 }
 
-/** The last item that was created. Readers at the same position share the item. */
+/** The last event that was made for a reader. Readers at the same position share it. */
 interface MadeItem {
   readonly entry: number;
   readonly offset: number;
@@ -99,16 +97,16 @@ interface MadeItem {
 const idPattern = /^([a-z0-9]+)-(\d{1,15})(?:-(\d{1,15}))?$/;
 
 /**
- * Holds the events from all executions of a run in this process. Events are only appended. A reader only has a cursor into the log, so a
- * slow reader needs no buffer.
+ * The events of a run since this process began or resumed it, shared by all readers. Each reader only has a cursor into the log,
+ * so a slow reader needs no buffer.
  */
 export class RunLog {
-  /** A random id. Each log has a different one, even if another process has a log of the same run. */
+  /** A random id of this log. It differs even between logs of the same run in different processes. */
   readonly epoch: string = createEpoch();
   readonly #entries: (LoopEvent | TextEntry)[] = [];
-  /** The incomplete text at the end of the log. The next fragment may continue it. */
+  /** The incomplete text at the end of the log, which the next fragment may continue. */
   #open: TextEntry | undefined;
-  /** For each ended execution, the number of entries in the log when the execution ended. */
+  /** How many entries the log had at the end of each execution: of the start of the run, then of each resume. */
   readonly #ends: number[] = [];
   #isLive = false;
   #failure: { readonly error: unknown } | undefined;
@@ -124,22 +122,22 @@ export class RunLog {
     return this.#isLive;
   }
 
-  /** Returns the error that an execution rejected with. Only the last execution of a log can have an error. */
+  /** Returns the error that an execution (a start or a resume) rejected with. Only the last execution can have an error. */
   failureOf(execution: number): { readonly error: unknown } | undefined {
     return execution === this.#ends.length - 1 ? this.#failure : undefined;
   }
 
-  /** True if the last execution rejected with an error. No more events are appended then. */
+  /** True if the last start or resume of the run rejected with an error. The log then gets no more events. */
   get isBroken(): boolean {
     return this.#failure !== undefined;
   }
 
-  /** The number of the live execution, counted from 0. If none is live, the number of the last execution. */
+  /** The number of the current or last execution: 0 for the start of the run, 1 for the first resume, and so on. */
   get execution(): number {
     return this.#isLive ? this.#ends.length : Math.max(0, this.#ends.length - 1);
   }
 
-  /** The number of entries in the log when an execution ended, or undefined while the execution is live. */
+  /** Returns how many entries the log had when an execution (a start or a resume) ended. Undefined while the execution is live. */
   endOf(execution: number): number | undefined {
     return this.#ends[execution];
   }
@@ -159,7 +157,7 @@ export class RunLog {
     this.#wake();
   }
 
-  /** Ends the live execution, with the error that it rejected with, if any. */
+  /** Called when the live start or resume of the run ends. `failure` has the error if it rejected. */
   end(failure?: { readonly error: unknown }): void {
     if (!this.#isLive) return;
     this.#close();
@@ -169,7 +167,7 @@ export class RunLog {
     this.#wake();
   }
 
-  /** Returns the next event at a cursor, and moves the cursor. Returns undefined if no event is available before `limit`. */
+  /** Returns the next event at a cursor, and moves the cursor. Returns undefined if there is no event before the entry `limit` yet. */
   take(cursor: LogCursor, limit: number = this.#entries.length): HostedEvent | undefined {
     for (;;) {
       const entry = cursor.entry < limit ? this.#entries[cursor.entry] : undefined;
@@ -191,7 +189,7 @@ export class RunLog {
     }
   }
 
-  /** Returns the position after the event with this id, or undefined if this log does not contain the id. */
+  /** Returns the position after the event with this id, or undefined if this log has no such event. */
   find(id: string): LogCursor | undefined {
     const [, epoch, index, offset] = idPattern.exec(id) ?? [];
     const entry = this.#entries[Number(index)];
@@ -200,7 +198,7 @@ export class RunLog {
     return { entry: Number(index), offset: Math.min(Number(offset ?? entry.length), entry.length) };
   }
 
-  /** True if there are no events after a position and no more can arrive. False if the reader still has to get an error. */
+  /** True if no events or errors follow the position, now or later. */
   isOverAt({ entry, offset }: LogCursor): boolean {
     if (this.#isLive || this.#failure !== undefined) return false;
     const at = this.#entries[entry];
@@ -244,7 +242,7 @@ export class RunLog {
   }
 }
 
-/** Returns 16 random letters and digits. They distinguish logs, and need not be secret. */
+/** Returns 16 random letters and digits. They only distinguish logs, so `Math.random` is enough. */
 function createEpoch(): string {
   const digits = (): string => Math.random().toString(36).slice(2, 10).padEnd(8, "0");
   return digits() + digits();

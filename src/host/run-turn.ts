@@ -18,30 +18,30 @@ function defer<T>(): Deferred<T> {
   return { promise, resolve };
 }
 
-/** One execution of a run. It lasts from the moment it takes its conversation until the conversation is free again. */
+/** One start or resume of a run, from the moment it reserves its conversation until the conversation is free again. */
 export class RunTurn {
   readonly control: LoopControl = createLoopControl();
   log: RunLog = new RunLog();
   runId = "";
   number = 0;
   stopWhenUnread = false;
-  /** True once the ending of the run is decided. The conversation is free soon after that. */
+  /** True from the moment when the run has decided how it ends. The conversation is then free soon. */
   isEnding = false;
-  /** True once the record of the run is stored and the run has begun. */
+  /** True from the moment when the record of the run is stored and the run has begun. */
   isOpen = false;
   /** Resolves to true when `isOpen` becomes true, or to false if the run was refused. */
   readonly opened: Deferred<boolean> = defer();
-  /** Resolves once the run does something new. Until then, the run may still be refused. */
+  /** Resolves when the run does something new. Before that, the run may still be refused. */
   readonly begun: Deferred<undefined> = defer();
   readonly settled: Deferred<undefined> = defer();
   result: Promise<LoopResult> | undefined;
-  /** The stored record of the run. Undefined until the record is stored. */
+  /** The stored record of the run. Undefined before the record is stored. */
   record: ConversationRecord | undefined;
   #readers = 0;
   #writes: Promise<void> = Promise.resolve();
   #isFinished = false;
 
-  /** True if a reader can join, because this or an earlier execution has begun. */
+  /** True if readers can join, because the run has begun in this start or resume, or in an earlier one. */
   get isJoinable(): boolean {
     return this.isOpen || this.log.endOf(0) !== undefined;
   }
@@ -52,8 +52,8 @@ export class RunTurn {
   }
 
   /**
-   * Stores a message, then passes it to the run, one message at a time. The message is stored first, so that it is not lost in a crash.
-   * Resolves to false if the run no longer accepts messages. If the store fails, rejects without passing the message to the run.
+   * Stores a message so that a crash cannot lose it, then passes it to the run. Handles one message at a time. Resolves to false
+   * if the run no longer accepts messages. If the store fails, rejects without passing the message to the run.
    */
   steer(message: UserMessage, write: (record: ConversationRecord) => PromiseLike<void> | void): Promise<boolean> {
     const steered = this.#writes.then(async () => {
@@ -70,13 +70,13 @@ export class RunTurn {
     return steered;
   }
 
-  /** Refuses further messages, and waits until the accepted messages are stored. */
+  /** Refuses further messages, and waits until all accepted messages are stored. */
   async finishWrites(): Promise<void> {
     this.#isFinished = true;
     await this.#writes;
   }
 
-  /** Adds a reader. If `marksEarlier` is true, events from before this execution are marked as `replayed`. */
+  /** Adds a reader. If `marksEarlier` is true, events from before the last resume are marked as `replayed`. */
   read({ from, signal }: JoinOptions = {}, marksEarlier = false): HostedStream {
     const { log, runId } = this;
     this.#readers += 1;

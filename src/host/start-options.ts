@@ -1,5 +1,3 @@
-// Reads the options of `start` and `resume`, and makes the messages that a run begins with.
-
 import {
   type Check,
   copyUserMessage,
@@ -34,15 +32,15 @@ export interface ReadStart {
   readonly stopWhenUnread: boolean | undefined;
 }
 
-/** The options of the loop that the host sets. */
+/** The options of `runToolLoop` that the host sets. A caller must not pass them. */
 const owned = ["runId", "events", "control", "journal"] as const;
 
-/** Throws LoopError "invalid-option" if a value cannot be the id of a conversation. */
+/** Throws LoopError "invalid-option" if the value is not a valid conversation id. */
 export function checkId(id: unknown): void {
   if (typeof id !== "string" || id === "") throw invalidOption("id", "a non-empty string", id);
 }
 
-/** Reads the options of a start. The loop checks its options itself when the run begins. */
+/** Reads the options of `host.start`. When the run begins, `runToolLoop` checks its own options. */
 export function readStart(options: StartOptions): ReadStart {
   checkOptions(options);
   refusePrompt(options);
@@ -58,7 +56,7 @@ export function readStart(options: StartOptions): ReadStart {
   return { loop, message: read, messages, whenBusy, stopWhenUnread };
 }
 
-/** Names the option that replaces `prompt`, which `generateWithTools` and other libraries have. */
+/** Rejects the option `prompt`, which `generateWithTools` and other libraries have. The error names the option to use instead. */
 function refusePrompt(options: object): void {
   const { prompt }: { readonly prompt?: unknown } = options;
   if (prompt !== undefined) throw invalidOption("prompt", 'omitted, because a host takes the text as "message"', prompt);
@@ -87,7 +85,7 @@ function checkField(name: string, value: unknown, [expected, fits]: Check): void
   if (value !== undefined && !fits(value)) throw invalidOption(name, expected, value);
 }
 
-/** Returns the new user message. Other roles are rejected, because they would let a page forge messages of the model or of tools. */
+/** Returns the new user message. Rejects other roles, because a page could otherwise forge messages of the model or of tools. */
 function toUserMessage(message: unknown): UserMessage {
   if (typeof message === "string" && isFilled(message)) return { role: "user", content: message };
   const copy = copyUserMessage(message);
@@ -95,13 +93,16 @@ function toUserMessage(message: unknown): UserMessage {
   throw invalidOption("message", 'a string that is not blank, or a non-empty message with the role "user"', message);
 }
 
-/** The transcript that a start continues. */
+/** The transcript of a conversation before a new run. */
 export interface History {
   readonly messages: readonly Message[];
   readonly undelivered?: readonly UserMessage[] | undefined;
 }
 
-/** Ends the calls that still wait in a message. The next run takes the place of their run, so they never get an approval or a result. */
+/**
+ * Ends the waiting calls in a message of an earlier run. After a new start, that run cannot be resumed, so the calls would wait
+ * forever.
+ */
 function settleWaiting(message: Message): Message {
   if (message.role !== "tool") return message;
   return { ...message, results: message.results.map(settlePart) };
@@ -114,7 +115,7 @@ function settlePart(part: ToolResultPart): ToolResultPart {
   return { callId, name, outcome: kind, result: renderOutcome({ kind, call: { callId, name, args: {} }, durationMs: 0 }) };
 }
 
-/** Returns the messages that a run begins with. Throws LoopError "invalid-option" if `regenerate` finds no user message. */
+/** Returns the messages that a run begins with. Throws LoopError "invalid-option" if `regenerate` is set and there is no user message. */
 export function toMessages({ messages, undelivered = [] }: History, { message, messages: own }: ReadStart): readonly Message[] {
   if (own !== undefined) return own;
   const all: readonly Message[] = [...messages.map(settleWaiting), ...undelivered];

@@ -13,17 +13,17 @@ import {
 import { isInternal, toEventJson } from "./event-json.ts";
 import type { HostedEvent } from "./hosted-event.ts";
 
-/** A source of events: the stream from `streamToolLoop`, or a reader from `host.join`. */
+/** A source of events: the stream of `streamToolLoop`, or a reader from `host.join`. */
 export type EventSource = AsyncIterable<LoopEvent | HostedEvent> & {
   readonly restarted?: boolean | undefined;
   readonly isOver?: boolean | undefined;
 };
 
-/** The options for sending events. */
+/** The options for sending events as Server-Sent Events. */
 export interface EventStreamOptions extends SSEOptions {
   /**
    * True to also send the metadata from `toolResult({ metadata })`, the messages of errors, and the events `hidden-notice` and
-   * `listener-error`. They are meant for your logs, not for users. Default false.
+   * `listener-error`, which are meant for your logs and not for users. Default false.
    */
   readonly includeMetadata?: boolean | undefined;
 }
@@ -31,13 +31,13 @@ export interface EventStreamOptions extends SSEOptions {
 const checks: Checks<EventStreamOptions> = { includeMetadata: is.flag, ...sseChecks };
 
 /**
- * Converts the events of a run to Server-Sent Events. Each has the event type as its name and the event as JSON data. It also has an
- * `id` if the source is a reader from a host. If the reader could not continue after its `from`, an event `reset` comes first, and the
- * page must clear its message. Data that JSON cannot represent, such as a bigint, is replaced by a description. If the source throws,
- * an event `failure` with a neutral text comes last.
+ * Converts the events of a run to Server-Sent Events. Each has the event type as its name and the event as JSON data. A
+ * bigint and other values that JSON cannot represent are replaced with a description. If the source is a reader from a host, each
+ * event has an `id`. If that reader has `restarted: true`, the first event is `reset`, and the page must then clear its message.
+ * If the source throws, the last event is `failure`, with a neutral text.
  *
- * Cancelling the stream ends the iteration of the source. A run of `streamToolLoop` then stops, and a run of a host continues. The
- * source is read only as fast as the stream is read. Throws LoopError "invalid-option" or "unknown-option".
+ * The source is read only as fast as the stream is read. If the stream is cancelled, a run of `streamToolLoop` stops, and a run
+ * of a host continues. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example
  * const stream = toEventStream(streamToolLoop({ provider, tools, messages }));
@@ -47,8 +47,8 @@ export function toEventStream(source: EventSource, options: EventStreamOptions =
 }
 
 /**
- * Returns a web `Response` with the events of a run. If the source is undefined or has no more events, the status is 204. An
- * `EventSource` does not reconnect after a 204.
+ * Returns a web `Response` with the events of a run. If the source is undefined or has no more events, the status is 204, after
+ * which an `EventSource` does not reconnect.
  *
  * @example
  * export const GET = (request: Request) => toEventStreamResponse(host.join(id, { from: lastEventId(request) }));
@@ -61,8 +61,8 @@ export function toEventStreamResponse(source: EventSource | undefined, options: 
 }
 
 /**
- * Sends the events of a run on a node:http response, which Express and Fastify also have. Works like `toEventStreamResponse`. Resolves
- * when the response has ended or the page has disconnected.
+ * Sends the events of a run, like `toEventStreamResponse`, but on a node:http response. Works with Express and Fastify too.
+ * Resolves when the response has ended or the page has disconnected.
  *
  * @example
  * createServer((req, res) => void pipeEventStream(host.join(id, { from: lastEventId(req) }), res));
@@ -81,14 +81,14 @@ export async function pipeEventStream(
   res.end();
 }
 
-/** True if there is nothing to send. A restarted reader still has to send `reset`. */
+/** True if the source has nothing to send. With `restarted: true`, the event `reset` must still be sent. */
 function isEmpty({ isOver, restarted }: EventSource): boolean {
   return isOver === true && restarted !== true;
 }
 
 /**
- * Sent if the source throws. The text is neutral, because the error may contain secrets. The event is not named "error", because
- * `EventSource` uses that name for its connection errors.
+ * Sent if the source throws. The text is neutral, because the error may contain secrets. The event name is not "error", because
+ * `EventSource` uses "error" for connection errors.
  */
 const failure = 'event: failure\ndata: {"message":"The run could not be read to its end."}\n\n';
 

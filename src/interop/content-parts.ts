@@ -24,7 +24,7 @@ export function toContentResult(blocks: readonly unknown[], more: ToolResultFiel
   });
 }
 
-/** A block that cannot be converted, such as a provider's file id, becomes text that says so. */
+/** Converts a content block to parts. If a block cannot be converted, such as a file id of a provider, the part is a text with a note. */
 function toParts(block: unknown): readonly ContentPart[] {
   if (typeof block === "string") return [{ type: "text", text: block }];
   if (!isRecord(block)) return [];
@@ -83,7 +83,7 @@ function bytesOrAddress({ data, url, imageUrl, fileData, fileUrl }: UnknownRecor
   return undefined;
 }
 
-/** The model's service would read a URL that is not http or https with its own permissions. */
+/** False for a URL that is not http or https, because the model's service would read such a URL with the service's own permissions. */
 function isOpen(data: string): boolean {
   const source = locateMedia({ type: "file", mediaType: "", data });
   return source.kind !== "url" || isOnWeb(source);

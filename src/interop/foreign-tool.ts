@@ -1,5 +1,5 @@
-// Types and functions that the converters of other libraries' tools share. Tools and schemas are recognized by their fields, never
-// by their class.
+// Types and functions for importing tools of other libraries. Tools and schemas are recognized by their fields, because the
+// packages of these libraries are not loaded.
 
 import {
   isRecord,
@@ -21,7 +21,7 @@ export function toStandardSchema(vendor: string, json: JsonSchema, validate: (ar
   return { "~standard": { version: 1, vendor, validate, jsonSchema: { input: () => ({ ...json }) } } };
 }
 
-/** Validates like `schema`, but returns the input unchanged, for tools that parse their arguments themselves. */
+/** Validates arguments like `schema`, but returns them unchanged, for tools that parse their arguments themselves. */
 export function keepArgs(schema: StandardSchema): StandardSchema {
   const { vendor, jsonSchema, validate } = schema["~standard"];
   const check = (args: unknown): Answer => {
@@ -51,9 +51,9 @@ function isIssue(value: unknown): value is StandardIssues[number] {
 export interface ForeignTool {
   readonly name: unknown;
   readonly description: unknown;
-  /** Undefined if only the model's service knows the schema of the tool. */
+  /** Undefined if only the provider of the model knows the schema. */
   readonly schema: ForeignSchema | undefined;
-  /** True if the tool parses its arguments itself. Such a tool needs the arguments from the model, not the output of a schema. */
+  /** True if the tool parses its arguments itself. `execute` must then get the arguments from the model, not the output of the schema. */
   readonly parses: boolean;
   readonly needsApproval?: ((parse: ParseArgs) => boolean | NeedsApproval<unknown>) | undefined;
   readonly timeoutMs?: number | undefined;
@@ -62,7 +62,7 @@ export interface ForeignTool {
   execute(args: unknown, context: ToolContext): unknown;
 }
 
-/** `jsonSchema` is for the model, and only set if it cannot be derived from `inputSchema`. */
+/** The schema of an imported tool. `jsonSchema` is shown to the model, and only set if it cannot be derived from `inputSchema`. */
 export interface ForeignSchema {
   readonly inputSchema: ToolSchema;
   readonly jsonSchema?: JsonSchema | undefined;

@@ -30,7 +30,7 @@ import { type ForeignSchema, type ForeignTool, isCallable, methodOf, toIssues, t
 type ModelMessage = { readonly role: string; readonly content: unknown };
 
 /**
- * Returns the messages before a call. The assistant message that contains the call is omitted, as in the AI SDK.
+ * Converts the messages before a tool call. Like the AI SDK, omits the assistant message that contains the call.
  *
  * @see https://ai-sdk.dev/docs/reference/ai-sdk-core/model-message
  */
@@ -79,7 +79,8 @@ function toModelResult(part: ToolResultPart): unknown {
 }
 
 /**
- * The calls of a tool without `execute` wait for results from outside, which `outputSchema` checks.
+ * Converts a tool of the AI SDK. If the tool has no `execute`, its calls wait for a result from outside, which `outputSchema`
+ * validates.
  *
  * @see https://ai-sdk.dev/docs/reference/ai-sdk-core/tool
  */
@@ -119,7 +120,7 @@ function toChecked(schema: unknown): Pick<ForeignTool, "outputSchema"> {
 
 type View = Pick<ToolContext, "messages" | "signal" | "context">;
 
-/** Uses getters, because a signal and a converted transcript are expensive, and most tools use neither. */
+/** Uses getters, because most tools read neither the signal nor the transcript, and both are expensive to make. */
 function toExecutionOptions(view: View, toolCallId: string): UnknownRecord {
   return {
     toolCallId,
@@ -135,8 +136,8 @@ function toExecutionOptions(view: View, toolCallId: string): UnknownRecord {
 }
 
 /**
- * Accepts a schema from any library, a function that returns a schema, or a result of `jsonSchema()` or `zodSchema()` from the AI
- * SDK.
+ * Reads an `inputSchema`: a schema from any library, a function that returns a schema, or a result of `jsonSchema()` or
+ * `zodSchema()` from the AI SDK.
  */
 function readAiSdkSchema(given: unknown, name: unknown): ForeignSchema {
   const schema: unknown = isCallable(given) && !("~standard" in given) ? given() : given;
@@ -178,11 +179,11 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/** All results but the last are preliminary. Listeners get every result; the model gets only the last. */
+/** Returns the last result of a generator for the model, and reports every result as progress for listeners. */
 async function readToEnd(results: AsyncIterable<unknown>, { signal, progress }: ToolContext): Promise<unknown> {
   let last: unknown;
   for await (const result of results) {
-    // Leaving the loop closes the generator, even if the generator ignores its abort signal.
+    // `break` closes the generator, even one that ignores its abort signal.
     if (signal.aborted) break;
     progress(result);
     last = result;
@@ -190,7 +191,7 @@ async function readToEnd(results: AsyncIterable<unknown>, { signal, progress }: 
   return last;
 }
 
-/** Converts the AI SDK's `ToolResultOutput`. The output of `execute` becomes metadata, which only listeners get. */
+/** Converts a `ToolResultOutput` of the AI SDK to the result for the model. The output of `execute` becomes metadata for listeners. */
 function readModelOutput(said: unknown, output: unknown): unknown {
   const { type, value, reason } = recordOf(said);
   switch (type) {

@@ -11,8 +11,8 @@ import {
 } from "./foreign-tool.ts";
 
 /**
- * Converts tools of the Anthropic SDK: `betaZodTool`, `betaTool` and `betaStandardSchemaTool` from
- * `@anthropic-ai/sdk/helpers/beta`. A tool that Anthropic's service defines, such as the memory tool, has no schema.
+ * Converts a tool of the Anthropic SDK, made by `betaZodTool`, `betaTool` or `betaStandardSchemaTool` from
+ * `@anthropic-ai/sdk/helpers/beta`. A tool that Anthropic defines, such as the memory tool, has no schema.
  *
  * @see https://github.com/anthropics/anthropic-sdk-typescript/blob/main/helpers.md
  */
@@ -57,8 +57,8 @@ function readAnthropicSchema(tool: UnknownRecord, name: unknown): ForeignSchema 
 }
 
 /**
- * True if `parse` returns its input without validation, which happens for tools without a schema library. The probe is a symbol,
- * because no object schema accepts a symbol.
+ * True if `parse` returns its input without validation, as in tools without a schema library. Passes a symbol, because every
+ * object schema rejects a symbol.
  */
 function givesBack(parse: Callable): boolean {
   const probe = Symbol("probe");
@@ -69,7 +69,10 @@ function givesBack(parse: Callable): boolean {
   }
 }
 
-/** Tools that were converted from MCP tools without parameters have `properties: null`, which other services reject. */
+/**
+ * Removes fields that are null. The SDK converts an MCP tool without parameters to a schema with `properties: null`, which other
+ * providers reject.
+ */
 function withoutNulls(schema: UnknownRecord): JsonSchema {
   return Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== null)) as JsonSchema;
 }

@@ -14,7 +14,8 @@ import { toContentResult } from "./content-parts.ts";
 import { type ForeignSchema, type ForeignTool, methodOf } from "./foreign-tool.ts";
 
 /**
- * The tool is invoked with the whole call, as in LangChain's agents, so that the tool returns a ToolMessage.
+ * Converts a tool of LangChain. The tool is invoked with the whole call, as in LangChain's agents, so that it returns a
+ * ToolMessage.
  *
  * @see https://docs.langchain.com/oss/javascript/langchain/tools
  */
@@ -37,7 +38,7 @@ function toConfig({ signal, context, progress }: ToolContext): UnknownRecord {
   return {
     signal,
     ...(context === undefined ? {} : { context }),
-    // A tool that is a generator yields progress through this callback.
+    // LangChain passes the progress of a generator tool to this callback.
     callbacks: [{ handleToolEvent: (chunk: unknown) => progress(chunk) }],
   };
 }
@@ -49,7 +50,10 @@ function readLangChainSchema(schema: unknown): ForeignSchema {
 
 const textSchema = { type: "object", properties: { input: { type: "string" } } } as const;
 
-/** LangChain gives a tool without a schema a zod 3 transform around `{ input }`, which cannot be converted to JSON Schema. */
+/**
+ * True if the tool was made without a schema. LangChain then sets a zod 3 transform of `{ input }`, which cannot be converted to
+ * JSON Schema.
+ */
 function takesText(schema: unknown): boolean {
   const { typeName, schema: inner } = recordOf(recordOf(schema)["_def"]);
   if (typeName !== "ZodEffects" || !isRecord(inner) || !isRecord(inner["shape"])) return false;
@@ -57,7 +61,7 @@ function takesText(schema: unknown): boolean {
   return names.length === 1 && names[0] === "input";
 }
 
-/** The artifact of a ToolMessage becomes metadata, which only listeners get. */
+/** Converts a ToolMessage. Its artifact becomes metadata, which only listeners get. */
 function readAnswer(message: unknown, endTurn: boolean): unknown {
   if (!isToolMessage(message)) return endTurn ? toolResult({ data: message, endTurn }) : message;
   const { content, artifact, status } = message;

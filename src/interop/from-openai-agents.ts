@@ -11,8 +11,8 @@ import { toContentResult } from "./content-parts.ts";
 import { type ForeignTool, isCallable, methodOf } from "./foreign-tool.ts";
 
 /**
- * Converts tools of OpenAI Agents: `tool({ name, description, parameters, execute })` from `@openai/agents-core`. The parser of the
- * tool is not accessible, so invalid arguments make the call fail.
+ * Converts a tool of OpenAI Agents: `tool({ name, description, parameters, execute })` from `@openai/agents-core`. The tool
+ * parses its arguments internally, so a call with invalid arguments fails.
  *
  * @see https://openai.github.io/openai-agents-js/guides/tools/
  */
@@ -55,10 +55,7 @@ export function fromOpenAiAgents(tool: UnknownRecord, name: unknown): ForeignToo
   };
 }
 
-/**
- * Makes the parts of a RunContext that a tool may use. There is no run of OpenAI Agents, so the usage is 0 and no approval is
- * pending.
- */
+/** Makes a RunContext for a tool. OpenAI Agents does not run here, so the usage is 0 and every tool counts as approved. */
 function toRunContext(context: unknown): UnknownRecord {
   const usage = { requests: 0, inputTokens: 0, outputTokens: 0, totalTokens: 0, inputTokensDetails: [], outputTokensDetails: [] };
   return {
@@ -82,7 +79,8 @@ function toDetails({ name }: UnknownRecord, args: unknown, context: ToolContext)
 }
 
 /**
- * The text that `tool()` returns if its function throws, unless the tool has an `errorFunction`. Older versions append the error.
+ * The text that `tool()` returns if `execute` throws and the tool has no `errorFunction`. Older versions of OpenAI Agents append
+ * the error.
  */
 const failed = "An error occurred while running the tool. Please try again.";
 
@@ -95,7 +93,7 @@ function readOutput(output: unknown, { name, timeoutMs }: UnknownRecord): unknow
   return blocks.length > 0 && blocks.every(isBlock) ? toContentResult(blocks) : output;
 }
 
-/** Any object with another `type` or without these fields is data, not a structured output of OpenAI Agents. */
+/** True for a structured output of OpenAI Agents. An object with another `type`, or without these fields, is data. */
 function isBlock(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { type, text, image, imageUrl, file, fileData, fileUrl, fileId, data } = value;

@@ -24,7 +24,7 @@ import { fromOpenAiAgents } from "./from-openai-agents.ts";
 
 type ForeignKind = "ai-sdk" | "openai-agents" | "anthropic" | "langchain";
 
-/** `problem` is a phrase that follows the name of the tool in the error message. */
+/** The library of a tool, or a `problem` that follows the tool's name in an error message. */
 type FoundKind = { readonly kind: ForeignKind } | { readonly problem: string };
 
 interface Shape {
@@ -97,20 +97,20 @@ function isProviderTool({ type }: UnknownRecord): boolean {
   return type === "provider" || type === "provider-defined";
 }
 
-/** A tool with a `type` runs elsewhere; any other object is not a tool. */
+/** Describes an object from no supported library. An object with a `type` may be a tool that runs elsewhere. */
 function describeStranger({ type }: UnknownRecord): string {
   return typeof type === "string"
     ? `has the type ${quote(type)}, and tools of this type run elsewhere: an imported tool needs ${known}`
     : `is not from a supported library: an imported tool needs ${known}`;
 }
 
-/** The fields and traits that replace those of the imported tool. */
+/** Fields and traits that replace the fields and traits of an imported tool. */
 export interface ImportOverrides extends ToolTraits {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
-  /** Replaces the tool's schema, both for validating the arguments and for the model. */
+  /** Replaces the tool's schema, both for the model and for validating arguments. */
   readonly inputSchema?: ToolSchema | undefined;
-  /** The JSON Schema to show to the model. Required if the schema of the tool cannot be converted to JSON Schema. */
+  /** The JSON Schema to show to the model. Required if the tool's schema cannot be converted to JSON Schema. */
   readonly jsonSchema?: JsonSchema | undefined;
 }
 
@@ -123,16 +123,16 @@ const readers: { readonly [Kind in ForeignKind]: (tool: UnknownRecord, name: unk
 
 /**
  * Converts a tool that was written for the AI SDK (`tool()`), OpenAI Agents (`tool()`), the Anthropic SDK (`betaZodTool`,
- * `betaTool`) or LangChain (`tool()`, StructuredTool). The library is recognized by the fields of the tool; none of these packages
- * is loaded.
+ * `betaTool`) or LangChain (`tool()`, StructuredTool). The library is recognized by the fields of the
+ * tool. None of these packages is loaded.
  *
- * The tool's schema is shown to the model and validates the arguments. The tool gets the abort signal of the call. The results and
- * errors of the tool, including images and files, become the results and errors of the call. The tool's approval setting becomes
- * the trait `needsApproval`. Fields in `overrides` take precedence over the fields of the tool. Tools of the AI SDK have no name,
- * so pass a name in `overrides`. Calls to an AI SDK tool without `execute` wait for results from outside.
+ * The model gets the tool's schema, which also validates the arguments. The tool gets the abort signal of the call. Its results
+ * and errors, including images and files, become the results and errors of the call. Its approval setting becomes the trait
+ * `needsApproval`. Fields in `overrides` replace fields of the tool. Tools of the AI SDK have no name, so pass a name in
+ * `overrides`. Calls to an AI SDK tool without `execute` wait for results from outside.
  *
  * Throws LoopError "invalid-tool" if the value is not a tool from one of these libraries, has no name, or is run by its provider.
- * Throws "invalid-schema" if the schema cannot be converted and `jsonSchema` is not set.
+ * Throws LoopError "invalid-schema" if the schema cannot be converted and `jsonSchema` is not set.
  *
  * @example
  * const weather = importTool(aiSdkWeather, { name: "get_weather", timeoutMs: 10_000 });
@@ -152,8 +152,8 @@ export function importTool(tool: object, overrides: ImportOverrides = {}): Execu
 }
 
 /**
- * Converts several tools: an array of tools with names, or an object whose keys are the names, as in the AI SDK. A key takes
- * precedence over the name of the tool. `overrides` may have one entry per tool, by name.
+ * Converts several tools: an array of tools with names, or an object with tools by name, as in the AI SDK. The name in the object
+ * replaces the tool's name. `overrides` may have an entry for each tool, by name.
  *
  * Throws the errors of `importTool`, and LoopError "invalid-option" if `tools` is neither an array nor an object.
  *
@@ -176,7 +176,7 @@ export function importTools(
   });
 }
 
-/** Excludes a promise, a Map and a Set, which would look like an object without tools. */
+/** Rejects a promise, a Map and a Set, which would look like an object without tools. */
 function hasNames(given: unknown): boolean {
   return isRecord(given) && !isThenable(given) && !(Symbol.iterator in given);
 }
@@ -198,7 +198,7 @@ function assemble(foreign: ForeignTool, overrides: ImportOverrides & { readonly 
     execute: foreign.execute,
   };
   assertTool(made);
-  // Throws now, and not when the first run starts, if the schema cannot be converted.
+  // Throws if the schema cannot be converted, so that the error appears now and not in the first run.
   toJsonSchema(made.jsonSchema ?? made.inputSchema, name);
   return { ...made, execute: foreign.execute };
 }

@@ -1,5 +1,3 @@
-// Stores a journal in a file. Each record is written to disk before the next step begins.
-
 import { hostname } from "node:os";
 import {
   checkFields,
@@ -19,11 +17,11 @@ export interface FileJournal extends Journal {
   /** The path that was passed to `fileJournal`. */
   readonly path: string;
   /**
-   * Reads the file, and locks the file unless `readOnly` is true. `runToolLoop` calls `open`. If you write your own loop, call
-   * `open` before the first step. The returned function closes the journal.
+   * Reads the file, and locks it unless `readOnly` is true. `runToolLoop` calls `open`. If you write your own loop, call `open`
+   * before the first step. The returned function closes the journal.
    */
   open(how?: { readonly readOnly?: boolean | undefined }): Promise<() => Promise<void>>;
-  /** Reads the current records of the file without locking the file. Ignores an incomplete last line. */
+  /** Reads all records that are in the file now, without locking the file. Ignores an incomplete last line. */
   read(): Promise<ReadonlyMap<string, unknown>>;
 }
 
@@ -34,19 +32,21 @@ const optionChecks: Checks<FileJournalOptions> = {
 };
 
 /**
- * Makes a journal that is stored in a file, one file per run. To continue a run, repeat the same call with the same file. This
- * works in another process too, even if the earlier process was killed. Recorded steps do not run again. The file is opened
- * when the run begins, and closed when the run ends.
+ * Makes a journal that is stored in a file, one file per run. To continue a run, repeat the same call with the same file, also in
+ * another process and after a crash. Recorded steps do not run again. The file is opened when the run begins, and closed when the
+ * run ends.
  *
- * The file has one JSON record per line, each with a checksum. Only the owner of the file can read the file. If a crash has cut
- * off the last line, the rest of that line is passed to `onTornLine` and then removed.
+ * Each line of the file is a JSON record with a checksum. Only the owner of the file can read it. If a crash has cut off the last
+ * line, the rest of this line is passed to `onTornLine` and then removed.
  *
- * While the journal is open, there is a lock file, named like the journal with `.lock` appended. The run rejects with errors
- * from the disk, and with LoopError "journal-refused", "journal-damaged" or "journal-locked". "journal-damaged" reports any
- * other damage and its line. "journal-locked" means that another writer has the file open. The file is free again when that
- * writer closes the file, or when the process of the writer has ended.
+ * While the journal is open, there is a lock file, named like the journal with `.lock` appended. The run rejects with errors from
+ * the disk, and with one of these LoopErrors:
  *
- * Throws LoopError "invalid-option" or "unknown-option" if the arguments are invalid.
+ * - "journal-refused" if the file cannot be used safely
+ * - "journal-damaged", with the line, if the file was changed
+ * - "journal-locked" while another writer that is alive has the file open
+ *
+ * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid.
  *
  * @example
  * const options = { provider, tools, messages, runId: "order-7" };
@@ -97,10 +97,7 @@ export function fileJournal(path: string, options: FileJournalOptions = {}): Fil
   };
 }
 
-/**
- * Runs the body of a step, and records its result in the session in which the body began. If that session is closed meanwhile,
- * the result is not recorded.
- */
+/** Runs a step, and records its result. If the journal was closed while the step ran, the result is not recorded. */
 async function perform<T>(session: JournalSession | undefined, step: Step<T>, path: string): Promise<T> {
   if (session === undefined) throw new LoopError("journal-closed", { path });
   session.check();

@@ -1,5 +1,5 @@
 // A lock file, which allows one writer at a time on one machine. Each writer appends a claim to the lock file. The first claim
-// whose owner is alive holds the lock.
+// from a process that is alive holds the lock.
 
 import { randomUUID } from "node:crypto";
 import { type FileHandle, lstat, open, readFile, readlink, rm } from "node:fs/promises";
@@ -11,19 +11,19 @@ import { constants } from "node:fs";
 interface LockOwner {
   readonly pid: number;
   readonly host: string;
-  /** Identifies one loaded copy of this package. That copy knows which of its own locks it still holds. */
+  /** Identifies one loaded copy of this package. Each copy knows which of its own locks it still holds. */
   readonly instance: string;
-  /** Identifies the current boot of the machine. */
+  /** Changes with each restart of the machine. */
   readonly boot?: string | undefined;
-  /** Identifies the machine. Does not change when the machine restarts. */
+  /** Identifies the machine, also after a restart. */
   readonly machine?: string | undefined;
-  /** The PID and time namespaces. `pid` and `start` are only meaningful inside these namespaces. */
+  /** The PID and time namespaces of the process. `pid` and `start` are only valid inside these namespaces. */
   readonly namespace?: string | undefined;
-  /** The start time of the process, in clock ticks since boot. Distinguishes processes, because process ids are reused. */
+  /** The start time of the process, in clock ticks since the machine started. Distinguishes processes with the same id. */
   readonly start?: string | undefined;
 }
 
-/** The state of the process that owns a lock. "unknown" means that this process cannot check the owner. */
+/** The state of the process that owns a lock. "unknown" means that this process cannot check it. */
 type OwnerState = "alive" | "dead" | "unknown";
 
 const instance = randomUUID();
@@ -42,13 +42,13 @@ async function readIdentity(): Promise<LockOwner> {
     readText("/proc/self/stat"),
   ]);
   const namespace = pidSpace === undefined ? undefined : `${pidSpace} ${timeSpace ?? ""}`;
-  // If /proc belongs to another PID namespace, its process ids do not match those of this process.
+  // If /proc belongs to another PID namespace, the process ids in /proc are useless here.
   const isOwnProc = stat !== undefined && Number.parseInt(stat, 10) === process.pid;
   const start = isOwnProc ? startIn(stat) : undefined;
   return { pid: process.pid, host: hostname(), instance, boot, machine, namespace, start };
 }
 
-/** Returns the state of the process that owns a lock. Returns "dead" only if that is certain. */
+/** Returns the state of the process that owns a lock. Returns "dead" only if the process has certainly ended. */
 async function stateOf(owner: LockOwner, self: LockOwner): Promise<OwnerState> {
   if (owner.host !== self.host) return "unknown";
   if (owner.boot !== self.boot) return isBeforeReboot(owner, self) ? "dead" : "unknown";
@@ -60,19 +60,19 @@ async function stateOf(owner: LockOwner, self: LockOwner): Promise<OwnerState> {
 }
 
 /**
- * True if this process can check other processes. On Linux, a process without a readable /proc cannot, because its namespace is
- * unknown.
+ * True if this process can check whether another process is alive. On Linux, this requires a readable /proc, which shows the
+ * namespace.
  */
 function canSeeProcesses({ namespace }: LockOwner): boolean {
   return namespace !== undefined || process.platform !== "linux";
 }
 
-/** The initial PID namespace. Its inode number is constant in Linux. */
+/** The initial PID namespace, whose inode number is constant in Linux. */
 const firstNamespace = "pid:[4026531836]";
 
 /**
  * True if the owner ran before the last restart of this machine. False in containers, because containers with the same image
- * may share a machine id.
+ * may have the same machine id.
  */
 function isBeforeReboot(owner: LockOwner, self: LockOwner): boolean {
   if (owner.boot === undefined || self.boot === undefined) return false;
@@ -91,7 +91,7 @@ function isRunning(pid: number): boolean {
 }
 
 function startIn(stat: string): string | undefined {
-  // The process name, which ends at the last bracket, may contain any character.
+  // The name of the process, in brackets, may itself contain brackets and spaces, so search for the last bracket.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state = ""] = fields;
   return state === "Z" || state === "X" ? "ended" : fields[19];
@@ -116,27 +116,21 @@ interface Holder {
 }
 
 interface LockTarget {
-  /** The path that the caller passed. Used in error messages. */
+  /** The journal path that the caller passed. Used in error messages. */
   readonly path: string;
   readonly place: string;
 }
 
-/**
- * Tokens of the locks that this copy of the package holds or requests. Any other claim from this copy is incomplete or
- * released.
- */
+/** The tokens of the locks that this copy of the package holds or requests. All other claims of this copy are released. */
 const ownTokens = new Set<string>();
 
-/**
- * Windows does not define O_NOFOLLOW and O_NONBLOCK. Without O_NONBLOCK, opening a pipe in place of the lock file could block
- * the process.
- */
+/** Windows does not define O_NOFOLLOW and O_NONBLOCK. O_NONBLOCK keeps a pipe in place of the lock file from blocking the process. */
 const lockFlags =
   constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Locks a file until the returned function is called. Throws LoopError "journal-locked" if another writer holds the lock, or
- * may hold the lock. Ignores claims of processes that have ended.
+ * Locks a file until the returned function is called. Ignores claims of processes that have ended. Throws LoopError
+ * "journal-locked" if another writer holds the lock, or may hold it.
  */
 export async function lockFile(target: LockTarget): Promise<() => Promise<void>> {
   const lockPath = `${target.place}.lock`;
@@ -155,15 +149,14 @@ export async function lockFile(target: LockTarget): Promise<() => Promise<void>>
   }
 }
 
-/** Tries once to lock the file. Returns false if another process removed the lock file meanwhile. */
+/** Tries once to lock the file. Returns false if another process removed the lock file in the meantime. */
 async function claimFile(target: LockTarget, lockPath: string, claim: Claim): Promise<boolean> {
   const file = await openLock(target, lockPath);
   try {
     const before = await findHolder(await readAll(file), claim);
-    // Throws before a claim is written, because a claim that stays in the file would hold the lock when the current holder is
-    // dead.
+    // Refuse before a claim is written. Otherwise this claim would hold the lock after the current holder has ended.
     if (before !== undefined) return await refuseUnlessGone({ target, lockPath, file, holder: before });
-    // The separator ends an earlier line that a full disk has cut off. That line is then invalid, and never a complete claim.
+    // A full disk may have cut off the previous line. The `;` makes that line invalid, so that it does not count as a claim.
     await file.appendFile(`;\n${JSON.stringify(claim)}\n`);
     const holder = await findHolder(await readAll(file), claim);
     if (holder === undefined) return await isAt(lockPath, file);
@@ -186,7 +179,7 @@ async function refuseUnlessGone({ target: { path }, lockPath, file, holder: { cl
   throw new LoopError("journal-locked", { path, lockPath, pid: claim.pid, host: claim.host, isVisible: state === "alive" });
 }
 
-/** Opens the lock file. Does not follow links, because another user may have put a link in place of the lock file. */
+/** Opens the lock file. Does not follow links, because another user may have put a link in its place. */
 async function openLock({ path }: LockTarget, lockPath: string): Promise<FileHandle> {
   const refuse = (): never => {
     throw new LoopError("journal-refused", {
@@ -207,17 +200,14 @@ async function openLock({ path }: LockTarget, lockPath: string): Promise<FileHan
   }
 }
 
-/**
- * Removes the lock file only if it contains the claim. Somebody may have removed the lock file by hand, and another process may
- * hold a new one.
- */
+/** Removes the lock file if it contains this claim. If a person has removed the lock file, another process may have created a new one. */
 async function removeLock(lockPath: string, { token }: Claim): Promise<void> {
   const text = await readFile(lockPath, "utf8").catch(unreadable);
   if (text?.includes(token) === true) await rm(lockPath, { force: true });
 }
 
 async function findHolder(text: string, own: Claim): Promise<Holder | undefined> {
-  // Ignores the text after the last line end: another process is writing it, or died during the write.
+  // Ignore text after the last line break: another process is writing it, or ended during the write.
   const lines = text.split("\n").slice(0, -1).map(parseJson);
   const withdrawn = new Set(lines.map((line) => (isRecord(line) ? line["withdrawn"] : undefined)));
   for (const claim of lines.filter(isClaim)) {
@@ -234,7 +224,7 @@ async function stateOfClaim(claim: Claim, own: Claim): Promise<OwnerState> {
   return stateOf(claim, own);
 }
 
-/** Reads the whole file. The position is explicit, because it would otherwise be the one after the last write. */
+/** Reads the whole file. Without `position: 0`, the read would start after the last write. */
 async function readAll(file: FileHandle): Promise<string> {
   const { size } = await file.stat();
   const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(size), position: 0 });

@@ -1,5 +1,4 @@
-// The entry `turnwright/journal`: stores a journal in a file, replays a journal, and inspects a journal without running
-// anything.
+// The entry `turnwright/journal`: stores a journal in a file, replays a journal, and inspects a journal without running anything.
 
 export { type FileJournal, fileJournal } from "./file-journal.ts";
 export type { TornLine } from "./journal-lines.ts";

@@ -33,29 +33,29 @@ async function read(bytes: Uint8Array, chunkBytes?: number): Promise<unknown> {
 }
 
 const changes: readonly (readonly [what: string, change: (bytes: Buffer) => Uint8Array, line: number | undefined])[] = [
-  ["a whole file", (bytes) => bytes, undefined],
+  ["a complete file", (bytes) => bytes, undefined],
   ["an empty file", () => Buffer.alloc(0), undefined],
-  ["a file with only its head", () => Buffer.from(head), undefined],
-  ["a file cut in its head", (bytes) => bytes.subarray(0, 20), undefined],
-  ["a file cut inside a character", (bytes) => bytes.subarray(0, bytes.indexOf("😀") + 2), undefined],
-  ["a file cut before its last line end", (bytes) => bytes.subarray(0, -1), undefined],
-  ["a cut file that is filled with zeros", (bytes) => Buffer.concat([bytes.subarray(0, -20), Buffer.alloc(5_000)]), undefined],
-  ["a file of another version", (bytes) => Buffer.from(bytes.toString().replace(":1}", ":2}")), 1],
-  ["a file with CRLF line ends", (bytes) => Buffer.from(bytes.toString().replaceAll("}\n", "}\r\n")), 1],
-  ["a file with one CRLF line end", (bytes) => Buffer.from(bytes.toString().replace(/\}\n$/, "}\r\n")), 6],
+  ["a file with only a header line", () => Buffer.from(head), undefined],
+  ["a file cut off in its header line", (bytes) => bytes.subarray(0, 20), undefined],
+  ["a file cut off inside a character", (bytes) => bytes.subarray(0, bytes.indexOf("😀") + 2), undefined],
+  ["a file without its last line break", (bytes) => bytes.subarray(0, -1), undefined],
+  ["a cut-off file padded with zeros", (bytes) => Buffer.concat([bytes.subarray(0, -20), Buffer.alloc(5_000)]), undefined],
+  ["a file of another format version", (bytes) => Buffer.from(bytes.toString().replace(":1}", ":2}")), 1],
+  ["a file with CRLF line breaks", (bytes) => Buffer.from(bytes.toString().replaceAll("}\n", "}\r\n")), 1],
+  ["a file with one CRLF line break", (bytes) => Buffer.from(bytes.toString().replace(/\}\n$/, "}\r\n")), 6],
   [
-    "a file with a repeated line",
+    "a file with a duplicate line",
     () => Buffer.from(head + lines.flatMap((line, at) => (at === 2 ? [line, line] : [line])).join("")),
     5,
   ],
-  ["a file with its last line repeated", () => Buffer.from(head + lines.join("") + (lines.at(-1) ?? "")), 7],
-  ["a file that is appended to itself", (bytes) => Buffer.concat([bytes, bytes]), 7],
+  ["a file with a duplicate last line", () => Buffer.from(head + lines.join("") + (lines.at(-1) ?? "")), 7],
+  ["a file followed by a copy of itself", (bytes) => Buffer.concat([bytes, bytes]), 7],
   ["a file without its first record", () => Buffer.from(head + lines.slice(1).join("")), 2],
-  ["a file of another kind without a line end", () => Buffer.alloc(5_000), 1],
+  ["a file of zeros without a line break", () => Buffer.alloc(5_000), 1],
 ];
 
-describe("readLines", () => {
-  it.for(changes)("reads %s the same in chunks of any size", async ([, change, line]) => {
+describe("readLines (journal file)", () => {
+  it.for(changes)("gives the same result for every chunk size when it reads %s", async ([, change, line]) => {
     const bytes = change(whole);
     const atOnce = await read(bytes);
     if (line !== undefined) expect(atOnce).toBe(line);
@@ -64,7 +64,7 @@ describe("readLines", () => {
     }
   });
 
-  it("returns every record, and the size of the undamaged part", async () => {
+  it("returns the records of a journal file and the size of its undamaged part", async () => {
     const expected = new Map(answers.map((answer, index) => [`k${index}`, answer]));
     expect(await read(whole, 7)).toEqual({ answers: expected, sum, size: whole.length, unended: false, torn: undefined });
     expect(await read(whole.subarray(0, -1), 7)).toMatchObject({ answers: expected, size: whole.length - 1, unended: true });

@@ -1,5 +1,5 @@
-// The format of a journal file: a header line, then one record per line. Each record has a checksum of its line and all lines
-// before it.
+// The format of a journal file: a header line, then one record per line. The checksum of each record covers this record and all
+// records before it.
 
 import { constants } from "node:buffer";
 import { createHash } from "node:crypto";
@@ -13,9 +13,9 @@ export interface Line {
   readonly sum: string;
 }
 
-/** An incomplete last line. Its process died while writing the line. */
+/** An incomplete last line of a journal file. The process ended while it was writing the line. */
 export interface TornLine {
-  /** The 1-based line number. */
+  /** The line number, counted from 1. */
   readonly line: number;
   /** The length of the incomplete line in bytes. */
   readonly bytes: number;
@@ -32,13 +32,13 @@ export interface Recorded {
 const headLine = Buffer.from(head.trimEnd());
 const headBytes = head.length;
 const newline = 0x0a;
-/** A line is written from one string, and a UTF-16 code unit takes at most three bytes. */
+/** A line is written from one string, and each UTF-16 code unit takes at most three bytes. */
 const maxLineBytes = 3 * constants.MAX_STRING_LENGTH;
 const opening = '{"sum":"';
 const digits = 16;
 const bodyAt = opening.length + digits + '",'.length;
 
-/** Makes a line from the JSON text of a record. `before` is the checksum of the previous line; empty for the first record. */
+/** Makes a line from the JSON text of a record. `before` is the checksum of the previous record, or empty for the first record. */
 export function toLine(json: string, before: string): Line {
   const body = json.slice("{".length);
   const sum = checksum(body, before);
@@ -46,13 +46,13 @@ export function toLine(json: string, before: string): Line {
 }
 
 export interface ReadOptions {
-  /** Bytes per read. Default 1 MiB. */
+  /** The number of bytes per read. Default 1 MiB. */
   readonly chunkBytes?: number | undefined;
 }
 
 /**
- * Reads a file in chunks, in time linear in the size of the file. Besides the records, keeps only one line in memory. Reports
- * an incomplete last line as `torn`. Throws LoopError "journal-damaged" for any other change in the file.
+ * Reads a journal file in chunks, in time linear in its size. Besides the records, keeps only one line in memory. Reports an
+ * incomplete last line as `torn`. Throws LoopError "journal-damaged" for any other damage.
  */
 export async function readLines(file: Pick<FileHandle, "read">, path: string, options: ReadOptions = {}): Promise<Recorded> {
   const answers = new Map<string, unknown>();
@@ -75,7 +75,7 @@ export async function readLines(file: Pick<FileHandle, "read">, path: string, op
     }
     const record = readLine(bytes, sum);
     if (record === undefined) {
-      // If the line is valid without its last byte, that byte is a changed line end. The file is then damaged, not cut off.
+      // If this line is valid without its last byte, that byte replaced the line break. The file is then damaged, not cut off.
       if (isEnded || readLine(bytes.subarray(0, -1), sum) !== undefined) throw damaged(path, line);
       return { answers, sum, size, unended: false, torn: { line, bytes: length } };
     }
@@ -88,7 +88,7 @@ export async function readLines(file: Pick<FileHandle, "read">, path: string, op
 }
 
 interface ReadBytes {
-  /** The bytes without the line end. If the line is longer than any valid line, only its beginning. */
+  /** The bytes of a line without its line break. For a line that is longer than any valid line, only its beginning. */
   readonly bytes: Buffer;
   readonly length: number;
   readonly isEnded: boolean;
@@ -97,7 +97,7 @@ interface ReadBytes {
 async function* splitLines(file: Pick<FileHandle, "read">, { chunkBytes = 2 ** 20 }: ReadOptions): AsyncGenerator<ReadBytes> {
   const line = new PartialLine();
   for (let position = 0; ;) {
-    // Each chunk needs its own buffer, because the lines refer to it.
+    // Each chunk needs a new buffer, because the lines of earlier chunks share their buffers.
     const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, position);
     if (bytesRead === 0) break;
     position += bytesRead;
@@ -121,8 +121,7 @@ class PartialLine {
   add(part: Buffer): void {
     if (part.length === 0) return;
     this.length += part.length;
-    // A longer line cannot be valid: the file is not a journal, or ends with many zero bytes. The rest of the line is not
-    // needed.
+    // A longer line cannot be valid: the file is not a journal, or ends with many zero bytes. So the rest of the line is dropped.
     if (this.length <= this.#limit) this.#parts.push(part);
   }
 
@@ -146,7 +145,7 @@ interface ReadRecord {
 function readLine(line: Buffer, before: string): ReadRecord | undefined {
   const sum = line.toString("latin1", opening.length, opening.length + digits);
   const body = line.subarray(bodyAt);
-  // Compares bytes, not strings, because damaged UTF-8 may decode to the same string.
+  // Compares bytes, because damaged UTF-8 may decode to the same string as the original bytes.
   if (line.toString("latin1", 0, bodyAt) !== `${opening}${sum}",` || checksum(body, before) !== sum) return undefined;
   const record: unknown = JSON.parse(`{${body.toString("utf8")}`);
   if (!isRecord(record) || typeof record["key"] !== "string") return undefined;
@@ -161,7 +160,7 @@ function damaged(path: string, line: number): LoopError<"journal-damaged"> {
   });
 }
 
-/** Returns the first 64 bits of a SHA-256 hash. Detects accidental damage, not forgery. */
+/** Returns the first 64 bits of a SHA-256 hash, which detect accidental damage but not forgery. */
 function checksum(body: string | Buffer, before: string): string {
   return createHash("sha256").update(before).update(body).digest("hex").slice(0, digits);
 }

@@ -1,5 +1,3 @@
-// An open journal file. It is locked and read once; then records are appended.
-
 import { type FileHandle, open } from "node:fs/promises";
 import { head, readLines, type Recorded, toLine, type TornLine } from "./journal-lines.ts";
 import { dirname } from "node:path";
@@ -11,18 +9,18 @@ interface WriterOptions {
   readonly sum: string;
   readonly isNew: boolean;
   readonly fsync: boolean;
-  /** Called before each write. Rejects if the file must no longer be written. */
+  /** Called before each write. Rejects if the file must not be written anymore. */
   readonly check?: (() => Promise<void>) | undefined;
 }
 
-/** Appends records to a file. After a failed write, all later writes are rejected, so that no line follows a gap. */
+/** Appends records to a file. After a failed write, rejects all later writes, so that the file has no gaps. */
 interface LineWriter {
   check(): void;
   write(json: string): Promise<void>;
   settle(): Promise<void>;
 }
 
-/** The maximum length of joined lines. A few long lines together could exceed the maximum length of a string. */
+/** The maximum length of lines that are joined into one string. A few long lines together could exceed the maximum length of a string. */
 const joinedLength = 2 ** 24;
 
 function createLineWriter(
@@ -58,7 +56,7 @@ function createLineWriter(
       const line = toLine(json, last);
       last = line.sum;
       waiting.push(line.text);
-      // The write starts one microtask later, so that simultaneous lines share one write and one wait for the disk.
+      // The write starts one microtask later, so that lines added at the same time share one write and one wait for the disk.
       next ??= latest = latest.then(flush, flush);
       return next;
     },
@@ -87,25 +85,25 @@ export interface JournalRecord {
   /** The key of the step, such as `i0/tool/0/order`. */
   readonly key: string;
   readonly kind: StepKind;
-  /** A copy of the step's result. `redact` may change the copy. */
+  /** A copy of the step's result, which `redact` may change. */
   readonly answer: Json;
 }
 
 /** The options of `fileJournal`. */
 export interface FileJournalOptions {
   /**
-   * Waits until each record is on disk. If false, a record survives the end of the process, but may be lost in a power failure.
-   * Default true.
+   * True to wait until each record is on disk. If false, records survive a crash of the process, but may be lost in a power
+   * failure. Default true.
    */
   readonly fsync?: boolean | undefined;
   /**
-   * Returns the result to write in place of the step's actual result. Must be synchronous, and must keep the shape, because a
-   * resumed run uses the written result. The current run continues with the actual result. If `redact` throws, the step is
-   * rejected and not written. Default: results are written unchanged.
+   * Returns the result to write instead of a step's actual result. Must be synchronous. Must keep the shape, because a resumed
+   * run uses the written result. The current run uses the actual result. If `redact` throws, the step is rejected and not
+   * written. Default: results are written unchanged.
    */
   readonly redact?: ((record: JournalRecord) => Json) | undefined;
   /**
-   * Called before an incomplete last line, cut off by a crash, is removed from the file. Throw an error to keep the line; the
+   * Called before an incomplete last line from a crashed process is removed from the file. To keep the line, throw an error; the
    * run then rejects. Default: the line is removed.
    */
   readonly onTornLine?: ((torn: TornLine) => void) | undefined;
@@ -114,14 +112,14 @@ export interface FileJournalOptions {
 export interface JournalSession {
   readonly answers: ReadonlyMap<string, unknown>;
   check(): void;
-  /** Writes the result of a step. Returns a copy of the result, as a resumed run would get it without redaction. */
+  /** Writes the result of a step. Returns the copy that a resumed run would get if the journal has no `redact`. */
   record<T>(step: Step<T>, answer: T): Promise<T>;
   close(): Promise<void>;
 }
 
 /**
- * Opens, locks and reads a file for one run. Rejects with errors from the disk, or with LoopError "journal-refused",
- * "journal-locked" or "journal-damaged". After an error, no file and no lock stays open.
+ * Opens, locks and reads a journal file for one run. Rejects with errors from the disk, or with LoopError "journal-refused",
+ * "journal-locked" or "journal-damaged". If it rejects, the file is closed and unlocked.
  */
 export async function openJournal(path: string, options: FileJournalOptions): Promise<JournalSession> {
   const opened = await openFile(path);
@@ -140,7 +138,7 @@ export async function openJournal(path: string, options: FileJournalOptions): Pr
   }
 }
 
-/** Reads a file without locking it. Another process may write the file meanwhile. */
+/** Reads a journal file without locking it, even while another process writes it. */
 export async function readJournal(path: string): Promise<JournalSession> {
   const file = await openForReading(path);
   try {
@@ -167,10 +165,7 @@ async function continueFile({ file, place }: OpenFile, recorded: Recorded, optio
   return createLineWriter(file, { sum, isNew: size === 0, fsync, check });
 }
 
-/**
- * Syncs a folder. Otherwise, a new file in the folder may be lost in a power failure. Windows does not support syncing a
- * folder.
- */
+/** Syncs a folder, so that a new file in it survives a power failure. Windows cannot sync a folder. */
 async function syncFolder(path: string): Promise<void> {
   if (process.platform === "win32") return;
   const folder = await open(path, "r");
@@ -204,7 +199,7 @@ function createSession(path: string, { answers }: Recorded, { writer, redact, un
       const text = JSON.stringify({ key, kind, answer });
       const own: { readonly answer: T } = JSON.parse(text);
       const written = redact === undefined ? text : rewrite(text, redact);
-      // The journal is closed if the run ended without waiting for this step.
+      // A run may end without waiting for this step. Its journal is then closed before the step ends.
       if (closing !== undefined || writer === undefined) throw new LoopError("journal-closed", { path });
       await writer.write(written);
       answers.set(key, own.answer);
@@ -214,7 +209,7 @@ function createSession(path: string, { answers }: Recorded, { writer, redact, un
   };
 }
 
-/** Calls `redact` with a copy, so that changes to the copy do not affect the run. */
+/** Calls `redact` with a copy of the result, so that changes to the copy do not affect the run. */
 function rewrite(text: string, redact: NonNullable<FileJournalOptions["redact"]>): string {
   const { key, kind, answer: own }: JournalRecord = JSON.parse(text);
   const answer: unknown = redact({ key, kind, answer: own });

@@ -1,5 +1,4 @@
-// Opens a journal file. A lock file protects one path only. So all paths of the file must be found; otherwise the file is
-// refused.
+// Opens a journal file. A lock file protects one path only, so a file whose paths cannot all be found is refused.
 
 import { constants, lstatSync, readlinkSync } from "node:fs";
 import { type FileHandle, open, readdir, readFile, realpath } from "node:fs/promises";
@@ -10,11 +9,11 @@ import { isAt } from "./file-lock.ts";
 export interface OpenFile {
   readonly file: FileHandle;
   readonly place: string;
-  /** All paths of the file, sorted. There is more than one if the file has hard links. */
+  /** All paths of the file, sorted. Several if the file has hard links. */
   readonly names: readonly string[];
 }
 
-/** Windows does not define O_NOFOLLOW and O_NONBLOCK. Without O_NONBLOCK, opening a pipe could block the process. */
+/** Windows does not define O_NOFOLLOW and O_NONBLOCK. O_NONBLOCK keeps a pipe in place of the file from blocking the process. */
 const guards = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 export async function openFile(path: string): Promise<OpenFile> {
@@ -29,12 +28,12 @@ export async function openFile(path: string): Promise<OpenFile> {
   }
 }
 
-/** Opens a file for reading. Does not check its hard links and mode, because the file is not written. */
+/** Opens a file for reading only, so its hard links and its mode are not checked. */
 export async function openForReading(path: string): Promise<FileHandle> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const facts = await file.stat();
-    // A folder is not refused here: the first read from a folder fails with a clear error.
+    // A folder is accepted here, because the first read from it fails with a clear error.
     if (!facts.isFile() && !facts.isDirectory()) throw refused(path, "it is not a regular file: choose another path");
     return file;
   } catch (error) {
@@ -43,7 +42,7 @@ export async function openForReading(path: string): Promise<FileHandle> {
   }
 }
 
-/** Resolves symbolic links that belong to this user. Opening the resulting path follows no further links. */
+/** Follows symbolic links that belong to this user. The returned path contains no more links. */
 async function findPlace(path: string): Promise<string> {
   const end = followOwnLinks(path, {
     lstat: (link) => lstatSync(link, { throwIfNoEntry: false }),
@@ -60,7 +59,7 @@ async function findPlace(path: string): Promise<string> {
 
 type Placed = Pick<OpenFile, "file" | "place">;
 
-/** Finds the hard links in the folder of the file. Throws if there are hard links in other folders, which cannot be found. */
+/** Finds the hard links of the file in its folder. Throws if the file has hard links in other folders, because these cannot be found. */
 async function findNames(path: string, { file, place }: Placed): Promise<readonly string[]> {
   const { nlink } = await file.stat();
   if (nlink <= 1) return [place];
@@ -82,15 +81,15 @@ async function checkFile(path: string, { file, place }: Placed): Promise<void> {
   }
   const mode = tightMode(facts);
   if (mode === undefined) return;
-  // A file system without modes, such as FAT, shows the same mode for every file, so a failed `chmod` is accepted for files of
-  // this user.
+  // A file system without modes, such as FAT, shows the same mode for every file. So a failed `chmod` is accepted if this user
+  // owns the file.
   await file.chmod(mode).catch(() => {
     if (!isOwn(facts))
       throw refused(path, "the file belongs to another user, and other users can read it: use a file that you own");
   });
 }
 
-/** True if the file itself is a mount point. Containers can mount single files. Detected on Linux only. */
+/** True if the file itself is a mount point. Containers can mount a single file. Always false outside Linux. */
 async function isMountPoint(place: string): Promise<boolean> {
   const mounts = await readFile("/proc/self/mountinfo", "utf8").catch(() => "");
   return mounts.split("\n").some((line) => readEscapes(line.split(" ")[4] ?? "") === place);
@@ -101,7 +100,7 @@ function readEscapes(name: string): string {
   return name.replace(/\\(\d{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 }
 
-/** Throws LoopError "journal-refused" if a path no longer refers to the open file. The lock would then protect another file. */
+/** Throws LoopError "journal-refused" if the path no longer refers to the open file, because the lock would then protect another file. */
 export async function checkPlace(path: string, { file, place }: Placed): Promise<void> {
   if (await isAt(place, file)) return;
   throw refused(path, "the file was moved or removed while the run was writing it: restore the file, and repeat the call");

@@ -1,11 +1,9 @@
-// Wraps a journal so that recorded steps are replayed and nothing else runs.
-
 import { invalidOption, isLoopError, isRecord, type Journal, LoopError, type Step } from "../core/entry-kit.ts";
 
 /**
- * Makes a journal that replays a recorded run. Repeat the call with this journal: the run sends no request, runs no tool,
- * writes nothing, and ends as recorded. It calls no hook except the `prepare` of agent tools. A run that was suspended and
- * never resumed ends as suspended. Listeners get all events with `replayed: true`.
+ * Makes a journal that replays a recorded run. Repeat the call of `runToolLoop` with this journal: the run sends no request, runs
+ * no tool, writes nothing, and ends as recorded. The only hook that it calls is the `prepare` of agent tools. A run that was
+ * suspended and never resumed ends as suspended. Listeners get all events with `replayed: true`.
  *
  * If a step is not recorded, the run rejects with LoopError "journal-incomplete": the recorded run had not ended, or had other
  * messages, policies or limits. A journal file is opened read-only, so another process may write it meanwhile. Throws LoopError

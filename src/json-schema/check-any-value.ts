@@ -12,7 +12,7 @@ import {
   type Visit,
 } from "./visit.ts";
 
-/** The number of compared characters that cost one unit of work. */
+/** The number of characters whose comparison costs one unit of work. */
 const comparedPerUnit = 4_096;
 
 export const anyValueKeywords: readonly Keyword[] = [
@@ -76,7 +76,7 @@ export const anyValueKeywords: readonly Keyword[] = [
   },
 ];
 
-/** An untrusted schema may be wrong, so an argument that is not a list throws a TypeError. */
+/** Throws a TypeError if the argument of a keyword is not a list, because an untrusted schema may be invalid. */
 export function toList(argument: unknown, keyword: string): readonly unknown[] {
   if (Array.isArray(argument)) return argument;
   throw new TypeError(`"${keyword}" in the schema must be a list`);

@@ -47,7 +47,7 @@ export const arrayKeywords: readonly Keyword[] = [
 
 const misfit = "The item is not allowed by the schema";
 
-/** Array keywords do not apply to other values, so other values give an empty list. */
+/** Returns an empty list for a value that is not an array, because array keywords do not apply to other values. */
 function toItems({ value }: Visit): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
@@ -121,7 +121,7 @@ function checkContains(schema: unknown, { minContains = 1, maxContains }: Schema
   };
 }
 
-/** Compares the items by their text in a map, which is faster than comparing all pairs. */
+/** Looks up each item by its JSON text in a map, which is faster than comparing all pairs. */
 function checkUniqueItems(isWanted: unknown): Check {
   return (visit) => {
     if (isWanted !== true) return;

@@ -22,13 +22,16 @@ function toDecimal(number: number): Decimal {
   return { digits: BigInt(digits.replace(".", "")), exponent: Number(exponent) - decimals };
 }
 
-/** The number of counted characters that cost one unit of work. */
+/** The number of characters that can be counted for one unit of work. */
 const countedPerUnit = 1_024;
-/** The units of work per character for a format check. */
+/** How many units of work a format check costs per character. */
 const unitsOfFormat = 1 / 8;
-/** The units of work per character for the format "regex". Compiling the text takes far longer than other format checks. */
+/**
+ * How many units of work a check of the format "regex" costs per character. Compiling the text takes far longer than other format
+ * checks.
+ */
 const unitsOfCompiling = 20;
-/** The units of work for each character of the text, multiplied by the number of instructions in the pattern. */
+/** The work of a pattern check is this number, times the characters of the text, times the instructions of the pattern. */
 const unitsOfInstruction = 1 / 20;
 
 export const textKeywords: readonly Keyword[] = [
@@ -38,7 +41,10 @@ export const textKeywords: readonly Keyword[] = [
   { name: "format", on: "string", make: checkFormat },
 ];
 
-/** Lengths are in code points. A code point has one or two UTF-16 units, so the code points of most strings need not be counted. */
+/**
+ * JSON Schema counts code points, each of which has one or two UTF-16 units. If `length` is within the limit, nothing needs to be
+ * counted.
+ */
 function checkMaxLength(argument: unknown): Check {
   const limit = toLimit(argument);
   return (visit) => {
@@ -81,7 +87,7 @@ function checkPattern(expression: unknown): Check {
   };
 }
 
-/** Also true for a pattern that cannot run in linear time, because such a pattern is not checked. */
+/** True if the text matches the pattern, or if the pattern is not checked because it cannot run in linear time. */
 export function matches({ ports }: Visit, expression: string, text: string): boolean {
   const pattern = ports.patternOf(expression);
   if (pattern === undefined) return true;
@@ -90,8 +96,8 @@ export function matches({ ports }: Visit, expression: string, text: string): boo
 }
 
 function checkFormat(argument: unknown): Check {
-  // The format "url" is not part of JSON Schema. It is checked as "uri", because the library's expression for "url" is slow for
-  // long texts.
+  // The format "url" is not part of JSON Schema. It is checked as "uri", because the library's "url" check is slow for long
+  // texts.
   const name = argument === "url" ? "uri" : String(argument);
   const check = Object.hasOwn(formats, name) ? formats[name] : undefined;
   return (visit) => {
@@ -104,7 +110,7 @@ function checkFormat(argument: unknown): Check {
 
 type Judge = (number: number, isDraft4: boolean) => string | undefined;
 
-/** In draft 4, "exclusiveMinimum" and "exclusiveMaximum" are booleans that exclude the limit itself. */
+/** In draft 4, "exclusiveMinimum" and "exclusiveMaximum" are booleans. If they are true, the limit itself is not allowed. */
 export const numberKeywords: readonly Keyword[] = [
   {
     name: "minimum",

@@ -1,4 +1,5 @@
-// Checks values with a schema. Counts the work of each check, because a hostile schema or value may be designed to take too long.
+// Checks values with a schema. Counts the work of each check, because a hostile schema or value could make a check take very
+// long.
 
 import type { Schema } from "@cfworker/json-schema";
 import { isRecord, memoize, stableJson } from "../core/entry-kit.ts";
@@ -11,18 +12,18 @@ import { falseMessage, type Check, type Fault, type Finding, type Path, type Por
 
 /**
  * The maximum work for one check, in units of about a microsecond. Each use of a schema part costs one unit; long arrays, objects
- * and strings cost more. The limit stops, for example, a schema that refers to itself in `anyOf` and doubles the work with each
- * level.
+ * and strings cost more. For example, the limit stops a schema that refers to itself twice in `anyOf`, which doubles the work
+ * with each level.
  */
 const mostUnits = 500_000;
 export const tooLong = "it would take too long";
 
-/** The number of characters that one unit of work writes when a value becomes text for a comparison. */
+/** The number of JSON characters that can be written for one unit of work. Values are written as JSON to compare them. */
 const writtenPerUnit = 32;
 
 export interface Rules {
   readonly root: unknown;
-  /** All schema parts that a `$ref` can refer to, by absolute address. */
+  /** All schema parts that a `$ref` can refer to, by their absolute address. */
   readonly lookup: { readonly [address: string]: unknown };
   readonly patterns: Patterns;
   readonly draft: "4" | "7" | "later";
@@ -32,7 +33,7 @@ export interface Rules {
 const keywords = [...anyValueKeywords, ...objectKeywords, ...arrayKeywords, ...numberKeywords, ...textKeywords];
 const fits: Finding = { faults: [], evaluated: new Set() };
 
-/** The returned function throws if the check takes too long or the value is not JSON. */
+/** Returns a function that checks a value. That function throws if the check takes too long or the value is not JSON. */
 export function createChecker({ root, lookup, patterns, draft, tracksEvaluated }: Rules): (value: unknown) => readonly Fault[] {
   const checksOf = memoize((part: Schema) => toChecks(part, draft));
   return (value) => {
@@ -76,14 +77,14 @@ interface TypedCheck {
   readonly check: Check;
 }
 
-/** In drafts 4 to 7, keywords next to a `$ref` are ignored. */
+/** Returns the checks of a schema part. In drafts 4 to 7, a `$ref` disables all keywords next to it. */
 function toChecks(part: Schema, draft: Rules["draft"]): readonly TypedCheck[] {
   const isReference = part.$ref !== undefined && draft !== "later";
   const own = keywords.filter(({ name }) => (isReference ? name === "$ref" : part[name] !== undefined));
   return own.map(({ name, on, make }) => ({ on, check: makeOrThrow(() => make(part[name], part)) }));
 }
 
-/** An invalid keyword argument makes the check throw, but only for values to which the keyword applies. */
+/** Delays the error for an invalid keyword until a value is checked to which the keyword applies. */
 function makeOrThrow(make: () => Check): Check {
   try {
     return make();

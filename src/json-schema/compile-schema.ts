@@ -1,4 +1,4 @@
-// Compiles a JSON Schema, and rejects schemas and arguments that would cost too much to check.
+// Compiles a JSON Schema. Rejects schemas and values that would take too long to check.
 
 import { dereference, ignoredKeyword, type Schema, schemaArrayKeyword, schemaMapKeyword } from "@cfworker/json-schema";
 import { isRecord, type Issue, type JsonSchema, memoize, quote, toJson, toPlainError } from "../core/entry-kit.ts";
@@ -8,13 +8,13 @@ import type { Fault, Key } from "./visit.ts";
 
 const addressKeys = ["$id", "id", "$ref", "$anchor", "$recursiveRef"] as const;
 
-/** The maximum length of a `$id` or `$ref`, in characters. Real URLs are shorter. */
+/** The maximum length of a `$id` or `$ref`, in characters. Longer URLs are not used in practice. */
 const longestAddress = 2_000;
 
-/** The maximum nesting of parts with a `$id`. Each level doubles the number of reads of the inner parts. */
+/** The maximum nesting of schema parts with a `$id`. Each level doubles how often the inner parts are read. */
 const mostNested = 8;
 
-/** Returns the problem as a phrase that follows the schema's name. Parts that the validator ignores are not checked. */
+/** Returns the problem as a phrase that follows the schema's name, or undefined. Skips keywords that the validator ignores. */
 function findCostlyAddress(part: unknown, nested = 0): string | undefined {
   if (!isRecord(part)) return undefined;
   const own = findLongAddress(part);
@@ -47,9 +47,9 @@ function partsOf(key: string, value: unknown): readonly unknown[] {
   return schemaMapKeyword[key] === true && isRecord(value) ? Object.values(value) : [value];
 }
 
-/** The maximum nesting of a value. The validator recurses for each level, and real arguments are flat. */
+/** The maximum nesting of a value. The validator recurses for each level, and real arguments have few levels. */
 const deepestLevel = 100;
-/** The maximum number of values inside a value, including the value itself. */
+/** The maximum number of values inside a value, counting the value itself. */
 const mostValues = 20_000;
 
 function findExcess(value: unknown): string | undefined {
@@ -70,27 +70,27 @@ function findExcess(value: unknown): string | undefined {
   return undefined;
 }
 
-/** `problem` is a phrase that follows the schema's name. */
+/** A function that checks values, or a `problem` that follows the schema's name in an error message. */
 type CompiledSchema = { readonly judge: (value: unknown) => Judgement } | { readonly problem: string };
 
 export type Judgement = { readonly issues: readonly Issue[] } | { readonly unchecked: string };
 
-/** The maximum number of reads of schema parts. Parts inside a nested `$id` are read several times. */
+/** How often schema parts may be read while a schema is compiled. Parts inside nested `$id`s are read several times. */
 const mostParts = 100_000;
 
-/** The number of address characters that take as long as one read of a part. */
+/** The number of address characters that cost as much time as reading one schema part. */
 const unitsOfPart = 400;
 
 export const compileSchema: (schema: JsonSchema) => CompiledSchema = memoize((schema: JsonSchema) => compile(schema, "refused"));
 
-/** For schemas that the caller did not write. Patterns that cannot run in linear time are ignored, not rejected. */
+/** Compiles a schema that the caller did not write. A pattern that cannot run in linear time is ignored instead of rejected. */
 export const compileForeignSchema: (schema: JsonSchema) => CompiledSchema = memoize((schema: JsonSchema) =>
   compile(schema, "not checked"),
 );
 
 function compile(schema: JsonSchema, slowPatterns: "refused" | "not checked"): CompiledSchema {
   try {
-    // The schema is copied, because `dereference` writes addresses into the schema.
+    // Copy the schema, because `dereference` writes addresses into it.
     const root = toJson(schema) as Schema;
     const costly = findCostlyAddress(root);
     if (costly !== undefined) return { problem: costly };
@@ -112,7 +112,7 @@ function compile(schema: JsonSchema, slowPatterns: "refused" | "not checked"): C
 
 type Lookup = { readonly [address: string]: Schema | boolean };
 
-/** Throws if `dereference` makes too many lookups. There is no other way to stop `dereference`. */
+/** Returns a proxy that throws after too many lookups, because there is no other way to stop `dereference`. */
 function countReads(lookup: Lookup): Lookup {
   let count = 0;
   return new Proxy(lookup, {
@@ -150,7 +150,7 @@ const drafts: readonly (readonly [mark: string, draft: Rules["draft"]])[] = [
   ["2019-09", "later"],
 ];
 
-/** Without `$schema`, a boolean "exclusiveMinimum" or "exclusiveMaximum" indicates draft 4. */
+/** Returns the draft of a schema. A schema without `$schema` is draft 4 if its "exclusiveMinimum" or "exclusiveMaximum" is a boolean. */
 function draftOf(said: unknown, parts: readonly Schema[]): Rules["draft"] {
   const found = typeof said === "string" ? drafts.find(([mark]) => said.includes(mark)) : undefined;
   if (found !== undefined) return found[1];
@@ -159,7 +159,7 @@ function draftOf(said: unknown, parts: readonly Schema[]): Rules["draft"] {
   return said === undefined && parts.some(saysLimits) ? "4" : "later";
 }
 
-/** Finds problems that would make every check fail, or let every value pass unchecked. */
+/** Finds unsupported or undefined references, which would make every check fail, or let every value pass unchecked. */
 function problemOf(part: Schema, lookup: Lookup): string | undefined {
   for (const keyword of ["$dynamicRef", "$recursiveRef"]) {
     if (typeof part[keyword] === "string") return `has a "${keyword}", which is not supported: use "$ref" instead`;

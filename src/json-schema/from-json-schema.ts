@@ -2,12 +2,12 @@ import { invalidOption, isRecord, type JsonSchema, LoopError, type StandardSchem
 import { compileSchema, type Judgement } from "./compile-schema.ts";
 
 /**
- * Makes a Standard Schema from a JSON Schema with draft 4, 6, 7, 2019-09 or 2020-12. `$schema` selects the draft; the default is
- * 2020-12. A valid value is returned unchanged: nothing is converted, and `default` is not applied. The type argument is the type of
- * a valid value.
+ * Makes a Standard Schema from a JSON Schema of draft 4, 6, 7, 2019-09 or 2020-12. `$schema` selects the draft; the default is
+ * 2020-12. A valid value is returned unchanged: nothing is converted, and `default` is not applied. The type argument is the type
+ * of a valid value.
  *
- * A value is rejected without a check if it is nested more than 100 levels deep or contains more than 20,000 values. A value is also
- * rejected if its check would take longer than about a second, measured by counting the work. Patterns run in RE2, in time
+ * A value that is nested more than 100 levels deep or contains more than 20,000 values is rejected without a check. A value is
+ * also rejected if checking it would take more than about a second, estimated by counting the work. Patterns run in RE2, in time
  * proportional to the length of the text.
  *
  * Throws LoopError "invalid-option" for:

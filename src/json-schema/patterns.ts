@@ -4,7 +4,7 @@ import { compileLinearRegExp, type LinearRegExp } from "../core/utils/linear-reg
 
 export type Patterns = ReadonlyMap<string, LinearRegExp>;
 
-/** The maximum total length of all patterns in a schema, in characters. Compiling may take 50 microseconds per character. */
+/** The maximum length of all patterns in a schema together, in characters. Compiling may take 50 microseconds per character. */
 const mostCharacters = 20_000;
 
 export function readPatterns(
@@ -37,7 +37,7 @@ function expressionsOf({ pattern, patternProperties }: Schema): readonly string[
   ];
 }
 
-/** Other validators also reject a pattern that is not a JavaScript regular expression. */
+/** True for a JavaScript regular expression. Other validators also require one. */
 function isExpression(text: string): boolean {
   try {
     return new RegExp(text, "u").source !== "";

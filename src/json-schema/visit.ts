@@ -1,5 +1,4 @@
-// A visit checks one value with one schema part. This file has the types of a visit, and functions that report faults and count
-// work.
+// Types and functions for checking one value with one schema part, which is called a visit.
 
 import type { Schema } from "@cfworker/json-schema";
 import type { LinearRegExp } from "../core/utils/linear-regexp.ts";
@@ -18,23 +17,21 @@ export interface Fault {
 
 export interface Finding {
   readonly faults: readonly Fault[];
-  /**
-   * The properties and items that the visit checked. Filled only if the schema has "unevaluatedProperties" or "unevaluatedItems".
-   */
+  /** The properties and items that were checked. Filled only if the schema has "unevaluatedProperties" or "unevaluatedItems". */
   readonly evaluated: ReadonlySet<Key>;
 }
 
 export type TypeName = "string" | "number" | "boolean" | "null" | "array" | "object";
 
 export interface Ports {
-  /** Counts work before it is done, in units of about a microsecond. Throws if the check exceeds its limit. */
+  /** Adds work to the count, in units of about a microsecond. Throws if the check exceeds its limit, so it is called before the work. */
   spend(units: number): void;
   find(schema: unknown, value: unknown, path: Path | undefined): Finding;
   follow(part: Schema): unknown;
   patternOf(expression: string): LinearRegExp | undefined;
-  /** The keys are cached, because listing many keys is slow. */
+  /** Returns the keys of an object. Cached, because listing many keys is slow. */
   keysOf(value: object): readonly string[];
-  /** Equal values have equal texts. */
+  /** Returns the JSON text of a value. Equal values have equal texts, whatever the order of their keys. */
   textOf(value: object): string;
   readonly tracksEvaluated: boolean;
   readonly isDraft4: boolean;
@@ -57,12 +54,12 @@ export interface Keyword {
   make(argument: unknown, part: Schema): Check;
 }
 
-/** The number of array items or properties that one unit of work visits. */
+/** The number of array items or properties that can be checked for one unit of work. */
 const entriesPerUnit = 8;
 
 export const mostFaults = 20;
 
-/** Most keywords replace this message with a more specific one. */
+/** The message for any value if the schema is `false`. Most keywords replace it with a more specific message. */
 export const falseMessage = "The value is not allowed, because its schema is false";
 
 export function spendEntries({ ports }: Visit, count: number): void {
@@ -77,7 +74,7 @@ export function pass({ faults }: Visit, found: readonly Fault[]): void {
   for (const fault of found) if (faults.length < mostFaults) faults.push(fault);
 }
 
-/** If the subschema is `false`, `message` replaces the general message. */
+/** Reports the faults that a subschema found. If the subschema is `false`, reports `message` instead of the general message. */
 export function blame(visit: Visit, message: string, found: readonly Fault[]): void {
   const [first, ...rest] = found;
   if (first?.message === falseMessage) fail(visit, message);
@@ -94,14 +91,14 @@ export function findAt(visit: Visit, schema: unknown, [key, value]: readonly [ke
   return visit.ports.find(schema, value, { key, up: visit.path });
 }
 
-/** If the subschema accepts the value, everything that the subschema evaluated is marked as evaluated here too. */
+/** If the subschema accepts the value, adds the properties and items that it evaluated to the evaluated ones of this visit. */
 export function takeOver(visit: Visit, { faults, evaluated }: Finding): void {
   if (!visit.ports.tracksEvaluated || faults.length > 0) return;
   spendEntries(visit, evaluated.size);
   for (const key of evaluated) visit.evaluated.add(key);
 }
 
-/** An invalid limit becomes NaN. Comparisons with NaN are false, so no check fails. */
+/** Returns NaN for an invalid limit. No comparison with NaN is true, so no value fails. */
 export function toLimit(argument: unknown): number {
   return typeof argument === "number" || typeof argument === "string" ? Number(argument) : Number.NaN;
 }

@@ -15,17 +15,17 @@ import { toStandardSchema } from "./from-json-schema.ts";
 
 /**
  * Wraps a registry or a list of tools, so that unvalidated arguments are validated with the JSON Schema that the model sees.
- * Arguments are unvalidated if the registry has no `validate`, or if `validate` returns them with `unchecked: true`. The
- * `validate` of `createToolRegistry` does so for tools with plain JSON Schema. Validated arguments are not validated again. Each
- * schema is compiled once.
+ * Arguments are unvalidated if the registry has no `validate`, or if `validate` returns them with `unchecked: true`. A registry
+ * from `createToolRegistry` does that for tools with plain JSON Schema. Validated arguments are not validated again. Each schema
+ * is compiled once.
  *
  * In a list of tools, a pattern that cannot run in linear time is rejected. In a registry, such a pattern is ignored, because the
  * schemas may come from a server.
  *
- * Throws LoopError "invalid-schema" for an invalid schema. If an invalid schema appears later, `definitions()` throws the error,
- * and the run ends as "hook-failed". In a registry with `validate`, an invalid schema becomes an issue of the first call that
- * needs it. Throws LoopError "invalid-option" if the argument is neither tools nor a registry. `fromJsonSchema` lists the schemas
- * that are rejected.
+ * Throws LoopError "invalid-schema" for an invalid schema; `fromJsonSchema` lists such schemas. If an invalid schema appears
+ * later, `definitions()` throws the error, and the run ends as "hook-failed". In a registry with `validate`, the first call with
+ * an invalid schema fails with an issue. Throws LoopError "invalid-option" if the argument is neither a list of tools nor a
+ * registry.
  *
  * @example
  * await runToolLoop({ provider, tools: withValidation(remoteTools), messages });
@@ -60,7 +60,10 @@ export function withValidation(tools: ToolRegistry | readonly Tool[]): ToolRegis
 interface Source {
   readonly registry: ToolRegistry;
   isUnchecked(definition: ToolDefinition): boolean;
-  /** Schemas from a registry may come from a server; schemas in a list come from the caller. */
+  /**
+   * `compileForeignSchema` for a registry, whose schemas may come from a server. `compileSchema` for a list, whose schemas come
+   * from the caller.
+   */
   readonly compile: typeof compileSchema;
 }
 

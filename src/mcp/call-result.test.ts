@@ -10,7 +10,7 @@ const cold = { celsius: 7, places: ["Oslo"] };
 
 type Row = [what: string, result: UnknownRecord, data: unknown, content: readonly unknown[]];
 
-/** Addresses that must not reach a model, because the model's service would fetch some of them. */
+/** URLs and other data that are not base64. They must not reach a model, because the provider of the model would fetch some of them. */
 const unreadable = [
   "https://evil.example/beacon?c=42",
   "http://169.254.169.254/latest",
@@ -27,15 +27,15 @@ function read(result: UnknownRecord): Pick<ToolResult, "success" | "data" | "con
   return { success, data, content, message, metadata };
 }
 
-describe("toToolResult: success", () => {
+describe("toToolResult", () => {
   it.for<Row>([
-    ["an empty result", {}, null, []],
+    ["no fields", {}, null, []],
     ["empty content", { content: [] }, null, []],
-    ["a text", { content: [said("Hi.")] }, "Hi.", []],
-    ["an empty text", { content: [said("")] }, "", []],
+    ["one text", { content: [said("Hi.")] }, "Hi.", []],
+    ["one empty text", { content: [said("")] }, "", []],
     ["several texts", { content: [said("a"), said("b")] }, "a\nb", []],
     ["an image between texts", { content: [said("a"), image, said("b")] }, "a\nb", [shown]],
-    ["an image alone", { content: [image] }, null, [shown]],
+    ["only an image", { content: [image] }, null, [shown]],
     [
       "audio",
       { content: [{ type: "audio", data: "c28=", mimeType: "audio/wav" }] },
@@ -51,32 +51,32 @@ describe("toToolResult: success", () => {
       [],
     ],
     [
-      "a resource link without details",
+      "a resource link that has no description",
       { content: [{ type: "resource_link", uri: "x://a", name: "a", title: "Letter A" }] },
       'Resource "Letter A" at x://a',
       [],
     ],
     ["a text resource", { content: [{ type: "resource", resource: { uri: "x://a", text: "Hi." } }] }, "Resource x://a:\nHi.", []],
     [
-      "the bytes of a resource",
+      "a binary resource",
       { content: [{ type: "resource", resource: { uri: "x://a", blob: "YQ==" } }] },
       null,
       [{ type: "file", mediaType: "application/octet-stream", data: "YQ==" }],
     ],
     [
-      "an image as a resource",
+      "an image resource",
       { content: [{ type: "resource", resource: { uri: "x://a", blob: "YQ==", mimeType: "image/gif" } }] },
       null,
       [{ type: "image", mediaType: "image/gif", data: "YQ==" }],
     ],
     [
-      "unknown content to notes",
+      "unknown types of content to text notes",
       { content: [{ type: "hologram" }, null, { type: "resource" }] },
       '(content of type "hologram", which cannot be shown)\n(content of type "unknown", which cannot be shown)\n(content of type "resource", which cannot be shown)',
       [],
     ],
     [
-      "a text and a link with invalid fields",
+      "invalid fields in a text and a link",
       {
         content: [
           { type: "text", text: 5 },
@@ -87,7 +87,7 @@ describe("toToolResult: success", () => {
       [],
     ],
     ...unreadable.map((data): Row => [
-      `${data.slice(0, 40)} to a note, because it is not base64`,
+      `the invalid base64 data ${JSON.stringify(data)} to text notes`,
       {
         content: [
           { type: "image", data, mimeType: "image/png" },
@@ -99,68 +99,68 @@ describe("toToolResult: success", () => {
       [],
     ]),
     [
-      "a data URL of base64",
+      "an image as a base64 data URL",
       { content: [{ ...image, data: "data:image/gif;base64,aW1n" }] },
       null,
       [{ ...shown, mediaType: "image/gif" }],
     ],
-    ["base64 with line breaks", { content: [{ type: "image", data: "aW\n1n", mimeType: "image/png" }] }, null, [shown]],
+    ["line breaks in base64 data", { content: [{ type: "image", data: "aW\n1n", mimeType: "image/png" }] }, null, [shown]],
     [
-      "a content type with control characters",
+      "control characters in the type of its content",
       { content: [{ type: "\u009b2J\u202e" }] },
       '(content of type "\\u009b2J\\u202e", which cannot be shown)',
       [],
     ],
     ["structured content", { content: [], structuredContent: cold }, cold, []],
-    ["structured null", { content: [], structuredContent: null }, null, []],
+    ["null as structured content", { content: [], structuredContent: null }, null, []],
     [
-      "structured content with its copy as text",
+      "structured content and the same content as text",
       { content: [said('{ "places": ["Oslo"], "celsius": 7 }')], structuredContent: cold },
       cold,
       [],
     ],
     [
-      "structured content with its copy and more content",
+      "structured content, the same content as text, and an image",
       { content: [said("Cold."), said(JSON.stringify(cold)), image], structuredContent: cold },
       cold,
       [said("Cold."), shown],
     ],
     [
-      "structured content with a different text",
+      "structured content and a different text",
       { content: [said('{"celsius":8}')], structuredContent: cold },
       cold,
       [said('{"celsius":8}')],
     ],
-    ["content next to a task", { content: [said("a")], task: { taskId: "1" } }, "a", []],
-    ["a result with isError: null", { content: [said("a")], isError: null }, "a", []],
-  ])("converts %s", ([, result, data, content]) => {
+    ["content and a task", { content: [said("a")], task: { taskId: "1" } }, "a", []],
+    ["isError: null", { content: [said("a")], isError: null }, "a", []],
+  ])("converts an MCP result with %s", ([, result, data, content]) => {
     expect(read(result)).toEqual({ success: true, data, content, message: undefined, metadata: undefined });
   });
 
-  it("passes on _meta as metadata", () => {
+  it("returns _meta of an MCP result as metadata", () => {
     expect(read({ content: [], _meta: { "example.com/cost": 3 } }).metadata).toEqual({ "example.com/cost": 3 });
     expect(read({ content: [], _meta: {} }).metadata).toBeUndefined();
     expect(read({ content: [], isError: true, _meta: { a: 1 } }).metadata).toEqual({ a: 1 });
   });
 });
 
-describe("toToolResult: failure", () => {
+describe("toToolResult for failures", () => {
   it.for<[what: string, result: UnknownRecord, message: string]>([
-    ["its texts", { content: [said("No."), image, said("Not here.")] }, "No.\nNot here."],
-    ["its structured content", { content: [said(" ")], structuredContent: { code: 7 } }, '{"code":7}'],
-    ["its texts and structured content", { content: [said("No.")], structuredContent: { code: 7 } }, 'No.\n{"code":7}'],
+    ["all texts, one per line", { content: [said("No."), image, said("Not here.")] }, "No.\nNot here."],
+    ["the structured content if the text is blank", { content: [said(" ")], structuredContent: { code: 7 } }, '{"code":7}'],
+    ["the text and the structured content", { content: [said("No.")], structuredContent: { code: 7 } }, 'No.\n{"code":7}'],
     [
-      "its texts once if structured content is equal",
+      "the text alone if the text repeats the structured content",
       { content: [said('{ "code": 7 }')], structuredContent: { code: 7 } },
       '{ "code": 7 }',
     ],
-    ["a fixed text if there is only an image", { content: [image] }, "The tool reported an error without a message."],
-    ["a fixed text without content", {}, "The tool reported an error without a message."],
-  ])("is reported with the message %s", ([, result, message]) => {
+    ["a fixed text if the only content is an image", { content: [image] }, "The tool reported an error without a message."],
+    ["a fixed text if there is no content", {}, "The tool reported an error without a message."],
+  ])("converts an MCP error result to a failure whose message is %s", ([, result, message]) => {
     expect(read({ ...result, isError: true })).toMatchObject({ success: false, message, content: undefined });
   });
 
-  it.for([{ content: [] }, {}])("is reported if the server only started a task: %j", (result) => {
+  it.for([{ content: [] }, {}])("converts an MCP result with a task to a failure if the other fields are %j", (result) => {
     expect(read({ ...result, task: { taskId: "1" } })).toMatchObject({
       success: false,
       message: expect.stringContaining("task"),

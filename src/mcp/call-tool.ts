@@ -19,12 +19,12 @@ import { checkAnswer } from "./check-answer.ts";
 import { type McpClient, type McpProgress, type McpTool, sendCall } from "./mcp-client.ts";
 
 interface Rested {
-  /** Runs the action immediately, or once after the current pause. */
+  /** Runs the action now or, during a pause, once after the pause. */
   ask(): void;
   stop(): void;
 }
 
-/** Requests during a pause lead to one run after the pause. */
+/** Limits how often an action runs. After each run there is a pause, and all requests during the pause lead to one more run. */
 export function withRests(act: () => void, restMs: number): Rested {
   let rest: ReturnType<typeof setTimeout> | undefined;
   let isAsked = false;
@@ -41,11 +41,11 @@ export function withRests(act: () => void, restMs: number): Rested {
 }
 
 /**
- * Converts the result of `tools/call`. The data of the tool result is the structured content, otherwise all texts joined with line
- * breaks, otherwise null. Images become image parts; audio and binary resources become file parts. A link to a resource becomes a
- * line of text. Texts that only repeat the structured content are omitted.
+ * Converts the result of an MCP tool call. Its data is the structured content, otherwise all texts joined with line breaks,
+ * otherwise null. Images become image parts; audio and binary resources become file parts. A link to a resource becomes a line of
+ * text. Texts that only repeat the structured content are omitted.
  *
- * With `isError`, the result is a failure, whose reason contains the texts and the structured content. `_meta` becomes the
+ * With `isError`, the result is a failure, whose message contains the texts and the structured content. `_meta` becomes the
  * `metadata` of the result, which only listeners get.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result
@@ -65,7 +65,7 @@ export function toToolResult({ content, structuredContent, isError, task, meta }
   return toolResult({ data: structuredContent, content: other, ...metadata });
 }
 
-/** The server would only start an MCP task, and nothing here would fetch the result of the task. */
+/** Returns a failure, because the server would only start an MCP task, and the result of an MCP task cannot be fetched here. */
 function refuseTask(): ToolResult {
   return toolResult({
     success: false,
@@ -79,10 +79,13 @@ function reasonOf(texts: readonly string[], structuredContent: unknown): string 
   return said.length === 0 ? "The tool reported an error without a message." : said.join("\n");
 }
 
-/** JSON text that is shorter by more than this factor cannot be equal. Smaller differences are possible, for example with 1e20. */
+/** JSON text for an equal value can be shorter by at most this factor, for example because it has numbers like 1e20. */
 const mostShortened = 8;
 
-/** Servers repeat structured content as text for clients that do not support structured content. */
+/**
+ * Returns a function that finds texts that repeat the structured content. Servers send such texts for clients that do not support
+ * structured content.
+ */
 function compareWith(structuredContent: unknown): (text: string) => boolean {
   const copy = toJson(structuredContent);
   const written = JSON.stringify(copy);
@@ -121,7 +124,7 @@ function toResource({ uri, mimeType, text, blob }: UnknownRecord): ContentPart |
   return toMedia({ mimeType, data: blob }, textOf(mimeType).startsWith("image/") ? "image" : "file");
 }
 
-/** Returns undefined for a URL, because the model's service would fetch any URL that the MCP server chose. */
+/** Returns undefined for a URL, because the provider of the model would fetch any URL that the MCP server chose. */
 function toMedia({ mimeType, data }: UnknownRecord, type: "image" | "file"): ContentPart | undefined {
   const source = locateMedia({ type, mediaType: textOf(mimeType) || "application/octet-stream", data: textOf(data) });
   return source.kind === "base64" ? { type, mediaType: source.mediaType, data: source.data } : undefined;
@@ -137,7 +140,7 @@ function unknownPart(type: string): ContentPart {
   return { type: "text", text: `(content of type ${quote(type)}, which cannot be shown)` };
 }
 
-/** The longest possible timer. The loop limits the time of a call; the SDK's default of 60 seconds could end a call earlier. */
+/** The longest possible timer, because the loop limits the time of a call. The SDK's default of 60 seconds could end a call earlier. */
 const longestMs = 2 ** 31 - 1;
 
 interface McpCallTarget {
@@ -147,8 +150,9 @@ interface McpCallTarget {
 }
 
 /**
- * Progress that the server reports becomes progress of the call. When the call's signal fires, the server is notified that the call
- * is cancelled. Rejects if the connection is lost, the server returns an error, or the result does not match the output schema.
+ * Calls a tool on the MCP server. Passes the server's progress on to `context.progress`. If the call is aborted, cancels it on
+ * the server. Rejects if the connection is lost, if the server returns an error, or if the result does not match the output
+ * schema.
  */
 export async function callTool({ client, tool, meta }: McpCallTarget, args: unknown, context: ToolContext): Promise<ToolResult> {
   if (!isRecord(args)) return toolResult({ success: false, message: "The arguments must be an object." });
@@ -178,8 +182,8 @@ function toPlainProgress({ progress, total, message }: McpProgress): McpProgress
 }
 
 /**
- * Version 1 of the SDK never removes its listener from a signal, and would later cancel calls that have ended. Both versions send
- * the abort reason to the server, which must not get the caller's reason.
+ * Returns a separate signal for the SDK. Version 1 of the SDK never removes its listener, and would later cancel calls that have
+ * ended. Both versions send the abort reason to the server, which must not get the caller's reason.
  */
 function followSignal(signal: AbortSignal): { readonly signal: AbortSignal; release(): void } {
   const own = new AbortController();

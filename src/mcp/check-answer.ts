@@ -4,8 +4,8 @@ import type { McpTool } from "./mcp-client.ts";
 import type { McpAnswer } from "./read-server.ts";
 
 /**
- * Throws if structured content is missing or does not match the output schema. Error results are not checked, because they have no
- * structured content. If the schema is unreadable or the result too large, the result is accepted without a check.
+ * Throws if the structured content is missing or does not match the output schema. Does not check error results, which have no
+ * structured content. Accepts the result without a check if the schema is invalid or the result is too large.
  */
 export function checkAnswer({ name, outputSchema }: McpTool, { structuredContent, isError, task }: McpAnswer): void {
   if (outputSchema === undefined || isError || task !== undefined) return;

@@ -16,30 +16,31 @@ import { checkMcpOptions, type McpRegistryOptions, type McpSettings, mergeTraits
 import { toToolNames } from "./tool-names.ts";
 
 /**
- * The minimum pause between two listings of the tools. Otherwise a server that reports a change after each listing would keep this
- * process busy forever.
+ * The minimum pause between two requests for the list of tools, in milliseconds. It matters if a server reports a change after
+ * each request.
  */
 const restMs = 100;
 
-/** The tools of one MCP server. If the tools change, a running loop uses the new tools from its next iteration on. */
+/** The tools of one MCP server. If the server's tools change, a live run uses the new tools from its next iteration on. */
 export interface McpRegistry extends ToolRegistry {
-  /** Lists the tools again. If the client fails, rejects with its error and keeps the tools unchanged. */
+  /** Requests the list of tools again. If the client fails, rejects with the client's error and keeps the current tools. */
   refresh(): Promise<void>;
-  /** Removes the notification handler from the client. The client stays open, and the tools can still be called. */
+  /** Removes the notification handler from the client. The client stays connected, and its tools can still be called. */
   close(): void;
 }
 
 /**
  * Makes a registry with the tools of an MCP server. The client must be connected: a `Client` from `@modelcontextprotocol/sdk` or
- * `@modelcontextprotocol/client`. Resolves when all pages of tools are listed. Tool names that providers reject are changed. If two
- * servers have tools with the same names, set a `prefix`.
+ * `@modelcontextprotocol/client`. Resolves when all pages of tools are listed. Tool names that providers reject are changed. If
+ * two servers have tools with the same names, set a `prefix`.
  *
- * The loop's timeouts apply to a call; the SDK's timeout does not. Progress is a heartbeat and a `tool-progress` event. A cancelled
- * call is also cancelled on the server. The server validates the arguments; this registry does not. A call fails if the server
- * returns an error or the connection closes. It also fails if its result has `isError` or does not match the output schema.
+ * The timeouts of the loop apply to a call, instead of the SDK's timeout. Progress from the server counts as a heartbeat and
+ * becomes a `tool-progress` event. A cancelled call is also cancelled on the server. The server validates the arguments. A call
+ * fails if the server returns an error, if the connection closes, or if the result has `isError` or does not match the output
+ * schema.
  *
- * Rejects with LoopError `invalid-option` or `unknown-option` before the first request. Rejects with `invalid-tool` if `traits`
- * returns invalid traits, and with `invalid-schema` for a schema that is nested more than 1,000 levels deep. Also rejects with
+ * Rejects with LoopError "invalid-option" or "unknown-option" before the first request. Rejects with "invalid-tool" if `traits`
+ * returns invalid traits, and with "invalid-schema" for a schema that is nested more than 1,000 levels deep. Also rejects with
  * errors from the client.
  *
  * @example
@@ -68,7 +69,7 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
     });
   }, restMs);
 
-  // The handler is set before the first listing, so that no change during the listing is missed.
+  // Set the handler before the first request for the tools, so that a change during this request is noticed.
   const release = settings.listChanged ? onToolsChanged(settings.client, behind.ask) : (): void => {};
   const close = (): void => {
     isClosed = true;
@@ -95,7 +96,8 @@ function toTools(found: readonly McpTool[], settings: McpSettings): readonly Too
     settings.prefix,
   );
   return found.map((tool) => ({
-    // The server chooses the tool names, and a name must not end a run. The caller's traits may override this.
+    // The server chooses the tool names, and a tool with a special name must not end the run. The caller's traits can override
+    // this.
     requiresFollowUp: true,
     ...originOf(tool, settings, names),
     ...mergeTraits(toTraits(tool, settings.annotations), settings.traits?.(tool)),
@@ -107,7 +109,7 @@ function toTools(found: readonly McpTool[], settings: McpSettings): readonly Too
   }));
 }
 
-/** The number of nesting levels around the schemas in a tool object. */
+/** A tool object has this many nesting levels around its schemas. */
 const envelope = 8;
 
 function assertDepth(tool: McpTool): void {
@@ -121,14 +123,14 @@ function assertDepth(tool: McpTool): void {
   }
 }
 
-/** After the tool list changes, a changed name may refer to another tool. The server's name is therefore kept as `origin`. */
+/** After the list of tools has changed, a changed name may refer to another tool. So the server's name of the tool is kept as `origin`. */
 function originOf({ name }: McpTool, { prefix }: McpSettings, names: ReadonlyMap<string, string>): Pick<Tool, "origin"> {
   return names.get(name) === prefix + name ? {} : { origin: name };
 }
 
 /**
- * The schema is copied, because a server in the same process may still change it. `$schema` is dropped, because models do not need
- * it and some providers reject it.
+ * Copies the schema, because a server in the same process may still change it. Drops `$schema`, because models do not need it and
+ * some providers reject it.
  */
 function toSchema({ name, inputSchema }: McpTool): JsonSchema {
   try {
@@ -144,8 +146,8 @@ function describe({ name, title, description, annotations }: McpTool): string {
 }
 
 /**
- * Two runs of `act` never overlap. A request during a run waits for the next run, which sees everything that happened before the
- * request.
+ * Runs `act` once at a time. A request while `act` is running starts it again afterwards, so that it sees everything that
+ * happened before the request.
  */
 function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
@@ -159,7 +161,7 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
     return own;
   };
   return () => {
-    // `next` is checked first, because `running` is undefined for a moment between two runs.
+    // Check `next` first, because `running` is undefined for a moment between two runs.
     if (next !== undefined) return next;
     if (running === undefined) return start();
     next = running.then(start, start);
@@ -167,7 +169,7 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** Errors from `onError` are ignored, because nothing else can report them. */
+/** Ignores errors that `onError` throws, because they cannot be reported anywhere else. */
 function report({ onError }: McpSettings, error: unknown): void {
   try {
     onError?.(error);

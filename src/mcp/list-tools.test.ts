@@ -17,17 +17,17 @@ function lister(page: Page, capabilities: { readonly tools?: object } | undefine
   };
 }
 
-describe("listTools", () => {
+describe("listTools (MCP)", () => {
   it.for<[what: string, capabilities: { readonly tools?: object } | undefined, count: number]>([
     ["lists the tools of a server with the tools capability", { tools: {} }, 1],
-    ["lists nothing for a server without the tools capability", {}, 0],
-    ["lists the tools of a server with unknown capabilities", undefined, 1],
+    ["returns no tools for a server without the tools capability", {}, 0],
+    ["lists the tools of a server whose capabilities are unknown", undefined, 1],
   ])("%s", async ([, capabilities, count]) => {
     const client: McpClient = { ...lister(() => ({ tools: [one] })), getServerCapabilities: () => capabilities };
     expect(await listTools(client)).toHaveLength(count);
   });
 
-  it("follows all cursors, even an empty one", async () => {
+  it("requests the next page for every cursor, even for an empty string", async () => {
     const asked: unknown[] = [];
     const cursors = ["1", "", undefined];
     await listTools(
@@ -39,7 +39,7 @@ describe("listTools", () => {
     expect(asked).toEqual([undefined, "1", ""]);
   });
 
-  it("sends cacheMode refresh only to a client that has a cache", async () => {
+  it('passes cacheMode "refresh" only to a client of version 2 of the SDK', async () => {
     const seen: unknown[] = [];
     const first = lister((_cursor, options) => {
       seen.push(options);
@@ -50,14 +50,14 @@ describe("listTools", () => {
     expect(seen).toEqual([undefined, { cacheMode: "refresh" }]);
   });
 
-  it("rejects a repeated cursor", async () => {
+  it("rejects if the server repeats a cursor", async () => {
     let pages = 0;
     const circle = lister(() => ({ tools: [one], nextCursor: String((pages += 1) % 3) }));
     await expect(listTools(circle)).rejects.toThrow("same page cursor twice");
     expect(pages).toBe(4);
   });
 
-  it("rejects more than 1,000 pages", async () => {
+  it("rejects if the server has more than 1,000 pages", async () => {
     let pages = 0;
     await expect(listTools(lister(() => ({ tools: [one], nextCursor: String((pages += 1)) })))).rejects.toThrow("1000 pages");
     expect(pages).toBe(1_000);

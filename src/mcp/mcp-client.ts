@@ -1,4 +1,4 @@
-/** Hints from a server about its tool. The hints may be wrong. */
+/** Hints from an MCP server about a tool. The hints may be wrong. */
 export interface McpToolAnnotations {
   readonly title?: string | undefined;
   readonly readOnlyHint?: boolean | undefined;
@@ -7,7 +7,7 @@ export interface McpToolAnnotations {
   readonly openWorldHint?: boolean | undefined;
 }
 
-/** A tool in the server's list of tools. */
+/** A tool in the list of tools from an MCP server. */
 export interface McpTool {
   readonly name: string;
   readonly title?: string | undefined;
@@ -19,7 +19,7 @@ export interface McpTool {
   readonly _meta?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** One page of the list of tools. */
+/** One page of the list of tools from an MCP server. */
 export interface McpToolPage {
   readonly tools: readonly McpTool[];
   readonly nextCursor?: string | undefined;
@@ -32,7 +32,7 @@ export interface McpCallParams {
   _meta?: Record<string, unknown>;
 }
 
-/** The options of a request to the server. Times are in milliseconds. */
+/** The options of a request to an MCP server. Times are in milliseconds. */
 export interface McpRequestOptions {
   signal?: AbortSignal;
   timeout?: number;
@@ -40,7 +40,7 @@ export interface McpRequestOptions {
   onprogress?: (progress: McpProgress) => void;
 }
 
-/** Progress that the server reports for a call. */
+/** Progress that an MCP server reports for a tool call. */
 export interface McpProgress {
   readonly progress: number;
   readonly total?: number | undefined;
@@ -48,46 +48,46 @@ export interface McpProgress {
 }
 
 interface McpClientBase {
-  /** The connection to the server. Undefined if the client is not connected. */
+  /** The connection to the MCP server. Undefined if the client is not connected. */
   readonly transport?: object | undefined;
   getServerCapabilities(): { readonly tools?: object | undefined } | undefined;
   removeNotificationHandler(method: string): void;
 }
 
-/** The class `Client` from `@modelcontextprotocol/sdk`, which is version 1 of the SDK. */
+/** The class `Client` of version 1 of the MCP SDK, from `@modelcontextprotocol/sdk`. */
 export interface McpClientV1 extends McpClientBase {
   listTools(params?: { cursor?: string }, options?: McpRequestOptions): Promise<McpToolPage>;
   callTool(params: McpCallParams, resultSchema: undefined, options: McpRequestOptions): Promise<object>;
-  /** Sets a handler for a kind of notification. `schema` is a zod schema, although its type does not say so. */
+  /** Sets a handler for one type of notification. `schema` must be a zod schema, although its type is `object`. */
   setNotificationHandler(schema: object, handler: () => void): void;
 }
 
-/** The class `Client` from `@modelcontextprotocol/client`, which is version 2 of the SDK. */
+/** The class `Client` of version 2 of the MCP SDK, from `@modelcontextprotocol/client`. */
 export interface McpClientV2 extends McpClientBase {
   listTools(params?: { cursor?: string }, options?: McpRequestOptions & { cacheMode?: "refresh" }): Promise<McpToolPage>;
   callTool(params: McpCallParams, options: McpRequestOptions & { toolDefinition?: never }): Promise<object>;
   setNotificationHandler(method: typeof toolsChanged, handler: () => void): void;
-  /** Exists only in version 2. The registry uses this method to detect the version. */
+  /** Only clients of version 2 have this method, so the registry uses it to detect the version. */
   listen(filter: object): Promise<object>;
 }
 
-/** A client from `@modelcontextprotocol/sdk` (version 1) or `@modelcontextprotocol/client` (version 2). */
+/** A client of the MCP SDK: from `@modelcontextprotocol/sdk` (version 1) or `@modelcontextprotocol/client` (version 2). */
 export type McpClient = McpClientV1 | McpClientV2;
 
-/** The two versions of the SDK have methods with different parameters. */
+/** True for a client of version 2 of the SDK, whose methods have other parameters than in version 1. */
 function isSecondGeneration(client: McpClient): client is McpClientV2 {
   return "listen" in client && typeof client.listen === "function";
 }
 
-/** Without this check, version 2 would report that the server has no tools. */
+/** True if the client is connected. Without a connection, a client of version 2 would report that the server has no tools. */
 export function isConnected(client: McpClient): boolean {
   return !("transport" in client) || client.transport !== undefined;
 }
 
-/** The notification that a server sends when its tools change. */
+/** The notification that a server sends when its list of tools has changed. */
 const toolsChanged = "notifications/tools/list_changed";
 
-/** Accepts any value. Has the methods of a zod schema that version 1 of the SDK calls. */
+/** A schema for any value, with the methods of a zod schema that version 1 of the SDK calls. */
 const anySchema = {
   parse: (value: unknown): unknown => value,
   safeParse: (value: unknown): object => ({ success: true, data: value }),
@@ -104,8 +104,8 @@ function hasRequest(client: McpClientV1): client is McpClientV1 & HasRequest {
 }
 
 /**
- * The client's `callTool` would validate the result with the output schema, and a pattern in this schema can block the process.
- * With version 1, the request is therefore sent directly; with version 2, `callTool` gets the tool without its output schema.
+ * The client's `callTool` would validate the result with the output schema, in which a pattern could block the process. So with
+ * version 1, the request is sent without `callTool`. With version 2, `callTool` gets the tool without its output schema.
  */
 export function sendCall(
   { client, tool }: { readonly client: McpClient; readonly tool: McpTool },
@@ -124,18 +124,18 @@ function withoutOutput(tool: McpTool): McpTool {
 }
 
 /**
- * With version 1, the request is sent directly. The `listTools` of version 1 compiles every output schema, and rejects all tools if
- * one schema is invalid.
+ * With version 1, sends the request without `listTools`, which would compile all output schemas and reject all tools if one
+ * schema is invalid.
  */
 export function requestPage(client: McpClient, cursor: string | undefined): Promise<unknown> {
   const params = cursor === undefined ? undefined : { cursor };
-  // Without this option, version 2 would use its cache. Without a cursor, version 2 returns all pages as one.
+  // With "refresh", version 2 does not answer from its cache. Without a cursor, version 2 returns all pages as one.
   if (isSecondGeneration(client)) return client.listTools(params, { cacheMode: "refresh" });
   if (!hasRequest(client)) return client.listTools(params);
   return client.request({ method: "tools/list", ...(params === undefined ? {} : { params }) }, anySchema);
 }
 
-/** A client has only one handler per notification, so all registries with the same client share the handler. */
+/** A client has only one handler per notification, so registries with the same client share it. Each registry adds a listener. */
 const listeners = new WeakMap<McpClient, Set<() => void>>();
 
 export function onToolsChanged(client: McpClient, listener: () => void): () => void {

@@ -16,22 +16,28 @@ const client: McpClientV1 = {
 };
 
 describe("createMcpRegistry: options", () => {
-  it.for<[options: unknown, code: string, option: string, received: string | undefined]>([
-    [undefined, "invalid-option", "options", "undefined"],
-    [{}, "invalid-option", "client", "undefined"],
-    [{ client: {} }, "invalid-option", "client", "an object"],
-    [{ client: { ...client, callTool: undefined } }, "invalid-option", "client", "an object"],
-    [{ client: { ...client, transport: undefined } }, "invalid-option", "client", "a client that is not connected"],
-    [{ client, prefix: "" }, "invalid-option", "prefix", '""'],
-    [{ client, prefix: "git hub" }, "invalid-option", "prefix", '"git hub"'],
-    [{ client, prefix: "x".repeat(33) }, "invalid-option", "prefix", "a string of 33 characters"],
-    [{ client, annotations: "trusted" }, "invalid-option", "annotations", '"trusted"'],
-    [{ client, traits: {} }, "invalid-option", "traits", "an object"],
-    [{ client, meta: {} }, "invalid-option", "meta", "an object"],
-    [{ client, listChanged: 1 }, "invalid-option", "listChanged", "1"],
-    [{ client, onError: "log" }, "invalid-option", "onError", '"log"'],
-    [{ client, prefx: "x_" }, "unknown-option", "prefx", undefined],
-  ])("rejects %j before any request with %s (%#)", async ([options, code, option, received]) => {
+  it.for<[code: string, when: string, options: unknown, option: string, received: string | undefined]>([
+    ["invalid-option", "the options are undefined", undefined, "options", "undefined"],
+    ["invalid-option", "the client is missing", {}, "client", "undefined"],
+    ["invalid-option", "the client has no methods", { client: {} }, "client", "an object"],
+    ["invalid-option", "the client has no callTool", { client: { ...client, callTool: undefined } }, "client", "an object"],
+    [
+      "invalid-option",
+      "the client is not connected",
+      { client: { ...client, transport: undefined } },
+      "client",
+      "a client that is not connected",
+    ],
+    ["invalid-option", "the prefix is empty", { client, prefix: "" }, "prefix", '""'],
+    ["invalid-option", "the prefix contains a space", { client, prefix: "git hub" }, "prefix", '"git hub"'],
+    ["invalid-option", "the prefix has 33 characters", { client, prefix: "x".repeat(33) }, "prefix", "a string of 33 characters"],
+    ["invalid-option", "annotations has an unknown value", { client, annotations: "trusted" }, "annotations", '"trusted"'],
+    ["invalid-option", "traits is not a function", { client, traits: {} }, "traits", "an object"],
+    ["invalid-option", "meta is not a function", { client, meta: {} }, "meta", "an object"],
+    ["invalid-option", "listChanged is not a boolean", { client, listChanged: 1 }, "listChanged", "1"],
+    ["invalid-option", "onError is not a function", { client, onError: "log" }, "onError", '"log"'],
+    ["unknown-option", "an option is misspelled", { client, prefx: "x_" }, "prefx", undefined],
+  ])("rejects with %s before any request if %s", async ([code, , options, option, received]) => {
     asked.length = 0;
     const error: unknown = await createMcpRegistry(options as never).then(
       () => undefined,
@@ -46,7 +52,7 @@ describe("createMcpRegistry: options", () => {
     expect(asked).toEqual([]);
   });
 
-  it("accepts options that are undefined", async () => {
+  it("accepts undefined for each optional option", async () => {
     const none = { prefix: undefined, annotations: undefined, traits: undefined, meta: undefined, onError: undefined };
     const registry = await createMcpRegistry({ client, listChanged: undefined, ...none });
     expect(registry.definitions()).toEqual([]);

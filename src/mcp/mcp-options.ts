@@ -11,12 +11,15 @@ import {
 } from "../core/entry-kit.ts";
 import { isConnected, type McpClient, type McpTool, type McpToolAnnotations } from "./mcp-client.ts";
 
-/** The annotations to use: only those that the server states, also the assumed defaults, or none. */
+/**
+ * Which annotations of a tool to use: "stated" for those that the server sends, "assumed" to also use the defaults of the
+ * specification, "ignored" for none.
+ */
 export type AnnotationRule = "stated" | "assumed" | "ignored";
 
 /**
- * A read-only tool starts early, an idempotent tool is tried twice, and a destructive tool always needs approval. With "assumed",
- * the defaults of the specification apply: a tool is destructive unless it is annotated as read-only or as not destructive.
+ * Converts annotations to traits. A read-only tool starts early, an idempotent tool is tried twice, and a destructive tool always
+ * needs approval. With "assumed", a tool is destructive unless its annotations say that it is read-only or not destructive.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations
  */
@@ -39,8 +42,8 @@ function destroys({ readOnlyHint, destructiveHint }: McpToolAnnotations, rule: A
 }
 
 /**
- * The caller's traits take precedence. An early start or a second attempt from the server's annotations is dropped if it conflicts
- * with a trait from the caller.
+ * Adds the caller's traits, which replace traits from the server. Drops `eager` and `retry` from the server if they conflict with
+ * a trait of the caller.
  */
 export function mergeTraits(traits: ToolTraits, own: ToolTraits | undefined): ToolTraits {
   if (own === undefined) return traits;
@@ -57,36 +60,33 @@ function hasVeto({ needsApproval = false, sequential, replay }: ToolTraits): boo
 
 /** The options of `createMcpRegistry`. */
 export interface McpRegistryOptions {
-  /**
-   * A connected client. The caller remains responsible for its transport, for timeouts while connecting, and for closing the
-   * client.
-   */
+  /** A connected client. You remain responsible for its transport, for timeouts while connecting, and for closing the client. */
   readonly client: McpClient;
-  /** Text in front of each tool's name, for example "github_". 1 to 32 letters, digits, "_" or "-". Default none. */
+  /** Text to put in front of each tool name, for example "github_". 1 to 32 letters, digits, "_" or "-". Default: no prefix. */
   readonly prefix?: string | undefined;
   /**
-   * The annotations to use. "stated": only explicit hints. "assumed": explicit hints, and otherwise the defaults of the
-   * specification. Each call to a tool without hints then needs approval. "ignored": no annotations, for servers that are not
-   * trusted. Default "stated".
+   * Which annotations of the tools to use. "stated": only hints that the server sends. "assumed": also the defaults of the
+   * specification, so each call to a tool without hints needs approval. "ignored": no annotations, for servers that you do not
+   * trust. Default "stated".
    */
   readonly annotations?: AnnotationRule | undefined;
-  /**
-   * Returns traits for a tool. These traits override the traits from the tool's annotations. Called when the tools are listed.
-   * Default none.
-   */
+  /** Returns traits for a tool, which override the traits from its annotations. Called when the tools are listed. Default: no traits. */
   readonly traits?: ((tool: McpTool) => ToolTraits | undefined) | undefined;
   /**
    * Returns the `_meta` to send with a call. For example, return `context.idempotencyKey` under the name that the server expects.
-   * Default none.
+   * Default: no `_meta`.
    */
   readonly meta?: ((tool: McpTool, context: ToolContext) => Readonly<Record<string, unknown>> | undefined) | undefined;
   /**
-   * By default the registry lists the tools again when the server reports a change. The registry sets the client's only handler for
-   * the notification `notifications/tools/list_changed`. Set to false to handle this notification yourself; then call `refresh`
-   * after each change.
+   * True to list the tools again when the server reports a change. The registry then sets the client's only handler for
+   * `notifications/tools/list_changed`. Set to false to handle this notification yourself; then call `refresh` after each change.
+   * Default true.
    */
   readonly listChanged?: boolean | undefined;
-  /** Called with the error if the tools cannot be listed after a reported change. The tools then stay unchanged. Default none. */
+  /**
+   * Called with the error if the tools cannot be listed after the server has reported a change. The current tools are kept.
+   * Default: errors are ignored.
+   */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 

@@ -1,7 +1,7 @@
 import { isConnected, type McpClient, type McpTool, type McpToolPage, requestPage } from "./mcp-client.ts";
 import { isRecord, listOf, recordOf, textOrNone, type UnknownRecord } from "../core/entry-kit.ts";
 
-/** Limits a server that always returns another page. */
+/** The maximum number of pages, because a faulty server could always return another page. */
 const mostPages = 1_000;
 
 export async function listTools(client: McpClient): Promise<readonly McpTool[]> {
@@ -64,7 +64,7 @@ function isTool(tool: unknown): tool is McpTool {
   return isRecord(tool) && typeof tool.name === "string" && isRecord(tool.inputSchema);
 }
 
-/** Fields with a wrong type are ignored, so that an invalid hint never grants anything. */
+/** Removes fields with a wrong type, so that an invalid hint grants nothing. */
 function readTool(tool: McpTool): McpTool {
   const { annotations, execution, ...rest } = withFields(tool, toolFields);
   return {
@@ -81,7 +81,7 @@ function withFields<Fields extends object>(fields: Fields, checks: FieldChecks):
   return Object.fromEntries(kept) as Fields;
 }
 
-/** The result is a success only if `isError` is absent or false. Throws if `answer` is not a result. */
+/** Reads the result of a tool call, which is a success only if `isError` is absent or false. Throws if `answer` is not such a result. */
 export function readAnswer(answer: unknown): McpAnswer {
   if (!isRecord(answer) || !(isAbsent(answer.content) || Array.isArray(answer.content)))
     throw new Error("the response is not the result of a tool call");
@@ -95,7 +95,7 @@ export function readAnswer(answer: unknown): McpAnswer {
   };
 }
 
-/** Some serializers write null for absent fields. */
+/** True for undefined and for null, because some serializers write null for absent fields. */
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }

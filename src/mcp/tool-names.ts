@@ -4,14 +4,15 @@ const longest = 64;
 const digits = 6;
 
 /**
- * A name has 1 to 64 letters, digits, "_" and "-": the prefix, then the server's name with "_" for other characters. A name that
- * would be too long, or equal to another name, ends with six digits that are derived from the server's name. The names do not
- * depend on the order of the list.
+ * Returns a name for each tool: the prefix, then the server's name, in which "_" replaces all characters except letters, digits,
+ * "_" and "-". A name of more than 64 characters is shortened. A shortened name, or one that equals another name, ends with six
+ * digits derived from the server's name. The names do not depend on the order of the list.
  */
 export function toToolNames(names: readonly string[], prefix: string): ReadonlyMap<string, string> {
   const plain = names.filter((name) => isPlain(name, prefix));
   const taken = new Set(plain.map((name) => prefix + name));
-  // Two names may get the same digits, and the first name keeps them. Sorting makes the result independent of the list order.
+  // Two names may get the same digits. The first of them keeps these digits, so sort the names to be independent of the list
+  // order.
   const changed = names.filter((name) => !isPlain(name, prefix)).sort();
   const wanted = countNames(changed, prefix);
   const made = new Map(plain.map((name) => [name, prefix + name]));

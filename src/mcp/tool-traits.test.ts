@@ -7,49 +7,103 @@ const reads = { eager: true, idempotent: true, replay: "safe" } as const;
 const repeats = { idempotent: true, replay: "safe", retry: { maxAttempts: 2 } } as const;
 const asks = { needsApproval: true } as const;
 
-describe("toTraits", () => {
-  it.for<[rule: AnnotationRule, annotations: McpToolAnnotations | undefined, traits: ToolTraits]>([
-    ["stated", undefined, {}],
-    ["stated", {}, {}],
-    ["stated", { readOnlyHint: true }, reads],
-    ["stated", { readOnlyHint: false }, {}],
-    ["stated", { idempotentHint: true }, repeats],
-    ["stated", { idempotentHint: false }, {}],
-    ["stated", { readOnlyHint: true, idempotentHint: true, destructiveHint: false }, { ...reads, ...repeats }],
-    ["stated", { destructiveHint: true }, asks],
-    ["stated", { destructiveHint: true, idempotentHint: true }, { ...asks, ...repeats }],
-    ["stated", { destructiveHint: true, readOnlyHint: true }, { ...asks, idempotent: true, replay: "safe" }],
-    ["stated", { openWorldHint: true, title: "A" }, {}],
-    ["assumed", undefined, asks],
-    ["assumed", { idempotentHint: true }, { ...asks, ...repeats }],
-    ["assumed", { destructiveHint: false }, {}],
-    ["assumed", { destructiveHint: true }, asks],
-    ["assumed", { readOnlyHint: true }, reads],
-    ["ignored", { readOnlyHint: true, idempotentHint: true }, {}],
-    ["ignored", { destructiveHint: true }, {}],
-  ])("with the rule %s converts %j to %j", ([rule, annotations, traits]) => {
+describe("toTraits (MCP)", () => {
+  it.for<[rule: AnnotationRule, does: string, annotations: McpToolAnnotations | undefined, traits: ToolTraits]>([
+    ["stated", "gives no traits to a tool without annotations", undefined, {}],
+    ["stated", "gives no traits to a tool with empty annotations", {}, {}],
+    ["stated", "makes a read-only tool eager and idempotent", { readOnlyHint: true }, reads],
+    ["stated", "gives no traits for readOnlyHint: false", { readOnlyHint: false }, {}],
+    ["stated", "lets an idempotent tool be retried", { idempotentHint: true }, repeats],
+    ["stated", "gives no traits for idempotentHint: false", { idempotentHint: false }, {}],
+    [
+      "stated",
+      "makes a read-only idempotent tool eager and lets it be retried",
+      { readOnlyHint: true, idempotentHint: true, destructiveHint: false },
+      { ...reads, ...repeats },
+    ],
+    ["stated", "requires approval for a destructive tool", { destructiveHint: true }, asks],
+    [
+      "stated",
+      "requires approval for a destructive idempotent tool",
+      { destructiveHint: true, idempotentHint: true },
+      { ...asks, ...repeats },
+    ],
+    [
+      "stated",
+      "requires approval for a tool that is both destructive and read-only",
+      { destructiveHint: true, readOnlyHint: true },
+      { ...asks, idempotent: true, replay: "safe" },
+    ],
+    ["stated", "gives no traits for openWorldHint and title", { openWorldHint: true, title: "A" }, {}],
+    ["assumed", "requires approval for a tool without annotations", undefined, asks],
+    ["assumed", "requires approval for a tool with only idempotentHint: true", { idempotentHint: true }, { ...asks, ...repeats }],
+    ["assumed", "gives no traits for destructiveHint: false", { destructiveHint: false }, {}],
+    ["assumed", "requires approval for a destructive tool", { destructiveHint: true }, asks],
+    ["assumed", "makes a read-only tool eager and idempotent", { readOnlyHint: true }, reads],
+    ["ignored", "gives no traits to a read-only idempotent tool", { readOnlyHint: true, idempotentHint: true }, {}],
+    ["ignored", "gives no traits to a destructive tool", { destructiveHint: true }, {}],
+  ])('with annotations: "%s", %s', ([rule, , annotations, traits]) => {
     expect(toTraits({ name: "a", inputSchema: {}, annotations }, rule)).toStrictEqual(traits);
   });
 });
 
-describe("mergeTraits", () => {
-  it.for<[traits: ToolTraits, own: ToolTraits | undefined, merged: ToolTraits]>([
-    [reads, undefined, reads],
-    [reads, {}, reads],
-    [reads, { timeoutMs: 5 }, { ...reads, timeoutMs: 5 }],
-    [reads, { eager: undefined }, reads],
-    [reads, { eager: false }, { ...reads, eager: false }],
-    [reads, { needsApproval: true }, { ...asks, idempotent: true, replay: "safe" }],
-    [reads, { needsApproval: false }, { ...reads, needsApproval: false }],
-    [reads, { sequential: true }, { sequential: true, idempotent: true, replay: "safe" }],
-    [reads, { replay: "never" }, { idempotent: true, replay: "never" }],
-    [asks, { needsApproval: false }, { needsApproval: false }],
-    [repeats, { idempotent: false }, { idempotent: false, replay: "safe" }],
-    [repeats, { retry: { maxAttempts: 5 } }, { ...repeats, retry: { maxAttempts: 5 } }],
-    // `mergeTraits` returns invalid combinations, which are rejected when the tool is created.
-    [{}, { retry: { maxAttempts: 5 } }, { retry: { maxAttempts: 5 } }],
-    [asks, { eager: true }, { ...asks, eager: true }],
-  ])("merges %j and %o into %j", ([traits, own, merged]) => {
+describe("mergeTraits (MCP)", () => {
+  it.for<[does: string, traits: ToolTraits, own: ToolTraits | undefined, merged: ToolTraits]>([
+    ["keeps the server's traits if the caller passes undefined", reads, undefined, reads],
+    ["keeps the server's traits if the caller passes an empty object", reads, {}, reads],
+    ["adds a trait that only the caller sets", reads, { timeoutMs: 5 }, { ...reads, timeoutMs: 5 }],
+    ["ignores a trait that the caller sets to undefined", reads, { eager: undefined }, reads],
+    ["lets the caller set eager: false", reads, { eager: false }, { ...reads, eager: false }],
+    [
+      "drops the server's eager: true if the caller sets needsApproval: true",
+      reads,
+      { needsApproval: true },
+      { ...asks, idempotent: true, replay: "safe" },
+    ],
+    [
+      "keeps the server's eager: true if the caller sets needsApproval: false",
+      reads,
+      { needsApproval: false },
+      { ...reads, needsApproval: false },
+    ],
+    [
+      "drops the server's eager: true if the caller sets sequential: true",
+      reads,
+      { sequential: true },
+      { sequential: true, idempotent: true, replay: "safe" },
+    ],
+    [
+      "drops the server's eager: true if the caller sets replay: never",
+      reads,
+      { replay: "never" },
+      { idempotent: true, replay: "never" },
+    ],
+    ["lets the caller set needsApproval: false for a destructive tool", asks, { needsApproval: false }, { needsApproval: false }],
+    [
+      "drops the server's retry if the caller sets idempotent: false",
+      repeats,
+      { idempotent: false },
+      { idempotent: false, replay: "safe" },
+    ],
+    [
+      "lets the caller replace the server's retry",
+      repeats,
+      { retry: { maxAttempts: 5 } },
+      { ...repeats, retry: { maxAttempts: 5 } },
+    ],
+    [
+      "accepts a caller's retry without idempotent, although creating the tool rejects it",
+      {},
+      { retry: { maxAttempts: 5 } },
+      { retry: { maxAttempts: 5 } },
+    ],
+    [
+      "accepts eager: true with needsApproval: true, although creating the tool rejects both together",
+      asks,
+      { eager: true },
+      { ...asks, eager: true },
+    ],
+  ])("%s", ([, traits, own, merged]) => {
     expect(mergeTraits(traits, own)).toStrictEqual(merged);
   });
 });

@@ -1,5 +1,5 @@
-// The span of one stream. The span ends at the time when the stream ended, although that ending is only known when the
-// iteration is over.
+// The span of one model stream. Its end time is the end of the stream, although the span is only written when the iteration is
+// over.
 
 import { type Attributes, type Context, context, SpanKind } from "@opentelemetry/api";
 import type { FinishReason, LoopEvents, ModelChunk, ModelRequest, Provider } from "../core/entry-kit.ts";
@@ -58,8 +58,8 @@ export class ChatSpan implements StreamObserver {
   }
 
   /**
-   * Measures the time to the first chunk. Returns true while more chunks are needed: until the first chunk has arrived, or for
-   * the whole stream if content is recorded.
+   * Measures the time to the first chunk. Returns true if more chunks are needed: before the first chunk, or always if content is
+   * recorded.
    */
   onChunk(chunk: ModelChunk): boolean {
     if (this.#firstChunkMs === undefined && chunk.type !== "attempt-start" && chunk.type !== "attempt-discarded") {
@@ -80,7 +80,7 @@ export class ChatSpan implements StreamObserver {
     this.span.set({
       ...(usage && usageFacts(usage)),
       ...failure,
-      // With a wrapping provider, this is the inner provider that gave the answer.
+      // If the provider wraps others, this is the inner provider that answered.
       [genAi.providerName]: provider,
       [genAi.responseModel]: model,
       [genAi.responseFinishReasons]: this.#whyFinished(finish),

@@ -1,5 +1,5 @@
-// Converts messages to span attributes: JSON arrays of messages with parts. Messages are only recorded if `captureContent` is
-// true. Conventions: github.com/open-telemetry/semantic-conventions-genai.
+// Converts messages to span attributes: JSON arrays of messages with parts. Only used if `captureContent` is true. Conventions:
+// github.com/open-telemetry/semantic-conventions-genai.
 
 import {
   assertNever,
@@ -14,7 +14,10 @@ import {
 } from "../core/entry-kit.ts";
 import type { ContentKind, TracingOptions } from "./tracing-options.ts";
 
-/** Prepares content for spans. Omits content that causes an error, so that the run is not affected. */
+/**
+ * Prepares messages, arguments and results for spans. Omits content that cannot be redacted or written, so that the run is not
+ * affected.
+ */
 export class ContentWriter {
   readonly isOn: boolean;
   readonly #redact: TracingOptions["redact"];
@@ -27,7 +30,7 @@ export class ContentWriter {
   keep(kind: ContentKind, content: () => Json): Json | undefined {
     if (!this.isOn) return undefined;
     try {
-      // `redact` gets a copy, because it may change its argument and the run uses the original.
+      // `redact` gets a copy, because it may change its argument but the run uses the original.
       const kept = this.#redact === undefined ? content() : this.#redact(structuredClone(content()), kind);
       dropPromise(kept);
       return kept;
@@ -49,7 +52,7 @@ export class ContentWriter {
   }
 }
 
-/** Redacts each string separately, because a replacement in the whole JSON text could make the JSON invalid. */
+/** Redacts each string separately, because redacting the whole JSON text could make it invalid. */
 function cleanText(_key: string, value: unknown): unknown {
   return typeof value === "string" ? redactSecrets(value) : value;
 }
@@ -92,7 +95,7 @@ function toUserPart(part: UserPart): Json {
   return isAddress.test(uri) ? { type: "uri", ...facts, uri } : { type: part.type, ...facts };
 }
 
-/** Returns the modality name that the conventions define for a media type; "document" for other types. */
+/** Returns the name of a modality from the conventions. Media types other than image, video and audio are "document". */
 function modalityOf(mediaType: string): string {
   return /^(?:image|video|audio)(?=\/)/.exec(mediaType)?.[0] ?? "document";
 }
@@ -111,7 +114,6 @@ export class SaidContent {
     if (chunk.type === "text-delta" || chunk.type === "refusal-delta") this.#text += chunk.text;
     else if (chunk.type === "reasoning-delta") this.#reasoning += chunk.text;
     else if (chunk.type === "call-ready") this.#calls.push(toCall(chunk));
-    // A discarded attempt also discards its content.
     else if (chunk.type === "attempt-discarded") [this.#text, this.#reasoning, this.#calls] = ["", "", []];
   }
 

@@ -1,4 +1,4 @@
-// The names and values of span attributes for settings, usage and endings. The values are numbers and names, never free text.
+// The names and values of span attributes for settings, usage and endings. Values are numbers and fixed names, never free text.
 
 import {
   type EndReason,
@@ -15,8 +15,8 @@ import { cutName, errorTypeOf } from "../core/observe-kit.ts";
 /**
  * Attribute names from OpenTelemetry's conventions for generative AI, as of November 2026. All of them have the status
  * "development". `cache_write` was formerly called `cache_creation`. Source:
- * github.com/open-telemetry/semantic-conventions-genai, docs/registry/attributes/gen-ai.md, docs/gen-ai/gen-ai-agent-spans.md
- * and client-inference.md.
+ * github.com/open-telemetry/semantic-conventions-genai, docs/registry/attributes/gen-ai.md, docs/gen-ai/gen-ai-agent-spans.md and
+ * client-inference.md.
  */
 export const genAi = {
   agentName: "gen_ai.agent.name",
@@ -58,13 +58,13 @@ export const common = { errorType: "error.type", httpStatus: "http.response.stat
 
 export const otherError = "_OTHER";
 
-/** The modality of tokens. Providers do not report token counts by modality. */
+/** The modality of all token counts, because providers do not report tokens by modality. */
 export const unknownModality = "unknown";
 
 /** The finish reason of a stream that was stopped or cut off after its first chunk. */
 export const unfinished = "error";
 
-/** The values of `gen_ai.operation.name`. Each span name begins with one of these values. */
+/** The values of `gen_ai.operation.name`, one of which begins each span name. */
 export const operations = { run: "invoke_agent", stream: "chat", call: "execute_tool" } as const;
 
 export const own = {
@@ -95,7 +95,7 @@ export const own = {
   toolOutcome: "turnwright.tool.outcome",
 } as const;
 
-/** Finish reasons that have another name in the conventions. All other finish reasons keep their names. */
+/** The names that the conventions use for some finish reasons. Other finish reasons keep their names. */
 const finishNames: { readonly [Reason in FinishReason]?: string } = {
   "tool-calls": "tool_call",
   "content-filter": "content_filter",
@@ -116,8 +116,8 @@ export function settingsFacts(settings: ModelSettings = {}): Attributes {
 }
 
 /**
- * Returns attributes for token counts. Like `Usage`, the conventions count cached tokens as part of the input, and reasoning
- * tokens as part of the output.
+ * Returns attributes for token counts. As in `Usage`, cached tokens are part of the input tokens, and reasoning tokens are part
+ * of the output tokens.
  */
 export function usageFacts(usage: Usage): Attributes {
   return definedIn({
@@ -142,8 +142,8 @@ function toSnakeCase(name: string): string {
 type KeysOf<Reason> = Reason extends Reason ? keyof Reason : never;
 
 /**
- * Attribute names for the recorded fields of a reason. Only numbers and names that the program defines are recorded.
- * Texts, errors and messages are not.
+ * Attribute names for the fields of an end reason. Only numbers and names that the program defines are recorded, never texts such
+ * as error messages.
  */
 const reasonNames: { readonly [Key in KeysOf<EndReason>]?: string } = {
   attempts: "turnwright.reason.attempts",

@@ -1,4 +1,4 @@
-// Creates the metrics that OpenTelemetry's conventions define, and the objects that all spans of one run share. Source:
+// Creates the metrics from OpenTelemetry's conventions, and the objects that all spans of one run share. Source:
 // github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/client-inference.md.
 
 import * as api from "@opentelemetry/api";
@@ -11,7 +11,7 @@ import type { TracingOptions } from "./tracing-options.ts";
 
 type Measure = (value: number, attributes: Attributes) => void;
 
-/** The metrics. Durations are in seconds. */
+/** Functions that record a value of each metric. Durations are in seconds. */
 interface Instruments {
   readonly streamDuration: Measure;
   readonly timeToFirstChunk: Measure;
@@ -22,12 +22,12 @@ interface Instruments {
 
 const doubling = (first: number, count: number): number[] => Array.from({ length: count }, (_, index) => first * 2 ** index);
 
-/** The bucket boundaries that the conventions recommend. */
+/** The histogram boundaries that OpenTelemetry's conventions recommend. */
 const upTo82Seconds = doubling(0.01, 14);
 const upTo410Seconds = doubling(0.1, 13);
 const tokenCounts = Array.from({ length: 14 }, (_, index) => 4 ** index);
 
-/** The last part of each token counter's name, and the field in `Usage` with its value. */
+/** Maps the end of each token counter's name to the field of `Usage` with its value. */
 const counters = {
   input_tokens: "inputTokens",
   output_tokens: "outputTokens",
@@ -80,8 +80,7 @@ function createTokenCounts(meter: Meter): Instruments["tokens"] {
   };
 }
 
-// This check needs the namespace import: with an older version, a named import would fail first, with a less helpful message
-// from Node.
+// Check the version through the namespace import. A named import would fail earlier, with a less helpful message from Node.
 if (!("createNoopMeter" in api)) {
   throw new Error('"turnwright/otel" needs @opentelemetry/api 1.3 or later. Update it: npm install @opentelemetry/api@latest');
 }
@@ -96,8 +95,8 @@ export interface TracePorts {
 }
 
 /**
- * Makes the shared objects for a run. Called when the run begins, because a program may set its global providers after it has
- * made the options of the run.
+ * Makes the shared objects for a run. Called when the run begins, because a program may set its global OpenTelemetry providers
+ * after it has called `withTracing`.
  */
 export function createTracePorts(options: TracingOptions, conversationId: string | undefined): TracePorts {
   const tracer = options.tracer ?? quietly(() => (options.tracerProvider ?? api.trace).getTracer(scope));

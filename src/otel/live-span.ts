@@ -1,11 +1,9 @@
-// Wraps one OpenTelemetry span. Errors thrown by a tracer, a span or a processor are logged with OpenTelemetry's `diag`.
-
 import { type Attributes, type Context, diag, type Span, SpanStatusCode, trace } from "@opentelemetry/api";
 import { dropPromise, type LoopEvents, redactText, toPlainError } from "../core/entry-kit.ts";
 import { common, definedIn, genAi, own } from "./facts.ts";
 import { cutName } from "../core/observe-kit.ts";
 
-/** Calls `work`, which uses a tracer or a meter. Logs its errors, so that they do not affect the run. */
+/** Calls a function that uses a tracer or a meter. Logs its errors with OpenTelemetry's `diag`, so that they do not affect the run. */
 export function quietly<Value>(work: () => Value): Value | undefined {
   try {
     const value = work();
@@ -18,8 +16,8 @@ export function quietly<Value>(work: () => Value): Value | undefined {
 }
 
 /**
- * A span that never throws. If the tracer fails to start the span, nothing is recorded, and spans inside it become children of
- * the parent.
+ * An OpenTelemetry span that never throws. If the tracer cannot start it, nothing is recorded, and spans inside it become
+ * children of the parent span.
  */
 export class LiveSpan {
   readonly context: Context;
@@ -43,13 +41,13 @@ export class LiveSpan {
     quietly(() => this.#span?.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) }));
   }
 
-  /** `at` is the end time in milliseconds since 1970. Default: now. */
+  /** Ends the span. `at` is the end time in milliseconds since 1970. Default: now. */
   end(at?: number): void {
     quietly(() => this.#span?.end(at));
   }
 }
 
-/** Limits for text from tool results: characters per string, and strings per list. */
+/** The maximum number of characters to record from a string in a tool result. `mostNames` limits the number of strings in a list. */
 const longestText = 128;
 const mostNames = 50;
 
@@ -71,8 +69,8 @@ export interface Noted {
 
 export const notes: { readonly [Type in keyof Noted]: (event: Noted[Type], capturesContent: boolean) => Attributes } = {
   "attempt-discarded": ({ attempt, error }) => ({ [own.attempt]: attempt, [common.errorType]: error?.code }),
-  // `suffix` and `disableTools` come from the result of a tool and may contain any text. So both are only recorded if content
-  // is recorded.
+  // `suffix` and `disableTools` come from a tool result and may contain any text, so they are only recorded if content is
+  // recorded.
   restart: ({ suffix, disableTools, ...call }, capturesContent) => ({
     ...callFacts(call),
     ...(capturesContent

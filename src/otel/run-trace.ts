@@ -1,4 +1,4 @@
-// Records one run: the span of the run, and child spans for its streams and calls.
+// Records one run: a span for the run, and child spans for its model streams and tool calls.
 
 import { type Attributes, type Context, context, SpanKind, trace } from "@opentelemetry/api";
 import {
@@ -49,7 +49,7 @@ export interface RunPlace {
   readonly tracing: TracingOptions;
   parent(): Context;
   readonly agentName: string | undefined;
-  /** True if the run is nested in a replayed call. Such a run has no span until something in the run is not replayed. */
+  /** True if the run is nested in a replayed call. Its span then begins with the first event that is not replayed. */
   readonly isRecalled: boolean;
 }
 
@@ -62,7 +62,7 @@ export class RunTrace implements RunObserver {
   readonly #tools = new Map<string, ToolSpan>();
   #continuation = 0;
   #chat: ChatSpan | undefined;
-  /** A failed stream whose span is still open. The event at the end of the run provides the error. */
+  /** A failed stream whose span is still open, because a later event has the error. */
   #failed: { readonly chat: ChatSpan; readonly end: LoopEvents["iteration-end"] } | undefined;
   #replayedIterations = 0;
   #resumed = false;
@@ -106,7 +106,7 @@ export class RunTrace implements RunObserver {
 
   startIteration({ continuation, replayed }: LoopEvents["iteration-start"]): void {
     this.#endFailed(undefined);
-    // If a stream is still open, a journal ran the step with the stream a second time.
+    // If a stream is still open here, a journal has executed the model step a second time.
     this.#chat?.abandon(otherError);
     this.#chat = undefined;
     this.#continuation = continuation;
@@ -115,8 +115,8 @@ export class RunTrace implements RunObserver {
   }
 
   /**
-   * Starts the span of a stream. Returns undefined if a stream is already being recorded: a hook may return a provider that is
-   * observed twice.
+   * Starts the span of a model stream. Returns undefined if the stream already has a span, because a hook may return a provider
+   * that is observed twice.
    */
   startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {
     if (this.#chat !== undefined) return undefined;
@@ -128,9 +128,7 @@ export class RunTrace implements RunObserver {
     return this.#chat;
   }
 
-  /**
-   * Ends the span of the iteration's stream. There is no span if the iteration was replayed, or ended before its stream began.
-   */
+  /** Ends the span of the iteration's stream. An iteration has no span if it was replayed, or ended before its stream began. */
   endIteration(end: LoopEvents["iteration-end"]): void {
     const chat = this.#chat;
     this.#chat = undefined;
@@ -139,10 +137,7 @@ export class RunTrace implements RunObserver {
     else chat.end(end, undefined);
   }
 
-  /**
-   * Ends the span of a failed stream, if there is one. `ending` is the ending of the run, which provides the error if the
-   * stream caused the ending.
-   */
+  /** Ends the span of a failed stream, if any. `ending` is how the run ended, and has the error if this stream ended the run. */
   #endFailed(ending: LoopEvents["run-end"] | undefined): void {
     const failed = this.#failed;
     this.#failed = undefined;
@@ -173,10 +168,7 @@ export class RunTrace implements RunObserver {
     return inside === undefined ? execute() : context.with(inside, execute);
   }
 
-  /**
-   * Observes a nested run. The parent of its span is the active span inside the call if there is one, because the tool may
-   * have created spans.
-   */
+  /** Observes a nested run. The parent of its span is the active span, which the tool may have created, otherwise the span of the call. */
   nest({ callId, name }: ToolContext): StartObserving {
     const { tracing } = this.#place;
     const active = context.active();
@@ -195,7 +187,7 @@ export class RunTrace implements RunObserver {
   }
 
   end(event: LoopEvents["run-end"]): void {
-    // The run has no span if everything in it was replayed.
+    // A run without a span was replayed completely.
     if (this.#begun === undefined) return;
     this.#endFailed(event);
     const { status, reason } = event;
@@ -218,7 +210,7 @@ export class RunTrace implements RunObserver {
     this.#ports.instruments.runDuration((performance.now() - this.#startedAt) / 1_000, dimensions);
   }
 
-  /** Records the error of a run that broke, for example because its journal threw. Such a run has no end event. */
+  /** Records the error of a run without an end event, for example because its journal threw. */
   #break(error: unknown): void {
     this.#errorType = thrownType(error);
     this.#span.set({ ...errorFacts(this.#errorType), [own.broken]: true });

@@ -9,7 +9,7 @@ export interface ToolPlace {
   readonly ports: TracePorts;
   readonly parent: Context;
   readonly agentName: string | undefined;
-  /** Undefined if the model invented the name. */
+  /** The called tool. Undefined if the model invented the tool name. */
   readonly definition: ToolDefinition | undefined;
 }
 
@@ -17,7 +17,7 @@ export class ToolSpan {
   readonly #span: LiveSpan;
   readonly #place: ToolPlace;
   readonly #startedAt = performance.now();
-  /** False for a refused call, and for a call that uses the outcome of a call from a discarded attempt. */
+  /** False if the call was refused, or got the outcome of a call from a discarded attempt. */
   #hasRun = false;
 
   constructor({ callId, name, index, args, iteration }: LoopEvents["tool-start"], place: ToolPlace) {
@@ -34,13 +34,13 @@ export class ToolSpan {
       [own.iteration]: iteration,
       [own.toolIndex]: index,
     };
-    // The span name must not contain a tool name that the model invented.
+    // A tool name that the model invented must not become part of the span name.
     const spanName = definition === undefined ? operations.call : `${operations.call} ${name}`;
     this.#span = ports.start(spanName, { kind: SpanKind.INTERNAL, attributes }, parent);
     this.#span.set({ [genAi.toolCallArguments]: content.write(content.keep("tool-arguments", () => args)) });
   }
 
-  /** The context in which the tool runs. Reading the context marks the call as executed. */
+  /** The context in which the tool runs. Reading this property marks the call as executed. */
   get context(): Context {
     this.#hasRun = true;
     return this.#span.context;

@@ -2,35 +2,26 @@ import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetr
 import { checkFields, type Checks, is, isRecord, type Json } from "../core/entry-kit.ts";
 
 /**
- * The kinds of content: text from models and users, arguments and results of tools, and the messages of errors in streams and
- * runs. The content of kind "error" is a string. The error of a failed call is part of its "tool-result".
+ * The kinds of content: text from models and users, arguments and results of tools, and error messages of streams and runs.
+ * Content of the kind "error" is a string. The error of a failed tool call is part of its "tool-result".
  */
 export type ContentKind = "system" | "input-messages" | "output-messages" | "tool-arguments" | "tool-result" | "error";
 
 /** The options of `withTracing`. */
 export interface TracingOptions {
-  /**
-   * Creates the spans. Default: the tracer from `tracerProvider`; without `tracerProvider`, the tracer from the global provider
-   * when the run begins.
-   */
+  /** Creates the spans. Default: a tracer from `tracerProvider` or, without it, from the provider that is global when the run begins. */
   readonly tracer?: Tracer | undefined;
   readonly tracerProvider?: TracerProvider | undefined;
-  /**
-   * Creates the metrics. Default: the meter from `meterProvider`; without `meterProvider`, the meter from the global provider
-   * when the run begins.
-   */
+  /** Creates the metrics. Default: a meter from `meterProvider` or, without it, from the provider that is global when the run begins. */
   readonly meter?: Meter | undefined;
   readonly meterProvider?: MeterProvider | undefined;
-  /**
-   * The name of the agent. Used in span names and as an attribute of metrics, so keep the number of different names small.
-   * Default: no name.
-   */
+  /** The name of the agent. Used in span names and as an attribute of metrics, so use only a few different names. Default: no name. */
   readonly agentName?: string | undefined;
-  /** Records messages, system prompts, arguments, results and error messages. Default false. */
+  /** True to record messages, system prompts, arguments, results and error messages. Default false. */
   readonly captureContent?: boolean | undefined;
   /**
-   * Changes content before it is recorded. Gets a copy of the content. If `redact` returns undefined or throws, the content is
-   * omitted. Credentials are removed afterwards, with or without `redact`. Default: content is not changed.
+   * Gets a copy of the content, and returns the content to record instead. If `redact` returns undefined or throws, the content
+   * is omitted. Credentials are always removed afterwards. Default: content is not changed.
    */
   readonly redact?: ((content: Json, kind: ContentKind) => Json | undefined) | undefined;
 }

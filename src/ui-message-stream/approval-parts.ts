@@ -1,5 +1,3 @@
-// Shows calls that wait for the page: for a decision, or for a result.
-
 import type { LoopEvents, WaitingCall } from "../core/entry-kit.ts";
 import { toCallPath } from "../core/web-kit.ts";
 import type { MessageWriter } from "./message-writer.ts";
@@ -25,22 +23,22 @@ export class ApprovalParts {
     this.#version = version;
   }
 
-  /** Shows a waiting call. If the call waits for a decision, also requests the decision from the page. */
+  /** Shows a waiting call on the page. If the call waits for a decision, requests this decision. */
   request(call: WaitingCall): void {
     const part = this.#tools.add(toCallPath(call), call);
     this.#tools.show(part, call.name);
     if (call.waitsFor !== "result") this.#ask(part, call.id);
-    // Otherwise the part would stay approved, and `useChat` would send the approval again.
+    // Reset the approved part. Otherwise `useChat` would send the approval again.
     else if (part.isApproved && this.#version !== 5) this.#tools.showAgain(part, call.fromPage === true);
   }
 
-  /** Shows the decision about a call of the outermost run. */
+  /** Shows a decision about a tool call of the outermost run. */
   decide(key: string, decided: Decided): void {
     const part = this.#tools.find(key);
     if (part !== undefined && part.state !== "new") this.#show(part, key, decided);
   }
 
-  /** Shows the decision about a call of a nested run, if the call has waited. Other nested calls have no part on the page. */
+  /** Shows a decision about a tool call of a nested run. Only calls that have waited for the page have a part on the page. */
   decideNested(key: string, decided: Decided): void {
     const part = this.#tools.find(key);
     if (part === undefined || decided.question === undefined) return;

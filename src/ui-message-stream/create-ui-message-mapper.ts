@@ -1,5 +1,3 @@
-// Converts the events of a run to the chunks of one UI message.
-
 import { addUsage, checkFields, type LoopEvent, type LoopEvents, type LoopEventType, noUsage } from "../core/entry-kit.ts";
 import { type EventItem, type EventMapper, mayBeDiscarded } from "../core/web-kit.ts";
 import { ApprovalParts } from "./approval-parts.ts";
@@ -11,12 +9,12 @@ import { isDeferred, ToolParts } from "./tool-parts.ts";
 import type { UICost, UIMessageChunk, UIVersion } from "./ui-message-chunk.ts";
 import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
 
-/** Converts events to chunks, one event at a time. */
+/** Converts the events of a run to chunks of a UI message, one event at a time. */
 export type UIMessageMapper = EventMapper<UIMessageChunk>;
 
 /**
- * Creates a mapper that converts events like `toUIMessageStream`. Use it to send the chunks in another way, for example over a WebSocket.
- * Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
+ * Creates a mapper that makes the same chunks as `toUIMessageStream`. Use the mapper to send these chunks in another way, for
+ * example over a WebSocket. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example
  * const mapper = createUIMessageMapper({ version: 7 });
@@ -38,9 +36,9 @@ class MessageMapper implements UIMessageMapper {
   readonly #approvals: ApprovalParts;
   readonly #nested = new Map<string, NestedProgress>();
   #isStarted = false;
-  /** True if the page already shows replayed events, so that they must not be sent. */
+  /** True if the page already shows the replayed part of the run, so that replayed events must not be sent. */
   #skipsRecalled: boolean;
-  /** The last `run-end`. It is sent only after the last event, because the events of a resumed run may follow. */
+  /** The last `run-end`. It is kept until the source ends, because the events of a resumed run may follow. */
   #ending: LoopEvents["run-end"] | undefined;
   #cost: UICost = { streams: 0, usage: noUsage, costUSD: 0 };
   #steered = 0;
@@ -122,7 +120,7 @@ class MessageMapper implements UIMessageMapper {
     return [...this.#writer.take(), ...last];
   }
 
-  /** True for an event that only extends the message. Most events are text fragments of this kind, so they take a fast path. */
+  /** True for an event that only extends the message. Most events are such text fragments, so they take a fast path. */
   #isLive({ replayed }: LoopEvent): boolean {
     return this.#isStarted && replayed !== true && this.#ending === undefined;
   }
@@ -149,14 +147,14 @@ class MessageMapper implements UIMessageMapper {
     this.#writer.writeBeside({ type: "start", messageId, ...(metadata !== undefined && { messageMetadata: metadata }) });
   }
 
-  /** Continues after a suspended run was resumed. Replayed events are skipped, because this stream has already sent them. */
+  /** Continues with the events of a resumed run. Skips replayed events, because this stream has already sent them. */
   #goOn(): void {
     this.#ending = undefined;
     this.#skipsRecalled = true;
     this.#cost = { streams: 0, usage: noUsage, costUSD: 0 };
   }
 
-  /** Remembers a replayed call that the page already shows, so that later live events of the call find its part. */
+  /** Remembers a replayed call that the page already shows. Later live events of this call then find its part. */
   #noteRecalled(event: LoopEvent): void {
     if (event.type === "attempt-discarded") this.#writer.retries += 1;
     if (event.type === "tool-args-end") this.#tools.add(event.callId, event, true);
@@ -205,7 +203,7 @@ class MessageMapper implements UIMessageMapper {
     if (isWorth && event.replayed !== true) this.#tools.showProgress(part, progress.toOutput());
   }
 
-  /** Handles an event about a nested call. A nested call has a separate part only if the call waits for the page. */
+  /** Handles an event about a tool call of a nested run. Such a call has its own part on the page only if it waits for the page. */
   #mapNestedCall(event: Extract<LoopEvent, { readonly callId: string }>, key: string): void {
     const isRecalled = event.replayed === true && this.#skipsRecalled;
     if (event.type === "tool-args-end") this.#tools.add(key, event);
@@ -219,12 +217,12 @@ class MessageMapper implements UIMessageMapper {
     this.#tools.forget(key);
   }
 
-  /** At the end of a run: ends all open calls. If the run is suspended, shows the waiting calls instead. */
+  /** Ends all open calls at the end of a run. If the run is suspended, shows the waiting calls instead. */
   #close({ status, reason }: LoopEvents["run-end"]): void {
     this.#writer.release();
     this.#writer.endText();
     if (status !== "suspended") return this.#tools.endAll();
-    // A page with `sendAutomaticallyWhen` does not send decisions while an output is preliminary.
+    // Replace preliminary outputs by final ones. Otherwise a page with `sendAutomaticallyWhen` would not send its decisions.
     for (const [callId, progress] of this.#nested) {
       const part = this.#tools.find(callId);
       if (part !== undefined) this.#tools.showProgress(part, progress.toOutput(), false);

@@ -1,5 +1,3 @@
-// Makes the last chunks of a message: the finish reason of the AI SDK, and the metadata.
-
 import type { EndReason, LoopEvents } from "../core/entry-kit.ts";
 import { failedStatuses, toFailureText } from "../core/web-kit.ts";
 import type { UIFinishReason, UIMessageChunk, UIMessageMetadata, UIReason, UIVersion } from "./ui-message-chunk.ts";
@@ -7,10 +5,13 @@ import type { UIMessageOptions } from "./ui-message-options.ts";
 
 type RunEnd = LoopEvents["run-end"];
 
-/** The fields of reasons that are sent to the page. They contain no error messages and no text from people. */
+/** The fields of an end reason that are sent to the page. None of them contains an error message or text from a person. */
 const shown = ["count", "limit", "limitUSD", "spentUSD", "expectedUSD", "spent", "toolName", "why", "limitMs"];
 
-/** Returns the last chunks for a run that has ended. The page stops reading at an `error` chunk, so the metadata comes first. */
+/**
+ * Returns the last chunks of the message of an ended run. The metadata precedes an `error` chunk, because the page stops reading
+ * there.
+ */
 export function toEndingChunks(end: RunEnd, options: UIMessageOptions): readonly UIMessageChunk[] {
   const { status, reason } = end;
   const messageMetadata = toMetadata(end, options);
@@ -22,7 +23,7 @@ export function toEndingChunks(end: RunEnd, options: UIMessageOptions): readonly
   return status === "stopped-by-user" ? [{ type: "abort", reason: reason.kind }, finish] : [finish];
 }
 
-/** Returns the last chunks if the source ended before `run-end`, or threw the error in `failure`. */
+/** Returns the last chunks of the message if the source ended before `run-end`, or threw the error in `failure`. */
 export function toBrokenChunks(options: UIMessageOptions, failure?: { readonly error: unknown }): readonly UIMessageChunk[] {
   if (failure === undefined) return [{ type: "finish", finishReason: cutOff(options.version ?? 6) }];
   const errorText = toFailureText({ kind: "thrown", error: failure.error }, options.onError);
@@ -49,7 +50,7 @@ function toFinishReason({ status, reason }: RunEnd, version: UIVersion): UIFinis
   return "calls" in reason ? "tool-calls" : cutOff(version);
 }
 
-/** Returns the finish reason for an incomplete message. With "interrupted", pages of version 7 do not continue automatically. */
+/** Returns the finish reason of an incomplete message. After "interrupted", pages of version 7 do not continue automatically. */
 function cutOff(version: UIVersion): UIFinishReason {
   return version === 7 ? "interrupted" : "other";
 }

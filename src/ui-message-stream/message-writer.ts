@@ -1,17 +1,15 @@
-// Collects the chunks of a message, and begins and ends its steps and text parts.
-
 import type { LoopEvents } from "../core/entry-kit.ts";
 import type { UIMessageChunk, UIVersion } from "./ui-message-chunk.ts";
 
-/** Chunks that are held back until the attempt can no longer be discarded. */
+/** Chunks that are held back while a provider may still discard their attempt. */
 export interface Hold {
   readonly chunks: UIMessageChunk[];
   isSent: boolean;
-  /** The open part when the hold began, to restore if the attempt is discarded. */
+  /** The part that was open before the attempt. It is restored if the attempt is discarded. */
   readonly open: OpenText | undefined;
-  /** The number of parts when the hold began. */
+  /** The number of parts before the attempt. */
   readonly parts: number;
-  /** True for the chunks of a replayed iteration, which a retry may discard. */
+  /** True for the chunks of a replayed iteration, which a recorded retry may discard. */
   readonly isRecalled: boolean;
 }
 
@@ -22,27 +20,27 @@ interface OpenText {
   readonly id: string;
 }
 
-/** Writes chunks in order. A text or reasoning part begins with its first fragment, and ends before another part begins. */
+/** Writes the chunks of a message in order. Begins and ends its steps and its text and reasoning parts. */
 export class MessageWriter {
-  /** The number of messages that retries have discarded. */
+  /** How many assistant messages `resume: "retry-last"` has discarded. */
   retries = 0;
   readonly #version: UIVersion;
   #out: UIMessageChunk[] = [];
   #hold: Hold | undefined;
   #open: OpenText | undefined;
   #inStep = false;
-  /** The current iteration. Part ids are made from it and `#parts`, so that a reloaded page gets the same ids. */
+  /** The number of the current iteration. Part ids consist of it and `#parts`, so a reloaded page gets the same ids. */
   #iteration = -1;
   #parts = 0;
   #partsBefore = 0;
-  /** True if the parts of the current step were removed from the page. */
+  /** True if a `reset-step` chunk has removed the parts of the current step from the page. */
   #isReset = false;
 
   constructor(version: UIVersion) {
     this.#version = version;
   }
 
-  /** The chunks that are currently held back. Undefined if no chunks are held back. */
+  /** The chunks that are held back now, if any. */
   get hold(): Hold | undefined {
     return this.#hold;
   }
@@ -53,13 +51,13 @@ export class MessageWriter {
     return out;
   }
 
-  /** Writes a chunk that begins another part. Ends the open text part first. */
+  /** Ends the open text part, then writes a chunk that begins another part. */
   write(chunk: UIMessageChunk): void {
     this.endText();
     this.#push(chunk);
   }
 
-  /** Writes a chunk that begins no part. Such a chunk may come between two fragments of a text. */
+  /** Writes a chunk that begins no part, so it may come between two fragments of a text. */
   writeBeside(chunk: UIMessageChunk): void {
     this.#push(chunk);
   }
@@ -77,7 +75,7 @@ export class MessageWriter {
     this.#push({ type: kind === "text" ? "text-end" : "reasoning-end", id });
   }
 
-  /** Begins a step. If it is replayed, its chunks are held back together with those of its continuations, until `release`. */
+  /** Begins a step. Holds back the chunks of a replayed iteration, including its continuations, until `release`. */
   beginStep({
     iteration,
     continuation,
@@ -87,7 +85,7 @@ export class MessageWriter {
     this.#iteration = iteration;
     if (!isSame) this.#parts = 0;
     if (continuation === 0 || this.#hold?.isRecalled !== true) this.release();
-    // A retry goes on in the step whose parts were removed.
+    // After `reset-step`, a retry continues in the same step.
     if (continuation === 0 && isSame && this.#isReset && this.#inStep) return;
     this.#closeStep();
     if (continuation === 0 && replayed === true)
@@ -110,7 +108,7 @@ export class MessageWriter {
     this.#push({ type: "finish-step" });
   }
 
-  /** Holds back all following chunks until `release`. */
+  /** Holds back all following chunks until `release` is called. */
   holdBack(): void {
     this.#hold ??= { chunks: [], isSent: false, open: this.#open, parts: this.#parts, isRecalled: false };
   }
@@ -120,14 +118,14 @@ export class MessageWriter {
     this.#hold.isSent = true;
     const { chunks } = this.#hold;
     this.#hold = undefined;
-    // `push(...chunks)` would fail for an attempt with more chunks than the maximum number of arguments.
+    // `push(...chunks)` throws if `chunks` has more entries than a function call can have arguments.
     for (const chunk of chunks) this.#out.push(chunk);
   }
 
   /**
-   * Discards the text of the current attempt. Held-back chunks of a replayed iteration are dropped, and returned. Version 7 removes
-   * other text from the page. In versions 5 and 6, held-back text is dropped. Text that was already sent stays visible, and is followed
-   * by a `data-attempt-discarded` part.
+   * Discards the text of the current attempt. The held-back chunks of a replayed iteration are dropped and returned. Otherwise,
+   * version 7 removes the text from the page. Versions 5 and 6 cannot remove text: held-back text is dropped, and text that was
+   * already sent stays visible, followed by a `data-attempt-discarded` part.
    */
   discard({ iteration, attempt }: Pick<LoopEvents["attempt-discarded"], "iteration" | "attempt">): Hold | undefined {
     if (attempt === undefined) this.retries += 1;
@@ -146,7 +144,8 @@ export class MessageWriter {
     }
     if (hold !== undefined) this.#drop(hold);
     this.endText();
-    // Outside a step, the page shows the text of an earlier stream.
+    // If the current step has no text on the page, nothing needs to be marked. Outside a step, the text of an earlier stream is
+    // marked.
     if (this.#inStep && this.#parts === this.#partsBefore) return hold;
     const id = `discarded-${iteration}-${attempt === undefined ? `retry${this.retries}` : this.#partsBefore}`;
     this.#partsBefore = this.#parts;

@@ -1,4 +1,4 @@
-// Collects the progress of nested runs. The page shows it as the preliminary output of the outer call.
+// The progress of the nested runs of one tool call. The page shows this progress as the preliminary output of the call.
 
 import type { Json, LoopEvent, LoopStatus } from "../core/entry-kit.ts";
 import { toPlain } from "../core/web-kit.ts";
@@ -7,42 +7,42 @@ import type { UINestedCall, UINestedProgress } from "./ui-message-chunk.ts";
 interface Run {
   readonly path: readonly string[];
   text: string;
-  /** The text before the current iteration, to restore if an attempt is discarded. */
+  /** The text before the current iteration. It is restored if an attempt is discarded. */
   before: string;
   readonly calls: Map<string, { name: string; state: UINestedCall["state"] }>;
   status: LoopStatus | "running";
 }
 
 /**
- * Each output repeats all text so far. The next output is sent when 1/8 of the text is new, so that the total size of all outputs stays
- * proportional to the text.
+ * A preliminary output is sent when the text is 1/8 longer than in the last output. Each output repeats the whole text, so this
+ * keeps the total size of all outputs proportional to the text.
  */
 const share = 8;
-/** The minimum number of new characters for another output. */
+/** The minimum number of new characters before another preliminary output is sent. */
 const leastNew = 200;
 
 export class NestedProgress {
   readonly #runs = new Map<string, Run>();
   #progress: Json | undefined;
   #length = 0;
-  /** The value of `#length` when the last output was made. */
+  /** The value of `#length` when the last preliminary output was made. */
   #sent = 0;
 
   get hasRuns(): boolean {
     return this.#runs.size > 0;
   }
 
-  /** True if a nested run is suspended. The outer call then ends as `interrupted`, and continues when the run is resumed. */
+  /** True if a nested run is suspended. The outer call then ends as `interrupted`, and continues when the outermost run is resumed. */
   get isSuspended(): boolean {
     return [...this.#runs.values()].some(({ status }) => status === "suspended");
   }
 
-  /** Stores the last progress that the tool reported itself. */
+  /** Stores the last value that the tool itself passed to `context.progress`. */
   setProgress(data: unknown): void {
     this.#progress = toPlain(data);
   }
 
-  /** Adds an event of a nested run. Returns true if a new output must be sent. */
+  /** Adds an event of a nested run. Returns true if a new preliminary output must be sent. */
   note(event: LoopEvent): boolean {
     const run = this.#runOf(event);
     if (event.type !== "text-delta") return noteFact(run, event);
@@ -51,7 +51,7 @@ export class NestedProgress {
     return this.#length - this.#sent >= Math.max(leastNew, this.#sent / share);
   }
 
-  /** Returns the preliminary output for the page. */
+  /** Returns the next preliminary output for the page. */
   toOutput(): UINestedProgress {
     this.#sent = this.#length;
     const runs = [...this.#runs.values()].map(({ path, text, calls, status }) => ({

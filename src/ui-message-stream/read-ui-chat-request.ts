@@ -1,5 +1,3 @@
-// Reads a request from `useChat`: a new message, decisions, and results for calls that wait. Everything else is ignored.
-
 import {
   type ApprovalDecision,
   checkFields,
@@ -27,31 +25,35 @@ export interface UIChatRequest {
   /** The id of the chat. Check that the user may access the chat. */
   readonly id: string;
   readonly trigger: "submit" | "regenerate";
-  /** The new user message. Absent if the page requests another answer, or sends decisions or results. */
+  /** The new user message. Absent if the page asks to generate a message again, or sends decisions or results. */
   readonly message?: UserMessage | undefined;
-  /** The `messageId` in the request: the user message that was edited, or the message to generate again. */
+  /** The `messageId` from the request: the id of an edited user message, or of the message to generate again. */
   readonly messageId?: string | undefined;
   /**
-   * The id of the message that `decisions` and `results` belong to: the `runId`, or your `messageId`. Compare it with the waiting run,
-   * because another tab may still show an earlier run.
+   * The id of the message that `decisions` and `results` belong to: the `runId`, or your `messageId`. Compare this id with the
+   * run that waits, because another browser tab may show an earlier run.
    */
   readonly continues?: string | undefined;
-  /** Decisions by the `id` of the waiting call. Pass `{ ...decisions, ...results }` as the option `decisions` of the run. */
+  /**
+   * The page's decisions about waiting calls, by the `id` of the call. Pass `{ ...decisions, ...results }` as the option
+   * `decisions` of the run.
+   */
   readonly decisions: { readonly [callId: string]: Exclude<ApprovalDecision, { readonly kind: "ask" }> };
-  /** Results by the `id` of the waiting call, each with `fromPage: true`. */
+  /** The page's results for waiting calls, by the `id` of the call. Each result has `fromPage: true`. */
   readonly results: { readonly [callId: string]: OutsideResult };
 }
 
 /**
  * Reads a request from `useChat`: a web `Request`, a node:http request, a JSON string, or a parsed body.
  *
- * The page is not trusted. From a new user message, only the text and the files are used. From the last assistant message, only the
- * decisions and the results that the page added are used. Everything else is ignored, such as the history and system messages. A call is
- * denied unless its approval has `approved: true`. To edit arguments, the page sends `{ [id]: { kind: "modify", args } }` in the
- * field `decisions` of the body, where `id` is the id of the approval. If a call does not wait, the run rejects the decision.
+ * The page is not trusted. From a new user message, only the text and the files are used. From the last assistant message, only
+ * the decisions and results that the page added are used. Everything else is ignored, such as the history and system messages. A
+ * call is denied unless its approval has `approved: true`. To edit arguments, the page sends `{ [id]: { kind: "modify", args } }`
+ * in the field `decisions` of the body, where `id` is the id of the approval. The run rejects a decision about a call that does
+ * not wait.
  *
- * Throws RequestError with `status` 400, 408, 413 or 415 if the request is invalid, and LoopError "invalid-option" or "unknown-option" if an
- * option is invalid.
+ * Throws RequestError with `status` 400, 408, 413 or 415 if the request is invalid. Throws LoopError "invalid-option" or
+ * "unknown-option" if an option is invalid.
  *
  * @example
  * const { id, message, decisions } = await readUIChatRequest(request, { maxFiles: 3 });
@@ -89,7 +91,7 @@ function readTrigger(trigger: unknown): UIChatRequest["trigger"] {
 
 type Answers = Pick<UIChatRequest, "continues" | "decisions" | "results">;
 
-/** Reads decisions and results from the last message, and `decisions` from the body. Those from the body take precedence. */
+/** Reads decisions and results from the last message, and decisions from the field `decisions` of the body, which take precedence. */
 function readAnswers(body: UnknownRecord, last: unknown): Answers {
   const message = isRecord(last) ? last : lastAssistantOf(body);
   const messageId = readId(message?.id, "id of the last message");
@@ -113,7 +115,7 @@ function lastAssistantOf({ messages }: UnknownRecord): UnknownRecord | undefined
     .findLast(({ role }) => role === "assistant");
 }
 
-/** Removes the message id from an id of the page. The rest is the `id` in `pendingCalls`. */
+/** Removes the message id from a call id of the page, which gives the `id` in `result.pendingCalls`. */
 function toCallId(id: string, messageId: string | undefined): string {
   const prefix = `${messageId}:`;
   return id.startsWith(prefix) ? id.slice(prefix.length) : id;
@@ -121,7 +123,7 @@ function toCallId(id: string, messageId: string | undefined): string {
 
 type Decision = UIChatRequest["decisions"][string];
 
-/** Returns the approval id and the decision of a part with an answered approval. Returns undefined for other parts. */
+/** Returns the approval id and the decision if a person has answered the approval of this part, otherwise undefined. */
 function readApproval({ state, approval }: UnknownRecord): [[string, Decision]] | undefined {
   if (state !== "approval-responded") return undefined;
   const fields = recordOf(approval);
@@ -131,7 +133,7 @@ function readApproval({ state, approval }: UnknownRecord): [[string, Decision]] 
   return [[id, isText(fields.reason) ? { kind: "deny", reason: fields.reason } : { kind: "deny" }]];
 }
 
-/** Returns the call id and the result of a part whose result the page added. Returns undefined for other parts. */
+/** Returns the call id and the result if the page added a result to this part, otherwise undefined. */
 function readResult(part: UnknownRecord): [[string, OutsideResult]] | undefined {
   const { state, toolCallId, output, errorText } = part;
   if (!isAdded(part) || (state !== "output-available" && state !== "output-error")) return undefined;

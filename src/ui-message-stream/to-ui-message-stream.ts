@@ -14,13 +14,12 @@ import { createUIMessageMapper } from "./create-ui-message-mapper.ts";
 import type { UIMessageChunk, UIVersion } from "./ui-message-chunk.ts";
 import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
 
-/** The options for sending a run to a page. */
+/** The options for sending a run to a page as an HTTP response. */
 export interface UIResponseOptions extends UIMessageOptions, SSEOptions {}
 
 /**
- * Converts the events of a run to the chunks that `useChat` reads. `events` comes from `streamToolLoop` or `host.join`. Events are read
- * only as fast as the stream is read. Cancelling the stream ends the iteration of `events`. A run of `streamToolLoop` then stops, and a
- * run of a host continues.
+ * Converts the events of a run, from `streamToolLoop` or `host.join`, to the chunks that `useChat` reads. `events` is read only
+ * as fast as the stream is read. If the stream is cancelled, a run of `streamToolLoop` stops, and a run of a host continues.
  *
  * The stream never fails. If `events` throws, the last chunks are an `error` with a neutral text and a `finish`. Throws LoopError
  * "invalid-option" or "unknown-option" if an option is invalid.
@@ -51,9 +50,10 @@ export function toUIMessageStreamResponse(events: AsyncIterable<EventItem>, opti
 }
 
 /**
- * Streams a run to `useChat` on a node:http response, which Express and Fastify also have. Resolves when the response has ended or the
- * page has disconnected. If the page disconnects, the iteration of `events` ends. Events are read only as fast as the connection takes
- * them. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
+ * Streams a run to `useChat`, like `toUIMessageStreamResponse`, but on a node:http response. Works with Express and Fastify too.
+ * Resolves when the response has ended or the page has disconnected. If the page disconnects, the iteration of `events` ends.
+ * `events` is read only as fast as the connection takes data. Throws LoopError "invalid-option" or "unknown-option" if an option
+ * is invalid.
  *
  * @example
  * createServer(async (req, res) => {

@@ -15,15 +15,15 @@ import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
 
 /** The options of `toUIMessages`. */
 export interface UIHistoryOptions extends Pick<UIMessageOptions, "version" | "sendReasoning" | "onError"> {
-  /** The beginning of each message id. The rest is "-" and the position in the transcript. Default "history". */
+  /** The beginning of each message id. A "-" and the position in the transcript follow. Default "history". */
   readonly idPrefix?: string | undefined;
 }
 
 /**
- * Converts a transcript to the messages of `useChat`, for a page that loads an old conversation. All messages of the model up to the next
- * user message become one message. Messages that the loop wrote in the role of the user are shown as user messages. Provider metadata and
- * the files of results are omitted. A call that waits has the state "input-available": the page gets the question from the stream of its
- * run.
+ * Converts a transcript to the messages of `useChat`, for a page that loads an old conversation. All assistant messages up to the
+ * next user message become one message. Messages that the loop wrote in the role of the user are shown as user messages. Provider
+ * metadata and the files of tool results are omitted. A waiting call has the state "input-available": the page gets the request
+ * for a decision from the stream of the run.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
  *
@@ -53,13 +53,13 @@ export function toUIMessages<Version extends UIVersion = 6>(
   return shown;
 }
 
-/** The client rejects a message without parts. */
+/** Returns at least one part, because `useChat` rejects a message without parts. */
 function toFilledParts(content: Parameters<typeof toUserParts>[0]): UIMessagePart[] {
   return toUserParts(content.length === 0 ? "" : content);
 }
 
 interface Step {
-  /** Call ids are unique only within a run, so each begins with the id of its message. */
+  /** The id of the message. All its call ids begin with it, because call ids are unique only within a run. */
   readonly id: string;
   readonly results: readonly ToolResultPart[];
 }

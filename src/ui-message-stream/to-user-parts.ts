@@ -1,7 +1,7 @@
 import { locateMedia, type UserPart } from "../core/entry-kit.ts";
 import type { UIUserPart } from "./ui-message-chunk.ts";
 
-/** Converts the content of a user message to the parts of a page. */
+/** Converts the content of a user message to the parts of a UI message. */
 export function toUserParts(content: string | readonly UserPart[]): UIUserPart[] {
   if (typeof content === "string") return [{ type: "text", text: content }];
   return content.map((part) => {

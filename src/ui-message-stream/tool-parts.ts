@@ -1,27 +1,25 @@
-// Writes the chunks for the tool calls of a message: arguments, progress and outcomes.
-
 import { type Json, type LoopEvents } from "../core/entry-kit.ts";
 import { toFailureText, toPlain } from "../core/web-kit.ts";
 import type { Hold, MessageWriter } from "./message-writer.ts";
 import type { UIMessageOptions } from "./ui-message-options.ts";
 
-/** The state of one call that the page shows or may have to show. */
+/** The state of one tool call of the message. */
 export interface ToolPart {
   /** The id of the call on the page. */
   readonly id: string;
   readonly name: string;
-  /** "new" until the page has a part for the call. */
+  /** The state is "new" until the page has a part for the call. */
   state: "new" | "streaming" | "ready" | "ended";
   args: Json;
-  /** True if the arguments are not JSON, or were cut off. */
+  /** True if the arguments from the model are not JSON, or were cut off. */
   isUnreadable: boolean;
-  /** True if a person has approved the call, so that the page shows it as approved. */
+  /** True while the page shows the call as approved by a person. */
   isApproved: boolean;
-  /** True if a nested run made the call. */
+  /** True if the call belongs to a nested run. */
   readonly isNested: boolean;
-  /** The step in which the call began. The page can change the arguments only in this step. */
+  /** The step in which the part of the call began. The page can change the arguments only during this step. */
   step: number;
-  /** The hold that contains the first chunk of the call, if the chunk was held back. */
+  /** The held-back chunks that include the first chunk of the call. Undefined if this chunk was sent immediately. */
   hold: Hold | undefined;
 }
 
@@ -32,15 +30,18 @@ export interface CallFacts {
   readonly path?: readonly string[] | undefined;
 }
 
-/** Keeps the calls of a message. The key of a call is its id. For a nested call, it is the ids on its path, joined by "/". */
+/**
+ * The tool calls of a message, and their chunks. The key of a call is its id. For a call of a nested run, the ids of the outer
+ * calls precede this id, joined by "/".
+ */
 export class ToolParts {
   step = 0;
   readonly #writer: MessageWriter;
   readonly #options: Pick<UIMessageOptions, "onError" | "version">;
   readonly #parts = new Map<string, ToolPart>();
-  /** Calls of discarded attempts. Later events of these calls are ignored. */
+  /** The ids of tool calls from discarded attempts. Later events of these calls are ignored. */
   readonly #discarded = new Set<string>();
-  /** The prefix of all call ids on the page. Call ids are unique only within a run, and a page shows several runs. */
+  /** The prefix of all call ids on the page. Call ids are unique only within a run, but a page shows several runs. */
   #prefix = "";
 
   constructor(writer: MessageWriter, options: Pick<UIMessageOptions, "onError" | "version">) {
@@ -52,7 +53,7 @@ export class ToolParts {
     this.#prefix = `${messageId}:`;
   }
 
-  /** Returns the id on the page for a call, or for a question about a call. */
+  /** Returns the id that the page uses for a call, or for a question about a call. */
   toId(key: string): string {
     return this.#prefix + key;
   }
@@ -65,7 +66,7 @@ export class ToolParts {
     return this.#parts.get(key);
   }
 
-  /** Returns the part for a call. Creates it if it does not exist. `isShown` is true if an earlier stream has sent the part. */
+  /** Returns the part of a call, and creates it if necessary. `isShown` is true if an earlier stream has sent the part. */
   add(key: string, { name, args, problem, path }: CallFacts, isShown = false): ToolPart {
     const known = this.#parts.get(key);
     const part: ToolPart = known ?? {
@@ -90,7 +91,7 @@ export class ToolParts {
     this.showAgain(part, false);
   }
 
-  /** Shows the arguments again. If `isForPage` is true, `useChat` passes the call to `onToolCall` of the page. */
+  /** Sends the arguments again. If `isForPage` is true, `useChat` passes the call to the page's `onToolCall`. */
   showAgain(part: ToolPart, isForPage: boolean): void {
     // In a later step, `tool-input-available` would create a second part on the page.
     if (part.state !== "ready" || part.step !== this.step) return;
@@ -98,7 +99,7 @@ export class ToolParts {
     this.#writer.writeBeside(isForPage ? chunk : { ...chunk, providerExecuted: true });
   }
 
-  /** Removes a call if the page does not show the call. */
+  /** Removes a call that the page does not show. */
   forget(key: string): void {
     if (this.#parts.get(key)?.state === "new") this.#parts.delete(key);
   }
@@ -113,7 +114,7 @@ export class ToolParts {
       this.#writer.writeBeside({ type: "tool-input-delta", toolCallId: part.id, inputTextDelta: text });
   }
 
-  /** Shows the complete arguments, once. */
+  /** Sends the complete arguments if they were not sent yet. */
   show(part: ToolPart, name: string = part.name): void {
     const chunk = { type: "tool-input-available", toolCallId: part.id, toolName: name, input: part.args } as const;
     if (part.state === "new") {
@@ -131,7 +132,7 @@ export class ToolParts {
     part.hold = this.#writer.hold;
   }
 
-  /** True if the arguments are still being streamed, and the page can still change them. */
+  /** True if the arguments are still being streamed and the page can still change them. */
   #isOpen({ state, step }: ToolPart): boolean {
     return state === "streaming" && step === this.step;
   }
@@ -150,7 +151,7 @@ export class ToolParts {
 
   end(part: ToolPart, { name, outcome, result }: Pick<LoopEvents["tool-end"], "name" | "outcome" | "result">): void {
     if (isDeferred({ outcome }) || part.state === "ended") return;
-    // A call that was started early may have run, although its arguments were cut off later.
+    // A tool that started early may have run, although its arguments were cut off later.
     const isShowable = !part.isUnreadable || outcome === "completed" || outcome === "denied";
     if (isShowable) this.show(part, name);
     const toolCallId = part.id;
@@ -172,7 +173,7 @@ export class ToolParts {
     this.#writer.write({ type: "tool-input-error", toolName, input: part.args, ...executed });
   }
 
-  /** Ends all open calls as `not-run`, because no more events about them follow. */
+  /** Ends all open calls as `not-run`, because the run has ended. */
   endAll(): void {
     for (const part of this.#parts.values()) {
       if (part.state === "new" && part.isNested) continue;
@@ -181,7 +182,7 @@ export class ToolParts {
   }
 
   /**
-   * Discards the calls of the current step, and the calls in dropped chunks. `isReset` is true if a `reset-step` chunk already removes
+   * Discards the calls of the current step and the calls in dropped chunks. `isReset` is true if a `reset-step` chunk removes
    * their parts from the page.
    */
   discard(isReset: boolean, dropped: Hold | undefined): void {
@@ -195,7 +196,7 @@ export class ToolParts {
   }
 }
 
-/** True for the outcome of a call that waits for a result from outside. Another `tool-end` follows when the result arrives. */
+/** True if the call waits for a result from outside. Another `tool-end` follows when this result arrives. */
 export function isDeferred({ outcome }: { readonly outcome: string }): boolean {
   return outcome === "deferred";
 }

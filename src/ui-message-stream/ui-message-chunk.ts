@@ -1,14 +1,14 @@
-// The chunks of the UI message stream for the clients of AI SDK 5, 6 and 7. They are declared here, because each major version of `ai`
-// has different types. Tests check the chunks with the validators of all three versions.
+// The chunks of the UI message stream for the clients of AI SDK 5, 6 and 7. The types are declared here because they differ
+// between versions of `ai`. Tests check the chunks with the validators of all three versions.
 
 import type { CallSummary, Json, LoopStatus, Usage } from "../core/entry-kit.ts";
 
-/** The major version of the `ai` package in the page. */
+/** The major version of the `ai` package that the page uses. */
 export type UIVersion = 5 | 6 | 7;
 
 /**
- * One chunk of the stream. `Version` is the major version of `ai` in the page, and the type can be assigned to the `UIMessageChunk` of that
- * version. Default: all three versions.
+ * One chunk of a UI message stream. `Version` is the major version of `ai` in the page. The type can be assigned to the
+ * `UIMessageChunk` of that version. Default: all three versions.
  */
 export type UIMessageChunk<Version extends UIVersion = UIVersion> =
   | UICommonChunk
@@ -16,7 +16,7 @@ export type UIMessageChunk<Version extends UIVersion = UIVersion> =
   | (Version extends 6 | 7 ? UIApprovalChunk : never)
   | (Version extends 7 ? UILatestChunk : never);
 
-/** The chunks of all versions, except `finish`. */
+/** The chunks of all versions of the AI SDK, except `finish`. */
 export type UICommonChunk =
   | { readonly type: "start"; readonly messageId: string; readonly messageMetadata?: unknown }
   | { readonly type: "message-metadata"; readonly messageMetadata: UIMessageMetadata }
@@ -27,7 +27,7 @@ export type UICommonChunk =
   | { readonly type: "text-delta" | "reasoning-delta"; readonly id: string; readonly delta: string }
   | { readonly type: "tool-input-start"; readonly toolCallId: string; readonly toolName: string }
   | { readonly type: "tool-input-delta"; readonly toolCallId: string; readonly inputTextDelta: string }
-  /** Sent again with `providerExecuted` if a decision edited the arguments. */
+  /** This chunk is sent again with `providerExecuted` if a decision edited the arguments. */
   | {
       readonly type: "tool-input-available";
       readonly toolCallId: string;
@@ -45,10 +45,10 @@ export type UICommonChunk =
   | ({ readonly type: "tool-output-error"; readonly errorText: string } & UIExecuted)
   | UIDataChunk;
 
-/** The chunks that only versions 6 and 7 have. */
+/** The chunks that only versions 6 and 7 of the AI SDK have. */
 export type UIApprovalChunk =
   | { readonly type: "tool-output-denied"; readonly toolCallId: string }
-  /** `isAutomatic` is set if no person made the decision. */
+  /** `isAutomatic` is true if the decision was made without a person. */
   | {
       readonly type: "tool-approval-request";
       readonly approvalId: string;
@@ -56,32 +56,35 @@ export type UIApprovalChunk =
       readonly isAutomatic?: true;
     };
 
-/** The chunks that only version 7 has. */
+/** The chunks that only version 7 of the AI SDK has. */
 export type UILatestChunk =
-  /** Removes the parts of the current step. */
+  /** Removes all parts of the current step from the page. */
   | { readonly type: "reset-step" }
   | { readonly type: "tool-approval-response"; readonly approvalId: string; readonly approved: boolean; readonly reason?: string }
   | { readonly type: "steering-message"; readonly id: string; readonly parts: UIUserPart[] };
 
-/** Marks an outcome that the server sent, so that the server does not read it as a result from the page in the next request. */
+/** Marks an outcome that the server sent. In the next request, the server then knows that this outcome is not a result from the page. */
 export interface UIExecuted {
   readonly toolCallId: string;
   readonly providerExecuted: true;
 }
 
-/** The data chunks. Transient chunks are only passed to `onData` of the page. The other chunks become parts of the message. */
+/**
+ * The data chunks of a UI message stream. `useChat` passes transient chunks only to `onData`, and adds other chunks to the
+ * message as parts.
+ */
 export type UIDataChunk =
   | { readonly type: "data-notice"; readonly transient: true; readonly data: { readonly kind: string } }
   | { readonly type: "data-masked"; readonly transient: true; readonly data: UIMasked }
   | { readonly type: "data-cost"; readonly transient: true; readonly data: UICost }
-  /** A steered message, in versions 5 and 6. */
+  /** A steered message, for pages of versions 5 and 6. */
   | { readonly type: "data-steered"; readonly id: string; readonly data: { readonly parts: readonly UIUserPart[] } }
-  /** A call that waits for a decision, in version 5. */
+  /** A call that waits for a decision, for pages of version 5. */
   | { readonly type: "data-approval"; readonly id: string; readonly data: UIApproval }
-  /** The earlier text of this step was discarded. Sent in versions 5 and 6, which cannot remove a part. */
+  /** Marks the earlier text of this step as discarded, for pages of versions 5 and 6, which cannot remove a part. */
   | { readonly type: "data-attempt-discarded"; readonly id: string; readonly data: { readonly iteration: number } };
 
-/** The tool results that later requests to the model omit. */
+/** The tool results that are omitted from later requests to the model. */
 export interface UIMasked {
   /** The `toolCallId` of each omitted result. */
   readonly toolCallIds: readonly string[];
@@ -104,14 +107,14 @@ export interface UIApproval {
   readonly toolCallId: string;
   readonly toolName: string;
   readonly input: Json;
-  /** Set when the decision is made. */
+  /** The decision. Absent while the call waits. */
   readonly decision?: "approve" | "deny" | "modify" | "failed" | undefined;
 }
 
 /** A part of a user message. */
 export type UIUserPart = { type: "text"; text: string } | { type: "file"; mediaType: string; url: string };
 
-/** The finish reason of the AI SDK. "interrupted" exists only in version 7. */
+/** A finish reason of the AI SDK. "interrupted" exists only in version 7. */
 export type UIFinishReason<Version extends UIVersion = UIVersion> =
   | "stop"
   | "length"
@@ -121,25 +124,25 @@ export type UIFinishReason<Version extends UIVersion = UIVersion> =
   | "other"
   | (Version extends 7 ? "interrupted" : never);
 
-/** The metadata of a finished message. */
+/** The metadata of a UI message after its run has ended. */
 export interface UIMessageMetadata {
   readonly status: LoopStatus;
   readonly reason: UIReason;
-  /** The usage of the run, including nested runs. */
+  /** The token usage of the run, including nested runs. */
   readonly usage: Usage;
   /** The cost in USD. Absent if the cost of an iteration is unknown. */
   readonly costUSD?: number | undefined;
   readonly [field: string]: unknown;
 }
 
-/** The `reason` of the run without texts. Errors, notes and messages are not sent to the page. */
+/** The end reason of a run, without texts such as error messages and notes. */
 export interface UIReason {
-  /** The kind of the reason, such as "answered" or "approval-required". */
+  /** The `kind` of the run's end reason, such as "answered" or "approval-required". */
   readonly kind: string;
   readonly [field: string]: unknown;
 }
 
-/** The preliminary output of a call with nested runs, such as a call of an agent tool. */
+/** The preliminary output of a tool call that has nested runs, such as a call of an agent tool. */
 export interface UINestedProgress {
   readonly runs: readonly UINestedRun[];
   /** The last value that the tool passed to `context.progress`. */
@@ -148,7 +151,7 @@ export interface UINestedProgress {
 
 /** One nested run. */
 export interface UINestedRun {
-  /** The ids of the calls that the run is nested in, outermost first. */
+  /** The ids of the tool calls that the run is nested in, outermost first. */
   readonly path: readonly string[];
   /** The text so far. */
   readonly text: string;
@@ -156,7 +159,7 @@ export interface UINestedRun {
   readonly status: LoopStatus | "running";
 }
 
-/** One call of a nested run. */
+/** One tool call of a nested run. */
 export interface UINestedCall {
   readonly callId: string;
   readonly name: string;

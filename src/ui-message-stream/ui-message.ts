@@ -1,16 +1,19 @@
-// The messages of a page. They are declared here, because each major version of `ai` has different types.
+// The messages of `useChat`. The types are declared here because they differ between versions of `ai`.
 
 import type { Json } from "../core/entry-kit.ts";
 import type { UIUserPart, UIVersion } from "./ui-message-chunk.ts";
 
-/** A message of `useChat`, made from a transcript. The type can be assigned to the `UIMessage` of each `Version` of `ai`. */
+/**
+ * A message of `useChat`, made from a transcript. `Version` is the major version of `ai` in the page. The type can be assigned to
+ * the `UIMessage` of that version.
+ */
 export interface UIMessage<Version extends UIVersion = UIVersion> {
   readonly id: string;
   readonly role: "user" | "assistant";
   parts: UIMessagePart<Version>[];
 }
 
-/** A part of a message. */
+/** A part of a UI message. */
 export type UIMessagePart<Version extends UIVersion = UIVersion> =
   | UIUserPart
   | { type: "text" | "reasoning"; text: string; state: "done" }
@@ -18,14 +21,14 @@ export type UIMessagePart<Version extends UIVersion = UIVersion> =
   | UIToolPart
   | (Version extends 6 | 7 ? UIDeniedPart : never);
 
-/** A call. `providerExecuted` marks calls of the server, so that the page does not send their results back. */
+/** A tool call. `providerExecuted` marks a call that ran on the server, so that the page does not send its result back. */
 export type UIToolPart = UICalled &
   ({ state: "input-available" } | { state: "output-available"; output: Json } | { state: "output-error"; errorText: string });
 
-/** A call that was denied. Version 5 has `output-error` instead. */
+/** A tool call that was denied. In version 5, such a call has the state `output-error` instead. */
 export type UIDeniedPart = UICalled & { state: "output-denied"; approval: { id: string; approved: false } };
 
-/** The fields of each call. */
+/** The fields that all tool calls have. */
 export interface UICalled {
   type: `tool-${string}`;
   toolCallId: string;

@@ -1,5 +1,3 @@
-// Reads the state of a run from its journal, without the options of the run and without running anything.
-
 import {
   type EndReason,
   invalidOption,
@@ -18,45 +16,42 @@ import { type PendingCall, toRecords } from "./records.ts";
 import { rebuildRun } from "./rebuild-run.ts";
 
 /**
- * `not-started` before the first record. `running` until the run ends, even if its process died. After that, the status of the
- * result.
+ * The status of a run in its journal: `not-started` before the first record, `running` until the run ends (also after a crash),
+ * then the status of the result.
  */
 export type InspectedStatus = "not-started" | "running" | LoopStatus;
 
-/** A run as recorded in its journal. Plain data. */
+/** The state of a run as recorded in its journal. Plain data. */
 export interface JournalInspection {
-  /** Undefined if the caller set no id, or the run has not started. */
+  /** The `runId` from the options of the run. Undefined if no `runId` was set, or the run has not started. */
   readonly runId: string | undefined;
   readonly status: InspectedStatus;
-  /** Why the run ended, or what a suspended run waits for. Undefined while the run is running. */
+  /** Why the run ended or is suspended. Undefined while the run is running. */
   readonly reason: EndReason | undefined;
-  /**
-   * The messages that the run was started with. Pass these messages to the call that resumes the run. Empty if the run has not
-   * started.
-   */
+  /** The messages that the run was started with. To resume the run, pass them to `runToolLoop` again. Empty if the run has not started. */
   readonly initialMessages: readonly Message[];
-  /** The transcript so far. It has no results for calls that are still running. */
+  /** The transcript so far, without results of calls that are still running. */
   readonly messages: readonly Message[];
-  /** The calls without an outcome, in order, including calls in nested runs. Empty after the run has ended. */
+  /** The tool calls without an outcome, in order, including calls in nested runs. Empty after the run has ended. */
   readonly pendingCalls: readonly PendingCall[];
-  /** The last text from the model that was not blank, trimmed. An empty string if there is none. */
+  /** The last non-blank text from the model, trimmed. An empty string if there is no such text. */
   readonly text: string;
   /** The token usage of all finished streams and nested runs. */
   readonly usage: Usage;
   /** The cost in USD. Undefined if the cost of any stream is unknown. */
   readonly costUSD: number | undefined;
-  /** The number of iterations so far, as counted for `maxIterations`. */
+  /** The number of iterations so far. Iterations that do not count for `maxIterations` are not included. */
   readonly iterations: number;
   /** The number of executed tool calls, including calls in nested runs. */
   readonly toolCallsExecuted: number;
-  /** The time when the run last read its inbox, in milliseconds of the clock of the run. Undefined before the first iteration. */
+  /** When the run last read its inbox, in milliseconds of the run's clock. Undefined before the first iteration. */
   readonly lastSeenMs: number | undefined;
 }
 
 /**
- * Reads a journal file, or a journal, and returns the state of its run: status, transcript, calls without an outcome, and
- * usage. Sends no request, runs no tool, takes no lock and writes nothing. Needs none of the run's options. You can call
- * `inspectJournal` while the run is running: an incomplete last line is ignored.
+ * Reads a journal file, or a journal, and returns the state of its run: status, transcript, calls without an outcome, and usage.
+ * Sends no request, runs no tool, takes no lock and writes nothing. Needs none of the run's options. Can be called while
+ * the run is running: an incomplete last line is ignored.
  *
  * Rejects with errors from the disk, such as ENOENT, and with LoopError:
  *
@@ -65,7 +60,7 @@ export interface JournalInspection {
  * - "journal-damaged" for a changed file or record
  * - "journal-refused" for a path that is not a regular file
  *
- * To resume the run from the journal alone, pass `runId`, and `initialMessages` as `messages`, to `runToolLoop`.
+ * To resume the run from its journal alone, call `runToolLoop` with this `runId`, and with `initialMessages` as `messages`.
  *
  * @example
  * const { runId, pendingCalls } = await inspectJournal("runs/order-7.jsonl");
@@ -92,14 +87,14 @@ export async function inspectJournal(source: string | Journal): Promise<JournalI
   };
 }
 
-/** A journal that is not durable has no record of a running call, so the call may have run. */
+/** A journal that is not durable does not record when a call begins, so a call without records may have run. */
 function toUnsure(call: PendingCall): PendingCall {
   return call.state === "not-begun" ? { ...call, state: "may-have-run" } : call;
 }
 
 interface Source {
   readonly answers: ReadonlyMap<string, unknown>;
-  /** True if the journal records the start of each call. False if it records only the end. */
+  /** True if the journal records the start of each tool call. False if it records only the end. */
   readonly durable: boolean;
 }
 
@@ -113,7 +108,7 @@ async function readSource(source: unknown): Promise<Source> {
   throw invalidOption("source.read()", "a Map from step keys to recorded results", answers);
 }
 
-/** Throws for records in another version of the format, and for a journal whose first record is not the start of a run. */
+/** Throws if the records have another version of the format, or if the first record is not the start of a run. */
 function check(record: Partial<RunRecord> | undefined): RunRecord {
   const { version } = record ?? {};
   if (version === recordVersion) return record as RunRecord;

@@ -1,5 +1,3 @@
-// Reads the progress of tool calls from the records of a journal.
-
 import {
   answeredBy,
   type BegunRecord,
@@ -36,15 +34,15 @@ export function readBatch(reading: CallReading, isOver: boolean): BatchProgress 
   const found = reading.state.current.calls.map((call, index) => readCall(reading, call, index));
   const pending = found.flatMap((one) => one.pending);
   const has = (stage: CallProgress["stage"]): boolean => found.some((one) => one.stage === stage);
-  // If a run is called again with a higher limit, it may return to an earlier batch after it had already continued from that
-  // batch.
+  // A run that was called again with a higher limit may return to the calls of an earlier iteration. The last record then belongs
+  // to these calls.
   const isOpen = has("begun") || !isOver || (has("waits") && isCallKey(reading.state, reading.records.last ?? ""));
   if (isOpen && (has("begun") || !has("waits"))) return { settled: undefined, pending };
   if (isOpen) return { settled: found.map(({ settled }) => settled), pending };
   return { settled: addResults(reading, found.map(toLast)), pending: [] };
 }
 
-/** In a finished batch, a call without a recorded outcome was stopped by a limit. */
+/** Completes a call of a finished iteration. If no outcome is recorded, a limit stopped the call. */
 function toLast({ stage, settled }: CallProgress): SettledCall {
   return stage === "over" ? settled : { outcome: { call: settled.outcome.call, durationMs: 0, kind: "limit" } };
 }
@@ -72,8 +70,8 @@ interface CallReading {
 
 interface CallProgress {
   /**
-   * `over`: the call has an outcome. `waits`: the call, or its nested run, waits for a decision or a result. `begun`: the call has begun,
-   * but has no outcome yet. `held`: nothing is recorded.
+   * The progress of a call. `held`: nothing is recorded. `begun`: the call has begun, but has no outcome. `waits`: the call, or
+   * its nested run, waits for a decision or a result. `over`: the call has an outcome.
    */
   readonly stage: "over" | "waits" | "begun" | "held";
   readonly settled: SettledCall;
@@ -91,13 +89,12 @@ function readCall(reading: CallReading, call: ToolCall, index: number): CallProg
 }
 
 function toOver(outcome: ToolOutcome): CallProgress {
-  // The second argument is undefined, because the tools that a policy hides after a restart are neither recorded nor in the
-  // transcript.
+  // Pass undefined for the tools that a policy hides after a context restart, because they are not recorded.
   const restart = detectContextRestart(outcome, undefined);
   return { stage: "over", settled: restart === undefined ? { outcome } : { outcome, restart }, pending: [] };
 }
 
-/** Returns the outcome of a call that needed no decision, because the call ran during the stream or was refused. */
+/** Returns the outcome of a call that ran during the stream or was refused. Such calls need no decision. */
 function findEarly({ records, state }: CallReading, call: ToolCall, index: number): ToolOutcome | undefined {
   const refusals = state.streamResults.at(-1)?.refusals ?? [];
   const verdict = records.find<Verdict>(callKey(state, "validation", { index, name: call.name }));
@@ -125,7 +122,7 @@ function readDecision({ records, state }: CallReading, call: ToolCall, place: Ca
   return refused === undefined ? undefined : toOver(refused);
 }
 
-/** Returns the last recorded answer to a question. If the `kind` of this answer is `open`, the question was left open. */
+/** Returns the last recorded answer to a question. The question was asked again after each answer of the kind `open`. */
 function findLast<T extends { readonly kind: string }>(records: Records, key: string, open: T["kind"]): T | undefined {
   let answer = records.find<T>(key);
   for (let attempt = 1; answer?.kind === open; attempt += 1) {
@@ -183,8 +180,8 @@ function readStep(reading: CallReading, call: ToolCall, place: CallPlace): CallP
 }
 
 /**
- * Returns the progress of a call with a nested run. If the nested run is suspended, the call waits. If the nested run has
- * ended, the outcome of the call is not recorded yet.
+ * Returns the progress of a call with a nested run. If the nested run is suspended, the call waits. If the nested run has ended,
+ * the call still has no recorded outcome.
  */
 function toNested(call: ToolCall, place: CallPlace, { ending, pendingCalls, spent, durationMs }: NestedProgress): CallProgress {
   const inner = pendingCalls.map((one): PendingCall => ({ ...one, id: `${call.callId}/${one.id}` }));

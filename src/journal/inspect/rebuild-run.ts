@@ -1,5 +1,5 @@
-// Rebuilds the state of a run from its records. `nextStep` decides what comes next and `applyStep` updates the state, as in a
-// live run.
+// Rebuilds the state of a run from its records. As in a live run, `nextStep` decides which step comes next and `applyStep`
+// updates the state.
 
 import {
   applyStep,
@@ -39,8 +39,8 @@ import type { PendingCall, Records } from "./records.ts";
 import { type NestedProgress, readBatch } from "./read-call.ts";
 
 /**
- * Maps the number of each retry to the key of the ending before the next retry. The last value is the key of the last ending or,
- * if the run is unfinished, of the last record.
+ * Each time that a run was retried (`resume: "retry-last"`), an earlier ending was undone. The map has the keys of these endings
+ * by the number of the retry. Its last value is the key of the final ending or, if the run is unfinished, of the last record.
  */
 type Way = ReadonlyMap<number, string>;
 
@@ -52,18 +52,15 @@ function findWay(records: Records): Way {
   way.set(retryOf(last), ending ?? last);
   for (let retry = retryOf(last); retry > 0;) {
     const before = records.find<ReopenAnswer>(retryKey(retry))?.before ?? "";
-    // An ending has a lower retry number than the retry that follows. `Math.min` enforces this for damaged records too, so that
-    // the loop terminates.
+    // The retry number decreases with each step back. `Math.min` enforces this for damaged records too, so that the loop
+    // terminates.
     retry = Math.min(retryOf(before), retry - 1);
     way.set(retry, before);
   }
   return way;
 }
 
-/**
- * The last time that a run reads its inbox before an ending. The state and the comments in this file call this reading
- * the last look.
- */
+/** A run reads its inbox once more before it ends. This file calls that reading the last look. */
 interface Close {
   readonly answer: InboxAnswer;
   readonly ending: Ending;
@@ -76,22 +73,22 @@ function findClose(records: Records, way: Way, state: LoopState): Close | undefi
     if (answer === undefined) return undefined;
     const { ending, before } = answer;
     if (ending === undefined || before !== endingKey(state, ending)) continue;
-    // An ending before the calls of the iteration has the same key as an ending after them.
+    // An ending before the tool calls of an iteration has the same key as an ending after them.
     if ((answer.after === "model") !== (state.phase === "model")) continue;
     if (isGoal(way, state, answer) || isReopened(records, state, answer)) return { answer, ending, attempt };
   }
 }
 
 /**
- * True if this last look belongs to the next ending in the records. A request that arrived with the last look may have replaced
- * that ending: `ended` is the ending that replaced it.
+ * True if the ending that follows this inbox reading is the next recorded ending. A request in the inbox may have changed it to
+ * the ending in `ended`.
  */
 function isGoal(way: Way, state: LoopState, { before, ended }: InboxAnswer): boolean {
   const goal = way.get(state.retry);
   return goal === before || (ended !== undefined && goal === endingKey(state, ended));
 }
 
-/** True if the run continued after its final answer, because a message arrived with the last look. */
+/** True if the run continued after its final answer, because a steered message was in the inbox. */
 function isReopened(records: Records, state: LoopState, { ending, messages = [] }: InboxAnswer): boolean {
   const isAnswer =
     ending?.status === "completed" || ending?.status === "empty-response" || ending?.reason.kind === "invalid-output";
@@ -99,8 +96,8 @@ function isReopened(records: Records, state: LoopState, { ending, messages = [] 
 }
 
 /**
- * True if the first stream of the current iteration was the final answer that a limit granted. If the run was called again with a
- * higher limit, both a normal request and a final answer may be recorded at this position.
+ * True if the first stream of this iteration was the final answer that a run gets after it has reached a limit. After a second
+ * call with a higher limit, both a normal request and a final answer may be recorded here.
  */
 function isLastWord(records: Records, way: Way, state: LoopState): boolean {
   if (!records.has(streamKey(state, "final-answer"))) return false;
@@ -128,8 +125,8 @@ const midway: Stop = { ending: undefined, pendingCalls: [] };
 const none = Number.POSITIVE_INFINITY;
 
 /**
- * Bounds without limits, because every ending that a limit caused is already in the records. `finalAnswer` is true, because after
- * a reached tool limit a final answer is more likely than a missing record.
+ * No limits, because the records already contain every ending that a limit caused. `finalAnswer` is true, because after a reached
+ * tool limit a final answer is more likely than a missing record.
  */
 const openBounds: Bounds = {
   ...noLimits,
@@ -137,7 +134,7 @@ const openBounds: Bounds = {
   asksIteration: false,
 };
 
-/** Stands in for the limit that granted a final answer. The inbox step after the final answer records the actual limit. */
+/** A placeholder for the limit that led to a final answer. The inbox step after the final answer records the actual limit. */
 const someLimit: Ending = { status: "timeout", reason: { kind: "max-iterations", limit: none } };
 
 export function rebuildRun(records: Records, start: RunStart): Rebuilt {
@@ -205,7 +202,7 @@ function readInbox(reading: Reading): Stop {
   const { state, records } = reading;
   const stays = state.phase === "start" || state.phase === "resume";
   const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
-  // A message that arrived with the last look is only sent if the limits allow another iteration.
+  // A message that arrived just before the run ended is only sent to the model if the limits allow another iteration.
   const isOver = state.phase === "last-look" && !records.has(key) && state.lastInbox?.goesOn !== true;
   if (isOver) return { ending: state.ending, pendingCalls: [] };
   return foldFound(reading, key, (answer: InboxAnswer) => ({ kind: "inbox", answer }));
@@ -232,7 +229,7 @@ function readCalls(reading: Reading): Stop {
   return suspension === undefined ? undefined : { ending: suspension, pendingCalls: pending };
 }
 
-/** Returns the start record of a nested run. A journal that is not durable has no such record. */
+/** Returns the start record of a nested run. A journal that is not durable does not have this record. */
 function startOf(records: Records, { priced }: RunStart): RunStart {
   return records.find<RunStart>(runKey) ?? { messages: [], ...(priced === undefined ? {} : { priced }) };
 }

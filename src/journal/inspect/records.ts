@@ -1,17 +1,15 @@
-// Access to the records of a journal, and the type of a pending call.
-
 import { checkAnswer, isRecord, type Json, type ShownTool, type ToolChange } from "../../core/entry-kit.ts";
 
-/** A call in the current iteration without an outcome. Plain data. */
+/** A tool call in the current iteration that has no outcome yet. Plain data. */
 export type PendingCall = {
   /**
-   * The key of the call in the option `decisions`: the ids of the outer calls and the id of the call itself, joined by "/". If a
-   * decision was requested again because the tool changed, or the call has waited for its approval before, a number follows:
-   * `call_i0_0#2`.
+   * The key of this call in the option `decisions`: the ids of the outer calls and the id of the call, joined by "/". A number
+   * follows, as in `call_i0_0#2`, if the decision was requested again because the tool changed, or if the call has already waited
+   * for its approval.
    */
   readonly id: string;
   readonly callId: string;
-  /** The position among the calls of the assistant message, counted from 0. */
+  /** The position of the call in its assistant message, counted from 0. */
   readonly index: number;
   readonly name: string;
   /** The arguments as the model wrote them. */
@@ -19,32 +17,31 @@ export type PendingCall = {
 } & (
   | {
       /**
-       * The call waits for a decision. To resume, call `runToolLoop` with the same options, and with the decision under `id` in
-       * `decisions`.
+       * The call waits for a decision. To resume the run, call `runToolLoop` with the same options and with `decisions: { [id]:
+       * decision }`.
        */
       readonly state: "awaiting-approval";
       /**
-       * The tool that the decision is about. If the tool has changed when the run is resumed, the decision is invalid and is
-       * requested again.
+       * The tool that the decision is about. If the tool has changed when the run is resumed, the run ignores the decision and requests a
+       * new one.
        */
       readonly tool: ShownTool;
-      /** Changes in the tool since the previous request for a decision. */
+      /** How the tool changed after the previous request for a decision. */
       readonly toolChanges?: readonly ToolChange[] | undefined;
     }
   | {
       /**
-       * The call has run, and its result comes from outside. To resume, call `runToolLoop` with the same options, and with the
-       * result under `id` in `decisions`.
+       * The call has run, and its result comes from outside. To resume the run, call `runToolLoop` with the same options and with
+       * `decisions: { [id]: result }`.
        */
       readonly state: "awaiting-result";
-      /** True if a page may send the result. */
+      /** True if a web page may send the result of the call. */
       readonly fromPage?: true | undefined;
     }
   | {
       /**
-       * `may-have-run`: the call began, and is still running or was cut off when its process ended. `not-begun`: the call has no
-       * records. `nested-run`: the call started a nested run that has not ended. The pending calls of the nested run follow in
-       * the list.
+       * `may-have-run`: the call began, and is still running or was cut off by a crash. `not-begun`: the call has no records.
+       * `nested-run`: the call started a nested run that has not ended. The pending calls of that run follow in the list.
        */
       readonly state: "may-have-run" | "not-begun" | "nested-run";
     }
@@ -52,14 +49,14 @@ export type PendingCall = {
 
 export interface Records {
   /**
-   * Returns the recorded result of a step, or undefined if the step is not recorded. The caller chooses the type that belongs to
-   * the step. Throws LoopError "journal-damaged" if the result is impossible for such a step.
+   * Returns the recorded result of a step, or undefined. The caller chooses the type for the step. Throws LoopError
+   * "journal-damaged" if the result is impossible for this step.
    */
   find<T>(key: string): T | undefined;
   has(key: string): boolean;
   /** The key of the last record that shows progress of the run. */
   readonly last: string | undefined;
-  /** Returns the records whose keys start with `prefix`, and removes the prefix from the keys. Used for nested runs. */
+  /** Returns the records whose keys start with `prefix`, with the prefix removed from the keys. Used for nested runs. */
   within(prefix: string): Records;
 }
 
@@ -78,8 +75,8 @@ export function toRecords(answers: ReadonlyMap<string, unknown>): Records {
 }
 
 /**
- * True for a record that shows no progress: a question about a call that exceeds the limit. Each execution of the run records
- * this question again, even after the run has ended.
+ * True for a question about a call above the limit. Such a record shows no progress, because each execution of the run adds it
+ * again, even after the run has ended.
  */
 function isAside(answer: unknown): boolean {
   return isRecord(answer) && answer["isBeyond"] === true;
