@@ -151,7 +151,7 @@ describe("googleGenerateContent: tool results in a request", () => {
     ]);
   });
 
-  it("contain files, or notes for unsupported files; other media follow after the result", () => {
+  it("contain files, or notes for unsupported files, and are followed by other media", () => {
     const content = [
       { type: "file", mediaType: "text/csv", data: "YTti" },
       { type: "file", mediaType: "audio/wav", data: "UklG" },

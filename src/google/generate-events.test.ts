@@ -236,7 +236,7 @@ describe("googleGenerateContent: the chunks of a stream", () => {
     expect(read(says({ text: "A" }), { error }, stop()).slice(1)).toMatchObject([{ type: "error", error: { code } }]);
   });
 
-  it("end with an error if it follows the finish reason", () => {
+  it("end with an error, not with a finish, if the error follows the finish reason", () => {
     expect(read(stop(), { error: { code: 503, message: "Busy." } })).toMatchObject([{ type: "error" }]);
   });
 
@@ -251,7 +251,7 @@ describe("googleGenerateContent: the chunks of a stream", () => {
     [{ candidates: [null] }],
     [says("x")],
     [{ candidates: [{ content: { parts: 5 } }] }],
-  ])("contain nothing for the malformed chunk %j of the SDK", ([chunk]) => {
+  ])("omit malformed data of the SDK, such as %j", ([chunk]) => {
     expect(read(chunk, stop())).toEqual([finish("stop", "STOP")]);
   });
 });
