@@ -58,7 +58,7 @@ it.for<[what: string, events: readonly unknown[], reason: string | undefined, us
     "stop",
     undefined,
   ],
-])("aiSdkModel: reads from raw chunks %s", ([, events, reason, usage]) => {
+])("aiSdkModel: from raw chunks, reads %s", ([, events, reason, usage]) => {
   const ending = new RawEnding();
   for (const event of events) ending.read(event);
   expect([ending.finish?.reason, ending.usage]).toEqual([reason, usage]);

@@ -173,7 +173,7 @@ describe.for(verbs)("%s in a run with withRetry or withFallback", ([, act, kind]
     expect([a.calls, b.calls]).toEqual(calls);
     listeners.stop();
     const says = (fact: string): number => (JSON.stringify(first).includes(fact) ? 1 : 0);
-    // A mock provider that stalls ends when the signal fires, unless `ignoreSignal` is set.
+    // `stall()` adds a listener with `once`, which `countListeners` counts even after the signal has fired.
     expect([listeners.on(playing.abort.signal), listeners.total()]).toEqual([0, says('"ignoreSignal":false')]);
     expect(a.active + b.active).toBe(says('"ignoreSignal":true'));
   });
