@@ -58,7 +58,7 @@ export interface FileFacts {
 
 export interface SpecWords {
   toFileData(source: FileSource): unknown;
-  /** Returns undefined if the specification version has no format for such a file. */
+  /** Returns undefined if a tool result of the specification version cannot contain this file. */
   toResultFile(file: FileFacts): PromptPart | undefined;
   toDenial(reason: string): PromptPart;
   readonly providerToolType: string;

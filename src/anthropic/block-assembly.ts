@@ -34,7 +34,7 @@ export interface BlockAssembly {
 /** A call to one of the run's tools, not to a tool that the server runs. */
 interface OpenCall {
   readonly key: string;
-  /** The list for the chunks of this call. If the call may repeat another call, the list is separate and may be discarded. */
+  /** Receives the chunks of this call. If the call may be a repetition, this is a separate list that can be discarded. */
   readonly out: ModelChunk[];
   ready: boolean;
   isRepeated: boolean;

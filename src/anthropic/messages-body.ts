@@ -60,7 +60,7 @@ function toTextBlocks(text: string): readonly WireBlock[] {
   return text.trim() === "" ? [] : [{ type: "text", text }];
 }
 
-/** SVG is missing, because the service accepts it only as text. */
+/** The image types that the service accepts. It accepts SVG only as text. */
 const imageTypes: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/gif", "image/webp"]);
 
 const blockMedia: MediaForms<WireBlock> = {

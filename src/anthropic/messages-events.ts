@@ -76,7 +76,7 @@ function readCounts(usage: UnknownRecord, before: Counts): Counts {
   };
 }
 
-/** Requests that summarized the context are billed, but are not included in the counts of the message. */
+/** Reads the counts of requests that summarized the context. They are billed, but the counts of the message exclude them. */
 function readCompactions(iterations: readonly unknown[]): readonly Counts[] {
   return iterations
     .map(recordOf)

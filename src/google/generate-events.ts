@@ -59,7 +59,7 @@ export function toFinishReason(
   return reason === "stop" && hasCalls ? "tool-calls" : reason;
 }
 
-/** A later STOP never replaces an abnormal finish reason. */
+/** True for a normal finish reason. If several finish reasons arrive, a normal one never replaces an abnormal one. */
 function isCleanEnd(raw: string, words: FinishWords = generateWords): boolean {
   const reason = words.get(raw);
   return reason === "stop" || reason === "tool-calls";

@@ -40,7 +40,7 @@ interface OpenCall {
   readonly call: { [field: string]: Json };
   whole: string | undefined;
   inPieces: boolean;
-  /** The list for the chunks of this call. If the call may repeat another call, the list is separate and may be discarded. */
+  /** Receives the chunks of this call. If the call may be a repetition, this is a separate list that can be discarded. */
   out: ModelChunk[];
   isRepeated: boolean;
 }

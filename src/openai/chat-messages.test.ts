@@ -172,7 +172,7 @@ describe("openaiChat: the messages of a request", () => {
   });
 
   it.for(["reasoning_content", "reasoning"] as const)(
-    "with echoReasoning: %s, contain the reasoning, or a space if there is no reasoning",
+    'if echoReasoning is "%s", contain the reasoning or a single space in this field',
     (echoReasoning) => {
       const thinking = turn({ type: "reasoning", text: "Hm" }, call("a"));
       expect(convert(thinking, { echoReasoning })).toEqual([

@@ -199,7 +199,7 @@ describe("openaiChat: provider metadata", () => {
   });
 
   it.for<[item: Json]>([["x"], [null], [[1]], [{ call: "0", extra_content: 1 }], [{ call: 0 }]])(
-    "is ignored if it is malformed: %j",
+    "is ignored if an item of it is malformed: %j",
     ([item]) => {
       expect(readChatMetadata([{ provider: "openai", model: "m", item }], { id: "openai", model: "m" })).toEqual({
         reasoningDetails: undefined,

@@ -160,7 +160,7 @@ describe("openaiResponses: sending back an output item", () => {
     [{ type: "mcp_call" }, true],
     [{ type: "code_interpreter_call" }, true],
     [{ type: "novelty" }, true],
-  ])("sends the unstored item %j with its id: %s", ([item, keepsId]) => {
+  ])("keeps the id of the unstored item %j: %s", ([item, keepsId]) => {
     const known = { ...item, ...id };
     expect(send(known)).toEqual(keepsId ? known : item);
     expect(send(known, { store: true })).toEqual(keepsId ? known : item);
@@ -175,7 +175,7 @@ describe("openaiResponses: sending back an output item", () => {
     [call("1"), true, false],
     [custom, true, false],
     [{ type: "web_search_call" }, false, true],
-  ])("sends the item %j, stored: %s, with its status: %s", ([item, stored, keepsStatus]) => {
+  ])("keeps the status of the item %j with stored: %s: %s", ([item, stored, keepsStatus]) => {
     const known = { ...item, ...status };
     expect(send(known, { stored, store: stored })).toEqual(keepsStatus ? known : item);
   });

@@ -15,7 +15,7 @@ export const mostGrowth = 15;
 const factor = 10;
 
 /**
- * The maximum number of measurements. A function is measured until its growth is small enough, which never happens for a quadratic
+ * The maximum number of measurements. They are repeated until the growth is below `mostGrowth`, which never happens for a quadratic
  * function.
  */
 const mostRounds = 15;
@@ -27,8 +27,8 @@ const mostRoundsNear = 40;
 const leastMs = 10;
 
 /**
- * Returns how many times longer the function takes for an input of ten times `size`. Compares the best processor times of several
- * rounds, because processor time excludes other processes.
+ * Returns how many times longer the function takes for an input of ten times `size`. Measures processor time, which excludes other
+ * processes, and uses the best of several measurements.
  */
 export async function growthOf(prepare: Prepare, size: number): Promise<number> {
   let small = Number.POSITIVE_INFINITY;

@@ -195,7 +195,7 @@ describe("runToolLoop with withRetry and withFallback", () => {
     expect([listeners.total(), playing.clock.pending, a.active, b.active]).toEqual([0, 0, 0, 0]);
   });
 
-  it("sends a paused message after a crash to the provider that paused it", async () => {
+  it("after a crash, sends a paused message to the provider that paused it", async () => {
     const store = createDurableStore();
     const options = (): LoopOptions & { readonly made: readonly MockProvider[] } => {
       // Before the crash, the run received only the first half of the message.
