@@ -36,7 +36,7 @@ describe("aiSdkModel", () => {
   });
 });
 
-describe("aiSdkModel: the finish reason of a stream", () => {
+describe("aiSdkModel", () => {
   it.for<[reason: FinishReason, hasCalls: boolean, hasAnswers: boolean, expected: FinishReason]>([
     ["stop", false, false, "stop"],
     ["stop", true, false, "tool-calls"],
@@ -47,7 +47,7 @@ describe("aiSdkModel: the finish reason of a stream", () => {
     ["content-filter", true, false, "content-filter"],
     ["paused", true, false, "paused"],
   ])(
-    "is, for the package's reason %s, tool calls: %s and approval answers: %s, the reason %s",
+    "maps the finish reason %s, with tool calls: %s and approval answers: %s, to %s",
     ([reason, hasCalls, hasAnswers, expected]) => {
       expect(toFinishReason({ reason, raw: "" }, { hasCalls, hasAnswers })).toBe(expected);
     },

@@ -131,7 +131,7 @@ it.for<[what: string, messages: readonly Message[], contents: readonly object[]]
     [turn, user],
     [said("(The conversation begins.)"), { role: "model", parts: [{ text: "A" }] }, said("hi")],
   ],
-  ["no messages", [], []],
+  ["an empty conversation", [], []],
 ])(
   "googleGenerateContent: the contents of a request alternate between the roles user and model for %s",
   ([, messages, contents]) => {

@@ -68,7 +68,7 @@ function isCall(part: WirePart, call: ToolCallPart): boolean {
   return name === call.name && wireName.test(call.name) && (args === undefined || isRecord(args));
 }
 
-/** A model may invent an invalid tool name, with which the service would reject every later request. */
+/** Replaces an invalid tool name. A model may invent one, with which the service would reject every later request. */
 export function toWireName(name: string): string {
   const plain = name.replace(/[^\w.:-]/g, "_").slice(0, 64);
   return wireName.test(plain) ? plain : `_${plain}`;

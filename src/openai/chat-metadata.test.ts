@@ -62,7 +62,7 @@ describe("openaiChat: provider metadata from reasoning_details", () => {
       [{ type: "t", index: 0, text: "ab", signature: "two" }],
     ],
     [
-      "two signed texts without an index as separate details",
+      "two signed texts without an index separately",
       [
         { type: "t", text: "a" },
         { type: "t", text: "b", signature: "one" },
@@ -83,7 +83,7 @@ describe("openaiChat: provider metadata from reasoning_details", () => {
       [{ type: "t", index: 0, text: "a", signature: "one" }],
     ],
     [
-      "two interleaved texts as separate details",
+      "two interleaved texts separately",
       [
         { type: "t", index: 0, text: "a" },
         { type: "t", index: 1, text: "x", signature: "" },
@@ -109,7 +109,7 @@ describe("openaiChat: provider metadata from reasoning_details", () => {
       ],
     ],
     [
-      "two ids at the same index as separate details",
+      "details with two ids at the same index separately",
       [
         { type: "s", index: 0, id: "rs_1", summary: "a" },
         { type: "s", index: 0, id: "rs_2", summary: "b" },
@@ -120,7 +120,7 @@ describe("openaiChat: provider metadata from reasoning_details", () => {
       ],
     ],
     [
-      "two indexes as separate details",
+      "details at two indexes separately",
       [
         { type: "t", index: 0, text: "a" },
         { type: "t", index: 1, text: "b" },
@@ -131,7 +131,7 @@ describe("openaiChat: provider metadata from reasoning_details", () => {
       ],
     ],
     [
-      "two types as separate details",
+      "details of two types separately",
       [
         { type: "s", summary: "a" },
         { type: "t", text: "b" },
@@ -142,7 +142,7 @@ describe("openaiChat: provider metadata from reasoning_details", () => {
       ],
     ],
     [
-      "each piece of encrypted data as a separate detail",
+      "each piece of encrypted data separately",
       [
         { type: "e", data: "a" },
         { type: "e", data: "b" },
@@ -153,7 +153,7 @@ describe("openaiChat: provider metadata from reasoning_details", () => {
       ],
     ],
     [
-      "data after text as a separate detail",
+      "data after text separately",
       [
         { type: "t", text: "a" },
         { type: "t", data: "b" },
@@ -167,7 +167,7 @@ describe("openaiChat: provider metadata from reasoning_details", () => {
     expect(collect(...fragments)).toEqual(whole);
   });
 
-  it("is collected without repeating earlier text or failing on invalid details", () => {
+  it("omits invalid details, and the text of each detail is yielded only once", () => {
     const details = collectReasoningDetails();
     expect(details.add([{ text: "a" }, null, "x", { summary: "b" }, { data: "c" }])).toBe("ab");
     expect(details.add([{ text: "d" }])).toBe("d");
@@ -199,7 +199,7 @@ describe("openaiChat: provider metadata", () => {
   });
 
   it.for<[item: Json]>([["x"], [null], [[1]], [{ call: "0", extra_content: 1 }], [{ call: 0 }]])(
-    "is ignored if an item of it is malformed: %j",
+    "has no effect if it is the malformed item %j",
     ([item]) => {
       expect(readChatMetadata([{ provider: "openai", model: "m", item }], { id: "openai", model: "m" })).toEqual({
         reasoningDetails: undefined,

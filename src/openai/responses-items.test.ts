@@ -44,7 +44,7 @@ describe("openaiResponses: output items", () => {
       "SELECT 1",
     ],
     ["that is only in output_item.done", [done(0, custom("c", "1", "SELECT 1")), completed()], "SELECT 1"],
-    ["that looks like JSON", [done(0, custom("c", "1", '{"n":1}')), completed()], '{"n":1}'],
+    ["whose text looks like JSON", [done(0, custom("c", "1", '{"n":1}')), completed()], '{"n":1}'],
     [
       "whose pieces split a character",
       [
