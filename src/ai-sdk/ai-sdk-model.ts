@@ -11,17 +11,17 @@ import { createPartsReader, toIterable } from "./stream-parts.ts";
  * retry, wrap the provider in `withRetry`.
  *
  * The stream ends with `finish` if the model reported a finish reason. Provider packages also report a finish reason when a stream
- * was cut off. These reasons therefore do not produce `finish`: "interrupted", "unknown" in v2, and "other" if the service sent no
- * reason of its own.
+ * was cut off. Three reasons therefore do not produce `finish`: "interrupted", "unknown" from a model of specification v2, and
+ * "other" if the service itself sent no reason.
  *
  * The parts of a finished message become `provider-metadata` chunks: text, reasoning with its signature or item id, calls, files,
  * and results of tools that the service runs. The next request sends them back to the same model unchanged, with their
  * `providerMetadata` as `providerOptions`. Sources and citations are kept in the `providerMetadata` of the message, but are not
- * sent. Another model gets only the text and the calls. The same happens if the message was edited.
+ * sent. If the message was edited or goes to another model, only its text and calls are sent.
  *
  * For a file at a URL, the provider sends the URL if the model accepts such URLs. The provider never fetches files. If a user
- * message contains another URL, the iteration ends with `bad-request` and no request is sent. In a tool result, a note for the
- * model replaces the file.
+ * message contains any other URL, the iteration ends with `bad-request` and no request is sent. In a tool result, a note for the
+ * model replaces a file at such a URL.
  *
  * The run option `settings.extra` adds or replaces options of `doStream`, for example `{ topK: 20, providerOptions: { … } }`.
  *

@@ -65,8 +65,8 @@ function toFile(media: ReadableMedia): FileFacts {
 }
 
 /**
- * The keys of `patterns` are media types, such as `image/*` or `*`. Models write the patterns for lower-case URLs, so the URL is
- * matched as written and in lower case.
+ * The keys of `patterns` are media types, such as `image/*` or `*`. Many patterns expect a lower-case URL, so a file also matches
+ * if only the lower-case form of its URL matches.
  */
 function takesFile(patterns: unknown, { mediaType, source }: FileFacts): boolean {
   if (source.kind === "base64") return true;
@@ -204,7 +204,7 @@ function convertAssistantMessage(message: AssistantMessage, reader: OwnMessageRe
   return { messages: content.length === 0 ? [] : [{ role: "assistant", content }], callOptions: noOptions };
 }
 
-/** Services reject reasoning without its signature, and other models cannot use it. */
+/** Omits reasoning, because its signature is missing or comes from another model. */
 function rebuildMessage(turn: AssistantMessage): readonly PromptPart[] {
   const { text, calls } = readAssistantMessage(turn);
   return [...(text === "" ? [] : [{ type: "text", text }]), ...calls.map(toCallPart)];
@@ -222,7 +222,7 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
   const words = specWords[model.specificationVersion];
   const convert = createPromptConverter({ id, model: model.modelId, words });
   return async (request, signal) => {
-    // `supportedUrls` is a promise for models that must first find out which URLs they accept.
+    // `supportedUrls` is a promise if the model must first find out which URLs it accepts.
     const urls: unknown = await model.supportedUrls;
     signal.throwIfAborted();
     return {
@@ -240,7 +240,7 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
   };
 }
 
-/** Joins consecutive tool messages: approval answers for the service, then results from tools of the run. */
+/** Joins consecutive tool messages: the first has the approval answers for the service, the second has the results of tools. */
 function joinMessages({ system }: ModelRequest, messages: readonly PromptMessage[]): readonly PromptMessage[] {
   const prompt = groupByRole(messages).flatMap((group): readonly PromptMessage[] => {
     const results = group.flatMap((message) => (message.role === "tool" ? message.content : []));

@@ -7,7 +7,7 @@ function takesUrl(patterns: unknown, mediaType: string, url: string): boolean {
   return user.write({ kind: "url", mediaType, scheme: new URL(url).protocol, url }) !== undefined;
 }
 
-describe("createFileForms: supported URLs", () => {
+describe("aiSdkModel: supported URLs", () => {
   it.for<[patterns: unknown, mediaType: string, url: string, taken: boolean]>([
     [{ "image/*": [/^https:/] }, "image/png", "https://a.test/", true],
     [{ "IMAGE/*": [/^https:/] }, "image/png", "https://a.test/", true],
@@ -25,11 +25,11 @@ describe("createFileForms: supported URLs", () => {
     [{ "*": /^https:/ }, "video/mp4", "https://a.test/", false],
     [{}, "image/png", "https://a.test/", false],
     [undefined, "image/png", "https://a.test/", false],
-  ])("with the patterns %o, a file of type %s at %s stays a URL: %s", ([patterns, mediaType, url, taken]) => {
+  ])("with the patterns %o, a file of type %s at %s is sent as a URL: %s", ([patterns, mediaType, url, taken]) => {
     expect(takesUrl(patterns, mediaType, url)).toBe(taken);
   });
 
-  it("returns the same result twice for a pattern with the g flag", () => {
+  it("match a pattern with the g flag every time", () => {
     const patterns = { "*": [/^gs:\/\/A/g] };
     const takesOnce = (): boolean => takesUrl(patterns, "image/png", "gs://A/b.png");
     expect([takesOnce(), takesOnce()]).toEqual([true, true]);

@@ -20,54 +20,82 @@ const apiCall = (facts: Facts): APICallError =>
   });
 const said = (error: object): object => ({ error: { message: "Said.", ...error } });
 
-describe("toModelError", () => {
+describe("aiSdkModel: errors of the package", () => {
   it.for<[what: string, thrown: unknown, expected: Partial<ProviderError>]>([
-    ["a 503 status", apiCall({ statusCode: 503 }), { code: "overloaded", status: 503, retryable: true, message: "It failed." }],
-    ["a 401 status", apiCall({ statusCode: 401 }), { code: "auth", retryable: false }],
     [
-      "a retry-after header",
+      "the status 503 to overloaded",
+      apiCall({ statusCode: 503 }),
+      { code: "overloaded", status: 503, retryable: true, message: "It failed." },
+    ],
+    ["the status 401 to auth", apiCall({ statusCode: 401 }), { code: "auth", retryable: false }],
+    [
+      "the header retry-after to retryAfterMs",
       apiCall({ statusCode: 429, responseHeaders: { "retry-after": "2" } }),
       { code: "rate-limit", retryable: true, retryAfterMs: 2_000 },
     ],
     [
-      "the service's error in parsed data",
+      "the service's error in the field data",
       apiCall({ statusCode: 400, data: said({ code: "context_length_exceeded" }) }),
       { code: "context-too-long", message: "Said." },
     ],
     [
-      "the service's error in the body text",
+      "the service's error in the field responseBody",
       apiCall({ statusCode: 429, responseBody: JSON.stringify(said({ type: "insufficient_quota" })) }),
       { code: "rate-limit", retryable: false, message: "Said." },
     ],
-    ["a body that is not JSON", apiCall({ statusCode: 500, responseBody: "<html>" }), { code: "server", status: 500 }],
-    ["a 429 marked as not retryable", apiCall({ statusCode: 429, isRetryable: false }), { code: "rate-limit", retryable: false }],
     [
-      "a 498 that the package does not retry by default",
+      "a response body that is not JSON to server",
+      apiCall({ statusCode: 500, responseBody: "<html>" }),
+      { code: "server", status: 500 },
+    ],
+    [
+      "the status 429 to a non-retryable error if isRetryable is false",
+      apiCall({ statusCode: 429, isRetryable: false }),
+      { code: "rate-limit", retryable: false },
+    ],
+    [
+      "the status 498 to a retryable error, although the package does not retry it",
       apiCall({ statusCode: 498, isRetryable: false }),
       { code: "overloaded", retryable: true },
     ],
     [
-      "a failed connection without a known cause",
+      "a connection error without a cause to network",
       apiCall({ message: "Cannot connect to API: ?", isRetryable: true }),
       { code: "network", retryable: true },
     ],
-    ["a stream error marked as retryable", { message: "It broke.", isRetryable: true }, { code: "server", retryable: true }],
     [
-      "a connection error with a known cause",
+      "a stream error to a retryable error if isRetryable is true",
+      { message: "It broke.", isRetryable: true },
+      { code: "server", retryable: true },
+    ],
+    [
+      "a connection error with the cause ECONNREFUSED to network",
       apiCall({ cause: Object.assign(new Error("x"), { code: "ECONNREFUSED" }) }),
       { code: "network" },
     ],
     [
-      "a missing API key",
+      "a missing API key to auth",
       new LoadAPIKeyError({ message: "The key is missing." }),
       { code: "auth", message: "The key is missing." },
     ],
-    ["an unsupported feature", new UnsupportedFunctionalityError({ functionality: "audio" }), { code: "bad-request" }],
-    ["an invalid prompt", new InvalidPromptError({ prompt: [], message: "?" }), { code: "bad-request", retryable: false }],
-    ["an empty body", new EmptyResponseBodyError(), { code: "server", retryable: true }],
-    ["an abort", new DOMException("This operation was aborted", "AbortError"), { code: "network", retryable: false }],
-    ["a thrown string", "overloaded", { code: "server", message: "overloaded" }],
-    ["a thrown undefined", undefined, { code: "server", retryable: false }],
+    [
+      "an unsupported feature to bad-request",
+      new UnsupportedFunctionalityError({ functionality: "audio" }),
+      { code: "bad-request" },
+    ],
+    [
+      "an invalid prompt to bad-request",
+      new InvalidPromptError({ prompt: [], message: "?" }),
+      { code: "bad-request", retryable: false },
+    ],
+    ["an empty response body to server", new EmptyResponseBodyError(), { code: "server", retryable: true }],
+    [
+      "an AbortError to a non-retryable network error",
+      new DOMException("This operation was aborted", "AbortError"),
+      { code: "network", retryable: false },
+    ],
+    ["a thrown string to server", "overloaded", { code: "server", message: "overloaded" }],
+    ["a thrown undefined to server", undefined, { code: "server", retryable: false }],
   ])("converts %s", ([, thrown, expected]) => {
     const error = toModelError(thrown);
     expect(error).toMatchObject(expected);

@@ -15,9 +15,9 @@ const codeByName: ReadonlyMap<string, ProviderErrorCode> = new Map([
 ]);
 
 /**
- * An `APICallError` contains the response body, either parsed in `data` or as text in `responseBody`. `isRetryable: true` is used
- * if neither body nor status is conclusive. `isRetryable: false` is used even if the status is retryable by default, because the
- * package has overruled the default.
+ * Reads the response body of an `APICallError`, which is parsed in `data` or text in `responseBody`. An unknown error is retryable
+ * if the package set `isRetryable: true`. A status that is retryable by default is not retryable if the package set
+ * `isRetryable: false`.
  */
 export function toModelError(thrown: unknown): ProviderError {
   if (!isRecord(thrown)) return toProviderError(thrown);

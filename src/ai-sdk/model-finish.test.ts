@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { FinishReason } from "../core/provider-kit.ts";
 import { readFinish, toFinishReason } from "./model-finish.ts";
 
-describe("readFinish", () => {
+describe("aiSdkModel", () => {
   it.for<[said: unknown, reason: FinishReason | undefined, raw?: string]>([
     ["stop", "stop", "stop"],
     ["tool-calls", "tool-calls", "tool-calls"],
@@ -31,12 +31,12 @@ describe("readFinish", () => {
     [null, undefined],
     [{}, undefined],
     [{ unified: 1 }, undefined],
-  ])("reads %o as %s", ([said, reason, raw]) => {
+  ])("reads the finish reason %o as %s", ([said, reason, raw]) => {
     expect(readFinish(said)).toEqual(reason === undefined ? undefined : { reason, raw });
   });
 });
 
-describe("toFinishReason", () => {
+describe("aiSdkModel", () => {
   it.for<[reason: FinishReason, hasCalls: boolean, hasAnswers: boolean, expected: FinishReason]>([
     ["stop", false, false, "stop"],
     ["stop", true, false, "tool-calls"],
@@ -46,7 +46,10 @@ describe("toFinishReason", () => {
     ["length", true, true, "length"],
     ["content-filter", true, false, "content-filter"],
     ["paused", true, false, "paused"],
-  ])("maps %s (calls: %s, answers: %s) to %s", ([reason, hasCalls, hasAnswers, expected]) => {
-    expect(toFinishReason({ reason, raw: "" }, { hasCalls, hasAnswers })).toBe(expected);
-  });
+  ])(
+    "maps the finish reason %s, with tool calls: %s and approval answers: %s, to %s",
+    ([reason, hasCalls, hasAnswers, expected]) => {
+      expect(toFinishReason({ reason, raw: "" }, { hasCalls, hasAnswers })).toBe(expected);
+    },
+  );
 });

@@ -1,4 +1,4 @@
-// Reads usage and finish reasons in the three specification versions, and in the formats of the services themselves.
+// Reads usage and finish reasons from AI SDK models of specification v2, v3 and v4, and from raw chunks of services.
 
 import {
   countOf,
@@ -71,11 +71,10 @@ const words: ReadonlyMap<string, string> = new Map([
 export class RawEnding {
   #usage: Usage | undefined;
   #word: string | undefined;
-  /** True if content may follow the finish reason, which happens with Gemini. */
+  /** True for chunks from Gemini, which may send content after the finish reason. */
   mayGoOn = false;
   /**
-   * True if the last event contained the finish reason. If the package cannot parse that event, the other content of the event is
-   * lost.
+   * True if the latest event contained the finish reason. If the package cannot parse that event, the rest of the event is lost.
    */
   isLast = false;
 
@@ -140,7 +139,7 @@ const unifiedWords: FinishWords = new Map<string, FinishReason>([
 ]);
 
 /**
- * Finish reasons of services that are more exact than the AI SDK's reasons. Packages report Anthropic's pauses as "stop" or
+ * Finish reasons from services, which are more exact than the AI SDK's reasons. Packages report Anthropic's pauses as "stop" or
  * "other", its full context as "length", and its refusals as "content-filter". They report Gemini's malformed calls and some of its
  * filters as "error" or "other". OpenAI's package reports "tool-calls" for a cut-off response with calls if the reason is rare.
  */
@@ -174,8 +173,7 @@ const cutWords: ReadonlySet<string> = new Set(["interrupted", "unknown"]);
 
 /**
  * Returns undefined if the stream was cut off. Provider packages report a finish reason even then: "unknown" in v2, "other" without
- * `raw` in v3, and "interrupted" in v4. "unknown" and "interrupted" are finish reasons only if the caller's `finishReasons` give
- * them a meaning.
+ * `raw` in v3, and "interrupted" in v4. "unknown" and "interrupted" are finish reasons only if the option `finishReasons` maps them.
  */
 export function readFinish(said: unknown, words: ModelWords = knownWords): SaidFinish | undefined {
   const fields = isRecord(said) ? said : { unified: said };

@@ -10,8 +10,8 @@ const model: AiSdkLanguageModel = {
   doStream: () => Promise.reject(new Error("Not asked for.")),
 };
 
-describe("aiSdkModel: options", () => {
-  it("uses the provider and model id of the AI SDK model by default", () => {
+describe("aiSdkModel", () => {
+  it("has the provider and model id of the AI SDK model by default", () => {
     expect(checkModelOptions({ model })).toEqual({ model, id: "mock.chat" });
     const provider = aiSdkModel({ model });
     expect(provider).toEqual({ id: "mock.chat", model: "m", stream: expect.any(Function) });
@@ -36,7 +36,7 @@ describe("aiSdkModel: options", () => {
     ["providerTools", { bash: { id: "a.b" } }],
     ["approveProviderTool", true],
     ["onWarning", "warn"],
-  ])("rejects %s: %o", ([name, value]) => {
+  ])("rejects the option %s with the value %o", ([name, value]) => {
     const options = { model, [name]: value };
     expect(() => checkModelOptions(options)).toThrow(
       expect.objectContaining({ code: "invalid-option", details: expect.objectContaining({ option: name }) }),

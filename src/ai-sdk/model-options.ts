@@ -1,5 +1,5 @@
-// The options of `aiSdkModel`, and the differences between the three specification versions. The types are not imported from the
-// SDK, so all three versions work.
+// The options of `aiSdkModel`, and the differences between models of specification v2, v3 and v4. The types are not imported from
+// the SDK, so all three versions work.
 
 import {
   checkFields,
@@ -41,7 +41,7 @@ export type PromptMessage =
   | { readonly role: "system"; readonly content: string }
   | { readonly role: "user" | "assistant" | "tool"; readonly content: readonly PromptPart[] };
 
-/** The fields of a recorded part are those of a prompt part. The data of a file is base64 or a URL. */
+/** A part of a finished message, with the same fields as a part of a prompt. The data of a file is base64 or a URL. */
 export interface MessagePart {
   readonly type: string;
   readonly [field: string]: Json | undefined;
@@ -58,7 +58,7 @@ export interface FileFacts {
 
 export interface SpecWords {
   toFileData(source: FileSource): unknown;
-  /** Returns undefined if the specification version has no format for such a file. */
+  /** Returns undefined if a tool result of the specification version cannot contain this file. */
   toResultFile(file: FileFacts): PromptPart | undefined;
   toDenial(reason: string): PromptPart;
   readonly providerToolType: string;
@@ -89,7 +89,7 @@ const v3: SpecWords = {
   unknownParts: onlyInV4,
 };
 
-/** The original URL is kept, because parsing may change a URL such as "gs://…". */
+/** Keeps the original text of the URL, because parsing may change a URL such as "gs://…". */
 function toTaggedData(source: FileSource): object {
   if (source.kind === "base64") return { type: "data", data: source.data };
   const { url, text } = source;
@@ -144,7 +144,7 @@ export interface AiSdkModelOptions {
    * The name of the service, for usage, prices and provider metadata. Default: the model's `provider`, such as "openai.responses".
    */
   readonly id?: string | undefined;
-  /** The API family, for policies that depend on the family. Default none. */
+  /** The API family, which policies such as `preToolText` can check. Default none. */
   readonly family?: string | undefined;
   /**
    * Options for the provider package, under the name of the provider, for example `{ openai: { reasoningEffort: "low" } }`. Default
@@ -154,8 +154,8 @@ export interface AiSdkModelOptions {
   /** HTTP headers to send with each request. Default none. */
   readonly headers?: { readonly [name: string]: string } | undefined;
   /**
-   * Tools that the service defines. The keys are the names that the model uses. Calls to a tool that the service runs are not
-   * executed by the run, and are sent back unchanged. For other tools, the run executes its own tool with the same name. Default
+   * Tools that the service defines. The keys are the names that the model uses. If the service runs a tool itself, the run does not
+   * execute its calls, and sends them back unchanged. Otherwise the run executes the tool in `tools` that has the same name. Default
    * none.
    */
   readonly providerTools?: { readonly [name: string]: AiSdkProviderTool } | undefined;

@@ -210,7 +210,7 @@ function tellWarnings(warnings: unknown, { onWarning }: ModelSettings): void {
   }
 }
 
-/** Errors and rejections of the caller's function are ignored, so that they do not end the iteration or the process. */
+/** Ignores errors and rejections of the caller's function. They must not end the iteration or the process. */
 function attempt<Result>(run: () => Result): Result | undefined {
   try {
     const result = run();
@@ -261,7 +261,7 @@ function isNoStream(mediaType: string): boolean {
   return /^\s*(?:application\/json|text\/html)\b/i.test(mediaType);
 }
 
-/** The body of the response is not shown, because the package consumes it without passing it on. */
+/** The error has no response body, because the package consumes the body. */
 function noStreamError(mediaType: string): ProviderError {
   const message = `The service sent ${mediaType} instead of a stream. Check the base URL and any proxy: the response may be an error page.`;
   return providerError("server", message, { retryable: false });

@@ -41,9 +41,9 @@ export function isPromptName(name: string): boolean {
 }
 
 export interface MessageParts {
-  /** An id that is already known begins a new text. */
+  /** Begins a new text, even if a text with this id exists. */
   start(type: "text" | "reasoning", id: unknown, metadata: unknown): void;
-  /** Adds a piece to a text. An unknown id begins a new text, so that nothing is lost. */
+  /** Adds a piece to the text with this id. If there is none, begins a new text, so that no piece is lost. */
   extend(type: "text" | "reasoning", id: unknown, more: { readonly text: string; readonly metadata: unknown }): void;
   end(type: "text" | "reasoning", id: unknown, metadata: unknown): void;
   add(part: MessagePart, metadata: unknown): void;
@@ -85,7 +85,7 @@ export function createMessageParts(): MessageParts {
   };
 }
 
-/** The service expects the metadata back in `providerOptions`. */
+/** Puts the metadata into `providerOptions`, where the next request must have it. */
 function toPart({ part, text, metadata }: PartDraft): MessagePart {
   return {
     ...part,
@@ -126,11 +126,11 @@ export class MessageCalls {
   }
 
   /**
-   * A call streams only if it names a tool of the run. Another call may turn out to be one that the service runs, and chunks that
-   * were sent cannot be withdrawn.
+   * Streams a call only if it names a tool of the run. The service may run any other call itself, and the chunks of a streamed call
+   * cannot be withdrawn.
    */
   startInput({ id, toolName, providerExecuted, inputEncoding }: UnknownRecord): void {
-    // Calls that the service runs arrive again when they are complete. A known id means that this start is repeated.
+    // A call that the service runs arrives again when it is complete. If the id is known, this start is a repetition.
     if (providerExecuted === true || this.#open.has(id)) return;
     const { out, names } = this.#ports;
     const name = textOf(toolName);
@@ -196,8 +196,8 @@ function toInput(argsText: string): Json {
 }
 
 /**
- * The number of nesting levels around the input in a recorded part. The depth limit for the input is lowered by this number, so
- * that the whole part stays valid.
+ * Provider metadata adds this many nesting levels around the input of a call. The depth limit for the input is lower by this number,
+ * so that the whole metadata stays valid.
  */
 const levelsAround = 4;
 

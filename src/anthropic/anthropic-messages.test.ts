@@ -17,7 +17,7 @@ const marker = { type: "message_stop" };
 
 interface FakeClient extends AnthropicMessagesClient {
   readonly requests: readonly (MessagesRequestOptions & { readonly body: MessagesRequestBody })[];
-  /** The number of streams that were closed before their end. */
+  /** The number of streams that the provider closed early. */
   readonly left: number;
 }
 
@@ -44,7 +44,7 @@ const run = (events: readonly unknown[]): ReturnType<typeof collect> => runWith(
 const typesOf = (chunks: readonly ModelChunk[]): readonly string[] => chunks.map(({ type }) => type);
 
 describe("anthropicMessages", () => {
-  it("has the id anthropic unless options name another id or family", () => {
+  it("has the id anthropic and no family by default", () => {
     const client = createFakeClient([]);
     expect(anthropicMessages({ client, model: "m" })).toEqual({ id: "anthropic", model: "m", stream: expect.any(Function) });
     expect(anthropicMessages({ client, model: "m", id: "aws.bedrock", family: "claude" })).toMatchObject({
@@ -59,7 +59,7 @@ describe("anthropicMessages", () => {
     for (const client of clients) expect(anthropicMessages({ client, model: "m" }).model).toBe("m");
   });
 
-  it("sends no request before its stream is read", async () => {
+  it("sends the request only when the stream is read", async () => {
     const client = createFakeClient([ending, marker]);
     const stream = anthropicMessages({ client, model: "m" }).stream(ask("hi"), createCall());
     expect(client.requests).toEqual([]);
@@ -79,20 +79,23 @@ describe("anthropicMessages", () => {
   it.for<[expiresAt: string, container: string | undefined]>([
     ["2001-01-01T00:00:00Z", undefined],
     ["2999-01-01T00:00:00Z", "c1"],
-  ])("compares the expiry of a container with the system time, not the loop's clock: %s", async ([expiresAt, container]) => {
-    const client = createFakeClient([ending, marker]);
-    const providerMetadata = [{ provider: "anthropic", model: "m", item: { container: { id: "c1", expires_at: expiresAt } } }];
-    const messages: ModelRequest["messages"] = [
-      { role: "user", content: "hi" },
-      { role: "assistant", content: [{ type: "text", text: "Hello." }], providerMetadata },
-      { role: "user", content: "And?" },
-    ];
-    const provider = anthropicMessages({ client, model: "m" });
-    await collect(provider.stream(ask("hi", { messages }), createCall()));
-    expect(client.requests.map(({ body }) => Reflect.get(body, "container"))).toEqual([container]);
-  });
+  ])(
+    "compares the expiry date %s of a container with the system time, not with the run's clock",
+    async ([expiresAt, container]) => {
+      const client = createFakeClient([ending, marker]);
+      const providerMetadata = [{ provider: "anthropic", model: "m", item: { container: { id: "c1", expires_at: expiresAt } } }];
+      const messages: ModelRequest["messages"] = [
+        { role: "user", content: "hi" },
+        { role: "assistant", content: [{ type: "text", text: "Hello." }], providerMetadata },
+        { role: "user", content: "And?" },
+      ];
+      const provider = anthropicMessages({ client, model: "m" });
+      await collect(provider.stream(ask("hi", { messages }), createCall()));
+      expect(client.requests.map(({ body }) => Reflect.get(body, "container"))).toEqual([container]);
+    },
+  );
 
-  it("passes on the call's signal and its reason until the stream ends", async () => {
+  it("forwards the call's signal and its reason to the client until the stream ends", async () => {
     const client = createFakeClient([begin, text("a"), ending, marker]);
     const [during, after] = [new AbortController(), new AbortController()];
     const provider = anthropicMessages({ client, model: "m" });
@@ -103,7 +106,7 @@ describe("anthropicMessages", () => {
     expect(client.requests.map(({ signal }) => (signal.aborted ? signal.reason : "not fired"))).toEqual(["during", "not fired"]);
   });
 
-  it("yields the chunks of the events, then the provider metadata, then the finish", async () => {
+  it("yields the events as chunks, then the provider metadata, then the finish", async () => {
     expect(await run([begin, text("a"), text("b"), ending, marker])).toEqual({
       chunks: [
         { type: "text-delta", text: "a" },
@@ -116,7 +119,7 @@ describe("anthropicMessages", () => {
     });
   });
 
-  it("yields no finish if the stream has no end marker", async () => {
+  it("yields no finish if the stream has no message_stop", async () => {
     expect(typesOf((await run([begin, text("a"), ending])).chunks)).toEqual(["text-delta", "usage"]);
     expect(await run([])).toEqual({ chunks: [], thrown: undefined });
   });
@@ -129,7 +132,7 @@ describe("anthropicMessages", () => {
     expect((await run([begin, text("a"), ending, reset])).thrown).toBe(reset);
   });
 
-  it("ignores errors that the client throws after the end marker", async () => {
+  it("ignores errors that the client throws after message_stop", async () => {
     const broke = new Anthropic.APIError(undefined, { error: { type: "api_error" } }, undefined, undefined);
     for (const thrown of [new TypeError("terminated"), broke, new SyntaxError("Unexpected token 'D'")]) {
       const { chunks } = await run([begin, text("a"), ending, marker, thrown]);
@@ -137,13 +140,13 @@ describe("anthropicMessages", () => {
     }
   });
 
-  it("closes the stream after an error event", async () => {
+  it("closes the client's stream after an error event", async () => {
     const client = createFakeClient([begin, text("a"), { type: "error", error: { message: "It broke." } }, text("b")]);
     expect(typesOf((await runWith(client)).chunks)).toEqual(["text-delta", "error"]);
     expect(client.left).toBe(1);
   });
 
-  it("closes the stream when its reader stops early", async () => {
+  it("closes the client's stream when the reader stops early", async () => {
     const client = createFakeClient([begin, text("a"), text("b"), ending, marker]);
     const stream = anthropicMessages({ client, model: "m" }).stream(ask("hi"), createCall());
     for await (const chunk of stream) {

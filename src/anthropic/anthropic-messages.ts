@@ -12,8 +12,8 @@ import { type AnthropicMessagesOptions, checkMessagesOptions } from "./messages-
  * there is no `finish`. Errors that the SDK throws are passed on unchanged.
  *
  * The blocks of a finished message become `provider-metadata` chunks. The next request sends them back to the same model
- * unchanged: thinking with its signature, calls and results of tools that the server runs, and blocks of unknown types. Another
- * model gets only the text and the calls. The same happens if the message was edited.
+ * unchanged: thinking with its signature, calls and results of tools that the server runs, and blocks of unknown types. If the
+ * message was edited or goes to another model, only its text and calls are sent.
  *
  * The setting `seed` is not sent, because the API has no field for it.
  *
@@ -39,7 +39,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   const headers = betas.length === 0 ? {} : { headers: { "anthropic-beta": betas.join(",") } };
   return createSdkProvider(settings, (request, call, out) => ({
     open: async (signal) => {
-      // A container expires at a date, so the current date is needed. The loop's clock has an arbitrary origin.
+      // The expiry of a container is a date. The call's clock cannot be used, because it may start at any number.
       const body = buildMessagesBody(request, { settings, convert, now: Date.now() });
       return openAnswer(client.messages.create(body, { signal, ...headers }), call.clock);
     },

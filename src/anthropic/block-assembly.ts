@@ -20,21 +20,21 @@ import { invalidJsonKey } from "./provider-metadata.ts";
 
 export interface BlockAssembly {
   readonly size: number;
-  /** False if the only calls are to tools that the server runs. */
+  /** True if the message calls a tool of the run. Calls to tools that the server runs do not count. */
   readonly hasCalls: boolean;
   start(index: unknown, block: UnknownRecord): void;
   /** Returns false if the stream contradicts itself. The caller must then stop reading. */
   extend(index: unknown, delta: UnknownRecord): boolean;
   /** Sends `call-ready` for the last call. `cut` means that the model was stopped early, so the call may be incomplete. */
   settle(cut: boolean): void;
-  /** Returns the blocks for the next request. `cut` omits a last block that the service would reject because it was cut off. */
+  /** Returns the blocks for the next request. If `cut` is true, omits a last block that the service would reject as incomplete. */
   blocks(cut: boolean): readonly WireBlock[];
 }
 
 /** A call to one of the run's tools, not to a tool that the server runs. */
 interface OpenCall {
   readonly key: string;
-  /** The list for the chunks of this call. If the call may repeat another call, the list is separate and may be discarded. */
+  /** Receives the chunks of this call. If the call may be a repetition, this is a separate list that can be discarded. */
   readonly out: ModelChunk[];
   ready: boolean;
   isRepeated: boolean;
@@ -51,16 +51,15 @@ interface OpenBlock {
  * The service closes every block, even one that was cut off. A closed block may therefore be incomplete, so `call-ready` is sent
  * only when the next block begins or the stop reason is known.
  *
- * A text delta without a matching block begins a new block. In this way no text is lost, and no block is sent back with fields
- * that
- * its type does not have.
+ * If the block of a text delta is missing or has another type, the delta begins a new block. In this way no text is lost, and each
+ * block that is sent back has only the fields of its type.
  */
 export function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
   const blocks: OpenBlock[] = [];
   const byIndex = new Map<unknown, OpenBlock>();
   const finished = new FinishedCalls<OpenCall>();
   let hasCalls = false;
-  /** Settles only the last block. Every earlier block was settled when the next block began. */
+  /** Sends `call-ready` if the last block is a call. For every earlier call, this happened when the next block began. */
   const settle = (cut: boolean): void => {
     const { call, fields, json } = blocks[blocks.length - 1] ?? {};
     if (call?.ready === false && fields !== undefined) declareReady(call, { out, finished, fields, json: json ?? "", cut });
@@ -124,7 +123,7 @@ function blockType({ type }: UnknownRecord): string | undefined {
   }
 }
 
-/** Input deltas also fit calls that the server runs: "server_tool_use", "mcp_tool_use". */
+/** An input delta may belong to a call that the server runs: "server_tool_use" and "mcp_tool_use" end with "tool_use". */
 function fits(block: OpenBlock | undefined, delta: UnknownRecord): boolean {
   const type = blockType(delta);
   return block !== undefined && type !== undefined && textOf(block.fields.type).endsWith(type);
@@ -193,7 +192,7 @@ interface Readiness {
 
 function declareReady(call: OpenCall, { out, finished, fields, json, cut }: Readiness): void {
   call.ready = true;
-  // Calls that code on the server makes arrive complete, without deltas.
+  // A call arrives complete, without deltas, if code on the server makes the call.
   const argsText =
     json === "" && isRecord(fields.input) && Object.keys(fields.input).length > 0 ? JSON.stringify(fields.input) : json;
   const [id, name] = [textOf(fields.id), textOf(fields.name)];
@@ -218,8 +217,8 @@ function toWireBlock({ fields, json, call }: OpenBlock, cut: boolean): readonly 
 }
 
 /**
- * The number of nesting levels around the input in a recorded block. The depth limit for the input is lowered by this number, so
- * that the whole block stays valid.
+ * Provider metadata adds this many nesting levels around the input of a call. The depth limit for the input is lower by this number,
+ * so that the whole metadata stays valid.
  */
 const levelsAround = 4;
 

@@ -20,11 +20,15 @@ it.for<[what: string, joined: readonly JoinedMessage[], marked: readonly string[
     [user(0, "a"), assistant("b"), user(0, "c", "d"), assistant("e"), user(0, "f", "g")],
     ["d", "g"],
   ],
-  ["the last stable block before joined context", [user(0, "a"), assistant("b"), user(2, "c", "d", "context")], ["a", "d"]],
-  ["the last block of an earlier message, stable or not", [user(1, "a", "b"), assistant("c"), user(0, "d")], ["b", "d"]],
-  ["the stable user block before a paused assistant message", [user(1, "a", "context"), assistant("b")], ["a"]],
-  ["nothing in an empty list", [], []],
-])("markMessages: marks %s", ([, joined, marked]) => {
+  ["the last block before context in the same message", [user(0, "a"), assistant("b"), user(2, "c", "d", "context")], ["a", "d"]],
+  [
+    "the last block of an earlier message, even if the block is context",
+    [user(1, "a", "b"), assistant("c"), user(0, "d")],
+    ["b", "d"],
+  ],
+  ["the last block before context if a paused assistant message follows", [user(1, "a", "context"), assistant("b")], ["a"]],
+  ["nothing if there are no messages", [], []],
+])("anthropicMessages with cache: marks %s", ([, joined, marked]) => {
   const before = JSON.stringify(joined);
   const messages = markMessages(joined, mark);
   const found = messages.flatMap(({ content }) => content.flatMap((item) => (item.cache_control === mark ? [item.text] : [])));
@@ -34,7 +38,7 @@ it.for<[what: string, joined: readonly JoinedMessage[], marked: readonly string[
   expect(unmarked).toEqual(joined.map(({ message }) => message));
 });
 
-it("markLast and markSystem: mark the last tool and the system text", () => {
+it("anthropicMessages with cache: marks the last tool and the system text", () => {
   const tools = [{ name: "f" }, { name: "g" }];
   expect(markLast(tools, mark)).toEqual([{ name: "f" }, { name: "g", cache_control: mark }]);
   expect(tools).toEqual([{ name: "f" }, { name: "g" }]);

@@ -15,40 +15,44 @@ const place = { provider: "anthropic", message: 0 };
 it.for<[what: string, part: ContentPart, block: object]>([
   ["an image", image("image/png"), base64("image", "image/png")],
   ["an IMAGE/JPG image as image/jpeg", image("IMAGE/JPG; q=1"), base64("image", "image/jpeg")],
-  ["an image in a file part", file("image/webp"), base64("image", "image/webp")],
+  ["an image from a file part", file("image/webp"), base64("image", "image/webp")],
   ["an image in a data URL", image("image/png", "data:image/gif;base64,eA=="), base64("image", "image/gif")],
   ["an image in a data URL without a type", image("image/png", "data:;base64,eA=="), base64("image", "image/png")],
   ["an image at a URL", image("image/png", "https://x.test/a.png"), byUrl("image", "https://x.test/a.png")],
-  ["an image at a URL object", image("image/png", new URL("https://x.test/a.png")), byUrl("image", "https://x.test/a.png")],
+  [
+    "an image whose URL is a URL object",
+    image("image/png", new URL("https://x.test/a.png")),
+    byUrl("image", "https://x.test/a.png"),
+  ],
   ["a PDF", file("application/pdf"), base64("document", "application/pdf")],
   ["a PDF at a URL", file("application/pdf", "https://x.test/a.pdf"), byUrl("document", "https://x.test/a.pdf")],
   ["a text file", file("text/csv", "w7Y7MQ=="), textDocument("ö;1")],
   ["a JSON file", file("application/json", "e30="), textDocument("{}")],
   ["a text file in a data URL", file("text/plain", "data:text/plain,a%20b"), textDocument("a b")],
-  ["an image/* part at a URL", image("image/*", "https://x.test/a"), byUrl("image", "https://x.test/a")],
-  ["text in an image part", image("text/plain", "YQ=="), textDocument("a")],
-])("toUserBlocks and toResultBlocks: write %s", ([, part, block]) => {
+  ["an image of type image/* at a URL", image("image/*", "https://x.test/a"), byUrl("image", "https://x.test/a")],
+  ["a text document from an image part with text", image("text/plain", "YQ=="), textDocument("a")],
+])("anthropicMessages: user messages and tool results contain %s", ([, part, block]) => {
   expect([toUserBlocks([part], place), toResultBlocks([part])]).toEqual([[block], [block]]);
 });
 
 it.for<[what: string, part: ContentPart]>([
   ["an SVG image", image("image/svg+xml")],
   ["an SVG image at a URL", image("image/svg+xml", "https://x.test/a.svg")],
-  ["an image/* part with data", image("image/*")],
+  ["base64 data of type image/*", image("image/*")],
   ["a BMP image", image("image/bmp")],
   ["audio", file("audio/wav")],
   ["a text file at a URL", file("text/plain", "https://x.test/a.txt")],
-  ["a file: URL", file("application/pdf", "file:///a.pdf")],
+  ["a file at a file: URL", file("application/pdf", "file:///a.pdf")],
   ["a malformed data URL", image("image/png", "data:image/png")],
   ["an empty text file", file("text/plain", "")],
   ["a blank text file", file("text/plain", "IAo=")],
   ["a text file that is not UTF-8", file("text/plain", "/w==")],
-])("toUserBlocks rejects %s; toResultBlocks writes a note for the model", ([, part]) => {
+])("anthropicMessages: in a user message, rejects %s; in a tool result, sends a note to the model instead", ([, part]) => {
   expect(() => toUserBlocks([part], place)).toThrow(expect.objectContaining({ code: "bad-request" }));
   expect(toResultBlocks([part])).toEqual([{ type: "text", text: expect.stringContaining("cannot be shown to you") }]);
 });
 
-it("toUserBlocks and toResultBlocks: omit blank texts", () => {
+it("anthropicMessages: user messages and tool results omit blank texts", () => {
   expect(toUserBlocks(" \n", place)).toEqual([]);
   expect(
     toResultBlocks([

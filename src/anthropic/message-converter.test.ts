@@ -22,7 +22,7 @@ const image = { type: "image", mediaType: "image/png", data: "eA==" } as const;
 const zip = { type: "file", mediaType: "application/zip", data: "UEs=" } as const;
 const wireImage = { type: "image", source: { type: "base64", media_type: "image/png", data: "eA==" } };
 
-describe("createMessageConverter", () => {
+describe("anthropicMessages: the messages of a request", () => {
   it.for<[what: string, message: Message, content: readonly object[]]>([
     ["a user message of text", { role: "user", content: "hi" }, [wireText("hi")]],
     [
@@ -31,37 +31,37 @@ describe("createMessageConverter", () => {
       [wireText("see"), wireImage],
     ],
     ["an assistant message of text", turn(said("Hel"), said("lo")), [wireText("Hello")]],
-    ["an assistant message that ends in whitespace", turn(said(" Hello \n")), [wireText(" Hello")]],
+    ["an assistant message without its trailing whitespace", turn(said(" Hello \n")), [wireText(" Hello")]],
     ["an assistant message of reasoning and text", turn({ type: "reasoning", text: "Hm" }, said("Hello")), [wireText("Hello")]],
     [
       "an assistant message of text and tool calls",
       turn(said("Hm."), call("a"), call("b", { n: 1 })),
       [wireText("Hm."), wireCall("a"), wireCall("b", { n: 1 })],
     ],
-    ["an empty assistant message", turn(), []],
-    ["a blank assistant message", turn(said(" \n")), []],
+    ["no blocks for an empty assistant message", turn(), []],
+    ["no blocks for a blank assistant message", turn(said(" \n")), []],
     [
-      "the model's own arguments of a call edited by an approval",
+      "a call whose arguments were changed by an approval, with the model's arguments",
       turn({ type: "tool-call", callId: "a", name: "f", args: { n: 1 }, approvedArgs: { n: 2 } }),
       [wireCall("a", { n: 1 })],
     ],
-    ["arguments that are not an object", turn(call("a", [1])), [wireCall("a", { INVALID_JSON: [1] })]],
+    ["a call with arguments that are not an object", turn(call("a", [1])), [wireCall("a", { INVALID_JSON: [1] })]],
     [
-      "the key __proto__ in arguments",
+      "a call with an argument named __proto__",
       turn(call("a", JSON.parse('{"__proto__":{"x":1}}'))),
       [wireCall("a", JSON.parse('{"__proto__":{"x":1}}'))],
     ],
     [
-      "a tool name with invalid characters",
+      "a call with invalid characters in the tool name",
       turn({ type: "tool-call", callId: "a", name: "functions.get weather!", args: {} }),
       [wireCall("a", {}, "functions_get_weather_")],
     ],
     [
-      "a tool name that is too long",
+      "a call with a tool name that is too long",
       turn({ type: "tool-call", callId: "a", name: "x".repeat(99), args: {} }),
       [wireCall("a", {}, "x".repeat(64))],
     ],
-    ["a call id of another service", turn(call("functions.f:0")), [wireCall("functions_x2e_f_x3a_0")]],
+    ["a call with invalid characters in the call id", turn(call("functions.f:0")), [wireCall("functions_x2e_f_x3a_0")]],
     [
       "tool results",
       {
@@ -83,12 +83,12 @@ describe("createMessageConverter", () => {
       ],
     ],
     [
-      "content next to a result",
+      "a tool result with additional text and an image",
       { role: "tool", results: [result("a", { content: [{ type: "text", text: "and more" }, image] })] },
       [wireResult("a", { content: [wireText("ok"), wireText("and more"), wireImage] })],
     ],
     [
-      "a note for a file that cannot be shown",
+      "a note for the model if a tool result has an unsupported file",
       { role: "tool", results: [result("a", { content: [zip, image] })] },
       [
         wireResult("a", {
@@ -101,11 +101,11 @@ describe("createMessageConverter", () => {
       ],
     ],
     [
-      "content next to an empty result",
+      "an empty tool result with an image",
       { role: "tool", results: [result("a", { result: " ", content: [image] })] },
       [wireResult("a", { content: [wireImage] })],
     ],
-  ])("converts %s", ([, message, content]) => {
+  ])("contain %s", ([, message, content]) => {
     expect(convert(message)).toEqual({ role: message.role === "assistant" ? "assistant" : "user", content });
   });
 
@@ -123,14 +123,14 @@ describe("createMessageConverter", () => {
     ["interrupted", true],
     ["not-run", true],
     ["limit", true],
-  ])("sets is_error for a tool result that is %s: %s", ([outcome, isError]) => {
+  ])("have is_error for a tool result with the outcome %s: %s", ([outcome, isError]) => {
     expect(convert({ role: "tool", results: [result("a", { outcome })] })).toEqual({
       role: "user",
       content: [wireResult("a", { content: "ok", ...(isError ? { is_error: true } : {}) })],
     });
   });
 
-  it("converts each message once per converter", () => {
+  it("are converted only once per provider", () => {
     const toWire = createMessageConverter(reader);
     const message: Message = { role: "user", content: "hi" };
     expect(toWire(message, 0)).toBe(toWire(message, 0));

@@ -33,47 +33,47 @@ const turn = (...content: readonly AssistantPart[]): Message => ({ role: "assist
 const call: AssistantPart = { type: "tool-call", callId: "a", name: "f", args: {} };
 const answer: Message = { role: "tool", results: [{ callId: "a", name: "f", outcome: "completed", result: "ok" }] };
 
-describe("buildMessagesBody", () => {
+describe("anthropicMessages: the body of a request", () => {
   it.for<[what: string, request: Partial<ModelRequest>, body: object]>([
-    ["messages alone", {}, plain],
+    ["only the messages", {}, plain],
     ["a system text", { system: "Be brief." }, { ...plain, system: "Be brief." }],
-    ["no blank system text", { system: " " }, plain],
+    ["no system text if the text is blank", { system: " " }, plain],
     ["tools", { tools: [weather] }, { ...plain, tools: [wireTool] }],
     [
-      "tool choice auto",
+      "the tool choice auto",
       { tools: [weather], toolChoice: "auto" },
       { ...plain, tools: [wireTool], tool_choice: { type: "auto" } },
     ],
     [
-      "tool choice required",
+      "the tool choice required",
       { tools: [weather], toolChoice: "required" },
       { ...plain, tools: [wireTool], tool_choice: { type: "any" } },
     ],
     [
-      "tool choice none and its tools",
+      "tools even if the tool choice is none",
       { tools: [weather], toolChoice: "none" },
       { ...plain, tools: [wireTool], tool_choice: { type: "none" } },
     ],
     [
-      "the choice of one tool",
+      "the tool choice of one tool by name",
       { tools: [weather], toolChoice: { name: "weather" } },
       { ...plain, tools: [wireTool], tool_choice: { type: "tool", name: "weather" } },
     ],
-    ["no tool choice without tools", { toolChoice: "none" }, plain],
+    ["no tool choice if there are no tools", { toolChoice: "none" }, plain],
     [
-      "all settings except the seed",
+      "every model setting except the seed",
       { settings: { maxOutputTokens: 9, temperature: 0, topP: 0.5, stopSequences: ["END"], seed: 7 } },
       { ...plain, max_tokens: 9, temperature: 0, top_p: 0.5, stop_sequences: ["END"] },
     ],
-    ["no empty list of stop sequences", { settings: { stopSequences: [] } }, plain],
+    ["no stop sequences if their list is empty", { settings: { stopSequences: [] } }, plain],
     [
-      "extra fields",
+      "the fields of settings.extra, which replace equal settings",
       { settings: { temperature: 1, extra: { temperature: 0, top_k: 5 } } },
       { ...plain, temperature: 0, top_k: 5 },
     ],
-    ["stream: true whatever the extra fields contain", { settings: { extra: { stream: false } } }, plain],
+    ["stream: true even if settings.extra contains stream: false", { settings: { extra: { stream: false } } }, plain],
     [
-      "adjacent messages of one role joined, tool results first",
+      "one message in place of adjacent messages of one role, with tool results first",
       { messages: [user("a"), user("b"), turn(call), answer, user("c"), turn(), user("d")] },
       {
         ...plain,
@@ -85,7 +85,7 @@ describe("buildMessagesBody", () => {
       },
     ],
     [
-      "an opening user message before a leading assistant message",
+      "a user message in front if the first message is from the assistant",
       { messages: [turn({ type: "text", text: "Hello" }), user("a")] },
       {
         ...plain,
@@ -96,19 +96,23 @@ describe("buildMessagesBody", () => {
         ],
       },
     ],
-    ["no blank messages", { messages: [user("a"), user(" ")] }, { ...plain, messages: [{ role: "user", content: [text("a")] }] }],
-  ])("builds a body with %s", ([, request, body]) => {
+    [
+      "no message for a blank user message",
+      { messages: [user("a"), user(" ")] },
+      { ...plain, messages: [{ role: "user", content: [text("a")] }] },
+    ],
+  ])("contains %s", ([, request, body]) => {
     expect(build(request)).toEqual(body);
   });
 
-  it("adds maxTokens, thinking and serverTools from the options", () => {
+  it("contains the options maxTokens, thinking and serverTools", () => {
     const options = { maxTokens: 9, thinking: { type: "adaptive" }, serverTools: [search] };
     const rest = { max_tokens: 9, thinking: { type: "adaptive" } };
     expect(build({}, options)).toEqual({ ...plain, ...rest, tools: [search] });
     expect(build({ tools: [weather] }, options)).toEqual({ ...plain, ...rest, tools: [wireTool, search] });
   });
 
-  it("sets at most 4 cache breakpoints on tools, system text and messages", () => {
+  it("contains at most 4 cache breakpoints, on tools, system text and messages", () => {
     const cacheControl = { type: "ephemeral", ttl: "1h" };
     const messages = [user("a"), turn(call), answer, turn({ type: "text", text: "b" }), user("c")];
     const body = build({ system: "s", tools: [weather], messages }, { cache: { ttl: "1h" }, serverTools: [search] });
@@ -122,12 +126,20 @@ describe("buildMessagesBody", () => {
   });
 
   it.for<[what: string, messages: readonly Message[], thinks: boolean]>([
-    ["a user message", [user("a")], true],
-    ["another model's message and a user message", [user("a"), turn({ type: "text", text: "b" }), user("c")], true],
-    ["tool results for another model", [user("a"), turn(call), answer], false],
-    ["tool results for another model, then a user message", [user("a"), turn(call), answer, user("Context")], false],
+    ["a thinking budget after a user message", [user("a")], true],
     [
-      "tool results for this model",
+      "a thinking budget after another model's message and a user message",
+      [user("a"), turn({ type: "text", text: "b" }), user("c")],
+      true,
+    ],
+    ["no thinking budget after tool results for another model", [user("a"), turn(call), answer], false],
+    [
+      "no thinking budget after tool results for another model and a user message",
+      [user("a"), turn(call), answer, user("Context")],
+      false,
+    ],
+    [
+      "a thinking budget after tool results for this model",
       [
         user("a"),
         {
@@ -141,19 +153,19 @@ describe("buildMessagesBody", () => {
       ],
       true,
     ],
-  ])("sends a thinking budget only if allowed after %s", ([, messages, thinks]) => {
+  ])("contains %s", ([, messages, thinks]) => {
     const thinking = { type: "enabled", budget_tokens: 1_024 };
     expect(Reflect.get(build({ messages }, { thinking }), "thinking")).toEqual(thinks ? thinking : undefined);
     expect(Reflect.get(build({ messages }, { thinking: { type: "adaptive" } }), "thinking")).toEqual({ type: "adaptive" });
   });
 
   it.for<[what: string, extra: { readonly [field: string]: Json } | undefined, now: number, container: unknown]>([
-    ["the last container", undefined, 0, "c2"],
-    ["no container that has expired", undefined, Date.parse("2026-01-01T00:00:00Z"), undefined],
-    ["the last container with the caller's skills", { container: { skills: [] } }, 0, { skills: [], id: "c2" }],
-    ["the caller's container", { container: "own" }, 0, "own"],
-    ["the caller's container and skills", { container: { id: "own", skills: [] } }, 0, { id: "own", skills: [] }],
-  ])("sends %s", ([, extra, now, container]) => {
+    ["the last container of the conversation", undefined, 0, "c2"],
+    ["no container if the last one has expired", undefined, Date.parse("2026-01-01T00:00:00Z"), undefined],
+    ["the last container with the skills from settings.extra", { container: { skills: [] } }, 0, { skills: [], id: "c2" }],
+    ["the container from settings.extra", { container: "own" }, 0, "own"],
+    ["the container and skills from settings.extra", { container: { id: "own", skills: [] } }, 0, { id: "own", skills: [] }],
+  ])("contains %s", ([, extra, now, container]) => {
     const held = (id: string): Message => ({
       role: "assistant",
       content: [{ type: "text", text: id }],
@@ -163,14 +175,14 @@ describe("buildMessagesBody", () => {
     expect(Reflect.get(build({ messages, settings: { extra } }, {}, now), "container")).toEqual(container);
   });
 
-  it("sends an extra field named __proto__ without changing the prototype", () => {
+  it("contains a field named __proto__ from settings.extra as plain data", () => {
     const body = build({ settings: { extra: JSON.parse('{"__proto__":{"polluted":true}}') } });
     expect(Object.getPrototypeOf(body)).toBe(Object.prototype);
     expect(Object.hasOwn(body, "__proto__")).toBe(true);
     expect(Reflect.get({}, "polluted")).toBeUndefined();
   });
 
-  it("reuses converted tools and messages in the next request", () => {
+  it("contains the same objects for the same tools and messages in every request", () => {
     const again = createBuild();
     const request = { messages: [user("a"), turn({ type: "text", text: "b" }), user("c")], tools: [weather] };
     const [first, second] = [again(request), again(request)];

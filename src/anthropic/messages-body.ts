@@ -60,7 +60,7 @@ function toTextBlocks(text: string): readonly WireBlock[] {
   return text.trim() === "" ? [] : [{ type: "text", text }];
 }
 
-/** SVG is missing, because the service accepts it only as text. */
+/** The image types that the service accepts. It accepts SVG only as text. */
 const imageTypes: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/gif", "image/webp"]);
 
 const blockMedia: MediaForms<WireBlock> = {
@@ -91,7 +91,7 @@ function toTextDocument(media: ReadableMedia): WireBlock | undefined {
 
 export interface JoinedMessage {
   readonly message: WireMessage;
-  /** The number of blocks before the blocks of the last joined message; 0 if nothing was joined. */
+  /** The number of blocks that come from all joined messages except the last one. 0 if nothing was joined. */
   readonly stableBlocks: number;
 }
 
@@ -100,9 +100,9 @@ export function markLast<Item extends object>(items: readonly Item[], cacheContr
 }
 
 /**
- * Adds cache marks to the last two user messages. If the last message was joined from several messages, its mark goes before the
- * blocks of the last one. Those blocks may be context items, which move to another place in the next request. If the blocks are a
- * user message instead, the marks of the next request include them.
+ * Adds cache marks to the last two user messages. If the last user message was joined from several messages, its mark excludes the
+ * blocks that come from the last of these. The excluded blocks may be context, which moves to another place in the next request. If
+ * they are a normal user message, the marks of the next request include them.
  */
 export function markMessages(joined: readonly JoinedMessage[], cacheControl: CacheControl): readonly WireMessage[] {
   const messages = joined.map(({ message }) => message);
@@ -121,14 +121,14 @@ function markAt<Item extends object>(items: readonly Item[], at: number, cacheCo
   return items.map((item, position) => (position === at ? { ...item, cache_control: cacheControl } : item));
 }
 
-/** A plain string cannot have a cache mark. */
+/** Makes a list of blocks, because a plain string cannot have a cache mark. */
 export function markSystem(system: string, cacheControl: CacheControl): readonly WireBlock[] {
   return [{ type: "text", text: system, cache_control: cacheControl }];
 }
 
 interface ConvertedMessage {
   readonly wire: WireMessage;
-  /** The message to send if it is the last of a request. A paused message is then sent back unchanged. */
+  /** The form of the message for the end of a request. Only there may a paused message contain unfinished server calls. */
   readonly asLast: WireMessage;
   readonly isRebuilt: boolean;
   readonly container: WireContainer | undefined;
@@ -179,7 +179,7 @@ function toToolUse({ callId, name, args }: ToolCallPart): WireBlock {
   return { type: "tool_use", id: toWireId(callId), name: toWireName(name), input: toWireInput(args) };
 }
 
-/** The API accepts only objects. The arguments of a refused call may be any value. */
+/** The API accepts only objects, but the arguments of an invalid call may be any value. */
 function toWireInput(args: Json): Json {
   return isRecord(args) ? args : { [invalidJsonKey]: args };
 }

@@ -13,28 +13,28 @@ const linesOf = (chunks: readonly ModelChunk[]): readonly string[] =>
     return "text" in chunk ? `${chunk.type.replace("-delta", "")} ${chunk.text}` : chunk.type;
   });
 
-describe("createMessagesReader: chunks", () => {
+describe("anthropicMessages: the chunks of a stream", () => {
   it.for<[what: string, events: readonly (readonly unknown[])[], lines: readonly string[]]>([
     ["text", [text(0, "Hello"), stop("end_turn")], ["text Hello", "finish stop (end_turn)"]],
     [
-      "text in the start of its block",
+      "text from content_block_start",
       [[begin(0, { type: "text", text: "Hi" })], stop("end_turn")],
       ["text Hi", "finish stop (end_turn)"],
     ],
     ["thinking", [thinking(0, "s"), text(1, "a"), stop("end_turn")], ["reasoning Hm", "text a", "finish stop (end_turn)"]],
     [
-      "a call that becomes ready with the stop reason",
+      "call-ready for the last call when the stop reason arrives",
       [call(0, '{"n"', ":1}"), stop("tool_use")],
       ["start block-0 t0 f", 'call-args {"n"', "call-args :1}", 'ready t0 {"n":1}', "finish tool-calls (tool_use)"],
     ],
     [
-      "two calls, the first ready when the second starts",
+      "call-ready for a call when the next call starts",
       [call(0, "{}"), call(1), stop("tool_use")],
       ["start block-0 t0 f", "call-args {}", "ready t0 {}", "start block-1 t1 f", "ready t1 {}", "finish tool-calls (tool_use)"],
     ],
-    ["a closed call as not ready without a stop reason", [call(0, "{}")], ["start block-0 t0 f", "call-args {}"]],
+    ["no call-ready for the last call if the stop reason is missing", [call(0, "{}")], ["start block-0 t0 f", "call-args {}"]],
     [
-      "a malformed call",
+      "a call with incomplete arguments as malformed",
       [call(0, "{"), stop("tool_use")],
       ["start block-0 t0 f", "call-args {", "ready t0 malformed", "finish tool-calls (tool_use)"],
     ],
@@ -54,12 +54,12 @@ describe("createMessagesReader: chunks", () => {
       ["start block-0 t0 f", 'ready t0 {"n":1}', "finish tool-calls (tool_use)"],
     ],
     [
-      "a call whose start arrives twice as one call",
+      "one call if its start arrives twice",
       [call(0).slice(0, 1), call(0, '{"n":1}'), stop("tool_use")],
       ["start block-0 t0 f", 'call-args {"n":1}', 'ready t0 {"n":1}', "finish tool-calls (tool_use)"],
     ],
     [
-      "a message that arrives whole",
+      "a call from a message that arrives whole",
       [
         [opening({ content: [{ type: "tool_use", id: "t0", name: "f", input: { n: 1 } }], stop_reason: "tool_use" })],
         [{ type: "message_stop" }],
@@ -67,7 +67,7 @@ describe("createMessagesReader: chunks", () => {
       ["start block-0 t0 f", 'ready t0 {"n":1}', "finish tool-calls (tool_use)"],
     ],
     [
-      "server tools as no tool calls",
+      "no calls of server tools",
       [
         input(0, { type: "server_tool_use", id: "s", name: "web_search" }, '{"q":1}'),
         input(1, { type: "mcp_tool_use", id: "s2", name: "f" }, "{}"),
@@ -76,7 +76,7 @@ describe("createMessagesReader: chunks", () => {
       ["finish paused (pause_turn)"],
     ],
     [
-      "usage as a snapshot",
+      "usage as snapshots",
       [
         [opening({ usage: { input_tokens: 3, output_tokens: 1 } })],
         [{ type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 9 } }, { type: "message_stop" }],
@@ -94,10 +94,10 @@ describe("createMessagesReader: chunks", () => {
       ["text Sure", "refusal \n\nNot this.", "finish refusal (refusal)"],
     ],
     ["a refusal without an explanation", [stop("refusal", { stop_details: null })], ["finish refusal (refusal)"]],
-    ["a stream without a stop reason as unfinished", [text(0, "a"), [{ type: "message_stop" }]], ["text a"]],
-    ["a stream without an end marker as unfinished", [text(0, "a"), stop("end_turn").slice(0, 1)], ["text a"]],
+    ["no finish if the stop reason is missing", [text(0, "a"), [{ type: "message_stop" }]], ["text a"]],
+    ["no finish if message_stop is missing", [text(0, "a"), stop("end_turn").slice(0, 1)], ["text a"]],
     [
-      "a second message before the end of the first as an error",
+      "an error if a second message starts before the first is complete",
       [[opening({ id: "msg_1" })], text(0, "a"), call(1, '{"n":'), [opening({ id: "msg_2" })], call(0, "{}"), stop("tool_use")],
       [
         "text a",
@@ -107,24 +107,28 @@ describe("createMessagesReader: chunks", () => {
       ],
     ],
     [
-      "a repeated message start as one message",
+      "one message if message_start is repeated",
       [[opening({ id: "msg_1" }), opening({ id: "msg_1" }), opening({ id: null })], text(0, "a"), stop("end_turn")],
       ["text a", "finish stop (end_turn)"],
     ],
     [
-      "nothing of a second message after the end marker",
+      "nothing from a second message after message_stop",
       [[opening({ id: "msg_1" })], text(0, "a"), stop("end_turn"), [opening({ id: "msg_2" })], text(0, "b")],
       ["text a", "finish stop (end_turn)"],
     ],
-    ["no text after the end marker", [stop("end_turn"), text(0, "a")], ["finish stop (end_turn)"]],
+    ["no text that arrives after message_stop", [stop("end_turn"), text(0, "a")], ["finish stop (end_turn)"]],
     [
-      "an error event",
+      "an error for an error event",
       [text(0, "a"), [{ type: "error", error: { type: "overloaded_error", message: "Busy." } }], stop("end_turn")],
       ["text a", "error overloaded: Busy."],
     ],
-    ["an error event without a message", [[{ type: "error" }]], ["error server: The service sent an error without a message."]],
     [
-      "arguments for a completed call as an error",
+      "an error for an error event without a message",
+      [[{ type: "error" }]],
+      ["error server: The service sent an error without a message."],
+    ],
+    [
+      "an error if a completed call gets more arguments",
       [call(0, "{}"), call(1), [delta(0, { type: "input_json_delta", partial_json: "x" })], stop("tool_use")],
       [
         "start block-0 t0 f",
@@ -152,7 +156,7 @@ describe("createMessagesReader: chunks", () => {
       ["finish stop (end_turn)"],
     ],
     [
-      "text deltas without a block of their own",
+      "text and thinking from deltas without a matching block",
       [
         [delta(7, { type: "text_delta", text: "a" }), delta(7, { type: "text_delta", text: "b" })],
         call(0),
@@ -161,7 +165,7 @@ describe("createMessagesReader: chunks", () => {
       ],
       ["text a", "text b", "start block-1 t0 f", "ready t0 {}", "reasoning c", "finish tool-calls (end_turn)"],
     ],
-  ])("reads %s", ([, events, lines]) => {
+  ])("contain %s", ([, events, lines]) => {
     expect(linesOf(read(events.flat()))).toEqual(lines);
   });
 });

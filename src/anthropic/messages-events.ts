@@ -35,7 +35,7 @@ export function toFinishReason(raw: string, hasCalls: boolean, words: FinishWord
   return reason === "stop" && hasCalls ? "tool-calls" : reason;
 }
 
-/** True if the last block may be incomplete, although the service closed the block. A stop sequence may occur inside arguments. */
+/** True if the last block may be incomplete. The service closes every block, even if a stop sequence occurs inside arguments. */
 export function mayBeCut(raw: string, words: FinishWords = stopWords): boolean {
   const reason = words.get(raw);
   return raw === "stop_sequence" || (reason !== "stop" && reason !== "tool-calls" && reason !== "paused");
@@ -76,7 +76,7 @@ function readCounts(usage: UnknownRecord, before: Counts): Counts {
   };
 }
 
-/** Requests that summarized the context are billed, but are not included in the counts of the message. */
+/** Reads the counts of requests that summarized the context. They are billed, but the counts of the message exclude them. */
 function readCompactions(iterations: readonly unknown[]): readonly Counts[] {
   return iterations
     .map(recordOf)
@@ -223,7 +223,7 @@ function endReading({ out, words, blocks, container, stopReason, explanation, ha
   if (!finished || failed || stopReason === undefined) return;
   const reason = toFinishReason(stopReason, blocks.hasCalls, words);
   if (reason === "refusal") {
-    // Content before a refusal must not be sent back to the model, so it does not become provider metadata.
+    // A refused message must not be sent back to the model, so its content does not become provider metadata.
     if (explanation !== "") out.push({ type: "refusal-delta", text: hasText ? `\n\n${explanation}` : explanation });
   } else {
     for (const item of toMetadataItems(blocks.blocks(mayBeCut(stopReason, words)), container))

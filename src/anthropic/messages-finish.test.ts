@@ -12,6 +12,9 @@ it.for<[raw: string, alone: FinishReason, withCalls: FinishReason, cut: boolean]
   ["pause_turn", "paused", "paused", false],
   ["compaction", "paused", "paused", false],
   ["toString", "unknown", "unknown", true],
-])("toFinishReason and mayBeCut: %s is %s, %s with calls, may be cut: %s", ([raw, alone, withCalls, cut]) => {
-  expect([toFinishReason(raw, false), toFinishReason(raw, true), mayBeCut(raw)]).toEqual([alone, withCalls, cut]);
-});
+])(
+  "anthropicMessages: maps the stop reason %s to %s, and to %s after calls; its last block may be cut off: %s",
+  ([raw, alone, withCalls, cut]) => {
+    expect([toFinishReason(raw, false), toFinishReason(raw, true), mayBeCut(raw)]).toEqual([alone, withCalls, cut]);
+  },
+);

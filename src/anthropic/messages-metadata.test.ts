@@ -6,10 +6,10 @@ import { begin, call, delta, input, opening, read, stop, text, thinking } from "
 const metadataOf = (chunks: readonly ModelChunk[]): readonly unknown[] =>
   chunks.flatMap((chunk) => (chunk.type === "provider-metadata" ? [chunk.item] : []));
 
-describe("createMessagesReader: provider metadata", () => {
+describe("anthropicMessages: the provider metadata of a stream", () => {
   it.for<[what: string, events: readonly (readonly unknown[])[], providerMetadata: readonly unknown[]]>([
     [
-      "blocks in their order, with all their fields",
+      "all blocks in order, with all their fields",
       [
         thinking(0, "s"),
         [begin(1, { type: "redacted_thinking", data: "x" })],
@@ -28,7 +28,7 @@ describe("createMessagesReader: provider metadata", () => {
       ],
     ],
     [
-      "no delta in a block of another type",
+      "no fields from deltas that do not fit the type of their block",
       [
         text(0, "a"),
         [
@@ -46,7 +46,7 @@ describe("createMessagesReader: provider metadata", () => {
       ],
     ],
     [
-      "a compaction of the conversation",
+      "a compaction block",
       [
         [
           begin(0, { type: "compaction", content: null }),
@@ -57,7 +57,7 @@ describe("createMessagesReader: provider metadata", () => {
       [{ type: "compaction", content: "Short.", encrypted_content: "x" }],
     ],
     [
-      "malformed arguments in an INVALID_JSON field",
+      "malformed arguments in a field named INVALID_JSON",
       [call(0, "[1]"), call(1, "{"), stop("tool_use")],
       [
         { type: "tool_use", id: "t0", name: "f", input: { INVALID_JSON: "[1]" } },
@@ -65,7 +65,7 @@ describe("createMessagesReader: provider metadata", () => {
       ],
     ],
     [
-      "the key __proto__ in arguments",
+      "an argument named __proto__",
       [call(0, '{"__proto__":{"x":1}}'), stop("tool_use")],
       [{ type: "tool_use", id: "t0", name: "f", input: JSON.parse('{"__proto__":{"x":1}}') }],
     ],
@@ -76,18 +76,18 @@ describe("createMessagesReader: provider metadata", () => {
     ],
     ["no thinking that is cut off", [text(0, "a"), thinking(1), stop("max_tokens")], [{ type: "text", text: "a" }]],
     ["no server tool call that is cut off", [input(0, { type: "server_tool_use", id: "s" }, '{"q"'), stop("max_tokens")], []],
-    ["nothing of a refusal", [thinking(0, "s"), text(1, "a"), stop("refusal")], []],
-    ["nothing without an end marker", [text(0, "a")], []],
+    ["nothing if the message is a refusal", [thinking(0, "s"), text(1, "a"), stop("refusal")], []],
+    ["nothing if message_stop is missing", [text(0, "a")], []],
     [
-      "one copy of a message that starts twice",
+      "each block only once if message_start arrives twice",
       [[opening(), opening()], text(0, "a"), stop("end_turn")],
       [{ type: "text", text: "a" }],
     ],
-  ])("keeps %s", ([, events, providerMetadata]) => {
+  ])("contains %s", ([, events, providerMetadata]) => {
     expect(metadataOf(read(events.flat()))).toEqual(providerMetadata.map((block) => ({ content_block: block })));
   });
 
-  it("keeps the last container that is not null", () => {
+  it("contains the last container that is not null", () => {
     const events = [opening({ container: { id: "c1" } }), ...stop("end_turn", { container: { id: "c2", expires_at: "2999" } })];
     expect(metadataOf(read(events))).toEqual([{ container: { id: "c2", expires_at: "2999" } }]);
     expect(metadataOf(read([opening({ container: { id: "c1" } }), ...stop("end_turn", { container: null })]))).toEqual([
@@ -95,7 +95,7 @@ describe("createMessagesReader: provider metadata", () => {
     ]);
   });
 
-  it("copies the blocks that the stream contains", () => {
+  it("is unaffected by later changes to the events", () => {
     const block = { type: "novelty", deep: { n: 1 } };
     const out: ModelChunk[] = [];
     const reader = createMessagesReader(out);
@@ -107,7 +107,7 @@ describe("createMessagesReader: provider metadata", () => {
   });
 });
 
-it("createMessagesReader: keeps arguments that are nested too deeply as text", () => {
+it("anthropicMessages: the provider metadata of a stream contains arguments that are nested too deeply as text", () => {
   const json = `${'{"a":'.repeat(999)}1${"}".repeat(999)}`;
   expect(metadataOf(read([...call(0, json), ...stop("tool_use")]))).toEqual([
     { content_block: { type: "tool_use", id: "t0", name: "f", input: { INVALID_JSON: json } } },

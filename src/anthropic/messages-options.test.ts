@@ -52,11 +52,11 @@ it.for<[options: unknown, error: unknown]>([
   [{ client, model: "m", maxToken: 5 }, ["unknown-option", { option: "maxToken", nearest: "maxTokens" }]],
   [{ client, model: "m", servertools: [] }, ["unknown-option", { option: "servertools", nearest: "serverTools" }]],
   [JSON.parse('{"__proto__":{}}'), ["unknown-option", { option: "__proto__" }]],
-])("checkMessagesOptions: rejects %j", ([options, error]) => {
+])("anthropicMessages: rejects the options %j", ([options, error]) => {
   expect(errorOf(options)).toEqual(error);
 });
 
-it("checkMessagesOptions: fills in the defaults", () => {
+it("anthropicMessages: fills in the default options", () => {
   expect(checkMessagesOptions({ client, model: "m", family: undefined, cache: false })).toEqual({
     client,
     model: "m",
@@ -80,6 +80,6 @@ it.for<[options: Partial<AnthropicMessagesOptions>, settings: object]>([
   [{ cache: true }, { cacheControl: { type: "ephemeral" } }],
   [{ cache: {} }, { cacheControl: { type: "ephemeral" } }],
   [{ cache: { ttl: "1h" } }, { cacheControl: { type: "ephemeral", ttl: "1h" } }],
-])("checkMessagesOptions: accepts %j", ([options, settings]) => {
+])("anthropicMessages: accepts the options %j", ([options, settings]) => {
   expect(checkMessagesOptions({ client, model: "m", ...options })).toMatchObject(settings);
 });

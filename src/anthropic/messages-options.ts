@@ -80,7 +80,7 @@ export interface AnthropicMessagesOptions {
    * "anthropic".
    */
   readonly id?: string | undefined;
-  /** The API family, for policies that depend on the family. Default none. */
+  /** The API family, which policies such as `preToolText` can check. Default none. */
   readonly family?: string | undefined;
   /**
    * The maximum number of tokens in one answer, including thinking. The API requires a limit; this limit applies if the settings

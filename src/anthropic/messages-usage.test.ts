@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { countUsage } from "./messages-events.ts";
 
-it("countUsage: replaces earlier counts unless the new ones are null or absent", () => {
+it("anthropicMessages: replaces earlier token counts unless the new ones are null or absent", () => {
   const counts = countUsage();
   expect(counts.add({ input_tokens: 10, cache_creation_input_tokens: 5, cache_read_input_tokens: 20, output_tokens: 1 })).toEqual(
     { inputTokens: 35, outputTokens: 1, totalTokens: 36, cachedInputTokens: 20, cacheWriteTokens: 5 },
@@ -24,7 +24,7 @@ it("countUsage: replaces earlier counts unless the new ones are null or absent",
   expect(counts.add({ output_tokens: 8 })).toMatchObject({ inputTokens: 45, outputTokens: 8, totalTokens: 53 });
 });
 
-it("countUsage: adds the counts of compactions to those of the message", () => {
+it("anthropicMessages: adds the token counts of compactions to those of the message", () => {
   const counts = countUsage();
   const compaction = { type: "compaction", input_tokens: 100, cache_read_input_tokens: 55_000, output_tokens: 80 };
   const message = { type: "message", input_tokens: 180, cache_read_input_tokens: 3, output_tokens: 8 };
@@ -48,6 +48,6 @@ it.for<[usage: unknown, sum: unknown]>([
   [{ input_tokens: "9", output_tokens: -1 }, undefined],
   [{ output_tokens: 2 }, { inputTokens: 0, outputTokens: 2, totalTokens: 2 }],
   [{ input_tokens: 3 }, { inputTokens: 3, outputTokens: 0, totalTokens: 3 }],
-])("countUsage: reads %j as %j", ([usage, sum]) => {
+])("anthropicMessages: reads the usage %j as %j", ([usage, sum]) => {
   expect(countUsage().add(usage)).toEqual(sum);
 });

@@ -23,7 +23,7 @@ const turn = (content: readonly AssistantPart[], blocks: readonly WireBlock[], c
 
 const blocksOf = (message: AssistantMessage): unknown => readMetadata(message, reader).blocks;
 
-describe("readMetadata and closeMessage", () => {
+describe("anthropicMessages: sending back an assistant message", () => {
   it.for<[what: string, content: readonly AssistantPart[], blocks: readonly WireBlock[]]>([
     [
       "a message of text and tool calls",
@@ -32,7 +32,7 @@ describe("readMetadata and closeMessage", () => {
     ],
     ["a message of reasoning and text", [{ type: "reasoning", text: "Hm" }, said("a")], [thinking, text("a")]],
     ["a message with unknown blocks", [said("a")], [{ type: "novelty", deep: [null] }, text("a")]],
-  ])("returns the blocks unchanged for %s", ([, content, blocks]) => {
+  ])("sends the same blocks for %s", ([, content, blocks]) => {
     expect(blocksOf(turn(content, blocks))).toEqual(blocks);
   });
 
@@ -41,14 +41,14 @@ describe("readMetadata and closeMessage", () => {
   });
 
   it.for<[what: string, content: readonly AssistantPart[], blocks: readonly WireBlock[], sent: readonly WireBlock[]]>([
-    ["thinking alone", [], [thinking], []],
+    ["a message that has only thinking", [], [thinking], []],
     [
-      "thinking after text",
+      "a message that ends with thinking",
       [said("a")],
       [thinking, text("a"), { type: "redacted_thinking", data: "x" }, thinking],
       [thinking, text("a")],
     ],
-  ])("removes trailing thinking, which the service rejects: %s", ([, content, blocks, sent]) => {
+  ])("removes trailing thinking, which the service rejects, from %s", ([, content, blocks, sent]) => {
     expect(blocksOf(turn(content, blocks))).toEqual(sent);
   });
 
@@ -69,35 +69,35 @@ describe("readMetadata and closeMessage", () => {
       },
     ],
     [
-      "with metadata items of another shape",
+      "with metadata in another format",
       { role: "assistant", content: [], providerMetadata: providerMetadata([{ thoughts: [] }]) },
     ],
-    ["with metadata items that are not objects", { role: "assistant", content: [], providerMetadata: providerMetadata(["x"]) }],
+    ["with metadata that is not an object", { role: "assistant", content: [], providerMetadata: providerMetadata(["x"]) }],
     ["with edited text", turn([said("b")], [text("a")])],
-    ["with a later continuation that was cut off", turn([said("ab")], [text("a")])],
-    ["with another call id", turn([call("call_i1_0")], [use("t1")])],
-    ["with another tool name", turn([call("t1", "g")], [use("t1")])],
-    ["with a missing call", turn([], [use("t1")])],
-    ["with an additional call", turn([call("t1"), call("t2")], [use("t1")])],
-    ["with calls in another order", turn([call("t2"), call("t1")], [use("t1"), use("t2")])],
+    ["whose continuation was cut off", turn([said("ab")], [text("a")])],
+    ["with another call id than its blocks", turn([call("call_i1_0")], [use("t1")])],
+    ["with another tool name than its blocks", turn([call("t1", "g")], [use("t1")])],
+    ["that lacks a call of its blocks", turn([], [use("t1")])],
+    ["with a call that its blocks lack", turn([call("t1"), call("t2")], [use("t1")])],
+    ["with calls in another order than its blocks", turn([call("t2"), call("t1")], [use("t1"), use("t2")])],
     ["with a tool name that the service rejects", turn([call("t1", "f g")], [use("t1", "f g")])],
     ["with a call id that the service rejects", turn([call("f:0")], [use("f:0")])],
-  ])("returns no blocks for a message %s", ([, message]) => {
+  ])("rebuilds, from text and calls, a message %s", ([, message]) => {
     expect(blocksOf(message)).toBeUndefined();
   });
 
   it.for<[what: string, blocks: readonly WireBlock[], closed: readonly WireBlock[]]>([
-    ["with its result", [asked, found, text("a")], [asked, found, text("a")]],
-    ["without its result", [text("a"), asked], [text("a")]],
-    ["without its result, next to a tool call", [asked, use("t1")], [asked, use("t1")]],
-    ["over MCP without its result", [{ ...asked, type: "mcp_tool_use" }], []],
-  ])("closeMessage: handles a server tool call %s", ([, blocks, closed]) => {
+    ["keeps a server tool call with its result", [asked, found, text("a")], [asked, found, text("a")]],
+    ["removes a server tool call without its result", [text("a"), asked], [text("a")]],
+    ["keeps a server tool call without its result next to a tool call", [asked, use("t1")], [asked, use("t1")]],
+    ["removes an MCP tool call without its result", [{ ...asked, type: "mcp_tool_use" }], []],
+  ])("in a message that is not the last, %s", ([, blocks, closed]) => {
     expect(closeMessage(blocks)).toEqual(closed);
   });
 });
 
-describe("readMetadata and toContainer: container", () => {
-  it("return the last container from this provider, even from another model", () => {
+describe("anthropicMessages: the container in provider metadata", () => {
+  it("is the last one from this provider, even from another model", () => {
     const items = [{ container: { id: "c1" } }, { container: { id: "c2", expires_at: "2999" } }, { container: null }];
     const message: AssistantMessage = {
       role: "assistant",
@@ -119,20 +119,20 @@ describe("readMetadata and toContainer: container", () => {
     [{ id: "" }, undefined],
     [{ id: 5 }, undefined],
     [null, undefined],
-  ])("read %j", ([value, container]) => {
+  ])("is read from %j as %j", ([value, container]) => {
     expect(toContainer(value)).toEqual(container);
   });
 });
 
-describe("toWireId", () => {
+describe("anthropicMessages: call ids in a request", () => {
   it.for<[id: string]>([["toolu_01A"], ["call_xyz"], ["a_x"], ["a_x3a"], ["srvtoolu_bdrk_01-x"]])(
-    "keeps %s unchanged",
+    "keep the id %s unchanged",
     ([id]) => {
       expect(toWireId(id)).toBe(id);
     },
   );
 
-  it("gives different ids different names that the service accepts", () => {
+  it("are different for different ids, and have only characters that the service accepts", () => {
     const pieces = ["_", "x", "3a", ":", "_x3a_", "_x5f_", "-", "é", "😀"];
     const ids = pieces.flatMap((one) =>
       pieces.flatMap((two) => pieces.flatMap((three) => pieces.map((four) => one + two + three + four))),

@@ -30,8 +30,8 @@ export interface MetadataContent {
 
 /**
  * The blocks may be sent only if all of them come from this service and model, because signatures are not portable. The blocks must
- * also have the same text and calls as the message. Blocks and message differ if a call got another id, if a continuation was cut
- * off, or if the message was edited.
+ * also have the same text and calls as the message. They differ if the message was edited, if a call got another id, or if a
+ * continuation was cut off.
  */
 export function readMetadata(turn: AssistantMessage, reader: MetadataReader): MetadataContent {
   const { providerMetadata } = turn;
@@ -108,16 +108,16 @@ function isCall({ id, name }: WireBlock, call: ToolCallPart): boolean {
 }
 
 /**
- * Replaces each character of a call id that the service rejects with its code point, such as `_x20_`. Text that already looks like
- * a replacement is also replaced, so that two ids never become equal. Ids from the service stay unchanged.
+ * Replaces each invalid character of a call id with the code point of the character, such as `_x20_`. Text that already looks like a
+ * code point is also changed, so that two ids never become equal. Ids from the service stay unchanged.
  */
 export function toWireId(callId: string): string {
   return callId.replace(/[^\w-]|_(?=x[\da-f]+(?:_|[^\w-]))/gu, (character) => `_x${character.codePointAt(0)?.toString(16)}_`);
 }
 
 /**
- * Removes calls to server tools that were unfinished when the message was paused. Used for a message that is not the last. If the
- * message also calls tools of the run, the server call is kept, because the service completes it after their results.
+ * Removes unfinished calls to server tools from a paused message that is not the last. If the message also calls tools of the run,
+ * the server calls are kept, because the service completes them when it has the results of the run's tools.
  */
 export function closeMessage(blocks: readonly WireBlock[]): readonly WireBlock[] {
   if (blocks.some(({ type }) => type === "tool_use")) return blocks;

@@ -30,7 +30,7 @@ const signedCall = { functionCall: { name: "f", args: {} }, thoughtSignature: "s
 const partsOf = (message: Message, more: Partial<ContentSettings> = {}, before?: Message): readonly unknown[] =>
   createContentConverter({ ...settings, ...more })(message, before, 0).parts;
 
-describe("createContentConverter: an assistant message", () => {
+describe("googleGenerateContent: an assistant message in a request", () => {
   it("is sent back unchanged with the role model", () => {
     const turn = turnOf([text("A"), call("c")], { text: "Hm", thought: true }, { text: "A" }, signedCall);
     expect(createContentConverter(settings)(turn, undefined, 0)).toEqual({
@@ -41,24 +41,27 @@ describe("createContentConverter: an assistant message", () => {
 
   it.for<[what: string, turn: AssistantMessage]>([
     ["has no provider metadata", { role: "assistant", content: [text("A"), call("c")] }],
-    ["has changed text", turnOf([text("A"), call("c")], { text: "B" }, signedCall)],
-    ["has a renamed call", turnOf([text("A"), call("c")], { text: "A" }, { functionCall: { name: "g" }, thoughtSignature: "s" })],
+    ["has another text than its metadata", turnOf([text("A"), call("c")], { text: "B" }, signedCall)],
+    [
+      "has another call name than its metadata",
+      turnOf([text("A"), call("c")], { text: "A" }, { functionCall: { name: "g" }, thoughtSignature: "s" }),
+    ],
     ["lacks a call of its metadata", turnOf([text("A"), call("c")], { text: "A" }, signedCall, signedCall)],
     ["has a call that its metadata lacks", turnOf([text("A"), call("c")], { text: "A" })],
     [
-      "has a call with another id",
+      "has another call id than its metadata",
       turnOf([text("A"), call("c")], { text: "A" }, { functionCall: { id: "x", name: "f" }, thoughtSignature: "s" }),
     ],
     [
-      "has arguments that are not an object",
+      "has metadata with arguments that are not an object",
       turnOf([text("A"), call("c")], { text: "A" }, { functionCall: { name: "f", args: [1] } }),
     ],
-    ["has metadata of another kind", turnOf([text("A"), call("c")], { text: "A" }, "x", signedCall)],
-  ])("is rebuilt if it %s", ([, turn]) => {
+    ["has metadata in another format", turnOf([text("A"), call("c")], { text: "A" }, "x", signedCall)],
+  ])("is rebuilt from its text and calls if it %s", ([, turn]) => {
     expect(partsOf(turn)).toEqual([{ text: "A" }, { functionCall: { name: "f", args: {} }, thoughtSignature: placeholder }]);
   });
 
-  it("is rebuilt if a call has a name that the service rejects", () => {
+  it("is rebuilt from its text and calls if the service would reject the name of a call", () => {
     const turn = turnOf([call("c", "get weather!")], { functionCall: { name: "get weather!", args: {} }, thoughtSignature: "s" });
     expect(partsOf(turn)).toEqual([{ functionCall: { name: "get_weather_", args: {} }, thoughtSignature: placeholder }]);
   });
@@ -66,7 +69,7 @@ describe("createContentConverter: an assistant message", () => {
   it.for<[what: string, author: object]>([
     ["service", { provider: "gcp.vertex_ai" }],
     ["model", { model: "n" }],
-  ])("is rebuilt if a part comes from another %s", ([, author]) => {
+  ])("is rebuilt from its text and calls if a part comes from another %s", ([, author]) => {
     const turn = turnOf([text("A")], { text: "A", thoughtSignature: "s" });
     const [part] = turn.providerMetadata ?? [];
     expect(partsOf({ ...turn, providerMetadata: part === undefined ? [] : [{ ...part, ...author }] })).toEqual([{ text: "A" }]);
@@ -91,7 +94,7 @@ describe("createContentConverter: an assistant message", () => {
     ]);
   });
 
-  it("gets a placeholder signature on its first call for Gemini 3", () => {
+  it("gets a placeholder signature on its first call for Gemini 3 if no call has a signature", () => {
     const turn: AssistantMessage = { role: "assistant", content: [text("A"), call("c1"), call("c2")] };
     const plain = { functionCall: { name: "f", args: {} } };
     expect(partsOf(turn)).toEqual([{ text: "A" }, { ...plain, thoughtSignature: placeholder }, plain]);
@@ -109,7 +112,7 @@ describe("createContentConverter: an assistant message", () => {
   });
 });
 
-describe("createContentConverter: tool results", () => {
+describe("googleGenerateContent: tool results in a request", () => {
   const answerOf = (message: ToolMessage, before?: Message): readonly unknown[] =>
     partsOf(message, {}, before).map((part) => Object(part).functionResponse);
 
@@ -134,12 +137,12 @@ describe("createContentConverter: tool results", () => {
     ["denied", "error"],
     ["unknown-tool", "error"],
     ["interrupted", "error"],
-  ])("with the outcome %s are sent as %s", ([outcome, key]) => {
+  ])("with the outcome %s are sent in the field %s", ([outcome, key]) => {
     const message: ToolMessage = { role: "tool", results: [result("c", { outcome, result: { a: [1] } })] };
     expect(answerOf(message)).toEqual([{ name: "f", response: { [key]: { a: [1] } } }]);
   });
 
-  it("include texts next to the result, but no empty texts", () => {
+  it("contain the additional texts of a result, except empty texts", () => {
     const content = ["A", "", "B"].map((said) => ({ type: "text", text: said }) as const);
     const message: ToolMessage = { role: "tool", results: [result("c", { content }), result("d", { content: [] })] };
     expect(answerOf(message)).toEqual([
@@ -148,7 +151,7 @@ describe("createContentConverter: tool results", () => {
     ]);
   });
 
-  it("include supported files and notes for unsupported ones; other files follow", () => {
+  it("contain files, or notes for unsupported files, and are followed by other media", () => {
     const content = [
       { type: "file", mediaType: "text/csv", data: "YTti" },
       { type: "file", mediaType: "audio/wav", data: "UklG" },
@@ -179,7 +182,7 @@ describe("createContentConverter: tool results", () => {
   });
 });
 
-it("createContentConverter: converts a message once, but converts results again if the message before them changes", () => {
+it("googleGenerateContent: reuses converted messages, except results after a different assistant message", () => {
   const convert = createContentConverter(settings);
   const turn = turnOf([call("c", "f", { providerCallId: "p" })], { functionCall: { id: "p", name: "f" }, thoughtSignature: "s" });
   const answers: ToolMessage = { role: "tool", results: [result("c")] };

@@ -32,7 +32,7 @@ it.for<[part: MediaPart, wire: MediaWirePart | undefined]>([
   [image("image/png", "data:image/webp;base64,AAAA"), inline("image/webp", "AAAA")],
   [file("text/plain", "data:text/html,%3Cb%3EZo%C3%AB"), inline("text/plain", "PGI+Wm/Dqw==")],
   [file("text/plain", "data:text/plain"), undefined],
-])("toContentParts and toResultMedia: convert %j to %j (undefined: unsupported)", ([part, wire]) => {
+])("googleGenerateContent: the API format of the part %j is %j", ([part, wire]) => {
   if (wire !== undefined) {
     expect([toContentParts([part], place), toResultMedia(part)]).toEqual([[wire], wire]);
     return;
@@ -49,7 +49,7 @@ it.for<[part: MediaWirePart, stands: boolean]>([
   [inline("image/heic", "AAAA"), false],
   [inline("audio/wav", "AAAA"), false],
   [address("image/png", "https://a.example/i.png"), false],
-])("standsInAnswer(%j) is %s", ([part, stands]) => {
+])("googleGenerateContent: allows the part %j inside a function response: %s", ([part, stands]) => {
   expect(standsInAnswer(part)).toBe(stands);
 });
 
@@ -62,6 +62,6 @@ it.for<[content: string | readonly ContentPart[], parts: readonly object[]]>([
     [{ type: "text", text: "a" }, { type: "text", text: " " }, image("image/png", "AAAA")],
     [{ text: "a" }, inline("image/png", "AAAA")],
   ],
-])("toContentParts: converts %j to %j", ([content, parts]) => {
+])("googleGenerateContent: converts the user content %j to %j", ([content, parts]) => {
   expect(toContentParts(content, place)).toEqual(parts);
 });

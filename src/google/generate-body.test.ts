@@ -20,38 +20,38 @@ function build(
 }
 
 it.for<[what: string, request: Partial<ModelRequest>, options: Partial<GoogleGenerateContentOptions>, config: object]>([
-  ["no options", {}, {}, {}],
+  ["only the required fields by default", {}, {}, {}],
   ["a system text", { system: "Be brief." }, {}, { systemInstruction: { parts: [{ text: "Be brief." }] } }],
-  ["no blank system text", { system: " " }, {}, {}],
+  ["no system text if the text is blank", { system: " " }, {}, {}],
   ["a continuation token", { continuationToken: "t" }, {}, { continuationToken: "t" }],
   ["a tool", { tools: [tool] }, {}, { tools: [declared] }],
-  ["no tool choice without tools", { toolChoice: "required" }, {}, {}],
+  ["no tool choice if there are no tools", { toolChoice: "required" }, {}, {}],
   [
-    "tool choice auto",
+    "the tool choice auto",
     { tools: [tool], toolChoice: "auto" },
     {},
     { tools: [declared], toolConfig: { functionCallingConfig: { mode: "AUTO" } } },
   ],
   [
-    "tool choice required",
+    "the tool choice required",
     { tools: [tool], toolChoice: "required" },
     {},
     { tools: [declared], toolConfig: { functionCallingConfig: { mode: "ANY" } } },
   ],
   [
-    "tool choice none",
+    "the tool choice none",
     { tools: [tool], toolChoice: "none" },
     {},
     { tools: [declared], toolConfig: { functionCallingConfig: { mode: "NONE" } } },
   ],
   [
-    "the choice of one tool",
+    "the tool choice of one tool by name",
     { tools: [tool], toolChoice: { name: "f" } },
     {},
     { tools: [declared], toolConfig: { functionCallingConfig: { mode: "ANY", allowedFunctionNames: ["f"] } } },
   ],
   [
-    "streamed arguments",
+    "streamFunctionCallArguments if streamArguments is true",
     { tools: [tool], toolChoice: "auto" },
     { streamArguments: true },
     { tools: [declared], toolConfig: { functionCallingConfig: { mode: "AUTO", streamFunctionCallArguments: true } } },
@@ -75,17 +75,22 @@ it.for<[what: string, request: Partial<ModelRequest>, options: Partial<GoogleGen
     { serverTools: [{ urlContext: {} }], client: { ...client, vertexai: true } },
     { tools: [declared, { urlContext: {} }] },
   ],
-  ["thinking", {}, { thinking: { thinkingBudget: 0 } }, { thinkingConfig: { thinkingBudget: 0 } }],
+  ["the option thinking", {}, { thinking: { thinkingBudget: 0 } }, { thinkingConfig: { thinkingBudget: 0 } }],
   [
     "every setting",
     { settings: { maxOutputTokens: 9, temperature: 0, topP: 0.5, stopSequences: ["END"], seed: 0 } },
     {},
     { maxOutputTokens: 9, temperature: 0, topP: 0.5, stopSequences: ["END"], seed: 0 },
   ],
-  ["no empty list of stop sequences", { settings: { stopSequences: [] } }, {}, {}],
-  ["extra fields", { settings: { temperature: 0, extra: { temperature: 1, topK: 2 } } }, {}, { temperature: 1, topK: 2 }],
+  ["no stop sequences if their list is empty", { settings: { stopSequences: [] } }, {}, {}],
   [
-    "no extra fields that would replace fixed ones",
+    "the fields of settings.extra, which replace equal settings",
+    { settings: { temperature: 0, extra: { temperature: 1, topK: 2 } } },
+    {},
+    { temperature: 1, topK: 2 },
+  ],
+  [
+    "no fields of settings.extra that only the provider may set",
     {
       settings: {
         extra: { abortSignal: null, automaticContinuation: true, automaticFunctionCalling: null, continuationToken: "x" },
@@ -95,7 +100,7 @@ it.for<[what: string, request: Partial<ModelRequest>, options: Partial<GoogleGen
     {},
     { continuationToken: "t" },
   ],
-])("buildGenerateParams: builds a config with %s", ([, request, options, config]) => {
+])("googleGenerateContent: the config of a request contains %s", ([, request, options, config]) => {
   expect(build(request, options)).toEqual({
     model: "m",
     contents: [{ role: "user", parts: [{ text: "hi" }] }],
@@ -103,12 +108,12 @@ it.for<[what: string, request: Partial<ModelRequest>, options: Partial<GoogleGen
   });
 });
 
-it("buildGenerateParams: keeps an extra field named __proto__ as data", () => {
+it("googleGenerateContent: the config of a request contains a field named __proto__ from settings.extra as plain data", () => {
   const { config } = build({ settings: { extra: JSON.parse('{"__proto__":{"a":1}}') } });
   expect(Object.getOwnPropertyDescriptor(config, "__proto__")?.value).toEqual({ a: 1 });
 });
 
-it("buildGenerateParams: converts each tool once", () => {
+it("googleGenerateContent: the config of a request contains the same object for the same tool in every request", () => {
   const written = (): unknown => Object(build({ tools: [tool] }).config).tools[0].functionDeclarations[0];
   expect(written()).toBe(written());
 });
@@ -126,7 +131,10 @@ it.for<[what: string, messages: readonly Message[], contents: readonly object[]]
     [turn, user],
     [said("(The conversation begins.)"), { role: "model", parts: [{ text: "A" }] }, said("hi")],
   ],
-  ["no messages", [], []],
-])("buildGenerateParams: alternates roles for %s", ([, messages, contents]) => {
-  expect(build({ messages }).contents).toEqual(contents);
-});
+  ["an empty conversation", [], []],
+])(
+  "googleGenerateContent: the contents of a request alternate between the roles user and model for %s",
+  ([, messages, contents]) => {
+    expect(build({ messages }).contents).toEqual(contents);
+  },
+);

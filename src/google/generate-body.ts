@@ -83,12 +83,12 @@ function toKnownType(mediaType: string): string | undefined {
 export type ContentSettings = Pick<GenerateSettings, "id" | "model" | "generation">;
 
 /**
- * The caller must omit a result without parts. Throws a ProviderError `bad-request` if a user message has content that the API does
- * not support.
+ * If the returned content has no parts, the caller must omit it. Throws a ProviderError `bad-request` if a user message has content
+ * that the API does not support.
  */
 type ContentConverter = (message: Message, before: Message | undefined, index: number) => WireContent;
 
-/** `ids` has the id to send with the result of each call. A call without an id has no entry. */
+/** `ids` maps each call to the id that its result must have. A call without an id has no entry. */
 interface ConvertedAssistant {
   readonly content: WireContent;
   readonly ids: ReadonlyMap<string, string>;
@@ -277,7 +277,8 @@ function toToolFields({ tools, toolChoice }: ModelRequest, settings: GenerateSet
 }
 
 /**
- * Gemini 3 must report its own calls if the request has tools of the run and tools of the service. Vertex AI has no field for this.
+ * If a request has tools of the run and tools of the service, Gemini 3 requires `includeServerSideToolInvocations`. Vertex AI has no
+ * such field.
  */
 function toToolConfig(choice: ToolChoice | undefined, settings: GenerateSettings): object {
   const { client, generation, serverTools, streamArguments } = settings;

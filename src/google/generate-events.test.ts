@@ -22,8 +22,8 @@ const without = (type: ModelChunk["type"], chunks: readonly ModelChunk[]): reado
   chunks.filter((chunk) => chunk.type !== type);
 const finish = (reason: string, raw: string): object => ({ type: "finish", reason, raw });
 
-describe("createGenerateReader", () => {
-  it("yields texts and thoughts as they arrive, and joins them in provider metadata", () => {
+describe("googleGenerateContent: the chunks of a stream", () => {
+  it("contain texts and thoughts as they arrive, and joined in provider metadata", () => {
     const chunks = read(
       says({ text: "Hm", thought: true }),
       says({ text: ".", thought: true }, { text: "Mi" }),
@@ -44,7 +44,7 @@ describe("createGenerateReader", () => {
     ]);
   });
 
-  it("yields a complete call immediately", () => {
+  it("contain a complete call immediately", () => {
     const name = "f";
     const args = { n: 1 };
     const chunks = read(says({ functionCall: { id: "a", name, args } }, { functionCall: { name: "g" } }), stop());
@@ -61,7 +61,7 @@ describe("createGenerateReader", () => {
     ]);
   });
 
-  it("joins the pieces of a call, with their first signature", () => {
+  it("contain a streamed call with the first of its thought signatures", () => {
     const chunks = read(
       call({ id: "a", name: "f", willContinue: true }),
       call({ partialArgs: [{ jsonPath: "$.n", numberValue: 1 }], willContinue: true }, { thoughtSignature: "s-1" }),
@@ -88,12 +88,16 @@ describe("createGenerateReader", () => {
   });
 
   it.for<[what: string, chunks: readonly Fields[], ready: object]>([
-    ["one piece", [call({ name: "f", partialArgs: [{ jsonPath: "$.n", numberValue: 1 }] })], { args: { n: 1 } }],
-    ["no arguments", [call({ name: "f", willContinue: true }), call({})], { args: {} }],
-    ["complete arguments at its end", [call({ name: "f", willContinue: true }), call({ args: { n: 1 } })], { args: { n: 1 } }],
-    ["no end as truncated", [call({ name: "f", willContinue: true })], { args: {}, problem: "truncated" }],
     [
-      "complete arguments and no end as truncated",
+      "one piece of partial arguments",
+      [call({ name: "f", partialArgs: [{ jsonPath: "$.n", numberValue: 1 }] })],
+      { args: { n: 1 } },
+    ],
+    ["no arguments", [call({ name: "f", willContinue: true }), call({})], { args: {} }],
+    ["all arguments in its last piece", [call({ name: "f", willContinue: true }), call({ args: { n: 1 } })], { args: { n: 1 } }],
+    ["no last piece as truncated", [call({ name: "f", willContinue: true })], { args: {}, problem: "truncated" }],
+    [
+      "complete arguments but no last piece as truncated",
       [call({ name: "f", args: { n: 1 }, willContinue: true })],
       { problem: "truncated" },
     ],
@@ -103,19 +107,19 @@ describe("createGenerateReader", () => {
       { problem: "truncated" },
     ],
     [
-      "an invalid path as malformed",
+      "an invalid argument path as malformed",
       [call({ name: "f", partialArgs: [{ jsonPath: "$.*", stringValue: "x" }] })],
       { problem: "malformed" },
     ],
     ["arguments that are not an object", [call({ name: "f", args: [1] })], { args: [1] }],
-    ["arguments without a name", [call({ args: { n: 1 } })], { name: "", args: { n: 1 } }],
-  ])("reads a call with %s", ([, chunks, ready]) => {
+    ["arguments but no name", [call({ args: { n: 1 } })], { name: "", args: { n: 1 } }],
+  ])("contain a call with %s", ([, chunks, ready]) => {
     const calls = read(...chunks, stop()).filter(({ type }) => type === "call-ready");
     expect(calls).toHaveLength(1);
     expect(calls[0]).toMatchObject({ key: "call-0", problem: undefined, ...ready });
   });
 
-  it("does not repeat arguments whose pieces arrived earlier", () => {
+  it("do not repeat arguments that arrived in pieces", () => {
     const chunks = read(
       call({ name: "f", partialArgs: [{ jsonPath: "$.n", numberValue: 1 }], willContinue: true }),
       call({ args: { n: 1 } }),
@@ -125,7 +129,7 @@ describe("createGenerateReader", () => {
     expect(told).toBe('{"n":1');
   });
 
-  it("marks an unfinished call as truncated if another call starts", () => {
+  it("mark an unfinished call as truncated if another call starts", () => {
     const chunks = read(call({ name: "f", willContinue: true }), call({ name: "f", args: { n: 2 } }), stop());
     const calls = chunks.flatMap((chunk) => (chunk.type === "call-ready" ? [[chunk.args, chunk.problem]] : []));
     expect(calls).toEqual([
@@ -134,18 +138,18 @@ describe("createGenerateReader", () => {
     ]);
   });
 
-  it("keeps unknown parts as provider metadata, with __proto__ as data", () => {
+  it("contain unknown parts as provider metadata, even with a key named __proto__", () => {
     const part: Fields = JSON.parse('{"novelty":{"__proto__":{"a":1}},"thoughtSignature":"s"}');
     const providerMetadata = metadataOf(read(says(part, null, "x"), stop()));
     expect(JSON.stringify(providerMetadata)).toBe('[{"novelty":{"__proto__":{"a":1}},"thoughtSignature":"s"}]');
   });
 
-  it("keeps unknown fields of a call in provider metadata", () => {
+  it("contain the unknown fields of a call in provider metadata", () => {
     const part = { functionCall: { name: "f", args: { n: 1 }, novelty: 1 }, thoughtSignature: "s", other: 2 };
     expect(metadataOf(read(says(part), stop()))).toEqual([part]);
   });
 
-  it("reads only the first candidate", () => {
+  it("contain only the first candidate", () => {
     const second = { index: 1, content: { parts: [{ text: "B" }] }, finishReason: "SAFETY" };
     expect(read({ candidates: [{ index: 0, content: { parts: [{ text: "A" }] } }, second, 5] }, stop())).toEqual([
       { type: "text-delta", text: "A" },
@@ -155,19 +159,24 @@ describe("createGenerateReader", () => {
   });
 
   it.for<[what: string, chunks: readonly unknown[], reason: string, raw: string]>([
-    ["a repeated STOP", [stop("STOP"), stop("STOP")], "stop", "STOP"],
-    ["SAFETY after STOP", [stop("STOP"), stop("SAFETY")], "content-filter", "SAFETY"],
-    ["SAFETY before STOP", [stop("SAFETY"), stop("STOP")], "content-filter", "SAFETY"],
-    ["a blocked prompt", [{ promptFeedback: { blockReason: "JAILBREAK" } }], "content-filter", "JAILBREAK"],
+    ["stop for a repeated STOP", [stop("STOP"), stop("STOP")], "stop", "STOP"],
+    ["content-filter for SAFETY after STOP", [stop("STOP"), stop("SAFETY")], "content-filter", "SAFETY"],
+    ["content-filter for SAFETY before STOP", [stop("SAFETY"), stop("STOP")], "content-filter", "SAFETY"],
+    ["content-filter for a blocked prompt", [{ promptFeedback: { blockReason: "JAILBREAK" } }], "content-filter", "JAILBREAK"],
     [
-      "a prompt that is blocked after STOP",
+      "content-filter for a prompt that is blocked after STOP",
       [stop("STOP"), { promptFeedback: { blockReason: "OTHER" } }],
       "content-filter",
       "OTHER",
     ],
-    ["feedback that blocks nothing", [{ promptFeedback: { blockReason: "BLOCKED_REASON_UNSPECIFIED" } }, stop()], "stop", "STOP"],
-    ["feedback without a reason", [{ promptFeedback: {} }, stop()], "stop", "STOP"],
-  ])("yields the finish of %s", ([, chunks, reason, raw]) => {
+    [
+      "stop for prompt feedback that blocks nothing",
+      [{ promptFeedback: { blockReason: "BLOCKED_REASON_UNSPECIFIED" } }, stop()],
+      "stop",
+      "STOP",
+    ],
+    ["stop for prompt feedback without a reason", [{ promptFeedback: {} }, stop()], "stop", "STOP"],
+  ])("end with the finish reason %s", ([, chunks, reason, raw]) => {
     expect(read(...chunks)).toEqual([finish(reason, raw)]);
   });
 
@@ -176,13 +185,13 @@ describe("createGenerateReader", () => {
     ["an answer", [stop("SAFETY", { finishMessage: "Not this." })], "Not this."],
     ["an answer after text", [says({ text: "Sure" }), stop("SAFETY", { finishMessage: "Not this." })], "\n\nNot this."],
     ["an answer after a thought", [says({ text: "Hm", thought: true }), stop("SAFETY", { finishMessage: "No." })], "No."],
-  ])("yields the explanation for blocking %s, and keeps no metadata", ([, chunks, text]) => {
+  ])("contain the service's explanation for blocking %s, and no provider metadata", ([, chunks, text]) => {
     const said = read(...chunks);
     expect(said.filter(({ type }) => type === "refusal-delta")).toEqual([{ type: "refusal-delta", text }]);
     expect(metadataOf(said)).toEqual([]);
   });
 
-  it("yields the latest continuation token, and only with CONTINUATION", () => {
+  it("end with the latest continuation token if the finish reason is CONTINUATION", () => {
     const checkpoint = { candidates: [{ content: { parts: [{ text: "A" }] }, continuationToken: "c" }] };
     expect(read(checkpoint, stop("CONTINUATION", { continuationToken: "t" })).at(-1)).toEqual({
       ...finish("continue", "CONTINUATION"),
@@ -194,14 +203,14 @@ describe("createGenerateReader", () => {
   });
 
   it.for<[what: string, reason: string]>([
-    ["is malformed", "MALFORMED_FUNCTION_CALL"],
-    ["ends for another reason", "OTHER"],
-    ["ends for an unknown reason", "WEATHER"],
-  ])("keeps no metadata from an answer that %s", ([, reason]) => {
+    ["has a malformed call", "MALFORMED_FUNCTION_CALL"],
+    ["has the finish reason OTHER", "OTHER"],
+    ["has an unknown finish reason", "WEATHER"],
+  ])("contain no provider metadata if the answer %s", ([, reason]) => {
     expect(metadataOf(read(says({ text: "A" }), stop(reason)))).toEqual([]);
   });
 
-  it("yields usage with each chunk, and ignores empty counts", () => {
+  it("contain usage whenever token counts arrive", () => {
     const counts = (promptTokenCount: number): Fields => ({ usageMetadata: { promptTokenCount } });
     const usage = (inputTokens: number): object => ({
       type: "usage",
@@ -214,7 +223,7 @@ describe("createGenerateReader", () => {
     ]);
   });
 
-  it("yields no finish without a finish reason", () => {
+  it("contain no finish if the finish reason is missing", () => {
     const chunks = read(says({ text: "A" }), call({ name: "f" }), call({ name: "g", willContinue: true }), stop(""));
     expect(chunks.map(({ type }) => type)).toEqual(["text-delta", "call-start", "call-args-delta", "call-ready", "call-start"]);
   });
@@ -223,31 +232,31 @@ describe("createGenerateReader", () => {
     [{ code: 503, message: "Busy.", status: "UNAVAILABLE" }, "overloaded"],
     [{ code: 429, message: "Slow.", status: "RESOURCE_EXHAUSTED" }, "rate-limit"],
     ["Busy.", "server"],
-  ])("yields an error for the error chunk %j", ([error, code]) => {
+  ])("contain an error for the service's error %j", ([error, code]) => {
     expect(read(says({ text: "A" }), { error }, stop()).slice(1)).toMatchObject([{ type: "error", error: { code } }]);
   });
 
-  it("yields no finish if an error follows the finish reason", () => {
+  it("end with an error, not with a finish, if the error follows the finish reason", () => {
     expect(read(stop(), { error: { code: 503, message: "Busy." } })).toMatchObject([{ type: "error" }]);
   });
 
-  it.for([
-    undefined,
-    null,
-    5,
-    "x",
-    [],
-    {},
-    { candidates: 5 },
-    { candidates: [null] },
-    says("x"),
-    { candidates: [{ content: { parts: 5 } }] },
-  ])("ignores the malformed chunk %j (%#)", (chunk) => {
+  it.for<[chunk: unknown]>([
+    [undefined],
+    [null],
+    [5],
+    ["x"],
+    [[]],
+    [{}],
+    [{ candidates: 5 }],
+    [{ candidates: [null] }],
+    [says("x")],
+    [{ candidates: [{ content: { parts: 5 } }] }],
+  ])("omit malformed data of the SDK, such as %j", ([chunk]) => {
     expect(read(chunk, stop())).toEqual([finish("stop", "STOP")]);
   });
 });
 
-it.for([999, 20_000])("createGenerateReader: keeps arguments that are nested %i levels deep as text", (levels) => {
+it.for([999, 20_000])("googleGenerateContent: keeps arguments that are nested %i levels deep as text", (levels) => {
   let args: object = {};
   for (let level = 1; level < levels; level += 1) args = { a: args };
   const chunks = read(call({ name: "f", args }), stop());

@@ -59,7 +59,7 @@ export function toFinishReason(
   return reason === "stop" && hasCalls ? "tool-calls" : reason;
 }
 
-/** A later STOP never replaces an abnormal finish reason. */
+/** True for a normal finish reason. If several finish reasons arrive, a normal one never replaces an abnormal one. */
 function isCleanEnd(raw: string, words: FinishWords = generateWords): boolean {
   const reason = words.get(raw);
   return reason === "stop" || reason === "tool-calls";
@@ -186,7 +186,7 @@ export function createGenerateReader(out: ModelChunk[], words: FinishWords = gen
 
 function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const { error, candidates, promptFeedback, usageMetadata } = chunk;
-  // The SDK throws this error. The check is for SDK versions and clients that yield the error as a chunk.
+  // The SDK usually throws an error of the service. Some SDK versions and clients yield it as a chunk instead.
   if (error !== undefined && error !== null) return fail(error, reading);
   const answers = listOf(candidates).filter(isFirst).map(recordOf);
   const contents = answers.map(({ content }) => recordOf(content));

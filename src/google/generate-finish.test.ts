@@ -25,12 +25,12 @@ it.for<[raw: string, reason: FinishReason, withCalls: FinishReason, isKept: bool
   ["IMAGE_OTHER", "error", "error", false],
   ["FINISH_REASON_UNSPECIFIED", "unknown", "unknown", false],
   ["FUNCTION_CALL", "unknown", "unknown", false],
-])("toFinishReason and isKept: %s is %s, with calls %s", ([raw, reason, withCalls, kept]) => {
+])("googleGenerateContent: maps the finish reason %s to %s, and to %s after calls", ([raw, reason, withCalls, kept]) => {
   expect(toFinishReason(raw, { hasCalls: false, hasToken: true })).toBe(reason);
   expect(toFinishReason(raw, { hasCalls: true, hasToken: true })).toBe(withCalls);
   expect([isKept(reason), isKept(withCalls)]).toEqual([kept, kept]);
 });
 
-it("toFinishReason: reads CONTINUATION without a token as length", () => {
+it("googleGenerateContent: maps the finish reason CONTINUATION without a token to length", () => {
   expect(toFinishReason("CONTINUATION", { hasCalls: false, hasToken: false })).toBe("length");
 });

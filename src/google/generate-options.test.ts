@@ -42,11 +42,11 @@ it.for<[options: unknown, error: unknown]>([
     ["unknown-option", { option: "apiKey", nearest: "client", instead: "client, an SDK client created with your key" }],
   ],
   [{ client, model: "m", thinkin: {} }, ["unknown-option", { option: "thinkin", nearest: "thinking" }]],
-])("checkGenerateOptions: rejects %j", ([options, error]) => {
+])("googleGenerateContent: rejects the options %j", ([options, error]) => {
   expect(errorOf(options)).toEqual(error);
 });
 
-it("checkGenerateOptions: fills in the defaults", () => {
+it("googleGenerateContent: fills in the default options", () => {
   expect(checkGenerateOptions({ client, model: "m", family: undefined })).toEqual({
     client,
     model: "m",
@@ -63,7 +63,7 @@ it.for<[vertexai: boolean | undefined, id: string | undefined, used: string]>([
   [true, undefined, "gcp.vertex_ai"],
   [false, undefined, "gcp.gemini"],
   [true, "gcp.gen_ai", "gcp.gen_ai"],
-])("checkGenerateOptions: with vertexai %s and the id %s uses the id %s", ([vertexai, id, used]) => {
+])("googleGenerateContent: with a client whose vertexai is %s and the option id: %s, has the id %s", ([vertexai, id, used]) => {
   expect(checkGenerateOptions({ client: { models, vertexai }, model: "m", id }).id).toBe(used);
 });
 
@@ -80,7 +80,7 @@ it.for<[model: string, generation: GoogleGenerateContentOptions["generation"]]>(
   ["gemini-20-pro", 3],
   ["gemini-flash-latest", 3],
   ["tunedModels/mine", 3],
-])("checkGenerateOptions: reads %s as generation %i", ([model, generation]) => {
+])("googleGenerateContent: treats the model %s as generation %i", ([model, generation]) => {
   expect(checkGenerateOptions({ client, model }).generation).toBe(generation);
   expect(checkGenerateOptions({ client, model, generation: 2 }).generation).toBe(2);
 });

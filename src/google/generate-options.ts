@@ -69,7 +69,7 @@ export interface GoogleGenerateContentOptions {
    * the same id, so use different ids for clients with different accounts.
    */
   readonly id?: string | undefined;
-  /** The API family, for policies that depend on the family. Default none. */
+  /** The API family, which policies such as `preToolText` can check. Default none. */
   readonly family?: string | undefined;
   /**
    * The model generation, which determines the format of requests. Gemini 3 requires a signature on the first call of each message,
@@ -120,7 +120,7 @@ export function checkGenerateOptions(options: GoogleGenerateContentOptions): Gen
   checkFields("options", options, checks);
   checkRequired(options, checks, ["client", "model"]);
   const { client, model, family, thinking, streamArguments = false, serverTools = [] } = options;
-  // Without this check, the SDK would reject every request to the Gemini API.
+  // The Gemini API does not stream arguments. With this option, the SDK would reject every request.
   if (streamArguments && client.vertexai === false) {
     throw invalidOption("streamArguments", "false for a client of the Gemini API", streamArguments);
   }

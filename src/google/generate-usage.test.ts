@@ -27,11 +27,11 @@ it.for<[metadata: unknown, usage: Usage | undefined]>([
     { promptTokenCount: 3, thoughtsTokenCount: 4, totalTokenCount: 9, initialPromptTokenCount: 1 },
     { inputTokens: 3, outputTokens: 4, totalTokens: 9, reasoningTokens: 4 },
   ],
-])("countUsage: reads %j", ([metadata, usage]) => {
+])("googleGenerateContent: reads the usageMetadata %j as %j", ([metadata, usage]) => {
   expect(countUsage().add(metadata)).toEqual(usage);
 });
 
-it("countUsage: keeps the largest value of each count", () => {
+it("googleGenerateContent: keeps the largest value of each token count", () => {
   const counts = countUsage();
   counts.add({ promptTokenCount: 9, candidatesTokenCount: 2, thoughtsTokenCount: 4, totalTokenCount: 15 });
   expect(counts.add({ promptTokenCount: 8, thoughtsTokenCount: 5, totalTokenCount: 8 })).toEqual({

@@ -13,7 +13,7 @@ interface FakeClient extends GoogleGenAIClient {
   readonly signal: AbortSignal;
 }
 
-/** An event that is an Error is thrown instead of streamed. */
+/** The stream of the client yields each event, or throws the event if it is an Error. */
 function createFakeClient(events: readonly unknown[]): FakeClient {
   const asked: GenerateContentParams[] = [];
   return {
@@ -42,7 +42,7 @@ async function runWith(client: GoogleGenAIClient): Promise<Said> {
 const run = (events: readonly unknown[]): Promise<Said> => runWith(createFakeClient(events));
 
 describe("googleGenerateContent", () => {
-  it("has the id gcp.gemini, and a family only if one is given", () => {
+  it("has the id gcp.gemini and no family by default", () => {
     const client = createFakeClient([]);
     expect(googleGenerateContent({ client, model: "m", family: "x" })).toMatchObject({
       id: "gcp.gemini",
@@ -57,7 +57,7 @@ describe("googleGenerateContent", () => {
     expect(googleGenerateContent({ client, model: "m" }).id).toBe(vertexai ? "gcp.vertex_ai" : "gcp.gemini");
   });
 
-  it("sends no request before its stream is read", async () => {
+  it("sends the request only when the stream is read", async () => {
     const client = createFakeClient([text("A"), ending]);
     const stream = googleGenerateContent({ client, model: "m" }).stream(ask("hi"), createCall());
     expect(client.asked).toEqual([]);
@@ -65,14 +65,14 @@ describe("googleGenerateContent", () => {
     expect(client.asked).toHaveLength(1);
   });
 
-  it("yields the chunks of the events, then the provider metadata, then the finish", async () => {
+  it("yields the events as chunks, then the provider metadata, then the finish", async () => {
     expect(await run([text("A"), ending])).toEqual({
       types: ["text-delta", "usage", "provider-metadata", "finish"],
       thrown: undefined,
     });
   });
 
-  it("passes on the call's signal with its reason", async () => {
+  it("forwards the call's signal and its reason to the client", async () => {
     const controller = new AbortController();
     const client = createFakeClient([text("A"), ending]);
     const stream = googleGenerateContent({ client, model: "m" }).stream(ask("hi"), createCall(controller.signal));
@@ -81,9 +81,9 @@ describe("googleGenerateContent", () => {
   });
 
   it.for<[what: string, events: readonly unknown[], fires: boolean]>([
-    ["does not abort a stream that has ended", [text("A"), ending], false],
-    ["aborts a stream that has failed", [text("A"), new Error("no")], true],
-    ["aborts a stream after an error event", [text("A"), { error: { message: "no" } }, ending], true],
+    ["does not abort the client's request after the stream has ended", [text("A"), ending], false],
+    ["aborts the client's request after the stream has failed", [text("A"), new Error("no")], true],
+    ["aborts the client's request after an error event", [text("A"), { error: { message: "no" } }, ending], true],
   ])("%s", async ([, events, fires]) => {
     const client = createFakeClient(events);
     await runWith(client);

@@ -12,8 +12,8 @@ import { watchFetch } from "./watched-fetch.ts";
  * is incomplete, and there is no `finish`. Errors that the SDK throws are passed on unchanged.
  *
  * The parts of a finished message become `provider-metadata` chunks. The next request sends them back to the same model unchanged:
- * parts with thought signatures, and calls to tools that the service runs. Another model gets only the text and the calls. The same
- * happens if the message was edited.
+ * parts with thought signatures, and calls to tools that the service runs. If the message was edited or goes to another model, only
+ * its text and calls are sent.
  *
  * If an answer reaches the limit of one request, the loop continues the answer with another request. The SDK's own continuation is
  * disabled, because the limits of the run would not apply to it.

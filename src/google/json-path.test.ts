@@ -29,11 +29,11 @@ it.for<[path: string, segments: readonly (string | number)[] | undefined]>([
   ["$['a\\']", undefined],
   ["$['\\x']", undefined],
   ["$.a ]", undefined],
-])("parseJsonPath: reads %s as %j", ([path, segments]) => {
+])("parseJsonPath: parses the path %j as %j", ([path, segments]) => {
   expect(parseJsonPath(path)).toEqual(segments);
 });
 
-it("parseJsonPath: terminates for hostile paths of 200,000 characters", () => {
+it("parseJsonPath: rejects hostile paths of 200,000 characters", () => {
   expect(parseJsonPath(`$['${"\\".repeat(200_000)}`)).toBeUndefined();
   expect(parseJsonPath(`$.${"a".repeat(200_000)}[`)).toBeUndefined();
 });

@@ -40,7 +40,7 @@ interface OpenCall {
   readonly call: { [field: string]: Json };
   whole: string | undefined;
   inPieces: boolean;
-  /** The list for the chunks of this call. If the call may repeat another call, the list is separate and may be discarded. */
+  /** Receives the chunks of this call. If the call may be a repetition, this is a separate list that can be discarded. */
   out: ModelChunk[];
   isRepeated: boolean;
 }
@@ -184,8 +184,8 @@ function writeArguments(args: unknown): string {
 }
 
 /**
- * The number of nesting levels around the arguments in a recorded part. The nesting limit for arguments is lowered by this number,
- * so that the whole part stays valid.
+ * Provider metadata adds this many nesting levels around the arguments of a call. The depth limit for arguments is lower by this
+ * number, so that the whole metadata stays valid.
  */
 const levelsAround = 5;
 

@@ -25,16 +25,16 @@ function read(entries: readonly unknown[]): Read {
   return { args: JSON.parse(args.toText()), problem: args.problem, told: told + args.end() };
 }
 
-describe("createPartialArguments", () => {
+describe("googleGenerateContent: arguments that are streamed in partialArgs", () => {
   it.for<[what: string, entries: readonly unknown[], args: unknown]>([
-    ["no entries", [], {}],
+    ["nothing if there are no entries", [], {}],
     ["a string", [text("$.city", "Oslo")], { city: "Oslo" }],
     ["an empty string", [text("$.city", "")], { city: "" }],
-    ["a string in pieces", [text("$.a", "Os", true), text("$.a", "l", true), text("$.a", "o")], { a: "Oslo" }],
-    ["a string with a separate end", [text("$.a", "Oslo", true), text("$.a", "")], { a: "Oslo" }],
-    ["a string with escapes", [text("$.a", '"\n', true), text("$.a", "\\")], { a: '"\n\\' }],
+    ["a string that arrives in pieces", [text("$.a", "Os", true), text("$.a", "l", true), text("$.a", "o")], { a: "Oslo" }],
+    ["a string whose last piece is empty", [text("$.a", "Oslo", true), text("$.a", "")], { a: "Oslo" }],
+    ["a string with characters that JSON escapes", [text("$.a", '"\n', true), text("$.a", "\\")], { a: '"\n\\' }],
     [
-      "each kind of value",
+      "numbers, booleans and null",
       [
         count("$.n", -1.5),
         { jsonPath: "$.t", boolValue: true },
@@ -43,7 +43,7 @@ describe("createPartialArguments", () => {
       ],
       { n: -1.5, t: true, f: false, z: null },
     ],
-    ["a number that is marked as continuing", [{ ...count("$.n", 1), willContinue: true }], { n: 1 }],
+    ["a number with willContinue: true", [{ ...count("$.n", 1), willContinue: true }], { n: 1 }],
     [
       "arrays and objects",
       [
@@ -56,8 +56,12 @@ describe("createPartialArguments", () => {
       ],
       { a: [{ x: 1, y: 2 }, { x: 3 }], b: [[4, 5]], c: "" },
     ],
-    ["keys of any kind", [count("$['a b'][\"c.d\"]", 1), count("$['']", 2)], { "a b": { "c.d": 1 }, "": 2 }],
-  ])("joins %s", ([, entries, args]) => {
+    [
+      "keys with spaces or dots, and an empty key",
+      [count("$['a b'][\"c.d\"]", 1), count("$['']", 2)],
+      { "a b": { "c.d": 1 }, "": 2 },
+    ],
+  ])("contain %s", ([, entries, args]) => {
     const told = read(entries);
     expect(told).toEqual({ args, problem: undefined, told: told.told });
     expect(JSON.parse(told.told)).toEqual(args);
@@ -88,7 +92,7 @@ describe("createPartialArguments", () => {
       { a: [{ x: 1, y: 3 }, { x: 2 }] },
       '{"a":[{"x":1},{"x":2',
     ],
-  ])("joins values, but yields no more text, if %s", ([, entries, args, told]) => {
+  ])("are complete, but yield no further deltas, if %s", ([, entries, args, told]) => {
     expect(read(entries)).toEqual({ args, problem: undefined, told });
   });
 
@@ -109,17 +113,17 @@ describe("createPartialArguments", () => {
     ["a gap in an array", [count("$.a[1]", 1)]],
     ["an array as the root", [count("$[0]", 1)]],
     ["a path that is too deep", [count(`$${".a".repeat(65)}`, 1)]],
-  ])("stays malformed after %s", ([, entries]) => {
+  ])("stay malformed after %s", ([, entries]) => {
     const args = createPartialArguments();
     for (const entry of entries) args.add(entry);
     expect([args.add(count("$.later", 1)), args.problem]).toEqual(["", "malformed"]);
   });
 
-  it("is truncated if a string is unfinished", () => {
+  it("are truncated if a string is unfinished", () => {
     expect(read([text("$.a", "x", true), count("$.b", 1)])).toMatchObject({ args: { a: "x", b: 1 }, problem: "truncated" });
   });
 
-  it("treats __proto__ and constructor as data", () => {
+  it("may contain keys named __proto__ and constructor", () => {
     const args = createPartialArguments();
     args.add(count("$.__proto__.polluted", 1));
     args.add(count("$.constructor.prototype.polluted", 2));
@@ -127,7 +131,7 @@ describe("createPartialArguments", () => {
     expect(Reflect.get({}, "polluted")).toBeUndefined();
   });
 
-  it("returns the text for each entry when the entry arrives", () => {
+  it("yield a delta for each entry when the entry arrives", () => {
     const args = createPartialArguments();
     const entries = [
       text("$.a", "Os", true),
@@ -168,7 +172,7 @@ describe("createPartialArguments", () => {
     return [...pieces.map((piece) => text(path, piece, true)), text(path, "")];
   }
 
-  it("rebuilds any arguments from their entries", () => {
+  it("equal the original arguments for random values", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), tree, { maxKeys: 4 }), fc.integer({ min: 1, max: 5 }), (args, length) => {
         const whole: unknown = JSON.parse(JSON.stringify(args));

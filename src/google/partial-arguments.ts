@@ -56,8 +56,8 @@ interface ArgumentsText {
 }
 
 /**
- * The text grows while the values arrive in the order of the JSON text, as models write them. After the first value out of order,
- * such as a field of a closed object, nothing more can be added.
+ * Writes the JSON text of the arguments while their values arrive in the order of the text. After the first value out of order, such
+ * as a field of a closed object, nothing more can be added.
  */
 function createArgumentsText(): ArgumentsText {
   let started = false;

@@ -21,9 +21,9 @@ export function toMetadataItems(parts: readonly WirePart[]): readonly Json[] {
 }
 
 /**
- * Returns undefined if the message must be rebuilt from its text and calls. All recorded parts must come from this service and
- * model, because signatures are not portable. The parts must also have the same text and calls as the message. Parts and message
- * differ if the message was edited, or if a continuation was cut off.
+ * Returns undefined if the message must be rebuilt from its text and calls. All parts in the metadata must come from this service
+ * and model, because signatures are not portable. The parts must also have the same text and calls as the message. They differ if
+ * the message was edited, or if a continuation was cut off.
  */
 export function readMetadata(turn: AssistantMessage, reader: MetadataReader): readonly WirePart[] | undefined {
   const items = readOwnItems(turn.providerMetadata, reader);
@@ -43,7 +43,7 @@ function toRecorded(parts: readonly WirePart[]): RecordedMessage<WirePart> {
   return { text, calls, isCall: (part, call) => !isAmbiguous && isCall(part, call) };
 }
 
-/** False for tools that the service runs: their calls are in `toolCall`. */
+/** True for a call to a tool of the run. A call to a tool that the service runs has the field `toolCall` instead. */
 export function isCallPart({ functionCall }: WirePart): boolean {
   return isRecord(functionCall);
 }
@@ -68,7 +68,7 @@ function isCall(part: WirePart, call: ToolCallPart): boolean {
   return name === call.name && wireName.test(call.name) && (args === undefined || isRecord(args));
 }
 
-/** An invalid name, invented by the model, would make the service reject every later request. */
+/** Replaces an invalid tool name. A model may invent one, with which the service would reject every later request. */
 export function toWireName(name: string): string {
   const plain = name.replace(/[^\w.:-]/g, "_").slice(0, 64);
   return wireName.test(plain) ? plain : `_${plain}`;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ModelChunk } from "../core/provider-kit.ts";
 import { createCallAssembly } from "./call-assembly.ts";
 
-/** A fragment: `index id name arguments` with a hyphen for each missing field, or an object in the API format. */
+/** The text `index id name arguments` with a hyphen for each missing field, or an object in the API format. */
 type Fragment = string | { readonly [field: string]: unknown };
 
 function toEntry(fragment: Fragment): { readonly [field: string]: unknown } {
@@ -31,78 +31,106 @@ const readyOf = (chunks: readonly ModelChunk[]): readonly string[] =>
     return [`${chunk.id ?? "-"} ${chunk.name === "" ? "-" : chunk.name} ${chunk.problem ?? JSON.stringify(chunk.args)}`];
   });
 
-describe("createCallAssembly", () => {
+describe("openaiChat: tool calls in the stream", () => {
   it.for<[what: string, fragments: readonly Fragment[], calls: readonly string[]]>([
-    ["one call in fragments", ["0 a f", '0 - - {"n"', "0 - - :1}"], ['a f {"n":1}']],
-    ["two calls after each other", ['0 a f {"n":1}', '1 b g {"n":2}'], ['a f {"n":1}', 'b g {"n":2}']],
+    ["one call from several fragments", ["0 a f", '0 - - {"n"', "0 - - :1}"], ['a f {"n":1}']],
+    ["two consecutive calls", ['0 a f {"n":1}', '1 b g {"n":2}'], ['a f {"n":1}', 'b g {"n":2}']],
     [
       "two interleaved calls",
       ["0 a f", "1 b f", '0 - - {"n":', '1 - - {"n":', "0 - - 1}", "1 - - 2}"],
       ['a f {"n":1}', 'b f {"n":2}'],
     ],
     ["a call without arguments", ["0 a f"], ["a f {}"]],
-    ["the arguments {}", ["0 a f {}"], ["a f {}"]],
-    ["the arguments null", ["0 a f null"], ["a f {}"]],
-    ["malformed arguments", ['0 a f {"n":'], ["a f malformed"]],
-    ["the key __proto__", ['0 a f {"__proto__":{"x":1}}'], ['a f {"__proto__":{"x":1}}']],
-    ["no index (Mistral)", ['- a f {"n":1}', '- b f {"n":2}'], ['a f {"n":1}', 'b f {"n":2}']],
-    ["no index, and nothing but arguments later", ["- a f {", '- - - "n":', "- - - 1}"], ['a f {"n":1}']],
-    ["no id", ['0 - f {"n":', "0 - - 1}", "1 - g {}"], ['- f {"n":1}', "- g {}"]],
-    ["no id, one index", ['0 - f {"n":1}', '0 - f {"n":2}', "0 - g {}"], ['- f {"n":1}', '- f {"n":2}', "- g {}"]],
-    ["no index and no id", ['- - f {"n":1}', '- - f {"n":2}', "- - g {}"], ['- f {"n":1}', '- f {"n":2}', "- g {}"]],
-    ["no index, no id and no arguments", ["- - f", "- - g"], ["- f {}", "- g {}"]],
-    ["no name", ['0 a - {"n":1}'], ['a - {"n":1}']],
+    ["a call with the arguments {}", ["0 a f {}"], ["a f {}"]],
+    ["a call with the arguments null as {}", ["0 a f null"], ["a f {}"]],
+    ["a call with incomplete arguments as malformed", ['0 a f {"n":'], ["a f malformed"]],
+    ["a call with an argument named __proto__", ['0 a f {"__proto__":{"x":1}}'], ['a f {"__proto__":{"x":1}}']],
+    ["calls without an index (Mistral)", ['- a f {"n":1}', '- b f {"n":2}'], ['a f {"n":1}', 'b f {"n":2}']],
     [
-      "empty ids in later fragments (Alibaba)",
+      "a call without an index whose later fragments contain only arguments",
+      ["- a f {", '- - - "n":', "- - - 1}"],
+      ['a f {"n":1}'],
+    ],
+    ["calls without an id", ['0 - f {"n":', "0 - - 1}", "1 - g {}"], ['- f {"n":1}', "- g {}"]],
+    [
+      "calls without an id at the same index",
+      ['0 - f {"n":1}', '0 - f {"n":2}', "0 - g {}"],
+      ['- f {"n":1}', '- f {"n":2}', "- g {}"],
+    ],
+    ["calls without an index or an id", ['- - f {"n":1}', '- - f {"n":2}', "- - g {}"], ['- f {"n":1}', '- f {"n":2}', "- g {}"]],
+    ["calls without an index, an id or arguments", ["- - f", "- - g"], ["- f {}", "- g {}"]],
+    ["a call without a name", ['0 a - {"n":1}'], ['a - {"n":1}']],
+    [
+      "a call with an empty id in later fragments (Alibaba)",
       ["0 a f", { index: 0, id: "", function: { arguments: '{"n":1}' } }, { index: 0, id: "", function: { arguments: "" } }],
       ['a f {"n":1}'],
     ],
     [
-      "null for missing fields",
+      "a call with null for missing fields",
       [
         { index: 0, id: "a", function: { name: "f", arguments: null } },
         { index: null, id: null, function: { name: null, arguments: '{"n":1}' } },
       ],
       ['a f {"n":1}'],
     ],
-    ["an id after the name", ["0 - f", '0 a - {"n":1}'], ['a f {"n":1}']],
-    ["a name after the arguments", ['0 a - {"n":1', "0 - f }"], ['a f {"n":1}']],
+    ["a call whose id arrives after the name", ["0 - f", '0 a - {"n":1}'], ['a f {"n":1}']],
+    ["a call whose name arrives after the first arguments", ['0 a - {"n":1', "0 - f }"], ['a f {"n":1}']],
     [
-      "a new id under a used index, with a later name",
+      "a call with a new id at a used index, and a late name",
       ['0 a f {"n":1}', "0 b -", '0 - g {"n":2}'],
       ['a f {"n":1}', 'b g {"n":2}'],
     ],
-    ["a call without an id, then a call with an id", ['0 - f {"n":1}', '0 b f {"n":2}'], ['- f {"n":1}', 'b f {"n":2}']],
-    ["the id in every fragment (vLLM)", ["0 a f", '0 a - {"n":', "0 a - 1}"], ['a f {"n":1}']],
-    ["the name in every fragment", ['0 a f {"n":', '0 a f {"m":1}', "0 - f }"], ['a f {"n":{"m":1}}']],
-    ["the name before the arguments and with them", ["0 a f", '0 a f {"n":1}'], ['a f {"n":1}']],
-    ["a name in pieces", ["0 a get_", "0 - weather", "0 - - {}"], ["a get_weather {}"]],
-    ["a call that is sent twice", ['0 a f {"n":1}', '0 a f {"n":1}'], ['a f {"n":1}']],
-    ["one index for two ids (Ollama)", ['0 a f {"n":1}', '0 b f {"n":2}'], ['a f {"n":1}', 'b f {"n":2}']],
     [
-      "one index for two ids, in fragments",
+      "a call without an id, then a call with an id at the same index",
+      ['0 - f {"n":1}', '0 b f {"n":2}'],
+      ['- f {"n":1}', 'b f {"n":2}'],
+    ],
+    ["a call with its id in every fragment (vLLM)", ["0 a f", '0 a - {"n":', "0 a - 1}"], ['a f {"n":1}']],
+    ["a call with its name in every fragment", ['0 a f {"n":', '0 a f {"m":1}', "0 - f }"], ['a f {"n":{"m":1}}']],
+    ["a call whose name is repeated with the arguments", ["0 a f", '0 a f {"n":1}'], ['a f {"n":1}']],
+    ["a call whose name arrives in pieces", ["0 a get_", "0 - weather", "0 - - {}"], ["a get_weather {}"]],
+    ["a call that is sent twice as one call", ['0 a f {"n":1}', '0 a f {"n":1}'], ['a f {"n":1}']],
+    [
+      "two calls with different ids at the same index (Ollama)",
+      ['0 a f {"n":1}', '0 b f {"n":2}'],
+      ['a f {"n":1}', 'b f {"n":2}'],
+    ],
+    [
+      "two calls in fragments with different ids at the same index",
       ['0 a f {"n":', "0 - - 1}", '0 b f {"n":', "0 - - 2}"],
       ['a f {"n":1}', 'b f {"n":2}'],
     ],
     [
-      "the rest of a call at another index",
+      "a call whose later fragments have another index",
       ['0 a f {"n":1}', '0 b g {"n":', "1 - - 2", "1 - - }"],
       ['a f {"n":1}', 'b g {"n":2}'],
     ],
-    ["a known id at another index", ['0 a f {"n":', "7 a - 1}"], ['a f {"n":1}']],
-    ["a known id at another index, with its name", ['0 a f {"n":', "7 a f 1}"], ['a f {"n":1}']],
-    ["two fragments in one chunk (vLLM)", ["0 a f", '0 - - {"n":1}'], ['a f {"n":1}']],
-    ["one id for two calls", ['0 a f {"n":1}', '1 a g {"n":2}'], ['a f {"n":1}', 'a g {"n":2}']],
-    ["one id and one name, in fragments", ["0 a f", '0 - - {"n":1}', "1 a f", '1 - - {"n":2}'], ['a f {"n":1}', 'a f {"n":2}']],
-    ["one id, interleaved", ['0 a f {"n":', '1 a g {"n":', "0 a - 1}", "1 a - 2}"], ['a f {"n":1}', 'a g {"n":2}']],
-    ["one id and one index", ['0 a f {"n":1}', '0 a f {"n":2}'], ['a f {"n":1}', 'a f {"n":2}']],
-    ["a prefix {} (gateways to Bedrock)", ["0 a f {}", '0 - - {"n":', "0 - - 1}"], ['a f {"n":1}']],
-    ["a prefix {} in pieces", ["0 a f {", "0 - - }", '0 - - {"n":1}'], ['a f {"n":1}']],
-    ["a prefix {} with the name again", ["0 - f {}", '0 - f {"n":1}'], ['- f {"n":1}']],
-    ["a prefix {} in one fragment", ['0 a f {}{"n":1}'], ['a f {"n":1}']],
-    ["arguments as an object", [{ index: 0, id: "a", function: { name: "f", arguments: { n: 1 } } }], ['a f {"n":1}']],
-    ["two objects of one call as malformed", ['0 a f {"n":1}', '0 - - {"n":2}'], ["a f malformed"]],
-  ])("reads %s", ([, fragments, calls]) => {
+    ["a call whose later fragment has the known id but another index", ['0 a f {"n":', "7 a - 1}"], ['a f {"n":1}']],
+    ["a call whose later fragment has the known id and name but another index", ['0 a f {"n":', "7 a f 1}"], ['a f {"n":1}']],
+    ["a call from two fragments of one chunk (vLLM)", ["0 a f", '0 - - {"n":1}'], ['a f {"n":1}']],
+    ["two calls with the same id", ['0 a f {"n":1}', '1 a g {"n":2}'], ['a f {"n":1}', 'a g {"n":2}']],
+    [
+      "two calls in fragments with the same id and name",
+      ["0 a f", '0 - - {"n":1}', "1 a f", '1 - - {"n":2}'],
+      ['a f {"n":1}', 'a f {"n":2}'],
+    ],
+    [
+      "two interleaved calls with the same id",
+      ['0 a f {"n":', '1 a g {"n":', "0 a - 1}", "1 a - 2}"],
+      ['a f {"n":1}', 'a g {"n":2}'],
+    ],
+    ["two calls with the same id and index", ['0 a f {"n":1}', '0 a f {"n":2}'], ['a f {"n":1}', 'a f {"n":2}']],
+    ["a call with {} before its arguments (gateways to Bedrock)", ["0 a f {}", '0 - - {"n":', "0 - - 1}"], ['a f {"n":1}']],
+    ["a call with {} in pieces before its arguments", ["0 a f {", "0 - - }", '0 - - {"n":1}'], ['a f {"n":1}']],
+    ["a call with {} before its arguments, and its name in both fragments", ["0 - f {}", '0 - f {"n":1}'], ['- f {"n":1}']],
+    ["a call with {} and its arguments in one fragment", ['0 a f {}{"n":1}'], ['a f {"n":1}']],
+    [
+      "a call whose arguments are an object, not text",
+      [{ index: 0, id: "a", function: { name: "f", arguments: { n: 1 } } }],
+      ['a f {"n":1}'],
+    ],
+    ["a call with two argument objects as malformed", ['0 a f {"n":1}', '0 - - {"n":2}'], ["a f malformed"]],
+  ])("assembles %s", ([, fragments, calls]) => {
     expect(readyOf(assemble(fragments))).toEqual(calls);
   });
 
@@ -111,7 +139,7 @@ describe("createCallAssembly", () => {
     [{ index: 0 }],
     [{ index: 0, id: "", function: { name: "", arguments: "" } }],
     [{ function: null }],
-  ])("creates no call for %j", ([entry]) => {
+  ])("creates no call for the fragment %j", ([entry]) => {
     const out: ModelChunk[] = [];
     const calls = createCallAssembly(out);
     expect(calls.add({ ...entry })).toBe(true);
@@ -120,7 +148,7 @@ describe("createCallAssembly", () => {
     expect(calls.size).toBe(0);
   });
 
-  it("marks an unfinished call of a cut-off answer as truncated, with its text", () => {
+  it("marks an unfinished call of a cut-off answer as truncated, and keeps its argument text", () => {
     const chunks = assemble(['0 a f {"n":1}', '1 b g {"n":'], true);
     expect(chunks.filter((chunk) => chunk.type === "call-ready")).toEqual([
       { type: "call-ready", key: "call-0", id: "a", name: "f", args: { n: 1 }, argsText: '{"n":1}', problem: undefined },
@@ -128,11 +156,11 @@ describe("createCallAssembly", () => {
     ]);
   });
 
-  it("marks the last call of a cut-off answer as truncated, even if complete", () => {
+  it("marks the last call of a cut-off answer as truncated even if its arguments are complete", () => {
     expect(readyOf(assemble(['0 a f {"n":1}'], true))).toEqual(["a f truncated"]);
   });
 
-  it("starts a call when its name arrives, and completes it when the next call starts", () => {
+  it("yields call-start when the name arrives, and call-ready when the next call starts", () => {
     expect(assemble(["0 a f", '0 - - {"n":1}', '1 b g {"n":2}'])).toEqual([
       { type: "call-start", key: "call-0", id: "a", name: "f" },
       { type: "call-args-delta", key: "call-0", text: '{"n":1}' },
@@ -152,7 +180,7 @@ describe("createCallAssembly", () => {
     ]);
   });
 
-  it("delays an initial {} that may be a prefix, and delays later calls with it", () => {
+  it("delays call-ready for a call with the arguments {}, and for the calls after it", () => {
     const types = assemble(["0 a f {}", '1 b g {"n":1}', "2 c h"]).map((chunk) => chunk.type);
     expect(types.slice(0, 4)).toEqual(["call-start", "call-start", "call-args-delta", "call-start"]);
     expect(types.slice(4)).toEqual(["call-args-delta", "call-ready", "call-ready", "call-ready"]);
@@ -160,10 +188,10 @@ describe("createCallAssembly", () => {
 
   it.for<[what: string, fragments: readonly Fragment[]]>([
     ["one call", ["0 a f", '0 - - {"n"', "0 - - :1} "]],
-    ["an empty object", ["0 a f {", "0 - - }"]],
-    ["a prefix", ["0 a f {}", '0 - - {"n":', "0 - - 1}"]],
-    ["a prefix in one fragment", ['0 a f {} {"n":1}']],
-    ["a late name", ['0 - - {"n"', "0 - f :1}"]],
+    ["a call with the arguments {}", ["0 a f {", "0 - - }"]],
+    ["a call with {} before its arguments", ["0 a f {}", '0 - - {"n":', "0 - - 1}"]],
+    ["a call with {} and its arguments in one fragment", ['0 a f {} {"n":1}']],
+    ["a call whose name arrives late", ['0 - - {"n"', "0 - f :1}"]],
   ])("yields deltas that add up to the arguments of %s", ([, fragments]) => {
     const chunks = assemble(fragments);
     const text = chunks.map((chunk) => (chunk.type === "call-args-delta" ? chunk.text : "")).join("");
@@ -181,7 +209,7 @@ describe("createCallAssembly", () => {
     expect(chunks.at(-1)).toMatchObject({ type: "error", error: { code: "server", retryable: true } });
   });
 
-  it("stores extra_content under the position of the call", () => {
+  it("keeps the extra_content of a call by the position of the call", () => {
     const calls = createCallAssembly([]);
     calls.add(toEntry("0 a f {}"));
     calls.add({ ...toEntry("1 b g {"), extra_content: { google: { thought_signature: "s" } } });

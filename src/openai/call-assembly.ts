@@ -44,7 +44,7 @@ interface OpenCall extends IndexedCall {
   announced: boolean;
   ready: boolean;
   extra: unknown;
-  /** The list for the chunks of this call. If the call may repeat another call, the list is separate and may be discarded. */
+  /** Receives the chunks of this call. If the call may be a repetition, this is a separate list that can be discarded. */
   readonly out: ModelChunk[];
   isRepeated: boolean;
 }

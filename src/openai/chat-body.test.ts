@@ -26,9 +26,9 @@ const wireTool = {
   function: { name: "weather", description: "Weather of a city", parameters: { type: "object" } },
 };
 
-describe("buildChatBody", () => {
+describe("openaiChat: the body of a request", () => {
   it.for<[what: string, request: Partial<ModelRequest>, body: object]>([
-    ["messages alone", {}, plain],
+    ["only the messages", {}, plain],
     [
       "a system text",
       { system: "Be brief." },
@@ -40,66 +40,70 @@ describe("buildChatBody", () => {
         ],
       },
     ],
-    ["no empty system text", { system: "" }, plain],
+    ["no system message if the system text is empty", { system: "" }, plain],
     ["tools", { tools: [weather] }, { ...plain, tools: [wireTool] }],
-    ["tool choice auto", { tools: [weather], toolChoice: "auto" }, { ...plain, tools: [wireTool], tool_choice: "auto" }],
+    ["the tool choice auto", { tools: [weather], toolChoice: "auto" }, { ...plain, tools: [wireTool], tool_choice: "auto" }],
     [
-      "tool choice required",
+      "the tool choice required",
       { tools: [weather], toolChoice: "required" },
       { ...plain, tools: [wireTool], tool_choice: "required" },
     ],
     [
-      "tool choice none and its tools",
+      "tools even if the tool choice is none",
       { tools: [weather], toolChoice: "none" },
       { ...plain, tools: [wireTool], tool_choice: "none" },
     ],
     [
-      "the choice of one tool",
+      "the tool choice of one tool by name",
       { tools: [weather], toolChoice: { name: "weather" } },
       { ...plain, tools: [wireTool], tool_choice: { type: "function", function: { name: "weather" } } },
     ],
-    ["no tool choice without tools", { toolChoice: "none" }, plain],
+    ["no tool choice if there are no tools", { toolChoice: "none" }, plain],
     [
-      "all settings",
+      "every model setting",
       { settings: { maxOutputTokens: 9, temperature: 0, topP: 0.5, stopSequences: ["END"], seed: 7 } },
       { ...plain, max_completion_tokens: 9, temperature: 0, top_p: 0.5, stop: ["END"], seed: 7 },
     ],
-    ["no empty list of stop sequences", { settings: { stopSequences: [] } }, plain],
+    ["no stop sequences if their list is empty", { settings: { stopSequences: [] } }, plain],
     [
-      "extra fields",
+      "the fields of settings.extra, which replace equal settings",
       { settings: { temperature: 1, extra: { temperature: 0, reasoning_effort: "low" } } },
       { ...plain, temperature: 0, reasoning_effort: "low" },
     ],
-    ["stream: true whatever the extra fields contain", { settings: { extra: { stream: false, n: 1 } } }, { ...plain, n: 1 }],
-  ])("builds a body with %s", ([, request, body]) => {
+    [
+      "stream: true even if settings.extra contains stream: false",
+      { settings: { extra: { stream: false, n: 1 } } },
+      { ...plain, n: 1 },
+    ],
+  ])("contains %s", ([, request, body]) => {
     expect(build(request)).toEqual(body);
   });
 
   it.for<[what: string, options: Partial<OpenAIChatOptions>, body: object]>([
     [
-      "no stream_options with includeUsage: false",
+      "no stream_options if includeUsage is false",
       { includeUsage: false },
       { model: "m", messages: plain.messages, stream: true, max_tokens: 9 },
     ],
-    ["max_tokens as maxTokensField", {}, { ...plain, max_tokens: 9 }],
-  ])("builds a body with %s", ([, options, body]) => {
+    ["the output limit in the field that maxTokensField names", {}, { ...plain, max_tokens: 9 }],
+  ])("contains %s", ([, options, body]) => {
     expect(build({ settings: { maxOutputTokens: 9 } }, { maxTokensField: "max_tokens", ...options })).toEqual(body);
   });
 
-  it("sends an extra field named __proto__ without changing the prototype", () => {
+  it("contains a field named __proto__ from settings.extra as plain data", () => {
     const body = build({ settings: { extra: JSON.parse('{"__proto__":{"polluted":true}}') } });
     expect(Object.getPrototypeOf(body)).toBe(Object.prototype);
     expect(Object.hasOwn(body, "__proto__")).toBe(true);
     expect(Reflect.get({}, "polluted")).toBeUndefined();
   });
 
-  it("converts a tool definition once", () => {
+  it("contains the same object for the same tool definition in every request", () => {
     const first = Reflect.get(build({ tools: [weather] }), "tools");
     const second = Reflect.get(build({ tools: [weather] }), "tools");
     expect(second[0]).toBe(first[0]);
   });
 
-  it("reuses converted messages in the next request", () => {
+  it("contains the same object for the same message in every request", () => {
     const settings = checkChatOptions({ client, model: "m" });
     const toMessages = createMessageConverter(settings);
     const request: ModelRequest = {

@@ -82,8 +82,8 @@ const audioFormats: ReadonlyMap<string, "wav" | "mp3"> = new Map([
 export type MessageSettings = Pick<ChatSettings, "id" | "model" | "echoReasoning" | "toolResultMedia" | "toWireCallId">;
 
 /**
- * An empty message gives an empty list; the results of several calls give several messages. Error messages name the message by its
- * `index` in the conversation.
+ * Returns no message for an empty one, and one message for each tool result. Errors name a message by its `index` in the
+ * conversation.
  */
 type MessageConverter = (message: Message, index: number) => readonly ChatMessage[];
 

@@ -9,7 +9,7 @@ const begun = ["start f", 'call-args {"n":1}'];
 const called = [...begun, 'ready f {"n":1}'];
 const cut = [...begun, "ready f truncated"];
 
-describe("createChatReader: chunks", () => {
+describe("openaiChat: chunks of the stream", () => {
   it.for<[what: string, chunks: readonly unknown[], lines: readonly string[]]>([
     [
       "text",
@@ -28,20 +28,32 @@ describe("createChatReader: chunks", () => {
       [call("{"), finish("tool_calls")],
       ["start f", "call-args {", "ready f malformed", "finish tool-calls (tool_calls)"],
     ],
-    ["tool_calls without a call", [text("Hm."), finish("tool_calls")], ["text Hm.", "finish tool-calls (tool_calls)"]],
-    ["an answer cut off by length", [text("Once"), finish("length")], ["text Once", "finish length (length)"]],
     [
-      "a call cut off by length as truncated",
+      "the finish reason tool_calls without a call",
+      [text("Hm."), finish("tool_calls")],
+      ["text Hm.", "finish tool-calls (tool_calls)"],
+    ],
+    ["an answer with the finish reason length", [text("Once"), finish("length")], ["text Once", "finish length (length)"]],
+    [
+      "an incomplete call before the finish reason length as truncated",
       [call("{"), finish("length")],
       ["start f", "call-args {", "ready f truncated", "finish length (length)"],
     ],
-    ["a complete call cut off by length as truncated", [call('{"n":1}'), finish("length")], [...cut, "finish length (length)"]],
+    [
+      "a complete call before the finish reason length as truncated",
+      [call('{"n":1}'), finish("length")],
+      [...cut, "finish length (length)"],
+    ],
     [
       "a refusal",
       [choice({ refusal: "I ca" }), choice({ refusal: "n't." }), finish("stop")],
       ["refusal I ca", "refusal n't.", "finish refusal (stop)"],
     ],
-    ["a refusal that is null", [choice({ content: "Yes.", refusal: null }), finish("stop")], ["text Yes.", "finish stop (stop)"]],
+    [
+      "a null refusal as no refusal",
+      [choice({ content: "Yes.", refusal: null }), finish("stop")],
+      ["text Yes.", "finish stop (stop)"],
+    ],
     [
       "a refusal and a call",
       [choice({ refusal: "No." }), call('{"n":1}'), finish("stop")],
@@ -52,25 +64,37 @@ describe("createChatReader: chunks", () => {
       [call('{"n":1}'), finish("content_filter")],
       [...called, "finish content-filter (content_filter)"],
     ],
-    ["usage in the last chunk", [finish("stop"), { choices: [], usage }], ["usage 3 2 snapshot", "finish stop (stop)"]],
-    ["an error (OpenAI)", [text("x"), { error: broke }, finish("stop")], ["text x", "error server: It broke."]],
-    ["an error after the finish", [text("x"), finish("stop"), { error: broke }], ["text x", "finish stop (stop)"]],
+    [
+      "usage in the chunk after the finish reason",
+      [finish("stop"), { choices: [], usage }],
+      ["usage 3 2 snapshot", "finish stop (stop)"],
+    ],
+    ["an error chunk (OpenAI)", [text("x"), { error: broke }, finish("stop")], ["text x", "error server: It broke."]],
+    [
+      "nothing from an error after the finish reason",
+      [text("x"), finish("stop"), { error: broke }],
+      ["text x", "finish stop (stop)"],
+    ],
   ])("reads %s", ([, chunks, lines]) => {
     expect(linesOf(read(chunks))).toEqual(lines);
   });
 
   it.for<[what: string, chunks: readonly unknown[], lines: readonly string[]]>([
-    ["a call that ends with stop", [call('{"n":1}'), finish("stop")], [...called, "finish tool-calls (stop)"]],
-    ["a finish before the call", [finish("stop"), call('{"n":1}')], [...called, "finish tool-calls (stop)"]],
-    ["length, then stop", [finish("length"), finish("stop")], ["finish length (length)"]],
-    ["stop, then length", [finish("stop"), finish("length")], ["finish length (length)"]],
-    ["an unknown finish reason", [text("x"), finish("weather")], ["text x", "finish unknown (weather)"]],
-    ["an unknown finish reason with a call", [call('{"n":1}'), finish("weather")], [...called, "finish unknown (weather)"]],
-    ["no finish reason", [text("x")], ["text x"]],
-    ["no finish reason with a whole call", [call('{"n":1}')], begun],
-    ["an empty finish reason", [choice({ content: "x" }, { finish_reason: "" })], ["text x"]],
     [
-      "a finishReason field",
+      "the finish reason stop after a call as tool-calls",
+      [call('{"n":1}'), finish("stop")],
+      [...called, "finish tool-calls (stop)"],
+    ],
+    ["a call after the finish reason", [finish("stop"), call('{"n":1}')], [...called, "finish tool-calls (stop)"]],
+    ["the finish reason length before stop as length", [finish("length"), finish("stop")], ["finish length (length)"]],
+    ["the finish reason length after stop as length", [finish("stop"), finish("length")], ["finish length (length)"]],
+    ["an unknown finish reason", [text("x"), finish("weather")], ["text x", "finish unknown (weather)"]],
+    ["an unknown finish reason after a call", [call('{"n":1}'), finish("weather")], [...called, "finish unknown (weather)"]],
+    ["text without a finish reason", [text("x")], ["text x"]],
+    ["a complete call without a finish reason as unfinished", [call('{"n":1}')], begun],
+    ["an empty finish reason as no finish reason", [choice({ content: "x" }, { finish_reason: "" })], ["text x"]],
+    [
+      "the finish reason in a field named finishReason",
       [choice({ content: "x" }, { finish_reason: undefined, finishReason: "stop" })],
       ["text x", "finish stop (stop)"],
     ],
@@ -85,9 +109,13 @@ describe("createChatReader: chunks", () => {
       [{ choices: [], prompt_filter_results: [{}] }, { object: "" }, finish("stop")],
       ["finish stop (stop)"],
     ],
-    ["no index", [{ choices: [{ delta: { content: "x" }, finish_reason: "stop" }] }], ["text x", "finish stop (stop)"]],
     [
-      "two choices",
+      "a choice without an index",
+      [{ choices: [{ delta: { content: "x" }, finish_reason: "stop" }] }],
+      ["text x", "finish stop (stop)"],
+    ],
+    [
+      "only the choice with the index 0",
       [
         {
           choices: [
@@ -99,7 +127,7 @@ describe("createChatReader: chunks", () => {
       ["text a"],
     ],
     [
-      "early usage and later null",
+      "usage before a null usage",
       [
         { ...finish("stop"), usage },
         { choices: [], usage: null },
@@ -107,7 +135,7 @@ describe("createChatReader: chunks", () => {
       ["usage 3 2 snapshot", "finish stop (stop)"],
     ],
     [
-      "repeated usage",
+      "usage in several chunks",
       [
         { ...text("x"), usage },
         { ...finish("stop"), usage },
@@ -120,11 +148,11 @@ describe("createChatReader: chunks", () => {
       ["usage 3 2 snapshot", "finish stop (stop)"],
     ],
     [
-      "reasoning_content (DeepSeek, vLLM)",
+      "reasoning in the field reasoning_content (DeepSeek, vLLM)",
       [choice({ content: null, reasoning_content: "Hm" }), text("x")],
       ["reasoning Hm", "text x"],
     ],
-    ["reasoning (Groq, Ollama)", [choice({ content: "", reasoning: "Hm" })], ["reasoning Hm"]],
+    ["reasoning in the field reasoning (Groq, Ollama)", [choice({ content: "", reasoning: "Hm" })], ["reasoning Hm"]],
     [
       "content in parts (Mistral)",
       [
@@ -138,12 +166,12 @@ describe("createChatReader: chunks", () => {
       ["reasoning Hm", "text x"],
     ],
     [
-      "content in parts, thoughts as text",
+      "thinking that is a string in a content part",
       [choice({ content: [{ type: "thinking", thinking: "Hm" }, null, "x"] })],
       ["reasoning Hm"],
     ],
     [
-      "the old function_call",
+      "a call in the old field function_call",
       [
         choice({ function_call: { name: "f", arguments: "" } }),
         choice({ function_call: { arguments: '{"n":1}' } }),
@@ -152,19 +180,19 @@ describe("createChatReader: chunks", () => {
       [...called, "finish tool-calls (function_call)"],
     ],
     [
-      "a call in the chunk of the finish (Mistral)",
+      "a call in the same chunk as the finish reason (Mistral)",
       [choice({ tool_calls: [{ id: "a", function: { name: "f", arguments: '{"n":1}' } }] }, { finish_reason: "tool_calls" })],
       [...called, "finish tool-calls (tool_calls)"],
     ],
     [
-      "malformed chunks as nothing",
+      "nothing from malformed chunks",
       [null, "x", 5, [], { choices: "x" }, { choices: [null, "x"] }, choice("x"), choice({ tool_calls: "x" })],
       [],
     ],
-    ["malformed calls as nothing", [choice({ tool_calls: [null, "x"] }), finish("stop")], ["finish stop (stop)"]],
-    ["an error as a string", [{ error: "overloaded" }], ["error server: overloaded"]],
-    ["an error as a number", [{ error: 1 }], ["error server: The service sent an error without a message."]],
-    ["a null error", [{ error: null, ...text("x") }], ["text x"]],
+    ["nothing from malformed calls", [choice({ tool_calls: [null, "x"] }), finish("stop")], ["finish stop (stop)"]],
+    ["an error that is a string", [{ error: "overloaded" }], ["error server: overloaded"]],
+    ["an error that is a number", [{ error: 1 }], ["error server: The service sent an error without a message."]],
+    ["a null error as no error", [{ error: null, ...text("x") }], ["text x"]],
     ["an error without choices (vLLM)", [{ object: "error", message: "Slow.", code: 429 }], ["error rate-limit: Slow."]],
     [
       "an error within the choice (OpenRouter)",
@@ -172,11 +200,11 @@ describe("createChatReader: chunks", () => {
       ["error server: Upstream."],
     ],
     ["the finish reason error", [text("x"), finish("error")], ["text x", "finish error (error)"]],
-  ])("reads from compatible servers %s", ([, chunks, lines]) => {
+  ])("reads %s", ([, chunks, lines]) => {
     expect(linesOf(read(chunks))).toEqual(lines);
   });
 
-  it("yields the text of reasoning details once, and their metadata before the finish", () => {
+  it("yields the text of reasoning_details once, and the details as provider metadata before the finish", () => {
     const detail = { type: "reasoning.text", index: 0, format: "anthropic-claude-v1" };
     const encrypted = { type: "reasoning.encrypted", data: "abc", index: 1 };
     const chunks = [
@@ -197,7 +225,7 @@ describe("createChatReader: chunks", () => {
     ]);
   });
 
-  it("stores extra_content of a call under the position of the call", () => {
+  it("yields the extra_content of a call as provider metadata with the position of the call", () => {
     const extra = { google: { thought_signature: "sig" } };
     const second = { index: 1, id: "b", function: { name: "g", arguments: "{}" }, extra_content: extra };
     const chunks = read([call("{}"), choice({ tool_calls: [second] }), finish("stop")]);
@@ -206,7 +234,7 @@ describe("createChatReader: chunks", () => {
     ]);
   });
 
-  it("completes calls when the finish reason arrives, before the stream ends", () => {
+  it("yields call-ready when the finish reason arrives, before the stream ends", () => {
     const out: ModelChunk[] = [];
     const reader = createChatReader(out);
     reader.read(call('{"n":1}'));
@@ -215,7 +243,7 @@ describe("createChatReader: chunks", () => {
     expect([reader.finished, linesOf(out)]).toEqual([true, called]);
   });
 
-  it("ends with an error if a completed call gets more arguments", () => {
+  it("yields an error and no finish if a completed call gets more arguments", () => {
     const second = choice({ tool_calls: [{ index: 1, id: "b", function: { name: "g", arguments: "{" } }] });
     const late = choice({
       tool_calls: [

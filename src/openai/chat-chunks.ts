@@ -88,7 +88,7 @@ export function isCut(reason: FinishReason): boolean {
   return reason === "length" || reason === "context-full";
 }
 
-/** A later "stop" never replaces an abnormal finish reason. */
+/** True for a normal finish reason. If several finish reasons arrive, a normal one never replaces an abnormal one. */
 export function isCleanEnd(reason: FinishReason): boolean {
   return reason === "stop" || reason === "tool-calls";
 }
@@ -202,7 +202,7 @@ function readDelta(delta: UnknownRecord, reading: Reading): boolean {
   return entries.length > 0;
 }
 
-/** Servers with `reasoning_details` usually, but not always, repeat the text in `reasoning`. */
+/** Servers that send `reasoning_details` usually repeat the same text in `reasoning`, but not always. */
 function readReasoning(delta: UnknownRecord, { out, details }: Reading): void {
   const plain = delta.reasoning_content ?? delta.reasoning;
   const detailed = details.add(listOf(delta.reasoning_details));

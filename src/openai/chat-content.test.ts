@@ -10,7 +10,7 @@ it.for<[what: string, part: MediaPart, wire: object | string]>([
   ["an image in base64", image("iVBORw0KGgo="), { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } }],
   ["an image at a URL", image("https://x.test/a.png"), { type: "image_url", image_url: { url: "https://x.test/a.png" } }],
   [
-    "an image at a URL object",
+    "an image whose URL is a URL object",
     image(new URL("https://x.test/a b.png")),
     { type: "image_url", image_url: { url: "https://x.test/a%20b.png" } },
   ],
@@ -35,11 +35,19 @@ it.for<[what: string, part: MediaPart, wire: object | string]>([
     file("application/pdf", "JVBERi0="),
     { type: "file", file: { filename: "file.pdf", file_data: "data:application/pdf;base64,JVBERi0=" } },
   ],
-  ["an image in a file part", file("image/bmp", "Qk0="), { type: "image_url", image_url: { url: "data:image/bmp;base64,Qk0=" } }],
-  ["an image/* part at a URL", image("http://x.test/a", "image/*"), { type: "image_url", image_url: { url: "http://x.test/a" } }],
-  ["the text of a file", file("text/csv", "w7Y7MQ=="), "File of type text/csv:\nö;1"],
-  ["the text of a data URL", file("text/plain", "data:,a%20b"), "File of type text/plain:\na b"],
-])("toUserContent and toResultMedia: write %s", ([, part, wire]) => {
+  [
+    "an image from a file part",
+    file("image/bmp", "Qk0="),
+    { type: "image_url", image_url: { url: "data:image/bmp;base64,Qk0=" } },
+  ],
+  [
+    "an image of type image/* at a URL",
+    image("http://x.test/a", "image/*"),
+    { type: "image_url", image_url: { url: "http://x.test/a" } },
+  ],
+  ["a text file as text", file("text/csv", "w7Y7MQ=="), "File of type text/csv:\nö;1"],
+  ["a text file in a data URL as text", file("text/plain", "data:,a%20b"), "File of type text/plain:\na b"],
+])("openaiChat: user messages and tool results contain %s", ([, part, wire]) => {
   const ofUser = typeof wire === "string" ? { type: "text", text: wire } : wire;
   expect([toUserContent([part], place), toChatMedia(part)]).toEqual([[ofUser], wire]);
 });
@@ -53,20 +61,20 @@ it.for<[what: string, part: MediaPart]>([
   ["a ZIP file", file("application/zip", "UEs=")],
   ["a file with an invalid type", file("../../etc", "eA==")],
   ["an SVG image", image("PHN2Zy8+", "image/svg+xml")],
-  ["an image/* part with data", image("AAAA", "image/*")],
+  ["base64 data of type image/*", image("AAAA", "image/*")],
   ["an image at a file: URL", image("file:///a.png")],
   ["an image without data", image("")],
-])("toUserContent rejects %s; toResultMedia writes a note for the model", ([, part]) => {
+])("openaiChat: in a user message, rejects %s; in a tool result, sends a note to the model instead", ([, part]) => {
   expect(() => toUserContent([part], place)).toThrow(expect.objectContaining({ code: "bad-request" }));
   expect(toChatMedia(part)).toContain("cannot be shown to you");
 });
 
 it.for<[what: string, content: string | readonly ContentPart[], wire: unknown]>([
   ["a string", "hi", "hi"],
-  ["no parts", [], ""],
-  ["one text", [{ type: "text", text: "hi" }], "hi"],
+  ["no parts to an empty string", [], ""],
+  ["one text part to a string", [{ type: "text", text: "hi" }], "hi"],
   [
-    "two texts",
+    "two text parts",
     [
       { type: "text", text: "a" },
       { type: "text", text: "b" },
@@ -77,6 +85,6 @@ it.for<[what: string, content: string | readonly ContentPart[], wire: unknown]>(
     ],
   ],
   ["one image", [image("eA==")], [{ type: "image_url", image_url: { url: "data:image/png;base64,eA==" } }]],
-])("toUserContent: writes %s", ([, content, wire]) => {
+])("openaiChat: converts a user message of %s", ([, content, wire]) => {
   expect(toUserContent(content, place)).toEqual(wire);
 });

@@ -1,15 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { call, choice, type Fields, linesOf, read, text, usage } from "../../test/wire/chat-chunks.ts";
 
-/** Token counts with an empty delta. OpenRouter sends such a chunk last; other servers send counts in every chunk. */
+/** A chunk with token counts and a delta. OpenRouter sends one with an empty delta last; other servers send one for every delta. */
 const counted = (delta: unknown = { content: "" }): Fields => ({ ...choice(delta), usage });
 const final = { choices: [], usage };
 const spent = "usage 3 2 snapshot";
 
-describe("createChatReader: no finish reason", () => {
+describe("openaiChat: a stream without a finish reason", () => {
   it.for<[what: string, chunks: readonly unknown[], lines: readonly string[]]>([
-    ["finishes with the final usage", [text("Hi"), final], ["text Hi", spent, "finish stop (undefined)"]],
-    ["finishes with usage next to an empty delta", [text("Hi"), counted()], ["text Hi", spent, "finish stop (undefined)"]],
+    ["finishes with stop if the final usage arrives", [text("Hi"), final], ["text Hi", spent, "finish stop (undefined)"]],
+    [
+      "finishes with stop if usage arrives with an empty delta",
+      [text("Hi"), counted()],
+      ["text Hi", spent, "finish stop (undefined)"],
+    ],
     [
       "completes a call with complete arguments",
       [call('{"n":1}'), choice({ role: "assistant" }), counted()],
@@ -30,13 +34,17 @@ describe("createChatReader: no finish reason", () => {
         "finish tool-calls (undefined)",
       ],
     ],
-    ["yields no finish without usage", [text("Hi")], ["text Hi"]],
-    ["yields no finish without content", [{ choices: [], usage: { ...usage, completion_tokens: 0 } }], ["usage 3 0 snapshot"]],
-    ["yields no finish if the usage comes first", [counted(), text("Hi")], [spent, "text Hi"]],
+    ["yields no finish if there is no usage", [text("Hi")], ["text Hi"]],
+    [
+      "yields no finish if there is no content",
+      [{ choices: [], usage: { ...usage, completion_tokens: 0 } }],
+      ["usage 3 0 snapshot"],
+    ],
+    ["yields no finish if usage arrives before the content", [counted(), text("Hi")], [spent, "text Hi"]],
     ["yields no finish if content follows the final usage", [text("Hi"), final, text("!")], ["text Hi", spent, "text !"]],
     ["yields no finish if every chunk has usage", [counted({ content: "Hi" }), counted()], ["text Hi", spent, spent]],
     [
-      "yields no finish if the last usage comes with content",
+      "yields no finish if the last usage arrives with content",
       [text("Hi"), counted({ content: "!" })],
       ["text Hi", "text !", spent],
     ],

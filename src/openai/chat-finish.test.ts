@@ -17,11 +17,14 @@ it.for<[raw: string, plain: FinishReason, withCalls: FinishReason, refused: Fini
   ["insufficient_system_resource", "error", "error", "error", false],
   ["STOP", "unknown", "unknown", "unknown", false],
   ["toString", "unknown", "unknown", "unknown", false],
-])("chatWords and toFinishReason: %s means %s, with calls %s, refused %s", ([raw, plain, withCalls, refused, cut]) => {
-  const reason = chatWords.get(raw) ?? "unknown";
-  expect(toFinishReason(reason, { hasCalls: false, refused: false })).toBe(plain);
-  expect(toFinishReason(reason, { hasCalls: true, refused: false })).toBe(withCalls);
-  expect(toFinishReason(reason, { hasCalls: true, refused: true })).toBe(refused);
-  expect(isCut(reason)).toBe(cut);
-  expect(isCleanEnd(reason)).toBe(plain === "stop" || plain === "tool-calls");
-});
+])(
+  "openaiChat: maps the finish reason %s to %s, to %s after calls, and to %s after calls and a refusal",
+  ([raw, plain, withCalls, refused, cut]) => {
+    const reason = chatWords.get(raw) ?? "unknown";
+    expect(toFinishReason(reason, { hasCalls: false, refused: false })).toBe(plain);
+    expect(toFinishReason(reason, { hasCalls: true, refused: false })).toBe(withCalls);
+    expect(toFinishReason(reason, { hasCalls: true, refused: true })).toBe(refused);
+    expect(isCut(reason)).toBe(cut);
+    expect(isCleanEnd(reason)).toBe(plain === "stop" || plain === "tool-calls");
+  },
+);

@@ -27,7 +27,7 @@ const csv = { type: "file", mediaType: "text/csv", data: "YTti" } as const;
 const zip = { type: "file", mediaType: "application/zip", data: "UEs=" } as const;
 const wireImage = { type: "image_url", image_url: { url: "data:image/png;base64,eA==" } };
 
-describe("createMessageConverter", () => {
+describe("openaiChat: the messages of a request", () => {
   it.for<[what: string, message: Message, wire: readonly object[]]>([
     ["a user message of text", { role: "user", content: "hi" }, [{ role: "user", content: "hi" }]],
     [
@@ -46,7 +46,7 @@ describe("createMessageConverter", () => {
       [{ role: "assistant", content: "Hello" }],
     ],
     [
-      "an assistant message of calls alone",
+      "an assistant message with only calls",
       turn(call("a"), call("b", { n: 1 })),
       [{ role: "assistant", content: null, tool_calls: [wireCall("a"), wireCall("b", '{"n":1}')] }],
     ],
@@ -55,45 +55,45 @@ describe("createMessageConverter", () => {
       turn({ type: "text", text: "One moment." }, call("a")),
       [{ role: "assistant", content: "One moment.", tool_calls: [wireCall("a")] }],
     ],
-    ["an empty assistant message", turn(), []],
-    ["an assistant message of reasoning alone", turn({ type: "reasoning", text: "Hm" }), []],
+    ["no message for an empty assistant message", turn(), []],
+    ["no message for an assistant message with only reasoning", turn({ type: "reasoning", text: "Hm" }), []],
     [
-      "the model's own arguments of a call edited by an approval",
+      "a call whose arguments were changed by an approval, with the model's arguments",
       turn({ type: "tool-call", callId: "a", name: "f", args: { n: 1 }, approvedArgs: { n: 2 } }),
       [{ role: "assistant", content: null, tool_calls: [wireCall("a", '{"n":1}')] }],
     ],
     [
-      "a call with another id than its server gave it",
+      "a call that got a new id in the run, with the new id",
       turn({ type: "tool-call", callId: "call_i0_0", providerCallId: "a", name: "f", args: {} }),
       [{ role: "assistant", content: null, tool_calls: [wireCall("call_i0_0")] }],
     ],
     [
-      "arguments that are a string",
+      "a call with arguments that are a string",
       turn(call("a", '{"n":')),
       [{ role: "assistant", content: null, tool_calls: [wireCall("a", '{"INVALID_ARGUMENTS":"{\\"n\\":"}')] }],
     ],
     [
-      "arguments that are null",
+      "a call with null arguments",
       turn(call("a", null)),
       [{ role: "assistant", content: null, tool_calls: [wireCall("a", '{"INVALID_ARGUMENTS":null}')] }],
     ],
     [
-      "arguments that are an array",
+      "a call with arguments that are an array",
       turn(call("a", [1])),
       [{ role: "assistant", content: null, tool_calls: [wireCall("a", '{"INVALID_ARGUMENTS":[1]}')] }],
     ],
     [
-      "the key __proto__ in arguments",
+      "a call with an argument named __proto__",
       turn(call("a", JSON.parse('{"__proto__":{"x":1}}'))),
       [{ role: "assistant", content: null, tool_calls: [wireCall("a", '{"__proto__":{"x":1}}')] }],
     ],
     [
-      "a tool name with invalid characters",
+      "a call with invalid characters in the tool name",
       turn({ type: "tool-call", callId: "a", name: "functions.get weather!", args: {} }),
       [{ role: "assistant", content: null, tool_calls: [wireCall("a", "{}", "functions_get_weather_")] }],
     ],
     [
-      "a tool name that is too long",
+      "a call with a tool name that is too long",
       turn({ type: "tool-call", callId: "a", name: "x".repeat(99), args: {} }),
       [{ role: "assistant", content: null, tool_calls: [wireCall("a", "{}", "x".repeat(64))] }],
     ],
@@ -116,12 +116,12 @@ describe("createMessageConverter", () => {
       ],
     ],
     [
-      "text next to a result",
+      "a tool result with additional text",
       { role: "tool", results: [result("a", { content: [{ type: "text", text: "and more" }] })] },
       [{ role: "tool", tool_call_id: "a", content: "ok\nand more" }],
     ],
     [
-      "files next to a result as texts or notes",
+      "a tool result with files, as text or as a note for the model",
       { role: "tool", results: [result("a", { content: [csv, zip, image] })] },
       [
         {
@@ -135,7 +135,7 @@ describe("createMessageConverter", () => {
       ],
     ],
     [
-      "media next to results as a user message after them",
+      "tool results with images, with all images in one user message",
       {
         role: "tool",
         results: [
@@ -159,11 +159,11 @@ describe("createMessageConverter", () => {
         },
       ],
     ],
-  ])("converts %s", ([, message, wire]) => {
+  ])("contain %s", ([, message, wire]) => {
     expect(convert(message)).toEqual(wire);
   });
 
-  it("keeps media in the tool message if toolResultMedia is tool-message", () => {
+  it("keep images in the tool message if toolResultMedia is tool-message", () => {
     const message: Message = { role: "tool", results: [result("a", { content: [image] }), result("b")] };
     expect(convert(message, { toolResultMedia: "tool-message" })).toEqual([
       { role: "tool", tool_call_id: "a", content: [{ type: "text", text: "ok" }, wireImage] },
@@ -172,7 +172,7 @@ describe("createMessageConverter", () => {
   });
 
   it.for(["reasoning_content", "reasoning"] as const)(
-    "sends reasoning back in the field %s with echoReasoning, or a space if there is none",
+    'if echoReasoning is "%s", contain the reasoning or a single space in this field',
     (echoReasoning) => {
       const thinking = turn({ type: "reasoning", text: "Hm" }, call("a"));
       expect(convert(thinking, { echoReasoning })).toEqual([
@@ -187,7 +187,7 @@ describe("createMessageConverter", () => {
     },
   );
 
-  it("sends provider metadata back only to the server and model that sent it", () => {
+  it("contain provider metadata only for the provider and model that sent it", () => {
     const extra = { google: { thought_signature: "s" } };
     const items = [{ reasoning_details: [{ type: "t", text: "Hm" }] }, { call: 1, extra_content: extra }];
     const message: Message = {
@@ -206,7 +206,7 @@ describe("createMessageConverter", () => {
     expect(convert(message, { model: "other" })).toEqual([plain]);
   });
 
-  it("applies toWireCallId to calls and to their results", () => {
+  it("contain the ids that toWireCallId returns, in calls and results", () => {
     const toWireCallId = (callId: string): string => callId.replace(/\W|_/g, "").padEnd(9, "0");
     const [asked] = convert(turn(call("call_1")), { toWireCallId });
     const [answered] = convert({ role: "tool", results: [result("call_1")] }, { toWireCallId });
@@ -214,7 +214,7 @@ describe("createMessageConverter", () => {
     expect(answered).toMatchObject({ tool_call_id: "call10000" });
   });
 
-  it("converts each message once per converter", () => {
+  it("are converted only once per provider", () => {
     const toMessages = createMessageConverter(settings);
     const message: Message = { role: "user", content: "hi" };
     expect(toMessages(message, 0)).toBe(toMessages(message, 0));

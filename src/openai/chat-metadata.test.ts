@@ -8,10 +8,10 @@ function collect(...fragments: readonly object[]): readonly Json[] {
   return details.all();
 }
 
-describe("collectReasoningDetails", () => {
+describe("openaiChat: provider metadata from reasoning_details", () => {
   it.for<[what: string, fragments: readonly object[], whole: readonly object[]]>([
     [
-      "text in pieces",
+      "text that arrives in pieces",
       [
         { type: "t", index: 0, text: "a" },
         { type: "t", index: 0, text: "b" },
@@ -19,7 +19,7 @@ describe("collectReasoningDetails", () => {
       [{ type: "t", index: 0, text: "ab" }],
     ],
     [
-      "a summary in pieces",
+      "a summary that arrives in pieces",
       [
         { type: "s", summary: "a" },
         { type: "s", summary: "b" },
@@ -27,7 +27,7 @@ describe("collectReasoningDetails", () => {
       [{ type: "s", summary: "ab" }],
     ],
     [
-      "a signature that comes last",
+      "a signature that arrives after its text",
       [
         { type: "t", text: "a", signature: null },
         { type: "t", signature: "sig" },
@@ -35,7 +35,7 @@ describe("collectReasoningDetails", () => {
       [{ type: "t", text: "a", signature: "sig" }],
     ],
     [
-      "a signature that is repeated",
+      "a signature that arrives twice as one signature",
       [
         { type: "t", text: "a", signature: "one" },
         { type: "t", text: "b", signature: "one" },
@@ -43,7 +43,7 @@ describe("collectReasoningDetails", () => {
       [{ type: "t", text: "ab", signature: "one" }],
     ],
     [
-      "a signature that is empty before and after it comes (Vercel, OpenRouter)",
+      "a signature that is empty in all other fragments (Vercel, OpenRouter)",
       [
         { type: "t", index: 0, text: "a", signature: "" },
         { type: "t", index: 0, text: "b", signature: "" },
@@ -54,7 +54,7 @@ describe("collectReasoningDetails", () => {
       [{ type: "t", index: 0, text: "ab", signature: "one" }],
     ],
     [
-      "the last of two signatures under one index",
+      "the last of two signatures at the same index",
       [
         { type: "t", index: 0, text: "a", signature: "one" },
         { type: "t", index: 0, text: "b", signature: "two" },
@@ -75,7 +75,7 @@ describe("collectReasoningDetails", () => {
       ],
     ],
     [
-      "a signature that comes before its text",
+      "a signature that arrives before its text",
       [
         { type: "t", index: 0, signature: "one" },
         { type: "t", index: 0, text: "a" },
@@ -83,7 +83,7 @@ describe("collectReasoningDetails", () => {
       [{ type: "t", index: 0, text: "a", signature: "one" }],
     ],
     [
-      "two interleaved texts",
+      "two interleaved texts separately",
       [
         { type: "t", index: 0, text: "a" },
         { type: "t", index: 1, text: "x", signature: "" },
@@ -96,7 +96,7 @@ describe("collectReasoningDetails", () => {
       ],
     ],
     [
-      "a text with encrypted data in between",
+      "a text and encrypted data that are interleaved",
       [
         { type: "t", index: 0, text: "a" },
         { type: "e", index: 0, data: "x", id: null },
@@ -109,7 +109,7 @@ describe("collectReasoningDetails", () => {
       ],
     ],
     [
-      "two ids under one index separately",
+      "details with two ids at the same index separately",
       [
         { type: "s", index: 0, id: "rs_1", summary: "a" },
         { type: "s", index: 0, id: "rs_2", summary: "b" },
@@ -120,7 +120,7 @@ describe("collectReasoningDetails", () => {
       ],
     ],
     [
-      "two indexes separately",
+      "details at two indexes separately",
       [
         { type: "t", index: 0, text: "a" },
         { type: "t", index: 1, text: "b" },
@@ -131,7 +131,7 @@ describe("collectReasoningDetails", () => {
       ],
     ],
     [
-      "two types separately",
+      "details of two types separately",
       [
         { type: "s", summary: "a" },
         { type: "t", text: "b" },
@@ -142,7 +142,7 @@ describe("collectReasoningDetails", () => {
       ],
     ],
     [
-      "encrypted data separately",
+      "each piece of encrypted data separately",
       [
         { type: "e", data: "a" },
         { type: "e", data: "b" },
@@ -163,28 +163,28 @@ describe("collectReasoningDetails", () => {
         { type: "t", data: "b" },
       ],
     ],
-  ])("collects %s", ([, fragments, whole]) => {
+  ])("contains %s", ([, fragments, whole]) => {
     expect(collect(...fragments)).toEqual(whole);
   });
 
-  it("returns only the new text, and ignores invalid details", () => {
+  it("omits invalid details, and the text of each detail is yielded only once", () => {
     const details = collectReasoningDetails();
     expect(details.add([{ text: "a" }, null, "x", { summary: "b" }, { data: "c" }])).toBe("ab");
     expect(details.add([{ text: "d" }])).toBe("d");
   });
 
-  it("does not change the objects of the SDK", () => {
+  it("is collected without changing the chunks of the SDK", () => {
     const fragment = { type: "t", text: "a" };
     collect(fragment, { type: "t", text: "b" });
     expect(fragment).toEqual({ type: "t", text: "a" });
   });
 });
 
-describe("toChatMetadata and readChatMetadata", () => {
+describe("openaiChat: provider metadata", () => {
   const items = toChatMetadata([{ type: "t", text: "a" }], new Map([[1, { google: { thought_signature: "s" } }]]));
   const providerMetadata = items.map((item) => ({ provider: "openai", model: "m", item }));
 
-  it("restore reasoning details and extra content", () => {
+  it("contains the reasoning details, and the extra_content of each call", () => {
     expect(readChatMetadata(providerMetadata, { id: "openai", model: "m" })).toEqual({
       reasoningDetails: [{ type: "t", text: "a" }],
       extras: new Map([[1, { google: { thought_signature: "s" } }]]),
@@ -194,12 +194,12 @@ describe("toChatMetadata and readChatMetadata", () => {
   it.for([
     { id: "openai", model: "other" },
     { id: "other", model: "m" },
-  ])("ignore metadata of another provider or model: %j", (provider) => {
+  ])("is ignored by another provider or model: %j", (provider) => {
     expect(readChatMetadata(providerMetadata, provider)).toEqual({ reasoningDetails: undefined, extras: new Map() });
   });
 
   it.for<[item: Json]>([["x"], [null], [[1]], [{ call: "0", extra_content: 1 }], [{ call: 0 }]])(
-    "ignore the malformed item %j",
+    "has no effect if it is the malformed item %j",
     ([item]) => {
       expect(readChatMetadata([{ provider: "openai", model: "m", item }], { id: "openai", model: "m" })).toEqual({
         reasoningDetails: undefined,
@@ -208,7 +208,7 @@ describe("toChatMetadata and readChatMetadata", () => {
     },
   );
 
-  it("return nothing if the stream had no metadata", () => {
+  it("is empty if the stream had no metadata", () => {
     expect(toChatMetadata([], new Map())).toEqual([]);
     expect(readChatMetadata(undefined, { id: "openai", model: "m" }).reasoningDetails).toBeUndefined();
   });

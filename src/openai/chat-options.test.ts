@@ -38,11 +38,11 @@ it.for<[options: unknown, error: unknown]>([
   [{ client, model: "m", includeUsages: true }, ["unknown-option", { option: "includeUsages", nearest: "includeUsage" }]],
   [{ client, model: "m", max_tokens_field: "x" }, ["unknown-option", { option: "max_tokens_field", nearest: "maxTokensField" }]],
   [JSON.parse('{"__proto__":{}}'), ["unknown-option", { option: "__proto__" }]],
-])("checkChatOptions: rejects %j", ([options, error]) => {
+])("openaiChat: rejects the options %j", ([options, error]) => {
   expect(errorOf(options)).toEqual(error);
 });
 
-it("checkChatOptions: fills in the defaults", () => {
+it("openaiChat: fills in the default options", () => {
   const { toWireCallId, ...settings } = checkChatOptions({ client, model: "m", family: undefined });
   expect(settings).toEqual({
     client,

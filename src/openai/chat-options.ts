@@ -69,7 +69,7 @@ export interface OpenAIChatOptions {
    * The name of the service that runs the model: a value of the OpenTelemetry attribute `gen_ai.provider.name`. Default "openai".
    */
   readonly id?: string | undefined;
-  /** The API family, for policies that depend on the family. Default none. */
+  /** The API family, which policies such as `preToolText` can check. Default none. */
   readonly family?: string | undefined;
   /** Requests token counts with `stream_options`. Default true. Set to `false` for servers that reject the field. */
   readonly includeUsage?: boolean | undefined;

@@ -2,18 +2,22 @@ import { expect, it } from "vitest";
 import { toUsage } from "./chat-chunks.ts";
 
 it.for<[what: string, wire: unknown, usage: object | undefined]>([
-  ["undefined", undefined, undefined],
-  ["null", null, undefined],
-  ["an empty object", {}, undefined],
+  ["missing usage as undefined", undefined, undefined],
+  ["null usage as undefined", null, undefined],
+  ["empty usage as undefined", {}, undefined],
   [
-    "the three counts",
+    "the three token counts",
     { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
     { inputTokens: 3, outputTokens: 2, totalTokens: 5 },
   ],
-  ["counts without a total", { prompt_tokens: 3, completion_tokens: 2 }, { inputTokens: 3, outputTokens: 2, totalTokens: 5 }],
-  ["a prompt count alone", { prompt_tokens: 3 }, { inputTokens: 3, outputTokens: 0, totalTokens: 3 }],
   [
-    "all details",
+    "token counts without a total",
+    { prompt_tokens: 3, completion_tokens: 2 },
+    { inputTokens: 3, outputTokens: 2, totalTokens: 5 },
+  ],
+  ["a prompt count without other counts", { prompt_tokens: 3 }, { inputTokens: 3, outputTokens: 0, totalTokens: 3 }],
+  [
+    "all details of token counts",
     {
       prompt_tokens: 9,
       completion_tokens: 8,
@@ -24,36 +28,36 @@ it.for<[what: string, wire: unknown, usage: object | undefined]>([
     { inputTokens: 9, outputTokens: 8, totalTokens: 17, cachedInputTokens: 4, cacheWriteTokens: 2, reasoningTokens: 5 },
   ],
   [
-    "null details",
+    "token counts whose details are null",
     { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2, prompt_tokens_details: null },
     { inputTokens: 1, outputTokens: 1, totalTokens: 2 },
   ],
   [
-    "the cache count of DeepSeek",
+    "the cached tokens in DeepSeek's prompt_cache_hit_tokens",
     { prompt_tokens: 9, completion_tokens: 1, total_tokens: 10, prompt_cache_hit_tokens: 8 },
     { inputTokens: 9, outputTokens: 1, totalTokens: 10, cachedInputTokens: 8 },
   ],
   [
-    "reasoning outside the completion (xAI)",
+    "reasoning tokens that completion_tokens exclude (xAI)",
     { prompt_tokens: 291, completion_tokens: 26, total_tokens: 513, completion_tokens_details: { reasoning_tokens: 196 } },
     { inputTokens: 291, outputTokens: 222, totalTokens: 513, reasoningTokens: 196 },
   ],
   [
-    "cached tokens outside the prompt (Grok on Azure)",
+    "cached tokens that prompt_tokens exclude (Grok on Azure)",
     { prompt_tokens: 7, completion_tokens: 8, total_tokens: 15, prompt_tokens_details: { cached_tokens: 161 } },
     { inputTokens: 168, outputTokens: 8, totalTokens: 176, cachedInputTokens: 161 },
   ],
   [
-    "reasoning outside the completion and the total (gateway to Gemini)",
+    "reasoning tokens that completion and total exclude (gateway to Gemini)",
     { prompt_tokens: 28, completion_tokens: 9, total_tokens: 37, completion_tokens_details: { reasoning_tokens: 61 } },
     { inputTokens: 28, outputTokens: 70, totalTokens: 98, reasoningTokens: 61 },
   ],
-  ["invalid counts", { prompt_tokens: Number.NaN, completion_tokens: -1, total_tokens: "5" }, undefined],
+  ["invalid token counts as undefined", { prompt_tokens: Number.NaN, completion_tokens: -1, total_tokens: "5" }, undefined],
   [
-    "one valid count",
+    "only the valid token count",
     { prompt_tokens: 3, completion_tokens: "2", total_tokens: Number.POSITIVE_INFINITY },
     { inputTokens: 3, outputTokens: 0, totalTokens: 3 },
   ],
-])("toUsage: reads %s", ([, wire, usage]) => {
+])("openaiChat: reads %s", ([, wire, usage]) => {
   expect(toUsage(wire)).toEqual(usage);
 });

@@ -10,7 +10,7 @@ const stop = { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] };
 
 interface FakeClient extends OpenAIChatClient {
   readonly requests: readonly { readonly body: ChatRequestBody; readonly signal: AbortSignal }[];
-  /** The number of streams that were closed before their end. */
+  /** The number of streams that the provider closed early. */
   readonly left: number;
 }
 
@@ -37,13 +37,13 @@ const run = (chunks: readonly unknown[]): ReturnType<typeof collect> =>
   collect(openaiChat({ client: createFakeClient(chunks), model: "m" }).stream(ask("hi"), createCall()));
 
 describe("openaiChat", () => {
-  it("has the id openai unless options name another id or family", () => {
+  it("has the id openai and no family by default", () => {
     const client = createFakeClient([]);
     expect(openaiChat({ client, model: "m" })).toEqual({ id: "openai", model: "m", stream: expect.any(Function) });
     expect(openaiChat({ client, model: "m", id: "groq", family: "llama" })).toMatchObject({ id: "groq", family: "llama" });
   });
 
-  it("accepts the clients of the SDK", () => {
+  it("accepts an OpenAI and an AzureOpenAI client", () => {
     const clients: readonly OpenAIChatClient[] = [
       new OpenAI({ apiKey: "x" }),
       new AzureOpenAI({ apiKey: "x", apiVersion: "1", endpoint: "https://x.test" }),
@@ -51,7 +51,7 @@ describe("openaiChat", () => {
     for (const client of clients) expect(openaiChat({ client, model: "m" }).model).toBe("m");
   });
 
-  it("sends no request before its stream is read", async () => {
+  it("sends the request only when the stream is read", async () => {
     const client = createFakeClient([stop]);
     const stream = openaiChat({ client, model: "m" }).stream(ask("hi"), createCall());
     expect(client.requests).toEqual([]);
@@ -59,7 +59,7 @@ describe("openaiChat", () => {
     expect(client.requests.map(({ body }) => body)).toEqual([expect.objectContaining({ model: "m", stream: true })]);
   });
 
-  it("passes on the call's signal and its reason until the stream ends", async () => {
+  it("forwards the call's signal and its reason to the client until the stream ends", async () => {
     const client = createFakeClient([text("a"), stop]);
     const [during, after] = [new AbortController(), new AbortController()];
     const provider = openaiChat({ client, model: "m" });
@@ -70,7 +70,7 @@ describe("openaiChat", () => {
     expect(client.requests.map(({ signal }) => (signal.aborted ? signal.reason : "not fired"))).toEqual(["during", "not fired"]);
   });
 
-  it("yields the chunks of the stream, with the finish last", async () => {
+  it("yields the content as chunks, with the finish last", async () => {
     const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
     expect(await run([text("a"), text("b"), stop, { choices: [], usage }])).toEqual({
       chunks: [
@@ -83,7 +83,7 @@ describe("openaiChat", () => {
     });
   });
 
-  it("keeps the order of several chunks that come from one chunk of the SDK", async () => {
+  it("yields several chunks for one chunk of the SDK in the right order", async () => {
     const both = { choices: [{ index: 0, delta: { reasoning: "Hm", content: "a" }, finish_reason: "stop" }] };
     expect((await run([both])).chunks.map((chunk) => chunk.type)).toEqual(["reasoning-delta", "text-delta", "finish"]);
   });
@@ -112,14 +112,14 @@ describe("openaiChat", () => {
     }
   });
 
-  it("closes the stream after an error chunk", async () => {
+  it("closes the client's stream after an error chunk", async () => {
     const client = createFakeClient([text("a"), { error: { message: "It broke." } }, text("b")]);
     const { chunks } = await collect(openaiChat({ client, model: "m" }).stream(ask("hi"), createCall()));
     expect(chunks.map((chunk) => chunk.type)).toEqual(["text-delta", "error"]);
     expect(client.left).toBe(1);
   });
 
-  it("closes the stream when its reader stops early", async () => {
+  it("closes the client's stream when the reader stops early", async () => {
     const client = createFakeClient([text("a"), text("b"), stop]);
     for await (const chunk of openaiChat({ client, model: "m" }).stream(ask("hi"), createCall())) {
       expect(chunk).toEqual({ type: "text-delta", text: "a" });

@@ -6,7 +6,7 @@ import type { ModelCall, ModelChunk } from "../core/provider-kit.ts";
 import { openaiResponses } from "./openai-responses.ts";
 import type { OpenAIResponsesClient, ResponsesRequestBody } from "./responses-options.ts";
 
-/** A call whose `heartbeat` needs `this`, like a class that implements the interface. */
+/** The `heartbeat` of this class needs `this`, so the provider must not call it detached. */
 class Call implements ModelCall {
   readonly iteration: number = 0;
   readonly clock: ModelCall["clock"];
@@ -46,13 +46,13 @@ const run = (events: readonly unknown[], call = new Call()): ReturnType<typeof c
   collect(openaiResponses({ client: createFakeClient(events), model: "m" }).stream(ask("hi"), call));
 
 describe("openaiResponses", () => {
-  it("has the id openai unless options name another id or family", () => {
+  it("has the id openai and no family by default", () => {
     const client = createFakeClient([]);
     expect(openaiResponses({ client, model: "m" })).toEqual({ id: "openai", model: "m", stream: expect.any(Function) });
     expect(openaiResponses({ client, model: "m", id: "azure", family: "gpt" })).toMatchObject({ id: "azure", family: "gpt" });
   });
 
-  it("accepts the clients of the SDK", () => {
+  it("accepts an OpenAI and an AzureOpenAI client", () => {
     const clients: readonly OpenAIResponsesClient[] = [
       new OpenAI({ apiKey: "x" }),
       new AzureOpenAI({ apiKey: "x", apiVersion: "1", endpoint: "https://x.test" }),
@@ -60,7 +60,7 @@ describe("openaiResponses", () => {
     for (const client of clients) expect(openaiResponses({ client, model: "m" }).model).toBe("m");
   });
 
-  it("sends a request when its stream is read, with the call's signal", async () => {
+  it("sends the request when the stream is read, with the call's signal", async () => {
     const client = createFakeClient([text("a"), completed]);
     const controller = new AbortController();
     const stream = openaiResponses({ client, model: "m" }).stream(ask("hi"), new Call(controller.signal));
@@ -73,7 +73,7 @@ describe("openaiResponses", () => {
     expect(client.requests.map(({ body, signal }) => [body.model, body.stream, signal.reason])).toEqual([["m", true, "enough"]]);
   });
 
-  it("yields the chunks of the events, with the finish last", async () => {
+  it("yields the events as chunks, with the finish last", async () => {
     expect(await run([{ type: "response.created" }, text("a"), text("b"), completed])).toEqual({
       chunks: [{ type: "text-delta", text: "a" }, { type: "text-delta", text: "b" }, finish],
       thrown: undefined,
@@ -87,11 +87,11 @@ describe("openaiResponses", () => {
     expect(call.beats).toBe(3);
   });
 
-  it("yields no finish if the stream has no final event", async () => {
+  it("yields no finish if the stream has no response.completed", async () => {
     expect(await run([text("a")])).toEqual({ chunks: [{ type: "text-delta", text: "a" }], thrown: undefined });
   });
 
-  it("throws the client's errors, except errors after the last event", async () => {
+  it("throws the client's errors, except errors after response.completed", async () => {
     const reset = new TypeError("terminated");
     const broke = new OpenAI.APIError(undefined, { message: "It broke.", type: "server_error" }, undefined, undefined);
     for (const thrown of [reset, broke]) {

@@ -9,13 +9,13 @@ import { checkResponsesOptions, type OpenAIResponsesOptions } from "./responses-
  * code also retries, the numbers of attempts multiply.
  *
  * The stream ends with `finish` if the service reports that the response is completed or incomplete. It ends with an `error` chunk
- * if the response failed or was cancelled. If the service reports nothing, the stream ends with neither chunk, because the answer
- * is incomplete. Errors that the SDK throws are passed on unchanged.
+ * if the response failed or was cancelled. If the service sends no such report, the answer is incomplete, and the stream ends
+ * without a `finish` or `error` chunk. Errors that the SDK throws are passed on unchanged.
  *
  * The items of a completed response become `provider-metadata` chunks. The next request sends them back to the same model in the
  * same order: reasoning with its encrypted content, messages with their phase, calls, and results of tools that the service runs.
- * Nothing refers to data stored at the service, so a run can continue without storage. Another model gets only the text and the
- * calls. The same happens if the message was edited.
+ * By default the items do not refer to stored data, so the service need not store responses. If the message was edited or goes to
+ * another model, only its text and calls are sent.
  *
  * Commentary and the final answer are both sent as text, separated by a blank line. The settings `stopSequences` and `seed` are not
  * sent, because the API has no fields for them.

@@ -29,41 +29,45 @@ const wireTool = {
 const search = { type: "web_search" };
 const grammar = { type: "grammar", syntax: "regex", definition: "[a-z]+" } as const;
 
-describe("buildResponsesBody", () => {
+describe("openaiResponses: the body of a request", () => {
   it.for<[what: string, request: Partial<ModelRequest>, body: object]>([
-    ["messages alone", {}, plain],
+    ["only the messages", {}, plain],
     ["a system text", { system: "Be brief." }, { ...plain, instructions: "Be brief." }],
-    ["no empty system text", { system: "" }, plain],
+    ["no instructions if the system text is empty", { system: "" }, plain],
     ["tools", { tools: [weather] }, { ...plain, tools: [wireTool] }],
-    ["tool choice auto", { tools: [weather], toolChoice: "auto" }, { ...plain, tools: [wireTool], tool_choice: "auto" }],
+    ["the tool choice auto", { tools: [weather], toolChoice: "auto" }, { ...plain, tools: [wireTool], tool_choice: "auto" }],
     [
-      "tool choice required",
+      "the tool choice required",
       { tools: [weather], toolChoice: "required" },
       { ...plain, tools: [wireTool], tool_choice: "required" },
     ],
     [
-      "tool choice none and its tools",
+      "tools even if the tool choice is none",
       { tools: [weather], toolChoice: "none" },
       { ...plain, tools: [wireTool], tool_choice: "none" },
     ],
     [
-      "the choice of one tool",
+      "the tool choice of one tool by name",
       { tools: [weather], toolChoice: { name: "weather" } },
       { ...plain, tools: [wireTool], tool_choice: { type: "function", name: "weather" } },
     ],
-    ["no tool choice without tools", { toolChoice: "none" }, plain],
+    ["no tool choice if there are no tools", { toolChoice: "none" }, plain],
     [
-      "all settings except stop sequences and the seed",
+      "every model setting except stopSequences and seed",
       { settings: { maxOutputTokens: 9, temperature: 0, topP: 0.5, stopSequences: ["END"], seed: 7 } },
       { ...plain, max_output_tokens: 9, temperature: 0, top_p: 0.5 },
     ],
     [
-      "extra fields",
+      "the fields of settings.extra, which replace equal settings",
       { settings: { temperature: 1, extra: { temperature: 0, service_tier: "flex", store: true } } },
       { ...plain, temperature: 0, service_tier: "flex", store: true },
     ],
-    ["stream: true whatever the extra fields contain", { settings: { extra: { stream: false, n: 1 } } }, { ...plain, n: 1 }],
-  ])("builds a body with %s", ([, request, body]) => {
+    [
+      "stream: true even if settings.extra contains stream: false",
+      { settings: { extra: { stream: false, n: 1 } } },
+      { ...plain, n: 1 },
+    ],
+  ])("contains %s", ([, request, body]) => {
     expect(build(request)).toEqual(body);
   });
 
@@ -75,8 +79,8 @@ describe("buildResponsesBody", () => {
       { ...plain, include: ["reasoning.encrypted_content"] },
     ],
     ["no include if responses are stored", { store: true, include: undefined }, {}, { ...plain, store: true }],
-    ["the given include", { include: ["a", "b"] }, {}, { ...plain, include: ["a", "b"] }],
-    ["reasoning", { reasoning: { effort: "low" } }, {}, { ...plain, reasoning: { effort: "low" } }],
+    ["the option include", { include: ["a", "b"] }, {}, { ...plain, include: ["a", "b"] }],
+    ["the option reasoning", { reasoning: { effort: "low" } }, {}, { ...plain, reasoning: { effort: "low" } }],
     [
       "server tools after the tools of the run",
       { serverTools: [search] },
@@ -84,7 +88,7 @@ describe("buildResponsesBody", () => {
       { ...plain, tools: [wireTool, search] },
     ],
     [
-      "server tools alone",
+      "server tools if the run has no tools",
       { serverTools: [search] },
       { toolChoice: "required" },
       { ...plain, tools: [search], tool_choice: "required" },
@@ -99,19 +103,19 @@ describe("buildResponsesBody", () => {
         tool_choice: { type: "custom", name: "weather" },
       },
     ],
-    ["no custom tool that the run lacks", { customTools: { other: { type: "text" } } }, {}, plain],
-  ])("builds a body with %s", ([, options, request, body]) => {
+    ["no entry of customTools without a tool of the run", { customTools: { other: { type: "text" } } }, {}, plain],
+  ])("contains %s", ([, options, request, body]) => {
     expect(build(request, options)).toEqual(body);
   });
 
-  it("sends an extra field named __proto__ without changing the prototype", () => {
+  it("contains a field named __proto__ from settings.extra as plain data", () => {
     const body = build({ settings: { extra: JSON.parse('{"__proto__":{"polluted":true}}') } });
     expect(Object.getPrototypeOf(body)).toBe(Object.prototype);
     expect(Object.hasOwn(body, "__proto__")).toBe(true);
     expect(Reflect.get({}, "polluted")).toBeUndefined();
   });
 
-  it("converts a tool definition once", () => {
+  it("contains the same object for the same tool definition in every request", () => {
     const toTool = createToolConverter({ customTools: new Map() });
     expect(toTool(weather)).toBe(toTool(weather));
     expect(toTool({ ...weather })).not.toBe(toTool(weather));

@@ -77,7 +77,7 @@ const inputMedia: MediaForms<InputItem> = {
   },
 };
 
-/** The API requires a file name, which neutral files do not have. Returns undefined for types that the service does not support. */
+/** Returns the ending for the file name that the API requires, or undefined for types that the service does not support. */
 function endingOf(mediaType: string): string | undefined {
   const known = endings.get(mediaType);
   if (known !== undefined || !isTextType(mediaType)) return known;
@@ -97,7 +97,7 @@ interface ConvertedMessage {
 
 interface WireCall {
   readonly type: CallType;
-  /** The program that made the call and needs the result. */
+  /** The program on the server that made the call and waits for the result. */
   readonly caller: Json | undefined;
 }
 

@@ -3,14 +3,14 @@ import { added, argsPiece, at, brief, call, completed, done, message, read } fro
 
 const ready = (key: string, id: string, args = '{"n":1}'): string => `ready ${key} ${id} f ${args}`;
 
-describe("createResponsesReader: calls", () => {
+describe("openaiResponses: calls in the stream", () => {
   const pieces = [argsPiece(0, "c", '{"n"'), argsPiece(0, "c", ":1}")];
   const told = ["start item-0 1 f", 'args item-0 {"n"', "args item-0 :1}", ready("item-0", "1"), "finish tool-calls completed"];
   const atOnce = ["start item-0 1 f", 'args item-0 {"n":1}', ready("item-0", "1"), "finish tool-calls completed"];
   it.for<[how: string, events: readonly unknown[], said: readonly string[]]>([
-    ["in pieces", [added(0, call("c", "1", "")), ...pieces, completed()], told],
+    ["that arrives in pieces", [added(0, call("c", "1", "")), ...pieces, completed()], told],
     [
-      "in pieces, then whole in every form",
+      "that arrives in pieces, then whole in every possible event",
       [
         added(0, call("c", "1", "")),
         ...pieces,
@@ -20,22 +20,22 @@ describe("createResponsesReader: calls", () => {
       ],
       told,
     ],
-    ["in pieces before its name", [...pieces, done(0, call("c", "1", '{"n":1}')), completed()], atOnce],
-    ["in pieces, named at the end", [...pieces, completed(call("c", "1", '{"n":1}'))], atOnce],
+    ["whose name is only in output_item.done", [...pieces, done(0, call("c", "1", '{"n":1}')), completed()], atOnce],
+    ["whose name is only in response.completed", [...pieces, completed(call("c", "1", '{"n":1}'))], atOnce],
     [
-      "only in arguments.done",
+      "whose arguments are only in function_call_arguments.done",
       [added(0, call("c", "1", "")), at("function_call_arguments.done", [0, "c"], { arguments: '{"n":1}' }), completed()],
       atOnce,
     ],
     [
-      "only in arguments.done, with its name",
+      "that is only in function_call_arguments.done",
       [at("function_call_arguments.done", [0, "c"], { arguments: '{"n":1}', name: "f", call_id: "1" }), completed()],
       atOnce,
     ],
-    ["only in a finished item", [done(0, call("c", "1", '{"n":1}')), completed()], atOnce],
-    ["only in response.completed", [completed(call("c", "1", '{"n":1}'))], atOnce],
+    ["that is only in output_item.done", [done(0, call("c", "1", '{"n":1}')), completed()], atOnce],
+    ["that is only in response.completed", [completed(call("c", "1", '{"n":1}'))], atOnce],
     [
-      "with another id in each event",
+      "with another item id in each event",
       [
         added(0, call("a", "1", "")),
         argsPiece(0, "b", '{"n"'),
@@ -51,12 +51,12 @@ describe("createResponsesReader: calls", () => {
       atOnce,
     ],
     [
-      "finished twice at one index, with other ids",
+      "once if output_item.done arrives twice with different item ids",
       [done(0, call("a", "1", '{"n":1}')), done(0, call("b", "1", '{"n":1}')), completed()],
       atOnce,
     ],
     [
-      "and a different one with the same call id",
+      "and a different call with the same call id",
       [done(0, call("a", "1", '{"n":1}')), done(0, call("b", "1", '{"n":2}')), completed()],
       [
         "start item-0 1 f",
@@ -69,23 +69,23 @@ describe("createResponsesReader: calls", () => {
       ],
     ],
     [
-      "finished twice without an index or an id",
+      "once if output_item.done arrives twice without an index or an item id",
       [done(null, call(null, "1", '{"n":1}')), done(null, call(null, "1", '{"n":1}')), completed()],
       atOnce,
     ],
-    ["with arguments as an object", [done(0, call("c", "1", { n: 1 })), completed()], atOnce],
+    ["with arguments that are an object, not text", [done(0, call("c", "1", { n: 1 })), completed()], atOnce],
     [
-      "whose pieces differ from its arguments",
+      "whose pieces differ from the complete arguments",
       [added(0, call("c", "1", "")), argsPiece(0, "c", "x"), done(0, call("c", "1", '{"n":1}')), completed()],
       ["start item-0 1 f", "args item-0 x", ready("item-0", "1"), "finish tool-calls completed"],
     ],
     [
-      "at an index that a message uses",
+      "at an index that a message also uses",
       [added(0, call("c", "1", "")), added(0, message("m", "")), argsPiece(0, "x", '{"n":1}'), completed()],
       atOnce,
     ],
     [
-      "and another one, reordered and with other ids in response.completed",
+      "and another call if response.completed reorders them and changes their item ids",
       [
         done(0, call("a", "1", '{"n":1}')),
         done(1, call("b", "2", '{"m":2}')),
@@ -107,7 +107,7 @@ describe("createResponsesReader: calls", () => {
       ["start item-0 1 f", ready("item-0", "1", "{}"), "finish tool-calls completed"],
     ],
     [
-      "whose finished item lacks its arguments",
+      "whose arguments are missing in output_item.done",
       [added(0, call("c", "1", "")), ...pieces, done(0, call("c", "1", "")), completed()],
       told,
     ],
@@ -117,17 +117,17 @@ describe("createResponsesReader: calls", () => {
       ["start item-0 c f", "args item-0 {}", ready("item-0", "c", "{}"), "finish tool-calls completed"],
     ],
     [
-      "without any id",
+      "without an item id or a call_id",
       [done(0, call(undefined, undefined, "{}")), completed()],
       ["start item-0 undefined f", "args item-0 {}", ready("item-0", "undefined", "{}"), "finish tool-calls completed"],
     ],
     [
-      "whose arguments are not JSON",
+      "whose arguments are not JSON as malformed",
       [done(0, call("c", "1", '{"n":')), completed()],
       ["start item-0 1 f", 'args item-0 {"n":', `${ready("item-0", "1", "{}")} malformed`, "finish tool-calls completed"],
     ],
     [
-      "that is never finished",
+      "with incomplete arguments and no output_item.done as malformed",
       [added(0, call("c", "1", "")), argsPiece(0, "c", "{"), completed()],
       ["start item-0 1 f", "args item-0 {", `${ready("item-0", "1", "{}")} malformed`, "finish tool-calls completed"],
     ],
@@ -137,7 +137,7 @@ describe("createResponsesReader: calls", () => {
       ['text "Hello"', "start item-1 1 f", "args item-1 {}", ready("item-1", "1", "{}"), "finish tool-calls completed"],
     ],
     [
-      "and another one with interleaved pieces",
+      "and another call with interleaved pieces",
       [
         added(0, call("a", "1", "")),
         added(1, call("b", "2", "")),
@@ -162,7 +162,7 @@ describe("createResponsesReader: calls", () => {
       ],
     ],
     [
-      "and another one at the same index",
+      "and another call at the same index",
       [
         added(0, call("a", "1", "")),
         done(0, call("a", "1", '{"n":1}')),
@@ -181,7 +181,7 @@ describe("createResponsesReader: calls", () => {
       ],
     ],
     [
-      "and another one with the same id",
+      "and another call with the same item id",
       [done(0, call("c", "1", "{}")), done(1, call("c", "2", "{}")), completed(call("c", "1", "{}"), call("c", "2", "{}"))],
       [
         "start item-0 1 f",
@@ -194,7 +194,7 @@ describe("createResponsesReader: calls", () => {
       ],
     ],
     [
-      "and other items that are only in response.completed",
+      "and further items that are only in response.completed",
       [done(0, call("a", "1", "{}")), completed(call("x", "1", "{}"), call("y", "2", "{}"), message("m", "Hello"))],
       [
         "start item-0 1 f",

@@ -11,7 +11,7 @@ import {
 
 export type CallType = "function_call" | "custom_tool_call";
 
-/** False for calls to tools that the service runs. */
+/** True for calls to tools of the run, not to tools that the service runs. */
 export function isCallType(type: unknown): type is CallType {
   return type === "function_call" || type === "custom_tool_call";
 }
@@ -70,7 +70,7 @@ export function argumentsOf({ type, arguments: args, input }: UnknownRecord): st
   return typeof whole === "object" && whole !== null ? JSON.stringify(whole) : textOf(whole);
 }
 
-/** Ids are not compared. */
+/** Compares name, arguments and type, but not the ids, because some servers change them. */
 export function isSameCall({ name, text, type }: CallDraft, fields: UnknownRecord): boolean {
   const other = argumentsOf(fields);
   return name === fields.name && (type === "function_call" ? isSameArguments(text, other) : text === other);

@@ -22,7 +22,7 @@ it.for<[what: string, part: MediaPart, item: object]>([
   ["a text file", file("text/plain"), bytes("file.txt", "text/plain")],
   ["a CSV file", file("text/csv;charset=utf-8"), bytes("file.csv", "text/csv")],
   ["a Python file", file("text/x-python"), bytes("file.python", "text/x-python")],
-  ["a text file of an invalid subtype", file("text/!"), bytes("file.txt", "text/!")],
+  ["a text file with the invalid type text/!", file("text/!"), bytes("file.txt", "text/!")],
   ["a text file in a data URL", file("text/html", "data:,x"), bytes("file.html", "text/html")],
   [
     "a file of unknown type at a URL",
@@ -30,7 +30,7 @@ it.for<[what: string, part: MediaPart, item: object]>([
     { type: "input_file", file_url: "https://x.test/a.pdf" },
   ],
   ["a CSV file at a URL", file("text/csv", "https://x.test/a"), { type: "input_file", file_url: "https://x.test/a" }],
-])("toInputContent and toInputMedia: write %s", ([, part, item]) => {
+])("openaiResponses: user messages and tool results contain %s", ([, part, item]) => {
   expect([toInputContent([part], place), toInputMedia(part)]).toEqual([[item], item]);
 });
 
@@ -42,11 +42,11 @@ it.for<[what: string, part: MediaPart]>([
   ["a ZIP file at a URL", file("application/zip", "https://x.test/a.zip")],
   ["bytes of unknown type", file("application/octet-stream")],
   ["an SVG image", image("PHN2Zy8+", "image/svg+xml")],
-  ["an image/* part with data", image("AAAA", "image/*")],
+  ["base64 data of type image/*", image("AAAA", "image/*")],
   ["a PDF at a gs: URL", file("application/pdf", "gs://bucket/a.pdf")],
   ["an image at a file: URL", image("file:///a.png")],
   ["a PDF without data", file("application/pdf", "data:;base64,")],
-])("toInputContent rejects %s; toInputMedia writes a note for the model", ([, part]) => {
+])("openaiResponses: in a user message, rejects %s; in a tool result, sends a note to the model instead", ([, part]) => {
   expect(() => toInputContent([part], place)).toThrow(expect.objectContaining({ code: "bad-request" }));
   expect(toInputMedia(part)).toContain("cannot be shown to you");
 });

@@ -13,9 +13,9 @@ import {
   read,
 } from "../../test/wire/responses-events.ts";
 
-describe("createResponsesReader: end of the stream", () => {
+describe("openaiResponses: the end of the stream", () => {
   it.for<[what: string, events: readonly unknown[], said: readonly string[]]>([
-    ["yields no finish if the end is missing", [piece(0, "m", "Hel")], ['text "Hel"']],
+    ["yields no finish if the last event is missing", [piece(0, "m", "Hel")], ['text "Hel"']],
     [
       "yields an error if the response failed",
       [
@@ -33,7 +33,7 @@ describe("createResponsesReader: end of the stream", () => {
       ['text "Hel"', "start item-1 1 f", "args item-1 {}", "usage", "error server It broke."],
     ],
     [
-      "yields an error for an error event",
+      "yields an error if an error event arrives",
       [piece(0, "m", "Hel"), { type: "error", code: "rate_limit_exceeded", message: "Slow." }, completed()],
       ['text "Hel"', "error rate-limit Slow."],
     ],
@@ -43,13 +43,17 @@ describe("createResponsesReader: end of the stream", () => {
       ['text "Hel"', "error server The response was cancelled."],
     ],
     [
-      "ignores events after the end",
+      "ignores all events after response.completed",
       [completed(), piece(0, "m", "Hel"), { type: "error", message: "x" }, completed()],
       ["finish stop completed"],
     ],
-    ["finishes without a response object", [{ type: "response.completed" }], ["finish stop completed"]],
     [
-      "finishes with length if the response is cut off",
+      "yields a finish even if response.completed has no response object",
+      [{ type: "response.completed" }],
+      ["finish stop completed"],
+    ],
+    [
+      "yields the finish reason length if the response is cut off by max_output_tokens",
       [piece(0, "m", "Hel"), incomplete("max_output_tokens")],
       ['text "Hel"', "finish length max_output_tokens"],
     ],
@@ -57,7 +61,7 @@ describe("createResponsesReader: end of the stream", () => {
     expect(brief(read(events))).toEqual(said);
   });
 
-  it("yields all token counts", () => {
+  it("yields the token counts of the response", () => {
     const usage = {
       input_tokens: 10,
       input_tokens_details: { cached_tokens: 4, cache_write_tokens: 3 },
@@ -72,7 +76,7 @@ describe("createResponsesReader: end of the stream", () => {
     });
   });
 
-  it("is finished only after the terminal event", () => {
+  it("sets reader.finished when response.completed arrives", () => {
     const reader = createResponsesReader([], false);
     reader.read(piece(0, "m", "Hel"));
     expect(reader.finished).toBe(false);
@@ -81,7 +85,7 @@ describe("createResponsesReader: end of the stream", () => {
   });
 });
 
-describe("createResponsesReader: provider metadata", () => {
+describe("openaiResponses: provider metadata of a stream", () => {
   const reasoning = { type: "reasoning", id: "r", summary: [], encrypted_content: "begun" };
   const finished = { ...reasoning, encrypted_content: "finished" };
 
@@ -109,7 +113,7 @@ describe("createResponsesReader: provider metadata", () => {
   it.for<[what: string, events: readonly unknown[]]>([
     ["was cut off", [done(0, finished), incomplete("max_output_tokens")]],
     ["failed", [done(0, finished), { type: "response.failed", response: {} }]],
-    ["has no end", [done(0, finished)]],
+    ["has no last event", [done(0, finished)]],
   ])("keeps no metadata from a response that %s", ([, events]) => {
     expect(metadataOf(read(events))).toEqual([]);
   });
@@ -119,7 +123,7 @@ describe("createResponsesReader: provider metadata", () => {
     [true, undefined, true],
     [true, false, false],
     [false, true, true],
-  ])("with store: %s and the service's store: %s marks items as stored: %s", ([store, said, stored]) => {
+  ])("with the option store: %s and store: %s in the response, marks items as stored: %s", ([store, said, stored]) => {
     const end = { type: "response.completed", response: { store: said } };
     expect(metadataOf(read([done(0, finished), end], { store }))).toEqual([
       { output_item: finished, ...(stored ? { stored } : {}) },

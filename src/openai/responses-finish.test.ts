@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isTerminal, toResponseEnd, toResponseError } from "./responses-events.ts";
 
-describe("toResponseEnd and isTerminal", () => {
+describe("openaiResponses: the end of a response", () => {
   it.for<[event: string, response: { readonly [field: string]: unknown }, end: object]>([
     ["response.completed", { status: "completed" }, { kind: "completed" }],
     ["response.completed", {}, { kind: "completed" }],
@@ -50,20 +50,20 @@ describe("toResponseEnd and isTerminal", () => {
       { kind: "failed", error: { code: "server", retryable: false, message: "The response was cancelled." } },
     ],
     ["response.cancelled", {}, { kind: "failed", error: { code: "server", retryable: false } }],
-  ])("read %s with %j", ([event, response, end]) => {
+  ])("reads %s with the response %j as %j", ([event, response, end]) => {
     expect(isTerminal(event)).toBe(true);
     expect(toResponseEnd(event, response)).toMatchObject(end);
   });
 
   it.for<[event: unknown]>([["response.created"], ["response.in_progress"], ["done"], ["__proto__"], [undefined]])(
-    "do not read %j as terminal",
+    "does not treat the event %j as the end",
     ([event]) => {
       expect(isTerminal(event)).toBe(false);
     },
   );
 });
 
-describe("toResponseError", () => {
+describe("openaiResponses: errors from the service", () => {
   it.for<[error: unknown, expected: object]>([
     [
       { code: "rate_limit_exceeded", message: "Slow." },
@@ -109,7 +109,7 @@ describe("toResponseError", () => {
     [{ code: "invalid_prompt", message: "Key sk-abc123def456." }, { message: "Key [redacted]." }],
     ["It broke.", { code: "server", message: "It broke." }],
     [undefined, { code: "server", message: "The response failed, and the service gave no reason." }],
-  ])("reads %j", ([error, expected]) => {
+  ])("converts %j to %j", ([error, expected]) => {
     expect(toResponseError(error)).toMatchObject({ name: "ProviderError", ...expected });
   });
 });

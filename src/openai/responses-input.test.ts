@@ -28,7 +28,7 @@ const image = { type: "image", mediaType: "image/png", data: "eA==" } as const;
 const zip = { type: "file", mediaType: "application/zip", data: "UEs=" } as const;
 const wireImage = { type: "input_image", image_url: "data:image/png;base64,eA==", detail: "auto" };
 
-describe("createInputConverter", () => {
+describe("openaiResponses: the input of a request", () => {
   it.for<[what: string, messages: readonly Message[], wire: readonly object[]]>([
     ["a user message of text", [{ role: "user", content: "hi" }], [{ role: "user", content: "hi" }]],
     [
@@ -36,7 +36,7 @@ describe("createInputConverter", () => {
       [{ role: "user", content: [{ type: "text", text: "hi" }] }],
       [{ role: "user", content: "hi" }],
     ],
-    ["a user message without content", [{ role: "user", content: [] }], [{ role: "user", content: "" }]],
+    ["an empty user message", [{ role: "user", content: [] }], [{ role: "user", content: "" }]],
     [
       "a user message with images and files",
       [
@@ -71,7 +71,11 @@ describe("createInputConverter", () => {
       [turn({ type: "text", text: "Hel" }, { type: "text", text: "lo" })],
       [{ role: "assistant", content: "Hello" }],
     ],
-    ["a call of a function tool with a field named input", [turn(asks("a", { input: "x" }))], [call("a", '{"input":"x"}')]],
+    [
+      "a call of a function tool that has an argument named input",
+      [turn(asks("a", { input: "x" }))],
+      [call("a", '{"input":"x"}')],
+    ],
     [
       "an assistant message of reasoning and text",
       [turn({ type: "reasoning", text: "Hm" }, { type: "text", text: "Hello" })],
@@ -82,18 +86,18 @@ describe("createInputConverter", () => {
       [turn({ type: "text", text: "Hm." }, asks("a"), asks("b", { n: 1 }))],
       [{ role: "assistant", content: "Hm." }, call("a"), call("b", '{"n":1}')],
     ],
-    ["an empty assistant message", [turn()], []],
-    ["a blank assistant message", [turn({ type: "text", text: " \n" }, { type: "reasoning", text: "Hm" })], []],
-    ["a tool name with invalid characters", [turn(asks("a", {}, "get weather!"))], [call("a", "{}", "get_weather_")]],
-    ["arguments that are not an object", [turn(asks("a", [1]))], [call("a", '{"INVALID_ARGUMENTS":[1]}')]],
-    ["an own key __proto__ in arguments", [turn(asks("a", JSON.parse('{"__proto__":1}')))], [call("a", '{"__proto__":1}')]],
+    ["no item for an empty assistant message", [turn()], []],
+    ["no item for a blank assistant message", [turn({ type: "text", text: " \n" }, { type: "reasoning", text: "Hm" })], []],
+    ["a call with invalid characters in the tool name", [turn(asks("a", {}, "get weather!"))], [call("a", "{}", "get_weather_")]],
+    ["a call with arguments that are not an object", [turn(asks("a", [1]))], [call("a", '{"INVALID_ARGUMENTS":[1]}')]],
+    ["a call with an argument named __proto__", [turn(asks("a", JSON.parse('{"__proto__":1}')))], [call("a", '{"__proto__":1}')]],
     [
       "tool results",
       [turn(asks("a"), asks("b")), results(result("a"), result("b", { result: { n: 1 } }))],
       [call("a"), call("b"), output("a"), output("b", '{"n":1}')],
     ],
     [
-      "a result with texts",
+      "a tool result with texts",
       [
         turn(asks("a")),
         results(
@@ -108,12 +112,12 @@ describe("createInputConverter", () => {
       [call("a"), output("a", "ok\nmore")],
     ],
     [
-      "a result with an image",
+      "a tool result with an image",
       [turn(asks("a")), results(result("a", { content: [image] }))],
       [call("a"), output("a", [{ type: "input_text", text: "ok" }, wireImage])],
     ],
     [
-      "a result with a file that cannot be shown",
+      "a note for the model if a tool result has an unsupported file",
       [turn(asks("a")), results(result("a", { content: [zip, image] }))],
       [
         call("a"),
@@ -124,13 +128,13 @@ describe("createInputConverter", () => {
       ],
     ],
     [
-      "an empty result with an image",
+      "an empty tool result with an image",
       [turn(asks("a")), results(result("a", { result: "", content: [image] }))],
       [call("a"), output("a", [wireImage])],
     ],
-    ["an empty result", [turn(asks("a")), results(result("a", { result: "" }))], [call("a"), output("a", "")]],
+    ["an empty tool result", [turn(asks("a")), results(result("a", { result: "" }))], [call("a"), output("a", "")]],
     [
-      "ids that are too long",
+      "shortened ids if call ids are too long",
       [turn(asks("x".repeat(99))), results(result("x".repeat(99)))],
       [call(expect.stringMatching(/^x{49}_[\da-f]{14}$/)), output(expect.stringMatching(/^x{49}_[\da-f]{14}$/))],
     ],
@@ -143,16 +147,16 @@ describe("createInputConverter", () => {
       ],
     ],
     [
-      "a custom tool that is called as a function",
+      "a function call of a custom tool and its result",
       [turn(asks("a", { query: 1 }, "sql")), results(result("a"))],
       [call("a", '{"query":1}', "sql"), output("a")],
     ],
     ["tool results without their assistant message", [results(result("a"))], [output("a")]],
-  ])("converts %s", ([, messages, wire]) => {
+  ])("contains %s", ([, messages, wire]) => {
     expect(convert(messages)).toEqual(wire);
   });
 
-  it("sends the images of a result in a user message if toolResultMedia is user-message", () => {
+  it("contains the images of tool results in a user message if toolResultMedia is user-message", () => {
     const messages = [turn(asks("a"), asks("b")), results(result("a", { content: [image] }), result("b"))];
     expect(convert(messages, { toolResultMedia: "user-message" })).toEqual([
       call("a"),
@@ -163,7 +167,7 @@ describe("createInputConverter", () => {
     ]);
   });
 
-  it("sends each result with the item type and the caller of its call", () => {
+  it("contains each result with the item type and the caller of its call", () => {
     const caller = { type: "program", caller_id: "p" };
     const items = [
       { type: "custom_tool_call", call_id: "a", name: "f", input: "x" },
@@ -180,7 +184,7 @@ describe("createInputConverter", () => {
     ]);
   });
 
-  it("converts a message once, but converts results again if the message before them changes", () => {
+  it("reuses converted messages, except results after a different assistant message", () => {
     const toInput = createInputConverter(settings);
     const [question, asked, answered]: readonly Message[] = [
       { role: "user", content: "hi" },

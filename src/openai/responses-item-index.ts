@@ -28,7 +28,7 @@ type TakeItem = (address: ItemAddress, fields: UnknownRecord) => OpenItem | unde
 export interface ItemIndex {
   readonly all: readonly OpenItem[];
   create(address: ItemAddress): OpenItem;
-  /** `isFree` must accept the item, unless the item was found by its id. */
+  /** Finds an item by its id, or else an item that `isFree` accepts. */
   find(address: ItemAddress, isFree: (item: OpenItem) => boolean): OpenItem | undefined;
   identify(item: OpenItem, id: unknown): void;
   takeFrom(): TakeItem;

@@ -15,7 +15,7 @@ import {
 
 const ready = (key: string, id: string, args = '{"n":1}'): string => `ready ${key} ${id} f ${args}`;
 
-describe("createResponsesReader: custom tools and ready calls", () => {
+describe("openaiResponses: output items", () => {
   const pieces = [argsPiece(0, "c", '{"n"'), argsPiece(0, "c", ":1}")];
   const told = ["start item-0 1 f", 'args item-0 {"n"', "args item-0 :1}", ready("item-0", "1"), "finish tool-calls completed"];
   const custom = (id: unknown, callId: unknown, input: unknown): Fields => ({
@@ -28,7 +28,7 @@ describe("createResponsesReader: custom tools and ready calls", () => {
   const customPiece = (delta: string): Fields => at("custom_tool_call_input.delta", [0, "c"], { delta });
   it.for<[how: string, events: readonly unknown[], args: string]>([
     [
-      "in pieces",
+      "that arrives in pieces",
       [
         added(0, custom("c", "1", "")),
         customPiece('say "'),
@@ -39,14 +39,14 @@ describe("createResponsesReader: custom tools and ready calls", () => {
       'say "hi"\n',
     ],
     [
-      "whole",
+      "that arrives whole",
       [added(0, custom("c", "1", "")), at("custom_tool_call_input.done", [0, "c"], { input: "SELECT 1" }), completed()],
       "SELECT 1",
     ],
-    ["only in a finished item", [done(0, custom("c", "1", "SELECT 1")), completed()], "SELECT 1"],
-    ["that looks like JSON", [done(0, custom("c", "1", '{"n":1}')), completed()], '{"n":1}'],
+    ["that is only in output_item.done", [done(0, custom("c", "1", "SELECT 1")), completed()], "SELECT 1"],
+    ["whose text looks like JSON", [done(0, custom("c", "1", '{"n":1}')), completed()], '{"n":1}'],
     [
-      "in pieces cut within a character",
+      "whose pieces split a character",
       [
         added(0, custom("c", "1", "")),
         customPiece("\ud83d"),
@@ -56,8 +56,12 @@ describe("createResponsesReader: custom tools and ready calls", () => {
       ],
       "😀",
     ],
-    ["with different pieces before its name", [customPiece("x"), done(0, custom("c", "1", "SELECT 1")), completed()], "SELECT 1"],
-  ])("reads the text of a custom tool call as its input: %s", ([, events, input]) => {
+    [
+      "whose first piece differs from the whole input",
+      [customPiece("x"), done(0, custom("c", "1", "SELECT 1")), completed()],
+      "SELECT 1",
+    ],
+  ])("reads the input of a custom tool call %s", ([, events, input]) => {
     const chunks = read(events);
     const streamed = chunks.map((chunk) => (chunk.type === "call-args-delta" ? chunk.text : "")).join("");
     expect(JSON.parse(streamed)).toEqual({ input });
@@ -77,7 +81,7 @@ describe("createResponsesReader: custom tools and ready calls", () => {
     expect(said.at(-2)).toBe('ready item-0 1 f {"input":"SELECT"} truncated');
   });
 
-  it("reads a custom tool call without input, and yields no deltas for it", () => {
+  it("yields no call-args-delta for a custom tool call without input", () => {
     expect(brief(read([done(0, custom("c", "1", "")), completed()]))).toEqual([
       "start item-0 1 f",
       'ready item-0 1 f {"input":""}',
@@ -85,7 +89,7 @@ describe("createResponsesReader: custom tools and ready calls", () => {
     ]);
   });
 
-  it("completes a finished call only when another item starts", () => {
+  it("yields call-ready for a finished call only after another item starts", () => {
     const next = added(1, message("m", ""));
     const before = [added(0, call("c", "1", "")), ...pieces];
     const finished = done(0, call("c", "1", '{"n":1}'));
@@ -100,7 +104,7 @@ describe("createResponsesReader: custom tools and ready calls", () => {
     ).toEqual([false, false, true, true]);
   });
 
-  it("completes calls in the order of the response", () => {
+  it("yields call-ready chunks in the order of the response, even if a later call finishes first", () => {
     const [first, second] = [call("a", "1", "{}"), call("b", "2", "{}")];
     const events = [added(0, first), added(1, second), added(2, message("m", "")), done(1, second), done(0, first)];
     expect(brief(read(events)).filter((said) => said.startsWith("ready"))).toEqual([
@@ -110,8 +114,8 @@ describe("createResponsesReader: custom tools and ready calls", () => {
   });
 
   it.for<[what: string, last: Fields, reason: string]>([
-    ["by its length", incomplete("max_output_tokens", call("c", "1", '{"n":1}')), "length max_output_tokens"],
-    ["by a filter", incomplete("content_filter"), "content-filter content_filter"],
+    ["by max_output_tokens", incomplete("max_output_tokens", call("c", "1", '{"n":1}')), "length max_output_tokens"],
+    ["by content_filter", incomplete("content_filter"), "content-filter content_filter"],
     ["for an unknown reason", incomplete("weather"), "unknown weather"],
   ])("marks the last call as truncated if the response is cut off %s", ([, last, reason]) => {
     const events = [
@@ -126,7 +130,7 @@ describe("createResponsesReader: custom tools and ready calls", () => {
     expect(said).toContain(ready("item-0", "0", "{}"));
   });
 
-  it("completes no call if the stream breaks off", () => {
+  it("yields no call-ready if the stream ends before the response does", () => {
     expect(brief(read([added(0, call("c", "1", "")), ...pieces, done(0, call("c", "1", '{"n":1}'))]))).toEqual(told.slice(0, 3));
   });
 });

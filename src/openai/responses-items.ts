@@ -58,7 +58,7 @@ export class ItemAssembly {
       found.begun = true;
       return;
     }
-    // Some servers give all items the same id.
+    // An item that is already finished cannot finish again. Some servers give all items the same id.
     const item = found === undefined || found.fields !== undefined ? this.#create(address) : found;
     item.begun = true;
     this.#index.identify(item, fields.id);

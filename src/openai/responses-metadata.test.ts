@@ -32,10 +32,10 @@ const turn = (content: readonly AssistantPart[], items: readonly Json[], changes
   };
 };
 
-describe("readResponsesMetadata: assistant message", () => {
+describe("openaiResponses: sending back an assistant message", () => {
   it.for<[what: string, content: readonly AssistantPart[], items: readonly Item[]]>([
     ["reasoning, text and calls", [said("a"), asks("1"), asks("2")], [reasoning, message("a"), reasoning, call("1"), call("2")]],
-    ["messages with phases", [said("a\n\nb")], [message("a", { phase: "commentary" }), message("b", { phase: "final_answer" })]],
+    ["messages with a phase", [said("a\n\nb")], [message("a", { phase: "commentary" }), message("b", { phase: "final_answer" })]],
     ["an empty message", [said("a")], [message("a"), message("")]],
     [
       "a message of several parts",
@@ -51,7 +51,7 @@ describe("readResponsesMetadata: assistant message", () => {
     ],
     ["a refusal", [said("No")], [message("", { content: [{ type: "refusal", refusal: "No" }] })]],
     ["calls in another order", [asks("2"), asks("1")], [call("1"), call("2")]],
-    ["a call of a custom tool", [asks("1")], [custom]],
+    ["a custom tool call", [asks("1")], [custom]],
     [
       "the namespace and the caller of a call",
       [asks("1")],
@@ -68,9 +68,9 @@ describe("readResponsesMetadata: assistant message", () => {
         call("1"),
       ],
     ],
-    ["a program", [asks("1")], [{ type: "program", id: "p", call_id: "p", code: "x" }, call("1")]],
+    ["a program that makes a call", [asks("1")], [{ type: "program", id: "p", call_id: "p", code: "x" }, call("1")]],
     [
-      "an answered call of a client tool",
+      "a shell call that has its output",
       [said("a")],
       [{ type: "shell_call", call_id: "s" }, { type: "shell_call_output", call_id: "s" }, message("a")],
     ],
@@ -80,17 +80,17 @@ describe("readResponsesMetadata: assistant message", () => {
       [said("a")],
       [{ type: "reasoning", summary: [], content: [{ type: "reasoning_text", text: "Hm" }] }, message("a")],
     ],
-  ])("returns unchanged %s", ([, content, items]) => {
+  ])("sends back, without changes, %s", ([, content, items]) => {
     expect(readResponsesMetadata(turn(content, items), reader)).toEqual(items);
   });
 
   it.for<[what: string, message: AssistantMessage]>([
     ["no provider metadata", { role: "assistant", content: [said("a")] }],
-    ["empty provider metadata", turn([], [])],
-    ["parts of another provider", turn([said("a")], [message("a")], { provider: "azure" })],
-    ["parts of another model", turn([said("a")], [message("a")], { model: "n" })],
+    ["only empty provider metadata", turn([], [])],
+    ["metadata of another provider", turn([said("a")], [message("a")], { provider: "azure" })],
+    ["metadata of another model", turn([said("a")], [message("a")], { model: "n" })],
     [
-      "parts of another kind",
+      "metadata in another format",
       {
         role: "assistant",
         content: [said("a")],
@@ -98,7 +98,7 @@ describe("readResponsesMetadata: assistant message", () => {
       },
     ],
     [
-      "parts of two providers",
+      "metadata of two providers",
       {
         role: "assistant",
         content: [said("a")],
@@ -108,32 +108,32 @@ describe("readResponsesMetadata: assistant message", () => {
         ],
       },
     ],
-    ["a different text", turn([said("b")], [message("a")])],
+    ["a text that differs from the items", turn([said("b")], [message("a")])],
     ["a text that is not among the items", turn([said("a"), asks("1")], [call("1")])],
     ["a call that is not among the items", turn([said("a"), asks("1")], [message("a")])],
-    ["a call with another id", turn([asks("call_i1_0")], [call("1")])],
-    ["a call with another name", turn([asks("1", "g")], [call("1")])],
-    ["two calls with one id", turn([asks("1"), asks("2")], [call("1"), call("1")])],
+    ["a call with another id than in the items", turn([asks("call_i1_0")], [call("1")])],
+    ["a call with another name than in the items", turn([asks("1", "g")], [call("1")])],
+    ["one id for two calls in the items", turn([asks("1"), asks("2")], [call("1"), call("1")])],
     ["a tool name that the service rejects", turn([asks("1", "a b")], [call("1", { name: "a b" })])],
-    ["a missing call", turn([asks("1")], [call("1"), call("2")])],
-    ["an open approval", turn([said("a")], [message("a"), { type: "mcp_approval_request", id: "a" }])],
+    ["an item for a call that the message lacks", turn([asks("1")], [call("1"), call("2")])],
+    ["an unanswered MCP approval request", turn([said("a")], [message("a"), { type: "mcp_approval_request", id: "a" }])],
     ...["computer_call", "local_shell_call", "shell_call", "apply_patch_call", "tool_search_call"].map(
-      (type): [string, AssistantMessage] => [`an open ${type}`, turn([said("a")], [message("a"), { type, call_id: "c" }])],
+      (type): [string, AssistantMessage] => [`an unanswered ${type}`, turn([said("a")], [message("a"), { type, call_id: "c" }])],
     ),
-  ])("returns undefined for %s", ([, given]) => {
+  ])("rebuilds the message from its text and calls if there is %s", ([, given]) => {
     expect(readResponsesMetadata(given, reader)).toBeUndefined();
   });
 
   it.for<[what: string, items: readonly Item[], sent: readonly Item[]]>([
-    ["reasoning alone", [reasoning], []],
-    ["reasoning after a message", [reasoning, message("a"), reasoning, reasoning], [reasoning, message("a")]],
-  ])("removes trailing reasoning: %s", ([, items, sent]) => {
+    ["a message that has only reasoning", [reasoning], []],
+    ["a message that ends with reasoning", [reasoning, message("a"), reasoning, reasoning], [reasoning, message("a")]],
+  ])("removes trailing reasoning from %s", ([, items, sent]) => {
     const text = items.length > 1 ? [said("a")] : [];
     expect(readResponsesMetadata(turn(text, items), reader)).toEqual(sent);
   });
 });
 
-describe("readResponsesMetadata: item", () => {
+describe("openaiResponses: sending back an output item", () => {
   const send = (item: Item, { stored = false, store = false } = {}): unknown => {
     const asked = item.type === "function_call" || item.type === "custom_tool_call";
     const rest = asked ? [] : [message("a")];
@@ -160,7 +160,7 @@ describe("readResponsesMetadata: item", () => {
     [{ type: "mcp_call" }, true],
     [{ type: "code_interpreter_call" }, true],
     [{ type: "novelty" }, true],
-  ])("keeps the id of an unstored item only if the service requires it: %j", ([item, keepsId]) => {
+  ])("keeps the id of the unstored item %j: %s", ([item, keepsId]) => {
     const known = { ...item, ...id };
     expect(send(known)).toEqual(keepsId ? known : item);
     expect(send(known, { store: true })).toEqual(keepsId ? known : item);
@@ -175,26 +175,26 @@ describe("readResponsesMetadata: item", () => {
     [call("1"), true, false],
     [custom, true, false],
     [{ type: "web_search_call" }, false, true],
-  ])("keeps the status only if the service accepts it: %j (stored: %s)", ([item, stored, keepsStatus]) => {
+  ])("keeps the status of the item %j with stored: %s: %s", ([item, stored, keepsStatus]) => {
     const known = { ...item, ...status };
     expect(send(known, { stored, store: stored })).toEqual(keepsStatus ? known : item);
   });
 
   it.for<[what: string, item: Item, sent: unknown]>([
-    ["created_by", { ...call("1"), created_by: "x" }, call("1")],
+    ["the field created_by", { ...call("1"), created_by: "x" }, call("1")],
     [
-      "logprobs",
+      "the field logprobs",
       message("", { content: [{ type: "output_text", text: "a", logprobs: [{}] }] }),
       message("", { content: [{ type: "output_text", text: "a" }] }),
     ],
     [
-      "null encrypted_content",
+      "a null encrypted_content",
       { type: "reasoning", encrypted_content: null, summary: [], content: [{}] },
       { type: "reasoning", summary: [], content: [{}] },
     ],
-    ["a missing summary", { type: "reasoning", encrypted_content: "x" }, reasoning],
+    ["no summary", { type: "reasoning", encrypted_content: "x" }, reasoning],
     [
-      "reasoning that only its id could find",
+      "reasoning that can be found only by its id",
       { type: "reasoning", id: "r", summary: [{ type: "summary_text", text: "Hm" }], encrypted_content: null },
       undefined,
     ],
@@ -202,13 +202,13 @@ describe("readResponsesMetadata: item", () => {
     ["arguments that are an object", call("1", { arguments: { n: 1 } }), call("1", { arguments: '{"n":1}' })],
     ["arguments that are an array", call("1", { arguments: "[1]" }), call("1", { arguments: '{"INVALID_JSON":"[1]"}' })],
     ["arguments that are not JSON", call("1", { arguments: '{"n"' }), call("1", { arguments: '{"INVALID_JSON":"{\\"n\\""}' })],
-    ["arguments with spaces", call("1", { arguments: ' {"n": 1.0} ' }), call("1", { arguments: ' {"n": 1.0} ' })],
-    ["an id that is too long", call("c".repeat(65)), call(toWireCallId("c".repeat(65)))],
-  ])("changes an item so that the service accepts it: %s", ([, item, sent]) => {
+    ["spaces in its arguments", call("1", { arguments: ' {"n": 1.0} ' }), call("1", { arguments: ' {"n": 1.0} ' })],
+    ["a call id that is too long", call("c".repeat(65)), call(toWireCallId("c".repeat(65)))],
+  ])("changes or omits an item with %s so that the service accepts the request", ([, item, sent]) => {
     expect(send(item)).toEqual(sent);
   });
 
-  it("keeps a stored item that can be found only by its id", () => {
+  it("sends a stored reasoning item that can be found only by its id", () => {
     const bare = { type: "reasoning", id: "r", summary: [], encrypted_content: null };
     expect(send(bare, { stored: true, store: true })).toEqual({ type: "reasoning", id: "r", summary: [] });
   });
@@ -221,17 +221,17 @@ describe("readResponsesMetadata: item", () => {
   });
 });
 
-describe("toWireCallId", () => {
-  it.for<[id: string]>([["call_1"], ["functions.get_weather:0"], ["x".repeat(64)]])("keeps %s unchanged", ([id]) => {
+describe("openaiResponses: call ids in a request", () => {
+  it.for<[id: string]>([["call_1"], ["functions.get_weather:0"], ["x".repeat(64)]])("keep %s unchanged", ([id]) => {
     expect(toWireCallId(id)).toBe(id);
   });
 
-  it("shortens long ids without creating duplicates", () => {
+  it("are shortened to 64 characters without creating duplicates", () => {
     const ids = Array.from({ length: 1_000 }, (_, index) => `${"x".repeat(100)}${index}`);
     const sent = ids.map(toWireCallId);
     expect(new Set(sent).size).toBe(1_000);
     expect(sent.every((id) => id.length === 64 && id.startsWith("xxxx"))).toBe(true);
-    // An id from another source may already have the shortened form.
+    // The server may send an id that equals a shortened id. Both ids must stay different in the request.
     expect(new Set([...sent, ...sent.map(toWireCallId)]).size).toBe(2_000);
   });
 });

@@ -68,7 +68,7 @@ function saysTheSame(items: readonly UnknownRecord[], turn: AssistantMessage): b
   const written = items.map(textOfItem).filter((text) => text !== "");
   const asked = items.filter(({ type }) => isCallType(type));
   if (written.join("\n\n") !== said || asked.length !== names.size) return false;
-  // Each name is matched once, because two calls with the same id were given different ids.
+  // If the server sent two calls with the same id, the message has new ids for them. The items then do not match.
   return asked.every(({ call_id: id, name }) => {
     const known = names.get(textOf(id));
     names.delete(textOf(id));
@@ -115,7 +115,8 @@ const idIsOptional: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * Items that the service rejects with a status: "Unknown parameter: 'input[1].status'" (github.com/BerriAI/litellm/issues/13420).
+ * Item types that must not have a status. The service rejects it: "Unknown parameter: 'input[1].status'"
+ * (github.com/BerriAI/litellm/issues/13420).
  */
 const statusIsOutput: ReadonlySet<unknown> = new Set(["reasoning", "function_call", "custom_tool_call"]);
 

@@ -47,20 +47,20 @@ it.for<[options: unknown, error: unknown]>([
   [{ ...valid, toolResultMedia: "drop" }, invalid("toolResultMedia", '"tool-message" or "user-message"', '"drop"')],
   [{ ...valid, stored: true }, ["unknown-option", { option: "stored", nearest: "store" }]],
   [JSON.parse('{"__proto__":{}}'), ["unknown-option", { option: "__proto__" }]],
-])("checkResponsesOptions: rejects %j", ([options, error]) => {
+])("openaiResponses: rejects the options %j", ([options, error]) => {
   expect(errorOf(options)).toEqual(error);
 });
 
 it.for<[what: string, options: object, settings: object]>([
-  ["for no options", {}, { store: false, include: ["reasoning.encrypted_content"] }],
-  ["for stored responses", { store: true }, { store: true, include: [] }],
-  ["for an empty include", { include: [] }, { store: false, include: [] }],
+  ["if only client and model are given", {}, { store: false, include: ["reasoning.encrypted_content"] }],
+  ["if store is true", { store: true }, { store: true, include: [] }],
+  ["if include is empty", { include: [] }, { store: false, include: [] }],
   [
-    "for a custom tool named __proto__",
+    "if a custom tool has the name __proto__",
     { customTools: JSON.parse('{"__proto__":{"type":"text"}}') },
     { store: false, include: ["reasoning.encrypted_content"], customTools: new Map([["__proto__", { type: "text" }]]) },
   ],
-])("checkResponsesOptions: fills in the defaults %s", ([, options, settings]) => {
+])("openaiResponses: fills in the default options %s", ([, options, settings]) => {
   expect(checkResponsesOptions({ ...valid, ...options })).toEqual({
     client,
     model: "m",

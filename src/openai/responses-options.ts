@@ -14,7 +14,7 @@ import {
   oneOf,
 } from "../core/provider-kit.ts";
 
-/** Items that the model created may have any type and fields. Messages may omit `type`. */
+/** One item of the input. An item that the model created may have any type and fields. A message may omit `type`. */
 export interface InputItem {
   readonly [field: string]: Json | undefined;
 }
@@ -62,7 +62,7 @@ export interface OpenAIResponsesOptions {
    * The name of the service that runs the model: a value of the OpenTelemetry attribute `gen_ai.provider.name`. Default "openai".
    */
   readonly id?: string | undefined;
-  /** The API family, for policies that depend on the family. Default none. */
+  /** The API family, which policies such as `preToolText` can check. Default none. */
   readonly family?: string | undefined;
   /** Set to true to let the service store the responses. Each request still contains the whole conversation. Default false. */
   readonly store?: boolean | undefined;

@@ -3,7 +3,7 @@ import { added, at, brief, call, completed, done, message, read } from "../../te
 
 const whole = ['text "Hello"', "finish stop completed"];
 
-describe("createResponsesReader: refusals and reasoning", () => {
+describe("openaiResponses: refusals and reasoning in the stream", () => {
   it.for<[what: string, events: readonly unknown[], said: readonly string[]]>([
     [
       "a refusal in pieces",
@@ -16,7 +16,7 @@ describe("createResponsesReader: refusals and reasoning", () => {
       ['refusal "N"', 'refusal "o"', "finish refusal completed"],
     ],
     [
-      "a refusal as a whole",
+      "a refusal that arrives whole",
       [done(0, message("m", "", { content: [{ type: "refusal", refusal: "No" }] })), completed()],
       ['refusal "No"', "finish refusal completed"],
     ],
@@ -26,7 +26,7 @@ describe("createResponsesReader: refusals and reasoning", () => {
       ['refusal "No"', "start item-1 1 f", "ready item-1 1 f {}", "finish refusal completed"],
     ],
     [
-      "an empty refusal as nothing",
+      "nothing from an empty refusal",
       [done(0, message("m", "Hello", { content: [{ type: "refusal", refusal: "" }] })), completed()],
       ["finish stop completed"],
     ],
@@ -52,7 +52,7 @@ describe("createResponsesReader: refusals and reasoning", () => {
       ['reasoning "A"', 'reasoning "a"', 'reasoning "\\n\\nB"', 'reasoning "b"', "finish stop completed"],
     ],
     [
-      "reasoning as summary and as content",
+      "reasoning from the summary and the content of one item",
       [
         done(0, {
           type: "reasoning",
@@ -65,7 +65,7 @@ describe("createResponsesReader: refusals and reasoning", () => {
       ['reasoning "A"', 'reasoning "\\n\\nB"', "finish stop completed"],
     ],
     [
-      "reasoning as content in pieces",
+      "reasoning content that arrives in pieces",
       [
         added(0, { type: "reasoning", id: "r", summary: [], content: [] }),
         at("reasoning_text.delta", [0, "r"], { content_index: 0, delta: "H" }),
@@ -75,7 +75,7 @@ describe("createResponsesReader: refusals and reasoning", () => {
       ['reasoning "H"', 'reasoning "m"', "finish stop completed"],
     ],
     [
-      "whole reasoning before a text",
+      "reasoning that arrives whole before a text",
       [
         done(0, { type: "reasoning", id: "r", summary: [{ type: "summary_text", text: "Hm" }] }),
         done(1, message("m", "Hello")),
@@ -84,7 +84,7 @@ describe("createResponsesReader: refusals and reasoning", () => {
       ['reasoning "Hm"', ...whole],
     ],
     [
-      "unknown events and items as nothing",
+      "nothing from unknown events and items",
       [
         { type: "response.audio.delta", delta: "x" },
         { type: "keepalive" },
@@ -99,7 +99,7 @@ describe("createResponsesReader: refusals and reasoning", () => {
       whole,
     ],
     [
-      "incomplete events as nothing",
+      "nothing from events with missing fields",
       [
         { type: "response.output_item.added" },
         { type: "response.output_item.done", item: "x" },

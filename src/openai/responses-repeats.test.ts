@@ -1,16 +1,14 @@
-// Some servers send the start of a call late, or send a call twice. Each call must run only once.
-
 import { describe, expect, it } from "vitest";
 import { added, argsPiece, at, brief, call, completed, done, read } from "../../test/wire/responses-events.ts";
 
 const ready = (key: string, id: string, args = '{"n":1}'): string => `ready ${key} ${id} f ${args}`;
 const atOnce = ["start item-0 1 f", 'args item-0 {"n":1}', ready("item-0", "1"), "finish tool-calls completed"];
 
-describe("createResponsesReader: repeated calls", () => {
+describe("openaiResponses: repeated calls in the stream", () => {
   it.for<[how: string, events: readonly unknown[], said: readonly string[]]>([
     ...[["c", "c", "c", "c"] as const, ["c", "d", "e", "f"] as const].map(
       ([first, ...ids]): [string, readonly unknown[], readonly string[]] => [
-        `that is finished before it starts, with the ids ${[first, ...ids].join()}`,
+        `once if output_item.done arrives before output_item.added, with the item ids ${[first, ...ids].join()}`,
         [
           done(0, call(first, "1", '{"n":1}')),
           added(0, call(ids[0], "1", "")),
@@ -23,7 +21,7 @@ describe("createResponsesReader: repeated calls", () => {
       ],
     ),
     ...[0, 1, null].map((place): [string, readonly unknown[], readonly string[]] => [
-      `that is sent twice, the second time at the index ${place}`,
+      `once if the server sends it again at the index ${place}`,
       [0, place].flatMap((index, time) => [
         added(index, call(`c${time}`, "1", "")),
         argsPiece(index, `c${time}`, '{"n":1}'),
@@ -33,7 +31,7 @@ describe("createResponsesReader: repeated calls", () => {
       ["start item-0 1 f", 'args item-0 {"n":1}', ready("item-0", "1"), "finish tool-calls completed"],
     ]),
     [
-      "and a different one that starts with the same id",
+      "and a different call with the same call id",
       [
         added(0, call("a", "1", "")),
         added(1, call("b", "1", "")),

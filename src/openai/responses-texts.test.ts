@@ -5,11 +5,11 @@ const hello = ['text "Hel"', 'text "lo"', "finish stop completed"];
 const partsOf = (texts: unknown): Fields =>
   message("m", "", { content: (Array.isArray(texts) ? texts : []).map((text: unknown) => ({ type: "output_text", text })) });
 const whole = ['text "Hello"', "finish stop completed"];
-describe("createResponsesReader: texts", () => {
+describe("openaiResponses: texts in the stream", () => {
   it.for<[how: string, events: readonly unknown[], said: readonly string[]]>([
-    ["in pieces", [added(0, message("m", "")), piece(0, "m", "Hel"), piece(0, "m", "lo"), completed()], hello],
+    ["that arrives in pieces", [added(0, message("m", "")), piece(0, "m", "Hel"), piece(0, "m", "lo"), completed()], hello],
     [
-      "in pieces, then whole in every form",
+      "that arrives in pieces, then whole in every possible event",
       [
         added(0, message("m", "", { content: [] })),
         at("content_part.added", [0, "m"], { content_index: 0, part: { type: "output_text", text: "" } }),
@@ -22,14 +22,14 @@ describe("createResponsesReader: texts", () => {
       ],
       hello,
     ],
-    ["in pieces of an item that never starts", [piece(0, "m", "Hel"), piece(0, "m", "lo"), completed()], hello],
+    ["that arrives in pieces without output_item.added", [piece(0, "m", "Hel"), piece(0, "m", "lo"), completed()], hello],
     [
-      "in pieces without an index or an id",
+      "that arrives in pieces without an index or an item id",
       [{ type: "response.output_text.delta", delta: "Hel" }, { type: "response.output_text.delta", delta: "lo" }, completed()],
       hello,
     ],
     ...[null, "0", {}].map((place): [string, readonly unknown[], readonly string[]] => [
-      `in pieces with the index ${JSON.stringify(place)}`,
+      `that arrives in pieces with the index ${JSON.stringify(place)}`,
       [
         at("output_text.delta", [place, null], { content_index: place, delta: "Hel" }),
         at("output_text.delta", [place, null], { content_index: place, delta: "lo" }),
@@ -39,12 +39,12 @@ describe("createResponsesReader: texts", () => {
       hello,
     ]),
     [
-      "in pieces of an item that starts late",
+      "whose first piece arrives before output_item.added",
       [piece(0, "m", "Hel"), added(0, message("m", "")), piece(0, "m", "lo"), done(0, message("m", "Hello")), completed()],
       hello,
     ],
     [
-      "with another id in each event",
+      "with another item id in each event",
       [
         added(0, message("a", "")),
         piece(0, "b", "Hel"),
@@ -55,10 +55,10 @@ describe("createResponsesReader: texts", () => {
       hello,
     ],
     ...[
-      ["as the only part, numbered 1 (Bedrock)", 1, 1, ["Hello"]],
-      ["as the only part, numbered -1", -1, -1, ["Hello"]],
-      ["with different part numbers in its pieces and its whole", 0, 1, ["Hello"]],
-      ["as the second part, after an empty one", 1, 1, ["", "Hello"]],
+      ["in the only part of a message, with the index 1 (Bedrock)", 1, 1, ["Hello"]],
+      ["in the only part of a message, with the index -1", -1, -1, ["Hello"]],
+      ["whose pieces have another part index than the whole text", 0, 1, ["Hello"]],
+      ["in the second part of a message, after an empty part", 1, 1, ["", "Hello"]],
     ].map(([how, delta, end, texts]): [string, readonly unknown[], readonly string[]] => [
       String(how),
       [
@@ -73,7 +73,7 @@ describe("createResponsesReader: texts", () => {
       hello,
     ]),
     [
-      "in two parts, numbered from 1",
+      "in two parts whose indexes start at 1",
       [
         at("output_text.delta", [0, "m"], { content_index: 1, delta: "Hel" }),
         at("output_text.delta", [0, "m"], { content_index: 2, delta: "lo" }),
@@ -82,37 +82,41 @@ describe("createResponsesReader: texts", () => {
       hello,
     ],
     [
-      "in two parts, the second one only in response.completed",
+      "in two parts, of which the second is only in response.completed",
       [at("output_text.delta", [0, "m"], { content_index: 1, delta: "Hel" }), completed(partsOf(["Hel", "lo"]))],
       hello,
     ],
     [
-      "that is finished before it starts",
+      "whose output_item.done arrives before output_item.added",
       [done(0, message("m", "Hello")), added(0, message("m", "")), piece(0, "m", "Hello"), completed(message("m", "Hello"))],
       whole,
     ],
-    ["only in output_text.done", [at("output_text.done", [0, "m"], { content_index: 0, text: "Hello" }), completed()], whole],
     [
-      "only in content_part.done",
+      "that is only in output_text.done",
+      [at("output_text.done", [0, "m"], { content_index: 0, text: "Hello" }), completed()],
+      whole,
+    ],
+    [
+      "that is only in content_part.done",
       [at("content_part.done", [0, "m"], { content_index: 0, part: { type: "output_text", text: "Hello" } }), completed()],
       whole,
     ],
-    ["only in a finished item", [done(0, message("m", "Hello")), completed()], whole],
-    ["only in response.completed", [completed(message("m", "Hello"))], whole],
+    ["that is only in output_item.done", [done(0, message("m", "Hello")), completed()], whole],
+    ["that is only in response.completed", [completed(message("m", "Hello"))], whole],
     [
-      "in pieces that its finished item completes",
+      "whose last piece is only in output_item.done",
       [piece(0, "m", "Hel"), done(0, message("m", "Hello")), completed(message("m", "Hello"))],
       hello,
     ],
-    ["in pieces that response.completed completes", [piece(0, "m", "Hel"), completed(message("m", "Hello"))], hello],
+    ["whose last piece is only in response.completed", [piece(0, "m", "Hel"), completed(message("m", "Hello"))], hello],
     [
-      "in pieces that differ from its finished item",
+      "and ignores a different text in output_item.done",
       [piece(0, "m", "Hel"), done(0, message("m", "Goodbye")), completed()],
       ['text "Hel"', "finish stop completed"],
     ],
-    ["without a piece that arrives too late", [done(0, message("m", "Hello")), piece(0, "m", "lo"), completed()], whole],
+    ["and ignores a piece after output_item.done", [done(0, message("m", "Hello")), piece(0, "m", "lo"), completed()], whole],
     [
-      "in several parts",
+      "in several parts of a finished message",
       [
         done(
           0,
@@ -128,7 +132,7 @@ describe("createResponsesReader: texts", () => {
       hello,
     ],
     [
-      "of several messages with a blank line between them",
+      "from several messages, separated by a blank line",
       [
         added(0, message("a", "", { phase: "commentary" })),
         piece(0, "a", "One moment."),
@@ -141,12 +145,12 @@ describe("createResponsesReader: texts", () => {
       ['text "One moment."', 'text "\\n\\nMi"', 'text "ld."', "finish stop completed"],
     ],
     [
-      "of interleaved messages",
+      "from interleaved messages, separated by blank lines",
       [piece(0, "a", "A"), piece(1, "b", "B"), piece(0, "a", "a"), completed()],
       ['text "A"', 'text "\\n\\nB"', 'text "\\n\\na"', "finish stop completed"],
     ],
     [
-      "of messages with the same id",
+      "from two messages with the same item id",
       [
         added(0, message("m", "")),
         piece(0, "m", "A"),
@@ -159,7 +163,7 @@ describe("createResponsesReader: texts", () => {
       ['text "A"', 'text "\\n\\nB"', "finish stop completed"],
     ],
     [
-      "of messages at the same index",
+      "from two consecutive messages at the same index",
       [
         added(0, message("a", "")),
         piece(0, "a", "A"),
@@ -171,7 +175,7 @@ describe("createResponsesReader: texts", () => {
       ['text "A"', 'text "\\n\\nB"', "finish stop completed"],
     ],
     [
-      "at an index that a call uses too",
+      "at an index that a call also uses",
       [
         added(0, message("m", "")),
         added(0, call("c", "1", "")),
@@ -182,27 +186,27 @@ describe("createResponsesReader: texts", () => {
       ["start item-1 1 f", 'text "Hello"', "ready item-1 1 f {}", "finish tool-calls completed"],
     ],
     [
-      "of messages that start at the same index",
+      "from an unfinished message and a second one at the same index",
       [added(0, message("a", "")), piece(0, "a", "A"), added(0, message("b", "")), piece(0, "b", "B"), completed()],
       ['text "A"', 'text "\\n\\nB"', "finish stop completed"],
     ],
     [
-      "at the index of a finished message",
+      "from a second message at the index of a finished message",
       [done(0, message("a", "A")), piece(0, "b", "B"), completed()],
       ['text "A"', 'text "\\n\\nB"', "finish stop completed"],
     ],
     [
-      "of messages with other ids in their pieces",
+      "from two messages whose pieces have other item ids",
       [added(0, message("a", "")), added(1, message("b", "")), piece(0, "x", "A"), piece(1, "y", "B"), completed()],
       ['text "A"', 'text "\\n\\nB"', "finish stop completed"],
     ],
     [
-      "with another message in response.completed, under other ids",
+      "from a second message that is only in response.completed, which changes all item ids",
       [done(0, message("a", "A")), completed(message("x", "A"), message("y", "B"))],
       ['text "A"', 'text "\\n\\nB"', "finish stop completed"],
     ],
     [
-      "that is empty as nothing",
+      "that is empty, and yields no chunk for it",
       [added(0, message("m", "")), piece(0, "m", ""), done(0, message("m", "")), completed()],
       ["finish stop completed"],
     ],

@@ -2,7 +2,7 @@ import { isRecord, listOf, textOf, type ModelChunk } from "../core/provider-kit.
 
 export type TextKind = "text-delta" | "refusal-delta" | "reasoning-delta";
 
-/** A blank line separates the messages of one response, and the parts of the reasoning. */
+/** Sends texts, with a blank line between the messages of one response and between the parts of the reasoning. */
 export interface TextFlow {
   readonly refused: boolean;
   /** `owner` is the message, or the part of the reasoning, that contains the text. */

@@ -1,5 +1,3 @@
-// The time that adapters need for streams with very many events.
-
 import { expect, it } from "vitest";
 import type { Message, Provider } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
@@ -38,20 +36,22 @@ const chat: Adapter = {
   provider: (stream) => openaiChat({ client: { chat: { completions: { create: async () => stream() } } }, model: "m" }),
   end: [{ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }],
   scripts: {
-    text: { event: () => chatDelta({ content: "x" }) },
-    "empty texts": { event: () => chatDelta({ content: "" }) },
-    reasoning: { event: () => chatDelta({ reasoning_content: "x" }) },
-    "details of reasoning": { event: () => chatDelta({ reasoning_details: [{ type: "reasoning.text", text: "x", index: 0 }] }) },
-    "separate details of reasoning": {
+    "chunks of text": { event: () => chatDelta({ content: "x" }) },
+    "chunks of empty text": { event: () => chatDelta({ content: "" }) },
+    "chunks of reasoning": { event: () => chatDelta({ reasoning_content: "x" }) },
+    "fragments of one reasoning detail": {
+      event: () => chatDelta({ reasoning_details: [{ type: "reasoning.text", text: "x", index: 0 }] }),
+    },
+    "separate reasoning details": {
       event: (index) => chatDelta({ reasoning_details: [{ type: "reasoning.encrypted", data: "x", index }] }),
     },
-    "arguments of one call": {
+    "fragments of the arguments of one call": {
       before: [chatCall(0, { id: "c", function: { name: "f", arguments: '{"a":"' } })],
       event: () => chatCall(0, { function: { arguments: "x" } }),
       after: [chatCall(0, { function: { arguments: '"}' } })],
     },
     calls: { event: (index) => chatCall(index, { id: `c${index}`, function: { name: "f", arguments: "{}" } }) },
-    "calls under one id": {
+    "calls with the same id": {
       event: (index) => chatCall(index, { id: "c", function: { name: "f", arguments: `{"n":${index}}` } }),
     },
     "calls without an index": {
@@ -74,16 +74,18 @@ const responses: Adapter = {
   provider: (stream) => openaiResponses({ client: { responses: { create: async () => stream() } }, model: "m" }),
   end: [{ type: "response.completed", response: { status: "completed", output: [] } }],
   scripts: {
-    text: { event: () => item(0, { type: "response.output_text.delta", delta: "x" }) },
-    "texts of many items": { event: (index) => item(index, { type: "response.output_text.delta", delta: "x" }) },
-    "parts of one item": {
+    "deltas of one text": { event: () => item(0, { type: "response.output_text.delta", delta: "x" }) },
+    "items with one text delta each": { event: (index) => item(index, { type: "response.output_text.delta", delta: "x" }) },
+    "text parts of one item": {
       event: (index) => item(0, { type: "response.output_text.delta", content_index: index, delta: "x" }),
     },
-    reasoning: { event: () => item(0, { type: "response.reasoning_summary_text.delta", summary_index: 0, delta: "x" }) },
-    "parts of reasoning": {
+    "deltas of one reasoning part": {
+      event: () => item(0, { type: "response.reasoning_summary_text.delta", summary_index: 0, delta: "x" }),
+    },
+    "reasoning parts": {
       event: (index) => item(0, { type: "response.reasoning_summary_text.delta", summary_index: index, delta: "x" }),
     },
-    "arguments of one call": {
+    "deltas of the arguments of one call": {
       before: [item(0, { type: "response.output_item.added", item: functionCall(0, "") })],
       event: () => item(0, { type: "response.function_call_arguments.delta", delta: " " }),
       after: [item(0, { type: "response.output_item.done", item: functionCall(0, "{}") })],
@@ -100,8 +102,11 @@ const anthropic: Adapter = {
   provider: (stream) => anthropicMessages({ client: { messages: { create: async () => stream() } }, model: "m" }),
   end: [{ type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 2 } }, { type: "message_stop" }],
   scripts: {
-    text: { before: [blockOf(0, { type: "text", text: "" })], event: () => block(0, { type: "text_delta", text: "x" }) },
-    thinking: {
+    "deltas of one text": {
+      before: [blockOf(0, { type: "text", text: "" })],
+      event: () => block(0, { type: "text_delta", text: "x" }),
+    },
+    "deltas of thinking": {
       before: [blockOf(0, { type: "thinking", thinking: "", signature: "" })],
       event: () => block(0, { type: "thinking_delta", thinking: "x" }),
     },
@@ -109,15 +114,15 @@ const anthropic: Adapter = {
       before: [blockOf(0, { type: "text", text: "" })],
       event: () => block(0, { type: "citations_delta", citation: { type: "char_location", cited_text: "x" } }),
     },
-    "arguments of one call": {
+    "deltas of the arguments of one call": {
       before: [blockOf(0, { type: "tool_use", id: "c", name: "f", input: {} })],
       event: () => block(0, { type: "input_json_delta", partial_json: " " }),
       after: [block(0, { type: "input_json_delta", partial_json: "{}" }), { type: "content_block_stop", index: 0 }],
     },
     calls: { event: (index) => blockOf(index, { type: "tool_use", id: `c${index}`, name: "f", input: {} }) },
-    "calls under one id": { event: (index) => blockOf(index, { type: "tool_use", id: "c", name: "f", input: { index } }) },
-    "one repeated call": { event: (index) => blockOf(index, { type: "tool_use", id: "c", name: "f", input: {} }) },
-    blocks: { event: (index) => blockOf(index, { type: "text", text: "x" }) },
+    "calls with the same id": { event: (index) => blockOf(index, { type: "tool_use", id: "c", name: "f", input: { index } }) },
+    "repetitions of one call": { event: (index) => blockOf(index, { type: "tool_use", id: "c", name: "f", input: {} }) },
+    "text blocks": { event: (index) => blockOf(index, { type: "text", text: "x" }) },
   },
 };
 
@@ -129,12 +134,12 @@ const google: Adapter = {
     googleGenerateContent({ client: { models: { generateContentStream: async () => stream() } }, model: "m" }),
   end: [{ candidates: [{ finishReason: "STOP" }] }],
   scripts: {
-    text: { event: () => parts({ text: "x" }) },
-    thoughts: { event: () => parts({ text: "x", thought: true }) },
-    "signed texts": { event: (index) => parts({ text: "x", thoughtSignature: `s${index}` }) },
+    "text parts": { event: () => parts({ text: "x" }) },
+    "thought parts": { event: () => parts({ text: "x", thought: true }) },
+    "text parts with signatures": { event: (index) => parts({ text: "x", thoughtSignature: `s${index}` }) },
     calls: { event: () => parts({ functionCall: { name: "f", args: {} } }) },
-    "calls under one id": { event: (index) => parts({ functionCall: { id: "c", name: "f", args: { index } } }) },
-    "partial arguments": {
+    "calls with the same id": { event: (index) => parts({ functionCall: { id: "c", name: "f", args: { index } } }) },
+    "fragments of the arguments of one call": {
       before: [parts({ functionCall: { id: "c", name: "f", willContinue: true } })],
       event: () =>
         parts({ functionCall: { partialArgs: [{ jsonPath: "$.a", stringValue: "x", willContinue: true }], willContinue: true } }),
@@ -142,7 +147,7 @@ const google: Adapter = {
   },
 };
 
-/** Creates each part only when it is read, because a stream that holds all parts would measure garbage collection. */
+/** Creates each part only when the part is read. With all parts in memory, the test would measure garbage collection. */
 function pullFrom(parts: AsyncIterable<unknown>): ReadableStream<unknown> {
   const iterator = parts[Symbol.asyncIterator]();
   return new ReadableStream({
@@ -176,14 +181,17 @@ const sdk: Adapter = {
     },
   ],
   scripts: {
-    text: { before: [{ type: "text-start", id: "0" }], event: () => ({ type: "text-delta", id: "0", delta: "x" }) },
-    texts: { event: (index) => ({ type: "text-delta", id: String(index), delta: "x" }) },
-    reasoning: {
+    "deltas of one text": {
+      before: [{ type: "text-start", id: "0" }],
+      event: () => ({ type: "text-delta", id: "0", delta: "x" }),
+    },
+    "separate texts": { event: (index) => ({ type: "text-delta", id: String(index), delta: "x" }) },
+    "deltas of reasoning": {
       before: [{ type: "reasoning-start", id: "0" }],
       event: () => ({ type: "reasoning-delta", id: "0", delta: "x" }),
     },
     calls: { event: (index) => ({ type: "tool-call", toolCallId: `c${index}`, toolName: "f", input: "{}" }) },
-    "arguments of one call": {
+    "deltas of the arguments of one call": {
       before: [{ type: "tool-input-start", id: "c", toolName: "f" }],
       event: () => ({ type: "tool-input-delta", id: "c", delta: " " }),
       after: [{ type: "tool-call", toolCallId: "c", toolName: "f", input: "{}" }],
@@ -193,7 +201,7 @@ const sdk: Adapter = {
 
 const adapters: readonly Row[] = [chat, responses, anthropic, google, sdk].flatMap(({ name, provider, end, scripts }) =>
   Object.entries(scripts).map(([what, { before = [], event, after = [] }]): Row => [
-    `${name}: reads ${what}`,
+    `${name}: reads many ${what}`,
     2_000,
     (size) => {
       const events = [...before, ...many(size, event), ...after, ...end];
@@ -222,7 +230,7 @@ const requests: readonly Row[] = [chat, responses, anthropic, google, sdk].flatM
 );
 
 const blanks: Row = [
-  "checkBody: reads a body of blanks",
+  "checkBody: reads a response body of blanks",
   1_000,
   (size) => {
     let left = size;

@@ -1,5 +1,3 @@
-// The cost of a chunk must not depend on earlier chunks, even in long and hostile Chat Completions streams.
-
 import { expect, it } from "vitest";
 import { createChatReader } from "../../src/openai/chat-chunks.ts";
 import type { ModelChunk } from "../../src/core/provider-kit.ts";
@@ -21,10 +19,14 @@ function countCalls(chunks: readonly object[]): number {
 it.for<
   [what: string, of: { readonly first?: (long: string) => object; readonly next: (index: number) => object }, perChunk: number]
 >([
-  ["calls, each with a finish reason", { next: (index) => call(named(index, "{}"), { finish_reason: "tool_calls" }) }, 1],
-  ["calls that are never complete", { next: (index) => call(named(index, "{")) }, 1],
   [
-    "named fragments of a long call",
+    "many calls that each have a finish reason",
+    { next: (index) => call(named(index, "{}"), { finish_reason: "tool_calls" }) },
+    1,
+  ],
+  ["many calls that are never complete", { next: (index) => call(named(index, "{")) }, 1],
+  [
+    "many named fragments of one long call",
     {
       first: (long) => call({ index: 0, id: "a", function: { name: "f", arguments: `{"x":"${long}","y":{}` } }),
       next: () => call({ index: 0, function: { name: "f", arguments: "{}" } }),
@@ -32,7 +34,7 @@ it.for<
     0,
   ],
   [
-    "fragments of a long call among new ones",
+    "fragments of one long call between many new calls",
     {
       first: (long) => call({ index: -1, id: "a", function: { name: "f", arguments: `{"x":"${long}` } }),
       next: (index) => (index % 2 === 0 ? call({ index: -1, function: { arguments: "}" } }) : call(named(index, "{}"))),
@@ -40,7 +42,7 @@ it.for<
     0.5,
   ],
   [
-    "fragments of reasoning details",
+    "many fragments of reasoning details",
     { next: (index) => chunk({ reasoning_details: [{ type: "t", index: index % 5_000, text: "ab", signature: "" }] }) },
     0,
   ],

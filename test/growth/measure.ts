@@ -1,9 +1,8 @@
-// Measures how the time of a function grows with its input.
-// Timings belong in bench/, not in tests. This is the only exception: the library promises that no input from a model, a tool
-// or a server takes more than linear time. Only a measurement finds code that breaks this promise.
+// Measures how the time of a function grows with its input. The library promises that no input from a model, a tool or a server
+// takes more than linear time, and only a measurement finds code that breaks this promise. All other timings belong in bench/.
 
 /**
- * Creates an input of the given size, and returns the work to measure. Each call must create a new input, because engines cache
+ * Creates an input of the given size, and returns the function to measure. Each call must create a new input, because engines cache
  * results.
  */
 export type Prepare = (size: number) => () => unknown;
@@ -16,20 +15,20 @@ export const mostGrowth = 15;
 const factor = 10;
 
 /**
- * The maximum number of rounds. The work is repeated until the growth is small enough, which never happens for a quadratic
+ * The maximum number of measurements. They are repeated until the growth is below `mostGrowth`, which never happens for a quadratic
  * function.
  */
 const mostRounds = 15;
 
-/** The maximum number of rounds if the growth is near the limit. On a busy machine, 15 rounds can all be slow. */
+/** The maximum number of measurements if the growth is near the limit. On a busy machine, 15 measurements can all be too slow. */
 const mostRoundsNear = 40;
 
 /** Shorter times are too inexact, so they are replaced with this time, in milliseconds. */
 const leastMs = 10;
 
 /**
- * Returns how many times longer the work takes for an input of ten times `size`. Compares the best processor times of several
- * rounds, because processor time excludes other processes.
+ * Returns how many times longer the function takes for an input of ten times `size`. Measures processor time, which excludes other
+ * processes, and uses the best of several measurements.
  */
 export async function growthOf(prepare: Prepare, size: number): Promise<number> {
   let small = Number.POSITIVE_INFINITY;
@@ -44,7 +43,7 @@ export async function growthOf(prepare: Prepare, size: number): Promise<number> 
   return growth;
 }
 
-/** Returns the processor time of the work, in milliseconds. */
+/** Returns processor time in milliseconds. */
 export async function timeOf(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();
   await work();

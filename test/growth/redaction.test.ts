@@ -1,5 +1,3 @@
-// Redaction and shortening must take linear time, even for texts that make regular expressions backtrack.
-
 import { expect, it } from "vitest";
 import { createResultCache } from "turnwright/cache";
 import { runTool } from "turnwright/testing";
@@ -8,7 +6,7 @@ import { PlanScanner, ThoughtFilter } from "../../src/plan/plan-scanner.ts";
 import { growthOf, mostGrowth, timeOf } from "./measure.ts";
 import { onPieces, onText, type Row } from "./rows.ts";
 
-/** Texts whose repetition makes regular expressions start a match again and again. */
+/** Regular expressions may backtrack on long texts that repeat one of these pieces. */
 const pieces = [
   "-eyJ",
   "eyJaaaaaaaaaaa.",
@@ -65,7 +63,7 @@ const pieces = [
 ];
 
 const redaction: readonly Row[] = pieces.map((piece) => [
-  `redactSecrets on ${JSON.stringify(piece)}`,
+  `redactSecrets: redacting a text of repeated ${JSON.stringify(piece)}`,
   50_000,
   onText(piece, redactSecrets),
 ]);
@@ -80,7 +78,7 @@ async function keepAndFind(text: string): Promise<void> {
 }
 
 const cached: readonly Row[] = ["A", ",", "\n", " ", "\r", "😀", "AAAA,"].map((piece) => [
-  `createResultCache on ${JSON.stringify(piece)}`,
+  `createResultCache: storing and searching a text of repeated ${JSON.stringify(piece)}`,
   100_000,
   onText(piece, keepAndFind),
 ]);
@@ -112,7 +110,7 @@ const plans: readonly Row[] = [
   "\\",
   '{"next_action":',
   "`",
-].map((piece) => [`PlanScanner on ${JSON.stringify(piece)}`, 10_000, onPieces(piece, scan)]);
+].map((piece) => [`PlanScanner: scanning a text of repeated ${JSON.stringify(piece)}`, 10_000, onPieces(piece, scan)]);
 
 it.for<Row>([...redaction, ...cached, ...plans])("%s takes linear time", async ([, size, prepare]) => {
   expect(await growthOf(prepare, size)).toBeLessThan(mostGrowth);

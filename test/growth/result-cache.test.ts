@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { createResultCache } from "turnwright/cache";
 import { runTool } from "turnwright/testing";
 
-/** Returns the processor time of a few lookups, in milliseconds. A lookup before the measurement indexes the lines. */
+/** Returns the processor time of a few lookups, in milliseconds. */
 async function timeOfLooks(size: number): Promise<number> {
   const { cacher, tool } = createResultCache();
   const id = /id "([^"]+)"/.exec(await cacher.store("\n".repeat(size), { toolName: "t" }))?.[1];
@@ -14,7 +14,7 @@ async function timeOfLooks(size: number): Promise<number> {
   return (user + system) / 1_000;
 }
 
-it("createResultCache: a lookup takes the same time for results of any size", async () => {
+it("createResultCache: reading from a cached result takes the same time for results of any size", async () => {
   let growth = Number.POSITIVE_INFINITY;
   for (let round = 0; round < 5 && growth >= 3; round++) {
     growth = (await timeOfLooks(3_000_000)) / Math.max(await timeOfLooks(300_000), 10);

@@ -1,10 +1,8 @@
-// Creates the inputs and table rows for the growth tests.
-
 import type { Prepare } from "./measure.ts";
 
 let made = 0;
 
-/** Returns text of at least `size` UTF-16 units. Each call returns a different text. */
+/** Repeats `piece` to a text of at least `size` UTF-16 units. Each call returns a different text, because engines cache results. */
 export function textOf(piece: string, size: number): string {
   made += 1;
   return piece.repeat(Math.ceil(size / piece.length)).slice(0, size) + made;

@@ -1,5 +1,3 @@
-// The time that whole runs and wrapping providers need for streams with very many chunks.
-
 import { expect, it } from "vitest";
 import {
   defineTool,
@@ -76,16 +74,16 @@ const planned: Prepare = (size) => async () => {
 };
 
 const runs: readonly Row[] = [
-  ["runToolLoop over many text chunks", 3_000, (size) => run({ provider: says(size, textChunk, stop) })],
-  ["runToolLoop over many reasoning chunks", 3_000, (size) => run({ provider: says(size, thoughtChunk, stop) })],
-  ["runToolLoop over many pieces of arguments", 3_000, (size) => run({ provider: says(size, piece, toCalls) })],
+  ["runToolLoop: reading many text chunks", 3_000, (size) => run({ provider: says(size, textChunk, stop) })],
+  ["runToolLoop: reading many reasoning chunks", 3_000, (size) => run({ provider: says(size, thoughtChunk, stop) })],
+  ["runToolLoop: reading many argument chunks of one call", 3_000, (size) => run({ provider: says(size, piece, toCalls) })],
   [
-    "runToolLoop over many calls",
+    "runToolLoop: executing many calls",
     300,
     (size) => run({ provider: says(size, callChunk, toCalls), limits: { maxToolCalls: 1e6 } }),
   ],
   [
-    "runToolLoop over many calls with policies",
+    "runToolLoop: executing many calls with loop detection, masking and result processing",
     300,
     (size) =>
       run({
@@ -102,28 +100,32 @@ const runs: readonly Row[] = [
       }),
   ],
   [
-    "runToolLoop over many unknown tool names",
+    "runToolLoop: answering many calls to unknown tools",
     300,
     (size) => run({ provider: says(size, wrongChunk, toCalls), limits: { maxConsecutiveToolErrors: 1e6 } }),
   ],
-  ["withRetry over many text chunks", 3_000, (size) => run({ provider: withRetry(says(size, textChunk, stop)) })],
+  ["withRetry: reading many text chunks", 3_000, (size) => run({ provider: withRetry(says(size, textChunk, stop)) })],
   [
-    "withFallback over many text chunks",
+    "withFallback: reading many text chunks",
     3_000,
     (size) => run({ provider: withFallback([says(size, textChunk, stop), says(1, textChunk, stop)]) }),
   ],
-  ["withPlanner over blanks", 3_000, (size) => run({ provider: withPlanner(says(size, textChunk, stop), { planRetries: 0 }) })],
   [
-    "withPlanner over many user messages",
+    "withPlanner: reading a plan of blanks",
+    3_000,
+    (size) => run({ provider: withPlanner(says(size, textChunk, stop), { planRetries: 0 }) }),
+  ],
+  [
+    "withPlanner: sending many user messages",
     3_000,
     (size) => {
       const provider = withPlanner(createMockProvider([text('{"next_action":"response"}'), text("ok")]));
       return run({ provider, messages: historyOf(size) });
     },
   ],
-  ["withPlanner over a plan of many commands", 1_000, planned],
+  ["withPlanner: executing a plan with many commands", 1_000, planned],
   [
-    "withTracing with captureContent",
+    "withTracing: recording many chunks with captureContent",
     2_000,
     (size) => {
       const provider = says(size, (index) => (index % 2 === 0 ? textChunk() : thoughtChunk()), stop);
@@ -131,7 +133,7 @@ const runs: readonly Row[] = [
     },
   ],
   [
-    "recordTo with replayFrom",
+    "recordTo and replayFrom: recording and replaying many chunks",
     500,
     (size) => async () => {
       const cassette = memoryCassette();
@@ -140,7 +142,7 @@ const runs: readonly Row[] = [
     },
   ],
   [
-    "runToolLoop with repair of many results",
+    "runToolLoop: repairing a history with many tool results",
     1_000,
     (size) => {
       const ids = Array.from({ length: size }, (_, index) => `c${index}`);
@@ -152,7 +154,11 @@ const runs: readonly Row[] = [
       return run({ provider: says(1, textChunk, stop), messages: history, repair: true });
     },
   ],
-  ["runToolLoop with a long history", 1_000, (size) => run({ provider: says(1, textChunk, stop), messages: historyOf(size) })],
+  [
+    "runToolLoop: sending a long history",
+    1_000,
+    (size) => run({ provider: says(1, textChunk, stop), messages: historyOf(size) }),
+  ],
 ];
 
 it.for<Row>(runs)("%s takes linear time", async ([, size, prepare]) => {

@@ -1,5 +1,3 @@
-// The time of functions that read schemas and answers from servers, or arguments that a model writes for their tools.
-
 import { expect, it } from "vitest";
 import { fromJsonSchema, withValidation } from "turnwright/json-schema";
 import { checkAnswer } from "../../src/mcp/check-answer.ts";
@@ -40,9 +38,13 @@ const formats = [
 const probes = ["a", "/", "a.", "%41", "{a}", '"', "1", "t", "a@", "~0", "//", "(", "a:"];
 
 const schemas: readonly Row[] = [
-  ["fromJsonSchema: pattern", 20_000, onText("a", (text) => schema["~standard"].validate(`${text}!`))],
   [
-    "fromJsonSchema: pattern of items",
+    "fromJsonSchema: validating a text against a pattern",
+    20_000,
+    onText("a", (text) => schema["~standard"].validate(`${text}!`)),
+  ],
+  [
+    "fromJsonSchema: validating list items against a pattern",
     20_000,
     (size) => {
       const items = Array.from({ length: 100 }, () => `${textOf("a", size / 100)}!`);
@@ -50,7 +52,7 @@ const schemas: readonly Row[] = [
     },
   ],
   [
-    "fromJsonSchema: patternProperties",
+    "fromJsonSchema: validating many properties against patternProperties",
     1_000,
     (size) => {
       const value = Object.fromEntries(Array.from({ length: size }, (_, index) => [`a${index}`, 1]));
@@ -58,7 +60,7 @@ const schemas: readonly Row[] = [
     },
   ],
   [
-    "fromJsonSchema: uniqueItems",
+    "fromJsonSchema: validating many items against uniqueItems",
     900,
     (size) => {
       const items = Array.from({ length: size }, (_, index) => ({ a: 1, index }));
@@ -66,7 +68,7 @@ const schemas: readonly Row[] = [
     },
   ],
   [
-    "withValidation: pattern",
+    "withValidation: validating an argument against a pattern",
     20_000,
     onText("a", (text) =>
       withValidation([
@@ -81,7 +83,7 @@ const schemas: readonly Row[] = [
   ],
   ...formats.flatMap((format) =>
     probes.map((probe): Row => [
-      `fromJsonSchema: format ${format} on ${JSON.stringify(probe)}`,
+      `fromJsonSchema: validating a text of repeated ${JSON.stringify(probe)} against the format ${format}`,
       20_000,
       onText(probe, (text) => ofFormat(format)["~standard"].validate(text)),
     ]),
@@ -90,7 +92,7 @@ const schemas: readonly Row[] = [
 
 const mcp: readonly Row[] = [
   [
-    "toToolNames of many names",
+    "toToolNames: converting many names",
     2_000,
     (size) => {
       const names = Array.from({ length: size }, (_, index) => `a.${"./:!"[index % 4]}${"x".repeat(60)}${index}`);
@@ -98,7 +100,7 @@ const mcp: readonly Row[] = [
     },
   ],
   [
-    "toToolResult of an answer with many texts",
+    "toToolResult: converting an MCP result with many texts",
     5_000,
     (size) => {
       const content = Array.from({ length: size }, (_, index) => ({ type: "text", text: `{"a":${index}}` }));
@@ -106,17 +108,17 @@ const mcp: readonly Row[] = [
     },
   ],
   [
-    "toToolResult of an answer with one text",
+    "toToolResult: converting an MCP result with one long text",
     200_000,
     onText('"', (text) => toToolResult(readAnswer({ content: [{ type: "text", text }], structuredContent: { text } }))),
   ],
   [
-    "toToolResult of an error",
+    "toToolResult: converting an MCP error with a long text",
     200_000,
     onText("-eyJ", (text) => toOutcome(toToolResult(readAnswer({ isError: true, content: [{ type: "text", text }] })))),
   ],
   [
-    "checkAnswer with a pattern",
+    "checkAnswer: checking an MCP result against a pattern",
     20_000,
     onText("a", (text) => {
       const outputSchema = { type: "object", properties: { x: { type: "string", pattern: "^(a+)+$" } } };
@@ -129,7 +131,7 @@ const mcp: readonly Row[] = [
     }),
   ],
   [
-    "toContentResult of many blocks",
+    "toContentResult: converting many content blocks",
     5_000,
     (size) => {
       const blocks = Array.from({ length: size }, () => ({ type: "text", text: "a" }));
@@ -147,27 +149,30 @@ function nestIds(levels: number, length: number): Readonly<Record<string, unknow
 
 const longest = "y".repeat(1_990);
 const addresses: readonly (readonly [what: string, schema: Readonly<Record<string, unknown>>])[] = [
-  ["long nested addresses", nestIds(16, 60_000)],
-  ["short nested addresses", nestIds(500, 2_000)],
-  ["addresses of the greatest allowed depth and length", { allOf: Array.from({ length: 60 }, () => nestIds(8, 1_950)) }],
-  ["a few long addresses", nestIds(10, 100_000)],
+  ["long nested $id values", nestIds(16, 60_000)],
+  ["short nested $id values", nestIds(500, 2_000)],
+  ["$id values of the greatest allowed depth and length", { allOf: Array.from({ length: 60 }, () => nestIds(8, 1_950)) }],
+  ["a few long $id values", nestIds(10, 100_000)],
   [
-    "long addresses that resolve to short ones",
+    "long $id values that resolve to short ones",
     { allOf: Array.from({ length: 10 }, () => ({ $id: "a/../".repeat(20_000), not: {} })) },
   ],
-  ["many parts below long addresses", { $id: `http://x/${longest}`, allOf: Array.from({ length: 90_000 }, () => ({ not: {} })) }],
   [
-    "a long name above many parts",
+    "many subschemas below a long $id",
+    { $id: `http://x/${longest}`, allOf: Array.from({ length: 90_000 }, () => ({ not: {} })) },
+  ],
+  [
+    "many subschemas below a long property name",
     { properties: { ["y".repeat(300_000)]: { allOf: Array.from({ length: 50_000 }, () => ({})) } } },
   ],
-  ["very long references", { allOf: Array.from({ length: 10 }, () => ({ $ref: `#/${"y".repeat(100_000)}` })) }],
+  ["very long $ref values", { allOf: Array.from({ length: 10 }, () => ({ $ref: `#/${"y".repeat(100_000)}` })) }],
   [
-    "anchors below a long address",
+    "many $anchor values below a long $id",
     { $id: `http://x/${longest}`, allOf: Array.from({ length: 50_000 }, () => ({ $anchor: "a" })) },
   ],
 ];
 
-it.for(addresses)("checkAnswer: checks a schema with %s within one second", async ([, outputSchema]) => {
+it.for(addresses)("checkAnswer: checks an output schema with %s within one second", async ([, outputSchema]) => {
   const startedAt = performance.now();
   try {
     checkAnswer({ name: "t", inputSchema: {}, outputSchema }, readAnswer({ structuredContent: {} }));

@@ -1,5 +1,3 @@
-// The time of functions that read text from models, tools and servers. The texts are those most likely to take quadratic time.
-
 import type { FileHandle } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { textMatches, truncateResults } from "turnwright";
@@ -24,18 +22,26 @@ import { onText, type Row, textOf } from "./rows.ts";
 const mode = createDeliberateMode({ triggers: { t: "/(a|aa)+b/i" } });
 
 const texts: readonly Row[] = [
-  ["quote", 500_000, onText("\u009b", quote)],
-  ["cutText", 500_000, onText("😀", (text) => cutText(text, 100))],
-  ["describeValue", 500_000, onText("a", describeValue)],
-  ["toPlainError", 500_000, onText("-eyJ", (text) => toPlainError(new Error(text)))],
-  ["toOutcome of an error", 500_000, onText("-eyJ", (text) => toOutcome(new Error(text)))],
-  ["toProviderError", 500_000, onText("<title>", (text) => toProviderError(new Error(text)))],
-  ["toProviderError of a message with a body", 200_000, onText('{"error":', (text) => toProviderError(new Error(`429 ${text}`)))],
-  ["redactJson", 500_000, onText("://a:", (text) => redactJson({ [text]: text, list: [text] }))],
-  ["parseToolArguments of blanks", 500_000, onText(" ", parseToolArguments)],
-  ["parseToolArguments of brackets", 5_000, onText("[", parseToolArguments)],
+  ["quote: quoting a long text", 500_000, onText("\u009b", quote)],
+  ["cutText: cutting a long text", 500_000, onText("😀", (text) => cutText(text, 100))],
+  ["describeValue: describing a long text", 500_000, onText("a", describeValue)],
+  ["toPlainError: converting an error with a long message", 500_000, onText("-eyJ", (text) => toPlainError(new Error(text)))],
+  ["toOutcome: converting an error with a long message", 500_000, onText("-eyJ", (text) => toOutcome(new Error(text)))],
   [
-    "digest of stableJson",
+    "toProviderError: converting an error with a long message",
+    500_000,
+    onText("<title>", (text) => toProviderError(new Error(text))),
+  ],
+  [
+    "toProviderError: converting an error message with a JSON body",
+    200_000,
+    onText('{"error":', (text) => toProviderError(new Error(`429 ${text}`))),
+  ],
+  ["redactJson: redacting a long text", 500_000, onText("://a:", (text) => redactJson({ [text]: text, list: [text] }))],
+  ["parseToolArguments: parsing many blanks", 500_000, onText(" ", parseToolArguments)],
+  ["parseToolArguments: parsing many brackets", 5_000, onText("[", parseToolArguments)],
+  [
+    "digest: hashing the stableJson of many fields",
     20_000,
     (size) => {
       const value = Object.fromEntries(Array.from({ length: size }, (_, index) => [`k${index}`, [index, "\0"]]));
@@ -43,7 +49,7 @@ const texts: readonly Row[] = [
     },
   ],
   [
-    "stableJson of deep values",
+    "stableJson: writing a deeply nested value",
     90,
     (size) => {
       let value: unknown = textOf("a", 20_000 * size);
@@ -52,49 +58,49 @@ const texts: readonly Row[] = [
     },
   ],
   [
-    "toJson",
+    "toJson: copying many values",
     20_000,
     (size) => {
       const value = Array.from({ length: size }, (_, index) => ({ index, text: "a" }));
       return () => toJson(value);
     },
   ],
-  ["nearestName of a long name", 500_000, onText("ab_", (text) => nearestName(text, ["get_time", text]))],
+  ["nearestName: comparing a long name", 500_000, onText("ab_", (text) => nearestName(text, ["get_time", text]))],
   [
-    "nearestName among many names",
+    "nearestName: searching many names",
     2_000,
     (size) => {
       const names = Array.from({ length: size }, (_, index) => `${"abcdefghij".repeat(6)}${index}`);
       return () => nearestName("jihgfedcba".repeat(6), names);
     },
   ],
-  ["truncateResults", 200_000, onText("é", (text) => truncateResults({ maxTokens: 1_000 })("t", text))],
-  ["textMatches", 200_000, onText("a", (text) => textMatches("ab")({ response: { text } } as never))],
+  ["truncateResults: truncating a long result", 200_000, onText("é", (text) => truncateResults({ maxTokens: 1_000 })("t", text))],
+  ["textMatches: searching a long text", 200_000, onText("a", (text) => textMatches("ab")({ response: { text } } as never))],
   [
-    "compileLinearRegExp",
+    "compileLinearRegExp: searching a long text",
     5_000,
     onText("a", (text) => {
       compileLinearRegExp("(a|aa)+[bc]")?.find(text);
     }),
   ],
-  ["createDeliberateMode with a trigger", 50_000, onText("a", (text) => mode.forTurn({ text }))],
+  ["createDeliberateMode: matching a trigger against a long text", 50_000, onText("a", (text) => mode.forTurn({ text }))],
   [
-    "locateMedia of a data URL",
+    "locateMedia: parsing a long data URL",
     200_000,
     onText(";a=b", (text) => locateMedia({ type: "file", mediaType: "text/plain", data: `data:${text}` })),
   ],
   [
-    "readText of base64",
+    "readText: decoding a long base64 text",
     200_000,
     (size) => {
       const media = locateMedia({ type: "file", mediaType: "text/plain", data: "QUFB".repeat(size / 4) });
       return () => ("kind" in media && media.kind !== "unreadable" ? readText(media) : undefined);
     },
   ],
-  ["parseJsonPath of names", 100_000, onText(".a", (text) => parseJsonPath(`$${text}`))],
-  ["parseJsonPath of brackets", 100_000, onText("[0]", (text) => parseJsonPath(`$${text}`))],
+  ["parseJsonPath: parsing a path of many names", 100_000, onText(".a", (text) => parseJsonPath(`$${text}`))],
+  ["parseJsonPath: parsing a path of many brackets", 100_000, onText("[0]", (text) => parseJsonPath(`$${text}`))],
   [
-    "readDecision",
+    "readDecision: reading a plan with many commands",
     5_000,
     (size) => {
       const commands = Array.from({ length: size }, () => ({ tool_name: "t", tool_kwargs: {} }));
@@ -102,7 +108,7 @@ const texts: readonly Row[] = [
     },
   ],
   [
-    "readLines of a journal",
+    "readLines: reading a journal with many lines",
     2_000,
     (size) => {
       let before = "";
@@ -121,7 +127,7 @@ const texts: readonly Row[] = [
     },
   ],
   [
-    "readCassette",
+    "readCassette: reading a cassette with many recordings",
     2_000,
     (size) => {
       const request = printRequest({ messages: [{ role: "user", content: "q" }], tools: [], iteration: 0 });
@@ -133,7 +139,7 @@ const texts: readonly Row[] = [
     },
   ],
   [
-    "createPartialArguments of one text",
+    "createPartialArguments: joining the fragments of one text",
     5_000,
     (size) => () => {
       const args = createPartialArguments();
@@ -142,7 +148,7 @@ const texts: readonly Row[] = [
     },
   ],
   [
-    "createPartialArguments of a list",
+    "createPartialArguments: joining the items of a long list",
     5_000,
     (size) => () => {
       const args = createPartialArguments();
@@ -151,7 +157,7 @@ const texts: readonly Row[] = [
     },
   ],
   [
-    "createPartialArguments of many fields",
+    "createPartialArguments: joining many fields",
     5_000,
     (size) => () => {
       const args = createPartialArguments();
@@ -165,7 +171,7 @@ it.for<Row>(texts)("%s takes linear time", async ([, size, prepare]) => {
   expect(await growthOf(prepare, size)).toBeLessThan(mostGrowth);
 });
 
-it("growthOf: detects quadratic time", async () => {
+it("growthOf: exceeds the limit of the growth tests for a function that takes quadratic time", async () => {
   const prepare: Prepare = (size) => () => {
     const seen: number[] = [];
     for (let at = 0; at < size; at += 1) if (!seen.includes(at)) seen.push(at);

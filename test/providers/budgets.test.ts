@@ -1,5 +1,3 @@
-// Limits of runs in which one stream makes several requests.
-
 import { expect, it } from "vitest";
 import {
   defineAgentTool,
@@ -15,7 +13,7 @@ import { createMockProvider, fail, text, toolCall, usage } from "turnwright/test
 
 const messages = [{ role: "user" as const, content: "Go." }];
 const tools = [{ name: "t", description: "", inputSchema: { type: "object" }, execute: () => 1 }];
-/** A token costs 0.25 USD, so that sums are exact. */
+/** A token costs 0.25 USD: sums of this number have no rounding errors. */
 const pricing: NonNullable<LoopOptions["pricing"]> = ({ totalTokens }) => totalTokens / 4;
 const spent = (tokens: number) => usage({ inputTokens: tokens, outputTokens: 0 });
 const retries = { maxAttempts: 20, baseDelayMs: 0 };
@@ -25,7 +23,7 @@ interface Stage {
   readonly model: (id: string) => Provider;
 }
 
-/** Creates models whose every request uses four tokens (1 USD) and then fails. */
+/** Creates models. Each request to one of them uses four tokens (1 USD), and then fails or returns no valid plan. */
 function stageOf(what: "fails" | "plans nothing" = "fails"): Stage {
   const stage: Stage = {
     asked: 0,
@@ -42,41 +40,46 @@ function stageOf(what: "fails" | "plans nothing" = "fails"): Stage {
 }
 
 const rows: readonly [what: string, stage: Stage, wrap: (stage: Stage) => Provider, error: string][] = [
-  ["retries", stageOf(), ({ model }) => withRetry(model("a"), retries), "Busy."],
+  ["withRetry", stageOf(), ({ model }) => withRetry(model("a"), retries), "Busy."],
   [
-    "fallbacks",
+    "withFallback",
     stageOf(),
     ({ model }) => withFallback(Array.from({ length: 20 }, (_, index) => model(`a${index}`))),
     "3 of 20 providers failed; the last error: Busy.",
   ],
   [
-    "retries inside fallbacks",
+    "withRetry inside withFallback",
     stageOf(),
     ({ model }) => withFallback([withRetry(model("a"), { ...retries, maxAttempts: 2 }), withRetry(model("b"), retries)]),
     "All 2 providers failed; the last error: Busy.",
   ],
-  ["fallbacks inside retries", stageOf(), ({ model }) => withRetry(withFallback([model("a"), model("b")]), retries), "Busy."],
   [
-    "replanning",
+    "withFallback inside withRetry",
+    stageOf(),
+    ({ model }) => withRetry(withFallback([model("a"), model("b")]), retries),
+    "Busy.",
+  ],
+  [
+    "the retries of withPlanner",
     stageOf("plans nothing"),
     ({ model }) => withPlanner(model("a"), { planRetries: 19 }),
     "The model sent no valid plan in 3 tries",
   ],
-  ["retries of a planner's request", stageOf(), ({ model }) => withPlanner(withRetry(model("a"), retries)), "Busy."],
+  ["withRetry inside withPlanner", stageOf(), ({ model }) => withPlanner(withRetry(model("a"), retries)), "Busy."],
 ];
 
 const budgets: readonly [what: string, limits: LoopOptions["limits"], reason: object][] = [
-  ["maxTokens", { maxTokens: 12 }, { kind: "max-tokens", limit: 12, spent: 12 }],
-  ["maxCostUSD", { maxCostUSD: 3 }, { kind: "max-cost", limitUSD: 3, spentUSD: 3, expectedUSD: 1 }],
+  ["maxTokens with no tokens left", { maxTokens: 12 }, { kind: "max-tokens", limit: 12, spent: 12 }],
+  ["maxCostUSD with no money left", { maxCostUSD: 3 }, { kind: "max-cost", limitUSD: 3, spentUSD: 3, expectedUSD: 1 }],
   [
-    "maxCostUSD that one more request would cross",
+    "maxCostUSD with less money left than a request costs",
     { maxCostUSD: 3.5 },
     { kind: "max-cost", limitUSD: 3.5, spentUSD: 3, expectedUSD: 1 },
   ],
 ];
 
 it.for(rows.flatMap((row) => budgets.map((budget) => [`limits.${budget[0]}: stops ${row[0]}`, row, budget] as const)))(
-  "%s before a request that would exceed the limit",
+  "%s before the next request",
   async ([, [, stage, wrap, error], [, limits, reason]]) => {
     stage.asked = 0;
     const journal = memoryJournal();
@@ -91,7 +94,7 @@ it.for(rows.flatMap((row) => budgets.map((budget) => [`limits.${budget[0]}: stop
   },
 );
 
-it("withPlanner: requests no answer if the plan has used up the budget", async () => {
+it("withPlanner: requests only the plan if limits.maxCostUSD leaves too little money for the answer", async () => {
   let asked = 0;
   const planner = createMockProvider(() => {
     asked += 1;
@@ -103,7 +106,7 @@ it("withPlanner: requests no answer if the plan has used up the budget", async (
   expect(reason).toEqual({ kind: "max-cost", limitUSD: 3, spentUSD: 2, expectedUSD: 2 });
 });
 
-it("withRetry: in a nested run, counts usage towards the outer run and obeys the outer run's limits", async () => {
+it("withRetry inside an agent tool: stops at limits.maxTokens of the outer run", async () => {
   const stage = stageOf();
   const inner = withRetry(stage.model("a"), retries);
   const agent = defineAgentTool({
@@ -119,7 +122,7 @@ it("withRetry: in a nested run, counts usage towards the outer run and obeys the
   expect(functionHistory).toHaveLength(1);
 });
 
-it("withRetry: keeps an answer that exceeds the limit, and retries attempts with an unknown cost", async () => {
+it("withRetry: keeps an answer that exceeds limits.maxTokens, and retries after an attempt of unknown cost", async () => {
   const busy = fail({ status: 503, message: "Busy." });
   const provider = withRetry(
     createMockProvider([
@@ -143,7 +146,7 @@ it("withRetry: keeps an answer that exceeds the limit, and retries attempts with
   expect((await runToolLoop({ provider: unknown, messages, pricing, limits: { maxCostUSD: 2 } })).status).toBe("completed");
 });
 
-it("limits.maxTokens: keeps the provider's error as the reason if no further request follows", async () => {
+it("limits.maxTokens: ends the run with provider-error if the request that reaches the limit fails", async () => {
   const stage = stageOf();
   const { reason } = await runToolLoop({ provider: stage.model("a"), messages, pricing, limits: { maxTokens: 4 } });
   expect(reason).toMatchObject({ kind: "provider-error", error: { message: "Busy." } });

@@ -10,14 +10,20 @@ const answer = ["text Hi.", "finish stop", "end"] as const;
 
 describe("withFallback: a silent provider", () => {
   it.for<[when: string, turn: MockMessage, options: object, at: number, limit: string]>([
-    ["before its first chunk", stall(), {}, 2_000, "start 1 a/a-1"],
-    ["before its first chunk, with firstChunkMs", stall(), { firstChunkMs: 300 }, 300, "start 1 a/a-1"],
-    ["after its first chunk", [text("Half"), stall()], {}, 1_000, "text Half"],
-    ["after its first chunk, with streamIdleMs", [text("Half"), stall()], { streamIdleMs: 300 }, 300, "text Half"],
-    ["before its first chunk, with a long firstChunkMs", stall(), { firstChunkMs: 9_000 }, 9_000, "start 1 a/a-1"],
-    ["after a heartbeat", [wait(250), heartbeat(), stall()], { firstChunkMs: 300 }, 550, "start 1 a/a-1"],
-    ["and deaf to its signal", stall({ ignoreSignal: true }), { firstChunkMs: 300 }, 400, "start 1 a/a-1"],
-  ])("is replaced by the next provider if silent %s", async ([, turn, options, at, before]) => {
+    ["it sends no first chunk within the run's firstChunkMs", stall(), {}, 2_000, "start 1 a/a-1"],
+    ["it sends no first chunk within the option firstChunkMs", stall(), { firstChunkMs: 300 }, 300, "start 1 a/a-1"],
+    ["it sends nothing more within the run's streamIdleMs", [text("Half"), stall()], {}, 1_000, "text Half"],
+    ["it sends nothing more within the option streamIdleMs", [text("Half"), stall()], { streamIdleMs: 300 }, 300, "text Half"],
+    [
+      "it sends no first chunk within a longer firstChunkMs than the run's",
+      stall(),
+      { firstChunkMs: 9_000 },
+      9_000,
+      "start 1 a/a-1",
+    ],
+    ["it sends only a heartbeat", [wait(250), heartbeat(), stall()], { firstChunkMs: 300 }, 550, "start 1 a/a-1"],
+    ["it ignores its signal", stall({ ignoreSignal: true }), { firstChunkMs: 300 }, 400, "start 1 a/a-1"],
+  ])("is replaced by the next provider if %s", async ([, turn, options, at, before]) => {
     const second = mock("b", text("Hi."));
     const { clock, lines, ended } = outline(withFallback([mock("a", turn), second], options));
     await clock.advance(at - 1);
@@ -28,7 +34,7 @@ describe("withFallback: a silent provider", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("can still report its usage after it was replaced", async () => {
+  it("can report its usage after its signal fires", async () => {
     const { clock, lines, ended } = outline(
       withFallback([
         {
@@ -61,7 +67,7 @@ describe("withFallback: a silent provider", () => {
     await ended;
   });
 
-  it("sends no heartbeats after it was replaced", async () => {
+  it("cannot send heartbeats after it was replaced", async () => {
     let beat = (): void => {};
     const { clock, beats, ended } = outline(
       withFallback([
@@ -102,11 +108,11 @@ describe("withFallback: a provider that failed", () => {
   const down = (id: string): MockProvider => createMockProvider(() => busy, { id });
   const up = (id: string): MockProvider => createMockProvider(() => text("Hi."), { id });
 
-  it("is called first again in the next request", async () => {
+  it("is called first again in the next request by default", async () => {
     expect(await order(withFallback([down("a"), up("b")]), [0, 1])).toEqual(["ab", "ab"]);
   });
 
-  it("is called after all other providers during restMs", async () => {
+  it("is called after all other providers until restMs has passed", async () => {
     const provider = withFallback([down("a"), down("b"), up("c")], { restMs: 1_000 });
     expect(await order(provider, [0, 999, 1_000])).toEqual(["abc", "c", "abc"]);
     expect(await order(withFallback([down("a"), down("b")], { restMs: 1_000 }), [0, 1])).toEqual(["ab", "ab"]);

@@ -7,23 +7,26 @@ const mock = (id: string, ...turns: readonly MockMessage[]): MockProvider =>
   createMockProvider(turns, { id, model: `${id}-1`, usage: false });
 const busy = fail({ status: 503, message: "Busy." });
 
-describe("withFallback: a message that continues", () => {
+describe("withFallback: the continuation of a message", () => {
   it.for<[reason: "paused" | "continue", token: string | undefined]>([
     ["paused", undefined],
     ["continue", "t:1\n2"],
     ["continue", ""],
-  ])("as %s with the token %j is sent only to the provider that started the message", async ([reason, token]) => {
-    const a = mock("a", busy, text("Wrong."));
-    const b = mock("b", [text("Half "), finish(reason, { token })], busy);
-    const provider = withFallback([a, b]);
-    let continuationToken: string | undefined;
-    for await (const one of provider.stream(goRequest, callOf())) if (one.type === "finish") continuationToken = one.token;
-    const lines = await outlineAll(provider, { request: { continuationToken } });
-    expect(lines).toEqual(["start 1 b/b-1", "throws overloaded"]);
-    expect([a.calls, b.calls, b.requests[1]?.continuationToken]).toEqual([1, 2, token]);
-  });
+  ])(
+    "after the finish reason %s with the token %j is requested only from the provider that started the message",
+    async ([reason, token]) => {
+      const a = mock("a", busy, text("Wrong."));
+      const b = mock("b", [text("Half "), finish(reason, { token })], busy);
+      const provider = withFallback([a, b]);
+      let continuationToken: string | undefined;
+      for await (const one of provider.stream(goRequest, callOf())) if (one.type === "finish") continuationToken = one.token;
+      const lines = await outlineAll(provider, { request: { continuationToken } });
+      expect(lines).toEqual(["start 1 b/b-1", "throws overloaded"]);
+      expect([a.calls, b.calls, b.requests[1]?.continuationToken]).toEqual([1, 2, token]);
+    },
+  );
 
-  it("can end without further text", async () => {
+  it("may add no text, and the next provider is not called", async () => {
     const messages: readonly Message[] = [
       ...goRequest.messages,
       { role: "assistant", content: [{ type: "text", text: "Half" }] },
@@ -33,7 +36,7 @@ describe("withFallback: a message that continues", () => {
     expect([lines.slice(-2), second.calls]).toEqual([["finish length", "end"], 0]);
   });
 
-  it("is sent first to the provider in the provider metadata", async () => {
+  it("is requested first from the provider that the message's provider metadata names", async () => {
     const part = { provider: "b", model: "b-1", item: 1 };
     const messages: readonly Message[] = [...goRequest.messages, { role: "assistant", content: [], providerMetadata: [part] }];
     const make = (): Provider => withFallback([mock("a", text("Hi.")), mock("b", busy)]);
@@ -45,7 +48,7 @@ describe("withFallback: a message that continues", () => {
     expect((await outlineAll(make(), { request: { messages: other } }))[0]).toBe("start 1 a/a-1");
   });
 
-  it("is sent to the providers in the usual order if the token names an unknown provider", async () => {
+  it("is requested from the providers in their usual order if the token names no known provider", async () => {
     const ask = async (continuationToken: string): Promise<unknown> => {
       const b = mock("b", text("Hi."));
       await outlineAll(withFallback([mock("a", busy), b]), { request: { continuationToken } });

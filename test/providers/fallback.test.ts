@@ -30,23 +30,23 @@ describe("withFallback", () => {
   });
 
   it.for<[what: string, turn: MockMessage, code: string, said?: readonly string[]]>([
-    ["an error that is thrown", busy, "overloaded"],
-    ["an error in the stream", failInBand(providerError("server", "It broke.")), "server"],
-    ["a wrong key", fail({ status: 401 }), "auth"],
+    ["a thrown error", busy, "overloaded"],
+    ["an error chunk", failInBand(providerError("server", "It broke.")), "server"],
+    ["a rejected API key", fail({ status: 401 }), "auth"],
     ["a bad request", fail({ status: 400 }), "bad-request"],
-    ["a full context", fail({ status: 400, code: "context_length_exceeded" }), "context-too-long"],
+    ["an error that reports a full context", fail({ status: 400, code: "context_length_exceeded" }), "context-too-long"],
     ["a programming error", fail(new RangeError("odd")), "server"],
-    ["a stream that ends without a finish", endEarly(), "stream-ended-early"],
-    ["the finish reason error", finish("error"), "finish-error"],
-    ["the finish reason unknown", finish("unknown"), "finish-unknown"],
-    ["an output limit before the first word", finish("length"), "no-output"],
-    ["announced calls that did not arrive", finish("tool-calls"), "no-output"],
-    ["an error after text", [text("Half"), busy], "overloaded", ["text Half"]],
-    ["an error after a call", [toolCall("t", {}, { fragments: 0 }), busy], "overloaded", ["call t"]],
+    ["a stream that ends without a finish chunk", endEarly(), "stream-ended-early"],
+    ['the finish reason "error"', finish("error"), "finish-error"],
+    ['the finish reason "unknown"', finish("unknown"), "finish-unknown"],
+    ["an output limit that is reached before any text", finish("length"), "no-output"],
+    ['the finish reason "tool-calls" without a call', finish("tool-calls"), "no-output"],
+    ["text and an error", [text("Half"), busy], "overloaded", ["text Half"]],
+    ["a call and an error", [toolCall("t", {}, { fragments: 0 }), busy], "overloaded", ["call t"]],
     ["an invalid text chunk", chunk({ type: "text-delta", text: 7 } as never), "server"],
     ["a chunk of an unknown type", chunk({ type: "odd" } as never), "server"],
     ["a chunk that is null", chunk(null as never), "server"],
-    ["a call whose stream ends early", [toolCall("t", {}, { fragments: 0 }), endEarly()], "stream-ended-early", ["call t"]],
+    ["a call in a stream that ends early", [toolCall("t", {}, { fragments: 0 }), endEarly()], "stream-ended-early", ["call t"]],
   ])("calls the next provider after %s", async ([, turn, code, said = []]) => {
     expect(await outlineAll(withFallback([named("a", turn), named("b", text("Hi."))]))).toEqual([
       "start 1 a/a-1",
@@ -124,11 +124,16 @@ describe("withFallback", () => {
   });
 
   it.for<[what: string, providers: unknown, options: unknown, facts: object]>([
-    ["a missing list", undefined, {}, { code: "invalid-option", details: { option: "providers", received: "undefined" } }],
-    ["an empty list", [], {}, { details: { option: "providers", received: "an array of 0 items" } }],
-    ["a provider in place of a list", named("a"), {}, { details: { option: "providers" } }],
-    ["a list item that is not a provider", [named("a"), { id: "b" }], {}, { details: { option: "providers[1]" } }],
-    ["invalid options", [named("a")], [], { details: { option: "options" } }],
+    [
+      "a missing list of providers",
+      undefined,
+      {},
+      { code: "invalid-option", details: { option: "providers", received: "undefined" } },
+    ],
+    ["an empty list of providers", [], {}, { details: { option: "providers", received: "an array of 0 items" } }],
+    ["a provider in place of a list of providers", named("a"), {}, { details: { option: "providers" } }],
+    ["a list with an item that is not a provider", [named("a"), { id: "b" }], {}, { details: { option: "providers[1]" } }],
+    ["an array as options", [named("a")], [], { details: { option: "options" } }],
     ["an unknown option", [named("a")], { idleMs: 1 }, { code: "unknown-option" }],
     ["a firstChunkMs of 0", [named("a")], { firstChunkMs: 0 }, { details: { option: "firstChunkMs" } }],
     ["a streamIdleMs that is not an integer", [named("a")], { streamIdleMs: 0.5 }, { details: { option: "streamIdleMs" } }],

@@ -1,5 +1,3 @@
-// Models for the tests of wrapping providers.
-
 import { createMockProvider, fail, type MockPart, type MockProvider, type MockMessage } from "turnwright/testing";
 
 export const named = (id: string, ...turns: readonly MockMessage[]): MockProvider =>

@@ -9,7 +9,7 @@ describe("nested withRetry and withFallback", () => {
 
   it.for<[what: string, make: () => Provider, lines: readonly string[]]>([
     [
-      "a fallback over retries",
+      "withFallback around withRetry",
       () => withFallback([withRetry(named("a", busy, busy, busy), quick), withRetry(named("b", busy, text("Hi.")), quick)]),
       [
         "start 1 a/a-1",
@@ -25,7 +25,7 @@ describe("nested withRetry and withFallback", () => {
       ],
     ],
     [
-      "a fallback over fallbacks",
+      "withFallback around withFallback",
       () =>
         withFallback([
           withFallback([named("a", busy), named("b", busy)]),
@@ -44,7 +44,7 @@ describe("nested withRetry and withFallback", () => {
       ],
     ],
     [
-      "a retry over a fallback with a discarded text",
+      "withRetry around a withFallback that discards text",
       () => withRetry(withFallback([named("a", [text("Half"), busy], text("Hi.")), named("b", busy)]), quick),
       [
         "start 1 a/a-1",
@@ -59,7 +59,7 @@ describe("nested withRetry and withFallback", () => {
       ],
     ],
     [
-      "a wrapper that names its own answering provider",
+      "a custom wrapper that sends attempt-start",
       () =>
         withFallback([
           named("a", [chunk({ type: "attempt-start", attempt: 9, provider: "x", model: "x-1", family: "f" }), busy]),
@@ -68,7 +68,7 @@ describe("nested withRetry and withFallback", () => {
       ["start 1 a/a-1", "start 1 x/x-1/f", "discard 1 overloaded", "start 2 b/b-1", ...answer],
     ],
     [
-      "a wrapper that discards an attempt without starting one",
+      "a custom wrapper that sends attempt-discarded without attempt-start",
       () =>
         withFallback([
           named("a", [
@@ -90,20 +90,20 @@ describe("nested withRetry and withFallback", () => {
         ...answer,
       ],
     ],
-  ])("number all attempts in one sequence: %s", async ([, make, lines]) => {
+  ])("number the attempts of %s in one sequence", async ([, make, lines]) => {
     expect(await outlineAll(make())).toEqual(lines);
   });
 
   it.for<[what: string, make: () => Provider, finals: readonly boolean[]]>([
-    ["a retry", () => withRetry(named("a", busy, text("Hi.")), quick), [true, true]],
-    ["a fallback", () => withFallback([named("a", busy), named("b", text("Hi."))]), [false, true]],
+    ["withRetry", () => withRetry(named("a", busy, text("Hi.")), quick), [true, true]],
+    ["withFallback", () => withFallback([named("a", busy), named("b", text("Hi."))]), [false, true]],
     [
-      "a fallback over retries",
+      "withFallback around withRetry",
       () => withFallback([withRetry(named("a", fail({ status: 401 }))), withRetry(named("b", text("Hi.")))]),
       [false, true],
     ],
-    ["a retry over a fallback", () => withRetry(withFallback([named("a", text("Hi.")), named("b")]), quick), [true, false]],
-  ])("mark attempts whose output is not discarded as final: %s", async ([, make, finals]) => {
+    ["withRetry around withFallback", () => withRetry(withFallback([named("a", text("Hi.")), named("b")]), quick), [true, false]],
+  ])("set isFinal on the attempts of %s whose output is never discarded", async ([, make, finals]) => {
     const seen: boolean[] = [];
     for await (const one of make().stream(goRequest, callOf())) if (one.type === "attempt-start") seen.push(one.isFinal === true);
     expect(seen).toEqual(finals);
@@ -119,7 +119,7 @@ describe("nested withRetry and withFallback", () => {
     expect([lines.slice(-3), clock.now(), clock.pending]).toEqual([answer, 700, 0]);
   });
 
-  it("wait for a retry whose delay exceeds the outer time limits", async () => {
+  it("wait for a retry even if the delay exceeds the time limits of the outer wrapper", async () => {
     const slow = withRetry(named("a", busy, text("Hi.")), { baseDelayMs: 10_000 });
     const lines = await outlineAll(withFallback([slow, named("b")], { firstChunkMs: 300, streamIdleMs: 300 }));
     expect(lines.slice(-4)).toEqual(["start 2 a/a-1", ...answer]);

@@ -6,7 +6,7 @@ import { createTestClock, type TestClock } from "turnwright/testing";
 export interface Outlining {
   readonly clock: TestClock;
   readonly abort: AbortController;
-  /** One line for each chunk so far. The last line describes the ending of the stream. */
+  /** One line for each chunk so far. When the stream has ended, the last line says how. */
   readonly lines: string[];
   /** The times of the heartbeats, in milliseconds of the test clock. */
   readonly beats: number[];
@@ -19,14 +19,13 @@ export interface OutlineOptions {
   readonly request?: Partial<ModelRequest>;
 }
 
-/** Creates the call for a stream that is not formatted as lines. */
+/** Creates the second argument of `stream`, with defaults for fields that are not in `more`. */
 export function callOf(more: Partial<ModelCall> = {}): ModelCall {
   const timeouts = { streamIdleMs: 1_000, firstChunkMs: 2_000, settleMs: 100, toolMs: 1, approvalMs: 1, hookMs: 1 };
   const signal = new AbortController().signal;
   return { signal, heartbeat: () => {}, iteration: 0, clock: createTestClock(), timeouts, ...more };
 }
 
-/** The request for a stream that is not formatted as lines. */
 export const goRequest: ModelRequest = { messages: [{ role: "user", content: "Go." }], tools: [], iteration: 0 };
 
 export function outline(provider: Provider, { timeouts, request }: OutlineOptions = {}): Outlining {
@@ -62,7 +61,7 @@ export async function outlineAll(provider: Provider, options: OutlineOptions = {
 
 type Lines = { readonly [Type in ModelChunk["type"]]?: (chunk: Extract<ModelChunk, { type: Type }>) => string };
 
-/** The line for each type of chunk. All other chunks are shown by their type alone. */
+/** Formats one chunk, by its type. A type that is not listed is shown without its fields. */
 const lines: Lines = {
   "attempt-start": ({ attempt, provider, model, family }) =>
     `start ${attempt} ${[provider, model, family].filter(Boolean).join("/")}`,

@@ -1,5 +1,3 @@
-// Random scripts under random wrappers, stopped at random moments.
-
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import {
@@ -127,7 +125,7 @@ const numRuns = Number(process.env["ATTEMPTS"] ?? 300);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
 it(
-  "withRetry and withFallback: run one attempt at a time and return the result of the last attempt",
+  "withRetry and withFallback nested at random: run one attempt at a time and return the result of the last one",
   { timeout: 600_000 },
   async () => {
     await fc.assert(
@@ -151,7 +149,7 @@ it(
         if (ended.status === "stopped-by-user")
           expect([playing.endedAt(), watch.lastAskedAt <= (stopAt ?? 0)]).toEqual([stopAt, true]);
         else expect(ended.usage.totalTokens).toBe(watch.spent);
-        // Each discarded attempt is reported once, in order. Its text is not part of the result.
+        // Every discarded attempt is reported once, in order. The result contains only the text of the last attempt.
         const discarded = recording.of("attempt-discarded").map(({ attempt }) => attempt);
         expect(discarded).toEqual(discarded.map((_, index) => index + 1));
         const heard = recording.of("text-delta").filter(({ attempt }) => !discarded.includes(attempt ?? 0));

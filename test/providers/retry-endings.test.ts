@@ -1,5 +1,3 @@
-// Everything that can end a retry, at any moment, and the effect on the wrapped provider.
-
 import { describe, expect, it } from "vitest";
 import { type Provider, type RetryOptions, withRetry } from "turnwright";
 import { createTestClock, stall, text, wait } from "turnwright/testing";
@@ -8,12 +6,12 @@ import { callOf, goRequest, outline } from "./outline.ts";
 
 const half: RetryOptions = { random: () => 0 };
 
-describe("withRetry: the end of the stream", () => {
+describe("withRetry", () => {
   it.for<[when: string, atMs: number, calls: number]>([
-    ["during an attempt", 50, 1],
-    ["while it waits", 150, 1],
+    ["during the first attempt", 50, 1],
+    ["during the delay before a retry", 150, 1],
     ["during the second attempt", 400, 2],
-  ])("comes immediately if the signal fires %s", async ([, atMs, calls]) => {
+  ])("ends the stream immediately if the signal fires %s", async ([, atMs, calls]) => {
     const inner = single([wait(100), busy], [stall({ ignoreSignal: true })]);
     const { clock, abort, lines, ended } = outline(withRetry(inner, half), { timeouts: { settleMs: 0 } });
     await clock.advance(atMs);
@@ -25,7 +23,7 @@ describe("withRetry: the end of the stream", () => {
     expect(inner.calls).toBe(calls);
   });
 
-  it("comes without a delay if the signal fires while a failed attempt is being closed", async () => {
+  it("makes no further attempt if the signal fires while a failed attempt is being closed", async () => {
     const abort = new AbortController();
     let asked = 0;
     const provider: Provider = {
@@ -51,7 +49,7 @@ describe("withRetry: the end of the stream", () => {
     expect(asked).toBe(1);
   });
 
-  it("fires the provider's signal with the reason of the call's signal", async () => {
+  it("aborts the wrapped provider with the reason of the call's signal", async () => {
     let signal: AbortSignal | undefined;
     const inner = single([text("Hi"), stall()]);
     const spied: Provider = { ...inner, stream: (request, call) => ((signal = call.signal), inner.stream(request, call)) };
@@ -62,7 +60,7 @@ describe("withRetry: the end of the stream", () => {
     expect(signal?.reason).toBe(abort.signal.reason);
   });
 
-  it("comes without calling the provider if the signal has already fired", async () => {
+  it("does not call the wrapped provider if the signal has already fired", async () => {
     const inner = single(text("Hi."));
     const abort = new AbortController();
     abort.abort(new Error("Enough."));
@@ -71,7 +69,7 @@ describe("withRetry: the end of the stream", () => {
     expect(inner.calls).toBe(0);
   });
 
-  it("comes when the reader stops: the provider is aborted and all reads end", async () => {
+  it("aborts the wrapped provider and ends all pending reads when the reader stops", async () => {
     const inner = single([text("Hi"), stall({ ignoreSignal: true })]);
     let signal: AbortSignal | undefined;
     const spied = {

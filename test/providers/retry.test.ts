@@ -22,13 +22,13 @@ import { callOf, goRequest, outline, outlineAll } from "./outline.ts";
 const half: RetryOptions = { random: () => 0 };
 
 describe("withRetry", () => {
-  it("has the id, model and family of its provider", () => {
+  it("has the id, model and family of the wrapped provider", () => {
     const provider = withRetry(createMockProvider([], { id: "a", model: "m", family: "f" }));
     expect([provider.id, provider.model, provider.family]).toEqual(["a", "m", "f"]);
     expect(Object.keys(withRetry(single()))).toEqual(["id", "model", "stream"]);
   });
 
-  it("does not call its provider before the stream is read", async () => {
+  it("does not call the wrapped provider before the stream is read", async () => {
     const inner = single(text("Hi."));
     const { lines, ended } = outline(withRetry(inner));
     expect(inner.calls).toBe(1);
@@ -42,37 +42,41 @@ describe("withRetry", () => {
   });
 
   it.for<[what: string, turn: MockMessage, discard: string]>([
-    ["that is thrown", busy, "overloaded"],
-    ["in the stream", failInBand(providerError("server", "It broke.")), "server"],
-    ["of the network", fail(new TypeError("terminated")), "network"],
-    ["caused by a stream that ends without a finish", endEarly(), "stream-ended-early"],
-    ["that is the finish reason", finish("error"), "finish-error"],
-    ["that follows the first token counts", [usage({ inputTokens: 5, outputTokens: 0 }), busy], "overloaded"],
-    ["that follows empty text", [text(""), busy], "overloaded"],
-    ["that follows provider metadata", [providerMetadata(1), busy], "overloaded"],
-  ])("retries after an error %s", async ([, turn, code]) => {
+    ["a thrown error", busy, "overloaded"],
+    ["an error chunk", failInBand(providerError("server", "It broke.")), "server"],
+    ["a network error", fail(new TypeError("terminated")), "network"],
+    ["a stream that ends without a finish chunk", endEarly(), "stream-ended-early"],
+    ['the finish reason "error"', finish("error"), "finish-error"],
+    ["token counts and an error", [usage({ inputTokens: 5, outputTokens: 0 }), busy], "overloaded"],
+    ["empty text and an error", [text(""), busy], "overloaded"],
+    ["provider metadata and an error", [providerMetadata(1), busy], "overloaded"],
+  ])("retries after %s", async ([, turn, code]) => {
     const lines = await outlineAll(withRetry(single(turn, text("Hi."))));
     expect(lines).toContain(`discard 1 ${code}`);
     expect(lines.slice(-4)).toEqual(["start 2 a/m", "text Hi.", "finish stop", "end"]);
   });
 
   it.for<[what: string, turn: MockMessage, last: string]>([
-    ["a wrong key", fail({ status: 401 }), "throws auth"],
-    ["a key without permission", fail({ status: 403 }), "throws auth"],
+    ["a rejected API key", fail({ status: 401 }), "throws auth"],
+    ["an API key without permission", fail({ status: 403 }), "throws auth"],
     ["a bad request", fail({ status: 400 }), "throws bad-request"],
-    ["a bad request with x-should-retry", fail({ status: 400, headers: { "x-should-retry": "true" } }), "throws bad-request"],
+    [
+      "a bad request with the header x-should-retry",
+      fail({ status: 400, headers: { "x-should-retry": "true" } }),
+      "throws bad-request",
+    ],
     ["an unknown model", fail({ status: 404 }), "throws bad-request"],
-    ["a full context", fail({ status: 400, code: "context_length_exceeded" }), "throws context-too-long"],
+    ["an error that reports a full context", fail({ status: 400, code: "context_length_exceeded" }), "throws context-too-long"],
     ["an exhausted quota", fail({ status: 429, code: "insufficient_quota" }), "throws rate-limit"],
     ["a programming error", fail(new RangeError("odd")), "throws server"],
-    ["a non-retryable error in the stream", failInBand(providerError("server", "No.", { retryable: false })), "end"],
-    ["the finish reason unknown", finish("unknown"), "end"],
+    ["a non-retryable error chunk", failInBand(providerError("server", "No.", { retryable: false })), "end"],
+    ['the finish reason "unknown"', finish("unknown"), "end"],
     ["an empty answer", finish("stop"), "end"],
     ["a refusal", [refusal("No."), finish("refusal")], "end"],
-    ["an output limit before the first word", finish("length"), "end"],
+    ["an output limit that is reached before any text", finish("length"), "end"],
     ["text and an error", [text("Hi"), busy], "throws overloaded"],
-    ["text and an early end", [text("Hi"), endEarly()], "end"],
-    ["text and an error in the stream", [text("Hi"), failInBand(providerError("server", "No."))], "end"],
+    ["text without a finish chunk", [text("Hi"), endEarly()], "end"],
+    ["text and an error chunk", [text("Hi"), failInBand(providerError("server", "No."))], "end"],
     ["reasoning and an error", [reasoning("Hm"), busy], "throws overloaded"],
     ["refusal text and an error", [refusal("No"), busy], "throws overloaded"],
     ["a call and an error", [toolCall("t"), busy], "throws overloaded"],
@@ -84,7 +88,7 @@ describe("withRetry", () => {
     expect(lines.filter((line) => line.startsWith("discard"))).toEqual([]);
   });
 
-  it("passes on the last failure unchanged", async () => {
+  it("passes on the failure of the last attempt unchanged", async () => {
     const inBand = failInBand(providerError("server", "It broke."));
     expect(await outlineAll(withRetry(single(busy, inBand), { maxAttempts: 2 }))).toEqual([
       "start 1 a/m",
@@ -102,26 +106,31 @@ describe("withRetry", () => {
   });
 
   it.for<[what: string, options: RetryOptions, headers: Record<string, string>, waits: readonly number[]]>([
-    ["at least half of each delay", { random: () => 0 }, {}, [250, 500, 1_000, 2_000]],
-    ["at most the full length of each delay", { random: () => 1 }, {}, [500, 1_000, 2_000, 4_000]],
-    ["at most maxDelayMs", { random: () => 1, baseDelayMs: 1_000, maxDelayMs: 1_500 }, {}, [1_000, 1_500, 1_500, 1_500]],
-    ["0 ms if baseDelayMs is 0", { baseDelayMs: 0 }, {}, [0, 0, 0, 0]],
-    ["as long as retry-after requests", half, { "retry-after": "3" }, [3_000, 3_000, 3_000, 3_000]],
-    ["for its own delay if retry-after is shorter", half, { "retry-after-ms": "1" }, [250, 500, 1_000, 2_000]],
+    ["half of each delay if random returns 0", { random: () => 0 }, {}, [250, 500, 1_000, 2_000]],
+    ["the full length of each delay if random returns 1", { random: () => 1 }, {}, [500, 1_000, 2_000, 4_000]],
     [
-      "as long as a retry-after of exactly maxRetryAfterMs requests",
+      "at most maxDelayMs before an attempt",
+      { random: () => 1, baseDelayMs: 1_000, maxDelayMs: 1_500 },
+      {},
+      [1_000, 1_500, 1_500, 1_500],
+    ],
+    ["0 ms if baseDelayMs is 0", { baseDelayMs: 0 }, {}, [0, 0, 0, 0]],
+    ["for the time in the header retry-after", half, { "retry-after": "3" }, [3_000, 3_000, 3_000, 3_000]],
+    ["for its own delay if the time in retry-after is shorter", half, { "retry-after-ms": "1" }, [250, 500, 1_000, 2_000]],
+    [
+      "for the time in retry-after if it equals maxRetryAfterMs",
       { ...half, maxRetryAfterMs: 3_000 },
       { "retry-after": "3" },
       [3_000, 3_000, 3_000, 3_000],
     ],
     [
-      "for nothing and gives up if retry-after exceeds maxRetryAfterMs",
+      "for no further attempt if the time in retry-after exceeds maxRetryAfterMs",
       { ...half, maxRetryAfterMs: 2_999 },
       { "retry-after": "3" },
       [],
     ],
     ["half of each delay if random returns NaN", { random: () => Number.NaN }, {}, [250, 500, 1_000, 2_000]],
-    ["at most the full length of each delay if random returns more than 1", { random: () => 7 }, {}, [500, 1_000, 2_000, 4_000]],
+    ["the full length of each delay if random returns more than 1", { random: () => 7 }, {}, [500, 1_000, 2_000, 4_000]],
   ])("waits %s", async ([, options, headers, waits]) => {
     const askedAt: number[] = [];
     const inner = createMockProvider(() => fail({ status: 429, headers }));
@@ -143,7 +152,7 @@ describe("withRetry", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("sends heartbeats while it waits, and passes on the heartbeats of its provider", async () => {
+  it("sends heartbeats while it waits, and passes on the heartbeats of the wrapped provider", async () => {
     const provider = withRetry(single(busy, [wait(10), { kind: "heartbeat" }, text("Hi.")]), {
       baseDelayMs: 2_000,
       random: () => 0,
@@ -157,14 +166,14 @@ describe("withRetry", () => {
   it.for<[what: string, make: () => unknown, facts: object]>([
     ["a missing provider", () => withRetry(undefined as never), { code: "invalid-option", details: { option: "provider" } }],
     ["a provider without a model", () => withRetry({ id: "a", stream: () => {} } as never), { details: { option: "provider" } }],
-    ["invalid options", () => withRetry(single(), 3 as never), { details: { option: "options" } }],
+    ["a number as options", () => withRetry(single(), 3 as never), { details: { option: "options" } }],
     ["an unknown option", () => withRetry(single(), { retries: 3 } as never), { code: "unknown-option" }],
-    ["zero attempts", () => withRetry(single(), { maxAttempts: 0 }), { details: { option: "maxAttempts", received: "0" } }],
-    ["infinite attempts", () => withRetry(single(), { maxAttempts: Number.POSITIVE_INFINITY }), { code: "invalid-option" }],
-    ["an infinite delay", () => withRetry(single(), { maxDelayMs: Number.POSITIVE_INFINITY }), { code: "invalid-option" }],
-    ["a negative delay", () => withRetry(single(), { baseDelayMs: -1 }), { details: { option: "baseDelayMs" } }],
+    ["a maxAttempts of 0", () => withRetry(single(), { maxAttempts: 0 }), { details: { option: "maxAttempts", received: "0" } }],
+    ["an infinite maxAttempts", () => withRetry(single(), { maxAttempts: Number.POSITIVE_INFINITY }), { code: "invalid-option" }],
+    ["an infinite maxDelayMs", () => withRetry(single(), { maxDelayMs: Number.POSITIVE_INFINITY }), { code: "invalid-option" }],
+    ["a negative baseDelayMs", () => withRetry(single(), { baseDelayMs: -1 }), { details: { option: "baseDelayMs" } }],
     [
-      "a delay that is not a number",
+      "a maxRetryAfterMs that is not a number",
       () => withRetry(single(), { maxRetryAfterMs: "1" as never }),
       { details: { option: "maxRetryAfterMs" } },
     ],
@@ -173,7 +182,7 @@ describe("withRetry", () => {
       () => withRetry(single(), { random: 0.5 as never }),
       { details: { option: "random" } },
     ],
-  ])("rejects %s as options", ([, make, facts]) => {
+  ])("rejects %s", ([, make, facts]) => {
     expect(make).toThrow(expect.objectContaining({ name: "LoopError", ...toMatch(facts) }));
   });
 });

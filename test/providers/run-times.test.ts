@@ -1,13 +1,11 @@
-// Silent providers, the wall clock and slow readers, in whole runs with wrapping providers.
-
 import { describe, expect, it } from "vitest";
 import { type Provider, streamToolLoop, withFallback, withRetry } from "turnwright";
 import { createTestClock, stall, text, wait } from "turnwright/testing";
 import { play } from "../loop/play.ts";
 import { busy, named } from "./models.ts";
 
-describe("runToolLoop over a silent provider", () => {
-  it("gives the next provider its full time", async () => {
+describe("runToolLoop with a silent provider", () => {
+  it("gives the next provider of withFallback the full time limits", async () => {
     const slow = named("b", ...[[wait(290_000), text("Slow."), wait(110_000), text(" Very.")]]);
     const playing = play([], { provider: withFallback([named("a", ...[stall({ ignoreSignal: true })]), slow]) });
     await playing.clock.runAll();
@@ -15,7 +13,7 @@ describe("runToolLoop over a silent provider", () => {
     expect(playing.endedAt()).toBe(300_000 + 5_000 + 290_000 + 110_000);
   });
 
-  it("ends with stream-idle if the last provider falls silent", async () => {
+  it("ends with the reason stream-idle if the last provider falls silent", async () => {
     const providers = [named("a", ...[stall()]), named("b", ...[[text("Half"), stall()]])];
     const playing = play([], { provider: withFallback(providers, { firstChunkMs: 10_000 }) });
     await playing.clock.runAll();
@@ -27,7 +25,7 @@ describe("runToolLoop over a silent provider", () => {
     expect([playing.endedAt(), providers.map(({ active }) => active)]).toEqual([130_000, [0, 0]]);
   });
 
-  it("gives each attempt of withRetry the full time for a first chunk", async () => {
+  it("gives each attempt of withRetry the full time limit for its first chunk", async () => {
     const provider = withRetry(
       named(
         "a",
@@ -43,13 +41,13 @@ describe("runToolLoop over a silent provider", () => {
     expect((await playing.result).text).toBe("Hi.");
   });
 
-  it("ends with first-chunk if a second attempt stays silent", async () => {
+  it("ends with the reason first-chunk if the second attempt of withRetry stays silent", async () => {
     const playing = play([], { provider: withRetry(named("a", ...[busy, stall()])) });
     await playing.clock.runAll();
     expect((await playing.result).reason).toEqual({ kind: "first-chunk", limitMs: 300_000 });
   });
 
-  it("counts usage that is reported after the wall-clock limit", async () => {
+  it("counts usage that the provider reports after the wall-clock limit", async () => {
     const speaks: Provider = {
       id: "a",
       model: "a-1",
@@ -66,7 +64,7 @@ describe("runToolLoop over a silent provider", () => {
 });
 
 describe("streamToolLoop with a slow reader", () => {
-  it("does not treat the provider as silent", async () => {
+  it("does not fall back from a provider that waits for the reader", async () => {
     const clock = createTestClock();
     const b = named("b", ...[]);
     const provider = withFallback([named("a", ...[text("x".repeat(500), { chunks: 500 })]), b], { streamIdleMs: 1_000 });

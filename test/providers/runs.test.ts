@@ -1,5 +1,3 @@
-// Whole runs with wrapping providers: tools, tokens, prices, events, control and journals.
-
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type Pricing, type Provider, runToolLoop, withFallback, withRetry } from "turnwright";
 import {
@@ -29,7 +27,7 @@ const busy = fail({ status: 503, message: "Busy." });
 const lost = fail(new TypeError("terminated"));
 
 describe("withFallback: tool calls", () => {
-  it("run once if another provider continues with the results", async () => {
+  it("run once if withFallback sends the results to another provider", async () => {
     let ran = 0;
     const a = named("a", [[text("Let me see. "), toolCall("work", { n: 1 }, { id: "c1" })], busy]);
     const b = named("b", [text("It is 1.")]);
@@ -41,7 +39,7 @@ describe("withFallback: tool calls", () => {
     expect(recording.of("tool-start")).toHaveLength(1);
   });
 
-  it("run only for the attempt that is kept", async () => {
+  it("run only for the attempt that is not discarded", async () => {
     const ran: unknown[] = [];
     const a = named("a", [[text("Wrong "), toolCall("work", { n: 1 }), lost], text("Done.")]);
     const b = named("b", [[text("Right "), toolCall("work", { n: 2 })]]);
@@ -68,7 +66,7 @@ describe("withFallback: usage of attempts", () => {
   const pricing: Pricing = ({ totalTokens }, { provider, model }) =>
     totalTokens * (prices.get(`${provider} ${model}`) ?? Number.NaN);
 
-  it("is counted and priced by the provider of each attempt", async () => {
+  it("is counted for every attempt, at the prices of the provider that made the attempt", async () => {
     const a = named("a", [[tokens(3), text("Half"), lost]]);
     const b = named("b", [
       [tokens(5), lost],
@@ -78,11 +76,11 @@ describe("withFallback: usage of attempts", () => {
     const playing = play([], { provider, pricing });
     await playing.clock.runAll();
     const { result } = playing;
-    // The second attempt reported its usage, but no text.
+    // The second attempt sent token counts and no text, so withRetry made a third attempt.
     expect(await result).toMatchObject({ text: "Whole.", usage: { totalTokens: 15 }, costUSD: 3 + 50 + 70 });
   });
 
-  it("makes the cost unknown if an attempt reports no usage, unless its request was rejected", async () => {
+  it("makes the cost of the run unknown if it is missing, unless the service rejected the request", async () => {
     const cost = async (turn: MockMessage): Promise<unknown> =>
       (await play([], { provider: withFallback([named("a", [turn]), named("b", [[text("Hi."), tokens(7)]])]), pricing }).result)
         .costUSD;
@@ -93,7 +91,7 @@ describe("withFallback: usage of attempts", () => {
     ]);
   });
 
-  it("counts towards limits.maxTokens", async () => {
+  it("counts towards limits.maxTokens even if the attempt is discarded", async () => {
     const a = named("a", [[tokens(90), toolCall("work"), lost], busy]);
     const b = named("b", [[toolCall("work"), tokens(20)], text("Hi.")]);
     const { result } = play([], { provider: withFallback([a, b]), tools: [tool("work", () => 1)], limits: { maxTokens: 100 } });
@@ -101,8 +99,8 @@ describe("withFallback: usage of attempts", () => {
   });
 });
 
-describe("withFallback: provider family", () => {
-  it("is the family of the attempt that is kept", async () => {
+describe("withFallback: policies for a provider family", () => {
+  it("apply if the provider that answers has this family", async () => {
     const b = named("b", [[text("Noted."), toolCall("work")]], { family: "novelai" });
     const policies = { preToolText: { endAfterTextFamilies: ["novelai"] } };
     const { result } = play([], { provider: withFallback([named("a", [busy]), b]), tools: [tool("work", () => 1)], policies });
@@ -111,7 +109,7 @@ describe("withFallback: provider family", () => {
 });
 
 describe("withFallback: provider metadata", () => {
-  it("is assigned to the provider that answered, even if two clients serve one model", async () => {
+  it("names the provider and model that sent it, even if two clients use the same model", async () => {
     const a1 = named("a", [[providerMetadata(1), toolCall("work")], busy, text("Done.")]);
     const a2 = createMockProvider([[providerMetadata(2), toolCall("work")]], { id: "a", model: "a-1" });
     const b = named("b", []);
@@ -121,14 +119,14 @@ describe("withFallback: provider metadata", () => {
     expect(a2.requests[0]?.messages[1]).toMatchObject({ providerMetadata: [parts[0]] });
   });
 
-  it("is dropped for a discarded attempt", async () => {
+  it("is dropped if the attempt is discarded", async () => {
     const provider = withFallback([named("a", [[providerMetadata(1), lost]]), named("b", [[providerMetadata(2), text("Hi.")]])]);
     expect((await play([], { provider }).result).accumulatedModelParts).toEqual([{ provider: "b", model: "b-1", item: 2 }]);
   });
 });
 
-describe("withFallback: all providers failed", () => {
-  it("ends the run with the last error and the number of providers", async () => {
+describe("withFallback", () => {
+  it("ends the run with the last error and the number of providers if all providers fail", async () => {
     const provider = withFallback([named("a", [[text("Half"), busy]]), named("b", [[text("No"), endEarly()]])]);
     const { result, recording } = play([], { provider });
     const ended = await result;
@@ -145,19 +143,24 @@ type Act = (stage: { readonly control: NonNullable<LoopOptions["control"]>; read
 const verbs: readonly [verb: string, act: Act, kind: string][] = [
   ["control.stop()", ({ control }) => void control.stop(), "stopped"],
   ["control.kill()", ({ control }) => void control.kill(), "killed"],
-  ["signal", ({ abort }) => abort.abort(new Error("Gone.")), "aborted"],
+  ["an aborted signal", ({ abort }) => abort.abort(new Error("Gone.")), "aborted"],
   ["control.interrupt()", ({ control }) => void control.interrupt("Wait."), "interrupted"],
 ];
 
-describe.for(verbs)("%s over withRetry and withFallback", ([, act, kind]) => {
+describe.for(verbs)("%s in a run with withRetry or withFallback", ([, act, kind]) => {
   it.for<[when: string, make: (a: MockProvider, b: MockProvider) => Provider, first: MockMessage, calls: readonly number[]]>([
-    ["while a retry waits", (a) => withRetry(a), busy, [1, 0]],
-    ["while a retry waits in a fallback", (a, b) => withFallback([withRetry(a), b]), busy, [1, 0]],
-    ["while the first provider is silent", (a, b) => withFallback([a, b]), stall(), [1, 0]],
-    ["while the first provider ignores its signal", (a, b) => withFallback([a, b]), stall({ ignoreSignal: true }), [1, 0]],
-    ["while the first provider streams", (a, b) => withFallback([a, b]), [text("Half"), stall()], [1, 0]],
-    ["while the second provider is silent", (a, b) => withFallback([b, a]), stall(), [1, 1]],
-  ])("%s, ends the run immediately without another attempt", async ([, make, first, calls]) => {
+    ["withRetry waits before a retry", (a) => withRetry(a), busy, [1, 0]],
+    ["withRetry inside withFallback waits before a retry", (a, b) => withFallback([withRetry(a), b]), busy, [1, 0]],
+    ["the first provider of withFallback is silent", (a, b) => withFallback([a, b]), stall(), [1, 0]],
+    [
+      "the first provider of withFallback ignores its signal",
+      (a, b) => withFallback([a, b]),
+      stall({ ignoreSignal: true }),
+      [1, 0],
+    ],
+    ["the first provider of withFallback has sent text", (a, b) => withFallback([a, b]), [text("Half"), stall()], [1, 0]],
+    ["the second provider of withFallback is silent", (a, b) => withFallback([b, a]), stall(), [1, 1]],
+  ])("ends the run immediately, without another attempt, while %s", async ([, make, first, calls]) => {
     const listeners = countListeners();
     const [a, b] = [named("a", [first, text("Never.")]), named("b", [busy, text("Never.")])];
     const playing = play([], { provider: make(a, b) });
@@ -170,13 +173,13 @@ describe.for(verbs)("%s over withRetry and withFallback", ([, act, kind]) => {
     expect([a.calls, b.calls]).toEqual(calls);
     listeners.stop();
     const says = (fact: string): number => (JSON.stringify(first).includes(fact) ? 1 : 0);
-    // The scripted provider removes its listener when the signal fires. A provider that ignores the signal stays active.
+    // `stall()` adds a listener with `once`, which `countListeners` counts even after the signal has fired.
     expect([listeners.on(playing.abort.signal), listeners.total()]).toEqual([0, says('"ignoreSignal":false')]);
     expect(a.active + b.active).toBe(says('"ignoreSignal":true'));
   });
 });
 
-describe("runToolLoop over withRetry and withFallback", () => {
+describe("runToolLoop with withRetry and withFallback", () => {
   it("leaves no listeners and no timers", async () => {
     const listeners = countListeners();
     let ran = 0;
@@ -192,10 +195,10 @@ describe("runToolLoop over withRetry and withFallback", () => {
     expect([listeners.total(), playing.clock.pending, a.active, b.active]).toEqual([0, 0, 0, 0]);
   });
 
-  it("resumes a paused message after a crash with the provider that paused it", async () => {
+  it("after a crash, sends a paused message to the provider that paused it", async () => {
     const store = createDurableStore();
     const options = (): LoopOptions & { readonly made: readonly MockProvider[] } => {
-      // Each process has its own scripts. The crashed process has received only the first half of the message.
+      // Before the crash, the run received only the first half of the message.
       const made = [named("a", [busy, text("Wrong.")]), named("b", [[text("Half "), finish("paused")], text("whole.")])];
       return {
         provider: withFallback(made),
