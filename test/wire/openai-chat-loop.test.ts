@@ -1,6 +1,3 @@
-// Whole runs over a real connection and through the real SDK, with each fault. Checks every request against the rules of the
-// API.
-
 import { LLMock } from "@copilotkit/aimock";
 import { createLoopControl, defineTool, type LoopOptions, type LoopResult, runToolLoop, type Tool } from "turnwright";
 import { openaiChat } from "turnwright/openai";
@@ -56,7 +53,7 @@ async function serve(...replies: readonly RawReply[]): Promise<RawServer> {
   return server;
 }
 
-describe("runToolLoop over openaiChat", () => {
+describe("runToolLoop with openaiChat", () => {
   it("runs two parallel calls and gets an answer from a third-party mock server", async () => {
     const mock = new LLMock({ port: 0, chunkSize: 7, strict: true });
     onTestFinished(() => mock.stop());
@@ -87,9 +84,9 @@ describe("runToolLoop over openaiChat", () => {
       "",
     ],
     ["an overloaded server", json(529, { error: { message: "Busy." } }), { code: "overloaded" }, ""],
-    ["a refused key", json(401, { error: { message: "No." } }), { code: "auth" }, ""],
-    ["a clean early end", { frames: [text("Hel")] }, { code: "stream-ended-early" }, "Hel"],
-    ["an early end after a complete call", { frames: [call("a", '{"city":"Oslo"}')] }, { code: "stream-ended-early" }, ""],
+    ["a rejected API key", json(401, { error: { message: "No." } }), { code: "auth" }, ""],
+    ["a stream that ends early", { frames: [text("Hel")] }, { code: "stream-ended-early" }, "Hel"],
+    ["a stream that ends after a complete call", { frames: [call("a", '{"city":"Oslo"}')] }, { code: "stream-ended-early" }, ""],
     ["a dropped connection", { frames: [text("Hel")], ending: "drop" }, { code: "network" }, "Hel"],
     [
       "a connection dropped after a complete call",
@@ -109,7 +106,7 @@ describe("runToolLoop over openaiChat", () => {
       { code: "server", retryable: false },
       "",
     ],
-  ])("ends with one error after %s, keeps the text and runs no tool", async ([, reply, error, said]) => {
+  ])("ends with an error after %s, keeps the text and runs no tool", async ([, reply, error, said]) => {
     const { result, asked, bodies } = await play((await serve(reply)).url);
     expect(result).toMatchObject({ status: "error", reason: { kind: "provider-error", error }, text: said });
     expect([asked.length, bodies.length]).toEqual([0, 1]);
@@ -130,10 +127,14 @@ describe("runToolLoop over openaiChat", () => {
   });
 
   it.for<[what: string, turn: RawReply, outcome: string]>([
-    ["cut by length", { frames: [call("a", '{"city":'), finish("length"), done] }, "truncated"],
-    ["complete in a cut message", { frames: [call("a", '{"city":"Oslo"}'), finish("length"), done] }, "truncated"],
+    ["cut off by the length limit", { frames: [call("a", '{"city":'), finish("length"), done] }, "truncated"],
+    [
+      "complete in a message that the length limit cuts off",
+      { frames: [call("a", '{"city":"Oslo"}'), finish("length"), done] },
+      "truncated",
+    ],
     ["malformed", { frames: [call("a", '{"city":'), finish("tool_calls"), done] }, "malformed"],
-  ])("does not run a call whose arguments are %s, and sends another request", async ([, turn, outcome]) => {
+  ])("sends another request without running a call whose arguments are %s", async ([, turn, outcome]) => {
     const { result, asked } = await play((await serve(turn, answer)).url);
     expect(result).toMatchObject({ status: "completed", text: "Mild.", functionHistory: [{ outcome }] });
     expect(asked).toEqual([]);

@@ -148,14 +148,14 @@ if (hasRecorded("openai-responses")) {
     });
 
     it.for<[left: string, isLeft: (event: WireEvent) => boolean]>([
-      ["without its delta events", ({ type }) => !type.endsWith(".delta")],
-      ["without its output_item.done events", ({ type }) => type !== "response.output_item.done"],
+      ["its delta events are missing", ({ type }) => !type.endsWith(".delta")],
+      ["its output_item.done events are missing", ({ type }) => type !== "response.output_item.done"],
       [
-        "with only its finished items and last event",
+        "only its finished items and its last event arrive",
         ({ type }) => !/added$|delta$|part|text\.done$|arguments\.done$/.test(type),
       ],
-      ["with only its last event", ({ type }) => /^response\.(?:completed|failed)$/.test(type)],
-    ])("gives the recorded content %s", async ([, isLeft]) => {
+      ["only its last event arrives", ({ type }) => /^response\.(?:completed|failed)$/.test(type)],
+    ])("gives the recorded content if %s", async ([, isLeft]) => {
       const few = await readPieces(events.filter(isLeft).map(event).join(""), 997);
       expect(few.iteration).toEqual(iteration);
       expect(few.providerMetadata.map(kindOf)).toEqual(providerMetadata);

@@ -14,7 +14,7 @@ const outputOf = new Map<unknown, string>([
  * Returns the violations in the body of a Responses request. Each call needs exactly one output of the matching type, before
  * the next user message. Call ids are unique and at most 64 characters long. Arguments are an object as JSON text. Tool names
  * match the pattern of the API. Reasoning is followed by another item of the same response. With `store: false`, items have no
- * ids.
+ * ids, and reasoning has readable or encrypted content.
  */
 export function checkResponsesContract(body: unknown): readonly string[] {
   if (!isFields(body)) return ["the body is no object"];
