@@ -157,7 +157,7 @@ describe.each(specs)("aiSdkModel (spec $version): request", (spec) => {
   });
 });
 
-describe("aiSdkModel (spec v4): file URL in a request", () => {
+describe("aiSdkModel (spec v4): URL of a file in a request", () => {
   it("keeps its original text if URL parsing would change the text", async () => {
     const spec = specs[2];
     if (spec === undefined) throw new Error("There is no specification v4.");

@@ -119,12 +119,12 @@ describe.each(specs)("aiSdkModel (spec $version): stream", (spec) => {
   it.for<[what: string, stream: SpecStream]>([
     ["ends without a finish part", { parts: textParts(["Hel"]) }],
     [
-      "was cut off before the package added a finish part",
+      "has a finish part that the package added to a cut-off stream",
       { parts: [...textParts(["Hel"]), spec.finish(spec.cutOff, { usage })] },
     ],
     ["has a finish part without a reason", { parts: [...textParts(["Hel"]), { type: "finish" }] }],
     [
-      "was cut after a complete call",
+      "was cut off after a complete call",
       { parts: [...textParts(["Hel"]), ...callParts("a", ["search", "{}"]), spec.finish(spec.cutOff)] },
     ],
   ])("yields neither a finish chunk nor provider metadata if it %s", async ([, stream]) => {

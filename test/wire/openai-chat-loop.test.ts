@@ -89,7 +89,7 @@ describe("runToolLoop with openaiChat", () => {
     ["a stream that ends after a complete call", { frames: [call("a", '{"city":"Oslo"}')] }, { code: "stream-ended-early" }, ""],
     ["a dropped connection", { frames: [text("Hel")], ending: "drop" }, { code: "network" }, "Hel"],
     [
-      "a connection dropped after a complete call",
+      "a connection that drops after a complete call",
       { frames: [call("a", '{"city":"Oslo"}')], ending: "drop" },
       { code: "network" },
       "",
@@ -114,7 +114,7 @@ describe("runToolLoop with openaiChat", () => {
     expect(next.result.text).toBe("Mild.");
   });
 
-  it("leaves messages that can be sent again if a later iteration fails", async () => {
+  it("returns messages that can be sent again if a later iteration fails", async () => {
     const server = await serve(
       { frames: [call("a", '{"city":"Oslo"}'), finish("tool_calls"), done] },
       { frames: [text("It is")] },
@@ -140,20 +140,20 @@ describe("runToolLoop with openaiChat", () => {
     expect(asked).toEqual([]);
   });
 
-  it("sends arguments that are not an object back, inside an object", async () => {
+  it("wraps arguments that are not an object when it sends them back", async () => {
     const { bodies } = await play((await serve({ frames: [call("a", "7"), finish("tool_calls"), done] }, answer)).url);
     const sent = { tool_calls: [{ id: "a", function: { arguments: '{"INVALID_ARGUMENTS":7}' } }] };
     expect(bodies).toMatchObject([{}, { messages: [{ role: "user" }, sent, { role: "tool" }] }]);
   });
 
-  it("runs calls that share one id in a message with the finish reason stop", async () => {
+  it("runs both calls of a message that share one id, despite the finish reason stop", async () => {
     const turn: RawReply = { frames: [call("a", '{"city":"Oslo"}', 0), call("a", '{"city":"Rome"}', 1), finish("stop"), done] };
     const { result, asked } = await play((await serve(turn, answer)).url);
     expect(asked).toEqual([{ city: "Oslo" }, { city: "Rome" }]);
     expect(result.status).toBe("completed");
   });
 
-  it("does not run a call in a refused message", async () => {
+  it("runs no call of a message that is a refusal", async () => {
     const refusal = sse({ choices: [{ index: 0, delta: { refusal: "I can't." } }] });
     const { result, asked } = await play(
       (await serve({ frames: [refusal, call("a", '{"city":"Oslo"}'), finish("stop"), done] })).url,
@@ -162,7 +162,7 @@ describe("runToolLoop with openaiChat", () => {
     expect(asked).toEqual([]);
   });
 
-  it("ends as a timeout and closes the connection when the server falls silent", async () => {
+  it("ends as a timeout and closes the connection if the server sends nothing more", async () => {
     const server = await serve({ frames: [text("Hel")], ending: "stall" });
     const clock = createTestClock();
     const { client } = connectOpenAI(server.url);
@@ -193,7 +193,7 @@ describe("runToolLoop with openaiChat", () => {
     await server.left;
   });
 
-  it("ends and closes the connection when it is killed while the server is silent", async () => {
+  it("ends and closes the connection if the run is killed while the server is silent", async () => {
     const server = await serve({ frames: [text("Hel")], ending: "stall" });
     const control = createLoopControl();
     const { client } = connectOpenAI(server.url);
