@@ -19,7 +19,7 @@ const scriptOf: { readonly [Api in PackageWire["api"]]: Name } = {
 
 const framesOf = (reply: RawReply): readonly string[] => reply.frames ?? [];
 
-/** Matches events that start an answer. They are removed, because a second start event would begin another answer. */
+/** Matches events that start an answer. `more text` omits such events, because a second start begins another answer. */
 const isStart = /"(?:response\.created|message_start)"/;
 
 /** Replies that a service sends after a complete answer, or in the middle of an answer. */
@@ -38,7 +38,7 @@ type Sequel = keyof typeof sequels;
 const toLine = ({ text, finish, error }: Iteration): string =>
   `${text.replace("\n\n", "")}, ${error?.code ?? finish ?? "no finish"}`;
 
-/** Gemini differs from the other APIs: an answer may continue after a finish reason, so only the end of the stream completes it. */
+/** A Gemini stream may continue after a finish reason. Only the end of the stream completes the answer. */
 const afterAnswer: { readonly [Name in Sequel]: { readonly usual: string; readonly google: string } } = {
   "nothing more": { usual: "Hel, stop", google: "Hel, stop" },
   "a connection reset": { usual: "Hel, stop", google: "Hel, network" },
@@ -71,7 +71,7 @@ async function readReply(wire: Wire, reply: RawReply, sequel: Sequel): Promise<s
 }
 
 const titleOf = (line: string): string => {
-  const [text, end] = line.split(", ");
+  const [text = "", end = ""] = line.split(", ");
   return end === "no finish" ? `without a finish reason and with the text "${text}"` : `as ${end} with the text "${text}"`;
 };
 
@@ -100,18 +100,18 @@ async function readOpen(provider: Provider): Promise<{ readonly types: readonly 
 }
 
 describe("connection that the server leaves open after the answer", () => {
-  it.for<[name: Name, afterMs: number, missing: "nothing" | "the token counts"]>([
-    ["openai", 1_000, "nothing"],
-    ["openai", 5_000, "the token counts"],
-    ["openai-responses", 1_000, "nothing"],
-    ["anthropic", 1_000, "nothing"],
-    ["google", 5_000, "nothing"],
-  ])("is closed by provider %s after %i ms if %s is missing", async ([name, afterMs, missing]) => {
+  it.for<[name: Name, afterMs: number, missing: "no event is" | "the token counts are"]>([
+    ["openai", 1_000, "no event is"],
+    ["openai", 5_000, "the token counts are"],
+    ["openai-responses", 1_000, "no event is"],
+    ["anthropic", 1_000, "no event is"],
+    ["google", 5_000, "no event is"],
+  ])("is closed by provider %s after %i ms if %s missing", async ([name, afterMs, missing]) => {
     const wire = wires.find((one) => one.name === name) ?? wires[0];
     if (wire === undefined) throw new Error("There are no wires.");
     const frames = framesOf(wire.toReply({ text: "Hel", calls: [["a", "f", "{}"]], end: name === "google" ? "stop" : "tools" }));
     const [last = ""] = frames.slice(-1);
-    const said = missing === "nothing" ? frames : [...frames.slice(0, -1), `${last.split("\n\n")[0]}\n\n`];
+    const said = missing === "no event is" ? frames : [...frames.slice(0, -1), `${last.split("\n\n")[0]}\n\n`];
     const { server, provider } = await connectReply({ frames: said, ending: "stall" }, (url) => wire.connect(url).provider);
     const { types, afterMs: seen } = await readOpen(provider);
     expect([types.at(-1), seen]).toEqual(["finish", afterMs]);

@@ -109,41 +109,41 @@ describe.each(generations)("runToolLoop with aiSdkModel (@ai-sdk/openai, spec $v
 
   it.for<[what: string, reply: RawReply, error: object, said: string]>([
     [
-      "a rate limit",
+      "the service sends a rate limit",
       json(429, { error: { message: "Slow.", type: "requests", code: "rate_limit_exceeded" } }, { "retry-after": "7" }),
       { code: "rate-limit", retryable: true, retryAfterMs: 7_000 },
       "",
     ],
     [
-      "an exhausted quota",
+      "the quota is exhausted",
       json(429, { error: { message: "No more.", type: "insufficient_quota", code: "insufficient_quota" } }),
       { code: "rate-limit", retryable: false },
       "",
     ],
     [
-      "an error about the context length",
+      "the context is too long",
       json(400, { error: { message: "No.", type: "invalid_request_error", code: "context_length_exceeded" } }),
       { code: "context-too-long", status: 400 },
       "",
     ],
-    ["an overloaded server", json(529, { error: { message: "Busy." } }), { code: "overloaded", retryable: true }, ""],
-    ["a rejected API key", json(401, { error: { message: "No." } }), { code: "auth", retryable: false }, ""],
-    ["a stream that ends early", { frames: [text("Hel")] }, { code: "stream-ended-early" }, "Hel"],
-    ["a stream that ends after a complete call", { frames: [call("a", '{"city":"Oslo"}')] }, { code: "stream-ended-early" }, ""],
-    ["a dropped connection", { frames: [text("Hel")], ending: "drop" }, { code: "network" }, "Hel"],
+    ["the server is overloaded", json(529, { error: { message: "Busy." } }), { code: "overloaded", retryable: true }, ""],
+    ["the service rejects the API key", json(401, { error: { message: "No." } }), { code: "auth", retryable: false }, ""],
+    ["the stream ends early", { frames: [text("Hel")] }, { code: "stream-ended-early" }, "Hel"],
+    ["the stream ends after a complete call", { frames: [call("a", '{"city":"Oslo"}')] }, { code: "stream-ended-early" }, ""],
+    ["the connection drops", { frames: [text("Hel")], ending: "drop" }, { code: "network" }, "Hel"],
     [
-      "an error in the stream",
+      "the stream reports an error",
       { frames: [text("Hel"), sse({ error: { message: "It broke.", type: "server_error" } })] },
       { code: "server", retryable: true },
       "Hel",
     ],
     [
-      "an HTML page with status 200",
+      "the response is an HTML page with status 200",
       { headers: { "content-type": "text/html" }, frames: ["<!doctype html>\n\n"] },
       { code: "server", retryable: false },
       "",
     ],
-  ])("ends with an error after %s, keeps the text and runs no tool", async ([, reply, error, said]) => {
+  ])("keeps the text, runs no tool and ends with an error if %s", async ([, reply, error, said]) => {
     const { chat, bodies } = connect(await serve(reply));
     const { result, asked } = await play(chat);
     expect(result).toMatchObject({ status: "error", reason: { kind: "provider-error", error }, text: said });

@@ -117,17 +117,14 @@ describe.each(specs)("aiSdkModel (spec $version): stream", (spec) => {
   });
 
   it.for<[what: string, stream: SpecStream]>([
-    ["ends without a finish part", { parts: textParts(["Hel"]) }],
+    ["it ends without a finish part", { parts: textParts(["Hel"]) }],
+    ["the service sent no finish reason", { parts: [...textParts(["Hel"]), spec.finish(spec.cutOff, { usage })] }],
+    ["its finish part has no reason", { parts: [...textParts(["Hel"]), { type: "finish" }] }],
     [
-      "has a finish part that the package added to a cut-off stream",
-      { parts: [...textParts(["Hel"]), spec.finish(spec.cutOff, { usage })] },
-    ],
-    ["has a finish part without a reason", { parts: [...textParts(["Hel"]), { type: "finish" }] }],
-    [
-      "was cut off after a complete call",
+      "the service sent no finish reason after a complete call",
       { parts: [...textParts(["Hel"]), ...callParts("a", ["search", "{}"]), spec.finish(spec.cutOff)] },
     ],
-  ])("yields neither a finish chunk nor provider metadata if it %s", async ([, stream]) => {
+  ])("yields neither a finish chunk nor provider metadata if %s", async ([, stream]) => {
     const heard = await hear(spec, stream);
     expect(typesOf(heard)).not.toContain("finish");
     expect(typesOf(heard)).not.toContain("provider-metadata");

@@ -102,16 +102,8 @@ const scenarios: { readonly [what: string]: Scenario } = {
     asked: 2,
     outcomes: ["get_weather completed", "get_weather completed"],
   },
-  "runs a call with empty arguments": {
-    script: [calling("nothing", ""), mild],
-    asked: 1,
-    outcomes: ["nothing completed"],
-  },
-  "continues after a tool throws": {
-    script: [calling("fail"), mild],
-    asked: 1,
-    outcomes: ["fail failed"],
-  },
+  "runs a call with empty arguments": { script: [calling("nothing", ""), mild], asked: 1, outcomes: ["nothing completed"] },
+  "continues after a tool throws": { script: [calling("fail"), mild], asked: 1, outcomes: ["fail failed"] },
   "continues after a call of an unknown tool with an invalid name": {
     script: [calling("get weather!"), mild],
     outcomes: ["get weather! unknown-tool"],
@@ -173,18 +165,13 @@ const scenarios: { readonly [what: string]: Scenario } = {
     status: "error/provider-error/finish-unknown",
     text: "",
   },
-  "ends with the error rate-limit after status 429": {
+  "fails with the error rate-limit on status 429": {
     script: [{ status: 429, message: "Slow.", retryAfter: "7" }],
     status: "error/provider-error/rate-limit",
     text: "",
     output: 0,
   },
-  "ends with the error auth after status 401": {
-    script: [{ status: 401, message: "No." }],
-    status: "error/provider-error/auth",
-    text: "",
-    output: 0,
-  },
+  "fails on status 401": { script: [{ status: 401, message: "No." }], status: "error/provider-error/auth", text: "", output: 0 },
   "ends with the error context-too-long if the prompt is too long": {
     script: [{ status: 400, message: "prompt is too long: 9 tokens > 8 maximum" }],
     status: "error/provider-error/context-too-long",

@@ -211,7 +211,7 @@ describe("anthropicMessages over a real connection", () => {
     });
   });
 
-  it("marks a call that is cut off by the length limit as truncated, but not the call before it", async () => {
+  it("marks only the call that the length limit cuts off as truncated", async () => {
     const frames = [start(), oneCall, call(1, ["toolu_b", "f", '{"n":']), stop("max_tokens")];
     expect((await read({ frames })).calls).toEqual([whole, { id: "toolu_b", name: "f", args: {}, problem: "truncated" }]);
   });

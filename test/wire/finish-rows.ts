@@ -10,7 +10,7 @@ export type FinishRow = {
   /** The finish reason of a message with calls. Default: the value of `finish`. */
   readonly finishWithCalls?: FinishReason;
 } & {
-  /** The outcomes of calls, the status and reason of the run, and the number of requests. A second response is always a text. */
+  /** The outcomes of calls, the status and reason of the run, and the number of requests. The second response is a text. */
   readonly [Name in Content]: string;
 };
 

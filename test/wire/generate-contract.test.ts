@@ -43,7 +43,7 @@ it.for<[what: string, valid: object]>([
       ...choosing({ mode: "ANY", allowedFunctionNames: ["f"] }),
     }),
   ],
-])("checkGenerateContract: accepts a request with %s", ([, valid]) => {
+])("checkGenerateContract (Gemini): accepts a request with %s", ([, valid]) => {
   expect(checkGenerateContract(valid)).toEqual([]);
 });
 
@@ -138,10 +138,10 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     body([user()], { tools: [declared("f")], ...choosing({ mode: "ANY", allowedFunctionNames: ["g"] }) }),
     ['the chosen tool "g" is not offered'],
   ],
-])("checkGenerateContract: reports %s", ([, invalid, violations]) => {
+])("checkGenerateContract (Gemini): reports %s", ([, invalid, violations]) => {
   expect(checkGenerateContract(invalid)).toEqual(violations);
 });
 
-it("checkGenerateContract: requires no signature if signed is false", () => {
+it("checkGenerateContract (Gemini): requires no signature if signed is false", () => {
   expect(checkGenerateContract(body([user(), model(call({}, {})), user(answer())]), { signed: false })).toEqual([]);
 });

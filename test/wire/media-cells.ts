@@ -18,7 +18,7 @@ export type MediaOutcome = "sent" | "refused" | "told";
 export interface MediaRow {
   readonly kind: string;
   readonly part: Exclude<ContentPart, { readonly type: "text" }>;
-  /** Texts of which at least one is in a request with the part. */
+  /** A request with the part contains at least one of these texts. */
   readonly traces: readonly string[];
   /** The media type that a request with the part contains. Undefined if some APIs send no media type. */
   readonly says?: string;

@@ -34,7 +34,7 @@ it.for<[what: string, valid: object]>([
     "tools",
     body([user()], { tools: [tool("f"), { type: "web_search_1", name: "g" }], tool_choice: { type: "tool", name: "g" } }),
   ],
-])("checkMessagesContract: accepts a request with %s", ([, valid]) => {
+])("checkMessagesContract (Anthropic): accepts a request with %s", ([, valid]) => {
   expect(checkMessagesContract(valid)).toEqual([]);
 });
 
@@ -137,6 +137,6 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     body([user()], { thinking: { type: "enabled", budget_tokens: 9 } }),
     ["thinking may use all tokens of the answer"],
   ],
-])("checkMessagesContract: reports %s", ([, invalid, violations]) => {
+])("checkMessagesContract (Anthropic): reports %s", ([, invalid, violations]) => {
   expect(checkMessagesContract(invalid)).toEqual(violations);
 });

@@ -101,7 +101,7 @@ const vendorWire = (wire: Wire, path: string, facts: Pick<MockedWire, "second"> 
   ...facts,
 });
 
-/** Only the Chat Completions requests of the AI SDK packages are checked, because the packages format other requests in their own way. */
+/** Only Chat Completions requests are checked. For the other APIs, AI SDK packages build requests in their own way. */
 const ofPackage = {
   // `@ai-sdk/openai` ignores reasoning, because OpenAI's Chat Completions API has no field for reasoning.
   chat: { second: chatBody, reasoning: "" },

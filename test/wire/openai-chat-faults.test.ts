@@ -143,7 +143,7 @@ describe("openaiChat over a real connection", () => {
     expect((await runIteration(provider, ask("hi"))).error).toMatchObject({ code: "network", retryable: true });
   });
 
-  it("marks a call that is cut off by the length limit as truncated", async () => {
+  it("marks a call that the length limit cuts off as truncated", async () => {
     expect(await read({ frames: [call('{"n":'), finish("length"), done] })).toEqual({
       ...nothing,
       calls: [{ id: "a", name: "f", args: {}, problem: "truncated" }],

@@ -78,35 +78,35 @@ describe("runToolLoop with openaiChat", () => {
 
   it.for<[what: string, reply: RawReply, error: object, said: string]>([
     [
-      "a rate limit",
+      "the service sends a rate limit",
       json(429, { error: { message: "Slow." } }, { "retry-after": "7" }),
       { code: "rate-limit", retryable: true, retryAfterMs: 7_000 },
       "",
     ],
-    ["an overloaded server", json(529, { error: { message: "Busy." } }), { code: "overloaded" }, ""],
-    ["a rejected API key", json(401, { error: { message: "No." } }), { code: "auth" }, ""],
-    ["a stream that ends early", { frames: [text("Hel")] }, { code: "stream-ended-early" }, "Hel"],
-    ["a stream that ends after a complete call", { frames: [call("a", '{"city":"Oslo"}')] }, { code: "stream-ended-early" }, ""],
-    ["a dropped connection", { frames: [text("Hel")], ending: "drop" }, { code: "network" }, "Hel"],
+    ["the server is overloaded", json(529, { error: { message: "Busy." } }), { code: "overloaded" }, ""],
+    ["the service rejects the API key", json(401, { error: { message: "No." } }), { code: "auth" }, ""],
+    ["the stream ends early", { frames: [text("Hel")] }, { code: "stream-ended-early" }, "Hel"],
+    ["the stream ends after a complete call", { frames: [call("a", '{"city":"Oslo"}')] }, { code: "stream-ended-early" }, ""],
+    ["the connection drops", { frames: [text("Hel")], ending: "drop" }, { code: "network" }, "Hel"],
     [
-      "a connection that drops after a complete call",
+      "the connection drops after a complete call",
       { frames: [call("a", '{"city":"Oslo"}')], ending: "drop" },
       { code: "network" },
       "",
     ],
     [
-      "an error in the stream",
+      "the stream reports an error",
       { frames: [text("Hel"), sse({ error: { message: "It broke.", type: "server_error" } })] },
       { code: "server" },
       "Hel",
     ],
     [
-      "an HTML page with status 200",
+      "the response is an HTML page with status 200",
       { headers: { "content-type": "text/html" }, frames: ["<!doctype html>\n\n"] },
       { code: "server", retryable: false },
       "",
     ],
-  ])("ends with an error after %s, keeps the text and runs no tool", async ([, reply, error, said]) => {
+  ])("keeps the text, runs no tool and ends with an error if %s", async ([, reply, error, said]) => {
     const { result, asked, bodies } = await play((await serve(reply)).url);
     expect(result).toMatchObject({ status: "error", reason: { kind: "provider-error", error }, text: said });
     expect([asked.length, bodies.length]).toEqual([0, 1]);
@@ -146,7 +146,7 @@ describe("runToolLoop with openaiChat", () => {
     expect(bodies).toMatchObject([{}, { messages: [{ role: "user" }, sent, { role: "tool" }] }]);
   });
 
-  it("runs both calls of a message that share one id, despite the finish reason stop", async () => {
+  it("runs both calls if two calls share one id, despite the finish reason stop", async () => {
     const turn: RawReply = { frames: [call("a", '{"city":"Oslo"}', 0), call("a", '{"city":"Rome"}', 1), finish("stop"), done] };
     const { result, asked } = await play((await serve(turn, answer)).url);
     expect(asked).toEqual([{ city: "Oslo" }, { city: "Rome" }]);

@@ -8,8 +8,8 @@ import type { End, Ends, Misread } from "./scripted.ts";
 type Version = AiSdkLanguageModel["specificationVersion"];
 
 /**
- * Creates rows for finish reasons that only servers other than OpenAI send. For them, packages of v2 report "unknown", like for
- * a cut-off stream. Packages of later versions report "other" and the value.
+ * Creates rows for finish reasons that OpenAI never sends. Packages of v2 report such a finish reason as "unknown", like the end
+ * of a cut-off stream. Later versions report "other" and the original finish reason.
  */
 function strangers(version: Version, words: readonly string[]): readonly Misread[] {
   const reads: End = version === "v2" ? "lost" : "unknown";

@@ -113,7 +113,7 @@ const recorded: readonly Recorded[] = [
 function readEvents({ name, message = 0 }: Recorded): readonly { readonly type: string; readonly [field: string]: unknown }[] {
   const events = readRecorded("anthropic-messages", name).map((line) => JSON.parse(line));
   const starts = events.flatMap(({ type }, at) => (type === "message_start" ? [at] : []));
-  // The only message of duplicate-message-start has two start events.
+  // The recording duplicate-message-start has two start events, but only one message.
   const ends = events.flatMap(({ type }, at) => (type === "message_stop" ? [at + 1] : []));
   return ends.length === 1 ? events : events.slice(starts[message], ends[message]);
 }

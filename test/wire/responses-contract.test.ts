@@ -55,7 +55,7 @@ it.for<[what: string, valid: object]>([
     }),
   ],
   ["the tool choice required", body([user], { tools: [tool("f")], tool_choice: "required" })],
-])("checkResponsesContract: accepts a request with %s", ([, valid]) => {
+])("checkResponsesContract (OpenAI): accepts a request with %s", ([, valid]) => {
   expect(checkResponsesContract(valid)).toEqual([]);
 });
 
@@ -152,6 +152,6 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     body([user], { tools: [tool("f")], tool_choice: { type: "custom", name: "f" } }),
     ['the chosen tool "f" is not offered so'],
   ],
-])("checkResponsesContract: reports %s", ([, invalid, violations]) => {
+])("checkResponsesContract (OpenAI): reports %s", ([, invalid, violations]) => {
   expect(checkResponsesContract(invalid)).toEqual(violations);
 });

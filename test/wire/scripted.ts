@@ -23,7 +23,7 @@ type CutEnd = "lost" | "dropped" | "broken";
 
 export type End = SaidEnd | CutEnd;
 
-/** A stop reason of the service that the adapter reads as another ending, with the reason for the difference. */
+/** A stop reason of the service that the adapter reads as another ending. `because` explains the difference. */
 export interface Misread {
   readonly word: string;
   readonly reads: End;
@@ -42,7 +42,7 @@ export interface ScriptedTurn {
   readonly reasoning?: readonly [text: string, signature: string];
   readonly text?: string;
   readonly calls?: readonly ScriptedCall[];
-  /** True if a service that can send arguments in pieces or at once sends them in pieces. Default false. */
+  /** True if the arguments of calls arrive in pieces. Only Gemini reads this field. Default false. */
   readonly inPieces?: boolean;
   /** The token counts. Default: 3 input tokens and 2 output tokens. */
   readonly usage?: ScriptedUsage;

@@ -25,7 +25,7 @@ const page = (status: number, type: string, ...frames: readonly string[]): RawRe
   frames,
 });
 
-/** Splits a body into three pieces. The first piece is blank, so that the format of the body is still unknown. */
+/** Splits a body into three pieces. The first piece is blank, so it does not show the format of the body. */
 const inPieces = (text: string): readonly string[] => [" \n", text.slice(0, 9), text.slice(9)];
 
 interface Connected {

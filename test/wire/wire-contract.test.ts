@@ -33,7 +33,7 @@ it.for<[what: string, valid: object]>([
   ],
   ["two assistant messages with calls", body([user, turn(call("a")), result("a"), turn(call("b")), result("b")])],
   ["tools", body([user], { tools: [tool("f"), tool("g")], tool_choice: { type: "function", function: { name: "g" } } })],
-])("checkWireContract: accepts a request with %s", ([, valid]) => {
+])("checkWireContract (Chat Completions): accepts a request with %s", ([, valid]) => {
   expect(checkWireContract(valid)).toEqual([]);
 });
 
@@ -118,6 +118,6 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     body([user], { tools: [tool("f")], tool_choice: { type: "function", function: { name: "g" } } }),
     ['the chosen tool "g" is not offered'],
   ],
-])("checkWireContract: reports %s", ([, invalid, violations]) => {
+])("checkWireContract (Chat Completions): reports %s", ([, invalid, violations]) => {
   expect(checkWireContract(invalid)).toEqual(violations);
 });
