@@ -1,4 +1,4 @@
-// Runs every probe with every adapter. docs/adapters.md lists the results, and `npm run docs:adapters` writes that page.
+// Runs every probe with every adapter. `npm run docs:adapters` writes the results to docs/adapters.md.
 
 import { describe, expect, it } from "vitest";
 import { specAdapters, vendorAdapters } from "./adapters.ts";
@@ -31,11 +31,11 @@ specifications v2, v3 and v4. If the results differ, the cell says so. The packa
 the types that it lists in \`supportedUrls\`. The mocks list every type.
 `;
 
-describe("adapter probes", () => {
+describe("docs/adapters.md", () => {
   const cells = new Map<string, readonly string[]>();
   const rows = groups.flatMap((group) => group.probes.map((probe) => [keyOf(group, probe.title), probe] as const));
 
-  it.for(rows)('every adapter has a probe for the row "%s"', async ([key, probe]) => {
+  it.for(rows)('gets a result from each adapter for the row "%s"', async ([key, probe]) => {
     const found = await Promise.all(
       columns.map(async ({ adapters }) =>
         toCell(
@@ -46,7 +46,7 @@ describe("adapter probes", () => {
     cells.set(key, found);
   });
 
-  it("docs/adapters.md shows the results of all probes", async () => {
+  it("contains the current results of all rows", async () => {
     expect([...cells.keys()]).toEqual(rows.map(([key]) => key));
     await expect(`${head}\n${toTables(groups, columns, cells)}\n`).toMatchFileSnapshot("../../docs/adapters.md");
   });

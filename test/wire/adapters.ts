@@ -1,5 +1,3 @@
-// Every adapter with a scripted service: over the vendors' SDKs, over packages of the AI SDK, and over the AI SDK's own mocks.
-
 import { once } from "node:events";
 import type { Provider } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
@@ -17,20 +15,20 @@ import type { Connecting, Wire } from "./wire.ts";
 
 interface Opened {
   readonly provider: Provider;
-  /** The bodies of all requests, in order. */
+  /** The bodies of all requests, oldest first. */
   readonly bodies: readonly unknown[];
-  /** Resolves when the provider closes a connection that the service keeps open. */
+  /** Resolves when the provider closes a connection that the service leaves open. */
   readonly left: Promise<void>;
   close(): Promise<void>;
 }
 
 export interface Adapter {
   readonly name: string;
-  /** The version of the AI SDK model. Empty for other adapters. */
+  /** The specification version of the AI SDK model. Empty for other adapters. */
   readonly variant: string;
   readonly factory: "openaiChat" | "openaiResponses" | "anthropicMessages" | "googleGenerateContent" | "aiSdkModel";
   readonly ends: Ends;
-  /** Opens a provider. The service sends the n-th message of the script in response to the n-th request. */
+  /** Creates a provider for a test server, which answers the n-th request with the n-th entry of `script`. */
   open(script: readonly Scripted[], connecting?: Connecting): Promise<Opened>;
 }
 
@@ -56,7 +54,7 @@ function overWire(factory: Adapter["factory"], wire: Wire): Adapter {
 function overPackage({ name, version, api, connect }: PackageWire): Adapter {
   const wire = { chat, responses, messages, generate }[api];
   return {
-    name: `aiSdkModel over ${name}`,
+    name: `aiSdkModel (${name})`,
     variant: version,
     factory: "aiSdkModel",
     ends: packageEnds(version)[api],
@@ -70,7 +68,7 @@ async function untilAborted(signal: AbortSignal | undefined): Promise<void> {
 
 function overSpec(spec: Spec): Adapter {
   return {
-    name: `aiSdkModel over a model of ${spec.version}`,
+    name: `aiSdkModel (mock model, spec ${spec.version})`,
     variant: spec.version,
     factory: "aiSdkModel",
     ends: endsOf(spec),

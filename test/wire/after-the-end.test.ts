@@ -1,5 +1,3 @@
-// The effect of data that arrives over a real connection after the finish reason.
-
 import { describe, expect, it } from "vitest";
 import { type Provider, runToolLoop, withRetry } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
@@ -21,15 +19,15 @@ const scriptOf: { readonly [Api in PackageWire["api"]]: Name } = {
 
 const framesOf = (reply: RawReply): readonly string[] => reply.frames ?? [];
 
-/** Matches events that start an answer. A second such event would start another answer. */
+/** Matches events that start an answer. `more text` omits such events, because a second start begins another answer. */
 const isStart = /"(?:response\.created|message_start)"/;
 
-/** Data that follows an answer, or arrives in the middle of an answer. */
+/** Replies that a service sends after a complete answer, or in the middle of an answer. */
 const sequels = {
-  "a clean end": () => ({}),
-  "a reset": () => ({ ending: "drop" }),
-  "half a frame": () => ({ frames: ["data: {"], ending: "drop" }),
-  garbage: () => ({ frames: [sse("{oops"), "event: data\ndata: [DONE]\n\n"] }),
+  "nothing more": () => ({}),
+  "a connection reset": () => ({ ending: "drop" }),
+  "half an event": () => ({ frames: ["data: {"], ending: "drop" }),
+  "invalid JSON": () => ({ frames: [sse("{oops"), "event: data\ndata: [DONE]\n\n"] }),
   "an error": (wire) => ({ frames: framesOf(wire.toReply({ end: "broken" })).slice(-1) }),
   "more text": (wire) => ({
     frames: framesOf(wire.toReply({ text: "lo", end: "lost" })).filter((frame) => !isStart.test(frame)),
@@ -40,23 +38,20 @@ type Sequel = keyof typeof sequels;
 const toLine = ({ text, finish, error }: Iteration): string =>
   `${text.replace("\n\n", "")}, ${error?.code ?? finish ?? "no finish"}`;
 
-/**
- * All APIs behave the same except Gemini's, which may continue after a finish reason. There, only the end of the stream ends
- * the answer.
- */
+/** A Gemini stream may continue after a finish reason. Only the end of the stream completes the answer. */
 const afterAnswer: { readonly [Name in Sequel]: { readonly usual: string; readonly google: string } } = {
-  "a clean end": { usual: "Hel, stop", google: "Hel, stop" },
-  "a reset": { usual: "Hel, stop", google: "Hel, network" },
-  "half a frame": { usual: "Hel, stop", google: "Hel, network" },
-  garbage: { usual: "Hel, stop", google: "Hel, server" },
+  "nothing more": { usual: "Hel, stop", google: "Hel, stop" },
+  "a connection reset": { usual: "Hel, stop", google: "Hel, network" },
+  "half an event": { usual: "Hel, stop", google: "Hel, network" },
+  "invalid JSON": { usual: "Hel, stop", google: "Hel, server" },
   "an error": { usual: "Hel, stop", google: "Hel, overloaded" },
   "more text": { usual: "Hel, stop", google: "Hello, stop" },
 };
 const inTheMiddle: { readonly [Name in Sequel]: string } = {
-  "a clean end": "Hel, no finish",
-  "a reset": "Hel, network",
-  "half a frame": "Hel, network",
-  garbage: "Hel, server",
+  "nothing more": "Hel, no finish",
+  "a connection reset": "Hel, network",
+  "half an event": "Hel, network",
+  "invalid JSON": "Hel, server",
   "an error": "Hel, overloaded",
   "more text": "Hello, no finish",
 };
@@ -75,18 +70,23 @@ async function readReply(wire: Wire, reply: RawReply, sequel: Sequel): Promise<s
   return toLine(await runIteration(provider, ask("hi")));
 }
 
-describe.for(rows)("provider $name with $sequel after the answer", ({ wire, name, sequel }) => {
-  it("does not change the finished answer, except that an answer of Gemini may continue", async () => {
-    const expected = afterAnswer[sequel][name === "google" ? name : "usual"];
+const titleOf = (line: string): string => {
+  const [text = "", end = ""] = line.split(", ");
+  return end === "no finish" ? `without a finish reason and with the text "${text}"` : `as ${end} with the text "${text}"`;
+};
+
+describe.for(rows)("provider $name: answer followed by $sequel", ({ wire, name, sequel }) => {
+  const expected = afterAnswer[sequel][name === "google" ? name : "usual"];
+  it(`ends ${titleOf(expected)} if the answer is finished`, async () => {
     expect(await readReply(wire, wire.toReply({ text: "Hel", end: "stop" }), sequel)).toBe(expected);
   });
 
-  it("yields no finish reason in the middle of an answer", async () => {
+  it(`ends ${titleOf(inTheMiddle[sequel])} if the answer is unfinished`, async () => {
     expect(await readReply(wire, wire.toReply({ text: "Hel", end: "lost" }), sequel)).toBe(inTheMiddle[sequel]);
   });
 });
 
-/** The test clock moves from timer to timer, because the connection stays open. */
+/** Reads a stream whose connection stays open. The test clock fires each timer of the provider. */
 async function readOpen(provider: Provider): Promise<{ readonly types: readonly string[]; readonly afterMs: number }> {
   const clock = createTestClock();
   const types: string[] = [];
@@ -99,19 +99,19 @@ async function readOpen(provider: Provider): Promise<{ readonly types: readonly 
   return { types, afterMs: clock.now() };
 }
 
-describe("providers whose connection stays open after the answer", () => {
-  it.for<[name: Name, frames: "all" | "without counts", afterMs: number]>([
-    ["openai", "all", 1_000],
-    ["openai", "without counts", 5_000],
-    ["openai-responses", "all", 1_000],
-    ["anthropic", "all", 1_000],
-    ["google", "all", 5_000],
-  ])("provider %s (frames: %s) finishes after %i ms", async ([name, which, afterMs]) => {
+describe("connection that the server leaves open after the answer", () => {
+  it.for<[name: Name, afterMs: number, missing: "no event is" | "the token counts are"]>([
+    ["openai", 1_000, "no event is"],
+    ["openai", 5_000, "the token counts are"],
+    ["openai-responses", 1_000, "no event is"],
+    ["anthropic", 1_000, "no event is"],
+    ["google", 5_000, "no event is"],
+  ])("is closed by provider %s after %i ms if %s missing", async ([name, afterMs, missing]) => {
     const wire = wires.find((one) => one.name === name) ?? wires[0];
     if (wire === undefined) throw new Error("There are no wires.");
     const frames = framesOf(wire.toReply({ text: "Hel", calls: [["a", "f", "{}"]], end: name === "google" ? "stop" : "tools" }));
     const [last = ""] = frames.slice(-1);
-    const said = which === "all" ? frames : [...frames.slice(0, -1), `${last.split("\n\n")[0]}\n\n`];
+    const said = missing === "no event is" ? frames : [...frames.slice(0, -1), `${last.split("\n\n")[0]}\n\n`];
     const { server, provider } = await connectReply({ frames: said, ending: "stall" }, (url) => wire.connect(url).provider);
     const { types, afterMs: seen } = await readOpen(provider);
     expect([types.at(-1), seen]).toEqual(["finish", afterMs]);
@@ -119,13 +119,13 @@ describe("providers whose connection stays open after the answer", () => {
   });
 });
 
-describe.for(packageWires)("aiSdkModel over $name: after a finished answer", ({ connect, api }) => {
+describe.for(packageWires)("aiSdkModel ($name): finished answer", ({ connect, api }) => {
   const wire = wires.find(({ name }) => name === scriptOf[api]);
 
-  it.for<[how: "stays open" | "is reset", line: string]>([
-    ["stays open", "Hel, stop, 5 tokens"],
-    ["is reset", api === "generate" ? "Hel, network, undefined tokens" : "Hel, stop, 5 tokens"],
-  ])('gives the expected summary if a connection %s: "%s"', async ([how, line]) => {
+  it.for<[line: string, how: "stays open" | "is reset"]>([
+    ["Hel, stop, 5 tokens", "stays open"],
+    [api === "generate" ? "Hel, network, undefined tokens" : "Hel, stop, 5 tokens", "is reset"],
+  ])('gives the text, the finish reason and the usage "%s" if the connection %s', async ([line, how]) => {
     const frames = framesOf(wire?.toReply({ text: "Hel", end: "stop" }) ?? {});
     const ending = how === "is reset" ? "drop" : "stall";
     const { provider } = await connectReply({ frames, ending }, (url) => aiSdkModel({ model: connect(url).model }));
@@ -141,7 +141,7 @@ describe.for(packageWires)("aiSdkModel over $name: after a finished answer", ({ 
   });
 });
 
-/** One chunk with the call, the finish reason and the counts. The package rejects calls that have no index. */
+/** A last chunk with a call without `index`. Packages of the AI SDK reject such a chunk. */
 const unreadEnd = {
   choices: [
     { index: 0, delta: { tool_calls: [{ id: "a", function: { name: "f", arguments: "{}" } }] }, finish_reason: "tool_calls" },
@@ -150,7 +150,7 @@ const unreadEnd = {
 };
 
 it.for(packageWires.filter(({ name, api }) => api === "chat" && name.includes("openai")))(
-  "aiSdkModel over $name: reports an error if the package cannot read the last chunk",
+  "aiSdkModel ($name): reports an error if the package rejects the last chunk",
   async ({ connect }) => {
     const reply = { frames: [sse(unreadEnd), sse("[DONE]")] };
     const { provider } = await connectReply(reply, (url) => aiSdkModel({ model: connect(url).model }));
@@ -158,7 +158,7 @@ it.for(packageWires.filter(({ name, api }) => api === "chat" && name.includes("o
   },
 );
 
-it("withRetry: does not repeat a finished Anthropic message that a gateway ends with [DONE]", async () => {
+it("withRetry: accepts a complete Anthropic message that a gateway ends with [DONE]", async () => {
   const [wire] = wires.filter(({ name }) => name === "anthropic");
   if (wire === undefined) throw new Error("There is no such wire.");
   const reply = wire.toReply({ text: "Hello", end: "stop" });

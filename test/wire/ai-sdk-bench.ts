@@ -1,5 +1,3 @@
-// A provider over a mock model of one specification version, and the calls that the mock receives.
-
 import type { ModelChunk, ModelRequest, Provider, UserMessage } from "turnwright";
 import { aiSdkModel, type AiSdkModelOptions } from "turnwright/ai-sdk";
 import type { Spec, SpecModel, SpecMock, SpecStream } from "./ai-sdk-specs.ts";
@@ -13,7 +11,7 @@ interface Bench {
   send(request: Partial<ModelRequest>): Promise<object>;
 }
 
-/** Creates a model that always gives an empty answer, and records its calls. */
+/** Creates a provider over a mock model that gives empty answers and records the options of its calls. */
 export function createBench(spec: Spec, options: Partial<AiSdkModelOptions> = {}, facts: SpecModel = images): Bench {
   const stream: SpecStream = { parts: [spec.finish("stop")] };
   const mock: SpecMock = spec.create([stream, stream, stream], facts);
@@ -38,7 +36,7 @@ export interface Heard {
   readonly thrown: unknown;
 }
 
-/** Reads one stream until it ends or throws. */
+/** Reads one stream of a mock model through the provider. Returns all chunks, and the error if the stream throws. */
 export async function hear(spec: Spec, stream: SpecStream, options: Partial<AiSdkModelOptions> = {}): Promise<Heard> {
   const { model } = spec.create([stream]);
   const chunks: ModelChunk[] = [];

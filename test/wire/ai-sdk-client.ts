@@ -1,6 +1,3 @@
-// Connects real packages of the AI SDK to a local server that records request bodies: OpenAI's package in each version, and one
-// package for each other API.
-
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createGoogle } from "@ai-sdk/google";
 import { createOpenAI as createV4 } from "@ai-sdk/openai";
@@ -33,7 +30,7 @@ function generation(version: Generation["version"], create: Create): Generation 
   };
 }
 
-/** All versions, oldest first. */
+/** One release of `@ai-sdk/openai` for each specification version of the AI SDK, oldest first. */
 export const generations: readonly Generation[] = [
   generation("v2", createV2),
   generation("v3", createV3),
@@ -49,7 +46,7 @@ export interface PackageWire {
 
 const openaiWires = generations.flatMap(({ version, connect }) =>
   (["chat", "responses"] as const).map((api): PackageWire => ({
-    name: `@ai-sdk/openai of ${version}, ${api}`,
+    name: `@ai-sdk/openai, spec ${version}, ${api}`,
     version,
     api,
     connect(baseURL, pieceBytes) {
@@ -62,7 +59,7 @@ const openaiWires = generations.flatMap(({ version, connect }) =>
 export const packageWires: readonly PackageWire[] = [
   ...openaiWires,
   {
-    name: "@ai-sdk/anthropic of v4",
+    name: "@ai-sdk/anthropic, spec v4",
     version: "v4",
     api: "messages",
     connect(baseURL, pieceBytes) {
@@ -71,7 +68,7 @@ export const packageWires: readonly PackageWire[] = [
     },
   },
   {
-    name: "@ai-sdk/google of v4",
+    name: "@ai-sdk/google, spec v4",
     version: "v4",
     api: "generate",
     connect(baseURL, pieceBytes) {

@@ -1,5 +1,3 @@
-// AI SDK models that ignore their signal, respond late, never end, or return promises instead of values.
-
 import { expect, it } from "vitest";
 import type { Provider } from "turnwright";
 import { aiSdkModel, type AiSdkLanguageModel } from "turnwright/ai-sdk";
@@ -77,7 +75,7 @@ it("aiSdkModel: closes a stream that arrives after the signal has fired", async 
   await expect.poll(() => reasons).toEqual(["enough"]);
 });
 
-it("aiSdkModel: no longer waits for the supported URLs when the signal fires", async () => {
+it("aiSdkModel: stops waiting for the promise supportedUrls when the signal fires", async () => {
   const controller = new AbortController();
   const iteration = runIteration(aiSdkModel({ model: createModel({ supportedUrls: never }) }), ask("Hi"), {
     signal: controller.signal,
@@ -88,7 +86,7 @@ it("aiSdkModel: no longer waits for the supported URLs when the signal fires", a
 
 it.for<[what: string, model: Partial<AiSdkLanguageModel>]>([
   [
-    "rejects its supported URLs",
+    "rejects the promise supportedUrls",
     {
       get supportedUrls() {
         return Promise.reject(new Error("fetch failed"));
@@ -103,24 +101,24 @@ it.for<[what: string, model: Partial<AiSdkLanguageModel>]>([
       },
     },
   ],
-  ["rejects doStream", { doStream: () => Promise.reject(new Error("fetch failed")) }],
+  ["rejects the promise of doStream", { doStream: () => Promise.reject(new Error("fetch failed")) }],
 ])("aiSdkModel: reports a retryable error if the model %s", async ([, model]) => {
   const { error } = await runIteration(aiSdkModel({ model: createModel(model) }), ask("Hi"));
   expect(error).toMatchObject({ code: "network", retryable: true });
 });
 
-it("aiSdkModel: completes an answer after its last part, even if the stream stays open", async () => {
+it("aiSdkModel: completes an answer after the finish part, even if the stream stays open", async () => {
   const { stream, reasons } = openStream(text, finish);
   const provider = aiSdkModel({ model: createModel({ doStream: async () => ({ stream }) }) });
   expect(await readOpen(provider)).toEqual(["text-delta", "provider-metadata", "finish"]);
   expect(reasons).toHaveLength(1);
 });
 
-it("aiSdkModel: ignores rejected promises from onWarning and approveProviderTool", async () => {
+it("aiSdkModel: ignores promises from onWarning and approveProviderTool that reject", async () => {
   const request = { type: "tool-approval-request", approvalId: "x", toolCallId: "a" };
   const { stream } = openStream({ type: "stream-start", warnings: [{ type: "other", message: "Hm." }] }, request, finish);
   const fails = (): never => {
-    // JavaScript callers may pass an async function.
+    // Callers in JavaScript may pass an async function.
     const failed: unknown = Promise.reject(new Error("The log is full."));
     return failed as never;
   };

@@ -1,5 +1,3 @@
-// Whole runs through the real OpenAI package in each version: requests, answers, and the ending after each fault.
-
 import { defineTool, type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
 import { aiSdkModel, type AiSdkModelOptions } from "turnwright/ai-sdk";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -50,7 +48,7 @@ const answer: RawReply = { frames: [text("Mild."), finish("stop"), done] };
 
 const event = (type: string, rest: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`;
 
-/** Writes a response of the Responses API: complete items and then the last event. */
+/** Writes a stream of the Responses API with the given items. */
 function respond(id: string, ...items: readonly (readonly [added: object, item: object, ...deltas: string[]])[]): RawReply {
   const usage = {
     input_tokens: 5,
@@ -73,8 +71,8 @@ function respond(id: string, ...items: readonly (readonly [added: object, item: 
   };
 }
 
-describe.each(generations)("runToolLoop over aiSdkModel, @ai-sdk/openai of $version", ({ connect }) => {
-  it("sends encrypted reasoning back with the call of that reasoning, and records the model", async () => {
+describe.each(generations)("runToolLoop with aiSdkModel (@ai-sdk/openai, spec $version)", ({ connect }) => {
+  it("sends encrypted reasoning back before its call, and records the model", async () => {
     const reasoning = { type: "reasoning", id: "rs_1", encrypted_content: "ZW5j", summary: [] };
     const called = { type: "function_call", id: "fc_1", call_id: "call_1", name: "get_weather", status: "completed" };
     const delta = event("response.function_call_arguments.delta", { item_id: "fc_1", output_index: 1, delta: '{"city":"Oslo"}' });
@@ -111,41 +109,41 @@ describe.each(generations)("runToolLoop over aiSdkModel, @ai-sdk/openai of $vers
 
   it.for<[what: string, reply: RawReply, error: object, said: string]>([
     [
-      "a rate limit",
+      "the service sends a rate limit",
       json(429, { error: { message: "Slow.", type: "requests", code: "rate_limit_exceeded" } }, { "retry-after": "7" }),
       { code: "rate-limit", retryable: true, retryAfterMs: 7_000 },
       "",
     ],
     [
-      "an exhausted quota",
+      "the quota is exhausted",
       json(429, { error: { message: "No more.", type: "insufficient_quota", code: "insufficient_quota" } }),
       { code: "rate-limit", retryable: false },
       "",
     ],
     [
-      "a full context",
+      "the context is too long",
       json(400, { error: { message: "No.", type: "invalid_request_error", code: "context_length_exceeded" } }),
       { code: "context-too-long", status: 400 },
       "",
     ],
-    ["an overloaded server", json(529, { error: { message: "Busy." } }), { code: "overloaded", retryable: true }, ""],
-    ["a refused key", json(401, { error: { message: "No." } }), { code: "auth", retryable: false }, ""],
-    ["a clean early end", { frames: [text("Hel")] }, { code: "stream-ended-early" }, "Hel"],
-    ["an early end after a complete call", { frames: [call("a", '{"city":"Oslo"}')] }, { code: "stream-ended-early" }, ""],
-    ["a dropped connection", { frames: [text("Hel")], ending: "drop" }, { code: "network" }, "Hel"],
+    ["the server is overloaded", json(529, { error: { message: "Busy." } }), { code: "overloaded", retryable: true }, ""],
+    ["the service rejects the API key", json(401, { error: { message: "No." } }), { code: "auth", retryable: false }, ""],
+    ["the stream ends early", { frames: [text("Hel")] }, { code: "stream-ended-early" }, "Hel"],
+    ["the stream ends after a complete call", { frames: [call("a", '{"city":"Oslo"}')] }, { code: "stream-ended-early" }, ""],
+    ["the connection drops", { frames: [text("Hel")], ending: "drop" }, { code: "network" }, "Hel"],
     [
-      "an error in the stream",
+      "the stream reports an error",
       { frames: [text("Hel"), sse({ error: { message: "It broke.", type: "server_error" } })] },
       { code: "server", retryable: true },
       "Hel",
     ],
     [
-      "an HTML page with status 200",
+      "the response is an HTML page with status 200",
       { headers: { "content-type": "text/html" }, frames: ["<!doctype html>\n\n"] },
       { code: "server", retryable: false },
       "",
     ],
-  ])("ends with one error after %s, keeps the text and runs no tool", async ([, reply, error, said]) => {
+  ])("keeps the text, runs no tool and ends with an error if %s", async ([, reply, error, said]) => {
     const { chat, bodies } = connect(await serve(reply));
     const { result, asked } = await play(chat);
     expect(result).toMatchObject({ status: "error", reason: { kind: "provider-error", error }, text: said });
@@ -164,10 +162,14 @@ describe.each(generations)("runToolLoop over aiSdkModel, @ai-sdk/openai of $vers
   });
 
   it.for<[what: string, turn: RawReply, outcome: string]>([
-    ["cut by length", { frames: [call("a", '{"city":'), finish("length"), done] }, "truncated"],
-    ["complete in a cut message", { frames: [call("a", '{"city":"Oslo"}'), finish("length"), done] }, "truncated"],
+    ["cut off by the length limit", { frames: [call("a", '{"city":'), finish("length"), done] }, "truncated"],
+    [
+      "complete in a message that the length limit cuts off",
+      { frames: [call("a", '{"city":"Oslo"}'), finish("length"), done] },
+      "truncated",
+    ],
     ["malformed", { frames: [call("a", '{"city":'), finish("tool_calls"), done] }, "malformed"],
-  ])("does not run a call whose arguments are %s, and sends another request", async ([, turn, outcome]) => {
+  ])("sends another request without running a call whose arguments are %s", async ([, turn, outcome]) => {
     const { chat, bodies } = connect(await serve(turn, answer));
     const { result, asked } = await play(chat);
     expect(result).toMatchObject({ status: "completed", text: "Mild.", functionHistory: [{ outcome }] });

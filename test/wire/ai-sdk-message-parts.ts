@@ -1,5 +1,3 @@
-// Parts of messages from a model of the AI SDK.
-
 import type { AssistantMessage, ToolMessage } from "turnwright";
 
 export const metadata = (provider: string, model: string, ...items: readonly object[]): AssistantMessage["providerMetadata"] =>

@@ -1,6 +1,3 @@
-// Stream parts that the service handles itself (its tools, files and approval requests), and parts that only one specification
-// has.
-
 import { describe, expect, it } from "vitest";
 import { runToolLoop } from "turnwright";
 import { aiSdkModel, type AiSdkModelOptions } from "turnwright/ai-sdk";
@@ -8,10 +5,10 @@ import { hear, partsOf, typesOf } from "./ai-sdk-bench.ts";
 import { callParts, specs, type SpecStream, textParts } from "./ai-sdk-specs.ts";
 import { ask, createCall } from "./provider-iteration.ts";
 
-describe.each(specs)("aiSdkModel, specification $version: parts from the service", (spec) => {
+describe.each(specs)("aiSdkModel (spec $version): stream parts from the service", (spec) => {
   const done = spec.finish("stop");
 
-  it("yields no calls of provider tools, but keeps their results", async () => {
+  it("keep calls and results of provider tools as metadata, and yield no calls", async () => {
     const parts = [
       ...callParts("s", ["search", '{"q":"x"}'], { providerExecuted: true, providerMetadata: { mock: { itemId: "st_1" } } }),
       { type: "tool-input-start", id: "u", toolName: "search", providerExecuted: true },
@@ -58,7 +55,7 @@ describe.each(specs)("aiSdkModel, specification $version: parts from the service
     ]);
   });
 
-  it("keeps files as base64 if they arrive as bytes or as base64", async () => {
+  it("keep a file as base64, both from bytes and from base64", async () => {
     const parts = [spec.file("image/png", new Uint8Array([1, 2, 3])), spec.file("text/plain", "aGk="), done];
     expect(partsOf(await hear(spec, { parts }))).toEqual([
       { part: { type: "file", mediaType: "image/png", data: "AQID" } },
@@ -66,7 +63,7 @@ describe.each(specs)("aiSdkModel, specification $version: parts from the service
     ]);
   });
 
-  it("keeps text outside of any block, and empty text with a signature", async () => {
+  it("keep text that is outside of a block, and empty text that has a signature", async () => {
     const parts = [
       { type: "text-delta", id: "x", delta: "Lost?" },
       ...textParts([], { id: "y" }),
@@ -84,7 +81,7 @@ describe.each(specs)("aiSdkModel, specification $version: parts from the service
 });
 
 describe.each(specs.filter(({ version }) => version !== "v2"))(
-  "aiSdkModel, specification $version: approval request from the service",
+  "aiSdkModel (spec $version): approval request from the service",
   (spec) => {
     const stream: SpecStream = {
       parts: [
@@ -135,11 +132,11 @@ describe.each(specs.filter(({ version }) => version !== "v2"))(
   },
 );
 
-describe("aiSdkModel, specification v4: additional parts", () => {
+describe("aiSdkModel (spec v4): additional stream parts", () => {
   const spec = specs[2];
   if (spec === undefined) throw new Error("There is no specification v4.");
 
-  it("keeps custom parts, reasoning files and citations", async () => {
+  it("keep custom parts, reasoning files and citations as metadata", async () => {
     const citations = [{ source: { type: "source", sourceType: "url", id: "1", url: "https://a.test/" }, citedText: "a" }];
     const parts = [
       { type: "custom", kind: "mock.compaction", providerMetadata: { mock: { encrypted: "x" } } },
@@ -159,7 +156,7 @@ describe("aiSdkModel, specification v4: additional parts", () => {
     ]);
   });
 
-  it("does not stream the text input of a call as JSON arguments", async () => {
+  it("yield a call with text input only when the call is complete", async () => {
     const parts = [
       { type: "tool-input-start", id: "a", toolName: "search", inputEncoding: "text" },
       { type: "tool-input-delta", id: "a", delta: "SELECT 1" },
@@ -177,12 +174,12 @@ describe("aiSdkModel, specification v4: additional parts", () => {
     });
   });
 
-  it("calls heartbeat for each ping, and for a last part without token counts", async () => {
+  it("call heartbeat for each ping, and for a finish part without token counts", async () => {
     const { model } = spec.create([{ parts: [{ type: "ping" }, { type: "ping" }, spec.finish("stop")] }]);
     let beats = 0;
     const call = { ...createCall(), heartbeat: () => (beats += 1) };
     for await (const chunk of aiSdkModel({ model }).stream(ask("Hi"), call)) expect(chunk.type).toBe("finish");
-    // The last part has no token counts here, so it calls heartbeat too.
+    // Two pings, and a finish part without token counts.
     expect(beats).toBe(3);
   });
 });

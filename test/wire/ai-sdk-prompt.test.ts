@@ -1,5 +1,3 @@
-// The prompt that an AI SDK model receives, in the format of each specification.
-
 import { describe, expect, it } from "vitest";
 import type { Message, UserMessage } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
@@ -7,8 +5,8 @@ import { createBench, user } from "./ai-sdk-bench.ts";
 import { specs } from "./ai-sdk-specs.ts";
 import { ask, runIteration } from "./provider-iteration.ts";
 
-describe.each(specs)("aiSdkModel, specification $version: request", (spec) => {
-  it("contains only the prompt, the signal and the flag for raw chunks by default", async () => {
+describe.each(specs)("aiSdkModel (spec $version): request", (spec) => {
+  it("contains only the prompt, the abort signal and includeRawChunks by default", async () => {
     const { send } = createBench(spec);
     expect(await send({})).toEqual({
       prompt: [{ role: "user", content: [{ type: "text", text: "Hi" }] }],
@@ -17,7 +15,7 @@ describe.each(specs)("aiSdkModel, specification $version: request", (spec) => {
     });
   });
 
-  it("omits empty texts, system prompts and stop sequences", async () => {
+  it("omits an empty text, an empty system prompt and an empty list of stop sequences", async () => {
     const { send } = createBench(spec);
     const messages = [user([{ type: "text", text: "" }]), user("Hi")];
     const call = await send({ messages, system: "", settings: { stopSequences: [] } });
@@ -25,7 +23,7 @@ describe.each(specs)("aiSdkModel, specification $version: request", (spec) => {
     expect(call).not.toHaveProperty("stopSequences");
   });
 
-  it("contains the settings, tools and tool choice", async () => {
+  it("contains the model settings, the tools and the tool choice", async () => {
     const { send } = createBench(spec, { headers: { "x-team": "a" }, providerOptions: { mock: { effort: "low" } } });
     const call = await send({
       system: "Be brief.",
@@ -53,7 +51,7 @@ describe.each(specs)("aiSdkModel, specification $version: request", (spec) => {
   });
 
   it.for(["auto", "required", "none"] as const)(
-    "contains the tool choice %s, but no tool choice without tools",
+    "contains the tool choice %s only if the request has tools",
     async (toolChoice) => {
       const { send } = createBench(spec);
       const tools = [{ name: "search", description: "Searches", inputSchema: {} }];
@@ -62,7 +60,7 @@ describe.each(specs)("aiSdkModel, specification $version: request", (spec) => {
     },
   );
 
-  it("allows extra settings to override all fields except the signal and the flag for raw chunks", async () => {
+  it("lets extra settings override all fields except the abort signal and includeRawChunks", async () => {
     const { send } = createBench(spec, { providerOptions: { mock: { effort: "low" } } });
     const extra = { topK: 4, temperature: 1, providerOptions: { mock: { n: 1 } }, abortSignal: null, includeRawChunks: null };
     expect(await send({ settings: { temperature: 0, extra } })).toMatchObject({
@@ -74,7 +72,7 @@ describe.each(specs)("aiSdkModel, specification $version: request", (spec) => {
     });
   });
 
-  it("contains provider tools, which replace tools of the run with the same names", async () => {
+  it("contains provider tools in place of run tools with the same names", async () => {
     const providerTools = { bash: { id: "mock.bash_1", args: { version: 1 } } };
     const { send } = createBench(spec, { providerTools });
     const tools = ["bash", "search"].map((name) => ({ name, description: name, inputSchema: {} }));
@@ -123,7 +121,7 @@ describe.each(specs)("aiSdkModel, specification $version: request", (spec) => {
     ["an invalid URL", "image/png", "https://"],
     ["a data URL that cannot be decoded", "image/png", "data:image/png,%E0%A4%A"],
     ["a data URL without data", "image/png", "data:image/png;base64"],
-  ])("is rejected for %s, without the URL in the error message", async ([, mediaType, data]) => {
+  ])("fails for %s, and hides the URL in the error message", async ([, mediaType, data]) => {
     const { provider, calls } = createBench(spec);
     const { error } = await runIteration(provider, ask("", { messages: [user([{ type: "image", mediaType, data }])] }));
     expect(error).toMatchObject({ code: "bad-request", retryable: false, message: expect.stringContaining(mediaType) });
@@ -159,8 +157,8 @@ describe.each(specs)("aiSdkModel, specification $version: request", (spec) => {
   });
 });
 
-describe("aiSdkModel, specification v4: URL of a file", () => {
-  it("is kept in its original form if parsing would change the text", async () => {
+describe("aiSdkModel (spec v4): URL of a file in a request", () => {
+  it("keeps its original text if URL parsing would change the text", async () => {
     const spec = specs[2];
     if (spec === undefined) throw new Error("There is no specification v4.");
     const { send } = createBench(spec, {}, { supportedUrls: { "*/*": [/^gs:/g] } });

@@ -1,11 +1,9 @@
-// Plays a script as the stream of an AI SDK model.
-
 import { callParts, type Spec, type SpecStream, textParts } from "./ai-sdk-specs.ts";
 import { type Ends, type Scripted, type ScriptedTurn, usual, wordFor } from "./scripted.ts";
 
-const noPlace = { none: "the word of the service has no place in v2" } as const;
+const noPlace = { none: "v2 has no field for the value of the service" } as const;
 
-/** The finish reasons of a v3 or v4 model: the unified reason of the AI SDK, and the reason in the service's own value. */
+/** Finish reasons of v3 and v4 models: the unified reason of the AI SDK, followed by the raw reason of the service. */
 const nested: Ends = {
   stop: ["stop", "stop end_turn"],
   tools: ["tool-calls", "tool-calls tool_use"],
@@ -14,7 +12,7 @@ const nested: Ends = {
   "content-filter": ["content-filter", "content-filter SAFETY"],
   refusal: ["content-filter refusal"],
   paused: ["other pause_turn", "stop pause_turn", "other compaction"],
-  continue: { none: "no token to go on with has a place" },
+  continue: { none: "the stream has no field for a continuation token" },
   "malformed-call": ["error MALFORMED_FUNCTION_CALL"],
   error: ["error", "error OTHER"],
   unknown: ["other weather", "weather"],
@@ -39,7 +37,6 @@ const flat: Ends = {
 
 export const endsOf = ({ version }: Spec): Ends => (version === "v2" ? flat : nested);
 
-/** The metadata of every part that must be sent back. */
 const metadataOf = (signature: string): object => ({ providerMetadata: { mock: { signature } } });
 
 function toParts({ reasoning, text = "", calls = [] }: ScriptedTurn): readonly object[] {
@@ -70,7 +67,7 @@ export function toSpecStream(scripted: Scripted, spec: Spec): SpecStream {
   if (end === "silent") return { parts: parts.filter((part) => !("type" in part) || part.type !== "text-end"), ending: end };
   if (end === "dropped") return { parts, ending: "broken" };
   if (end === "broken") return { parts: [...parts, { type: "error", error: { type: "overloaded_error", message: "Busy." } }] };
-  // A package yields a finish part even if the stream was cut off.
+  // Packages of the AI SDK add a finish part even if the stream was cut off.
   if (end === "lost") return { parts: [...parts, spec.finish(spec.cutOff)] };
   const [reason = "", raw] = wordFor(endsOf(spec), { ...scripted, end }).split(" ");
   return { parts: [...parts, spec.finish(reason, raw === undefined ? { usage } : { raw, usage })] };

@@ -1,6 +1,3 @@
-// The three specification versions of AI SDK models, each with the mock of its own release. Tests are written once and run for
-// each version.
-
 import { MockLanguageModelV3 } from "ai/test";
 import { MockLanguageModelV2 } from "ai-v5/test";
 import { MockLanguageModelV4 } from "ai-v7/test";
@@ -14,12 +11,12 @@ interface SpecUsage {
   readonly reasoning?: number;
 }
 
-/** The behavior of a model in one call. The model streams the parts, and then the stream ends, falls silent or throws. */
+/** The scripted stream of one call. After the parts, the stream ends, sends nothing more or throws. */
 export interface SpecStream {
   readonly parts: readonly object[];
   /** Default: "end". */
   readonly ending?: "end" | "silent" | "broken";
-  /** An error that the model throws instead of returning a stream. */
+  /** An error that `doStream` throws instead of returning a stream. */
   readonly thrown?: Error;
 }
 
@@ -37,19 +34,19 @@ export interface SpecMock {
 export interface Spec {
   readonly version: AiSdkLanguageModel["specificationVersion"];
   create(streams: readonly SpecStream[], facts?: SpecModel): SpecMock;
-  /** Creates the last part of a stream. In v2, this part has no field for the service's own value. */
+  /** Creates the finish part of a stream. Parts of v2 cannot contain `raw`, the finish reason of the service. */
   finish(reason: string, more?: { readonly raw?: string; readonly usage?: SpecUsage; readonly metadata?: object }): object;
-  /** The finish reason that a package uses if the service sent none. */
+  /** The finish reason that packages report if the service sends no finish reason. */
   readonly cutOff: string;
   file(mediaType: string, data: string | Uint8Array): object;
   promptData(data: string | URL): unknown;
-  /** The content of a tool result: text, an image as bytes, an image as a URL, and a PDF as bytes. */
+  /** Tool result content with a text, an image as bytes, an image as a URL, and a PDF as bytes. */
   readonly resultContent: readonly object[];
   readonly denial: object;
   readonly providerToolType: string;
 }
 
-/** Creates a stream that plays a script. Like the stream of a real model, it fails when its signal fires. */
+/** Creates a stream from a script. Like the stream of a real model, it fails when the abort signal fires. */
 function play({ parts, ending = "end" }: SpecStream, signal: AbortSignal | undefined): ReadableStream<never> {
   return new ReadableStream<never>({
     start(controller) {
@@ -58,7 +55,7 @@ function play({ parts, ending = "end" }: SpecStream, signal: AbortSignal | undef
       for (const part of parts) Reflect.apply(controller.enqueue, controller, [part]);
       if (ending === "end") controller.close();
     },
-    // The error follows only after all parts were read, because an error discards unread parts.
+    // An error discards unread parts, so the stream fails only after all parts were read.
     pull(controller) {
       if (ending === "broken") controller.error(new TypeError("terminated"));
     },
@@ -170,7 +167,7 @@ const v4: Spec = {
   ],
 };
 
-/** All specification versions, oldest first. */
+/** One entry for each specification version of the AI SDK, oldest first. */
 export const specs: readonly Spec[] = [v2, v3, v4];
 
 export function textParts(pieces: readonly string[], { id = "t", metadata }: { id?: string; metadata?: object } = {}): object[] {
@@ -181,7 +178,7 @@ export function textParts(pieces: readonly string[], { id = "t", metadata }: { i
   ];
 }
 
-/** Creates the parts of a call: its arguments in two halves, and then the complete call. */
+/** Creates the stream parts of a call: the arguments in two halves, and then the complete call. */
 export function callParts(id: string, [toolName, input]: readonly [string, string], more: object = {}): object[] {
   const half = input.length >> 1;
   return [

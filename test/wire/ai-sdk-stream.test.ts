@@ -1,11 +1,9 @@
-// The chunks that the loop receives for the stream of an AI SDK model, in the format of each specification.
-
 import { describe, expect, it } from "vitest";
 import type { AiSdkWarning } from "turnwright/ai-sdk";
 import { hear, partsOf, typesOf } from "./ai-sdk-bench.ts";
 import { callParts, specs, type SpecStream, textParts } from "./ai-sdk-specs.ts";
 
-describe.each(specs)("aiSdkModel, specification $version: stream", (spec) => {
+describe.each(specs)("aiSdkModel (spec $version): stream", (spec) => {
   const usage = { input: 10, output: 4, cached: 3, reasoning: 1 };
   const done = spec.finish("stop", { raw: "end_turn", usage });
 
@@ -44,7 +42,7 @@ describe.each(specs)("aiSdkModel, specification $version: stream", (spec) => {
     });
   });
 
-  it("yields calls while they stream, with the arguments from the complete call", async () => {
+  it("yields the argument deltas of a call, and then the arguments of the complete call", async () => {
     const parts = [
       ...callParts("a", ["search", '{"q":1}'], { providerMetadata: { mock: { sig: 1 } } }),
       { type: "tool-call", toolCallId: "b", toolName: "search", input: "" },
@@ -119,14 +117,14 @@ describe.each(specs)("aiSdkModel, specification $version: stream", (spec) => {
   });
 
   it.for<[what: string, stream: SpecStream]>([
-    ["ends without a last part", { parts: textParts(["Hel"]) }],
-    ["was cut and the package reports a finish", { parts: [...textParts(["Hel"]), spec.finish(spec.cutOff, { usage })] }],
-    ["has a last part without a reason", { parts: [...textParts(["Hel"]), { type: "finish" }] }],
+    ["it ends without a finish part", { parts: textParts(["Hel"]) }],
+    ["the service sent no finish reason", { parts: [...textParts(["Hel"]), spec.finish(spec.cutOff, { usage })] }],
+    ["its finish part has no reason", { parts: [...textParts(["Hel"]), { type: "finish" }] }],
     [
-      "was cut after a complete call",
+      "the service sent no finish reason after a complete call",
       { parts: [...textParts(["Hel"]), ...callParts("a", ["search", "{}"]), spec.finish(spec.cutOff)] },
     ],
-  ])("yields neither finish nor provider metadata if it %s", async ([, stream]) => {
+  ])("yields neither a finish chunk nor provider metadata if %s", async ([, stream]) => {
     const heard = await hear(spec, stream);
     expect(typesOf(heard)).not.toContain("finish");
     expect(typesOf(heard)).not.toContain("provider-metadata");
@@ -138,7 +136,7 @@ describe.each(specs)("aiSdkModel, specification $version: stream", (spec) => {
     expect(chunks).toMatchObject([{ type: "usage", usage: { totalTokens: 14 } }]);
   });
 
-  it("ignores parts after the last part", async () => {
+  it("ignores parts after the finish part", async () => {
     const heard = await hear(spec, { parts: [...textParts(["A"]), done, ...textParts(["B"]), spec.finish("length")] });
     expect(heard.chunks.map((chunk) => ("text" in chunk ? chunk.text : chunk.type))).toEqual([
       "A",
@@ -155,7 +153,7 @@ describe.each(specs)("aiSdkModel, specification $version: stream", (spec) => {
     expect(heard.thrown).toBeUndefined();
   });
 
-  it("throws the error that breaks the stream off", async () => {
+  it("throws the error with which the stream of the model fails", async () => {
     const heard = await hear(spec, { parts: textParts(["A"]), ending: "broken" });
     expect(heard.thrown).toBeInstanceOf(TypeError);
   });

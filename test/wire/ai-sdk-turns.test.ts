@@ -1,12 +1,10 @@
-// Assistant messages and tool results that are sent back to an AI SDK model, in the format of each specification.
-
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, ToolMessage } from "turnwright";
 import { createBench, user } from "./ai-sdk-bench.ts";
 import { answer, call, metadata, part } from "./ai-sdk-message-parts.ts";
 import { specs } from "./ai-sdk-specs.ts";
 
-describe.each(specs)("aiSdkModel, specification $version: assistant message sent back", (spec) => {
+describe.each(specs)("aiSdkModel (spec $version): assistant message in the next request", (spec) => {
   const meta = { mock: { itemId: "fc_1", caller: { type: "program" } } };
   const parts = [
     { type: "reasoning", text: "Hm", providerOptions: { mock: { signature: "c2ln" } } },
@@ -29,7 +27,7 @@ describe.each(specs)("aiSdkModel, specification $version: assistant message sent
     ],
   };
 
-  it("contains its parts in order, and the results have the metadata of their calls", async () => {
+  it("contains the original parts in order, and passes the metadata of calls to their results", async () => {
     const { send } = createBench(spec);
     expect(await send({ messages: [user("Hi"), turn, results] })).toMatchObject({
       prompt: [
@@ -47,7 +45,7 @@ describe.each(specs)("aiSdkModel, specification $version: assistant message sent
     ["comes from another service", { ...turn, providerMetadata: metadata("other.chat", "m", ...parts.map(part)) }],
     ["comes from another model", { ...turn, providerMetadata: metadata("mock.chat", "n", ...parts.map(part)) }],
     [
-      "comes in part from another model",
+      "comes partly from another model",
       {
         ...turn,
         providerMetadata: [...(turn.providerMetadata ?? []), ...(metadata("x", "m", part({ type: "text" })) ?? [])],
@@ -55,7 +53,7 @@ describe.each(specs)("aiSdkModel, specification $version: assistant message sent
     ],
     ["is missing", { ...turn, providerMetadata: undefined }],
     [
-      "has another id for a call",
+      "contains another id for a call",
       {
         ...turn,
         providerMetadata: metadata(
@@ -65,9 +63,9 @@ describe.each(specs)("aiSdkModel, specification $version: assistant message sent
         ),
       },
     ],
-    ["has another text", { ...turn, providerMetadata: metadata("mock.chat", "m", ...parts.slice(0, 3).map(part)) }],
+    ["contains another text", { ...turn, providerMetadata: metadata("mock.chat", "m", ...parts.slice(0, 3).map(part)) }],
     [
-      "has text in place of the call",
+      "contains a text in place of the call",
       {
         ...turn,
         providerMetadata: metadata("mock.chat", "m", ...parts.slice(0, 2).map(part), part({ type: "text", text: "see." })),
@@ -86,7 +84,7 @@ describe.each(specs)("aiSdkModel, specification $version: assistant message sent
     ]);
   });
 
-  it("is not sent if it has neither text nor calls", async () => {
+  it("is omitted if it has neither text nor calls", async () => {
     const { send } = createBench(spec);
     const empty: AssistantMessage = { role: "assistant", content: [{ type: "reasoning", text: "Hm" }] };
     expect(await send({ messages: [user("Hi"), empty, user("?")] })).toMatchObject({
@@ -130,7 +128,7 @@ describe.each(specs)("aiSdkModel, specification $version: assistant message sent
     });
   });
 
-  it("contains the model's files that the specification supports", async () => {
+  it("contains those files of the model that the specification supports", async () => {
     const { send } = createBench(spec);
     const items = [
       part({ type: "file", mediaType: "image/png", data: "aW1n" }),
@@ -157,15 +155,19 @@ describe.each(specs)("aiSdkModel, specification $version: assistant message sent
 
   it.for<[what: string, result: Partial<ToolMessage["results"][number]>, output: object]>([
     ["a text", { result: "mild" }, { type: "text", value: "mild" }],
-    ["data", { result: [1] }, { type: "json", value: [1] }],
+    ["JSON data", { result: [1] }, { type: "json", value: [1] }],
     [
       "a context restart",
       { outcome: "restarted", result: { status: "context_restarted" } },
       { type: "json", value: { status: "context_restarted" } },
     ],
-    ["a failure as text", { outcome: "failed", result: "no" }, { type: "error-text", value: "no" }],
-    ["a failure as data", { outcome: "timed-out", result: { status: "x" } }, { type: "error-json", value: { status: "x" } }],
-    ["a denial", { outcome: "denied", result: { status: "denied" } }, spec.denial],
+    ["the text of a failure", { outcome: "failed", result: "no" }, { type: "error-text", value: "no" }],
+    [
+      "the JSON data of a failure",
+      { outcome: "timed-out", result: { status: "x" } },
+      { type: "error-json", value: { status: "x" } },
+    ],
+    ["a denied call", { outcome: "denied", result: { status: "denied" } }, spec.denial],
     [
       "images and files",
       {
@@ -179,7 +181,7 @@ describe.each(specs)("aiSdkModel, specification $version: assistant message sent
       { type: "content", value: spec.resultContent },
     ],
     [
-      "media that the model cannot read",
+      "descriptions of media that the model cannot read",
       {
         result: "",
         content: [

@@ -1,5 +1,3 @@
-// Whole exchanges between the real SDKs and a third-party mock server: requests, answers, and the ending after each fault.
-
 import { LLMock } from "@copilotkit/aimock";
 import { defineTool, type LoopResult, runToolLoop } from "turnwright";
 import { anthropicMessages } from "turnwright/anthropic";
@@ -57,8 +55,8 @@ async function play({ connect, check }: MockedWire, mock: LLMock): Promise<Playe
 const cities = [{ city: "Oslo" }, { city: "Rome" }];
 
 for (const wire of mockedWires) {
-  describe(`${wire.name} against a vendor's mock server`, () => {
-    it("runs two parallel calls, sends both results and gets the answer", async () => {
+  describe(`${wire.name} against a mock server`, () => {
+    it("runs two parallel calls, sends both results and returns the answer", async () => {
       const { result, asked, bodies } = await play(wire, await startMock(wire.besides));
       expect(result).toMatchObject({
         status: "completed",
@@ -80,7 +78,7 @@ for (const wire of mockedWires) {
       [429, "rate-limit"],
       [503, "overloaded"],
       [529, "overloaded"],
-    ])("maps the status %i to %s and succeeds at the next request", async ([status, code]) => {
+    ])("maps status %i to the error %s, and succeeds at the next request", async ([status, code]) => {
       const mock = await startMock(wire.besides);
       mock.nextRequestError(status, { message: "Later." });
       const { provider } = wire.connect(mock.url);
@@ -91,11 +89,11 @@ for (const wire of mockedWires) {
     });
 
     it.for<[fault: string, options: object, code: string]>([
-      ["cuts the stream", { truncateAfterChunks: 2, streamingProfile: { ttft: 0, tps: 10_000 } }, "network"],
-      ["hangs up after some time", { disconnectAfterMs: 5, streamingProfile: { ttft: 60_000 } }, "network"],
+      ["ends the stream early", { truncateAfterChunks: 2, streamingProfile: { ttft: 0, tps: 10_000 } }, "network"],
+      ["closes the connection after 5 ms", { disconnectAfterMs: 5, streamingProfile: { ttft: 60_000 } }, "network"],
       ["closes the connection immediately", { chaos: { disconnectRate: 1 } }, "network"],
       ["drops the request", { chaos: { dropRate: 1 } }, "server"],
-      ["limits the rate", { chaos: { rateLimitRate: 1 } }, "rate-limit"],
+      ["reports a rate limit", { chaos: { rateLimitRate: 1 } }, "rate-limit"],
       ["sends data that is not a stream", { chaos: { malformedRate: 1 } }, "server"],
     ])("runs no tool if the mock server %s", async ([, options, code]) => {
       const mock = await startMock(wire.besides);
@@ -107,7 +105,7 @@ for (const wire of mockedWires) {
   });
 }
 
-it("anthropicMessages: sends betas in addition to the headers of the SDK", async () => {
+it("anthropicMessages: sends the option betas as a header, in addition to the headers of the SDK", async () => {
   const mock = await startMock();
   const { client, headers } = connectAnthropic(mock.url);
   await runIteration(anthropicMessages({ client, model: "claude-opus-4-6", betas: ["a-1", "b-2"] }), ask(question));

@@ -1,6 +1,3 @@
-// Images and files from users and from tools, over all provider APIs. An API sends every supported part. Otherwise a part
-// from a user is rejected, and a part from a tool is described as text.
-
 import {
   createLoopControl,
   defineTool,
@@ -17,7 +14,7 @@ import { aiSdkModel } from "turnwright/ai-sdk";
 import { describe, expect, it } from "vitest";
 import { generations } from "./ai-sdk-client.ts";
 import type { Scripted } from "./all-wires.ts";
-import { type MediaRow, mediaRows, secret } from "./media-cells.ts";
+import { type MediaOutcome, type MediaRow, mediaRows, type MediaSender, secret } from "./media-cells.ts";
 import { type Player, players } from "./media-wires.ts";
 
 const asks: Scripted = { calls: [["call_1", "look", "{}"]], end: "tools" };
@@ -48,7 +45,7 @@ const returning = ({ part }: MediaRow): LoopOptions["tools"] => [
 const textsOf = (value: unknown): string => JSON.stringify(value);
 const carries = (body: unknown, { traces, says: mediaType = "" }: MediaRow): boolean =>
   traces.some((trace) => textsOf(body).includes(trace)) && textsOf(body).includes(mediaType);
-/** Ignores backslashes, because the words may be part of a JSON text inside another JSON text. */
+/** Ignores backslashes, because the body may contain `words` in a JSON string that was escaped twice. */
 const says = (body: unknown, words: string): boolean => textsOf(body).replaceAll("\\", "").includes(words.replaceAll("\\", ""));
 
 const rowOf = (kind: string): MediaRow => {
@@ -69,8 +66,17 @@ function expectRefusal({ result, bodies }: Played, row: MediaRow, place: string)
   expect(bodies.every((body) => !textsOf(body).includes(secret))).toBe(true);
 }
 
+const titles: { readonly [Outcome in MediaOutcome]: (part: string) => string } = {
+  sent: (part) => `sends ${part}`,
+  refused: (part) => `rejects ${part}`,
+  told: (part) => `replaces ${part} with a text`,
+};
+
 describe.for(players)("provider $name: images and files", (player) => {
-  it.for(mediaRows)("sends a part in a user message if supported, and rejects it otherwise: $kind", async (row) => {
+  const titled = (from: MediaSender, place: string): readonly (readonly [title: string, row: MediaRow])[] =>
+    mediaRows.map((row) => [titles[player.expect(row, from)](`the part "${row.kind}" of a ${place}`), row]);
+
+  it.for(titled("user", "user message"))("%s", async ([, row]) => {
     const messages = [...greeted, sends(row)];
     const played = await play(player, [answers], { messages });
     if (player.expect(row, "user") === "sent") {
@@ -82,7 +88,7 @@ describe.for(players)("provider $name: images and files", (player) => {
     expect([played.bodies, played.result.messages]).toEqual([[], messages]);
   });
 
-  it.for(mediaRows)("sends a part in a tool result if supported, and describes it otherwise: $kind", async (row) => {
+  it.for(titled("tool", "tool result"))("%s", async ([, row]) => {
     const { result, bodies } = await play(player, [asks, answers], { tools: returning(row) });
     expect(result).toMatchObject({ status: "completed", text: "I see." });
     expect(result.functionHistory).toMatchObject([{ outcome: "completed", content: [row.part] }]);
@@ -96,7 +102,7 @@ describe.for(players)("provider $name: images and files", (player) => {
     if (!isSent) expect(textsOf(bodies[1])).not.toContain(secret);
   });
 
-  it("rejects an unsupported part in a message that is steered in after tool results", async () => {
+  it("rejects an unsupported part in a message from control.steer", async () => {
     const control = createLoopControl();
     const row = rowOf("file: URL");
     const steer = (): void => void control.steer(sends(row));
@@ -110,7 +116,7 @@ describe.for(players)("provider $name: images and files", (player) => {
     expect(played.result.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
   });
 
-  it("rejects an unsupported part in every request, and accepts the conversation without the part", async () => {
+  it("rejects every run with an unsupported part, and accepts the conversation without the part", async () => {
     const row = rowOf("file: URL");
     const { provider, bodies } = await player.start([answers]);
     const messages = [...greeted, sends(row)];
@@ -163,18 +169,21 @@ describe.for(cannot)("provider $name: unsupported audio URL", (player) => {
   });
 });
 
-describe.for(generations)("aiSdkModel over @ai-sdk/openai of $version: unsupported files", ({ connect }) => {
-  it.for(["anything else (ZIP), base64", "video as MP4, base64"])("fail before the request: %s", async (kind) => {
-    const row = rowOf(kind);
-    const { chat, responses, bodies } = connect("http://127.0.0.1:9/v1");
-    for (const model of [chat, responses]) {
-      const { error } = await runToolLoop({ provider: aiSdkModel({ model }), messages: [sends(row)] });
-      expect(error).toMatchObject({
-        code: "bad-request",
-        retryable: false,
-        message: expect.stringContaining(row.part.mediaType),
-      });
-    }
-    expect(bodies).toEqual([]);
-  });
+describe.for(generations)("aiSdkModel (@ai-sdk/openai, spec $version)", ({ connect }) => {
+  it.for(["anything else (ZIP), base64", "video as MP4, base64"])(
+    'rejects the unsupported file "%s" before a request',
+    async (kind) => {
+      const row = rowOf(kind);
+      const { chat, responses, bodies } = connect("http://127.0.0.1:9/v1");
+      for (const model of [chat, responses]) {
+        const { error } = await runToolLoop({ provider: aiSdkModel({ model }), messages: [sends(row)] });
+        expect(error).toMatchObject({
+          code: "bad-request",
+          retryable: false,
+          message: expect.stringContaining(row.part.mediaType),
+        });
+      }
+      expect(bodies).toEqual([]);
+    },
+  );
 });

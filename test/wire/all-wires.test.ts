@@ -1,5 +1,3 @@
-// Runs the same scenarios over all provider APIs, with the real SDKs. Each API gives the same ending and the same text.
-
 import {
   contextRestart,
   createLoopControl,
@@ -18,7 +16,6 @@ import { wordsFor } from "./scripted.ts";
 const inputSchema = { type: "object", properties: { city: { type: "string" } } };
 const image = { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" } as const;
 
-/** Each tool behaves as its name says. */
 function createTools(): { readonly tools: readonly Tool[]; readonly asked: readonly unknown[] } {
   const asked: unknown[] = [];
   const behaviours: { readonly [name: string]: (args: unknown) => unknown } = {
@@ -75,7 +72,7 @@ const rome: ScriptedCall = ["call_rome", "get_weather", '{"city":"Rome"}'];
 const calling = (name: string, args = "{}"): Scripted => ({ calls: [["call_1", name, args]], end: "tools" });
 const mild: Scripted = { text: "Mild.", end: "stop" };
 
-/** By default, the run is completed with the text "Mild." */
+/** By default, the run must complete with the text "Mild.", and without tool calls. */
 interface Scenario {
   readonly script: readonly Scripted[];
   readonly options?: Partial<LoopOptions>;
@@ -83,58 +80,50 @@ interface Scenario {
   readonly text?: string;
   readonly asked?: number;
   readonly outcomes?: readonly string[];
-  /** Default: the sum of the output tokens of all answers. */
+  /** The number of output tokens. Default: 2 for each request. */
   readonly output?: number;
 }
 
 const scenarios: { readonly [what: string]: Scenario } = {
-  "a text": { script: [mild] },
-  "one tool": {
+  "returns the text of the model": { script: [mild] },
+  "runs a tool call and returns the next text": {
     script: [{ calls: [oslo], end: "tools" }, mild],
     asked: 1,
     outcomes: ["get_weather completed"],
   },
-  "parallel tools after a text": {
+  "runs both calls of a message that also has a text": {
     script: [{ text: "One moment.", calls: [oslo, rome], end: "tools" }, mild],
     asked: 2,
     outcomes: ["get_weather completed", "get_weather completed"],
   },
-  "several iterations with a system prompt": {
+  "runs calls in two iterations with a system prompt and model settings": {
     script: [{ calls: [oslo], end: "tools" }, { calls: [rome], end: "tools" }, mild],
     options: { system: "Be brief.", modelSettings: { maxOutputTokens: 100, temperature: 0, stopSequences: ["END"], seed: 1 } },
     asked: 2,
     outcomes: ["get_weather completed", "get_weather completed"],
   },
-  "a tool without arguments": {
-    script: [calling("nothing", ""), mild],
-    asked: 1,
-    outcomes: ["nothing completed"],
-  },
-  "a failing tool": {
-    script: [calling("fail"), mild],
-    asked: 1,
-    outcomes: ["fail failed"],
-  },
-  "an unknown tool with a name that no service accepts": {
+  "runs a call with empty arguments": { script: [calling("nothing", ""), mild], asked: 1, outcomes: ["nothing completed"] },
+  "continues after a tool throws": { script: [calling("fail"), mild], asked: 1, outcomes: ["fail failed"] },
+  "continues after a call of an unknown tool with an invalid name": {
     script: [calling("get weather!"), mild],
     outcomes: ["get weather! unknown-tool"],
   },
-  "an image as a result": {
+  "continues after a tool returns an image": {
     script: [calling("look"), mild],
     asked: 1,
     outcomes: ["look completed"],
   },
-  "a context restart": {
+  "continues after a tool returns contextRestart": {
     script: [calling("restart"), mild],
     asked: 1,
   },
-  "context items": {
+  "runs a call if the option contextItems is set": {
     script: [calling("get_weather"), mild],
     options: { contextItems: ["It is noon."] },
     asked: 1,
     outcomes: ["get_weather completed"],
   },
-  "a greeting by the model at the start": {
+  "accepts messages that begin with an assistant message": {
     script: [mild],
     options: {
       messages: [
@@ -143,49 +132,53 @@ const scenarios: { readonly [what: string]: Scenario } = {
       ],
     },
   },
-  "malformed arguments": {
+  "reports the outcome malformed for arguments that are invalid JSON": {
     script: [calling("get_weather", '{"city":'), mild],
     outcomes: ["get_weather malformed"],
   },
-  "arguments that are not an object": {
+  "runs a call whose arguments are a list": {
     script: [calling("get_weather", "[1]"), mild],
     asked: 1,
     outcomes: ["get_weather completed"],
   },
-  "calls cut by length": {
+  "reports the outcome truncated for all calls if the length limit cuts one call off": {
     script: [{ calls: [oslo, ["call_2", "get_weather", '{"ci']], end: "length" }, mild],
     outcomes: ["get_weather truncated", "get_weather truncated"],
   },
-  "a text that is cut off by the length limit": {
+  "returns a partial text if the length limit cuts the text off": {
     script: [{ text: "Mi", end: "length" }],
     status: "completed/length",
     text: "Mi",
   },
-  "a repeated call id": {
+  "runs both calls if two iterations use the same call id": {
     script: [{ calls: [oslo], end: "tools" }, { calls: [oslo], end: "tools" }, mild],
     asked: 2,
     outcomes: ["get_weather completed", "get_weather completed"],
   },
-  "an empty answer": { script: [{ end: "stop" }], status: "empty-response/empty", text: "" },
-  "an unknown stop reason with a call": {
+  "ends with status empty-response after an empty answer": {
+    script: [{ end: "stop" }],
+    status: "empty-response/empty",
+    text: "",
+  },
+  "ends with the error finish-unknown after an unknown stop reason": {
     script: [{ calls: [oslo], end: "unknown" }],
     status: "error/provider-error/finish-unknown",
     text: "",
   },
-  "a rate limit": {
+  "fails with the error rate-limit on status 429": {
     script: [{ status: 429, message: "Slow.", retryAfter: "7" }],
     status: "error/provider-error/rate-limit",
     text: "",
     output: 0,
   },
-  "a refused key": { script: [{ status: 401, message: "No." }], status: "error/provider-error/auth", text: "", output: 0 },
-  "a prompt that is too long": {
+  "fails on status 401": { script: [{ status: 401, message: "No." }], status: "error/provider-error/auth", text: "", output: 0 },
+  "ends with the error context-too-long if the prompt is too long": {
     script: [{ status: 400, message: "prompt is too long: 9 tokens > 8 maximum" }],
     status: "error/provider-error/context-too-long",
     text: "",
     output: 0,
   },
-  "the iteration limit": {
+  "ends with status timeout at limits.maxIterations": {
     script: [{ calls: [oslo], end: "tools" }],
     options: { limits: { maxIterations: 1 } },
     status: "timeout/max-iterations",
@@ -193,7 +186,7 @@ const scenarios: { readonly [what: string]: Scenario } = {
     asked: 1,
     outcomes: ["get_weather completed"],
   },
-  "a final answer after the iteration limit": {
+  "returns a final answer at limits.maxIterations if policies.finalAnswer is true": {
     script: [{ calls: [oslo], end: "tools" }, mild],
     options: { limits: { maxIterations: 1 }, policies: { finalAnswer: true } },
     status: "timeout/max-iterations",
@@ -203,8 +196,8 @@ const scenarios: { readonly [what: string]: Scenario } = {
   },
 };
 
-describe.for(wires)("runToolLoop over $name", (wire) => {
-  it.for(Object.entries(scenarios))("gives the expected result for %s", async ([, scenario]) => {
+describe.for(wires)("runToolLoop with provider $name", (wire) => {
+  it.for(Object.entries(scenarios))("%s", async ([, scenario]) => {
     const { script, options, status = "completed/answered", text = "Mild.", asked = 0, outcomes = [] } = scenario;
     const played = await play(wire, script, options);
     expect(toFacts(played)).toEqual({
@@ -218,11 +211,11 @@ describe.for(wires)("runToolLoop over $name", (wire) => {
     });
   });
 
-  it.for<[end: "lost" | "dropped" | "broken", code: string]>([
-    ["lost", "stream-ended-early"],
-    ["dropped", "network"],
-    ["broken", "overloaded"],
-  ])("runs no call from a stream that was %s, and leaves messages that can be sent", async ([end, code]) => {
+  it.for<[fault: string, end: "lost" | "dropped" | "broken", code: string]>([
+    ["ends without a stop reason", "lost", "stream-ended-early"],
+    ["loses its connection", "dropped", "network"],
+    ["reports an error", "broken", "overloaded"],
+  ])("runs no call if the stream %s, and returns messages that can be sent again", async ([, end, code]) => {
     const { result, asked } = await play(wire, [{ text: "Let me see.", calls: [oslo], end }]);
     expect(result).toMatchObject({ status: "error", reason: { kind: "provider-error", error: { code } }, text: "Let me see." });
     expect(asked).toEqual([]);
@@ -231,7 +224,7 @@ describe.for(wires)("runToolLoop over $name", (wire) => {
   });
 
   const declining = (["refusal", "content-filter"] as const).filter((end) => wordsFor(wire.ends, end).length > 0);
-  it.for(declining)("ends with %s and leaves messages that can be sent", async (end) => {
+  it.for(declining)("ends with reason %s, and returns messages that can be sent again", async (end) => {
     const { result, asked } = await play(wire, [{ text: "No. ", calls: [oslo], end }]);
     expect(result).toMatchObject({ status: "completed", reason: { kind: end }, text: expect.stringMatching(/^No\./) });
     expect(asked).toEqual([]);
@@ -239,7 +232,7 @@ describe.for(wires)("runToolLoop over $name", (wire) => {
     expect(next.result.text).toBe("Mild.");
   });
 
-  it("sends a steered message after the tool results", async () => {
+  it("sends a message from control.steer after the tool results", async () => {
     const control = createLoopControl();
     const { result, bodies } = await play(wire, [{ calls: [oslo, rome], end: "tools" }, mild], {
       control,
@@ -255,7 +248,7 @@ describe.for(wires)("runToolLoop over $name", (wire) => {
   });
 
   it.for(wires.filter(({ name }) => name !== wire.name))(
-    "continues a conversation that was started over $name",
+    "continues a conversation that began with provider $name",
     async (other) => {
       const begun = await play(other, [
         { text: "One moment.", calls: [["functions.get_weather:0", "look", "{}"]], end: "tools" },

@@ -1,5 +1,3 @@
-// The vendors' APIs. Each can play the same script.
-
 import { chat } from "./chat-script.ts";
 import { generate } from "./generate-script.ts";
 import { messages } from "./messages-script.ts";

@@ -1,5 +1,3 @@
-// Probes for responses: calls, reasoning, token counts and errors.
-
 import { defineTool, runToolLoop } from "turnwright";
 import type { Adapter } from "./adapters.ts";
 import { newIn, no, placeOf, type Probe, type ProbeGroup, send, withOption } from "./probe-kit.ts";
@@ -17,7 +15,7 @@ const calling: ScriptedTurn = {
 };
 const look = defineTool({ name: "look", description: "Looks", inputSchema: { type: "object" }, execute: () => "seen" });
 
-/** Returns true if the arguments of each call arrive in pieces. */
+/** Returns true if the adapter yields the arguments of each call in pieces. */
 async function streamsArguments(adapter: Adapter, connecting: Connecting): Promise<boolean> {
   const script = [{ ...calling, inPieces: connecting.options !== undefined }];
   const { iteration, chunks } = await send(adapter, { tools: [look] }, { ...connecting, script });

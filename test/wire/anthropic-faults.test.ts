@@ -1,5 +1,3 @@
-// Every way in which a stream can fail, over a real connection and through the real SDK.
-
 import { describe, expect, it } from "vitest";
 import { anthropicMessages } from "../../src/anthropic/index.ts";
 import { connectAnthropic, type AnthropicWireOptions } from "./anthropic-client.ts";
@@ -28,7 +26,7 @@ describe("anthropicMessages over a real connection", () => {
     });
   });
 
-  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i byte(s)", async (pieceBytes) => {
+  it.for([1, 2, 3, 4, 5])("reads multi-byte characters that arrive in %i-byte pieces", async (pieceBytes) => {
     const frames = [start(), text(0, "Zoë 😀 日本\u2028"), call(1, ["toolu_a", "f", '{"ö":"😀"}']), stop("tool_use")];
     const said: Iteration = {
       ...nothing,
@@ -43,36 +41,40 @@ describe("anthropicMessages over a real connection", () => {
   });
 
   it.for<[what: string, reply: RawReply, iteration: Partial<Iteration>]>([
-    ["a clean early end", { frames: [start(), text(0, "Hel")] }, { text: "Hel", usage: spent(1) }],
+    ["the stream ends after a text", { frames: [start(), text(0, "Hel")] }, { text: "Hel", usage: spent(1) }],
     [
-      "an early end after the stop reason",
+      "the stream ends after the stop reason",
       { frames: [start(), text(0, "Hel"), ending("end_turn")] },
       { text: "Hel", usage: spent(2) },
     ],
-    // An event ends with a blank line. Without the blank line, the end marker has not arrived.
+    // An event without a final blank line is incomplete.
     [
-      "an end marker without its blank line",
+      "the blank line after message_stop is missing",
       { frames: [start(), text(0, "Hel"), stop("end_turn").trimEnd()] },
       { text: "Hel", usage: spent(2) },
     ],
-    ["an end marker without a stop reason", { frames: [start(), text(0, "Hel"), marker] }, { text: "Hel", usage: spent(1) }],
-    ["an early end after a complete call", { frames: [start(), oneCall] }, { usage: spent(1) }],
-    ["an empty body", { frames: [] }, {}],
     [
-      "an HTML page with status 200",
+      "message_stop arrives without a stop reason",
+      { frames: [start(), text(0, "Hel"), marker] },
+      { text: "Hel", usage: spent(1) },
+    ],
+    ["the stream ends after a complete call", { frames: [start(), oneCall] }, { usage: spent(1) }],
+    ["the body is empty", { frames: [] }, {}],
+    [
+      "the response is an HTML page with status 200",
       { headers: { "content-type": "text/html" }, frames: ["<!doctype html><title>Sign in</title>\n\n"] },
       { error: expect.objectContaining({ code: "server", retryable: false, message: "The server sent an HTML page: Sign in" }) },
     ],
     [
-      "a JSON answer with status 200",
+      "the response is JSON with status 200",
       json(200, { error: { message: "no" } }),
       { error: expect.objectContaining({ message: "no" }) },
     ],
-  ])("reports neither a finish reason nor a call after %s", async ([, reply, iteration]) => {
+  ])("reports neither a finish reason nor a call if %s", async ([, reply, iteration]) => {
     expect(await read(reply)).toEqual({ ...nothing, ...iteration });
   });
 
-  it("reports no finish reason if the end marker is missing after a complete call", async () => {
+  it("reports no finish reason if message_stop is missing after a complete call", async () => {
     expect(await read({ frames: [start(), oneCall, ending("tool_use")] })).toEqual({
       ...nothing,
       calls: [whole],
@@ -82,33 +84,33 @@ describe("anthropicMessages over a real connection", () => {
 
   it.for<[what: string, reply: RawReply, error: object]>([
     [
-      "a dropped connection",
+      "the connection drops",
       { frames: [start(), text(0, "Hel")], ending: "drop" },
       { code: "network", retryable: true, message: "terminated" },
     ],
     [
-      "an overload in the middle",
+      "the service reports an overload within the stream",
       {
         frames: [start(), text(0, "Hel"), event({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } })],
       },
       { code: "overloaded", retryable: true, message: "Overloaded" },
     ],
     [
-      "a rate limit in the middle",
+      "the service reports a rate limit within the stream",
       { frames: [start(), text(0, "Hel"), event({ type: "error", error: { type: "rate_limit_error", message: "Slow." } })] },
       { code: "rate-limit", retryable: true },
     ],
     [
-      "a server error in the middle",
+      "the service reports a server error within the stream",
       { frames: [start(), text(0, "Hel"), event({ type: "error", error: { type: "api_error", message: "It broke." } })] },
       { code: "server", retryable: true },
     ],
     [
-      "an event that is not JSON",
+      "an event is not JSON",
       { frames: [start(), text(0, "Hel"), "event: content_block_delta\ndata: {oops\n\n"] },
       { code: "server", retryable: true },
     ],
-  ])("keeps the text and reports the error after %s", async ([, reply, error]) => {
+  ])("keeps the text and reports the error if %s", async ([, reply, error]) => {
     const iteration = await read(reply);
     expect(iteration).toEqual({ ...nothing, text: "Hel", usage: spent(1), error: iteration.error });
     expect(iteration.error).toMatchObject(error);
@@ -124,28 +126,28 @@ describe("anthropicMessages over a real connection", () => {
     ]
   >([
     [
-      "status 400 with a prompt that is too long",
+      "status 400 with a message about a prompt that is too long",
       400,
       ["invalid_request_error", "prompt is too long: 200001 tokens > 200000 maximum"],
       {},
       { code: "context-too-long", retryable: false },
     ],
     [
-      "status 400 for a missing field",
+      "status 400 with a message about a missing field",
       400,
       ["invalid_request_error", "max_tokens: Field required"],
       {},
       { code: "bad-request", retryable: false },
     ],
     [
-      "status 400 for an empty credit balance",
+      "status 400 with a message about an empty credit balance",
       400,
       ["invalid_request_error", "Your credit balance is too low to access the Anthropic API."],
       {},
       { code: "rate-limit", retryable: false },
     ],
     [
-      "status 401 with a wrong key, which is redacted",
+      "status 401 with an API key in the message, and redacts the key",
       401,
       ["authentication_error", "invalid x-api-key: sk-ant-api03-abcdef123456"],
       {},
@@ -168,7 +170,7 @@ describe("anthropicMessages over a real connection", () => {
       { "x-should-retry": "true" },
       { code: "overloaded", retryable: true },
     ],
-  ])("reports one error for %s", async ([, status, [type, message], headers, error]) => {
+  ])("reports only an error for %s", async ([, status, [type, message], headers, error]) => {
     const iteration = await read(json(status, { type: "error", error: { type, message }, request_id: "req_1" }, headers));
     expect(iteration).toEqual({ ...nothing, error: iteration.error });
     expect(iteration.error).toMatchObject({ status, ...error });
@@ -209,12 +211,12 @@ describe("anthropicMessages over a real connection", () => {
     });
   });
 
-  it("marks a call that is cut off by the length limit as truncated, but not the call before it", async () => {
+  it("marks only the call that the length limit cuts off as truncated", async () => {
     const frames = [start(), oneCall, call(1, ["toolu_b", "f", '{"n":']), stop("max_tokens")];
     expect((await read({ frames })).calls).toEqual([whole, { id: "toolu_b", name: "f", args: {}, problem: "truncated" }]);
   });
 
-  it("accepts an answer whose connection drops after the end marker", async () => {
+  it("accepts an answer if the connection drops after message_stop", async () => {
     expect(await read({ frames: [start(), text(0, "Hello"), stop("end_turn")], ending: "drop" })).toEqual({
       ...nothing,
       text: "Hello",
@@ -223,7 +225,7 @@ describe("anthropicMessages over a real connection", () => {
     });
   });
 
-  it("ends and closes the connection if the signal fires while the server is silent", async () => {
+  it("ends the stream and closes the connection if the signal fires while the server is silent", async () => {
     const { server, provider } = await connect({ frames: [start(), text(0, "Hel")], ending: "stall" });
     const controller = new AbortController();
     const onChunk: (chunk: { readonly type: string }) => void = ({ type }) => {
@@ -242,7 +244,7 @@ describe("anthropicMessages over a real connection", () => {
     expect(iteration.error).toMatchObject({ code: "network", retryable: false });
   });
 
-  it("closes the connection when the reader stops", async () => {
+  it("closes the connection when the reader of the stream stops", async () => {
     const { server, provider } = await connect({ frames: [start(), text(0, "Hel")], ending: "stall" });
     for await (const { type } of provider.stream(ask("hi"), createCall())) if (type === "text-delta") break;
     await server.left;

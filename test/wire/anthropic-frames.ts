@@ -1,5 +1,3 @@
-// Creates the events of a Messages API stream as text.
-
 export const event = (data: { readonly type: string; readonly [field: string]: unknown }): string =>
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
 
@@ -9,7 +7,7 @@ export const start = (usage: object = { input_tokens: 3, output_tokens: 1 }): st
     message: { id: "msg_1", type: "message", role: "assistant", model: "m", content: [], stop_reason: null, usage },
   });
 
-/** Writes a content block: its start, its deltas and its end. */
+/** Writes all events of a content block. */
 export const block = (index: number, content: object, ...deltas: readonly object[]): string =>
   [
     event({ type: "content_block_start", index, content_block: content }),
@@ -36,7 +34,7 @@ export const call = (index: number, [id, name, args]: readonly [id: string, name
     { type: "input_json_delta", partial_json: args.slice(args.length >> 1) },
   );
 
-/** Writes the stop reason, without the end marker. */
+/** Writes the `message_delta` event with a stop reason, without `message_stop`. */
 export const ending = (reason: string, rest: object = {}): string =>
   event({ type: "message_delta", delta: { stop_reason: reason, stop_sequence: null, ...rest }, usage: { output_tokens: 2 } });
 

@@ -1,6 +1,3 @@
-// Whole runs over a real connection and through the real SDK. Tests the blocks that are sent back, and checks every request
-// against the rules of the API.
-
 import { defineTool, memoryJournal, runToolLoop, type LoopOptions, type LoopResult } from "turnwright";
 import { anthropicMessages, type AnthropicMessagesOptions } from "turnwright/anthropic";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -68,7 +65,7 @@ const search = block(
 const searched = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "Oslo" } };
 const found = { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [{ type: "web_search_result", url: "u" }] };
 
-describe("runToolLoop over anthropicMessages", () => {
+describe("runToolLoop with anthropicMessages", () => {
   it("sends thinking, unknown blocks and calls back unchanged and in order", async () => {
     const frames = [
       start(),
@@ -136,7 +133,7 @@ describe("runToolLoop over anthropicMessages", () => {
     });
   });
 
-  it("omits the call of a server tool without a result from a finished message", async () => {
+  it("omits calls of server tools without results from messages that are sent back", async () => {
     const paused: RawReply = { frames: [start(), search, text(1, "Let me look."), stop("pause_turn")] };
     const { result, bodies, again } = await play([paused, paused, answer], { limits: { maxPauses: 1 } });
     expect(result.reason).toMatchObject({ kind: "max-pauses" });
@@ -145,14 +142,14 @@ describe("runToolLoop over anthropicMessages", () => {
     expect(turn?.content.map(({ type }) => type)).toEqual(["text", "text"]);
   });
 
-  it("does not run tools that the server runs itself", async () => {
+  it("leaves the calls of MCP tools to the server", async () => {
     const mcp = block(0, { type: "mcp_tool_use", id: "mcptoolu_1", name: "get_weather", server_name: "s", input: {} });
     const told = block(1, { type: "mcp_tool_result", tool_use_id: "mcptoolu_1", is_error: false, content: [] });
     const { result } = await play([{ frames: [start(), mcp, told, text(2, "Mild."), stop("end_turn")] }]);
     expect(result).toMatchObject({ status: "completed", text: "Mild.", toolCallsExecuted: 0, functionHistory: [] });
   });
 
-  it("reuses the container from earlier messages, even in another run", async () => {
+  it("sends the container id of an earlier message, even in another run", async () => {
     const delta = { container: { id: "container_1", expires_at: "2999-01-01T00:00:00Z" } };
     const first: RawReply = { frames: [start(), asksAt(0), stop("tool_use", delta)] };
     const journal = memoryJournal();
@@ -162,7 +159,7 @@ describe("runToolLoop over anthropicMessages", () => {
     expect(bodies.map(({ container }) => container)).toEqual([undefined, "container_1", "container_1"]);
   });
 
-  it("gives a result to a call that was cut off by the length limit, and sends its partial arguments inside an object", async () => {
+  it("answers a call that the length limit cut off, and sends its partial arguments inside an object", async () => {
     const cut: RawReply = { frames: [start(), call(0, ["toolu_a", "get_weather", '{"city":"Os']), stop("max_tokens")] };
     const { result, bodies } = await play([cut, answer]);
     expect(result).toMatchObject({ text: "Mild.", functionHistory: [{ outcome: "truncated" }], toolCallsExecuted: 0 });
@@ -172,7 +169,7 @@ describe("runToolLoop over anthropicMessages", () => {
     ]);
   });
 
-  it("replaces the id of a call whose id was already used, in the message and in the result", async () => {
+  it("replaces a repeated call id in the message and in the result", async () => {
     const turn: RawReply = { frames: [start(), thinking(0, "Hm.", "s"), asksAt(1), stop("tool_use")] };
     const { bodies } = await play([turn, turn, answer]);
     const id = "call_i1_0";
@@ -182,7 +179,7 @@ describe("runToolLoop over anthropicMessages", () => {
     ]);
   });
 
-  it("sends a refused message back without thinking, and runs none of the calls", async () => {
+  it("runs no call of a refusal, and sends the refusal back without thinking", async () => {
     const details = { stop_details: { type: "refusal", category: "cyber", explanation: "Not this." } };
     const refused: RawReply = {
       frames: [start(), thinking(0, "Hm.", "s"), text(1, "Sure"), asksAt(2), stop("refusal", details)],
@@ -199,8 +196,8 @@ describe("runToolLoop over anthropicMessages", () => {
 
   it.for<[what: string, args: string, input: object]>([
     ["its complete arguments", '{"city":"Oslo"}', { city: "Oslo" }],
-    ["an empty object for cut arguments", '{"city":"Os', {}],
-    ["an empty object for arguments that are a list", "[1]", {}],
+    ["an empty object in place of incomplete arguments", '{"city":"Os', {}],
+    ["an empty object in place of a list of arguments", "[1]", {}],
   ])("sends a call from a cut-off stream back with %s", async ([, args, input]) => {
     const cut: RawReply = { frames: [start(), call(0, ["toolu_a", "get_weather", args])] };
     const { result, bodies, again } = await play([cut, answer]);
@@ -209,7 +206,7 @@ describe("runToolLoop over anthropicMessages", () => {
     expect(bodies[1]?.messages[1]).toEqual({ role: "assistant", content: [{ ...asked, input }] });
   });
 
-  it("repeats every byte of the earlier requests except the cache marks", async () => {
+  it("repeats each earlier message byte for byte, except for cache marks", async () => {
     const turn = (iteration: number): RawReply => {
       const calls = Array.from({ length: 12 }, (_, index) => asksAt(index, `toolu_${iteration}_${index}`));
       return { frames: [start(), ...calls, stop("tool_use")] };
@@ -222,7 +219,7 @@ describe("runToolLoop over anthropicMessages", () => {
       body.messages.flatMap(({ content }, at) =>
         content.flatMap((item, position) => (item.cache_control === undefined ? [] : [`${at}:${position}`])),
       );
-    // The context items follow the last mark. Each request also marks the part that the previous request marked last.
+    // Each request repeats the last cache mark of the previous request, and adds a mark before the context items.
     expect(bodies.map(marked)).toEqual([["0:0"], ["0:0", "2:11"], ["2:11", "4:11"], ["4:11", "6:11"], ["6:11", "8:11"]]);
     for (const [iteration, body] of bodies.entries()) {
       const next = bodies[iteration + 1];

@@ -1,5 +1,3 @@
-// Creates chunks of the Chat Completions API, and formats the output of the reader.
-
 import type { ModelChunk } from "../../src/core/provider-kit.ts";
 import { createChatReader } from "../../src/openai/chat-chunks.ts";
 
@@ -25,7 +23,6 @@ export function read(chunks: readonly unknown[]): readonly ModelChunk[] {
   return out;
 }
 
-/** Returns one short line per chunk. */
 export const linesOf = (chunks: readonly ModelChunk[]): readonly string[] =>
   chunks.map((chunk) => {
     if (chunk.type === "call-ready") return `ready ${chunk.name} ${chunk.problem ?? JSON.stringify(chunk.args)}`;

@@ -1,5 +1,3 @@
-// Plays a script as Chat Completions streams.
-
 import { openaiChat } from "turnwright/openai";
 import { connectOpenAI } from "./openai-client.ts";
 import { done, json, sse } from "./raw-sse-server.ts";
@@ -14,9 +12,9 @@ const ends: Ends = {
   "context-full": ["model_length", "model_context_window_exceeded"],
   "content-filter": ["content_filter", "sensitive"],
   refusal: ["stop"],
-  paused: { none: "no turn is paused on this wire" },
-  continue: { none: "no answer is gone on with" },
-  "malformed-call": { none: "arguments are texts, which the loop itself reads" },
+  paused: { none: "the API has no paused messages" },
+  continue: { none: "the API cannot continue an answer" },
+  "malformed-call": { none: "arguments are text that the loop parses" },
   error: ["error", "network_error", "insufficient_system_resource"],
   unknown: ["weather", "STOP", "toString"],
   lost: ["silence"],
@@ -26,7 +24,7 @@ const ends: Ends = {
 
 const delta = (fields: object, rest: object = {}): string => sse({ choices: [{ index: 0, delta: fields, ...rest }] });
 
-/** Writes the names first and then the arguments in halves, so that the fragments of different calls alternate. */
+/** Writes the names of all calls, then the first halves of all arguments, and then the second halves. */
 function toCalls(calls: readonly ScriptedCall[]): readonly string[] {
   const frame = (index: number, rest: object): string => delta({ tool_calls: [{ index, ...rest }] });
   const half = (which: 0 | 1): readonly string[] =>
@@ -35,7 +33,7 @@ function toCalls(calls: readonly ScriptedCall[]): readonly string[] {
   return [...begins, ...half(0), ...half(1)];
 }
 
-/** Writes reasoning like OpenRouter: the text and the encrypted reasoning are in separate fields. */
+/** Writes reasoning in the format of OpenRouter: text and encrypted data in separate fields. */
 function toThought([text, data]: readonly [string, string]): string {
   return delta({ reasoning_content: text, reasoning_details: [{ type: "reasoning.encrypted", data }] });
 }

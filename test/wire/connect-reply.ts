@@ -1,11 +1,9 @@
-// Connects a provider to a service that sends one reply, over a real connection.
-
 import { onTestFinished } from "vitest";
 import type { Provider } from "turnwright";
 import type { Iteration } from "./provider-iteration.ts";
 import { type RawReply, type RawServer, startRawServer } from "./raw-sse-server.ts";
 
-/** The iteration for an empty stream. */
+/** The result of an iteration over an empty stream. */
 export const nothing: Iteration = {
   text: "",
   reasoning: "",
@@ -16,7 +14,7 @@ export const nothing: Iteration = {
   error: undefined,
 };
 
-/** Starts the service. It stops when the test ends. */
+/** Starts a server that sends one reply, and connects a provider to it. The server stops when the test ends. */
 export async function connectReply(
   reply: RawReply,
   connect: (url: string) => Provider,

@@ -1,5 +1,3 @@
-// Calls without arguments, with every adapter. Empty text and `null` become `{}`.
-
 import { defineTool, runToolLoop } from "turnwright";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
@@ -7,46 +5,52 @@ import { adapters } from "./adapters.ts";
 
 const text = "Good.";
 
-describe.for(adapters.map((adapter) => [adapter.name, adapter] as const))("%s: calls with empty arguments", ([, { open }]) => {
-  it.for([["null"], [" null "], [""]])("run a tool without required parameters if the arguments are %j", async ([args = ""]) => {
-    const asked: unknown[] = [];
-    const tool = defineTool({
-      name: "look",
-      description: "Looks",
-      inputSchema: z.object({ where: z.string().optional() }),
-      execute: (given) => {
-        asked.push(given);
-        return "seen";
+describe.for(adapters.map((adapter) => [adapter.name, adapter] as const))(
+  "%s: tool call with empty arguments",
+  ([, { open }]) => {
+    it.for([["null"], [" null "], [""]])(
+      "runs with {} if the tool requires no parameter and the arguments text is %j",
+      async ([args = ""]) => {
+        const asked: unknown[] = [];
+        const tool = defineTool({
+          name: "look",
+          description: "Looks",
+          inputSchema: z.object({ where: z.string().optional() }),
+          execute: (given) => {
+            asked.push(given);
+            return "seen";
+          },
+        });
+        const { provider, bodies, close } = await open([
+          { calls: [["call_1", "look", args]], end: "tools" },
+          { text, end: "stop" },
+        ]);
+        onTestFinished(close);
+        const result = await runToolLoop({ provider, tools: [tool], messages: [{ role: "user", content: "Go." }] });
+        expect([result.text, asked]).toEqual([text, [{}]]);
+        // Services reject a history with arguments that are not an object.
+        expect(JSON.stringify(bodies[1])).not.toMatch(/INVALID|"(?:args|arguments|input)":"?\s*null/);
       },
-    });
-    const { provider, bodies, close } = await open([
-      { calls: [["call_1", "look", args]], end: "tools" },
-      { text, end: "stop" },
-    ]);
-    onTestFinished(close);
-    const result = await runToolLoop({ provider, tools: [tool], messages: [{ role: "user", content: "Go." }] });
-    expect([result.text, asked]).toEqual([text, [{}]]);
-    // Services reject arguments in the history that are not an object.
-    expect(JSON.stringify(bodies[1])).not.toMatch(/INVALID|"(?:args|arguments|input)":"?\s*null/);
-  });
+    );
 
-  it.for([["null"], [""]])(
-    "give invalid-input for a tool with a required parameter if the arguments are %j",
-    async ([args = ""]) => {
-      const tool = defineTool({
-        name: "look",
-        description: "Looks",
-        inputSchema: z.object({ where: z.string() }),
-        execute: () => "seen",
-      });
-      const { provider, close } = await open([
-        { calls: [["call_1", "look", args]], end: "tools" },
-        { text, end: "stop" },
-      ]);
-      onTestFinished(close);
-      const { functionHistory } = await runToolLoop({ provider, tools: [tool], messages: [{ role: "user", content: "Go." }] });
-      expect(functionHistory).toMatchObject([{ outcome: "invalid-input", functionCall: { args: {} } }]);
-      expect(JSON.stringify(functionHistory)).toContain("where");
-    },
-  );
-});
+    it.for([["null"], [""]])(
+      "gets invalid-input if the tool requires a parameter and the arguments text is %j",
+      async ([args = ""]) => {
+        const tool = defineTool({
+          name: "look",
+          description: "Looks",
+          inputSchema: z.object({ where: z.string() }),
+          execute: () => "seen",
+        });
+        const { provider, close } = await open([
+          { calls: [["call_1", "look", args]], end: "tools" },
+          { text, end: "stop" },
+        ]);
+        onTestFinished(close);
+        const { functionHistory } = await runToolLoop({ provider, tools: [tool], messages: [{ role: "user", content: "Go." }] });
+        expect(functionHistory).toMatchObject([{ outcome: "invalid-input", functionCall: { args: {} } }]);
+        expect(JSON.stringify(functionHistory)).toContain("where");
+      },
+    );
+  },
+);

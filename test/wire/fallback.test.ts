@@ -1,5 +1,3 @@
-// Wrapping providers with the real SDKs. Provider metadata is sent back only to the provider that created it.
-
 import { defineTool, type LoopResult, type Provider, runToolLoop, withFallback, withRetry } from "turnwright";
 import { anthropicMessages } from "turnwright/anthropic";
 import { openaiChat } from "turnwright/openai";
@@ -58,7 +56,7 @@ const says = (body: unknown, ...words: readonly string[]): readonly boolean[] =>
   words.map((word) => JSON.stringify(body).includes(word));
 
 describe("withFallback: provider metadata", () => {
-  it("is sent only to the service that created it, even if another service answers in between", async () => {
+  it("is sent back only to the service that created it, even if another service answers in between", async () => {
     const a = await anthropic("claude", thought("sig-1", "t1"), busy, thought("sig-2", "t2"), busy);
     const o = await openai(reasoned, { frames: [delta({ content: "Done." }), delta({}, { finish_reason: "stop" }) + done] });
     const { text: said, ran, streamResults } = await run(a.provider, o.provider);
@@ -77,7 +75,7 @@ describe("withFallback: provider metadata", () => {
   });
 
   it.for<[what: string, model: string, kept: boolean]>([
-    ["sent back verbatim if another key serves the same model", "claude", true],
+    ["sent back unchanged if another provider has the same model", "claude", true],
     ["omitted for another model of the same service", "claude-small", false],
   ])("is %s", async ([, model, kept]) => {
     const first = await anthropic("claude", thought("sig-1", "t1"), busy);
@@ -86,15 +84,14 @@ describe("withFallback: provider metadata", () => {
     expect([said, ran]).toEqual(["Done.", 1]);
     expect(says(second.bodies[0], "sig-1")).toEqual([kept]);
     expect(second.bodies.flatMap(checkMessagesContract)).toEqual([]);
-    // Both keys get the same request.
     if (kept) expect(second.bodies[0]).toEqual(first.bodies[1]);
   });
 });
 
-describe.for(wires)("withRetry over $name", (wire) => {
+describe.for(wires)("withRetry with provider $name", (wire) => {
   it.for<[what: string, failure: Parameters<typeof wire.toReply>[0]]>([
-    ["a refused request", { status: 503, message: "Busy." }],
-    ["a lost stream", { end: "lost" }],
+    ["status 503", { status: 503, message: "Busy." }],
+    ["a stream that ends early", { end: "lost" }],
     ["a dropped connection", { end: "dropped" }],
     ["an error in the stream", { end: "broken" }],
   ])("retries after %s", async ([, failure]) => {
@@ -108,7 +105,7 @@ describe.for(wires)("withRetry over $name", (wire) => {
     expect(bodies[1]).toEqual(bodies[0]);
   });
 
-  it("does not retry after a wrong key", async () => {
+  it("ends with the error auth after status 401, without a retry", async () => {
     const { provider, bodies } = wire.connect(await serve([wire.toReply({ status: 401, message: "Who are you?" })]));
     const { error } = await runToolLoop({ provider: withRetry(provider), messages: [{ role: "user", content: "Go." }] });
     expect([error?.code, bodies.length]).toEqual(["auth", 1]);

@@ -1,5 +1,3 @@
-// Probes for finish reasons: the values that the service uses for each reason.
-
 import { defineTool, type FinishReason } from "turnwright";
 import type { Adapter } from "./adapters.ts";
 import { no, type Probe, type ProbeGroup, send } from "./probe-kit.ts";
@@ -24,7 +22,7 @@ const reasons: { readonly [Reason in FinishReason]: string } = {
 
 type Known = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Returns the service values that lead to each finish reason. Plays each value with and without calls. */
+/** Returns the values of the service for each finish reason. Tries each value in messages with and without calls. */
 async function listen(adapter: Adapter): Promise<Known> {
   const known = new Map<string, Set<string>>();
   for (const { end, words } of listEnds(adapter.ends)) {
@@ -52,7 +50,7 @@ async function play(
 
 const listened = new WeakMap<Adapter, Promise<Known>>();
 
-/** Formats the words for a cell. Omits each word that consists of another listed word and the service's own word. */
+/** Formats the values for a cell. Omits values such as `stop end_turn` if `stop` is also a value. */
 function toCell(words: ReadonlySet<string> | undefined): string {
   if (words === undefined) return no;
   return [...words]

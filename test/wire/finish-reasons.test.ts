@@ -1,5 +1,3 @@
-// Every way in which a stream can end, with every adapter. Checks the provider's finish reason and the ending of the run.
-
 import { defineTool, type LoopResult, runToolLoop } from "turnwright";
 import { describe, expect, it } from "vitest";
 import { type Adapter, adapters, specAdapters, vendorAdapters } from "./adapters.ts";
@@ -43,27 +41,59 @@ async function play({ open }: Adapter, turn: ScriptedTurn): Promise<string> {
 
 interface Cell {
   readonly end: End;
-  /** The service's own value for this ending. */
+  readonly cause: string;
+  readonly outcome: string;
   readonly word: string;
   readonly row: FinishRow;
   readonly rowWithCalls: FinishRow;
 }
 
-/** Lists the service's values for each ending, the usual value first. */
+const endings: { readonly [Name in End]: string } = {
+  stop: "a complete answer",
+  tools: "tool calls",
+  length: "the length limit",
+  "context-full": "a full context window",
+  "content-filter": "a filtered answer",
+  refusal: "a refusal",
+  paused: "a paused message",
+  continue: "an answer that must be continued",
+  "malformed-call": "a malformed call",
+  error: "a failure",
+  unknown: "an unknown stop reason",
+  lost: "the stream ends without a stop reason",
+  dropped: "the connection drops",
+  broken: "the stream reports an error",
+};
+
+const isCut = (end: End): boolean => end === "lost" || end === "dropped" || end === "broken";
+const causeOf = (end: End, word: string): string => {
+  if (!isCut(end)) return `the service reports ${endings[end]} as "${word}"`;
+  return end === "broken" && word !== "an error" ? `${endings[end]} in the event "${word}"` : endings[end];
+};
+const outcomeOf = (reads: End): string => {
+  const { finish } = finishRows[reads];
+  if (finish === undefined) return "no finish reason";
+  return isCut(reads) ? `the error "${finish}"` : `the finish reason "${finish}"`;
+};
+
+/** Lists the values with which the service reports each ending. The most common value comes first. */
 function cellsOf({ ends }: Adapter): readonly (readonly Cell[])[] {
   return listEnds(ends).map(({ end, words }) =>
     words.map((said) => {
       const { word, reads, withCalls = reads } = typeof said === "string" ? { word: said, reads: end } : said;
-      return { end, word, row: finishRows[reads], rowWithCalls: finishRows[withCalls] };
+      const titles = { cause: causeOf(end, word), outcome: outcomeOf(reads) };
+      return { ...titles, end, word, row: finishRows[reads], rowWithCalls: finishRows[withCalls] };
     }),
   );
 }
 
+const statusOf = ({ row }: Cell): string => row.text.replace(/^(\S+) (\S+), .*/, "status $1 ($2)");
+
 for (const adapter of adapters) {
-  describe(`${adapter.name}: finish reasons`, () => {
-    it.for(cellsOf(adapter).flat())(
-      "the service value $word (the end of a response with $end) becomes $row.finish",
-      async ({ end, word, row, rowWithCalls }) => {
+  describe(`${adapter.name}: end of a stream`, () => {
+    it.for(cellsOf(adapter).flatMap((cells) => cells.map((cell) => [cell.outcome, cell.cause, cell] as const)))(
+      "gives %s if %s",
+      async ([, , { end, word, row, rowWithCalls }]) => {
         const read = (content: Content): Promise<string | undefined> => readFinish(adapter, { ...contents[content], end, word });
         expect({ text: await read("text"), nothing: await read("nothing"), calls: await read("calls") }).toEqual({
           text: row.finish,
@@ -75,13 +105,12 @@ for (const adapter of adapters) {
   });
 }
 
-// The loop gets only the finish reason, so one service value for each ending is enough. The AI SDK's mocks represent its
-// packages.
+// One service value for each finish reason is enough, because the loop sees only the finish reason.
 for (const adapter of [...vendorAdapters, ...specAdapters]) {
-  describe(`${adapter.name}: runs by finish reason`, () => {
-    it.for(cellsOf(adapter).flatMap((words) => words.slice(0, 1)))(
-      "the service value $word ends the run with the listed result",
-      async ({ end, word, row, rowWithCalls }) => {
+  describe(`runToolLoop with ${adapter.name}`, () => {
+    it.for(cellsOf(adapter).flatMap((cells) => cells.slice(0, 1).map((cell) => [statusOf(cell), cell.cause, cell] as const)))(
+      "ends with %s after a text if %s",
+      async ([, , { end, word, row, rowWithCalls }]) => {
         const run = (content: Content): Promise<string> => play(adapter, { ...contents[content], end, word });
         expect({ text: await run("text"), nothing: await run("nothing"), calls: await run("calls") }).toEqual({
           text: row.text,

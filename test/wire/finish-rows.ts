@@ -1,18 +1,16 @@
-// The expected result for each way in which a stream can end, for all services.
-
 import type { FinishReason, ProviderErrorCode } from "turnwright";
 import type { End } from "./scripted.ts";
 
-/** The content before the ending: text, nothing, or text and two calls. */
+/** The content of the message: a text, nothing, or a text with two calls. */
 export type Content = "text" | "nothing" | "calls";
 
 export type FinishRow = {
-  /** The provider's finish reason or error. Undefined if the provider yields no finish. */
+  /** The finish reason or the error code from the provider. Undefined if the stream has neither. */
   readonly finish: FinishReason | ProviderErrorCode | undefined;
-  /** The finish reason if the message has calls. Default: the value of `finish`. */
+  /** The finish reason of a message with calls. Default: the value of `finish`. */
   readonly finishWithCalls?: FinishReason;
 } & {
-  /** The outcomes of the calls, the ending of the run, and the number of requests. The second response is always text. */
+  /** The outcomes of calls, the status and reason of the run, and the number of requests. The second response is a text. */
   readonly [Name in Content]: string;
 };
 
@@ -28,7 +26,7 @@ const declined = (kind: "refusal" | "content-filter"): FinishRow => ({
   calls: `not-run, completed ${kind}, 1`,
 });
 const cut = { text: "completed length, 1", nothing: "error no-output, 1", calls: "truncated, completed answered, 2" };
-// The next response is final, but its message still contains the calls of the first response.
+// The second response continues the same message, which still contains the calls of the first response.
 const goesOn = { text: "completed answered, 2", nothing: "completed answered, 2", calls: "not-run, error finish-unknown, 2" };
 
 export const finishRows: { readonly [Name in End]: FinishRow } = {

@@ -19,7 +19,7 @@ it.for<[what: string, valid: object]>([
   ["a question", body([user()])],
   ["a system text", body([user()], { systemInstruction: { parts: [text("Be brief.")] } })],
   [
-    "calls with results followed by text and media",
+    "calls, their results, a text and media",
     body([
       user(),
       model(text("x"), call({ id: "a" }), call({}, {})),
@@ -28,11 +28,11 @@ it.for<[what: string, valid: object]>([
   ],
   ["a signed blank text", body([user(), model({ text: "", thoughtSignature: "s" })])],
   [
-    "a step that is signed on another part",
+    "unsigned calls before a signed text",
     body([user(), model(call({}, {}), { text: "", thoughtSignature: "s" }), user(answer())]),
   ],
   [
-    "parts that the service executed",
+    "tool calls and code that the service executed",
     body([user(), model({ toolCall: {} }, { toolResponse: {} }, { executableCode: {} }, { text: "x", thought: true })]),
   ],
   ["a file URI", body([user({ fileData: { mimeType: "video/mp4", fileUri: "gs://a" } })])],
@@ -43,7 +43,7 @@ it.for<[what: string, valid: object]>([
       ...choosing({ mode: "ANY", allowedFunctionNames: ["f"] }),
     }),
   ],
-])("checkGenerateContract: accepts a request with %s", ([, valid]) => {
+])("checkGenerateContract (Gemini): accepts a request with %s", ([, valid]) => {
   expect(checkGenerateContract(valid)).toEqual([]);
 });
 
@@ -65,7 +65,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ["a blank text", body([user(text(" "))]), ["content 0: has a blank text"]],
   ["media without a type", body([user({ inlineData: { data: "A" } })]), ["content 0: has media without a type"]],
   [
-    "media with parameters",
+    "media with parameters in the type",
     body([user({ inlineData: { mimeType: "a/b; c", data: "A" } })]),
     ["content 0: has media without a type"],
   ],
@@ -74,20 +74,24 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     body([user({ inlineData: { mimeType: "a/b", data: "" } })]),
     ["content 0: has media without content"],
   ],
-  ["a call without its answer", body([user(), model(call()), user()]), ["content 2: has 0 answers to 1 calls"]],
+  ["a call without a result", body([user(), model(call()), user()]), ["content 2: has 0 answers to 1 calls"]],
   [
-    "one result too many",
+    "two results for one call",
     body([user(), model(call()), user(answer(), answer())]),
     ["content 2: has 2 answers to 1 calls", "content 2: answers undefined as f"],
   ],
   [
-    "a result after text",
+    "a result that follows a text",
     body([user(), model(call()), user(text("x"), answer())]),
     ["content 2: has responses after other parts"],
   ],
-  ["a result with another name", body([user(), model(call()), user(answer({ name: "g" }))]), ["content 2: answers f as g"]],
   [
-    "a result with another id",
+    "a result with another name than its call",
+    body([user(), model(call()), user(answer({ name: "g" }))]),
+    ["content 2: answers f as g"],
+  ],
+  [
+    "a result with another id than its call",
     body([user(), model(call()), user(answer({ id: "a" }))]),
     ["content 2: answers the id undefined as a"],
   ],
@@ -107,12 +111,12 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     ["content 1: has a call whose arguments are no object"],
   ],
   [
-    "a call in several parts",
+    "a call whose arguments continue in another part",
     body([user(), model(call({ willContinue: true })), user(answer())]),
     ["content 1: has a call in pieces"],
   ],
   [
-    "a step without a signature",
+    "calls without a signature",
     body([user(), model(call({}, {})), user(answer())]),
     ["content 1: has a step that is not signed"],
   ],
@@ -134,10 +138,10 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     body([user()], { tools: [declared("f")], ...choosing({ mode: "ANY", allowedFunctionNames: ["g"] }) }),
     ['the chosen tool "g" is not offered'],
   ],
-])("checkGenerateContract: reports %s", ([, invalid, violations]) => {
+])("checkGenerateContract (Gemini): reports %s", ([, invalid, violations]) => {
   expect(checkGenerateContract(invalid)).toEqual(violations);
 });
 
-it("checkGenerateContract: requires no signature if signed is false", () => {
+it("checkGenerateContract (Gemini): requires no signature if signed is false", () => {
   expect(checkGenerateContract(body([user(), model(call({}, {})), user(answer())]), { signed: false })).toEqual([]);
 });

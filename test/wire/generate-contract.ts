@@ -1,11 +1,9 @@
-// Rules that the body of every generateContent request must follow.
-
 interface Fields {
   readonly [field: string]: unknown;
 }
 
 export interface ContractRules {
-  /** Requires a signature on the first call of each step, as Gemini 3 does. Default true. */
+  /** True if each message with calls needs a signature, like those of Gemini 3. Default true. */
   readonly signed?: boolean;
 }
 
@@ -22,9 +20,9 @@ const modelParts = new Set([
 ]);
 
 /**
- * Checks a request body and describes each violation. The list is empty if the body is valid. Roles alternate, and the user
- * begins. Each part has exactly one kind of content. The next content begins with one response for each call, in the order of
- * the calls, with the same names and ids. A part may be empty only if it has a signature.
+ * Returns the violations in the body of a generateContent request. Roles alternate, starting with the user. Each part has
+ * exactly one kind of content. After calls, the next content begins with one response for each call, in the same order and with
+ * the same names and ids. Only a part with a signature can be empty.
  */
 export function checkGenerateContract(body: unknown, { signed = true }: ContractRules = {}): readonly string[] {
   if (!isFields(body)) return ["the body is no object"];
@@ -38,7 +36,7 @@ export function checkGenerateContract(body: unknown, { signed = true }: Contract
 }
 
 interface Walk {
-  /** Calls of the previous message that need a response. */
+  /** The calls in the previous content. The next content must begin with their responses. */
   open: readonly Fields[];
   readonly signed: boolean;
   readonly report: (problem: string) => void;

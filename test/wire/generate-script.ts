@@ -1,5 +1,3 @@
-// Plays a script as Gemini's generateContentStream.
-
 import { googleGenerateContent } from "turnwright/google";
 import { checkGenerateContract } from "./generate-contract.ts";
 import { connectGoogle } from "./google-client.ts";
@@ -10,9 +8,9 @@ import type { Wire } from "./wire.ts";
 
 const ends: Ends = {
   stop: ["STOP"],
-  tools: [{ word: "STOP", reads: "stop", because: "STOP is said for calls as well" }],
+  tools: [{ word: "STOP", reads: "stop", because: "Gemini reports STOP for calls as well" }],
   length: ["MAX_TOKENS"],
-  "context-full": { none: "a full context is an error of the request" },
+  "context-full": { none: "a full context is a request error" },
   "content-filter": [
     "SAFETY",
     "RECITATION",
@@ -25,8 +23,8 @@ const ends: Ends = {
     "IMAGE_PROHIBITED_CONTENT",
     "IMAGE_RECITATION",
   ],
-  refusal: { none: "a model that refuses does so in its text" },
-  paused: { none: "no turn is paused on this wire" },
+  refusal: { none: "models refuse in their text" },
+  paused: { none: "the API has no paused messages" },
   continue: ["CONTINUATION"],
   "malformed-call": ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"],
   error: ["OTHER", "MALFORMED_RESPONSE", "TOO_MANY_TOOL_CALLS", "NO_IMAGE", "IMAGE_OTHER"],
@@ -37,8 +35,8 @@ const ends: Ends = {
 };
 
 /**
- * Writes a call. The arguments are an object in this API, so invalid JSON becomes a streamed call whose pieces do not fit or
- * end too early.
+ * Writes a call. Gemini sends arguments as an object, so this function represents invalid JSON by a streamed call that is
+ * inconsistent or incomplete.
  */
 function toCall([id, name, args]: ScriptedCall): string {
   try {
@@ -50,7 +48,7 @@ function toCall([id, name, args]: ScriptedCall): string {
   }
 }
 
-/** Writes a call like Vertex AI: one value at a time, with strings in pieces. */
+/** Writes a call in the streaming format of Vertex AI, with each string argument in two halves. */
 function toStreamedCall([id, name, args]: ScriptedCall): string {
   const fields: { readonly [field: string]: string } = JSON.parse(args);
   const values = Object.entries(fields).flatMap(([field, text]) =>
@@ -60,7 +58,7 @@ function toStreamedCall([id, name, args]: ScriptedCall): string {
   return [piece({ id, name, willContinue: true }), ...pieces, piece({})].join("");
 }
 
-/** Writes the token counts. Thoughts are counted separately from the candidates. */
+/** Creates the token counts. `candidatesTokenCount` excludes reasoning tokens. */
 function toCounts({ input, output, cached, reasoning = 0 }: ScriptedUsage): object {
   return {
     promptTokenCount: input,

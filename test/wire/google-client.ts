@@ -1,20 +1,18 @@
-// Connects the real Google SDK to a local server, and records every request body.
-
 import { GoogleGenAI, type HttpRetryOptions } from "@google/genai";
 import { createWireFetch } from "./wire-fetch.ts";
 
 export interface GoogleWireClient {
   readonly client: GoogleGenAI;
-  /** The parsed bodies of all requests, in order. */
+  /** The parsed bodies of all requests, oldest first. */
   readonly bodies: readonly unknown[];
 }
 
 export interface GoogleWireOptions {
-  /** Cuts responses into pieces of this many bytes. Default: pieces as they arrive. */
+  /** The size of the pieces in which the SDK receives responses, in bytes. Default: pieces as they arrive. */
   readonly pieceBytes?: number;
-  /** True for Vertex AI. Default false. */
+  /** True if the client uses Vertex AI. Default false. */
   readonly vertexai?: boolean;
-  /** The options for the SDK's retries. Default: no retries. */
+  /** The retry options of the SDK. Default: no retries. */
   readonly retryOptions?: HttpRetryOptions | undefined;
 }
 

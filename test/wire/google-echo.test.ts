@@ -1,5 +1,3 @@
-// The parts that are sent back to Gemini, over a real connection and through the real SDK.
-
 import { describe, expect, it } from "vitest";
 import { callPart, counts, says, stop, text } from "./google-frames.ts";
 import { answer, call, image, oslo, output, placeholder, play, question } from "./google-run.ts";
@@ -51,7 +49,7 @@ describe("googleGenerateContent: history in the next request", () => {
     ]);
   });
 
-  it("contains results for calls without ids in the order of the calls, also without ids", async () => {
+  it("contains results without ids, in the order of the calls, if the calls have no ids", async () => {
     const frames = [says({ ...call(), thoughtSignature: "sig" }, callPart("", "look", {}), call()), stop()];
     const { result, bodies } = await play([{ frames }, answer], {}, { generation: 2 });
     expect(result.functionHistory.map(({ functionCall }) => functionCall.id)).toEqual(["call_i0_0", "call_i0_1", "call_i0_2"]);
@@ -64,7 +62,7 @@ describe("googleGenerateContent: history in the next request", () => {
     ]);
   });
 
-  it("contains a result under the original id of its call, even if the history already contains the id", async () => {
+  it("contains each result under the original id of its call, even if two iterations use the same id", async () => {
     const turn: RawReply = { frames: [says({ ...call("a/1"), thoughtSignature: "sig" }), stop()] };
     const { bodies } = await play([turn, turn, answer]);
     expect(bodies[2]?.contents.slice(1)).toEqual([
@@ -75,7 +73,7 @@ describe("googleGenerateContent: history in the next request", () => {
     ]);
   });
 
-  it("omits an id that two calls in one message share", async () => {
+  it("contains no ids if two calls in one message share an id", async () => {
     const other = { name: "get_weather", args: { city: "Rome" } };
     const calls = says({ ...call("a"), thoughtSignature: "sig" }, { functionCall: { id: "a", ...other } });
     const { bodies } = await play([{ frames: [calls, stop()] }, answer]);
@@ -89,7 +87,7 @@ describe("googleGenerateContent: history in the next request", () => {
     ["gemini-3-flash-preview", { ...call(), thoughtSignature: placeholder }],
     ["gemini-flash-latest", { ...call(), thoughtSignature: placeholder }],
     ["gemini-2.5-flash", call()],
-  ])("contains only text and calls after a switch to %s", async ([model, first]) => {
+  ])("contains only text and calls after a switch to the model %s", async ([model, first]) => {
     const frames = [
       says({ text: "Hm.", thought: true }, { text: "One moment." }),
       says({ ...call("a"), thoughtSignature: "sig" }, call("b")),
@@ -105,12 +103,12 @@ describe("googleGenerateContent: history in the next request", () => {
     ]);
   });
 
-  it("contains a placeholder signature for an iteration that the model left unsigned", async () => {
+  it("contains a placeholder signature for a call without a signature", async () => {
     const { bodies } = await play([{ frames: [says(call("a")), stop()] }, answer]);
     expect(bodies[1]?.contents[1]?.parts).toEqual([{ ...call("a"), thoughtSignature: placeholder }]);
   });
 
-  it("contains no signatures of the Gemini API after a switch to Vertex AI", async () => {
+  it("contains a placeholder in place of Gemini API signatures after a switch to Vertex AI", async () => {
     const frames = [says({ ...call("a"), thoughtSignature: "sig" }), stop()];
     const { result } = await play([{ frames }, answer]);
     const { bodies } = await play([answer], { messages: result.messages }, { vertexai: true });
@@ -143,7 +141,7 @@ describe("googleGenerateContent: history in the next request", () => {
         { inlineData: { mimeType: "audio/wav", data: "UklGRg==" } },
       ],
     ],
-  ])("contains the media of a tool in the form that %s accepts", async ([model, parts]) => {
+  ])("contains the media of a tool result in the format of the model %s", async ([model, parts]) => {
     const frames = [says({ ...callPart("", "look", {}), thoughtSignature: "sig" }, call()), stop()];
     const { bodies } = await play([{ frames }, answer], {}, { model });
     expect(bodies[1]?.contents[2]).toEqual({ role: "user", parts });
@@ -163,7 +161,7 @@ describe("googleGenerateContent: history in the next request", () => {
     ]);
   });
 
-  it("repeats every byte of the earlier requests", async () => {
+  it("repeats the contents of each earlier request byte for byte", async () => {
     const turn = (iteration: number): RawReply => ({
       frames: [
         says({ ...call(`${iteration}-a`), thoughtSignature: `sig-${iteration}` }, call(`${iteration}-b`)),

@@ -1,5 +1,3 @@
-// Every way in which a stream can fail, over a real connection and through the real SDK.
-
 import { describe, expect, it } from "vitest";
 import { googleGenerateContent } from "../../src/google/index.ts";
 import { connectGoogle, type GoogleWireOptions } from "./google-client.ts";
@@ -19,7 +17,7 @@ async function read(reply: RawReply, options: GoogleWireOptions = {}): Promise<I
 }
 
 describe("googleGenerateContent over a real connection", () => {
-  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i byte(s)", async (pieceBytes) => {
+  it.for([1, 2, 3, 4, 5])("reads multi-byte characters that arrive in %i-byte pieces", async (pieceBytes) => {
     const frames = [text("Zoë 😀 日本\u2028"), says(callPart("a", "f", { ö: "😀" })), stop()];
     const said: Iteration = {
       ...nothing,
@@ -33,16 +31,16 @@ describe("googleGenerateContent over a real connection", () => {
   });
 
   it.for<[what: string, reply: RawReply, iteration: Partial<Iteration>]>([
-    ["a clean early end", { frames: [text("Hel")] }, { text: "Hel" }],
-    ["an early end after the counts", { frames: [text("Hel"), stop("")] }, { text: "Hel", usage: spent }],
-    ["an early end within a call", { frames: [piece({ name: "f", willContinue: true })] }, {}],
-    ["an empty body", { frames: [] }, {}],
+    ["the stream ends after a text", { frames: [text("Hel")] }, { text: "Hel" }],
+    ["the stream ends after the token counts", { frames: [text("Hel"), stop("")] }, { text: "Hel", usage: spent }],
+    ["the stream ends within a call", { frames: [piece({ name: "f", willContinue: true })] }, {}],
+    ["the body is empty", { frames: [] }, {}],
     [
-      "an HTML page with status 200",
+      "the response is an HTML page with status 200",
       { headers: { "content-type": "text/html" }, frames: ["<!doctype html><title>Sign in</title>\n\n"] },
       { error: expect.objectContaining({ code: "server", retryable: false, message: "The server sent an HTML page: Sign in" }) },
     ],
-  ])("reports no finish reason after %s", async ([, reply, iteration]) => {
+  ])("reports no finish reason if %s", async ([, reply, iteration]) => {
     expect(await read(reply)).toEqual({ ...nothing, ...iteration });
   });
 
@@ -52,17 +50,17 @@ describe("googleGenerateContent over a real connection", () => {
 
   it.for<[what: string, reply: RawReply, error: object]>([
     [
-      "a dropped connection",
+      "the connection drops",
       { frames: [text("Hel")], ending: "drop" },
       { code: "network", retryable: true, message: "terminated" },
     ],
     [
-      "an overload in the middle",
+      "the service reports an overload within the stream",
       { frames: [text("Hel"), chunk({ error: { code: 503, message: "Overloaded.", status: "UNAVAILABLE" } })] },
       { code: "overloaded", retryable: true, message: "Overloaded.", status: 503 },
     ],
     [
-      "a rate limit in the middle",
+      "the service reports a rate limit within the stream",
       {
         frames: [
           text("Hel"),
@@ -71,15 +69,19 @@ describe("googleGenerateContent over a real connection", () => {
       },
       { code: "rate-limit", retryable: true, message: "Slow.", retryAfterMs: 7_000 },
     ],
-    ["a chunk that is not JSON", { frames: [text("Hel"), "data: {oops\r\n\r\n"] }, { code: "server", retryable: true }],
-    // The SDK throws if no blank line follows the last event, even if that event is complete.
+    ["a chunk is not JSON", { frames: [text("Hel"), "data: {oops\r\n\r\n"] }, { code: "server", retryable: true }],
+    // The SDK throws if the stream ends without a blank line, even if the last event is complete.
     [
-      "an end within a chunk",
+      "the stream ends within a chunk",
       { frames: [text("Hel"), stop().slice(0, 40)] },
       { code: "network", retryable: true, message: "Incomplete JSON segment at the end" },
     ],
-    ["a last chunk without its blank line", { frames: [text("Hel"), stop().trimEnd()] }, { code: "network", retryable: true }],
-  ])("keeps the text and reports the error after %s", async ([, reply, error]) => {
+    [
+      "the blank line after the last chunk is missing",
+      { frames: [text("Hel"), stop().trimEnd()] },
+      { code: "network", retryable: true },
+    ],
+  ])("keeps the text and reports the error if %s", async ([, reply, error]) => {
     const iteration = await read(reply);
     expect(iteration).toEqual({ ...nothing, text: "Hel", error: iteration.error });
     expect(iteration.error).toMatchObject(error);
@@ -103,25 +105,25 @@ describe("googleGenerateContent over a real connection", () => {
   const result = says({ codeExecutionResult: { outcome: "OUTCOME_OK", output: "142" } });
 
   it.for<[what: string, frames: readonly string[], line: string]>([
-    ["with code", [codeWithReason], "Hel"],
-    ["with the result of code", [codeWithReason, result], "Hel"],
-    ["within the text after a result", [codeWithReason, result, text("lo")], "Hello"],
-    ["with code after a finish reason", [stop(), code], "Hel"],
-    ["with a result and text after a finish reason", [stop(), code, result, text("lo")], "Hello"],
+    ["with executable code", [codeWithReason], "Hel"],
+    ["with a code result", [codeWithReason, result], "Hel"],
+    ["within the text after a code result", [codeWithReason, result, text("lo")], "Hello"],
+    ["with code that follows a finish reason", [stop(), code], "Hel"],
+    ["with code, a result and text that follow a finish reason", [stop(), code, result, text("lo")], "Hello"],
   ])("reports no finish reason if the stream ends %s", async ([, frames, line]) => {
     const { text: said, finish, error } = await read({ frames: [text("Hel"), code, result, ...frames] });
     expect([said, finish, error]).toEqual([line, undefined, undefined]);
   });
 
   it.for<[what: string, frames: readonly string[], finish: string]>([
-    ["after several rounds of code", [codeWithReason, result, text("lo"), stop()], "stop"],
+    ["after two code executions", [codeWithReason, result, text("lo"), stop()], "stop"],
     [
-      "after a chunk with a result and text",
+      "after a chunk with a code result and text",
       [code, says({ codeExecutionResult: { output: "" } }, { text: "lo" }), stop()],
       "stop",
     ],
     [
-      "in a chunk that holds the whole answer",
+      "in a chunk with the whole answer",
       [
         chunk({
           candidates: [
@@ -132,15 +134,15 @@ describe("googleGenerateContent over a real connection", () => {
       "stop",
     ],
     ["after text that follows code without a result", [codeWithReason, text("lo"), stop()], "stop"],
-    ["for the token limit within code", [text("lo"), code, stop("MAX_TOKENS")], "length"],
-  ])("accepts a finish reason %s", async ([, frames, end]) => {
+    ["MAX_TOKENS directly after code", [text("lo"), code, stop("MAX_TOKENS")], "length"],
+  ])("accepts the finish reason %s", async ([, frames, end]) => {
     const { text: said, finish, error } = await read({ frames: [text("Hel"), ...frames] });
     expect([said, finish, error]).toEqual(["Hello", end, undefined]);
   });
 
   it.for<[title: string, status: number, said: object, error: object]>([
     [
-      "status 400 with an input that is too long",
+      "status 400 with a message about an input that is too long",
       400,
       {
         message: "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
@@ -149,13 +151,13 @@ describe("googleGenerateContent over a real connection", () => {
       { code: "context-too-long", retryable: false },
     ],
     [
-      "status 400 for an unknown field",
+      "status 400 with a message about an unknown field",
       400,
       { message: "Unknown name.", status: "INVALID_ARGUMENT" },
       { code: "bad-request", retryable: false, message: "Unknown name." },
     ],
     [
-      "status 400 with a wrong key, which is redacted",
+      "status 400 with an API key in the message, and redacts the key",
       400,
       { message: "API key not valid. AIzaSyA1234567890abcdefghijklmnopqrstuv", status: "INVALID_ARGUMENT" },
       { code: "auth", message: "API key not valid. [redacted]" },
@@ -175,7 +177,7 @@ describe("googleGenerateContent over a real connection", () => {
     ],
     ["status 500", 500, { message: "Internal.", status: "INTERNAL" }, { code: "server", retryable: true }],
     ["status 503", 503, { message: "The model is overloaded.", status: "UNAVAILABLE" }, { code: "overloaded", retryable: true }],
-  ])("reports one error for %s", async ([, status, said, error]) => {
+  ])("reports only an error for %s", async ([, status, said, error]) => {
     const iteration = await read(json(status, { error: { code: status, ...said } }));
     expect(iteration).toEqual({ ...nothing, error: iteration.error });
     expect(iteration.error).toMatchObject({ status, ...error });
@@ -210,7 +212,7 @@ describe("googleGenerateContent over a real connection", () => {
     expect(await read({ frames: [oneCall, stop(reason)] })).toEqual({ ...nothing, calls: [whole], usage: spent, finish });
   });
 
-  it("ends and closes the connection if the signal fires while the server is silent", async () => {
+  it("ends the stream and closes the connection if the signal fires while the server is silent", async () => {
     const { server, provider } = await connect({ frames: [text("Hel")], ending: "stall" });
     const controller = new AbortController();
     const onChunk: (read: { readonly type: string }) => void = ({ type }) => {
@@ -230,14 +232,14 @@ describe("googleGenerateContent over a real connection", () => {
     expect(iteration.error).toMatchObject({ code: "network", retryable: false });
   });
 
-  // If a reader stops, the SDK itself abandons the connection without closing it.
-  it("closes the connection when the reader stops", async () => {
+  // The SDK alone would leave the connection open.
+  it("closes the connection when the reader of the stream stops", async () => {
     const { server, provider } = await connect({ frames: [text("Hel")], ending: "stall" });
     for await (const { type } of provider.stream(ask("hi"), createCall())) if (type === "text-delta") break;
     await server.left;
   });
 
-  it("closes the connection after a chunk that cannot be read", async () => {
+  it("closes the connection after a chunk that is not JSON", async () => {
     const { server, provider } = await connect({ frames: ["data: {oops\r\n\r\n"], ending: "stall" });
     expect((await runIteration(provider, ask("hi"))).error).toMatchObject({ code: "server" });
     await server.left;

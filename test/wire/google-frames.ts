@@ -1,5 +1,3 @@
-// Creates the chunks of generateContentStream as text.
-
 export const chunk = (fields: object): string => `data: ${JSON.stringify(fields)}\r\n\r\n`;
 
 export const says = (...parts: readonly object[]): string =>
@@ -7,12 +5,12 @@ export const says = (...parts: readonly object[]): string =>
 
 export const text = (content: string): string => says({ text: content });
 
-/** Creates a call in one part. Omits an empty id. */
+/** Creates a part with a complete call. An empty `id` is omitted. */
 export const callPart = (id: string, name: string, args: unknown): object => ({
   functionCall: { ...(id === "" ? {} : { id }), name, args },
 });
 
-/** Creates token counts. `thoughts` are counted in addition to the candidates. */
+/** Creates token counts. `candidates` excludes `thoughts`. */
 export const counts = (prompt: number, candidates: number, thoughts = 0): object => ({
   promptTokenCount: prompt,
   candidatesTokenCount: candidates,
@@ -20,7 +18,7 @@ export const counts = (prompt: number, candidates: number, thoughts = 0): object
   totalTokenCount: prompt + candidates + thoughts,
 });
 
-/** Writes the finish reason and the last counts: 3 input tokens and 2 output tokens. */
+/** Writes the last chunk, with a finish reason and token counts. Default: 3 input tokens and 2 output tokens. */
 export const stop = (finishReason = "STOP", rest: object = {}, usageMetadata: object = counts(3, 2)): string =>
   chunk({ candidates: [{ finishReason, index: 0, ...rest }], usageMetadata });
 

@@ -1,12 +1,10 @@
-// Whole runs with Gemini over a real connection and through the real SDK: the requests, and the result for each kind of answer.
-
 import { describe, expect, it } from "vitest";
 import { chunk, piece, says, stop, text } from "./google-frames.ts";
 import { answer, call, inputSchema, oslo, play, question } from "./google-run.ts";
 import type { RawReply } from "./raw-sse-server.ts";
 
-describe("runToolLoop over googleGenerateContent", () => {
-  it("continues an answer that reached the request's limit, and joins the continuations", async () => {
+describe("runToolLoop with googleGenerateContent", () => {
+  it("requests the rest of an answer with the finish reason CONTINUATION, and joins both texts", async () => {
     const cut: RawReply = {
       frames: [
         chunk({ candidates: [{ content: { parts: [{ text: "It is " }] }, continuationToken: "checkpoint" }] }),
@@ -22,13 +20,13 @@ describe("runToolLoop over googleGenerateContent", () => {
     expect(bodies[2]?.contents[1]?.parts).toEqual([{ text: "It is " }, { text: "mild." }, { text: "", thoughtSignature: "sig" }]);
   });
 
-  it("ends with max-pauses after the allowed number of continuations", async () => {
+  it("ends with max-pauses after limits.maxPauses continuations", async () => {
     const cut: RawReply = { frames: [text("a"), stop("CONTINUATION", { continuationToken: "t" })] };
     const { result, bodies } = await play([cut, cut, cut], { limits: { maxPauses: 1 } });
     expect([result.reason.kind, result.text, bodies.length]).toEqual(["max-pauses", "aa", 2]);
   });
 
-  it("joins the streamed arguments of calls, and sends the calls back complete", async () => {
+  it("joins the streamed arguments of a call, and sends the complete call back", async () => {
     const frames = [
       piece({ name: "get_weather", willContinue: true }, { thoughtSignature: "sig" }),
       piece({ partialArgs: [{ jsonPath: "$.city", stringValue: "Os", willContinue: true }], willContinue: true }),
@@ -45,7 +43,7 @@ describe("runToolLoop over googleGenerateContent", () => {
 
   it.for<[what: string, frames: readonly string[]]>([
     ["writes no text", [stop("MALFORMED_FUNCTION_CALL", { finishMessage: "Malformed function call: f(" })]],
-    ["writes text before it", [text("One moment."), stop("MALFORMED_FUNCTION_CALL")]],
+    ["also writes text", [text("One moment."), stop("MALFORMED_FUNCTION_CALL")]],
     ["ends with UNEXPECTED_TOOL_CALL", [stop("UNEXPECTED_TOOL_CALL")]],
   ])("sends another request after a malformed call if the model %s", async ([, frames]) => {
     const { result, bodies } = await play([{ frames }, answer]);
@@ -56,7 +54,7 @@ describe("runToolLoop over googleGenerateContent", () => {
   it.for<[what: string, frames: readonly string[], said: string]>([
     ["a blocked prompt", [chunk({ promptFeedback: { blockReason: "SAFETY" }, usageMetadata: { promptTokenCount: 3 } })], ""],
     ["a filtered answer", [text("Sure"), says({ ...call("a"), thoughtSignature: "sig" }), stop("PROHIBITED_CONTENT")], "Sure"],
-  ])("ends as content-filter after %s, runs no tool and can be continued", async ([, frames, said]) => {
+  ])("ends as content-filter after %s, runs no tool and returns messages that can be sent again", async ([, frames, said]) => {
     const { result, bodies, again } = await play([{ frames }, answer]);
     expect(result).toMatchObject({ status: "completed", reason: { kind: "content-filter" }, text: said, toolCallsExecuted: 0 });
     expect(result.usage.inputTokens).toBe(3);

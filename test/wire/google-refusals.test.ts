@@ -1,5 +1,3 @@
-// Error responses with information outside of their body: in headers, or in a status that `Response` does not accept.
-
 import { googleGenerateContent } from "turnwright/google";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { connectGoogle, type GoogleWireOptions } from "./google-client.ts";
@@ -17,47 +15,47 @@ async function connect(
   return () => runIteration(provider, ask("hi"));
 }
 
-describe("googleGenerateContent: error responses", () => {
+describe("googleGenerateContent: provider error", () => {
   it.for<[title: string, status: number, headers: { readonly [name: string]: string }, body: string, error: object]>([
     [
-      "status 429 with retry-after",
+      "status 429 and retry-after",
       429,
       { "retry-after": "3600" },
       "{}",
       { code: "rate-limit", status: 429, retryAfterMs: 3_600_000 },
     ],
     [
-      "status 503 with retry-after-ms",
+      "status 503 and retry-after-ms",
       503,
       { "Retry-After-Ms": "900" },
       "Busy.",
       { code: "overloaded", retryAfterMs: 900, message: "Busy." },
     ],
-    ["status 429 with x-should-retry: false", 429, { "x-should-retry": "false" }, "{}", { code: "rate-limit", retryable: false }],
-    ["status 400 with x-should-retry: true", 400, { "x-should-retry": "true" }, "No.", { code: "bad-request", retryable: true }],
-    ["status 304 without a body", 304, {}, "", { status: 304, retryable: false }],
+    ["status 429 and x-should-retry: false", 429, { "x-should-retry": "false" }, "{}", { code: "rate-limit", retryable: false }],
+    ["status 400 and x-should-retry: true", 400, { "x-should-retry": "true" }, "No.", { code: "bad-request", retryable: true }],
+    ["status 304 and no body", 304, {}, "", { status: 304, retryable: false }],
     [
-      "an unknown status with an invalid API key in the body",
+      "status 999 and a message about an invalid API key",
       999,
       {},
       '{"error":{"message":"Invalid API key","code":"invalid_api_key"}}',
       { code: "auth", retryable: false, message: "Invalid API key" },
     ],
     [
-      "an unknown status with retry-after and a text body",
+      "status 999, retry-after and a text body",
       999,
       { "retry-after": "7" },
       "Slow down.",
       { message: "Slow down.", retryAfterMs: 7_000 },
     ],
-  ])("keep the details of %s", async ([, status, headers, body, error]) => {
+  ])("contains the details of a response with %s", async ([, status, headers, body, error]) => {
     for (const retryOptions of [undefined, { attempts: 1 }]) {
       const read = await connect([{ status, headers, frames: status === 304 ? [] : [body] }], retryOptions);
       expect((await read()).error).toMatchObject(error);
     }
   });
 
-  it("use the details of the last response if the SDK repeats the request", async () => {
+  it("contains the details of the last response if the SDK repeats the request", async () => {
     const replies = [json(503, {}, { "retry-after": "3600" }), json(429, {}), { frames: [text("Hi."), stop()] }];
     const read = await connect(replies, { attempts: 2, initialDelay: 0.001, maxDelay: 0.001 });
     const { error } = await read();

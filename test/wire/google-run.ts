@@ -1,5 +1,3 @@
-// Runs Gemini over a real connection and through the real SDK. Checks every request against the rules of the API.
-
 import { defineTool, runToolLoop, toolResult, type JsonSchema, type LoopOptions, type LoopResult } from "turnwright";
 import { googleGenerateContent, type GoogleGenerateContentOptions } from "turnwright/google";
 import { expect, onTestFinished } from "vitest";
@@ -43,7 +41,7 @@ const look = defineTool({
     }),
 });
 
-/** Runs the loop against a server that sends the replies, and checks every request. */
+/** Runs the loop against a server that sends the replies. Checks every request against the rules of the API. */
 export async function play(
   replies: readonly RawReply[],
   more: Partial<LoopOptions> = {},
@@ -74,7 +72,6 @@ export async function play(
   };
 }
 
-/** The last response in a run. */
 export const answer: RawReply = { frames: [text("Mild."), stop()] };
 export const oslo: object = { city: "Oslo" };
 export const question: object = { role: "user", parts: [{ text: "Oslo?" }] };
@@ -82,5 +79,5 @@ export const call = (id = ""): object => callPart(id, "get_weather", oslo);
 export const output = (id = ""): object => ({
   functionResponse: { ...(id === "" ? {} : { id }), name: "get_weather", response: { output: { celsius: 3 } } },
 });
-/** The value that Gemini accepts in place of a signature. */
+/** The `thoughtSignature` that Gemini accepts for a call that it did not sign. */
 export const placeholder: string = "skip_thought_signature_validator";

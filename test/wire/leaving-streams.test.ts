@@ -1,5 +1,3 @@
-// Streams over a real connection whose reader stops while the service is silent.
-
 import { describe, expect, it } from "vitest";
 import type { ModelChunk } from "turnwright";
 import { wires } from "./all-wires.ts";
@@ -12,8 +10,8 @@ async function readAll(chunks: AsyncIterator<ModelChunk>): Promise<readonly stri
   return types;
 }
 
-describe.for(wires)("provider $name: a stream whose reader stops", (wire) => {
-  it("ends and closes the connection while the service is silent", async () => {
+describe.for(wires)("provider $name: stream", (wire) => {
+  it("ends and closes the connection if its reader stops while the service is silent", async () => {
     const reply = { ...wire.toReply({ text: "Hel", end: "lost" }), ending: "stall" } as const;
     const { server, provider } = await connectReply(reply, (url) => wire.connect(url).provider);
     const chunks = provider.stream(ask("hi"), createCall())[Symbol.asyncIterator]();

@@ -1,12 +1,10 @@
-// The option `finishReasons`, with every adapter. It maps a service's values to finish reasons.
-
 import { type FinishReason, isLoopError, runToolLoop } from "turnwright";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Adapter, specAdapters, vendorAdapters } from "./adapters.ts";
 import { ask, runIteration } from "./provider-iteration.ts";
 import type { ScriptedTurn } from "./scripted.ts";
 
-/** In v3 and v4, the reported value consists of the AI SDK's value and the service's value. */
+/** AI SDK models of specifications v3 and v4 report the finish reason of the AI SDK and the value of the service. */
 const say = ({ variant }: Adapter, word: string): { readonly end: "unknown"; readonly word: string } => ({
   end: "unknown",
   word: variant === "v3" || variant === "v4" ? `other ${word}` : word,
@@ -14,7 +12,7 @@ const say = ({ variant }: Adapter, word: string): { readonly end: "unknown"; rea
 
 const calls: ScriptedTurn["calls"] = [["call_1", "look", "{}"]];
 
-describe.for([...vendorAdapters, ...specAdapters])("finishReasons of $name", (adapter) => {
+describe.for([...vendorAdapters, ...specAdapters])("option finishReasons of $name", (adapter) => {
   const open = async (turn: ScriptedTurn, finishReasons: unknown): ReturnType<Adapter["open"]> => {
     const opened = await adapter.open([turn], { options: { finishReasons } });
     onTestFinished(opened.close);
@@ -26,7 +24,7 @@ describe.for([...vendorAdapters, ...specAdapters])("finishReasons of $name", (ad
     ["FUNCTION_CALL", "stop", "stop", "tool-calls whole"],
     ["constructor", "error", "error", "error"],
     ["__proto__", "content-filter", "content-filter", "content-filter"],
-  ])("maps %s to %s", async ([word, reason, plain, withCalls]) => {
+  ])("maps the service value %s to the finish reason %s", async ([word, reason, plain, withCalls]) => {
     const hear = async (turn: Omit<ScriptedTurn, "end">): Promise<string> => {
       const { provider } = await open({ ...turn, ...say(adapter, word) }, Object.fromEntries([[word, reason]]));
       const { finish, calls: read, error } = await runIteration(provider, ask("Go."));
@@ -36,7 +34,7 @@ describe.for([...vendorAdapters, ...specAdapters])("finishReasons of $name", (ad
     expect(await hear({ text: "So.", calls })).toContain(withCalls);
   });
 
-  it("is named in the error about an unmapped finish reason", async () => {
+  it("is suggested in the error about an unknown service value", async () => {
     const { provider } = await open({ text: "So.", ...say(adapter, "toString") }, undefined);
     const { error } = await runToolLoop({ provider, messages: [{ role: "user", content: "Go." }] });
     expect(error).toMatchObject({ code: "finish-unknown", message: expect.stringMatching(/"toString".*"finishReasons"/) });
@@ -45,9 +43,9 @@ describe.for([...vendorAdapters, ...specAdapters])("finishReasons of $name", (ad
   it.for<[title: string, given: unknown]>([
     ["a string", "tool-calls"],
     ["an array", ["tool-calls"]],
-    ["an unknown target finish reason", { STOP: "done" }],
-    ["a target named constructor", { STOP: "constructor" }],
-    ["a target that is undefined", { STOP: undefined }],
+    ["the unknown finish reason done", { STOP: "done" }],
+    ["the unknown finish reason constructor", { STOP: "constructor" }],
+    ["a finish reason that is undefined", { STOP: undefined }],
   ])("throws invalid-option for %s", async ([, given]) => {
     const thrown: unknown = await open({ end: "stop" }, given).catch((error: unknown) => error);
     expect(isLoopError(thrown, "invalid-option")).toBe(true);

@@ -1,9 +1,8 @@
-// The expected outcome for each kind of image and file in each API, from a user and from a tool. Tests play each cell, and the
-// docs show them.
+// The expected outcome for each kind of image and file on each API, from a user and from a tool.
 
 import type { ContentPart } from "turnwright";
 
-/** All APIs. `ai-sdk` is a model that accepts images and PDFs at https: URLs. */
+/** `ai-sdk` is an AI SDK model that accepts https: URLs of images and PDFs. */
 export const mediaWires = ["openai", "openai-responses", "anthropic", "google", "ai-sdk"] as const;
 
 export type MediaWire = (typeof mediaWires)[number];
@@ -11,24 +10,24 @@ export type MediaWire = (typeof mediaWires)[number];
 export type MediaSender = "user" | "tool";
 
 /**
- * `sent`: the request contains the part. `refused`: the iteration ends before a request. `told`: the result describes the part
- * as text.
+ * `sent`: the request contains the part. `refused`: the iteration ends with an error before a request. `told`: the tool result
+ * contains a text in place of the part.
  */
 export type MediaOutcome = "sent" | "refused" | "told";
 
 export interface MediaRow {
   readonly kind: string;
   readonly part: Exclude<ContentPart, { readonly type: "text" }>;
-  /** A request that carries the part contains at least one of these texts. */
+  /** A request with the part contains at least one of these texts. */
   readonly traces: readonly string[];
-  /** The media type in a request with the part. Undefined if APIs convert the part or leave the type to the server. */
+  /** The media type that a request with the part contains. Undefined if some APIs send no media type. */
   readonly says?: string;
-  /** The text of the error for a part that cannot be sent. */
+  /** A text that the error or the description of an unsupported part contains. */
   readonly reason: string;
   readonly sentOn: readonly MediaWire[];
 }
 
-/** A secret that is part of every sensitive URL, and of data that cannot be read. */
+/** A secret in URLs and in unreadable data, which error messages must not contain. */
 export const secret = "hunter2";
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");

@@ -1,5 +1,3 @@
-// Probes for images and files from users and from tools: sent, described as text, or rejected before a request.
-
 import type { ContentPart, Message } from "turnwright";
 import type { Adapter } from "./adapters.ts";
 import { type Leaf, newIn, type Probe, type ProbeGroup, send } from "./probe-kit.ts";
@@ -28,7 +26,7 @@ const fromTool = (...parts: readonly ContentPart[]): readonly Message[] => [
   },
 ];
 
-/** Returns true if a value is the part itself: its bytes, its text or its URL. */
+/** Returns true if a value in a request is the bytes, the text or the URL of the part. */
 function isPart(value: unknown, { data }: MediaPart): boolean {
   if (typeof value !== "string") return false;
   return data === base64 ? value.endsWith(base64) || value.includes(content) : value === data;

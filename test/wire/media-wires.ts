@@ -1,5 +1,3 @@
-// Every API for images and files: real SDKs with servers, and AI SDK models of each specification version.
-
 import type { Provider } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
 import { onTestFinished } from "vitest";
@@ -50,7 +48,7 @@ function toStream(spec: Spec, scripted: Scripted): { readonly parts: readonly ob
 }
 
 const overModels: readonly Player[] = specs.map((spec) => ({
-  name: `${aiSdk} ${spec.version}`,
+  name: `${aiSdk}, spec ${spec.version}`,
   async start(script) {
     const { model, calls } = spec.create(
       script.map((scripted) => toStream(spec, scripted)),
@@ -59,7 +57,7 @@ const overModels: readonly Player[] = specs.map((spec) => ({
     return { provider: aiSdkModel({ model }), bodies: calls };
   },
   check: () => [],
-  // Tool results in v2 cannot contain URLs.
+  // Tool results of specification v2 cannot contain URLs.
   expect: (row, from) =>
     spec.version === "v2" && from === "tool" && row.kind.endsWith("https: URL") ? "told" : outcomeOf(row, aiSdk, from),
 }));

@@ -25,16 +25,16 @@ it.for<[what: string, valid: object]>([
   ["a question", body([user()])],
   ["a system text", body([user()], { system: "Be brief." })],
   ["a system text with a cache mark", body([user()], { system: [{ ...text("Be brief."), ...mark }] })],
-  ["calls with results followed by text", body([user(), turn(call("a"), call("b")), user(result("a"), result("b"), text("x"))])],
+  ["calls, their results and a text", body([user(), turn(call("a"), call("b")), user(result("a"), result("b"), text("x"))])],
   ["signed thinking", body([user(), turn({ type: "thinking", thinking: "", signature: "s" }, call("a")), user(result("a"))])],
   ["a paused message at the end", body([user(), turn(text("x"), search)])],
-  ["a server tool's call with its result", body([user(), turn(search, found), user()])],
-  ["a server tool's call that continues after results", body([user(), turn(search, call("a")), user(result("a"))])],
+  ["a call and a result of a server tool", body([user(), turn(search, found), user()])],
+  ["a call of a server tool before tool results", body([user(), turn(search, call("a")), user(result("a"))])],
   [
     "tools",
     body([user()], { tools: [tool("f"), { type: "web_search_1", name: "g" }], tool_choice: { type: "tool", name: "g" } }),
   ],
-])("checkMessagesContract: accepts a request with %s", ([, valid]) => {
+])("checkMessagesContract (Anthropic): accepts a request with %s", ([, valid]) => {
   expect(checkMessagesContract(valid)).toEqual([]);
 });
 
@@ -53,29 +53,29 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ["a blank text", body([user(text(" "))]), ["message 0: has a blank text"]],
   ["an unknown block in a user message", body([user({ type: "video" })]), ["message 0: has a block of type video"]],
   [
-    "results after text",
+    "results that follow a text",
     body([user(), turn(call("a")), user(text("x"), result("a"))]),
     ["message 2: has results after other content"],
   ],
   ["a result without a call", body([user(result("a"))]), ["message 0: answers no open call: a"]],
   [
-    "a call that is answered twice",
+    "two results for one call",
     body([user(), turn(call("a")), user(result("a"), result("a"))]),
     ["message 2: answers no open call: a"],
   ],
   [
-    "results out of order",
+    "results in another order than their calls",
     body([user(), turn(call("a"), call("b")), user(result("b"), result("a"))]),
     ["message 2: answers b before a"],
   ],
-  ["a call that is not answered", body([user(), turn(call("a")), user()]), ["message 2: does not answer a"]],
+  ["a call without a result", body([user(), turn(call("a")), user()]), ["message 2: does not answer a"]],
   [
-    "an error without text",
+    "an error result without a text",
     body([user(), turn(call("a")), user(result("a", { content: undefined, is_error: true }))]),
     ["message 2: has an error without text"],
   ],
   [
-    "a result with an empty list",
+    "a result with an empty list of blocks",
     body([user(), turn(call("a")), user(result("a", { content: [] }))]),
     ["message 2: has a result without content"],
   ],
@@ -96,7 +96,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     ["message 1: ends in thinking"],
   ],
   [
-    "a server tool's call without its result",
+    "a call of a server tool without a result",
     body([user(), turn(text("x"), search), user()]),
     ["message 1: has a call of a server's tool without its result"],
   ],
@@ -105,14 +105,14 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     body([user(), turn(call("a.b")), user(result("a.b"))]),
     ['message 1: has a call of the id "a.b"'],
   ],
-  ["a repeated id", body([user(), turn(call("a"), call("a")), user(result("a"))]), ["message 1: has a second call a"]],
+  ["a repeated call id", body([user(), turn(call("a"), call("a")), user(result("a"))]), ["message 1: has a second call a"]],
   [
     "a call with an invalid tool name",
     body([user(), turn(call("a", { name: "f g" })), user(result("a"))]),
     ['message 1: calls a tool of the name "f g"'],
   ],
   [
-    "an input that is not an object",
+    "a call whose input is not an object",
     body([user(), turn(call("a", { input: [] })), user(result("a"))]),
     ["message 1: has an input of call a that is no object"],
   ],
@@ -137,6 +137,6 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     body([user()], { thinking: { type: "enabled", budget_tokens: 9 } }),
     ["thinking may use all tokens of the answer"],
   ],
-])("checkMessagesContract: reports %s", ([, invalid, violations]) => {
+])("checkMessagesContract (Anthropic): reports %s", ([, invalid, violations]) => {
   expect(checkMessagesContract(invalid)).toEqual(violations);
 });

@@ -1,5 +1,3 @@
-// Rules that the body of every Messages request must follow.
-
 interface Fields {
   readonly [field: string]: unknown;
 }
@@ -8,9 +6,9 @@ const toolName = /^[a-zA-Z0-9_-]{1,128}$/;
 const userTypes = new Set(["text", "image", "document", "tool_result"]);
 
 /**
- * Checks a request body and describes each violation. The list is empty if the body is valid. Roles alternate, and the user
- * begins. The next message begins with exactly one result for each call. No text is blank, and thinking has a signature. The
- * call of a server tool has its result, or is at the end of a paused message. There are at most 4 cache marks.
+ * Returns the violations in the body of a Messages request. Roles alternate, starting with the user. A message with calls is
+ * followed by a message that begins with exactly one result for each call. Texts are not blank, and thinking has a signature.
+ * The call of a server tool has a result, or is at the end of a paused message. There are at most 4 cache marks.
  */
 export function checkMessagesContract(body: unknown): readonly string[] {
   if (!isFields(body)) return ["the body is no object"];
@@ -26,7 +24,7 @@ export function checkMessagesContract(body: unknown): readonly string[] {
 }
 
 interface Walk {
-  /** Calls of the previous message that need a result. */
+  /** The ids of calls in the previous message. The next message must begin with their results. */
   open: readonly string[];
   readonly ids: Set<string>;
   readonly isLast: () => boolean;

@@ -1,5 +1,3 @@
-// Creates events of the Messages API, and formats the output of the reader.
-
 import type { ModelChunk } from "../../src/core/provider-kit.ts";
 import { createMessagesReader } from "../../src/anthropic/messages-events.ts";
 

@@ -1,5 +1,3 @@
-// Plays a script as Anthropic Messages streams.
-
 import { anthropicMessages } from "turnwright/anthropic";
 import { connectAnthropic } from "./anthropic-client.ts";
 import { block, call, event, marker, start, thinking } from "./anthropic-frames.ts";
@@ -13,19 +11,19 @@ const ends: Ends = {
   tools: ["tool_use"],
   length: ["max_tokens"],
   "context-full": ["model_context_window_exceeded"],
-  "content-filter": { none: "what is filtered is a refusal" },
+  "content-filter": { none: "the API reports filtered answers as refusals" },
   refusal: ["refusal"],
   paused: ["pause_turn", "compaction"],
-  continue: { none: "an answer at its limit is cut off" },
-  "malformed-call": { none: "arguments are texts, which the loop itself reads" },
-  error: { none: "a failure is an error of the stream" },
+  continue: { none: "the API cuts off an answer that reaches its limit" },
+  "malformed-call": { none: "arguments are text that the loop parses" },
+  error: { none: "a failure is an error event" },
   unknown: ["weather", "toString"],
   lost: ["silence"],
   dropped: ["a reset"],
   broken: ["an error"],
 };
 
-/** Writes the token counts. The last counts in a stream replace the first counts, unless they are null. */
+/** Creates the first and the last token counts of a stream. Last counts replace first counts, except if they are null. */
 function toCounts({
   input,
   output,
@@ -41,7 +39,7 @@ function toCounts({
   ];
 }
 
-/** Writes the content blocks. The text arrives one character at a time. */
+/** Writes the content blocks. Each text delta contains one character. */
 function toBlocks({ reasoning, text = "", calls = [] }: ScriptedTurn): readonly string[] {
   const deltas = Array.from(text, (character) => ({ type: "text_delta", text: character }));
   const blocks: ((index: number) => string)[] = [

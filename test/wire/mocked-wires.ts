@@ -1,5 +1,3 @@
-// The APIs that a third-party mock server supports, and what the mock sends for each.
-
 import type { Provider } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
 import { expect } from "vitest";
@@ -14,9 +12,9 @@ import type { Wire } from "./wire.ts";
 export interface MockedWire {
   readonly name: string;
   readonly besides: object;
-  /** The reasoning text that is read from the mock's response. */
+  /** The reasoning text that the provider must read from the mock's response. */
   readonly reasoning: string;
-  /** The delay that the mock requests with status 429, in milliseconds. */
+  /** The delay in milliseconds that the mock requests in a response with status 429. */
   readonly retryAfterMs: number | undefined;
   readonly second: object;
   connect(mockUrl: string): { readonly provider: Provider; readonly bodies: readonly unknown[] };
@@ -94,7 +92,7 @@ const generateBody = {
 };
 
 const vendorWire = (wire: Wire, path: string, facts: Pick<MockedWire, "second"> & Partial<MockedWire>): MockedWire => ({
-  name: wire.name,
+  name: `provider ${wire.name}`,
   besides: {},
   reasoning: "Both, I think.",
   retryAfterMs: 1_000,
@@ -103,12 +101,9 @@ const vendorWire = (wire: Wire, path: string, facts: Pick<MockedWire, "second"> 
   ...facts,
 });
 
-/**
- * The AI SDK packages build their own requests. Only Chat Completions bodies are checked, because all servers accept that
- * format.
- */
+/** Only Chat Completions requests are checked. For the other APIs, AI SDK packages build requests in their own way. */
 const ofPackage = {
-  // The package supports only the fields of OpenAI's own API, which has no reasoning.
+  // `@ai-sdk/openai` ignores reasoning, because OpenAI's Chat Completions API has no field for reasoning.
   chat: { second: chatBody, reasoning: "" },
   responses: { second: { input: expect.arrayContaining(responsesOutputs) }, check: () => [] },
   messages: { second: { messages: messagesBody.messages }, check: () => [] },
@@ -121,7 +116,7 @@ const ofPackage = {
 
 const packages: readonly MockedWire[] = packageWires.map(({ name, api, connect }) =>
   vendorWire({ chat, responses, messages, generate }[api], "", {
-    name: `aiSdkModel over ${name}`,
+    name: `aiSdkModel (${name})`,
     ...ofPackage[api],
     connect(mockUrl) {
       const { model, bodies } = connect(mockUrl + (api === "generate" ? "/v1beta" : "/v1"));
@@ -135,9 +130,9 @@ export const mockedWires: readonly MockedWire[] = [
   vendorWire(responses, "/v1", { second: responsesBody }),
   vendorWire(messages, "", { second: messagesBody }),
   vendorWire(generate, "", {
-    // By default the mock sends FUNCTION_CALL, which the real service never sends.
+    // By default the mock sends the finish reason FUNCTION_CALL, which Gemini never sends.
     besides: { finishReason: "stop" },
-    // The SDK drops the headers, and the mock sends the delay only in a header.
+    // The mock sends the delay only in a header, and Google's SDK drops the headers of error responses.
     retryAfterMs: undefined,
     second: generateBody,
     connect: (mockUrl) => generate.connect(mockUrl, { options: { model: "gemini-2.5-flash" } }),

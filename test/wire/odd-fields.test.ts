@@ -1,5 +1,3 @@
-// Fields that a later event adds to a part, under names that every object inherits. The part must be sent back unchanged.
-
 import { expect, it } from "vitest";
 import type { Json, Provider } from "turnwright";
 import { anthropicMessages } from "turnwright/anthropic";

@@ -1,5 +1,3 @@
-// Every way in which a stream can fail, over a real connection and through the real SDK.
-
 import { describe, expect, it } from "vitest";
 import { openaiChat } from "../../src/openai/index.ts";
 import { connectOpenAI, type WireClientOptions } from "./openai-client.ts";
@@ -28,7 +26,7 @@ describe("openaiChat over a real connection", () => {
     expect(await read({ frames: [text("Hello"), finish("stop"), done] })).toEqual({ ...nothing, text: "Hello", finish: "stop" });
   });
 
-  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i byte(s)", async (pieceBytes) => {
+  it.for([1, 2, 3, 4, 5])("reads multi-byte characters that arrive in %i-byte pieces", async (pieceBytes) => {
     const frames = [text("Zoë 😀 日本"), text("\u2028"), call('{"ö":"😀"}'), finish("tool_calls"), done];
     expect(await read({ frames }, { pieceBytes })).toEqual({
       ...nothing,
@@ -39,48 +37,48 @@ describe("openaiChat over a real connection", () => {
   });
 
   it.for<[what: string, reply: RawReply, iteration: Partial<Iteration>]>([
-    ["a clean early end", { frames: [text("Hel")] }, { text: "Hel" }],
-    ["a clean early end with the end marker", { frames: [text("Hel"), done] }, { text: "Hel" }],
-    ["an early end in the middle of a call", { frames: [call('{"n":')] }, {}],
-    ["an early end after a complete call", { frames: [call('{"n":1}')] }, {}],
-    ["an empty body", { frames: [] }, {}],
+    ["the stream ends after a text", { frames: [text("Hel")] }, { text: "Hel" }],
+    ["[DONE] arrives without a finish reason", { frames: [text("Hel"), done] }, { text: "Hel" }],
+    ["the stream ends within a call", { frames: [call('{"n":')] }, {}],
+    ["the stream ends after a complete call", { frames: [call('{"n":1}')] }, {}],
+    ["the body is empty", { frames: [] }, {}],
     [
-      "an HTML page with status 200",
+      "the response is an HTML page with status 200",
       { headers: { "content-type": "text/html" }, frames: ["<!doctype html><title>Sign in</title>\n\n"] },
       { error: expect.objectContaining({ code: "server", retryable: false, message: "The server sent an HTML page: Sign in" }) },
     ],
     [
-      "a JSON answer with status 200",
+      "the response is JSON with status 200",
       json(200, { error: { message: "no" } }),
       { error: expect.objectContaining({ message: "no" }) },
     ],
-  ])("reports neither a finish reason nor a call after %s", async ([, reply, iteration]) => {
+  ])("reports neither a finish reason nor a call if %s", async ([, reply, iteration]) => {
     expect(await read(reply)).toEqual({ ...nothing, ...iteration });
   });
 
   it.for<[what: string, reply: RawReply, error: object]>([
     [
-      "a dropped connection",
+      "the connection drops",
       { frames: [text("Hel")], ending: "drop" },
       { code: "network", retryable: true, message: "terminated" },
     ],
     [
-      "an error in the middle",
+      "the service reports an error within the stream",
       { frames: [text("Hel"), sse({ error: { message: "It broke.", type: "server_error" } })] },
       { code: "server", retryable: true, message: "It broke." },
     ],
     [
-      "an overload in the middle",
+      "the service reports an overload within the stream",
       { frames: [text("Hel"), sse({ error: { message: "Busy.", code: 529 } })] },
       { code: "overloaded", retryable: true, status: 529 },
     ],
     [
-      "an error that is sent as a separate event",
+      "the service sends an event with the type error",
       { frames: [text("Hel"), 'event: error\ndata: {"error":{"message":"Slow.","type":"rate_limit_exceeded"}}\n\n'] },
       { code: "rate-limit", retryable: true },
     ],
-    ["a chunk that is not JSON", { frames: [text("Hel"), sse("{oops")] }, { code: "server", retryable: true }],
-  ])("keeps the text and reports the error after %s", async ([, reply, error]) => {
+    ["a chunk is not JSON", { frames: [text("Hel"), sse("{oops")] }, { code: "server", retryable: true }],
+  ])("keeps the text and reports the error if %s", async ([, reply, error]) => {
     const iteration = await read(reply);
     expect(iteration).toEqual({ ...nothing, text: "Hel", error: iteration.error });
     expect(iteration.error).toMatchObject(error);
@@ -88,14 +86,14 @@ describe("openaiChat over a real connection", () => {
 
   it.for<[title: string, status: number, body: object, headers: Readonly<Record<string, string>>, error: object]>([
     [
-      "status 400 with a context that is too long",
+      "status 400 with a message about the context length",
       400,
       { message: "maximum context length is 10 tokens", code: "context_length_exceeded" },
       {},
       { code: "context-too-long", retryable: false },
     ],
     [
-      "status 401 with a wrong key, which is redacted",
+      "status 401 with an API key in the message, and redacts the key",
       401,
       { message: "Incorrect API key provided: sk-abc123def456." },
       {},
@@ -109,7 +107,7 @@ describe("openaiChat over a real connection", () => {
       { code: "rate-limit", retryable: true, retryAfterMs: 7_000 },
     ],
     [
-      "status 429 for an exhausted quota",
+      "status 429 with a message about an exhausted quota",
       429,
       { message: "No more.", code: "insufficient_quota" },
       {},
@@ -123,7 +121,7 @@ describe("openaiChat over a real connection", () => {
       { "retry-after-ms": "250" },
       { code: "overloaded", retryable: true, retryAfterMs: 250 },
     ],
-  ])("reports one error for %s", async ([, status, body, headers, error]) => {
+  ])("reports only an error for %s", async ([, status, body, headers, error]) => {
     const iteration = await read(json(status, { error: body }, headers));
     expect(iteration).toEqual({ ...nothing, error: iteration.error });
     expect(iteration.error).toMatchObject({ status, ...error });
@@ -145,7 +143,7 @@ describe("openaiChat over a real connection", () => {
     expect((await runIteration(provider, ask("hi"))).error).toMatchObject({ code: "network", retryable: true });
   });
 
-  it("marks a call that is cut off by the length limit as truncated", async () => {
+  it("marks a call that the length limit cuts off as truncated", async () => {
     expect(await read({ frames: [call('{"n":'), finish("length"), done] })).toEqual({
       ...nothing,
       calls: [{ id: "a", name: "f", args: {}, problem: "truncated" }],
@@ -153,7 +151,7 @@ describe("openaiChat over a real connection", () => {
     });
   });
 
-  it("accepts an answer whose connection drops after the finish reason", async () => {
+  it("accepts an answer if the connection drops after the finish reason", async () => {
     expect(await read({ frames: [text("Hello"), finish("stop")], ending: "drop" })).toEqual({
       ...nothing,
       text: "Hello",
@@ -161,7 +159,7 @@ describe("openaiChat over a real connection", () => {
     });
   });
 
-  it("ends and closes the connection if the signal fires while the server is silent", async () => {
+  it("ends the stream and closes the connection if the signal fires while the server is silent", async () => {
     const { server, provider } = await connect({ frames: [text("Hel")], ending: "stall" });
     const controller = new AbortController();
     const iteration = await runIteration(provider, ask("hi"), { signal: controller.signal, onChunk: () => controller.abort() });
@@ -177,7 +175,7 @@ describe("openaiChat over a real connection", () => {
     expect(iteration.error).toMatchObject({ code: "network", retryable: false });
   });
 
-  it("closes the connection when the reader stops", async () => {
+  it("closes the connection when the reader of the stream stops", async () => {
     const { server, provider } = await connect({ frames: [text("Hel")], ending: "stall" });
     for await (const chunk of provider.stream(ask("hi"), createCall())) {
       expect(chunk).toEqual({ type: "text-delta", text: "Hel" });

@@ -1,6 +1,3 @@
-// Whole runs over a real connection and through the real SDK, with each fault. Checks every request against the rules of the
-// API.
-
 import { LLMock } from "@copilotkit/aimock";
 import { createLoopControl, defineTool, type LoopOptions, type LoopResult, runToolLoop, type Tool } from "turnwright";
 import { openaiChat } from "turnwright/openai";
@@ -56,7 +53,7 @@ async function serve(...replies: readonly RawReply[]): Promise<RawServer> {
   return server;
 }
 
-describe("runToolLoop over openaiChat", () => {
+describe("runToolLoop with openaiChat", () => {
   it("runs two parallel calls and gets an answer from a third-party mock server", async () => {
     const mock = new LLMock({ port: 0, chunkSize: 7, strict: true });
     onTestFinished(() => mock.stop());
@@ -81,35 +78,35 @@ describe("runToolLoop over openaiChat", () => {
 
   it.for<[what: string, reply: RawReply, error: object, said: string]>([
     [
-      "a rate limit",
+      "the service sends a rate limit",
       json(429, { error: { message: "Slow." } }, { "retry-after": "7" }),
       { code: "rate-limit", retryable: true, retryAfterMs: 7_000 },
       "",
     ],
-    ["an overloaded server", json(529, { error: { message: "Busy." } }), { code: "overloaded" }, ""],
-    ["a refused key", json(401, { error: { message: "No." } }), { code: "auth" }, ""],
-    ["a clean early end", { frames: [text("Hel")] }, { code: "stream-ended-early" }, "Hel"],
-    ["an early end after a complete call", { frames: [call("a", '{"city":"Oslo"}')] }, { code: "stream-ended-early" }, ""],
-    ["a dropped connection", { frames: [text("Hel")], ending: "drop" }, { code: "network" }, "Hel"],
+    ["the server is overloaded", json(529, { error: { message: "Busy." } }), { code: "overloaded" }, ""],
+    ["the service rejects the API key", json(401, { error: { message: "No." } }), { code: "auth" }, ""],
+    ["the stream ends early", { frames: [text("Hel")] }, { code: "stream-ended-early" }, "Hel"],
+    ["the stream ends after a complete call", { frames: [call("a", '{"city":"Oslo"}')] }, { code: "stream-ended-early" }, ""],
+    ["the connection drops", { frames: [text("Hel")], ending: "drop" }, { code: "network" }, "Hel"],
     [
-      "a connection dropped after a complete call",
+      "the connection drops after a complete call",
       { frames: [call("a", '{"city":"Oslo"}')], ending: "drop" },
       { code: "network" },
       "",
     ],
     [
-      "an error in the stream",
+      "the stream reports an error",
       { frames: [text("Hel"), sse({ error: { message: "It broke.", type: "server_error" } })] },
       { code: "server" },
       "Hel",
     ],
     [
-      "an HTML page with status 200",
+      "the response is an HTML page with status 200",
       { headers: { "content-type": "text/html" }, frames: ["<!doctype html>\n\n"] },
       { code: "server", retryable: false },
       "",
     ],
-  ])("ends with one error after %s, keeps the text and runs no tool", async ([, reply, error, said]) => {
+  ])("keeps the text, runs no tool and ends with an error if %s", async ([, reply, error, said]) => {
     const { result, asked, bodies } = await play((await serve(reply)).url);
     expect(result).toMatchObject({ status: "error", reason: { kind: "provider-error", error }, text: said });
     expect([asked.length, bodies.length]).toEqual([0, 1]);
@@ -117,7 +114,7 @@ describe("runToolLoop over openaiChat", () => {
     expect(next.result.text).toBe("Mild.");
   });
 
-  it("leaves messages that can be sent again if a later iteration fails", async () => {
+  it("returns messages that can be sent again if a later iteration fails", async () => {
     const server = await serve(
       { frames: [call("a", '{"city":"Oslo"}'), finish("tool_calls"), done] },
       { frames: [text("It is")] },
@@ -130,29 +127,33 @@ describe("runToolLoop over openaiChat", () => {
   });
 
   it.for<[what: string, turn: RawReply, outcome: string]>([
-    ["cut by length", { frames: [call("a", '{"city":'), finish("length"), done] }, "truncated"],
-    ["complete in a cut message", { frames: [call("a", '{"city":"Oslo"}'), finish("length"), done] }, "truncated"],
+    ["cut off by the length limit", { frames: [call("a", '{"city":'), finish("length"), done] }, "truncated"],
+    [
+      "complete in a message that the length limit cuts off",
+      { frames: [call("a", '{"city":"Oslo"}'), finish("length"), done] },
+      "truncated",
+    ],
     ["malformed", { frames: [call("a", '{"city":'), finish("tool_calls"), done] }, "malformed"],
-  ])("does not run a call whose arguments are %s, and sends another request", async ([, turn, outcome]) => {
+  ])("sends another request without running a call whose arguments are %s", async ([, turn, outcome]) => {
     const { result, asked } = await play((await serve(turn, answer)).url);
     expect(result).toMatchObject({ status: "completed", text: "Mild.", functionHistory: [{ outcome }] });
     expect(asked).toEqual([]);
   });
 
-  it("sends arguments that are not an object back, inside an object", async () => {
+  it("wraps arguments that are not an object when it sends them back", async () => {
     const { bodies } = await play((await serve({ frames: [call("a", "7"), finish("tool_calls"), done] }, answer)).url);
     const sent = { tool_calls: [{ id: "a", function: { arguments: '{"INVALID_ARGUMENTS":7}' } }] };
     expect(bodies).toMatchObject([{}, { messages: [{ role: "user" }, sent, { role: "tool" }] }]);
   });
 
-  it("runs calls that share one id in a message with the finish reason stop", async () => {
+  it("runs both calls if two calls share one id, despite the finish reason stop", async () => {
     const turn: RawReply = { frames: [call("a", '{"city":"Oslo"}', 0), call("a", '{"city":"Rome"}', 1), finish("stop"), done] };
     const { result, asked } = await play((await serve(turn, answer)).url);
     expect(asked).toEqual([{ city: "Oslo" }, { city: "Rome" }]);
     expect(result.status).toBe("completed");
   });
 
-  it("does not run a call in a refused message", async () => {
+  it("runs no call of a message that is a refusal", async () => {
     const refusal = sse({ choices: [{ index: 0, delta: { refusal: "I can't." } }] });
     const { result, asked } = await play(
       (await serve({ frames: [refusal, call("a", '{"city":"Oslo"}'), finish("stop"), done] })).url,
@@ -161,7 +162,7 @@ describe("runToolLoop over openaiChat", () => {
     expect(asked).toEqual([]);
   });
 
-  it("ends as a timeout and closes the connection when the server falls silent", async () => {
+  it("ends as a timeout and closes the connection if the server sends nothing more", async () => {
     const server = await serve({ frames: [text("Hel")], ending: "stall" });
     const clock = createTestClock();
     const { client } = connectOpenAI(server.url);
@@ -192,7 +193,7 @@ describe("runToolLoop over openaiChat", () => {
     await server.left;
   });
 
-  it("ends and closes the connection when it is killed while the server is silent", async () => {
+  it("ends and closes the connection if the run is killed while the server is silent", async () => {
     const server = await serve({ frames: [text("Hel")], ending: "stall" });
     const control = createLoopControl();
     const { client } = connectOpenAI(server.url);

@@ -1,18 +1,16 @@
-// Connects the real OpenAI SDK to a local server, and records every request body.
-
 import OpenAI from "openai";
 import { createWireFetch } from "./wire-fetch.ts";
 
 export interface WireClient {
   readonly client: OpenAI;
-  /** The parsed bodies of all requests, in order. Includes retries. */
+  /** The parsed bodies of all requests, oldest first. Includes retries. */
   readonly bodies: readonly unknown[];
 }
 
 export interface WireClientOptions {
-  /** Cuts responses into pieces of this many bytes. Default: pieces as they arrive. */
+  /** The size of the pieces in which the SDK receives responses, in bytes. Default: pieces as they arrive. */
   readonly pieceBytes?: number;
-  /** The maximum number of the SDK's retries. Default 0, because the SDK waits in real time. */
+  /** The maximum number of retries by the SDK. Default 0, because the SDK waits in real time before a retry. */
   readonly maxRetries?: number;
 }
 

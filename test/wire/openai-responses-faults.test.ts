@@ -1,5 +1,3 @@
-// Every way in which a stream can fail, over a real connection and through the real SDK.
-
 import { describe, expect, it } from "vitest";
 import { openaiResponses } from "../../src/openai/index.ts";
 import { event } from "./anthropic-frames.ts";
@@ -43,7 +41,7 @@ describe("openaiResponses over a real connection", () => {
     });
   });
 
-  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i byte(s)", async (pieceBytes) => {
+  it.for([1, 2, 3, 4, 5])("reads multi-byte characters that arrive in %i-byte pieces", async (pieceBytes) => {
     const items = [message("Zoë 😀 日本\u2028"), call(["a", "f", '{"ö":"😀"}']), customCall(["b", "g", "ö 😀"])];
     const iteration: Iteration = {
       ...nothing,
@@ -61,47 +59,51 @@ describe("openaiResponses over a real connection", () => {
   });
 
   it.for<[what: string, reply: RawReply, iteration: Partial<Iteration>]>([
-    ["a clean early end", { frames: [created, said] }, { text: "Hel" }],
-    ["an early end after a whole item", { frames: [created, wholeItem(message("Hel"))] }, { text: "Hel" }],
-    ["an early end with a [DONE] marker", { frames: [created, said, sse("[DONE]")] }, { text: "Hel" }],
-    // An event ends with a blank line. Without the blank line, the last event has not arrived.
-    ["a last event without its blank line", { frames: [created, said, ended("completed").trimEnd()] }, { text: "Hel" }],
-    ["an early end in the middle of a call", { frames: [created, openItem(oneCall)] }, {}],
-    ["an early end after a complete call", { frames: [created, wholeItem(oneCall)] }, {}],
-    ["an empty body", { frames: [] }, {}],
+    ["the stream ends after a text delta", { frames: [created, said] }, { text: "Hel" }],
+    ["the stream ends after a complete message", { frames: [created, wholeItem(message("Hel"))] }, { text: "Hel" }],
+    ["[DONE] arrives in place of response.completed", { frames: [created, said, sse("[DONE]")] }, { text: "Hel" }],
+    // An event without a final blank line is incomplete.
     [
-      "an HTML page with status 200",
+      "the blank line after response.completed is missing",
+      { frames: [created, said, ended("completed").trimEnd()] },
+      { text: "Hel" },
+    ],
+    ["the stream ends within a call", { frames: [created, openItem(oneCall)] }, {}],
+    ["the stream ends after a complete call", { frames: [created, wholeItem(oneCall)] }, {}],
+    ["the body is empty", { frames: [] }, {}],
+    [
+      "the response is an HTML page with status 200",
       { headers: { "content-type": "text/html" }, frames: ["<!doctype html><title>Sign in</title>\n\n"] },
       { error: expect.objectContaining({ code: "server", retryable: false, message: "The server sent an HTML page: Sign in" }) },
     ],
     [
-      "a JSON answer with status 200",
+      "the response is JSON with status 200",
       json(200, { error: { message: "no" } }),
       { error: expect.objectContaining({ message: "no" }) },
     ],
-  ])("reports neither a finish reason nor a call after %s", async ([, reply, iteration]) => {
+  ])("reports neither a finish reason nor a call if %s", async ([, reply, iteration]) => {
     expect(await read(reply)).toEqual({ ...nothing, ...iteration });
   });
 
   it.for<[what: string, reply: RawReply, error: object]>([
-    ["a dropped connection", { frames: [said], ending: "drop" }, { code: "network", retryable: true, message: "terminated" }],
+    ["the connection drops", { frames: [said], ending: "drop" }, { code: "network", retryable: true, message: "terminated" }],
     [
-      "a failed response",
+      "the response fails",
       { frames: [said, ended("failed", { usage: null, error: { code: "server_error", message: "It broke." } })] },
       { code: "server", retryable: true, message: "It broke." },
     ],
     [
-      "a failed response for a bad prompt",
+      "the response fails because of an invalid prompt",
       { frames: [said, ended("failed", { usage: null, error: { code: "invalid_prompt", message: "No." } })] },
       { code: "bad-request", retryable: false },
     ],
     [
-      "an error in the middle",
+      "the service sends an error event",
       { frames: [said, event({ type: "error", code: "rate_limit_exceeded", message: "Slow.", param: null })] },
       { code: "rate-limit", retryable: true, message: "Slow." },
     ],
     [
-      "an error with nested fields",
+      "the service sends an error event with nested fields",
       {
         frames: [
           said,
@@ -110,14 +112,14 @@ describe("openaiResponses over a real connection", () => {
       },
       { code: "rate-limit", retryable: false },
     ],
-    ["an error without fields", { frames: [said, event({ type: "error" })] }, { code: "server" }],
-    ["an event that is not JSON", { frames: [said, sse("{oops")] }, { code: "server", retryable: true }],
+    ["the service sends an error event without fields", { frames: [said, event({ type: "error" })] }, { code: "server" }],
+    ["an event is not JSON", { frames: [said, sse("{oops")] }, { code: "server", retryable: true }],
     [
-      "a cancelled response",
+      "the response is cancelled",
       { frames: [said, event({ type: "response.cancelled", response: { status: "cancelled" } })] },
       { code: "server", retryable: false, message: "The response was cancelled." },
     ],
-  ])("keeps the text and reports the error after %s", async ([, reply, error]) => {
+  ])("keeps the text and reports the error if %s", async ([, reply, error]) => {
     const iteration = await read(reply);
     expect(iteration).toEqual({ ...nothing, text: "Hel", error: iteration.error });
     expect(iteration.error).toMatchObject(error);
@@ -130,21 +132,21 @@ describe("openaiResponses over a real connection", () => {
 
   it.for<[title: string, status: number, body: object, headers: Readonly<Record<string, string>>, error: object]>([
     [
-      "status 400 with a context that is too long",
+      "status 400 with a message about the context length",
       400,
       { message: "Your input exceeds the context window of this model.", code: "context_length_exceeded" },
       {},
       { code: "context-too-long", retryable: false },
     ],
     [
-      "status 401 with a wrong key, which is redacted",
+      "status 401 with an API key in the message, and redacts the key",
       401,
       { message: "Incorrect API key provided: sk-abc123def456." },
       {},
       { code: "auth", retryable: false, message: "Incorrect API key provided: [redacted]." },
     ],
     [
-      "status 404 for an unknown item",
+      "status 404 with a message about an unknown item",
       404,
       { message: "Item with id 'rs_1' not found." },
       {},
@@ -164,14 +166,14 @@ describe("openaiResponses over a real connection", () => {
       { "retry-after-ms": "250" },
       { code: "overloaded", retryable: true, retryAfterMs: 250 },
     ],
-  ])("reports one error for %s", async ([, status, body, headers, error]) => {
+  ])("reports only an error for %s", async ([, status, body, headers, error]) => {
     const iteration = await read(json(status, { error: body }, headers));
     expect(iteration).toEqual({ ...nothing, error: iteration.error });
     expect(iteration.error).toMatchObject({ status, ...error });
   });
 
   it.for<[what: string, frames: readonly string[], iteration: Partial<Iteration>]>([
-    ["is open", [openItem(oneCall), cutOff("max_output_tokens")], {}],
+    ["is unfinished", [openItem(oneCall), cutOff("max_output_tokens")], {}],
     ["seems finished", [wholeItem(oneCall), cutOff("max_output_tokens", [oneCall])], {}],
     ["appears only in the last event", [cutOff("max_output_tokens", [oneCall])], {}],
     ["comes after a text", [wholeItem(message("Hel")), wholeItem(oneCall, 1), cutOff("max_output_tokens")], { text: "Hel" }],
@@ -195,7 +197,7 @@ describe("openaiResponses over a real connection", () => {
     expect(await read({ frames })).toEqual({ ...nothing, text: "Hello", calls: [asked], usage, finish: "tool-calls" });
   });
 
-  it("accepts an answer whose connection drops after the last event", async () => {
+  it("accepts an answer if the connection drops after the last event", async () => {
     expect(await read({ frames: respond(message("Hello")), ending: "drop" })).toEqual({
       ...nothing,
       text: "Hello",
@@ -204,7 +206,7 @@ describe("openaiResponses over a real connection", () => {
     });
   });
 
-  it("ends and closes the connection if the signal fires while the server is silent", async () => {
+  it("ends the stream and closes the connection if the signal fires while the server is silent", async () => {
     const { server, provider } = await connect({ frames: [said], ending: "stall" });
     const controller = new AbortController();
     const iteration = await runIteration(provider, ask("hi"), { signal: controller.signal, onChunk: () => controller.abort() });
@@ -221,7 +223,7 @@ describe("openaiResponses over a real connection", () => {
     expect(iteration.error).toMatchObject({ code: "network", retryable: false });
   });
 
-  it("closes the connection when the reader stops", async () => {
+  it("closes the connection when the reader of the stream stops", async () => {
     const { server, provider } = await connect({ frames: [said], ending: "stall" });
     for await (const chunk of provider.stream(ask("hi"), createCall())) {
       expect(chunk).toEqual({ type: "text-delta", text: "H" });

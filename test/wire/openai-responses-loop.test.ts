@@ -1,6 +1,3 @@
-// Whole runs over a real connection and through the real SDK. Tests the items that are sent back, and checks every request
-// against the rules of the API.
-
 import { defineTool, runToolLoop, toolResult, type LoopOptions, type LoopResult } from "turnwright";
 import { openaiResponses, type OpenAIResponsesOptions } from "turnwright/openai";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -96,7 +93,7 @@ const said = (text: string, phase: string): object => ({
   content: [{ type: "output_text", text, annotations: [] }],
 });
 
-describe("runToolLoop over openaiResponses", () => {
+describe("runToolLoop with openaiResponses", () => {
   it("sends reasoning, commentary, service items and calls back in their original order", async () => {
     const search = { type: "web_search_call", id: "ws_1", status: "completed", action: { type: "search", query: "Oslo" } };
     const first = reply(
@@ -129,7 +126,7 @@ describe("runToolLoop over openaiResponses", () => {
     expect(bodies[2]?.tools).toEqual(bodies[0]?.tools);
   });
 
-  it("repeats every byte of the earlier requests", async () => {
+  it("repeats the input of each earlier request byte for byte", async () => {
     const replies = [0, 1, 2].map((iteration) =>
       reply(reasoning("", `x${iteration}`), call([`call_${iteration}`, "get_weather", '{ "city": "Oslo" }'])),
     );
@@ -174,7 +171,7 @@ describe("runToolLoop over openaiResponses", () => {
       { type: "custom_tool_call_output", call_id: "call_a", output: [{ type: "input_text", text: "1 row" }, image] },
     ];
     expect(bodies[1]?.input).toEqual([question, thought("x"), ...items]);
-    // Another model gets no reasoning, because it cannot decrypt the reasoning of the first model.
+    // A model cannot decrypt the reasoning of another model.
     await again({ messages: [...result.messages, { role: "user", content: "Go on." }] }, { model: "n" });
     expect(bodies[2]?.input).toEqual([
       question,
@@ -191,7 +188,7 @@ describe("runToolLoop over openaiResponses", () => {
     expect(bodies[2]?.input.slice(0, 4)).toEqual([question, thought("x"), asked, answered]);
   });
 
-  it("gives a call a new id if its id was already used, and rebuilds the message", async () => {
+  it("replaces a repeated call id, and sends the message without reasoning", async () => {
     const turn = reply(reasoning("", "x"), asks);
     const { bodies } = await play([turn, turn, answer]);
     const id = "call_i1_0";
@@ -205,7 +202,7 @@ describe("runToolLoop over openaiResponses", () => {
     ]);
   });
 
-  it("runs no call from a cut-off response, and omits the reasoning of the response afterwards", async () => {
+  it("runs no call of a cut-off response, and omits its reasoning from the next request", async () => {
     const { result, bodies } = await play([
       {
         frames: [
@@ -234,7 +231,7 @@ describe("runToolLoop over openaiResponses", () => {
     expect(bodies[1]?.input[1]).toEqual({ ...asked, arguments: '{"INVALID_JSON":"{\\"city\\":"}' });
   });
 
-  it("ends as a refusal and leaves messages that can be sent", async () => {
+  it("ends as a refusal, and returns messages that can be sent again", async () => {
     const { result, bodies, again } = await play([reply(refusal("Not this."), asks), answer]);
     expect(result).toMatchObject({ status: "completed", reason: { kind: "refusal" }, text: "Not this.", toolCallsExecuted: 0 });
     await again({ messages: [...result.messages, { role: "user", content: "Then what?" }] });

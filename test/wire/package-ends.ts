@@ -1,5 +1,3 @@
-// The finish reasons that packages of the AI SDK report for each way in which a stream can end.
-
 import type { AiSdkLanguageModel } from "turnwright/ai-sdk";
 import { chat } from "./chat-script.ts";
 import { generate } from "./generate-script.ts";
@@ -10,17 +8,21 @@ import type { End, Ends, Misread } from "./scripted.ts";
 type Version = AiSdkLanguageModel["specificationVersion"];
 
 /**
- * Creates rows for values of servers other than OpenAI. In v2 such a value becomes "unknown", like a cut-off stream. Later
- * versions report "other" with the value itself.
+ * Creates rows for finish reasons that OpenAI never sends. Packages of v2 report such a finish reason as "unknown", like the end
+ * of a cut-off stream. Later versions report "other" and the original finish reason.
  */
 function strangers(version: Version, words: readonly string[]): readonly Misread[] {
   const reads: End = version === "v2" ? "lost" : "unknown";
-  return words.map((word) => ({ word, reads, because: "the package knows OpenAI's own words only" }));
+  return words.map((word) => ({ word, reads, because: "the package supports only the values of OpenAI" }));
 }
 
 function chatEnds(version: Version): Ends {
   const isOld = version === "v2";
-  const refused: Misread = { word: "stop", reads: isOld ? "stop" : "content-filter", because: "the package has no word for it" };
+  const refused: Misread = {
+    word: "stop",
+    reads: isOld ? "stop" : "content-filter",
+    because: "the package does not support refusals",
+  };
   return {
     ...chat.ends,
     stop: ["stop", ...strangers(version, ["eos"])],
@@ -35,15 +37,15 @@ function chatEnds(version: Version): Ends {
 }
 
 function responsesEnds(version: Version): Ends {
-  const because = "the package takes every response with calls that it knows no better for a complete one";
+  const because = "the package reports tool-calls for a response with calls and an unknown reason";
   if (version === "v2") {
     const misread = (word: string): Misread => ({ word, reads: "lost", withCalls: "tools", because });
     return {
       ...responses.ends,
       length: ["max_output_tokens", misread("max_messages")],
-      refusal: [{ word: "completed", reads: "stop", because: "the package passes refusals over" }],
+      refusal: [{ word: "completed", reads: "stop", because: "the package ignores refusals" }],
       unknown: ["steered", "weather", "toString"].map(misread),
-      broken: ["error", "response.failed"].map((word) => ({ word, reads: "lost", because: "the package has no word for it" })),
+      broken: ["error", "response.failed"].map((word) => ({ word, reads: "lost", because: "the package ignores error events" })),
     };
   }
   return {
@@ -62,11 +64,11 @@ export const packageEnds = (version: Version): { readonly [Api in "chat" | "resp
   messages: messages.ends,
   generate: {
     ...generate.ends,
-    continue: { none: "the package goes on by itself" },
+    continue: { none: "the package continues by itself" },
     error: ["OTHER", "MALFORMED_RESPONSE", "TOO_MANY_TOOL_CALLS", "NO_IMAGE", "IMAGE_OTHER"].map((word) => ({
       word,
       reads: "unknown",
-      because: "the package has one word for all that is out of the ordinary",
+      because: "the package reports one value for all failures",
     })),
   },
 });

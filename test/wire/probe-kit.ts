@@ -1,12 +1,10 @@
-// Helpers for probes. A probe sends a request through an adapter, and checks the request and the response.
-
 import { isLoopError, type ModelChunk, type ModelRequest } from "turnwright";
 import type { Adapter } from "./adapters.ts";
 import { ask, type Iteration, runIteration } from "./provider-iteration.ts";
 import type { Scripted } from "./scripted.ts";
 import type { Connecting } from "./wire.ts";
 
-/** One row of a table. A probe throws if its finding is neither a yes nor a no. */
+/** One row of a table in docs/adapters.md. `find` sends requests through an adapter and returns the text of the cell. */
 export interface Probe {
   readonly title: string;
   find(adapter: Adapter): Promise<string>;
@@ -40,7 +38,7 @@ export async function send(
   return { iteration, chunks, bodies };
 }
 
-/** A value in a request, and its path without array indexes. */
+/** A primitive value in a request, with its path. The path omits array indexes. */
 export interface Leaf {
   readonly path: string;
   readonly value: unknown;
@@ -52,7 +50,7 @@ function leavesOf(value: unknown, path: readonly string[] = []): readonly Leaf[]
   return fields.flatMap(([key, inner]) => leavesOf(inner, Array.isArray(value) ? path : [...path, key]));
 }
 
-/** Returns the values that one request has and another request does not have. */
+/** Returns the values in `body` that are not in `before`. */
 export function newIn(body: unknown, before: unknown): readonly Leaf[] {
   const plain = (value: unknown): readonly Leaf[] => leavesOf(JSON.parse(JSON.stringify(value)));
   const known = new Set(plain(before).map((leaf) => JSON.stringify(leaf)));
@@ -61,7 +59,7 @@ export function newIn(body: unknown, before: unknown): readonly Leaf[] {
 
 const placesOf = (leaves: readonly Leaf[]): string => [...new Set(leaves.map(({ path }) => `\`${path}\``))].join(", ");
 
-/** Returns the values that a request has in addition to a plain request. Throws if an iteration failed. */
+/** Sends the request `plain`, and then `request`. Returns the values that only the body of `request` contains. */
 export async function compare(
   adapter: Adapter,
   request: Partial<ModelRequest>,
@@ -73,8 +71,8 @@ export async function compare(
 }
 
 /**
- * Returns the paths of a value in the request, or `no` if the option did not change the request. Throws if the request changed
- * in another way.
+ * Returns the paths at which `leaves` contain the value. Returns `no` if `leaves` is empty. Throws if `leaves` contain only
+ * other values.
  */
 export function placeOf(leaves: readonly Leaf[], value: unknown): string {
   const found = leaves.filter((leaf) => leaf.value === value);
@@ -83,10 +81,7 @@ export function placeOf(leaves: readonly Leaf[], value: unknown): string {
   throw new Error(`The request has changed, and does not say ${JSON.stringify(value)}: ${JSON.stringify(leaves)}`);
 }
 
-/**
- * Runs the probe with the first of the options that the adapter supports. Returns undefined if the adapter supports none of
- * them.
- */
+/** Calls `probe` with the first supported option, or returns undefined if the adapter supports none of `options`. */
 export async function withOption<Found>(
   options: readonly object[],
   probe: (option: object, name: string) => Promise<Found>,

@@ -1,5 +1,3 @@
-// Runs one iteration of a provider without the loop.
-
 import { systemClock } from "../../src/core/cancellation/deadline.ts";
 import {
   type ModelCall,
@@ -20,7 +18,7 @@ const timeouts = {
   hookMs: Infinity,
 };
 
-/** Creates a call like those of the loop, but without limits. */
+/** Creates the second argument of `provider.stream`, without timeouts. */
 export function createCall(signal: AbortSignal = new AbortController().signal): ModelCall {
   return { signal, heartbeat: () => undefined, iteration: 0, clock: systemClock, timeouts };
 }
@@ -42,9 +40,9 @@ export interface Iteration {
   readonly refusal: string;
   readonly calls: readonly IterationCall[];
   readonly usage: Usage | undefined;
-  /** Undefined if the stream has no finish reason. */
+  /** The finish reason. Undefined if the stream has none. */
   readonly finish: string | undefined;
-  /** The error that the stream threw or contained, as the loop classifies it. */
+  /** The error that the stream threw or yielded, converted by `toProviderError`. */
   readonly error: ProviderError | undefined;
 }
 

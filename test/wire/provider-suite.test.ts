@@ -1,5 +1,3 @@
-// Runs the conformance suite for providers with every adapter, over a real connection and through the real SDK.
-
 import { describe, it } from "vitest";
 import { providerSuite, type ProviderScenario } from "turnwright/testing";
 import { type Adapter, adapters } from "./adapters.ts";
@@ -11,12 +9,12 @@ interface Row extends Adapter {
 
 const rows: readonly Row[] = adapters.flatMap((adapter) => {
   const named: Row = { ...adapter, idOf: (index) => `call_${index}` };
-  const nameless: Row = { ...named, name: `${adapter.name}, calls without ids`, idOf: () => "" };
+  const nameless: Row = { ...named, name: `${adapter.name} without call ids`, idOf: () => "" };
   return adapter.factory === "googleGenerateContent" ? [named, nameless] : [named];
 });
 
 for (const { name, open, idOf } of rows) {
-  describe(`${name} as a provider`, () => {
+  describe(`provider from ${name}`, () => {
     const create = ({ replies }: ProviderScenario): ReturnType<Adapter["open"]> =>
       open(replies.map((reply) => toScripted(reply, idOf)));
     for (const { title, run } of providerSuite({ create })) it(title, run);

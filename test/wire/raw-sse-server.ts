@@ -1,5 +1,5 @@
-// A server that sends exactly the given bytes. Vendors' mocks do not cover an early end, an error in the middle, a dropped
-// connection, or a body of the wrong type.
+// A server that sends exactly the given bytes. It covers cases that vendors' mock servers lack: early ends, errors within a
+// stream, dropped connections, and bodies of a wrong type.
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { readBody, serve } from "./serve.ts";
@@ -11,17 +11,17 @@ export interface RawReply {
   readonly headers?: { readonly [name: string]: string };
   readonly frames?: readonly string[];
   /**
-   * After the frames, "end" ends the body, "drop" closes the connection, and "stall" waits until the client disconnects.
-   * Default "end".
+   * The action after the last frame: "end" completes the body, "drop" closes the connection, and "stall" keeps the connection
+   * open. Default "end".
    */
   readonly ending?: "end" | "drop" | "stall";
 }
 
 export interface RawServer {
   readonly url: string;
-  /** The parsed bodies of all requests, in order. */
+  /** The parsed bodies of all requests, oldest first. */
   readonly bodies: readonly unknown[];
-  /** Resolves when the client has closed the connection of a stalled response. */
+  /** Resolves when the client closes the connection of a response with the ending "stall". */
   readonly left: Promise<void>;
   close(): Promise<void>;
 }
@@ -30,14 +30,13 @@ export const sse = (data: unknown): string => `data: ${typeof data === "string" 
 
 export const done: string = sse("[DONE]");
 
-/** Creates a JSON response, such as an error. */
 export const json = (status: number, body: unknown, headers: { readonly [name: string]: string } = {}): RawReply => ({
   status,
   headers: { "content-type": "application/json", ...headers },
   frames: [JSON.stringify(body)],
 });
 
-/** Starts a server that responds to the n-th request with the n-th reply, and to all further requests with status 500. */
+/** Starts a server that sends the n-th reply for the n-th request. Requests without a reply get status 500. */
 export async function startRawServer(replies: readonly RawReply[]): Promise<RawServer> {
   const bodies: unknown[] = [];
   let markLeft: () => void = () => undefined;

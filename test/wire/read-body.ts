@@ -1,4 +1,4 @@
-// Reads the parts of a request body that the tests compare, for any provider API.
+// Reads texts and tool names from the request bodies of every provider API.
 
 type Content = string | readonly { readonly text?: string }[];
 interface Said {
@@ -18,7 +18,6 @@ interface Body {
   readonly tools?: readonly Shown[];
 }
 
-/** Returns the texts of users, in order. */
 export function userTextsIn(body: unknown): readonly string[] {
   const { messages, input, contents } = body as Body;
   return (messages ?? input ?? contents ?? [])

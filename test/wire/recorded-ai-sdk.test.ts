@@ -1,6 +1,3 @@
-// Recorded streams of all APIs through real packages of the AI SDK, cut at any position. Each package gives the same iteration
-// as the vendor's SDK.
-
 import { describe, expect, it } from "vitest";
 import { aiSdkModel } from "turnwright/ai-sdk";
 import { packageWires, type PackageWire } from "./ai-sdk-client.ts";
@@ -23,18 +20,18 @@ const wires = {
 
 const sql = { name: "write_sql", args: "SELECT * FROM users WHERE age > 25", problem: undefined };
 
-/** Streams that the packages read differently from the vendor's SDK. */
+/** Expected differences between the data from the package and from the vendor's SDK, by recorded stream. */
 const exceptions: ReadonlyMap<string, Partial<ReturnType<typeof factsOf>>> = new Map([
-  // OpenAI always sends the index of a call. The package rejects calls without an index.
+  // Mistral's calls have no index, and the package rejects such calls.
   ["mistral-tool-call, chat", { calls: [], inputTokens: undefined, end: "server" }],
-  // The package reads only the pieces of a text, and most texts in this stream arrived whole.
+  // The package reads text only from delta events, and most texts in this stream arrived without deltas.
   ["openai-phase.1, responses", { text: "Got itHere are a few **AI" }],
-  // The argument of a custom tool is the text itself. v2 has no such tools.
+  // The package of specification v2 ignores the calls of custom tools.
   ["openai-custom-tool.1, responses, v2", { calls: [], end: "stop" }],
   ["openai-custom-tool.1, responses", { calls: [sql] }],
 ]);
 
-/** The facts on which all packages must agree. Ids, blank lines between messages, and counts of 0 differ. */
+/** Omits the data in which packages differ: ids, blank lines between messages, and token counts of 0. */
 function factsOf({ text, calls, usage, finish, error }: Iteration) {
   return {
     text: text.replaceAll("\n\n", ""),
@@ -44,7 +41,7 @@ function factsOf({ text, calls, usage, finish, error }: Iteration) {
   };
 }
 
-/** Matches the last event of a stream. All further events in a file belong to another stream. */
+/** Matches the last event of a response. Some files contain several responses, and only the first is read. */
 const ends = /^(?:response\.(?:completed|incomplete|failed)|message_stop)$/;
 
 function toBody(api: PackageWire["api"], name: string): string {
@@ -59,7 +56,7 @@ function toBody(api: PackageWire["api"], name: string): string {
     .join("");
 }
 
-/** A cache, because each stream is read once by the vendor's SDK. */
+/** Results of the vendor's SDK. Several packages are compared with the same result. */
 const factsOfVendor = new Map<string, Promise<ReturnType<typeof factsOf>>>();
 function readVendor(api: PackageWire["api"], recorded: string): Promise<ReturnType<typeof factsOf>> {
   const key = `${recorded}, ${api}`;
@@ -72,9 +69,9 @@ function readVendor(api: PackageWire["api"], recorded: string): Promise<ReturnTy
 
 for (const [row, { name, api, version, connect }] of packageWires.entries()) {
   const streams = listRecorded(wires[api].folder).map((recorded, index) => [recorded, index] as const);
-  describe.for(streams)(`aiSdkModel over ${name}: recorded stream %s`, ([recorded, index]) => {
+  describe.for(streams)(`aiSdkModel (${name}): recorded stream %s`, ([recorded, index]) => {
     it.for(pieceSizesOf(index, [7, 61, 997], row))(
-      "gives the same data as the vendor's SDK in pieces of %i bytes",
+      "gives the same text, calls and usage as the vendor's SDK if it arrives in %i-byte pieces",
       async (pieceBytes) => {
         const { iteration } = await readBody(toBody(api, recorded), (url) =>
           aiSdkModel({ model: connect(url, pieceBytes).model }),
@@ -86,7 +83,7 @@ for (const [row, { name, api, version, connect }] of packageWires.entries()) {
   });
 }
 
-it("recorded streams: every existing folder contains at least one stream", () => {
+it("recorded streams: the folder of each API contains at least one stream or is absent", () => {
   const counts = Object.values(wires).map(({ folder }) => hasRecorded(folder) === listRecorded(folder).length > 0);
   expect(counts).toEqual([true, true, true, true]);
 });

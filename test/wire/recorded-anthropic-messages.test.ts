@@ -1,5 +1,3 @@
-// Recorded streams of Anthropic, over a real connection and through the real SDK, cut at any position.
-
 import { describe, expect, it } from "vitest";
 import { anthropicMessages } from "../../src/anthropic/index.ts";
 import type { Json, Usage } from "../../src/core/provider-kit.ts";
@@ -10,7 +8,7 @@ import { hasRecorded, pieceSizesOf, readBody, readRecorded } from "./recorded-st
 
 interface Recorded {
   readonly name: string;
-  /** The position of the message in the file. Default 0. */
+  /** The index of the message in the file. Default 0. */
   readonly message?: number;
   readonly calls: readonly IterationCall[];
   readonly usage: Usage;
@@ -115,12 +113,12 @@ const recorded: readonly Recorded[] = [
 function readEvents({ name, message = 0 }: Recorded): readonly { readonly type: string; readonly [field: string]: unknown }[] {
   const events = readRecorded("anthropic-messages", name).map((line) => JSON.parse(line));
   const starts = events.flatMap(({ type }, at) => (type === "message_start" ? [at] : []));
-  // One file contains two starts of its only message.
+  // The recording duplicate-message-start has two start events, but only one message.
   const ends = events.flatMap(({ type }, at) => (type === "message_stop" ? [at + 1] : []));
   return ends.length === 1 ? events : events.slice(starts[message], ends[message]);
 }
 
-/** Reads the stream without the adapter. */
+/** Joins the text or the thinking of all deltas, independently of the adapter. */
 function joinDeltas(events: ReturnType<typeof readEvents>, field: "text" | "thinking"): string {
   return events.map(({ delta }) => Object(delta)[field] ?? "").join("");
 }
@@ -132,7 +130,7 @@ const kindOf = (item: Json): unknown => Object(item).content_block?.type ?? Obje
 
 if (hasRecorded("anthropic-messages")) {
   const streams = recorded.map((stream, index) => ({ ...stream, index }));
-  describe.for(streams)("anthropicMessages: recorded stream %$, $name", ({ index, ...stream }) => {
+  describe.for(streams)("anthropicMessages: recorded stream %$ ($name)", ({ index, ...stream }) => {
     const { calls, usage, finish, refusal = "", providerMetadata } = stream;
     const events = readEvents(stream);
     const body = events.map(event).join("");
@@ -147,7 +145,7 @@ if (hasRecorded("anthropic-messages")) {
     };
 
     it.for(pieceSizesOf(index, [1, 3, 7, 61, 997, 65_537]))(
-      "gives the same iteration in pieces of %i byte(s)",
+      "gives the recorded text, calls and usage if it arrives in %i-byte pieces",
       async (pieceBytes) => {
         const read = await readPieces(body, pieceBytes);
         expect(read.iteration).toEqual(iteration);
@@ -155,7 +153,7 @@ if (hasRecorded("anthropic-messages")) {
       },
     );
 
-    it("gives the same iteration with a leading comment and with cut CRLF line ends", async () => {
+    it("gives the recorded content if it has CRLF line ends and begins with a comment", async () => {
       expect((await readPieces(`: a comment\n\n${body}`.replaceAll("\n", "\r\n"), 7)).iteration).toEqual(iteration);
     });
   });

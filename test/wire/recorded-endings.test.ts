@@ -1,6 +1,3 @@
-// Recorded streams whose ending is difficult to recognize, over a real connection and through the real SDKs, cut after every
-// event.
-
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -35,13 +32,13 @@ async function read(name: string, events: readonly string[]): Promise<Iteration>
 }
 
 if (hasStreams) {
-  describe("anthropicMessages and googleGenerateContent: recorded streams", () => {
+  describe("recorded streams of Anthropic and Gemini", () => {
     it.for<[name: string, finish: string, text: string]>([
       ["google/two-terminal-1", "stop", "The second number is 63."],
       ["google/two-terminal-2", "stop", "42 et 142."],
       ["google/two-terminal-3", "stop", "(the sum of its digits) is 63."],
       ["google/code-execution-rounds", "stop", "The second number is 142."],
-    ])("%s finishes with its last event, and not earlier", { timeout: 30_000 }, async ([name, finish, text]) => {
+    ])("%s yields its finish reason only after the last event", { timeout: 30_000 }, async ([name, finish, text]) => {
       const events = readEvents(name);
       const whole = await read(name, events);
       expect([whole.finish, whole.error, whole.text.endsWith(text)]).toEqual([finish, undefined, true]);
@@ -54,18 +51,18 @@ if (hasStreams) {
     it.for<[name: string, inputTokens: number, outputTokens: number]>([
       ["anthropic/compaction-usage", 60_997, 3_341],
       ["anthropic/compaction-usage-cache", 55_377, 91],
-    ])("%s includes the tokens of the compaction in its usage", async ([name, inputTokens, outputTokens]) => {
+    ])("%s counts the tokens of the compaction in the usage", async ([name, inputTokens, outputTokens]) => {
       const { usage, finish } = await read(name, readEvents(name));
       expect([usage, finish]).toMatchObject([{ inputTokens, outputTokens }, "stop"]);
     });
 
-    it("anthropic/gateway-done-after-message-stop finishes despite the [DONE] at the end", async () => {
+    it("anthropic/gateway-done-after-message-stop yields its finish reason despite a [DONE] after the last event", async () => {
       const name = "anthropic/gateway-done-after-message-stop";
       const { finish, error } = await read(name, readEvents(name));
       expect([finish, error]).toEqual(["length", undefined]);
     });
 
-    it("anthropic/spliced-message-start ends with a retryable error and without a call", async () => {
+    it("anthropic/spliced-message-start ends with a retryable error and yields no call", async () => {
       const name = "anthropic/spliced-message-start";
       const { reasoning, calls, finish, error } = await read(name, readEvents(name));
       expect([reasoning, calls, finish]).toEqual(["I will call the tool.", [], undefined]);
@@ -73,7 +70,7 @@ if (hasStreams) {
     });
   });
 } else {
-  it("anthropicMessages and googleGenerateContent: the recorded streams are absent from this checkout", () => {
+  it("recorded streams of Anthropic and Gemini: are absent from this checkout", () => {
     expect(hasStreams).toBe(false);
   });
 }

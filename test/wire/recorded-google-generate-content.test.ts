@@ -1,5 +1,3 @@
-// Recorded streams of Gemini, over a real connection and through the real SDK, cut at any position.
-
 import { describe, expect, it } from "vitest";
 import { googleGenerateContent } from "../../src/google/index.ts";
 import type { Json, Usage } from "../../src/core/provider-kit.ts";
@@ -14,7 +12,7 @@ interface Recorded {
   readonly calls: readonly IterationCall[];
   readonly usage: Usage;
   readonly finish: string;
-  /** Each entry also says whether the part has a signature. */
+  /** The kind or tool name of each part, with the suffix `signed` if the part has a signature. */
   readonly providerMetadata: readonly string[];
 }
 
@@ -72,7 +70,7 @@ const recorded: readonly Recorded[] = [
   },
 ];
 
-/** Reads the stream without the adapter. */
+/** Joins the texts or the thoughts of all events, independently of the adapter. */
 function joinTexts(events: readonly unknown[], isThought: boolean): string {
   return events
     .flatMap((event) => Object(event).candidates?.[0]?.content?.parts ?? [])
@@ -119,13 +117,14 @@ if (hasRecorded("google-generate-content")) {
         expect(JSON.stringify(providerMetadata).match(/"thoughtSignature":"[^"]+"/g) ?? []).toEqual(signatures);
       }
 
-      it.for([1, 3, 7, 61, 997, 65_537])("gives the same iteration in pieces of %i byte(s)", (pieceBytes) =>
-        check(body, pieceBytes),
+      it.for([1, 3, 7, 61, 997, 65_537])(
+        "gives the recorded text, calls and usage if it arrives in %i-byte pieces",
+        (pieceBytes) => check(body, pieceBytes),
       );
 
-      it("gives the same iteration with LF line ends", () => check(body.replaceAll("\r\n", "\n"), 7));
+      it("gives the recorded content if it has LF line ends", () => check(body.replaceAll("\r\n", "\n"), 7));
 
-      it("gives the same iteration after a leading comment", () => check(`: a comment\r\n\r\n${body}`, 61));
+      it("gives the recorded content if it begins with a comment", () => check(`: a comment\r\n\r\n${body}`, 61));
     },
   );
 } else {

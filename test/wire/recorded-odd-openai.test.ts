@@ -1,6 +1,3 @@
-// Recorded streams of servers that deviate from OpenAI's APIs, through the real SDK. Tests how each stream is read and sent
-// back.
-
 import { defineTool, type LoopResult, runToolLoop } from "turnwright";
 import { openaiChat, openaiResponses } from "turnwright/openai";
 import { genaiPrices } from "turnwright/prices";
@@ -10,7 +7,7 @@ import { connectOpenAI } from "./openai-client.ts";
 import { done, type RawReply, sse, startRawServer } from "./raw-sse-server.ts";
 import { readOdd } from "./recorded-streams.ts";
 
-/** The names of all tools in the recorded streams. Only the weather tool takes a place. */
+/** The names of the recorded tools without arguments. */
 const names = ["lookup_harbor_label", "lookup_orchard_label", "llm_version"];
 const answer: RawReply = {
   frames: [
@@ -23,7 +20,7 @@ const answer: RawReply = {
 interface Played {
   readonly result: LoopResult;
   readonly asked: readonly unknown[];
-  /** The form in which the recorded message is sent back with the next question. */
+  /** The recorded message as the next run sends it back to the server. */
   readonly echo: { readonly [field: string]: unknown };
 }
 
@@ -70,12 +67,12 @@ const chat = readOdd("chat");
 const responses = readOdd("responses");
 
 if (chat.size === 0) {
-  it("openaiChat and openaiResponses: the recorded odd streams are absent from this checkout", () => {
+  it("openaiChat and openaiResponses: recorded streams of other servers are absent from this checkout", () => {
     expect(responses.size).toBe(0);
   });
 } else {
   describe.for([...chat])("openaiChat: recorded stream %s", ([, body]) => {
-    it("gives a complete answer with valid token counts, a known cost and calls that run", async () => {
+    it("completes with valid token counts and a cost, and runs all calls", async () => {
       const { result, asked, echo } = await play(body);
       expect(result).toMatchObject({ status: "completed", error: undefined });
       const calls = result.functionHistory;
@@ -92,7 +89,7 @@ if (chat.size === 0) {
       if (signature !== undefined) expect(echo.reasoning_details).toMatchObject([{ signature }]);
     });
 
-    it("gives stream-ended-early if it is cut off within its text or calls", async () => {
+    it("ends with the error stream-ended-early if it stops after two events", async () => {
       const frames = body.split("\n\n");
       const { result } = await play(`${frames.slice(0, 2).join("\n\n")}\n\n`);
       expect(result.error?.code ?? result.status).toBe("stream-ended-early");
@@ -100,8 +97,8 @@ if (chat.size === 0) {
   });
 }
 
-describe.for([...responses])("openaiResponses: recorded response %s", ([, body]) => {
-  it("yields each text once and sends the same items back", async () => {
+describe.for([...responses])("openaiResponses: recorded stream %s", ([, body]) => {
+  it("yields each text once, and is sent back with the same items", async () => {
     const server = await startRawServer([{ frames: [body] }, { frames: [body] }]);
     onTestFinished(() => server.close());
     const { client, bodies } = connectOpenAI(server.url);

@@ -1,5 +1,3 @@
-// Recorded streams of OpenAI and compatible servers, over a real connection and through the real SDK, cut at any position.
-
 import { describe, expect, it } from "vitest";
 import { openaiChat } from "../../src/openai/index.ts";
 import type { Usage } from "../../src/core/provider-kit.ts";
@@ -82,13 +80,13 @@ if (hasRecorded("openai-chat")) {
     const expected: Iteration = { ...texts, ...said, error: undefined };
 
     it.for(pieceSizesOf(index, [1, 3, 7, 61, 997, 65_537]))(
-      "gives the same iteration in pieces of %i byte(s)",
+      "gives the recorded text, calls and usage if it arrives in %i-byte pieces",
       async (pieceBytes) => {
         expect(await readIteration(body, pieceBytes)).toEqual(expected);
       },
     );
 
-    it("gives the same iteration with a leading comment, with cut CRLF line ends and without a final blank line", async () => {
+    it("gives the recorded content with CRLF line ends, a comment at the start and no blank line at the end", async () => {
       expect(await readIteration(`: a comment\n\n${body.trimEnd()}`.replaceAll("\n", "\r\n"), 7)).toEqual(expected);
     });
   });

@@ -1,5 +1,3 @@
-// Recorded streams of OpenAI and compatible servers, over a real connection and through the real SDK, cut at any position.
-
 import { defineTool, runToolLoop } from "turnwright";
 import { openaiResponses } from "turnwright/openai";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -13,7 +11,7 @@ import { checkResponsesContract } from "./responses-contract.ts";
 
 interface Recorded {
   readonly name: string;
-  /** The position of the response in the file. Default 0. */
+  /** The index of the response in the file. Default 0. */
   readonly response?: number;
   readonly calls?: readonly IterationCall[];
   readonly usage?: Usage;
@@ -105,7 +103,7 @@ function readEvents({ name, response = 0 }: Pick<Recorded, "name" | "response">)
   return events.slice(starts[response], starts[response + 1]);
 }
 
-/** Reads the stream without the adapter. A blank line separates different items and different thoughts. */
+/** Joins the texts of all items of one type with blank lines, independently of the adapter. */
 function readWords(events: readonly WireEvent[], itemType: string, field: "content" | "summary"): string {
   const items = events.flatMap(({ type, item }) => (type === "response.output_item.done" ? [Object(item)] : []));
   const words = (parts: readonly { readonly text?: string }[] = []): string =>
@@ -121,7 +119,7 @@ const kindOf = (item: Json): unknown => Object(item).output_item?.type;
 
 if (hasRecorded("openai-responses")) {
   const streams = recorded.map((stream, index) => ({ ...stream, index }));
-  describe.for(streams)("openaiResponses: recorded stream %$, $name", ({ index, ...stream }) => {
+  describe.for(streams)("openaiResponses: recorded stream %$ ($name)", ({ index, ...stream }) => {
     const { name, calls = [], usage, finish, providerMetadata } = stream;
     const events = readEvents(stream);
     const body = events.map(event).join("");
@@ -137,7 +135,7 @@ if (hasRecorded("openai-responses")) {
     };
 
     it.for(pieceSizesOf(index, [1, 3, 7, 61, 997, 65_537]))(
-      "gives the same iteration in pieces of %i byte(s)",
+      "gives the recorded text, calls and usage if it arrives in %i-byte pieces",
       async (pieceBytes) => {
         const read = await readPieces(body, pieceBytes);
         expect(read.iteration).toEqual(iteration);
@@ -145,24 +143,27 @@ if (hasRecorded("openai-responses")) {
       },
     );
 
-    it("gives the same iteration with a leading comment and with cut CRLF line ends", async () => {
+    it("gives the recorded content if it has CRLF line ends and begins with a comment", async () => {
       expect((await readPieces(`: a comment\n\n${body}`.replaceAll("\n", "\r\n"), 7)).iteration).toEqual(iteration);
     });
 
     it.for<[left: string, isLeft: (event: WireEvent) => boolean]>([
-      ["events other than deltas", ({ type }) => !type.endsWith(".delta")],
-      ["events other than finished items", ({ type }) => type !== "response.output_item.done"],
-      ["finished items and the last event", ({ type }) => !/added$|delta$|part|text\.done$|arguments\.done$/.test(type)],
-      ["the last event alone", ({ type }) => /^response\.(?:completed|failed)$/.test(type)],
-    ])("gives the same iteration from %s", async ([, isLeft]) => {
+      ["its delta events are missing", ({ type }) => !type.endsWith(".delta")],
+      ["its output_item.done events are missing", ({ type }) => type !== "response.output_item.done"],
+      [
+        "only its finished items and its last event arrive",
+        ({ type }) => !/added$|delta$|part|text\.done$|arguments\.done$/.test(type),
+      ],
+      ["only its last event arrives", ({ type }) => /^response\.(?:completed|failed)$/.test(type)],
+    ])("gives the recorded content if %s", async ([, isLeft]) => {
       const few = await readPieces(events.filter(isLeft).map(event).join(""), 997);
       expect(few.iteration).toEqual(iteration);
       expect(few.providerMetadata.map(kindOf)).toEqual(providerMetadata);
     });
   });
 
-  describe("runToolLoop over openaiResponses: recorded run", () => {
-    it("sends reasoning and calls back in order and ends with the recorded answer", async () => {
+  describe("runToolLoop with openaiResponses: recorded run", () => {
+    it("sends reasoning and calls back in order, and returns the recorded answer", async () => {
       const replies = [0, 1, 2, 3].map((response) => ({ frames: readEvents({ name: azure, response }).map(event) }));
       const server = await startRawServer(replies);
       onTestFinished(() => server.close());
@@ -183,7 +184,7 @@ if (hasRecorded("openai-responses")) {
       expect(result).toMatchObject({ status: "completed", text: "The final result is **570**.", iterations: 4 });
       expect(asked).toHaveLength(3);
       expect(bodies.map(checkResponsesContract)).toEqual([[], [], [], []]);
-      // The started item, the finished item and the list in the last event have three different encrypted contents.
+      // Three events contain the reasoning item, each with different encrypted content. The content of output_item.done counts.
       const finished = readEvents({ name: azure }).find(({ type }) => type === "response.output_item.done");
       const input: readonly { readonly [field: string]: unknown }[] = Object(bodies[3]).input;
       expect(input.map(({ type, role }) => type ?? role)).toEqual([

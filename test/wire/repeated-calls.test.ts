@@ -1,5 +1,3 @@
-// A call that a service or a gateway sends twice in one stream must run once and be sent back once.
-
 import { describe, expect, it } from "vitest";
 import { defineTool, type Provider, runToolLoop } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
@@ -13,7 +11,7 @@ async function* streamOf(events: readonly Event[]): AsyncGenerator<Event> {
   yield* events;
 }
 
-/** Returns the arguments of each execution, and how many times the call is sent back to the service. */
+/** Returns the arguments of each execution, and the number of calls in the provider metadata. */
 async function run(provider: Provider): Promise<{ readonly ran: readonly unknown[]; readonly kept: number }> {
   const ran: unknown[] = [];
   const pay = defineTool({
@@ -100,31 +98,31 @@ const sdkEnd: Event = { type: "finish", finishReason: "tool-calls", usage: { inp
 const one = '{"n":1,"m":2}';
 const spaced = '{ "m": 2, "n": 1 }';
 
-describe("a tool call that is sent twice", () => {
+describe("tool call that arrives twice in one stream", () => {
   it.for<[what: string, provider: Provider]>([
-    ["Google in two chunks", google([candidate([part({ n: 1 }, "a")]), candidate([part({ n: 1 }, "a")], "STOP")])],
+    ["Google API in two chunks", google([candidate([part({ n: 1 }, "a")]), candidate([part({ n: 1 }, "a")], "STOP")])],
     [
-      "Google in chunks that repeat all earlier parts",
+      "Google API in chunks that repeat all earlier parts",
       google([candidate([{ text: "x" }, part({ n: 1 }, "a")]), candidate([{ text: "x" }, part({ n: 1 }, "a")], "STOP")]),
     ],
     [
-      "Google with its keys in another order",
+      "Google API with the argument keys in another order",
       google([candidate([part({ n: 1, m: 2 }, "a"), part({ m: 2, n: 1 }, "a")], "STOP")]),
     ],
-    ["Google in pieces", google([...inPieces(1), ...inPieces(1), candidate([], "STOP")])],
-    ["Google in pieces and then whole", google([...inPieces(1), candidate([part({ n: 1 }, "a")], "STOP")])],
-    ["Messages under one index", anthropic([...block(0, one), ...block(0, one), ...blockEnd])],
-    ["Messages under two indexes", anthropic([...block(0, one), ...block(1, spaced), ...blockEnd])],
-    ["Chat with different spaces", chat([chatCall(0, one), chatCall(0, spaced), chatEnd])],
-    ["Chat at another index", chat([chatCall(0, one), chatCall(1, spaced), chatEnd])],
+    ["Google API in pieces", google([...inPieces(1), ...inPieces(1), candidate([], "STOP")])],
+    ["Google API first in pieces and then complete", google([...inPieces(1), candidate([part({ n: 1 }, "a")], "STOP")])],
+    ["Messages API under the same index", anthropic([...block(0, one), ...block(0, one), ...blockEnd])],
+    ["Messages API under two indexes", anthropic([...block(0, one), ...block(1, spaced), ...blockEnd])],
+    ["Chat Completions API with different whitespace", chat([chatCall(0, one), chatCall(0, spaced), chatEnd])],
+    ["Chat Completions API under two indexes", chat([chatCall(0, one), chatCall(1, spaced), chatEnd])],
     [
-      "Chat in pieces at another index",
+      "Chat Completions API in pieces under two indexes",
       chat([chatCall(0, one), chatCall(1, ""), chatPiece(1, one.slice(0, 5)), chatPiece(1, one.slice(5)), chatEnd]),
     ],
-    ["Responses with different spaces", responses([item(0, one), item(1, spaced), itemEnd])],
-    ["AI SDK with different spaces", sdk([sdkCall(one), sdkCall(spaced), sdkEnd])],
+    ["Responses API with different whitespace", responses([item(0, one), item(1, spaced), itemEnd])],
+    ["AI SDK with different whitespace", sdk([sdkCall(one), sdkCall(spaced), sdkEnd])],
     ["AI SDK in pieces", sdk([...input(one), sdkCall(one), ...input(one), sdkCall(one), sdkEnd])],
-  ])("runs once if sent by %s", async ([what, provider]) => {
+  ])("runs once if sent by the %s", async ([what, provider]) => {
     const { ran, kept } = await run(provider);
     expect(ran).toHaveLength(1);
     // The Chat Completions adapter keeps no provider metadata for calls.
@@ -132,16 +130,19 @@ describe("a tool call that is sent twice", () => {
   });
 });
 
-describe("different tool calls in one stream", () => {
+describe("two different tool calls in one stream", () => {
   it.for<[what: string, provider: Provider]>([
-    ["Google without ids", google([candidate([part({ n: 1 })]), candidate([part({ n: 1 })], "STOP")])],
-    ["Google with different arguments under one id", google([candidate([part({ n: 1 }, "a"), part({ n: 2 }, "a")], "STOP")])],
-    ["Google in pieces with different arguments under one id", google([...inPieces(1), ...inPieces(2), candidate([], "STOP")])],
-    ["Messages with different arguments under one id", anthropic([...block(0, '{"n":1}'), ...block(1, '{"n":2}'), ...blockEnd])],
-    ["Messages under different ids", anthropic([...block(0, one), ...block(1, one, "b"), ...blockEnd])],
-    ["Chat with different arguments under one id", chat([chatCall(0, '{"n":1}'), chatCall(1, '{"n":2}'), chatEnd])],
-    ["AI SDK with different arguments under one id", sdk([...input("{}"), sdkCall("{}"), ...input(one), sdkCall(one), sdkEnd])],
-  ])("run separately if sent by %s", async ([, provider]) => {
+    ["Google API without ids", google([candidate([part({ n: 1 })]), candidate([part({ n: 1 })], "STOP")])],
+    ["Google API with one id and different arguments", google([candidate([part({ n: 1 }, "a"), part({ n: 2 }, "a")], "STOP")])],
+    ["Google API in pieces with one id and different arguments", google([...inPieces(1), ...inPieces(2), candidate([], "STOP")])],
+    [
+      "Messages API with one id and different arguments",
+      anthropic([...block(0, '{"n":1}'), ...block(1, '{"n":2}'), ...blockEnd]),
+    ],
+    ["Messages API with two ids and the same arguments", anthropic([...block(0, one), ...block(1, one, "b"), ...blockEnd])],
+    ["Chat Completions API with one id and different arguments", chat([chatCall(0, '{"n":1}'), chatCall(1, '{"n":2}'), chatEnd])],
+    ["AI SDK with one id and different arguments", sdk([...input("{}"), sdkCall("{}"), ...input(one), sdkCall(one), sdkEnd])],
+  ])("both run if sent by the %s", async ([, provider]) => {
     expect((await run(provider)).ran).toHaveLength(2);
   });
 });

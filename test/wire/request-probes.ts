@@ -1,5 +1,3 @@
-// Probes for requests: settings, tool choices and options.
-
 import type { Json, ModelSettings, ToolChoice, ToolDefinition } from "turnwright";
 import type { Adapter } from "./adapters.ts";
 import { compare, no, placeOf, type Probe, type ProbeGroup, withOption } from "./probe-kit.ts";
@@ -7,7 +5,7 @@ import { compare, no, placeOf, type Probe, type ProbeGroup, withOption } from ".
 interface Given {
   readonly serverTool: object;
   readonly extra: { readonly [field: string]: string };
-  /** The field for the output format. Contains a name that the probe looks for. */
+  /** The setting for structured output. Contains the text `probe`, which a probe looks for in the request. */
   readonly format: { readonly [field: string]: Json };
 }
 
@@ -41,7 +39,7 @@ const given: { readonly [Factory in Adapter["factory"]]: Given } = {
 
 const tool: ToolDefinition = { name: "look", description: "Looks", inputSchema: { type: "object" } };
 
-/** Creates a probe for a setting. The probe looks for `value` in the request. */
+/** Creates a probe that returns the path of `value` in a request with the given settings. */
 function setting(name: string, settings: ModelSettings, value: unknown): Probe {
   return {
     title: `\`${name}\``,
@@ -100,8 +98,8 @@ const choices: ProbeGroup = {
 };
 
 /**
- * Creates a probe for an option. The probe finds the option's effect on a request, or `no` if the adapter does not have the
- * option.
+ * Creates a probe that returns the name of the first supported option. Throws if the option does not put `word` into the
+ * request. Returns `no` if the adapter supports none of the options.
  */
 function option(title: string, toOptions: (given: Given) => readonly object[], word: RegExp): Probe {
   return {

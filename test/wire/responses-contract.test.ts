@@ -37,7 +37,7 @@ it.for<[what: string, valid: object]>([
     ]),
   ],
   [
-    "calls with results",
+    "calls and their results",
     body([user, thought, call("a"), call("b"), output("b"), output("a", [{ type: "input_text", text: "ok" }]), user]),
   ],
   ["a custom call", body([user, thought, custom("a"), customOutput("a")])],
@@ -54,8 +54,8 @@ it.for<[what: string, valid: object]>([
       tool_choice: { type: "custom", name: "g" },
     }),
   ],
-  ["the required choice of any tool", body([user], { tools: [tool("f")], tool_choice: "required" })],
-])("checkResponsesContract: accepts a request with %s", ([, valid]) => {
+  ["the tool choice required", body([user], { tools: [tool("f")], tool_choice: "required" })],
+])("checkResponsesContract (OpenAI): accepts a request with %s", ([, valid]) => {
   expect(checkResponsesContract(valid)).toEqual([]);
 });
 
@@ -74,9 +74,9 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     body([said({ content: [{ type: "input_text" }] })]),
     ["item 0: has an unknown part"],
   ],
-  ["an id of a message that is not stored", body([said({ id: "m" })]), ['item 0: has the id "m", which nobody knows']],
+  ["an id of a message if store is false", body([said({ id: "m" })]), ['item 0: has the id "m", which nobody knows']],
   [
-    "an id of a call that is not stored",
+    "an id of a call if store is false",
     body([call("a", { id: "fc" }), output("a")]),
     ['item 0: has the id "fc", which nobody knows'],
   ],
@@ -94,7 +94,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ["reasoning at the end", body([user, thought]), ["the end: reasoning without what it belongs to"]],
   ["reasoning before a user message", body([thought, user]), ["item 1: comes after reasoning that it does not belong to"]],
   [
-    "reasoning directly before a result",
+    "reasoning directly before a tool result",
     body([call("a"), thought, output("a")]),
     ["item 2: comes after reasoning that it does not belong to"],
   ],
@@ -107,12 +107,12 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     ['item 0: calls a tool of the name "a.b"'],
   ],
   [
-    "arguments that are not an object",
+    "arguments that are not an object as JSON text",
     body([call("a", { arguments: "[1]" }), output("a")]),
     ["item 0: has arguments of call a that are no JSON object as text"],
   ],
   [
-    "arguments as an object",
+    "arguments that are not text",
     body([call("a", { arguments: {} }), output("a")]),
     ["item 0: has arguments of call a that are no JSON object as text"],
   ],
@@ -123,8 +123,12 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ],
   ["a call without a result", body([call("a"), call("b"), output("a")]), ["the end: not answered: b"]],
   ["a user message before the result of a call", body([call("a"), user, output("a")]), ["item 1: comes before the answer to a"]],
-  ["a call that is answered twice", body([call("a"), output("a"), output("a")]), ["item 2: answers no open call: a"]],
-  ["a result of the wrong kind", body([custom("a"), output("a")]), ["item 1: answers a as function_call_output"]],
+  ["two results for one call", body([call("a"), output("a"), output("a")]), ["item 2: answers no open call: a"]],
+  [
+    "a custom call with the result of a function call",
+    body([custom("a"), output("a")]),
+    ["item 1: answers a as function_call_output"],
+  ],
   ["a result without output", body([call("a"), output("a", null)]), ["item 1: has no content"]],
   ["a result with an unknown part", body([call("a"), output("a", [{ type: "text" }])]), ["item 1: has an unknown part"]],
   ["a tool choice without tools", body([user], { tool_choice: "none" }), ["there is a tool choice and no tool"]],
@@ -148,6 +152,6 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     body([user], { tools: [tool("f")], tool_choice: { type: "custom", name: "f" } }),
     ['the chosen tool "f" is not offered so'],
   ],
-])("checkResponsesContract: reports %s", ([, invalid, violations]) => {
+])("checkResponsesContract (OpenAI): reports %s", ([, invalid, violations]) => {
   expect(checkResponsesContract(invalid)).toEqual(violations);
 });

@@ -1,5 +1,3 @@
-// Rules that the body of every Responses request must follow.
-
 interface Fields {
   readonly [field: string]: unknown;
 }
@@ -13,10 +11,10 @@ const outputOf = new Map<unknown, string>([
 ]);
 
 /**
- * Checks a request body and describes each violation. The list is empty if the body is valid. The
- * rules: Each call has exactly one output of its own kind, before the next message of a user. Ids are unique and at most 64 characters long. Arguments are
- * JSON text with an object. Tool names have the form that the service accepts. Reasoning is followed by the item that it
- * belongs to. If nothing is stored, the request has no items that the service must look up.
+ * Returns the violations in the body of a Responses request. Each call needs exactly one output of the matching type, before
+ * the next user message. Call ids are unique and at most 64 characters long. Arguments are an object as JSON text. Tool names
+ * match the pattern of the API. Reasoning is followed by another item of the same response. With `store: false`, items have no
+ * ids, and reasoning has readable or encrypted content.
  */
 export function checkResponsesContract(body: unknown): readonly string[] {
   if (!isFields(body)) return ["the body is no object"];
@@ -60,7 +58,7 @@ function checkInput(input: readonly unknown[], stored: boolean): readonly string
 
 const outputTypes = new Set<unknown>(outputOf.values());
 
-/** Items whose ids the service looks up. */
+/** The types of items whose ids refer to stored items. */
 const lookedUp = new Set<unknown>(["message", "reasoning", ...outputOf.keys()]);
 
 function checkItem(item: Fields, walk: Walk): void {

@@ -1,5 +1,3 @@
-// Creates events of the Responses API, and formats the output of the reader.
-
 import type { ModelChunk } from "../../src/core/provider-kit.ts";
 import { createResponsesReader } from "../../src/openai/responses-events.ts";
 
@@ -21,7 +19,7 @@ export function read(events: readonly unknown[], { store = false }: ReadOptions 
   return [...all, ...out];
 }
 
-/** Returns the content of a chunk as short text, or undefined for parts that are sent back. */
+/** Formats a chunk as short text. Returns undefined for provider metadata. */
 function say(chunk: ModelChunk): string | undefined {
   if (chunk.type === "text-delta" || chunk.type === "refusal-delta" || chunk.type === "reasoning-delta") {
     return `${chunk.type.replace("-delta", "")} ${JSON.stringify(chunk.text)}`;

@@ -1,5 +1,3 @@
-// Creates the events of a Responses API stream as text.
-
 import { event } from "./anthropic-frames.ts";
 
 export interface ResponseItem {
@@ -50,7 +48,6 @@ export const customCall = ([callId, name, input]: readonly [id: string, name: st
 
 const response = { id: "resp_1", created_at: 1, model: "m", incomplete_details: null, output: [] };
 
-/** The first event of a response. */
 export const created: string = event({ type: "response.created", response: { ...response, status: "in_progress" } });
 
 const halves = (text: string): readonly string[] => [text.slice(0, text.length >> 1), text.slice(text.length >> 1)];
@@ -88,7 +85,7 @@ function pieces(item: ResponseItem, place: { readonly item_id: unknown; readonly
   }
 }
 
-/** Returns an item as it is at its start, without content. */
+/** Returns the item of an `output_item.added` event, which has no content yet. */
 function emptied(item: ResponseItem): ResponseItem {
   const empty = { message: { content: [] }, reasoning: { summary: [] }, function_call: { arguments: "" } };
   return { ...item, status: "in_progress", ...Object.entries(empty).find(([type]) => type === item.type)?.[1] };
@@ -97,11 +94,11 @@ function emptied(item: ResponseItem): ResponseItem {
 const begin = (item: ResponseItem, index: number): string =>
   event({ type: "response.output_item.added", output_index: index, item: emptied(item) });
 
-/** Writes the start and the pieces of an item, without its end. */
+/** Writes the events of an item except `output_item.done`. */
 export const openItem = (item: ResponseItem, index = 0): string =>
   begin(item, index) + pieces(item, { item_id: item.id, output_index: index }).join("");
 
-/** Writes the starts of several items and then their pieces, interleaved like those of parallel calls. */
+/** Writes the events of several items except `output_item.done`. The deltas of different items alternate. */
 export function openItems(items: readonly ResponseItem[], from = 0): readonly string[] {
   const waiting = items.map((item, at) => [...pieces(item, { item_id: item.id, output_index: from + at })]);
   const begins = items.map((item, at) => begin(item, from + at));
@@ -126,11 +123,9 @@ const usage = {
   total_tokens: 5,
 };
 
-/** Writes the last event of a response. */
 export const ended = (status: "completed" | "incomplete" | "failed", fields: object = {}): string =>
   event({ type: `response.${status}`, response: { ...response, status, usage, ...fields } });
 
-/** Writes the last event of a response that was cut off. */
 export const cutOff = (reason: string, output: readonly ResponseItem[] = [], rest: object = {}): string =>
   ended("incomplete", { incomplete_details: { reason }, output, ...rest });
 

@@ -1,5 +1,3 @@
-// Plays a script as Responses streams.
-
 import { openaiResponses } from "turnwright/openai";
 import { event } from "./anthropic-frames.ts";
 import { chat } from "./chat-script.ts";
@@ -22,7 +20,7 @@ import type { Wire } from "./wire.ts";
 
 const ends: Ends = {
   stop: ["completed"],
-  tools: [{ word: "completed", reads: "stop", because: "a response with calls is completed like any other" }],
+  tools: [{ word: "completed", reads: "stop", because: "the API reports completed for responses with calls as well" }],
   length: ["max_output_tokens", "max_messages"],
   "context-full": { none: "a full context is an error of the request" },
   "content-filter": ["content_filter"],

@@ -1,8 +1,6 @@
-// Plays scripted events, and collects the chunks that a provider yields for them.
-
 import type { ModelChunk } from "../../src/core/provider-kit.ts";
 
-/** Streams the given events. Throws an event that is an Error. Calls `onLeft` if the reader stops before the end. */
+/** Streams the events. Throws if an event is an `Error`. Calls `onLeft` if the reader stops before the last event. */
 export async function* streamScript(
   events: readonly unknown[],
   onLeft: () => void = () => {},
@@ -20,7 +18,6 @@ export async function* streamScript(
   }
 }
 
-/** Collects the chunks of a stream until the stream ends or throws. */
 export async function collect(
   stream: AsyncIterable<ModelChunk>,
 ): Promise<{ readonly chunks: readonly ModelChunk[]; readonly thrown: unknown }> {

@@ -1,10 +1,10 @@
-// Scripts for a service, independent of the API. Each API plays a script in its own format.
+// Scripted responses, independent of the API. Each wire formats a script as a stream of its API.
 
 import type { RawReply } from "./raw-sse-server.ts";
 
 export type ScriptedCall = readonly [id: string, name: string, args: string];
 
-/** Stream endings for which the service sends a reason. The names are those of `FinishReason`. */
+/** Endings for which the service sends a stop reason. */
 type SaidEnd =
   | "stop"
   | "tools"
@@ -18,39 +18,37 @@ type SaidEnd =
   | "error"
   | "unknown";
 
-/**
- * `lost` ends the stream without a finish reason, `dropped` closes the connection, and `broken` puts an error into the stream.
- */
+/** `lost` ends the stream without a stop reason, `dropped` closes the connection, and `broken` sends an error in the stream. */
 type CutEnd = "lost" | "dropped" | "broken";
 
 export type End = SaidEnd | CutEnd;
 
-/** A service's value that the adapter maps to a different ending. */
+/** A stop reason of the service that the adapter reads as another ending. `because` explains the difference. */
 export interface Misread {
   readonly word: string;
   readonly reads: End;
-  /** The ending if the message has calls. Default: the value of `reads`. */
+  /** The ending that the adapter reads if the message has calls. Default: the value of `reads`. */
   readonly withCalls?: End;
   readonly because: string;
 }
 
-/** The values with which an API reports one ending, the usual value first, or the reason why the API has none. */
+/** The stop reasons of an API for one ending, the most common first. `none` says why the API has no such stop reason. */
 type Words = readonly (string | Misread)[] | { readonly none: string };
 
-/** The values of an API for each ending. The compiler reports a missing ending. */
+/** The stop reasons of an API for each ending. */
 export type Ends = { readonly [Name in End]: Words };
 
 export interface ScriptedTurn {
   readonly reasoning?: readonly [text: string, signature: string];
   readonly text?: string;
   readonly calls?: readonly ScriptedCall[];
-  /** True if arguments arrive in pieces, for services that do this only on request. Default false. */
+  /** True if the arguments of calls arrive in pieces. Only Gemini reads this field. Default false. */
   readonly inPieces?: boolean;
   /** The token counts. Default: 3 input tokens and 2 output tokens. */
   readonly usage?: ScriptedUsage;
-  /** How the stream ends. `silent` sends nothing more and keeps the connection open. */
+  /** The ending of the stream. `silent` keeps the connection open and sends nothing more. */
   readonly end: End | "silent";
-  /** The API's value for the ending. Default: the usual value. */
+  /** The stop reason of the API. Default: the first stop reason for `end`. */
   readonly word?: string;
 }
 
@@ -64,16 +62,14 @@ export interface ScriptedUsage {
 
 export type Scripted = ScriptedTurn | { readonly status: number; readonly message: string; readonly retryAfter?: string };
 
-/** The default token counts. */
 export const usual: ScriptedUsage = { input: 3, output: 2 };
 
-/** Returns the values for an ending. The list is empty if the API has none. */
+/** Returns the stop reasons for an ending, or an empty list if the API has none. */
 export function wordsFor(ends: Ends, end: End): readonly (string | Misread)[] {
   const said = ends[end];
   return "none" in said ? [] : said;
 }
 
-/** Returns all endings with their values. */
 export function listEnds(ends: Ends): readonly { readonly end: End; readonly words: readonly (string | Misread)[] }[] {
   const isEnd = (name: string): name is End => Object.hasOwn(ends, name);
   return Object.keys(ends)
@@ -81,7 +77,7 @@ export function listEnds(ends: Ends): readonly { readonly end: End; readonly wor
     .map((end) => ({ end, words: wordsFor(ends, end) }));
 }
 
-/** Returns the given value for an ending, or the usual value. */
+/** Returns `word`, or by default the first stop reason for `end`. */
 export function wordFor(ends: Ends, { end, word }: { readonly end: End; readonly word?: string }): string {
   const [usualWord] = wordsFor(ends, end);
   const said = word ?? (typeof usualWord === "object" ? usualWord.word : usualWord);

@@ -1,10 +1,8 @@
-// Shared by all test servers: uses a free port, reads bodies, and closes the server with all its connections.
-
 import { once } from "node:events";
 import type { IncomingMessage, Server } from "node:http";
 
 export interface Serving {
-  /** The URL of the server, without a path. */
+  /** The origin of the server, such as `http://127.0.0.1:1234`. */
   readonly url: string;
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// A stream with the beginning of one answer and all of another answer. A gateway sends this if it loses its connection and
-// repeats the request.
+// Streams in which the beginning of one answer is followed by another answer. A gateway sends such a stream if it loses its
+// connection to the model and repeats the request.
 
 import { describe, expect, it } from "vitest";
 import { defineTool, type LoopResult, runToolLoop, type Provider } from "turnwright";
@@ -113,7 +113,7 @@ const google: SplicedWire = {
 
 const wires = [chat, responses, messages, google];
 
-describe.for(wires)("$name stream with a second answer", ({ name, answer, connect }) => {
+describe.for(wires)("$name API: detection of a second answer in a stream", ({ name, answer, connect }) => {
   const [first, second] = [answer("a", "Half"), answer("b", "Whole.")];
   const isNumbered = name === "Messages" || name === "Responses";
 
@@ -129,7 +129,7 @@ describe.for(wires)("$name stream with a second answer", ({ name, answer, connec
       ? ["a", undefined, null, ""].map((id): [string, readonly Event[], string] => {
           const { opening, text, call, end } = answer(id, "Whole.");
           const events = [...first.opening, ...first.text, ...first.call, ...opening, ...text, ...call, ...end];
-          return [`a call (new id: ${JSON.stringify(id)})`, events, "Half"];
+          return [`a call and has the id ${JSON.stringify(id)}`, events, "Half"];
         })
       : []),
   ])("ends with a retryable error if another answer starts after %s", async ([, events, text]) => {
@@ -139,7 +139,7 @@ describe.for(wires)("$name stream with a second answer", ({ name, answer, connec
     expect(result.text).toBe(text);
   });
 
-  it("yields only the first answer if another answer follows its end", async () => {
+  it("yields only the first answer if the second answer starts after the finish reason", async () => {
     const events = [
       ...first.opening,
       ...first.text,
@@ -154,11 +154,11 @@ describe.for(wires)("$name stream with a second answer", ({ name, answer, connec
   });
 
   it.for<[what: string, events: readonly Event[]]>([
-    ["starts twice before any content", [...first.opening, ...first.opening, ...first.text, ...first.end]],
-    ["has no ids", Object.values(answer(undefined, "Half")).flatMap((part, at) => (at === 2 ? [] : part))],
-    ["has an id only at its end", [...first.opening, ...answer("", "Half").text, ...second.end]],
-    ["has another id at its end", [...first.opening, ...first.text, ...second.end.map(withoutRole)]],
-  ])("yields one answer if the answer %s", async ([, events]) => {
+    ["the start event arrives twice", [...first.opening, ...first.opening, ...first.text, ...first.end]],
+    ["no event has an id", Object.values(answer(undefined, "Half")).flatMap((part, at) => (at === 2 ? [] : part))],
+    ["only the last event has an id", [...first.opening, ...answer("", "Half").text, ...second.end]],
+    ["the last event has another id", [...first.opening, ...first.text, ...second.end.map(withoutRole)]],
+  ])("yields one answer if %s", async ([, events]) => {
     const { result } = await run(connect(events));
     expect([result.status, result.text]).toEqual(["completed", "Half"]);
   });
@@ -168,20 +168,20 @@ function withoutRole(event: Event): Event {
   return JSON.parse(JSON.stringify(event).replaceAll(/"role":"(?:model|assistant)",/g, ""));
 }
 
-it.for([chat, google])("$name stream: ends with an error at a second answer id if no chunk has a role", async (wire) => {
+it.for([chat, google])("$name API: stream without roles ends with an error when a second answer id arrives", async (wire) => {
   const [first, second] = [wire.answer("a", "Half"), wire.answer("b", "Whole.")];
   const events = [...first.text, ...first.text, ...second.text, ...second.call, ...second.end].map(withoutRole);
   const { result, ran } = await run(wire.connect(events));
   expect([result.error?.message, result.text, ran]).toEqual([expect.stringContaining("began another answer"), "HalfHalf", 0]);
 });
 
-it("Google stream: yields one answer if each chunk has a different id", async () => {
+it("Google API: stream yields one answer if each chunk has a different id", async () => {
   const texts = ["Ha", "l", "f"].map((text, at) => withoutRole(candidate(`${at}`, [{ text }])));
   const { result } = await run(google.connect([...texts, candidate("9", [], "STOP")].map(withoutRole)));
   expect([result.status, result.text]).toEqual(["completed", "Half"]);
 });
 
-it("Chat stream: yields one answer if each chunk repeats the role", async () => {
+it("Chat API: stream yields one answer if each chunk repeats the role", async () => {
   const events = ["Ha", "lf"].map((text) => chunk("a", { role: "assistant", content: text }));
   const { result } = await run(chat.connect([...events, chunk("a", { role: "assistant" }, "stop")]));
   expect([result.status, result.text]).toEqual(["completed", "Half"]);
@@ -189,14 +189,14 @@ it("Chat stream: yields one answer if each chunk repeats the role", async () => 
 
 it.for<[what: string, events: readonly Event[]]>([
   [
-    "another id in a first chunk without text",
+    "the first chunk has another id and no text",
     [chunk("x", { role: "assistant", content: "" }), chunk("a", { role: "assistant", content: "Half" }), chunk("a", {}, "stop")],
   ],
   [
-    "a new id in each chunk and no roles",
+    "each chunk has a new id and no role",
     ["Ha", "lf"].map((text, at) => chunk(`${at}`, { content: text })).concat(chunk("9", {}, "stop")),
   ],
-])("Chat stream: yields one answer with %s", async ([, events]) => {
+])("Chat API: stream yields one answer if %s", async ([, events]) => {
   const { result } = await run(chat.connect(events));
   expect([result.status, result.text]).toEqual(["completed", "Half"]);
 });

@@ -1,5 +1,3 @@
-// Runs the conformance suite for providers as a probe.
-
 import { providerSuite } from "turnwright/testing";
 import type { Adapter } from "./adapters.ts";
 import type { ProbeGroup } from "./probe-kit.ts";

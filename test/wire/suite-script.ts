@@ -1,11 +1,9 @@
-// Converts the scenarios of the conformance suite to scripts for any API.
-
 import type { ProviderScenario } from "turnwright/testing";
 import type { Scripted } from "./scripted.ts";
 
 type Reply = ProviderScenario["replies"][number];
 
-/** Converts one reply of a scenario. `idOf` creates the ids of its calls. */
+/** Converts a reply from a scenario of `providerSuite` to a script. `idOf` creates the ids of the calls. */
 export function toScripted(reply: Reply, idOf: (index: number) => string): Scripted {
   if (reply.kind === "failure") return { status: reply.status, message: "No." };
   const { text, calls, ending } = reply;

@@ -1,15 +1,15 @@
-// Builds the page of supported features from the results of the probes.
+// Builds the tables of docs/adapters.md from the results of the probes.
 
 import type { Adapter } from "./adapters.ts";
 import { no, type ProbeGroup } from "./probe-kit.ts";
 
-/** A column of the tables. If all its adapters have the same finding, the finding is printed once. */
+/** A column of the tables. A cell contains one text if all adapters of the column have the same result. */
 export interface Column {
   readonly title: string;
   readonly adapters: readonly Adapter[];
 }
 
-/** The finding of a probe with one adapter. `variant` is set if the column has several adapters. */
+/** The result of a probe with one adapter. `variant` names the adapter in a column with several adapters. */
 interface Found {
   readonly variant: string;
   readonly said: string;

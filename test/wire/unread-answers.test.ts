@@ -1,5 +1,3 @@
-// Responses that are not streams, and errors whose bodies cannot be parsed, with every adapter that uses a connection.
-
 import type { Provider, ProviderErrorCode } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -27,12 +25,12 @@ const page = (status: number, type: string, ...frames: readonly string[]): RawRe
   frames,
 });
 
-/** Splits a body into pieces. The first piece does not show the format. */
+/** Splits a body into three pieces. The first piece is blank, so it does not show the format of the body. */
 const inPieces = (text: string): readonly string[] => [" \n", text.slice(0, 9), text.slice(9)];
 
 interface Connected {
   readonly name: string;
-  /** The error message contains the text of a body that is not JSON. Packages of the AI SDK omit that text. */
+  /** True if the error message contains a body that is not JSON. Packages of the AI SDK omit such a body. */
   readonly keepsWords: boolean;
   connect(url: string): Provider;
 }
@@ -47,53 +45,48 @@ const all: readonly Connected[] = [
 ];
 
 describe.for(all)("provider $name: error response", ({ keepsWords, connect }) => {
-  it.for<[title: string, status: number, body: string, code: ProviderErrorCode]>([
-    ["status 401 with an empty body", 401, "", "auth"],
-    ["status 400 with an empty body", 400, "", "bad-request"],
-    ["status 403 with JSON that is cut off", 403, '{"error":{"code":403,"mess', "auth"],
+  it.for<[title: string, code: ProviderErrorCode, status: number, body: string]>([
+    ["status 401 with an empty body", "auth", 401, ""],
+    ["status 400 with an empty body", "bad-request", 400, ""],
+    ["status 403 with incomplete JSON", "auth", 403, '{"error":{"code":403,"mess'],
     [
-      "status 400 with a cut-off message about a prompt that is too long",
+      "status 400 with incomplete JSON about a prompt that is too long",
+      keepsWords ? "context-too-long" : "bad-request",
       400,
       '{"error":{"message":"prompt is too long: 9 tokens > 8 maximum","ty',
-      keepsWords ? "context-too-long" : "bad-request",
     ],
-    ["status 429 with plain text", 429, "Slow down.", "rate-limit"],
-    ["status 503 with an HTML page", 503, "<html><title>Busy</title>", "overloaded"],
+    ["status 429 with plain text", "rate-limit", 429, "Slow down."],
+    ["status 503 with an HTML page", "overloaded", 503, "<html><title>Busy</title>"],
     [
       "status 400 with a message about an invalid API key",
+      "auth",
       400,
       '{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}',
-      "auth",
     ],
-  ])("gives the error code for %s", async ([, status, body, code]) => {
+  ])('maps %s to the error code "%s"', async ([, code, status, body]) => {
     const { error: found } = await hear(connect, page(status, "application/json", body));
     expect(found?.code).toBe(code);
     expect(found?.status).toBe(status);
   });
 });
 
-describe.for(vendors)("provider $name: status 200 without a stream", ({ connect }) => {
+describe.for(vendors)("provider $name: response with status 200 that is not a stream", ({ connect }) => {
   const read = (reply: RawReply): Promise<Iteration> => hear((url) => connect(url).provider, reply);
 
   it.for<[what: string, reply: RawReply, code: ProviderErrorCode, message: string]>([
     ["a JSON error", page(200, "application/json", JSON.stringify({ error })), "auth", error.message],
     [
-      "a JSON error in pieces",
+      "a JSON error that arrives in pieces",
       page(200, "application/json", ...inPieces(JSON.stringify({ error }, null, 2))),
       "auth",
       error.message,
     ],
-    ["a JSON error that is cut off", page(200, "text/plain", JSON.stringify({ error }).slice(0, -9)), "auth", error.message],
-    ["an error that is a string", page(200, "application/json", '{"error":"Model is loading"}'), "server", "Model is loading"],
-    ["an error in a detail field", page(200, "application/json", '{"detail":"Not allowed"}'), "server", "Not allowed"],
+    ["an incomplete JSON error", page(200, "text/plain", JSON.stringify({ error }).slice(0, -9)), "auth", error.message],
+    ["JSON with an error string", page(200, "application/json", '{"error":"Model is loading"}'), "server", "Model is loading"],
+    ["JSON with a detail string", page(200, "application/json", '{"detail":"Not allowed"}'), "server", "Not allowed"],
+    ["a JSON answer", page(200, "application/json", '{"choices":[]}'), "server", 'The service sent no stream: {"choices":[]}'],
     [
-      "a complete JSON answer",
-      page(200, "application/json", '{"choices":[]}'),
-      "server",
-      'The service sent no stream: {"choices":[]}',
-    ],
-    [
-      "endless blanks",
+      "80,000 blank characters",
       page(200, "application/json", ...Array.from({ length: 80 }, () => " \n".repeat(500))),
       "server",
       "The service sent no stream: only blank characters",
@@ -106,7 +99,7 @@ describe.for(vendors)("provider $name: status 200 without a stream", ({ connect 
     ],
     ["a JSON error sent as text/event-stream", page(200, "text/event-stream", JSON.stringify({ error })), "auth", error.message],
     [
-      "a JSON error sent in pieces as text/event-stream",
+      "a JSON error that arrives in pieces as text/event-stream",
       page(200, "text/event-stream; charset=utf-8", ...inPieces(JSON.stringify({ error }, null, 2))),
       "auth",
       error.message,
@@ -117,15 +110,15 @@ describe.for(vendors)("provider $name: status 200 without a stream", ({ connect 
       "server",
       "The server sent an HTML page: Sign in",
     ],
-  ])("gives a non-retryable error for %s", async ([, reply, code, message]) => {
+  ])("gives a non-retryable error if the body is %s", async ([, reply, code, message]) => {
     expect((await read(reply)).error).toMatchObject({ code, retryable: false, message });
   });
 
   it.for<[what: string, reply: RawReply]>([
     ["a JSON error", page(200, "application/json", JSON.stringify({ error }))],
     ["a JSON error sent as text/event-stream", page(200, "text/event-stream", JSON.stringify({ error }))],
-    ["a JSON error that is cut off", page(200, "application/json", JSON.stringify({ error }).slice(0, -9))],
-  ])("gives an error for %s even though the connection stays open", async ([, reply]) => {
+    ["an incomplete JSON error", page(200, "application/json", JSON.stringify({ error }).slice(0, -9))],
+  ])("gives an error while the connection stays open if the body is %s", async ([, reply]) => {
     const server = await startRawServer([{ ...reply, ending: "stall" }]);
     onTestFinished(() => server.close());
     const clock = createTestClock();
@@ -137,7 +130,7 @@ describe.for(vendors)("provider $name: status 200 without a stream", ({ connect 
     await server.left;
   });
 
-  it("gives a retryable error for an empty body", async () => {
+  it("gives a retryable error or none if the body is empty", async () => {
     const { error: found, finish } = await read(page(200, "application/json", ""));
     expect([found?.retryable ?? true, finish]).toEqual([true, undefined]);
   });
@@ -148,7 +141,7 @@ describe.for(vendors)("provider $name: stream", ({ toReply, connect }) => {
     ["blank lines", "\n\n"],
     ["a comment", ": keep-alive\n\n"],
     ["a byte order mark", "\uFEFF"],
-    ["a retry field", "retry: 9\n\n"],
+    ["a retry: field", "retry: 9\n\n"],
     ["an unknown field", "x-unknown: {}\n\n"],
   ])("is accepted if it begins with %s", async ([, begin]) => {
     const [first = "", ...rest] = toReply({ text: "Mild.", end: "stop" }).frames ?? [];

@@ -28,12 +28,12 @@ it.for<[what: string, valid: object]>([
     ]),
   ],
   [
-    "calls with results",
+    "calls and their results",
     body([user, turn(call("a"), call("b")), result("a"), result("b", [{ type: "text", text: "ok" }]), user]),
   ],
   ["two assistant messages with calls", body([user, turn(call("a")), result("a"), turn(call("b")), result("b")])],
   ["tools", body([user], { tools: [tool("f"), tool("g")], tool_choice: { type: "function", function: { name: "g" } } })],
-])("checkWireContract: accepts a request with %s", ([, valid]) => {
+])("checkWireContract (Chat Completions): accepts a request with %s", ([, valid]) => {
   expect(checkWireContract(valid)).toEqual([]);
 });
 
@@ -59,14 +59,14 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ],
   ["a call that is not an object", body([turn("x"), result("?")]), ["message 0: has a call that is not an object"]],
   ["a call without an id", body([turn(call("")), result("")]), ["message 0: has a call without an id"]],
-  ["a repeated id in one message", body([turn(call("a"), call("a")), result("a")]), ["message 0: has a second call a"]],
+  ["a repeated call id in one message", body([turn(call("a"), call("a")), result("a")]), ["message 0: has a second call a"]],
   [
-    "a repeated id in two messages",
+    "a repeated call id in two messages",
     body([turn(call("a")), result("a"), turn(call("a")), result("a")]),
     ["message 2: has a second call a"],
   ],
   [
-    "a call of another type",
+    "a call of the type custom",
     body([turn({ ...call("a"), type: "custom" }), result("a")]),
     ["message 0: has a call of type custom"],
   ],
@@ -76,29 +76,33 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     ['message 0: calls a tool of the name "a.b"'],
   ],
   [
-    "arguments as an object",
+    "arguments that are not text",
     body([turn(call("a", { arguments: {} })), result("a")]),
     ["message 0: has arguments of call a that are no JSON object as text"],
   ],
   [
-    "arguments that are not JSON",
+    "arguments that are not JSON text",
     body([turn(call("a", { arguments: "{" })), result("a")]),
     ["message 0: has arguments of call a that are no JSON object as text"],
   ],
   [
-    "arguments that are not an object",
+    "arguments that are JSON text but not an object",
     body([turn(call("a", { arguments: "[1]" })), result("a")]),
     ["message 0: has arguments of call a that are no JSON object as text"],
   ],
-  ["a call without a result at the end", body([turn(call("a"), call("b")), result("a")]), ["the end: not answered: b"]],
+  ["a last call without a result", body([turn(call("a"), call("b")), result("a")]), ["the end: not answered: b"]],
   [
     "a message before the result of a call",
     body([turn(call("a")), user, result("a")]),
     ["message 1: comes before the answer to a", "message 2: answers no open call: a"],
   ],
-  ["a call that is answered twice", body([turn(call("a")), result("a"), result("a")]), ["message 2: answers no open call: a"]],
+  ["two results for one call", body([turn(call("a")), result("a"), result("a")]), ["message 2: answers no open call: a"]],
   ["a result without a call", body([user, result("a")]), ["message 1: answers no open call: a"]],
-  ["results out of order", body([turn(call("a"), call("b")), result("b"), result("a")]), ["message 1: answers b before a"]],
+  [
+    "results in another order than their calls",
+    body([turn(call("a"), call("b")), result("b"), result("a")]),
+    ["message 1: answers b before a"],
+  ],
   ["a result without content", body([turn(call("a")), result("a", null)]), ["message 1: has no content"]],
   ["a tool choice without tools", body([user], { tool_choice: "none" }), ["there is a tool choice and no tool"]],
   ["an empty list of tools", body([user], { tools: [] }), ["the list of tools is empty"]],
@@ -114,6 +118,6 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     body([user], { tools: [tool("f")], tool_choice: { type: "function", function: { name: "g" } } }),
     ['the chosen tool "g" is not offered'],
   ],
-])("checkWireContract: reports %s", ([, invalid, violations]) => {
+])("checkWireContract (Chat Completions): reports %s", ([, invalid, violations]) => {
   expect(checkWireContract(invalid)).toEqual(violations);
 });

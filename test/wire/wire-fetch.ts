@@ -1,14 +1,12 @@
-// A fetch for the vendors' SDKs. It records requests, and cuts responses at any position.
-
 export interface WireFetch {
   readonly fetch: typeof fetch;
-  /** The parsed bodies of all requests, in order. Includes retries. */
+  /** The parsed bodies of all requests, oldest first. Includes retries. */
   readonly bodies: readonly unknown[];
-  /** The headers of all requests, in order. */
+  /** The headers of all requests, oldest first. */
   readonly headers: readonly Headers[];
 }
 
-/** Creates a fetch. With `pieceBytes`, it cuts responses into pieces of this many bytes. Default: pieces as they arrive. */
+/** Creates a `fetch` that records requests. `pieceBytes` cuts responses into pieces of that size. Default: no cuts. */
 export function createWireFetch(pieceBytes: number | undefined): WireFetch {
   const bodies: unknown[] = [];
   const headers: Headers[] = [];
@@ -28,8 +26,8 @@ export function createWireFetch(pieceBytes: number | undefined): WireFetch {
 }
 
 /**
- * Cuts a stream of bytes into new pieces. A server cannot do this, because the network joins the pieces that a server writes.
- * Each piece is created when the reader requests it, because Node is slow for streams with thousands of waiting pieces.
+ * Splits a stream into pieces of `pieceBytes`. A server cannot do this, because the network joins small pieces. Creates each
+ * piece on demand, because Node is slow if thousands of pieces are waiting in a stream.
  */
 function recut(source: ReadableStream<Uint8Array>, pieceBytes: number): ReadableStream<Uint8Array> {
   const reader = source.getReader();

@@ -1,4 +1,4 @@
-// A "wire" is the API of one vendor in these tests: it plays scripts as replies, and creates the provider that reads them.
+// A "wire" is the API of one vendor. It formats scripts as responses, and creates the provider that reads the responses.
 
 import type { Provider } from "turnwright";
 import type { RawReply } from "./raw-sse-server.ts";
@@ -6,7 +6,7 @@ import type { Ends, Scripted } from "./scripted.ts";
 
 export interface Connecting {
   readonly options?: object;
-  /** True if a Google client uses Vertex AI. Default false. */
+  /** True if the Google client uses Vertex AI. Default false. */
   readonly vertexai?: boolean;
 }
 

@@ -1,4 +1,4 @@
-// Clients that other packages wrap for tracing or metering. The promises of such clients differ from those of the SDK.
+// Packages for tracing or metering wrap the clients of SDKs. The promises of such clients may have a faulty `withResponse`.
 
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Provider } from "turnwright";
@@ -31,7 +31,7 @@ describe.for(wires)("%s with a wrapped client", ([, connect]) => {
     ],
     ["returns no response", () => Promise.resolve(undefined)],
     ["ignores the promise", async () => ({ data: {}, response: undefined })],
-  ])("reports a rejected request without unhandled rejections if withResponse %s", async ([, withResponse]) => {
+  ])("reports a rejected request without an unhandled rejection if withResponse %s", async ([, withResponse]) => {
     const create: Create = () => Object.assign(Promise.reject<never>(new Error("No connection.")), { withResponse });
     const { error } = await runIteration(connect(create), ask("Go."));
     await settled();
