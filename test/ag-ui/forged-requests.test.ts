@@ -1,5 +1,3 @@
-// Requests that a real page never sends. None of them may change a waiting run or run a tool.
-
 import { afterEach, expect, it } from "vitest";
 import { setUpPayment } from "../ui-message-stream/payment.ts";
 import { type PageServer, serve } from "./page-server.ts";

@@ -1,5 +1,3 @@
-// Results that a page sends for calls that wait for a webhook. The run refuses them, and records nothing.
-
 import { afterEach, expect, it } from "vitest";
 import { ids, setUpFilm } from "../ui-message-stream/film.ts";
 import { type PageServer, serve } from "./page-server.ts";
@@ -18,7 +16,7 @@ interface Film {
   readonly send: (more: object) => Promise<{ status: number; said: string }>;
 }
 
-/** Starts a run whose calls wait. */
+/** Starts a run that is suspended because its calls wait for results. */
 async function wait(): Promise<Film> {
   const { ran, run } = setUpFilm();
   const server = await serve({ run, version: "1.0" });

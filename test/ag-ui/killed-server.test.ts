@@ -1,5 +1,3 @@
-// A server that is killed with SIGKILL while a page reads a run. The page gets the rest from another process.
-
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +10,10 @@ import { startChild } from "../child-server.ts";
 import { openAgent, type PageAgent, readMessages, resultsOf, textOf, versions } from "./clients.ts";
 import { readSent, serve } from "./page-server.ts";
 
-/** Fetches the stream of a run. If the connection breaks, the body ends, because the client would leave a rejected promise unhandled. */
+/**
+ * Fetches the stream of a run. A broken connection ends the body without an error, because the client would leave a rejected
+ * promise unhandled.
+ */
 async function fetchToEnd(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();

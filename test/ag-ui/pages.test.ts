@@ -1,5 +1,3 @@
-// Pages with AG-UI 1.0 and 0.0 and a server: answers to interrupts, reloads, and restarts of the server.
-
 import { afterEach, describe, expect, it } from "vitest";
 import type { AGUIVersion } from "turnwright/ag-ui";
 import { sharedStore } from "../host/stage.ts";

@@ -1,5 +1,3 @@
-// Random runs: every event is valid, and the clients of 1.0 and 0.0 accept the order of the events and show the run.
-
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type LoopEvent, type LoopOptions, type LoopResult, memoryJournal } from "turnwright";
@@ -28,7 +26,7 @@ async function listen(
 
 const nested: fc.Arbitrary<Plan & Nested> = fc.tuple(plans, fc.boolean()).map(([plan, nested]) => ({ ...plan, nested }));
 
-// More runs: EVENTS=5000 SEED=7 npx vitest run test/ag-ui/random-runs.test.ts
+// To test more runs: EVENTS=5000 SEED=7 npx vitest run test/ag-ui/random-runs.test.ts
 const runs = Number(process.env["EVENTS"] ?? 100);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 

@@ -1,5 +1,3 @@
-// A page that is reloaded after the run has ended gets the events from the journal, like a page that read the run live.
-
 import { describe, expect, it } from "vitest";
 import { fail, reasoning, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";

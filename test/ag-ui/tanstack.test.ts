@@ -1,5 +1,3 @@
-// The client of TanStack AI: it connects, reconnects with the id of its last event, and loads a thread.
-
 import { ChatClient, fetchServerSentEvents } from "@tanstack/ai-client";
 import { afterEach, describe, expect, it } from "vitest";
 import { createMockProvider, stall, text } from "turnwright/testing";

@@ -1,5 +1,3 @@
-// Checks that each behaviour in the comparison names an existing test file. The benchmark writes the table of costs.
-
 import { expect, it } from "vitest";
 import { expectTests } from "./mapped-row.ts";
 import { readPage, readSection, readTable } from "./read-page.ts";

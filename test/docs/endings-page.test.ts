@@ -1,5 +1,3 @@
-// The compiler requires an entry for every kind of ending, and the scenarios reach every one of them.
-
 import { describe, expect, it } from "vitest";
 import type { FinishReason, ProviderErrorCode, EndReason } from "turnwright";
 import { defaultRetryable } from "../../src/core/errors/provider-error.ts";
@@ -65,7 +63,7 @@ describe("docs/concepts/endings.md: finish reasons", () => {
   );
 });
 
-/** Matches a table cell that names the end reason. If the reason is undefined, the run continues. */
+/** Returns a pattern for a table cell that names the end reason. Undefined means that the run continues. */
 function wordOf(reason: EndReason | undefined): RegExp {
   if (reason === undefined) return /next iteration|same iteration|the calls run/;
   return new RegExp(reason.kind === "provider-error" ? reason.error.code : reason.kind);

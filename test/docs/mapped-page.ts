@@ -1,11 +1,11 @@
-// Tests pages that map another design to this library. Each name of the design needs a row, and each row names existing code
-// and test files.
+// Tests the pages in docs/sources, which map the names of another design to this library. Each name needs a row, and each row must
+// name existing code and test files.
 
 import { expect, it } from "vitest";
 import { expectCode, expectTests } from "./mapped-row.ts";
 import { readNames, readRows, readSection } from "./read-page.ts";
 
-/** The first name of each row, in order, by section. */
+/** For each section, the first name of each row, in order. */
 export type DesignParts = { readonly [section: string]: readonly string[] };
 
 const differences = "Differences";

@@ -40,7 +40,7 @@ const part: fc.Arbitrary<MockPart> = fc.oneof(
 );
 const script = fc.array(fc.array(part, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 3 });
 
-/** Returns options of a run that plays a script, and then an answer, so that every run completes. */
+/** Returns options for a run that plays a script and then always answers, so that every run completes. */
 function optionsOf(messages: readonly MockMessage[], clock: TestClock): Omit<LoopOptions, "messages"> {
   const provider = createMockProvider((_, index) => messages[index] ?? text("The end.", { chunks: 3 }));
   const echo = tool("echo", (args, { progress }) => {
@@ -60,7 +60,10 @@ function optionsOf(messages: readonly MockMessage[], clock: TestClock): Omit<Loo
 
 type Act =
   | { readonly kind: "advance" }
-  /** The new reader begins after the last event of reader number `after`. If that reader does not exist, it begins at the start. */
+  /**
+   * Adds a reader that continues after the last event of the reader with the index `after`, or starts at the first event if there
+   * is no such reader.
+   */
   | { readonly kind: "join"; readonly after: number }
   | { readonly kind: "read"; readonly reader: number; readonly count: number }
   | { readonly kind: "leave"; readonly reader: number };

@@ -172,7 +172,7 @@ describe("fileRunStore", () => {
   });
 });
 
-/** The source of a process that is killed after its tool call, because its model never answers again. */
+/** The source code of a process that stays alive after its tool call until a test kills it. */
 function childProgram(path: string): string {
   const from = (file: string): string => JSON.stringify(pathToFileURL(resolve(file)).href);
   return `

@@ -1,5 +1,3 @@
-// Results from a webhook, which may come before the run is suspended.
-
 import { describe, expect, it } from "vitest";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createStage, readAll, tool } from "./stage.ts";

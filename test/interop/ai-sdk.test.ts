@@ -1,5 +1,3 @@
-// The tools in these tests are created with the AI SDK packages themselves.
-
 import { dynamicTool, jsonSchema, tool, zodSchema } from "ai";
 import { tool as toolV5 } from "ai-v5";
 import { tool as toolV7 } from "ai-v7";

@@ -1,5 +1,3 @@
-// Rules for imported tools from every library, tested with the real packages.
-
 import { describe, expect, it } from "vitest";
 import { createToolRegistry, runToolLoop, type Tool } from "turnwright";
 import type { ExecutableTool } from "turnwright/parts";
@@ -32,7 +30,7 @@ function untilAborted(signal: AbortSignal | undefined): Promise<never> {
 
 const noArguments = z.object({});
 
-/** Parses the JSON text that the tools of Anthropic and LangChain return here. */
+/** Parses the JSON text that the test tools of Anthropic and LangChain return. */
 function parsed(data: unknown): unknown {
   return typeof data === "string" ? JSON.parse(data) : data;
 }
@@ -77,7 +75,7 @@ describe.for(table)("importTool: a tool of %s", ([, make]) => {
     const tool = imported({ ...echo, run: (args) => ran.push(args) });
     const { result } = play([toolCall("echo", { text: 42 }), text("Done.")], { tools: [tool] });
     const [answer] = answersOf(await result);
-    // OpenAI Agents validates the arguments inside the call, so the call fails.
+    // OpenAI Agents validates the arguments during the call, so invalid arguments fail the call.
     const outcome = make === kinds["OpenAI Agents"] ? "failed" : "invalid-input";
     expect([answer?.outcome, ran]).toEqual([outcome, []]);
     expect(JSON.stringify(answer?.result)).toMatch(outcome === "failed" ? /Invalid JSON input for tool/ : /text: .*string/);
@@ -149,7 +147,7 @@ describe.for(table)("importTool: a tool of %s", ([, make]) => {
   });
 });
 
-/** OpenAI Agents and Anthropic convert the schema when the tool is created, and reject a transform there. */
+/** OpenAI Agents and Anthropic convert the schema when the tool is created, so they reject a schema with a transform. */
 function transformed(make: MakeTool, inputSchema: z.ZodObject, got: unknown[]): object {
   const job: Work = { name: "measure", description: "Measures.", run: (args) => got.push(args) };
   if (make !== kinds["OpenAI Agents"] && make !== kinds["Anthropic"]) return make(job, inputSchema);

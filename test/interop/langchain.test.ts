@@ -1,5 +1,3 @@
-// The tools in these tests are created with LangChain itself.
-
 import { ToolMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { type DynamicTool, StructuredTool, tool, type ToolRunnableConfig } from "@langchain/core/tools";
@@ -124,7 +122,7 @@ it("importTool: a LangChain tool without a schema takes one text", async () => {
 });
 
 it("importTool: a LangChain tool with zod 3 needs options.jsonSchema", async () => {
-  // The types of the two packages are incompatible under exactOptionalPropertyTypes.
+  // The types of zod 3 and LangChain are incompatible under exactOptionalPropertyTypes.
   const made = tool(async (args: { city: string }) => args.city, {
     ...described,
     schema: z3.object({ city: z3.string() }) as never,

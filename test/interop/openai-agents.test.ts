@@ -1,5 +1,3 @@
-// The tools in these tests are created with OpenAI Agents itself.
-
 import { type RunContext, tool } from "@openai/agents-core";
 import { describe, expect, it } from "vitest";
 import { createToolRegistry, type JsonSchema } from "turnwright";

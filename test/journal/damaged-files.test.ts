@@ -8,7 +8,9 @@ import { createMockProvider, createTestClock, type MockMessage, text, toolCall }
 import { answersOf, tool } from "../loop/play.ts";
 import { makeFolder, readRecords } from "./folder.ts";
 
-/** A run of one iteration, because it is repeated for almost every byte of its file. The second call ends the run. */
+/**
+ * The tool "safe" ends the run in its first iteration. A short run is fast to repeat for almost every byte of its journal file.
+ */
 const turn: MockMessage = [text("Dönè."), toolCall("once", "ä"), toolCall("safe")];
 
 interface Lived {

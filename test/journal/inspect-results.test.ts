@@ -1,5 +1,3 @@
-// After each execution, an inspection of the journal equals the result of that execution.
-
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
@@ -23,7 +21,7 @@ const busy = fail({ status: 400, message: "no" });
 const misfit: LoopOptions["policies"] = { output: structuredOutput(strict, { maxRetries: 1 }) };
 const hooks: LoopOptions["hooks"] = { onIteration: () => undefined };
 
-/** The values are the options of successive executions. */
+/** `executions` has the options of each execution: the first starts the run, and the others resume it. */
 const runs: readonly (readonly [what: string, turns: readonly MockMessage[], executions: readonly Partial<LoopOptions>[]])[] = [
   ["answered", [[toolCall("look"), toolCall("look"), counted], text("Done.")], [{}]],
   ["gave an empty answer", [text("")], [{}]],
@@ -114,7 +112,7 @@ const runs: readonly (readonly [what: string, turns: readonly MockMessage[], exe
   ],
 ];
 
-/** The journals under test. Each opens its records again for each execution. */
+/** Each `make` returns a function that opens the journal of the previous execution again. */
 const stores: readonly (readonly [where: string, make: () => (last?: LoopResult) => Journal])[] = [
   [
     "a file",

@@ -1,4 +1,4 @@
-// Derives the inspection that a journal must give from the result of the run.
+// Computes from the result of a run the inspection that its journal must give.
 
 import type { LoopResult } from "turnwright";
 import type { JournalInspection, PendingCall } from "turnwright/journal";

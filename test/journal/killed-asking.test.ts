@@ -1,6 +1,3 @@
-// A run that waits for approval. The first process suspends, the second gets the decisions and is killed, and the third gets
-// the same decisions.
-
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

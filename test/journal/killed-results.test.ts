@@ -1,6 +1,3 @@
-// A run that waits for results from outside. The first process suspends, the second gets the results and is killed, the third gets them
-// again.
-
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,3 @@
-// Control methods that are called while the journal records the ending of the run.
-
 import { describe, expect, it } from "vitest";
 import { createLoopControl, type Journal, type LoopControl, type LoopOptions } from "turnwright";
 import { createTestClock, fail, type MockMessage, text, toolCall } from "turnwright/testing";

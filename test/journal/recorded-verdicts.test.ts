@@ -1,5 +1,3 @@
-// A replay uses the recorded verdict of a schema, even if the schema has changed since the recording.
-
 import { describe, expect, it } from "vitest";
 import {
   defineAgentTool,
@@ -20,7 +18,7 @@ type Schema = "sync" | "async";
 interface Shop {
   readonly tools: readonly Tool[];
   readonly ran: unknown[];
-  /** Tests change these values between processes. */
+  /** `fits` is the result of the validation. Tests change both values between processes. */
   readonly mind: { fits: boolean; schema: Schema };
 }
 

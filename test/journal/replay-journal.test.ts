@@ -71,7 +71,7 @@ function cast(turns: readonly MockMessage[]): Cast {
   return { options, calls };
 }
 
-/** Each opens its records again for each execution. */
+/** Each `make` returns a function that opens the journal of the previous execution again. */
 const stores: readonly (readonly [where: string, make: () => (last?: LoopResult) => Journal])[] = [
   [
     "a file",

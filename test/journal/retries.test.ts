@@ -1,5 +1,3 @@
-// `resume: "retry-last"`: the steps that a retry takes back, the keys of the new steps, and later replays of the run.
-
 import { describe, expect, it } from "vitest";
 import {
   createLoopControl,

@@ -1,5 +1,3 @@
-// Values of a hostile model that would make a check too expensive.
-
 import { describe, expect, it } from "vitest";
 import { type JsonSchema } from "turnwright";
 import { linesOf } from "./lines-of.ts";
@@ -85,7 +83,7 @@ describe("fromJsonSchema: a hostile value", () => {
     const branches = ["a", "b"].map((name) => ({ type: "object", properties: { child }, required: [name] }));
     const schema = { $defs: { node: { anyOf: branches } }, ...child } as const;
     expect(linesOf(schema, nest(60))[0]).toMatch(/^: The value could not be checked: /);
-    // The count starts again with each check.
+    // The limit applies to each check separately.
     expect(linesOf(schema, { a: 1, child: { b: 1 } })).toEqual([]);
   });
 

@@ -1,5 +1,3 @@
-// Patterns of schemas: their matches, their place beside other keywords, and their limits.
-
 import { expect, it } from "vitest";
 import type { JsonSchema } from "turnwright";
 import { fromJsonSchema } from "turnwright/json-schema";

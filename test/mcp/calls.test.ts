@@ -1,5 +1,3 @@
-// Calls of MCP tools in whole runs: the requests to the server, the results for the model, and what the loop does with them.
-
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ToolContext } from "turnwright";
 import { createMcpRegistry, type McpRegistryOptions } from "turnwright/mcp";

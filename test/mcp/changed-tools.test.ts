@@ -1,5 +1,3 @@
-// The server changes its tools after a call was shown or approved and before the call runs.
-
 import { describe, expect, it, vi } from "vitest";
 import { createMcpRegistry } from "turnwright/mcp";
 import { text, toolCall } from "turnwright/testing";

@@ -1,5 +1,3 @@
-// The protocol's reference server, in a separate process, over stdio and through both generations of the SDK.
-
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ToolContext, ToolRegistry } from "turnwright";
 import { createMcpRegistry, type McpRegistry, type McpRegistryOptions } from "turnwright/mcp";

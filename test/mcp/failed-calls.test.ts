@@ -1,5 +1,3 @@
-// Calls of MCP tools that return no result. The run continues, and the model gets the reason.
-
 import { describe, expect, it, vi } from "vitest";
 import type { Json } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";

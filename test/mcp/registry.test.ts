@@ -1,5 +1,3 @@
-// The registry lists all pages of a server's tools, under safe names, and lists them again after a change.
-
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { isLoopError, type ToolDefinition, type ToolRegistry } from "turnwright";
 import type { ToolTraits } from "turnwright/parts";

@@ -1,5 +1,3 @@
-// Untrusted MCP servers. None of their tools may end a run or stop the process.
-
 import { describe, expect, it } from "vitest";
 import { isLoopError } from "turnwright";
 import { createMcpRegistry, type McpClient } from "turnwright/mcp";
@@ -20,7 +18,7 @@ describe.for(generations)("createMcpRegistry over $name: untrusted server", (gen
   });
 });
 
-/** The client passes on any data from its server. */
+/** Creates a client that returns one tool and one result without checking them. */
 function clientOf(tool: object, answer: unknown = { content: [{ type: "text", text: "done" }] }): McpClient {
   return {
     listTools: async () => ({ tools: [{ name: "act", inputSchema: { type: "object" }, ...tool }] }),

@@ -29,7 +29,7 @@ const run = promisify(execFile);
 const manifest = readJson<Manifest>("package.json");
 const nodes = findNodes();
 
-/** Finds direct and dynamic imports, also through other built files. */
+/** Lists the packages that a built file imports, statically or dynamically, itself or through other built files. */
 async function findImports(file: string): Promise<readonly string[]> {
   const { metafile } = await build({
     entryPoints: [file],
@@ -114,7 +114,7 @@ describe("an app with the packed package", () => {
     });
   });
 
-  // The test title gives the reason. `findNodes` throws if this Node version must be installed.
+  // The title gives the reason. With TURNWRIGHT_NODES=required, `findNodes` throws if a Node version cannot be downloaded.
   it.for(nodes.filter((node) => node.kind === "absent"))("is not tested on Node $major because $why", ({ why }) => {
     expect(["this is not Linux with glibc on x64", "the npm registry is out of reach"]).toContain(why);
   });

@@ -8,7 +8,7 @@ export interface Exercise {
   readonly name: string;
   readonly specifier: string;
   readonly imports: readonly string[];
-  /** The packages that only the user's code imports. */
+  /** Packages that the program imports itself. */
   readonly beside: readonly string[];
 }
 

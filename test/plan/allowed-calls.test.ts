@@ -1,5 +1,3 @@
-// A planned iteration calls only allowed tools. It ignores calls that the model adds to its plan.
-
 import { describe, expect, it } from "vitest";
 import { finish, type MockPart, type MockMessage, providerMetadata, text, toolCall } from "turnwright/testing";
 import { outcomesOf } from "../loop/play.ts";

@@ -1,5 +1,3 @@
-// Retried plans and answers. The usage of every attempt counts, at the price of the model that made the attempt.
-
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type Pricing, type Provider, withFallback, withRetry } from "turnwright";
 import { planLogs, withPlanner } from "turnwright/plan";

@@ -1,6 +1,3 @@
-// A planned run continues after its process has died. Its result is the same, and it repeats no recorded plan and no finished
-// tool.
-
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type LoopResult, memoryJournal, type SavedJournal } from "turnwright";
@@ -21,7 +18,7 @@ const iterationsIn = ({ records }: DurableStore): readonly number[] =>
 const finishedIn = ({ records }: DurableStore): readonly string[] =>
   [...records.keys()].filter((key) => key.includes("/tool/")).map((key) => `planned/${key}`);
 
-/** Also checks that no process repeats a recorded step. */
+/** Runs processes until the run has an answer, and checks that no process repeats a recorded step. */
 async function liveOver(
   store: DurableStore,
   fateOf: (life: number) => Parameters<DurableStore["open"]>[0],

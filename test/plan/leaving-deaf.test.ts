@@ -1,5 +1,3 @@
-// Models and planners that ignore their signal. The run still ends in time, and closes every stream that can be closed.
-
 import { describe, expect, it } from "vitest";
 import type { LoopOptions, ModelChunk } from "turnwright";
 import type { Planner, PlannerAnswer } from "turnwright/plan";
@@ -151,7 +149,8 @@ describe("withPlanner: options.planner", () => {
       },
     });
     await playing.clock.runAll();
-    // The sum of five heartbeats, the time of the planner, the silence, and the settling time.
+    // The planner takes five heartbeats and 2 s. Then the model is silent until firstChunkMs, and the loop waits settleMs for its
+    // stream.
     expect([(await playing.result).reason.kind, playing.endedAt()]).toEqual([
       "first-chunk",
       5 * 2_900 + 2_000 + timeouts.firstChunkMs + timeouts.settleMs,

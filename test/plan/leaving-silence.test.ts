@@ -1,5 +1,3 @@
-// Timeouts measure how long the model is silent in each request, even though the text of a plan is hidden.
-
 import { describe, expect, it } from "vitest";
 import { type ModelChunk, withFallback, withRetry } from "turnwright";
 import { withPlanner } from "turnwright/plan";

@@ -1,5 +1,3 @@
-// Control methods end a planned run at any moment like any other run, and leave no timers, streams or listeners.
-
 import { expect, it } from "vitest";
 import { type ModelRequest, streamToolLoop } from "turnwright";
 import { type PlannerOptions, withPlanner } from "turnwright/plan";
@@ -18,7 +16,7 @@ const verbs: readonly (readonly [verb: string, act: (playing: Pick<Playing, "con
   ["abort", ({ abort }) => abort.abort("gone")],
 ];
 
-/** Runs the messages once for each method, which is called after 50 ms. */
+/** Plays the messages once for each control method, and calls the method after 50 ms. */
 async function tellApart(turns: readonly MockMessage[]): Promise<string> {
   const rows: string[] = [];
   for (const [verb, act] of verbs) {

@@ -62,10 +62,10 @@ describe("withPlanner: an unreadable plan", () => {
     const { messages = [] } = model.requests[2] ?? {};
     const last = messages.at(-1);
     const complaint = last?.role === "user" && typeof last.content === "string" ? last.content : "";
-    // The description of the problem follows the model's last message, or the question if that message is empty.
+    // The description of the problem follows the model's last message, or the user's question if that message is empty.
     expect(complaint.split("\n\n").at(-1)).toMatch(problem);
     expect(messages.length).toBeLessThanOrEqual(3);
-    // Text that cannot be parsed as a plan is not emitted either.
+    // The text of an unreadable plan is not emitted.
     expect(recording.of("text-delta").map((event) => event.text)).toEqual(["Quiet."]);
   });
 

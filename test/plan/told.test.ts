@@ -1,5 +1,3 @@
-// The messages that models receive. Roles alternate, results are in their places, and records match the calls that ran.
-
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type Message, type ModelRequest, toolResult, withFallback, withRetry } from "turnwright";
 import { planLogs, withPlanner } from "turnwright/plan";

@@ -1,5 +1,3 @@
-// Tests with the real SDKs that reading stops when a plan says "response", and that the plan's usage is estimated.
-
 import { type LoopResult, runToolLoop } from "turnwright";
 import { type PlannerOptions, withPlanner } from "turnwright/plan";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -50,7 +48,7 @@ describe.for(textWires)("withPlanner over $name", (wire) => {
     // Anthropic reports input tokens at the start of a stream, OpenAI only at the end.
     if (wire.name === "anthropic") expect(inputTokens).toBe(3 + 3);
     else expect(inputTokens).toBeGreaterThan(3 + 100);
-    // The estimate is a quarter of the characters that were read.
+    // A quarter of the characters that were read, and the 2 tokens of the answer.
     expect(outputTokens).toBe(Math.ceil('{"next_action":"response","note":"'.length / 4) + 2);
     expect(totalTokens).toBe(inputTokens + outputTokens);
   });

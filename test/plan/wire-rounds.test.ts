@@ -1,5 +1,3 @@
-// Whole planned runs with the real SDKs. The requests contain only text: no tools, tool calls or tool results.
-
 import { LLMock } from "@copilotkit/aimock";
 import { type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
 import { planLogs, type PlannerOptions, withPlanner } from "turnwright/plan";
@@ -58,7 +56,7 @@ function findTools(value: unknown): readonly string[] {
   });
 }
 
-/** For every provider API, this is the part of the body after the user's text. */
+/** Returns the part of a request body after the user's text. Works for every provider API. */
 function lastWordsIn(body: unknown): string {
   return lastPartOf(userTextsIn(body).at(-1) ?? "");
 }

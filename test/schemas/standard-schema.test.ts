@@ -1,5 +1,3 @@
-// Standard Schema end to end: the same tool, with each schema library, in a whole run.
-
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import { describe, expect, it } from "vitest";
 import { createToolRegistry, defineTool, isLoopError, type JsonSchema, type StandardSchema } from "turnwright";
@@ -153,7 +151,7 @@ it.for<[string, JsonSchema, StandardSchema]>([
 });
 
 it("defineTool: rejects a zod version without Standard Schema and names the needed version", () => {
-  // Like the classes of zod 3.25, but without "~standard", as in zod 3.23.
+  // Imitates a class of zod 3.23, which lacks the property "~standard" of zod 3.25.
   class ZodObject {
     readonly _def = {};
     safeParse(): void {}

@@ -1,5 +1,3 @@
-// Cassettes as files: their content, their state after a crash, and files that are not cassettes.
-
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

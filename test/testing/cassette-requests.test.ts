@@ -1,5 +1,3 @@
-// The recording that a request gets, and the error for a request that no recording matches.
-
 import { describe, expect, it } from "vitest";
 import { type ModelRequest, runToolLoop } from "turnwright";
 import { memoryCassette, recordTo, replayFrom, text, toolCall } from "turnwright/testing";

@@ -1,5 +1,3 @@
-// Whole runs that are recorded and replayed: every ending, wrappers, and continuations.
-
 import { describe, expect, it } from "vitest";
 import { type LoopResult, type Provider, providerError, runToolLoop, withFallback, withRetry } from "turnwright";
 import {
@@ -28,7 +26,10 @@ const byTitle = scenarios.map((scenario) => [scenario.title, scenario] as const)
 
 const withoutJournal = ({ journal: _, ...rest }: LoopResult): unknown => JSON.parse(JSON.stringify(rest));
 
-/** These scenarios send a message while the model is streaming. If the replay takes no time, the message arrives too late. */
+/**
+ * These scenarios send a message while the model is streaming. A replay without the recorded timing would be over before the
+ * message.
+ */
 const timed: ReadonlySet<string> = new Set([
   "a message steered into the last iteration",
   "a message steered into the last iteration that is allowed",

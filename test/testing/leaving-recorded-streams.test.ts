@@ -1,5 +1,3 @@
-// Recordings of streams that the reader abandons or whose signal fires.
-
 import { expect, it } from "vitest";
 import type { Provider } from "turnwright";
 import { createMockProvider, memoryCassette, recordTo, replayFrom, stall, text, wait } from "turnwright/testing";

@@ -1,5 +1,3 @@
-// Recorded and replayed streams: errors, endings, timing, and redaction.
-
 import { describe, expect, it } from "vitest";
 import { toProviderError } from "../../src/core/errors/provider-error.ts";
 import { isLoopError, type ModelChunk, type Provider, providerError } from "turnwright";

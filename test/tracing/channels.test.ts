@@ -21,7 +21,7 @@ const edges = ["start", "end", "asyncStart", "asyncEnd", "error"] as const;
 
 interface Heard {
   readonly lines: readonly string[];
-  /** The messages are live objects that change later. */
+  /** The last message of each channel. These objects still change during the run. */
   readonly last: { readonly run?: RunMessage; readonly iteration?: IterationMessage; readonly tool?: ToolMessage };
 }
 

@@ -21,7 +21,7 @@ const broken = (): never => {
   throw new Error("broken");
 };
 
-/** `method` throws in span number `broke`. */
+/** Returns a tracer that throws if `method` is called for the span with the index `broke`. */
 function faulty(tracing: TracingStage, method: "startSpan" | Exclude<keyof Span, "spanContext">, broke: number): Tracer {
   const tracer = tracing.provider.getTracer("faulty");
   let spans = 0;
@@ -87,7 +87,7 @@ invoke_agent
     const options = { provider: createMockProvider([text("So.")]), messages: question, events: recording.emitter };
     const { status } = await runToolLoop(withTracing(options, { ...tracing.options, meter: faultyMeter }));
     expect([status, tracing.spans().length, recording.of("listener-error")]).toEqual(["completed", 2, []]);
-    // Three durations, two histograms of tokens and two counters.
+    // Seven measurements fail: three durations, two histograms of tokens and two counters.
     expect(told).toEqual(Array.from({ length: 7 }, () => "turnwright could not record a run: broken"));
   });
 

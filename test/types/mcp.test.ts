@@ -1,5 +1,3 @@
-// Both generations of MCP clients are accepted without a cast.
-
 import { Client as ClientV2 } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { expect, expectTypeOf, it } from "vitest";

@@ -1,5 +1,3 @@
-// Types of tools whose schemas come from several libraries. Each `@ts-expect-error` marks a wrong use that must not compile.
-
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import { type } from "arktype";
 import {

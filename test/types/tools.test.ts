@@ -1,5 +1,3 @@
-// Types of tools. Each `@ts-expect-error` marks a wrong use that must not compile.
-
 import { expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import type {

@@ -1,5 +1,3 @@
-// Chunks for pages of AI SDK 5, 6 and 7, as the compiler sees them.
-
 import * as ai6 from "ai";
 import * as ai5 from "ai-v5";
 import * as ai7 from "ai-v7";

@@ -1,5 +1,3 @@
-// Calls that need an approval first, and then wait for a result: from a webhook, or from the page.
-
 import { expect, it } from "vitest";
 import { defineTool, type Tool } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
@@ -21,7 +19,7 @@ function open(version: 6 | 7, tool: Tool) {
   const provider = createMockProvider(({ messages }) => (messages.length === 1 ? [toolCall(tool.name)] : text("Done.")));
   const server = new ChatServer({ run: { provider, tools: [tool] }, stream: { version } });
   const fetch: typeof server.fetch = async (url, init) => {
-    // Without this limit, a page that sends its approval again and again would never stop.
+    // Stops a page that would send its approval in an endless loop.
     if (server.requests.length > 5) throw new Error("The page sends too many requests.");
     return server.fetch(url, init);
   };

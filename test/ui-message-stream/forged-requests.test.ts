@@ -1,5 +1,3 @@
-// Requests that a real page never sends. None of them may change a waiting run or run a tool.
-
 import { expect, it } from "vitest";
 import { ChatServer } from "./chat-server.ts";
 import { openPage } from "./page.ts";

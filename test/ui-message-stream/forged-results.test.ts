@@ -1,5 +1,3 @@
-// Results that a page sends for calls that wait for a webhook. The run refuses them, and records nothing.
-
 import { expect, it } from "vitest";
 import { ChatServer } from "./chat-server.ts";
 import { ids, setUpFilm } from "./film.ts";

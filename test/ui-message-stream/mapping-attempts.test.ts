@@ -1,5 +1,3 @@
-// Text that a wrapping provider discards.
-
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, withFallback, withRetry } from "turnwright";
 import { createMockProvider, fail, type MockScript, text, toolCall } from "turnwright/testing";

@@ -1,5 +1,3 @@
-// Rare sequences of events, written by hand.
-
 import { expect, it } from "vitest";
 import type { LoopEvent } from "turnwright";
 import { toChunks } from "./check-chunks.ts";

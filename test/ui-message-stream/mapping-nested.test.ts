@@ -18,7 +18,7 @@ describe("UI message stream: nested runs", () => {
       prepare: () => ({ messages: [{ role: "user", content: "Well?" }], provider: createMockProvider(script), tools: [pay] }),
       toResult: (result) => result.text,
     });
-  /** The script depends on the transcript, because a resumed run may call the provider of another process. */
+  /** Selects the next message by the transcript, because a resumed run may use a new provider that has counted no calls. */
   const byTranscript =
     (turns: readonly ReturnType<typeof text>[]): MockScript =>
     ({ messages }) =>

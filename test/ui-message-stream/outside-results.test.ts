@@ -1,5 +1,3 @@
-// Calls that wait for results from the page.
-
 import { expect, it } from "vitest";
 import { defineTool, type LoopEvent } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";

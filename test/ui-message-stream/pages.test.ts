@@ -1,5 +1,3 @@
-// Pages with three major versions of `ai` and a server: they approve, deny, edit and reload.
-
 import { describe, expect, it } from "vitest";
 import type { UIVersion } from "turnwright/ui-message-stream";
 import { ChatServer } from "./chat-server.ts";

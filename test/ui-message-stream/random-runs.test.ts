@@ -1,5 +1,3 @@
-// Random runs: the validators of all three major versions accept every chunk, and each client makes the same message from the chunks.
-
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type LoopEvent, type LoopOptions, type LoopResult, memoryJournal } from "turnwright";
@@ -49,7 +47,7 @@ function checkCalls(message: PageMessage | undefined, result: LoopResult): void 
   if (result.status !== "suspended") for (const { state } of parts) expect(state).toMatch(/^output-/);
 }
 
-// More runs: CHUNKS=5000 SEED=7 npx vitest run test/ui-message-stream/random-runs.test.ts
+// To test more runs: CHUNKS=5000 SEED=7 npx vitest run test/ui-message-stream/random-runs.test.ts
 const runs = Number(process.env["CHUNKS"] ?? 150);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 

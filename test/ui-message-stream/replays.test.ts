@@ -1,6 +1,3 @@
-// A page that is reloaded after the run has ended gets the events from the journal. It shows the same message as the page that read
-// the run live.
-
 import { describe, expect, it } from "vitest";
 import type { LoopOptions } from "turnwright";
 import { fail, type MockMessage, reasoning, text, toolCall } from "turnwright/testing";
@@ -90,7 +87,7 @@ describe("a message from the journal", () => {
   });
 
   const approved = { kind: "approve" } as const;
-  // The client of version 6 knows no chunk for a decision.
+  // AI SDK 6 has no chunk for a decision.
   it.each(vendors.filter(({ version }) => version !== 6))(
     "has the decisions of the live message, also of a question that was asked again, in ai $version",
     async (vendor) => {

@@ -1,5 +1,3 @@
-// Bodies of requests that are slow, incomplete, too large or nested too deeply, for both readers of requests.
-
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
@@ -10,7 +8,7 @@ import { readUIChatRequest } from "turnwright/ui-message-stream";
 
 type Read = (source: Request | IncomingMessage | string | object, limits?: RequestLimits) => Promise<unknown>;
 
-/** A valid body for both readers. */
+/** Returns a body that is valid for `readUIChatRequest` and for `readAGUIRequest`. */
 const bodyWith = (text: string): object => ({
   id: "chat",
   threadId: "t",
@@ -34,7 +32,7 @@ function openRequest(): { request: Request; body: ReadableStreamDefaultControlle
   return { request, body, isCancelled: () => cancelled };
 }
 
-/** Opens a connection that has sent the headers and half of a body. `answer` reads the request. */
+/** Opens a connection, and sends the headers and half of a body. `answer` reads the request on the server. */
 async function openConnection(answer: (request: IncomingMessage) => Promise<string>): Promise<Socket> {
   const server: Server = createServer((req, res) => {
     void answer(req).then((said) => res.writeHead(400, { connection: "close" }).end(said));

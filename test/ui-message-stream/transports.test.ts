@@ -1,5 +1,3 @@
-// Tests that streams and responses end and release their resources.
-
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { setImmediate } from "node:timers/promises";
@@ -18,7 +16,7 @@ const runStart: LoopEvent = { type: "run-start", ...base, provider: "mock", mode
 const stepStart: LoopEvent = { type: "iteration-start", ...base, continuation: 0 };
 const delta = (text: string): LoopEvent => ({ type: "text-delta", ...base, text });
 
-/** `read` and `left` count the reads and the closings of the source. */
+/** Creates a source of events. `read` returns how often the source was read, and `left` how often the source was closed. */
 function createSource(
   events: readonly LoopEvent[],
   end: "done" | "never" | Error = "done",

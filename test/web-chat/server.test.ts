@@ -1,5 +1,3 @@
-// The server of examples/web-chat over a real socket, with normal and forged requests.
-
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
@@ -51,7 +49,7 @@ async function readUntil(response: Response, text: string): Promise<void> {
   throw new Error(`The stream has no "${text}".`);
 }
 
-/** Returns the id of the approval. */
+/** Starts a run that waits for the approval of an order, and returns the id of the approval. */
 async function askForOrder(): Promise<string> {
   const body = await (await start("Order some tea.")).text();
   expect(chunksOf(body).at(-1)).toMatchObject({ type: "finish", messageMetadata: { status: "suspended" } });
