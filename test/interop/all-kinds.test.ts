@@ -45,7 +45,7 @@ function readText(output: unknown): unknown {
   return typeof data === "string" ? JSON.parse(data) : output;
 }
 
-describe.for(table)("importTool: a tool of %s", ([, make]) => {
+describe.for(table)("importTool with tools of %s", ([, make]) => {
   const imported = (job: Work, schema?: z.ZodObject): ExecutableTool<unknown> =>
     importTool(make(job, schema), { name: job.name });
 
@@ -54,9 +54,9 @@ describe.for(table)("importTool: a tool of %s", ([, make]) => {
       registry: createToolRegistry(work.map((job) => readable(imported(job, job.name === "echo" ? undefined : noArguments)))),
     }),
   });
-  for (const { title, run } of suite) it(title, run);
+  for (const { title, run } of suite) it(`a registry of these tools ${title}`, run);
 
-  it("is shown to the model with its schema", async () => {
+  it("an imported tool is shown to the model with its schema", async () => {
     const { provider, result } = play([toolCall("echo", { text: "hi" }), text("Done.")], { tools: [imported(echo)] });
     const { messages } = await result;
     expect(provider.requests[0]?.tools).toMatchObject([
@@ -70,7 +70,7 @@ describe.for(table)("importTool: a tool of %s", ([, make]) => {
     expect([answer?.outcome, parsed(answer?.result)]).toEqual(["completed", { text: "hi" }]);
   });
 
-  it("does not run with invalid arguments, and the model gets the reason", async () => {
+  it("invalid arguments do not run an imported tool, and the model gets the reason", async () => {
     const ran: unknown[] = [];
     const tool = imported({ ...echo, run: (args) => ran.push(args) });
     const { result } = play([toolCall("echo", { text: 42 }), text("Done.")], { tools: [tool] });
@@ -81,7 +81,7 @@ describe.for(table)("importTool: a tool of %s", ([, make]) => {
     expect(JSON.stringify(answer?.result)).toMatch(outcome === "failed" ? /Invalid JSON input for tool/ : /text: .*string/);
   });
 
-  it("fails with the error that it throws", async () => {
+  it("the outcome of an imported tool that throws contains the error message", async () => {
     const [, broken] = work;
     expect(broken && (await runTool(imported(broken, noArguments)))).toMatchObject({
       kind: "failed",
@@ -93,8 +93,8 @@ describe.for(table)("importTool: a tool of %s", ([, make]) => {
     ["a stop", "stopped", ({ control }) => control.stop()],
     ["a kill", "killed", ({ control }) => control.kill()],
     ["an abort", "aborted", ({ abort }) => abort.abort(new Error("enough"))],
-    ["its timeout", "answered", ({ clock }) => clock.advance(1_000)],
-  ])("gets an aborted signal after %s", async ([, reason, act]) => {
+    ["a timeout", "answered", ({ clock }) => clock.advance(1_000)],
+  ])("the signal of an imported tool is aborted after %s", async ([, reason, act]) => {
     let heard: AbortSignal | undefined;
     let start: () => void = () => {};
     const started = new Promise<void>((resolve) => {
@@ -120,7 +120,7 @@ describe.for(table)("importTool: a tool of %s", ([, make]) => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("receives the arguments as its own schema parses them, once", async () => {
+  it("an imported tool receives arguments that its schema has parsed exactly once", async () => {
     const got: unknown[] = [];
     const transforming = z.object({ text: z.string().transform((said) => said.length), unit: z.enum(["C", "F"]).default("C") });
     const tool = importTool(transformed(make, transforming, got), {
@@ -132,7 +132,7 @@ describe.for(table)("importTool: a tool of %s", ([, make]) => {
     expect(got).toEqual([{ text: 4, unit: "C" }]);
   });
 
-  it("leaves no timers", async () => {
+  it("a run with two calls of an imported tool leaves no timers", async () => {
     const clock = createTestClock();
     const provider = createMockProvider([[toolCall("echo", { text: "a" }), toolCall("echo", { text: "b" })], text("Done.")]);
     const abort = new AbortController();
@@ -159,7 +159,7 @@ function transformed(make: MakeTool, inputSchema: z.ZodObject, got: unknown[]): 
 }
 
 describe("importTools", () => {
-  it("imports an object of tools of every library by name", async () => {
+  it("accepts an object of tools from all libraries, whose keys become the names", async () => {
     const tools = importTools(Object.fromEntries(table.map(([, make], index) => [`tool_${index}`, make(echo)])), {
       tool_0: { timeoutMs: 5, description: "The first." },
     });

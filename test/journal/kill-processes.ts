@@ -38,7 +38,7 @@ export function deathsOf(keys: readonly string[]): readonly Death[] {
     ...keys.flatMap((key, index): readonly Death[] =>
       isTool(key) || isModel(key) ? [{ when: "before record", count: index + 1 }] : [],
     ),
-    ...keys.filter(isTool).map((key): Death => ({ when: "within tool", key })),
+    ...keys.filter(isTool).map((key): Death => ({ when: "during step", key })),
   ];
 }
 
@@ -100,7 +100,7 @@ export async function checkGoesOn({ death, ...life }: ShortLife, whole: Whole): 
   expect(noted("approved")).toHaveLength(lost.filter(isAsked).length);
   const begun = noted("began", [...before, ...after]).filter((key) => !isSafe(key));
   expect(begun).toEqual([...new Set(begun)]);
-  if (death.when === "within tool") expect(unknown.includes(death.key)).toBe(!isSafe(death.key));
+  if (death.when === "during step") expect(unknown.includes(death.key)).toBe(!isSafe(death.key));
 
   // The answers equal those of a run that was not killed, and all of them are recorded.
   const answers = answersOf(whole.result).map((part): unknown => {
