@@ -44,8 +44,8 @@ function createTextModel(scenario: ProviderScenario): Provider {
 }
 
 describe.for<[what: string, wrap: (scenario: ProviderScenario) => Provider]>([
-  ["switched off", (scenario) => withPlanner(createScenarioProvider(scenario), { enabled: false })],
-  ["over a text model", (scenario) => withPlanner(createTextModel(scenario), { closesEarly: false })],
+  ["with enabled: false", (scenario) => withPlanner(createScenarioProvider(scenario), { enabled: false })],
+  ["over a model that writes plans", (scenario) => withPlanner(createTextModel(scenario), { closesEarly: false })],
   [
     "with a planner function",
     (scenario) => withPlanner(createScenarioProvider(scenario), { planner: () => ({ next_action: "response" }) }),
