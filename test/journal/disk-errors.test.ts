@@ -89,7 +89,7 @@ it("fileJournal: rejects every step after a failed write without running the ste
   expect(endOfDisk()).toBe(2);
 });
 
-it("fileJournal: keeps the incomplete last line in the file if onTornLine throws", async () => {
+it("fileJournal: leaves an incomplete last line in the file if onTornLine throws", async () => {
   const folder = makeFolder();
   const path = join(folder, "run.jsonl");
   const endOfDisk = await fillDisk(folder, 3);

@@ -47,7 +47,7 @@ function openService(prepare: (own: NestedLoopOptions) => NestedLoopOptions | Pr
   return { agent, charged: () => charged, asked: () => asked };
 }
 
-describe.for(all)("nested run over %s", ([, make]) => {
+describe.for(all)("a nested run over %s", ([, make]) => {
   it.for<[string, (own: NestedLoopOptions) => NestedLoopOptions | Promise<NestedLoopOptions>, Partial<LoopOptions>]>([
     ["prepare failed", () => Promise.reject(new Error("The settings service is down.")), {}],
     ["its options were invalid", (own) => ({ ...own, limits: { maxIterations: -1 } }), {}],
@@ -80,11 +80,11 @@ describe.for(all)("nested run over %s", ([, make]) => {
   });
 });
 
-describe.for(keepings)("nested run with a recorded outcome, over %s", ([, make]) => {
+describe.for(keepings)("a nested run whose outcome is recorded in %s", ([, make]) => {
   it.for<[string, (own: NestedLoopOptions) => NestedLoopOptions]>([
     ["has a higher maxIterations", (own) => ({ ...own, limits: { maxIterations: 9 } })],
-    ["has other messages", (own) => ({ ...own, messages: [{ role: "user", content: "Else?" }] })],
-  ])("does nothing new if its agent now %s", async ([, change]) => {
+    ["has different messages", (own) => ({ ...own, messages: [{ role: "user", content: "Else?" }] })],
+  ])("does not run again if its agent tool now %s", async ([, change]) => {
     let isChanged = false;
     const { agent, charged, asked } = openService((own) => (isChanged ? change(own) : { ...own, limits: { maxIterations: 1 } }));
     const live = createLives(make(), [agent]);
@@ -96,7 +96,7 @@ describe.for(keepings)("nested run with a recorded outcome, over %s", ([, make])
   });
 });
 
-it("nested run: keeps its recorded usage if the resumed outer run is stopped first", async () => {
+it("a nested run: keeps its recorded usage if control.stop() is called before the outer run resumes", async () => {
   const clock = createTestClock();
   const { agent } = openService((own) => own);
   const first = play([toolCall("agent"), text("Done.")], { tools: [agent], clock });

@@ -165,7 +165,7 @@ it.for<[verb: string, kind: string, requests: number]>([
   ["drain", "drained", 1],
   ["steer", "answered", 3],
   ["interrupt", "answered", 3],
-])("withPlanner: control.%s() between two rounds ends the run as %s", async ([verb, kind, requests]) => {
+])('withPlanner: "%s" between two rounds ends the run with the reason %s', async ([verb, kind, requests]) => {
   const { result, requests: asked } = await leave({
     turns: [execute(command("look")), respond, text("Done.")],
     options: (stage) => ({
@@ -183,7 +183,7 @@ it.for<[verb: string, kind: string, requests: number]>([
 it.for<[where: string, turns: readonly MockMessage[]]>([
   ["a plan", [[text("Let me see."), stall()]]],
   ["an answer", [respond, [text("Let me see."), stall()]]],
-])("withPlanner: leaves no timer or stream if the reader stops in the middle of %s", async ([, turns]) => {
+])("withPlanner: leaves no timer or stream if the event stream is closed in the middle of %s", async ([, turns]) => {
   const model = createMockProvider(playOn(turns));
   const clock = createTestClock();
   const stream = streamToolLoop({
@@ -207,9 +207,9 @@ const request: ModelRequest = { messages: [{ role: "user", content: "Go." }], to
 
 it.for<[what: string, options: PlannerOptions]>([
   ["a model", {}],
-  ["a function", { planner: () => Promise.resolve({ next_action: "response" }) }],
-  ["a function that never answers", { planner: () => never }],
-])("withPlanner with %s as planner: sends no request after its stream is closed", async ([, options]) => {
+  ["a planner function", { planner: () => Promise.resolve({ next_action: "response" }) }],
+  ["a planner function that never returns", { planner: () => never }],
+])("withPlanner with %s as its planner: sends no request after its stream is closed", async ([, options]) => {
   for (let tick = 0; tick < 100; tick += 1) {
     const turns = "planner" in options ? [] : [text("No plan."), respond];
     const model = createMockProvider([...turns, [text("Hi."), stall()]]);

@@ -6,7 +6,7 @@ import { toChunks } from "./check-chunks.ts";
 import { check, play, type Played, saved } from "./mapping-stage.ts";
 import { readMessage, textOf, vendors } from "./vendors.ts";
 
-describe("a message from the journal", () => {
+describe("a UI message from the journal", () => {
   const interleaved: readonly MockMessage[] = [
     [reasoning("Hm."), text("So."), reasoning("Or?"), text("No."), toolCall("look"), toolCall("look")],
     [text("First."), toolCall("look"), text("Then."), toolCall("look"), reasoning("Why?"), text("Done.")],
@@ -14,7 +14,7 @@ describe("a message from the journal", () => {
     [text("End."), reasoning("Late.")],
   ];
 
-  it.each(vendors)("has the parts in the order of the live message in ai $version", async (vendor) => {
+  it.each(vendors)("has the parts in the order of the live message in AI SDK $version", async (vendor) => {
     const { version } = vendor;
     const tools = [tool("look", () => 1)];
     const { events, result } = await play({ tools, script: interleaved });
@@ -48,7 +48,7 @@ describe("a message from the journal", () => {
       return [first, second, third, reload];
     }
 
-    it.each(vendors)("has no text of the discarded messages in ai $version", async (vendor) => {
+    it.each(vendors)("has no text of discarded assistant messages in AI SDK $version", async (vendor) => {
       const { version } = vendor;
       for (const { events } of (await retry()).slice(2)) {
         const chunks = toChunks(events, { version });
@@ -58,14 +58,14 @@ describe("a message from the journal", () => {
       }
     });
 
-    it.each(vendors)("has the text of the last message if no retry followed in ai $version", async (vendor) => {
+    it.each(vendors)("has the text of the last failed message, which was not retried, in AI SDK $version", async (vendor) => {
       const { version } = vendor;
       const { result } = await play({ tools, script: start });
       const again = await play({ tools, journal: saved(result) });
       expect(textOf(await readMessage(vendor, toChunks(again.events, { version })))).toBe("Looking.Wrong.");
     });
 
-    it.each(vendors)("discards the text that a page of ai $version already shows", async (vendor) => {
+    it.each(vendors)("replaces discarded text that a page of AI SDK $version already shows", async (vendor) => {
       const { version } = vendor;
       const [first, second, third] = await retry();
       const shown = await readMessage(vendor, toChunks(first?.events ?? [], { version }));
@@ -89,7 +89,7 @@ describe("a message from the journal", () => {
   const approved = { kind: "approve" } as const;
   // AI SDK 6 has no chunk for a decision.
   it.each(vendors.filter(({ version }) => version !== 6))(
-    "has the decisions of the live message, also of a question that was asked again, in ai $version",
+    "has the decisions of the live message, even of a repeated question, in AI SDK $version",
     async (vendor) => {
       const { version } = vendor;
       const options = (description: string): Partial<LoopOptions> => ({
