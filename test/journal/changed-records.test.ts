@@ -37,7 +37,7 @@ function put(value: unknown, [field, ...rest]: readonly (string | number)[], odd
 }
 
 it.for([[null], [7], ["odd"], [[]], [{}]] as const)(
-  "saved journal: a record with %j in any field is read or rejected with a clear error",
+  "a saved journal: a record with %j in any field is accepted, or rejected with a clear error",
   async ([odd]) => {
     const options = optionsFor();
     await runToolLoop(options);

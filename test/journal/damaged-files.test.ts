@@ -72,7 +72,7 @@ const newline = 0x0a;
 const linesBefore = (bytes: Buffer, end: number): number => bytes.subarray(0, end).filter((byte) => byte === newline).length;
 
 describe("fileJournal: a truncated file", () => {
-  it("resumes after truncation at any byte, and repeats only replay-safe tools", async () => {
+  it("can be resumed after truncation at any byte, and repeats only replay-safe tools", async () => {
     const acts = new Map([
       ["i0/model", "model"],
       ["i0/tool/0/once", "once"],
@@ -119,13 +119,13 @@ describe("fileJournal: a damaged file", () => {
   it.for<[what: string, change: (lines: readonly string[]) => readonly string[], line: number]>([
     ["lacks a line", (lines) => lines.filter((_, index) => index !== 4), 5],
     ["lacks its first record", (lines) => lines.filter((_, index) => index !== 1), 2],
-    ["has a line twice", (lines) => lines.flatMap((line, index) => (index === 3 ? [line, line] : [line])), 5],
-    ["has two lines swapped", ([a = "", b = "", c = "", d = "", ...rest]) => [a, b, d, c, ...rest], 3],
+    ["contains a line twice", (lines) => lines.flatMap((line, index) => (index === 3 ? [line, line] : [line])), 5],
+    ["contains two swapped lines", ([a = "", b = "", c = "", d = "", ...rest]) => [a, b, d, c, ...rest], 3],
     ["has an empty line", (lines) => lines.flatMap((line, index) => (index === 4 ? ["", line] : [line])), 5],
     ["has CRLF line ends", (lines) => lines.map((line) => (line === "" ? line : `${line}\r`)), 1],
-    ["has another version in its header", ([head = "", ...lines]) => [head.replace(":1}", ":2}"), ...lines], 1],
-    ["has a header of another format", () => ["{}", ""], 1],
-    ["is a plain text", () => ["Dear diary"], 1],
+    ["has an unknown version in its header", ([head = "", ...lines]) => [head.replace(":1}", ":2}"), ...lines], 1],
+    ["has the header of another format", () => ["{}", ""], 1],
+    ["is a text file", () => ["Dear diary"], 1],
     ["begins with a byte order mark", ([head = "", ...lines]) => [`\uFEFF${head}`, ...lines], 1],
   ])("throws journal-damaged if the file %s", async ([, change, line]) => {
     const bytes = await record();
@@ -137,7 +137,7 @@ describe("fileJournal: a damaged file", () => {
     expect(readFileSync(path, "utf8")).toBe(changed);
   });
 
-  it("repeats no recorded tool after several changes and a truncation", async () => {
+  it("runs no recorded tool again, whatever lines are changed and truncated", async () => {
     const bytes = await record();
     const path = join(makeFolder(), "run.jsonl");
     const at = fc.nat(bytes.length - 1);

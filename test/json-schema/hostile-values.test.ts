@@ -78,7 +78,7 @@ describe("fromJsonSchema: a hostile value", () => {
     expect(linesOf(schema, "(".repeat(100_000))).toEqual(tooLong);
   });
 
-  it("is refused if its checks double with each level", () => {
+  it("is refused if each level doubles the checks", () => {
     const child = { $ref: "#/$defs/node" };
     const branches = ["a", "b"].map((name) => ({ type: "object", properties: { child }, required: [name] }));
     const schema = { $defs: { node: { anyOf: branches } }, ...child } as const;

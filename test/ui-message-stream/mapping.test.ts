@@ -5,7 +5,7 @@ import { tool } from "../loop/play.ts";
 import { toChunks } from "./check-chunks.ts";
 import { check, lines, play, versions } from "./mapping-stage.ts";
 
-describe("toUIMessageStream", () => {
+describe("createUIMessageMapper", () => {
   it("sends text, reasoning and a call as parts in steps, and the end of the run as finish", async () => {
     const look = tool("look", () => ({ price: 5 }));
     const script = [[reasoning("Hm."), text("So."), toolCall("look", { name: "tea" }, { fragments: 2 })], text("It is 5.")];
@@ -112,7 +112,7 @@ describe("toUIMessageStream", () => {
   });
 });
 
-describe("toUIMessageStream: the end of a run", () => {
+describe("createUIMessageMapper: the end of a run", () => {
   it("by an error has a neutral text, which follows the metadata", async () => {
     const { events } = await play({ script: [fail({ status: 401, message: "key sk-secret is wrong" })] });
     const chunks = toChunks(events);

@@ -34,7 +34,7 @@ const callsOf = (messages: readonly PageMessage[]): readonly PageMessage["parts"
   messages.flatMap(({ parts }) => parts.filter(({ toolCallId }) => toolCallId !== undefined));
 
 describe("toUIMessages", () => {
-  it.each(vendors)("makes the message that a page of ai $version has after the run", async (vendor) => {
+  it.each(vendors)("returns the message that a page of AI SDK $version has after the run", async (vendor) => {
     const { version } = vendor;
     const broken = tool("broken", () => {
       throw new Error("secret");
@@ -56,7 +56,7 @@ describe("toUIMessages", () => {
     expect(JSON.stringify(answered)).not.toContain("secret");
   });
 
-  it("shows denials, edited arguments, files, and calls that wait", async () => {
+  it("converts denials, edited arguments, files, and calls that wait", async () => {
     const results = (["denied", "completed", "awaiting-approval", "timed-out"] as const).map((outcome, n) => ({
       callId: `c${n}`,
       name: "pay",
@@ -89,7 +89,7 @@ describe("toUIMessages", () => {
     ]);
   });
 
-  it("omits reasoning with sendReasoning false, and uses onError and idPrefix", () => {
+  it("omits reasoning with sendReasoning: false, and uses onError and idPrefix", () => {
     const messages: readonly Message[] = [
       {
         role: "assistant",
@@ -104,7 +104,7 @@ describe("toUIMessages", () => {
     expect(() => toUIMessages([], { version: 4 as never })).toThrow("version");
   });
 
-  it("random transcripts: the messages are valid in each version, and have all texts and calls", async () => {
+  it("returns valid messages with all texts and calls for random transcripts", async () => {
     await fc.assert(
       fc.asyncProperty(plans, async (plan) => {
         const { messages } = (await runPlan(plan)).result;
