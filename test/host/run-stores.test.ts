@@ -61,7 +61,7 @@ describe.for<[string, () => RunStore]>([
     expect((await again.read?.())?.get("run")).toEqual({ said: "a 1" });
   });
 
-  it("can be used by a host", async () => {
+  it("keeps the conversation of a run host", async () => {
     const { host, clock, id } = createStage({ store: create() });
     const policies = { approve: () => ({ kind: "ask" as const }) };
     const save = tool("save", () => "saved");

@@ -186,12 +186,8 @@ describe("importTool: needsApproval of an AI SDK tool", () => {
     ["false", false, ["small: completed", "default: completed"]],
     ["a function of the parsed arguments", (input) => input.amount > 1_000, ["small: completed", "default: awaiting-approval"]],
     ["an async function", async (input) => input.amount > 1_000, ["small: completed", "default: awaiting-approval"]],
-    [
-      "a function, and undefined then requires approval",
-      () => undefined,
-      ["small: awaiting-approval", "default: awaiting-approval"],
-    ],
-  ])("may be %s", async ([, needsApproval, outcomes]) => {
+    ["a function that returns undefined", () => undefined, ["small: awaiting-approval", "default: awaiting-approval"]],
+  ])("decides whether a call needs approval if it is %s", async ([, needsApproval, outcomes]) => {
     const made = { inputSchema: amount, execute: async () => "paid", needsApproval };
     const journal = memoryJournal();
     const { result } = play(script, { tools: [importTool(made, { name: "pay" })], journal });

@@ -136,7 +136,7 @@ const stores: readonly (readonly [where: string, make: () => (last?: LoopResult)
 ];
 
 describe.for(stores)("inspectJournal of %s", ([, make]) => {
-  it.for(runs)("returns the same facts as the result of a run that %s", async ([, turns, executions]) => {
+  it.for(runs)("matches the result of a run that %s", async ([, turns, executions]) => {
     const open = make();
     let last: LoopResult | undefined;
     for (const more of executions) {

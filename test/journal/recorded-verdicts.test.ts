@@ -50,9 +50,9 @@ const turns: readonly MockMessage[] = [[toolCall("order", { id: "A1" })], text("
 const schemas: readonly Schema[] = ["sync", "async"];
 const changes = schemas.flatMap((before) => schemas.map((after) => ({ before, after })));
 
-describe.for(keepings)("a call whose validation is recorded in %s", ([, make]) => {
+describe.for(keepings)("a validation that is recorded in %s", ([, make]) => {
   it.for(changes)(
-    "keeps its outcome in a replay if the arguments were valid ($before schema, then $after schema)",
+    "keeps a valid call valid in a replay (schema first $before, then $after)",
     async ({ before, after }) => {
       for (const isAgent of [false, true]) {
         const { tools, ran, mind } = openShop({ mind: { fits: true, schema: before }, isAgent });
@@ -69,7 +69,7 @@ describe.for(keepings)("a call whose validation is recorded in %s", ([, make]) =
   );
 
   it.for(changes)(
-    "stays invalid in a replay if the arguments were invalid ($before schema, then $after schema)",
+    "keeps an invalid call invalid in a replay (schema first $before, then $after)",
     async ({ before, after }) => {
       for (const isAgent of [false, true]) {
         const { tools, ran, mind } = openShop({ mind: { fits: false, schema: before }, isAgent });
@@ -85,7 +85,7 @@ describe.for(keepings)("a call whose validation is recorded in %s", ([, make]) =
     },
   );
 
-  it.for(changes)("keeps the outcome of edited arguments in a replay ($before schema, then $after schema)", async (schema) => {
+  it.for(changes)("decides about edited arguments in a replay (schema first $before, then $after)", async (schema) => {
     for (const id of ["B2", "never"]) {
       const approve: NonNullable<LoopOptions["policies"]>["approve"] = () => ({ kind: "modify", args: { id } });
       const { tools, ran, mind } = openShop({ mind: { fits: true, schema: schema.before } });

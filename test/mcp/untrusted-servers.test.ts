@@ -7,7 +7,7 @@ import { closing, generations } from "./connect.ts";
 import { createToolServer, says } from "./tool-server.ts";
 
 describe.for(generations)("createMcpRegistry with an untrusted server over $name", (generation) => {
-  it("applies suppressFollowUpAfterText to a server's tool only if the option names the tool", async () => {
+  it("applies suppressFollowUpAfterText only to tools that the option names", async () => {
     const turns = [[text("Let me look."), toolCall("update_short_term_memory")], text("It is 42.")];
     const served = createToolServer([{ name: "update_short_term_memory" }], () => says("the fact"));
     const { client } = await closing(generation.connectTo(served.server));

@@ -64,8 +64,8 @@ describe("package.json", () => {
   });
 });
 
-describe.for(exercises)("$specifier as built", ({ specifier, name, imports }) => {
-  it.for(["js", "cjs"])("imports no peers except its own, as .%s", async (ending) => {
+describe.for(exercises)("the built entry $specifier", ({ specifier, name, imports }) => {
+  it.for(["js", "cjs"])("imports only its own peers in the .%s file", async (ending) => {
     const found = await findImports(`dist/${name}.${ending}`);
     expect(found.filter((path) => !path.startsWith("node:"))).toEqual(imports);
     const needsNode = ["turnwright/cache", "turnwright/diagnostics", "turnwright/host", "turnwright/journal"].includes(specifier);
@@ -99,7 +99,7 @@ describe("an app with the packed package", () => {
         report = JSON.parse(stdout);
       });
 
-      it("runs on that Node", () => {
+      it("runs on the expected Node version", () => {
         expect(report.version).toMatch(new RegExp(`^v${major}\\.`));
       });
 

@@ -11,7 +11,7 @@ describe("withPlanner: a plan", () => {
     ["is read from text around it", text(`I will look.\n${whole}\nThat is all.`)],
     ["is read from a code fence", text(`\`\`\`json\n${whole}\n\`\`\``)],
     ["is read with trailing commas", text(whole.replace("}]}", "},],}"))],
-    ["is read after a think block", text(`<think>Or {"next_action":"response"}?</think>\n${whole}`)],
+    ["is read after a <think> block", text(`<think>Or {"next_action":"response"}?</think>\n${whole}`)],
     ["is read from a message with the finish reason tool-calls", text(whole), finish("tool-calls")],
   ])("%s", async ([, ...parts]) => {
     const { result, model } = plan([parts, respond, text("Quiet.")]);

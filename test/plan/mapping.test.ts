@@ -166,7 +166,7 @@ it("withPlanner: records a successful call as a success even if its result resem
   expect(planLogs(await result)).toMatchObject([{ success: true, result: "Error: 404", error: "" }]);
 });
 
-it.for([1, 2, 3])("withPlanner: runs at most limits.toolConcurrency commands at once (%d)", async (toolConcurrency) => {
+it.for([1, 2, 3])("withPlanner: runs at most limits.toolConcurrency commands concurrently (%d)", async (toolConcurrency) => {
   let now = 0;
   let most = 0;
   const step = tool("step", async () => {

@@ -7,7 +7,7 @@ import { createMockProvider, text } from "turnwright/testing";
 const asked = { messages: [{ role: "user" as const, content: "Go." }] };
 const provider = () => createMockProvider([text('{"city":"Oslo","days":[1]}')]);
 
-it("structuredOutput: types the output by the schema", async () => {
+it("structuredOutput: gives the output the type of the schema", async () => {
   const schema = z.object({ city: z.string(), days: z.array(z.number()), note: z.string().optional() });
   const result = await runToolLoop({ ...asked, provider: provider(), policies: { output: structuredOutput(schema) } });
   expectTypeOf(result.output).toEqualTypeOf<{ city: string; days: number[]; note?: string | undefined } | undefined>();
@@ -19,7 +19,7 @@ it("structuredOutput: types the output by the schema", async () => {
   expect(streamed.output).toEqual(result.output);
 });
 
-it("structuredOutput: types the output as JSON after defaults and transforms", async () => {
+it("structuredOutput: gives the output the type after defaults and transforms, as JSON", async () => {
   const schema = z.object({ city: z.string().transform((city) => new Date(`${city.length}`)), unit: z.string().default("C") });
   const { output } = await runToolLoop({ ...asked, provider: provider(), policies: { output: structuredOutput(schema) } });
   expectTypeOf(output).toEqualTypeOf<{ city: string; unit: string } | undefined>();
