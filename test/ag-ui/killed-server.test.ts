@@ -55,7 +55,7 @@ it.each(versions)("a page of AG-UI %s: gets the whole run from another process a
     const user = page.messages.slice(0, 1);
     const messages = await readMessages(sent.map(({ event }) => event) as never, version, user);
     expect(textOf(messages)).toBe("One moment.It is in stock.");
-    // The ids do not change, so the page replaces the messages that it already shows.
+    // Both servers use the same message ids, so the page replaces the messages that it already shows.
     const ids = page.messages.map(({ id }) => id);
     expect(messages.map(({ id }) => id)).toEqual(ids);
     expect([[...resultsOf(messages).values()], ran]).toEqual([["found by the killed server"], []]);

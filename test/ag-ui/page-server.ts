@@ -90,7 +90,7 @@ export class PageServer {
     return this.host.resume(threadId, { ...run, decisions: { ...decisions, ...results } });
   }
 
-  /** Adds results to the last run of a thread without a request of the page, like a webhook. */
+  /** Resumes the last run of a thread with results from the server, like a webhook. */
   async deliver(threadId: string, decisions: HostedLoopOptions["decisions"]): Promise<void> {
     const answer = await this.host.resume(threadId, { ...this.#options.run, decisions });
     if (answer.kind === "started") await answer.result;

@@ -1,4 +1,4 @@
-// Checks that the code and the test files that a table row names exist.
+// Checks a table row: the code and the test files in its cells must exist.
 
 import { existsSync } from "node:fs";
 import { expect } from "vitest";

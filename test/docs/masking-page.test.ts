@@ -6,7 +6,7 @@ import { readPage } from "./read-page.ts";
 
 interface Traffic {
   readonly sent: number;
-  /** The number of bytes that a request and the previous request have in common at their start. */
+  /** The length in bytes of the common beginning of a request and the previous request. */
   readonly shared: number;
 }
 

@@ -63,7 +63,7 @@ export const typesOf = (items: readonly HostedEvent[]): readonly string[] =>
 export const textOf = (items: readonly HostedEvent[]): string =>
   items.map(({ event }) => (event.type === "text-delta" ? event.text : "")).join("");
 
-/** An in-memory store that keeps records and journals as JSON, so that nothing else survives a simulated crash. */
+/** An in-memory store that keeps only JSON, as a store on disk does after a crash. */
 export function sharedStore(): RunStore & { readonly records: Map<string, ConversationRecord> } {
   const records = new Map<string, ConversationRecord>();
   const journals = new Map<string, SavedJournal["steps"]>();

@@ -18,7 +18,7 @@ export interface Work {
 
 const schema = z.object({ text: z.string() });
 
-/** The JSON Schema of the same arguments, for libraries without zod. */
+/** The arguments of the test tool as JSON Schema. */
 const json = {
   type: "object",
   properties: { text: { type: "string" } },

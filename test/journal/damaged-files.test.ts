@@ -8,9 +8,7 @@ import { createMockProvider, createTestClock, type MockMessage, text, toolCall }
 import { answersOf, tool } from "../loop/play.ts";
 import { makeFolder, readRecords } from "./folder.ts";
 
-/**
- * The tool "safe" ends the run in its first iteration. A short run is fast to repeat for almost every byte of its journal file.
- */
+/** The tool "safe" ends the run early, because tests repeat the run for almost every byte of its journal file. */
 const turn: MockMessage = [text("Dönè."), toolCall("once", "ä"), toolCall("safe")];
 
 interface Lived {
@@ -47,8 +45,8 @@ async function record(runId?: string): Promise<Buffer> {
 }
 
 /**
- * Tries every position within 16 bytes of a line end and a quarter of the others. In the middle of a record, damage has the
- * same effect everywhere.
+ * Tries every position within 16 bytes of a line end, and a quarter of all other positions. In the middle of a record, damage
+ * has the same effect everywhere.
  */
 function isTried(bytes: Buffer, place: number): boolean {
   return bytes.subarray(Math.max(0, place - 16), place + 16).includes(newline) || (place >> 2) % 4 === 0;

@@ -37,7 +37,7 @@ async function play({ plan, nested, journal, more = {} }: Playing): Promise<Loop
   const compare = async (known: { readonly messages: readonly Message[]; readonly usage?: unknown }): Promise<void> => {
     // Copies the records first, because the run continues during the inspection.
     const records = recordsOf(journal);
-    // An execution that has not added a record yet is not visible in the journal.
+    // The journal does not show an execution until its first record.
     if (records.size === before) return;
     const { status, messages, usage } = await inspectJournal({ ...journal, read: () => records });
     // A memory journal does not distinguish a running call from a waiting call.
@@ -80,7 +80,7 @@ const decisionsOf = ({ reason }: LoopResult): LoopOptions["decisions"] =>
     ]),
   );
 
-/** Removes `maxToolCalls`, because the journal shows only after the batch which waiting calls exceed that limit. */
+/** Removes `maxToolCalls`. During a batch, the journal does not show yet that a waiting call exceeds the limit. */
 function askable(plan: Plan, asks: boolean): Plan {
   if (!asks && plan.approve !== "ask") return plan;
   return { ...plan, limits: { ...plan.limits, maxToolCalls: undefined }, approve: "ask", eager: false };

@@ -1,4 +1,4 @@
-// Computes from the result of a run the inspection that its journal must give.
+// Converts the result of a run into the inspection that `inspectJournal` must return for its journal.
 
 import type { LoopResult } from "turnwright";
 import type { JournalInspection, PendingCall } from "turnwright/journal";

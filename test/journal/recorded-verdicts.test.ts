@@ -51,39 +51,33 @@ const schemas: readonly Schema[] = ["sync", "async"];
 const changes = schemas.flatMap((before) => schemas.map((after) => ({ before, after })));
 
 describe.for(keepings)("a validation that is recorded in %s", ([, make]) => {
-  it.for(changes)(
-    "keeps a valid call valid in a replay (schema first $before, then $after)",
-    async ({ before, after }) => {
-      for (const isAgent of [false, true]) {
-        const { tools, ran, mind } = openShop({ mind: { fits: true, schema: before }, isAgent });
-        const open = make();
-        const live = createLives(open, tools);
-        const first = await live(turns);
-        expect([answersOf(first.result).map(({ result }) => result), ran.length]).toEqual([["ordered"], 1]);
-        Object.assign(mind, { fits: false, schema: after });
-        expect(plainOf((await live([])).result)).toEqual(plainOf(first.result));
-        expect(plainOf((await live([], { journal: playAgain(open) })).result)).toEqual(plainOf(first.result));
-        expect(ran.length).toBe(1);
-      }
-    },
-  );
+  it.for(changes)("keeps a valid call valid in a replay (schema first $before, then $after)", async ({ before, after }) => {
+    for (const isAgent of [false, true]) {
+      const { tools, ran, mind } = openShop({ mind: { fits: true, schema: before }, isAgent });
+      const open = make();
+      const live = createLives(open, tools);
+      const first = await live(turns);
+      expect([answersOf(first.result).map(({ result }) => result), ran.length]).toEqual([["ordered"], 1]);
+      Object.assign(mind, { fits: false, schema: after });
+      expect(plainOf((await live([])).result)).toEqual(plainOf(first.result));
+      expect(plainOf((await live([], { journal: playAgain(open) })).result)).toEqual(plainOf(first.result));
+      expect(ran.length).toBe(1);
+    }
+  });
 
-  it.for(changes)(
-    "keeps an invalid call invalid in a replay (schema first $before, then $after)",
-    async ({ before, after }) => {
-      for (const isAgent of [false, true]) {
-        const { tools, ran, mind } = openShop({ mind: { fits: false, schema: before }, isAgent });
-        const open = make();
-        const live = createLives(open, tools);
-        const first = await live(turns);
-        expect(outcomesOf(first.result)).toEqual(["call_i0_0: invalid-input"]);
-        Object.assign(mind, { fits: true, schema: after });
-        expect(plainOf((await live([])).result)).toEqual(plainOf(first.result));
-        expect(plainOf((await live([], { journal: playAgain(open) })).result)).toEqual(plainOf(first.result));
-        expect(ran).toEqual([]);
-      }
-    },
-  );
+  it.for(changes)("keeps an invalid call invalid in a replay (schema first $before, then $after)", async ({ before, after }) => {
+    for (const isAgent of [false, true]) {
+      const { tools, ran, mind } = openShop({ mind: { fits: false, schema: before }, isAgent });
+      const open = make();
+      const live = createLives(open, tools);
+      const first = await live(turns);
+      expect(outcomesOf(first.result)).toEqual(["call_i0_0: invalid-input"]);
+      Object.assign(mind, { fits: true, schema: after });
+      expect(plainOf((await live([])).result)).toEqual(plainOf(first.result));
+      expect(plainOf((await live([], { journal: playAgain(open) })).result)).toEqual(plainOf(first.result));
+      expect(ran).toEqual([]);
+    }
+  });
 
   it.for(changes)("decides about edited arguments in a replay (schema first $before, then $after)", async (schema) => {
     for (const id of ["B2", "never"]) {

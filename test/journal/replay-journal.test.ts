@@ -29,7 +29,7 @@ import { plain, question } from "../loop/nested/nesting.ts";
 import { tool } from "../loop/play.ts";
 import { makeFolder, readRecords } from "./folder.ts";
 
-/** `called` lists the models, tools, hooks and policies that the run has called, in order. */
+/** `calls` lists the models, tools, hooks and policies that the run has called, in order. */
 interface Cast {
   readonly options: Omit<LoopOptions, "journal">;
   readonly calls: string[];

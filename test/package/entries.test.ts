@@ -29,7 +29,7 @@ const run = promisify(execFile);
 const manifest = readJson<Manifest>("package.json");
 const nodes = findNodes();
 
-/** Lists the packages that a built file imports, statically or dynamically, itself or through other built files. */
+/** Lists the packages that a built file imports, also dynamically or through other built files. */
 async function findImports(file: string): Promise<readonly string[]> {
   const { metafile } = await build({
     entryPoints: [file],
@@ -105,7 +105,7 @@ describe("an app with the packed package", () => {
 
       it.for(exercises)("$specifier works with its own peers and loads no SDK", ({ specifier, imports }) => {
         expect(report.results[specifier]).toEqual({
-          // Imports of ES modules cannot be observed, but a package that is not installed cannot be loaded.
+          // Imports of ES modules cannot be observed. Here, a missing package proves that the entry does not import it.
           imports: system === "cjs" ? imports : [],
           // An entry without peers has no `missing` field.
           ...(imports[0] === undefined ? {} : { missing: imports[0] }),

@@ -149,8 +149,8 @@ describe("withPlanner: a planner function", () => {
       },
     });
     await playing.clock.runAll();
-    // The planner takes five heartbeats and 2 s. Then the model is silent until firstChunkMs, and the loop waits settleMs for its
-    // stream.
+    // The planner sends five heartbeats and returns after 2 s more. Then the model is silent until firstChunkMs, and the loop
+    // waits settleMs for the stream of the model.
     expect([(await playing.result).reason.kind, playing.endedAt()]).toEqual([
       "first-chunk",
       5 * 2_900 + 2_000 + timeouts.firstChunkMs + timeouts.settleMs,

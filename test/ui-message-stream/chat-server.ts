@@ -61,7 +61,7 @@ export class ChatServer {
     return run;
   }
 
-  /** Adds results to the last run without a request of the page, like a webhook. */
+  /** Resumes the last run with results from the server, like a webhook. */
   async deliver(decisions: Decisions): Promise<void> {
     await this.#execute(this.last, decisions);
   }

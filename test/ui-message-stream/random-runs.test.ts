@@ -65,7 +65,7 @@ it.each(vendors)(
         expect(message?.id).toBe("random");
         const mayDouble = chunks.some(({ type }) => type === "data-attempt-discarded");
         if (!mayDouble) expect(textOf(message)).toBe(result.streamResults.map(({ text }) => text).join(""));
-        // Text of a discarded attempt is visible only if tools start early.
+        // Text of a discarded attempt is visible only if the run has eager tools.
         expect(mayDouble && !(plan.eager && version !== 7)).toBe(false);
         checkCalls(message, result);
         expect(message?.metadata).toMatchObject({ status: result.status, reason: { kind: result.reason.kind } });
