@@ -43,7 +43,7 @@ const ends: readonly (readonly [
 describe.for(ends.flatMap(([end, turns, more, places]) => places.map((place) => ({ end, turns, more, place }))))(
   "control of a run that ends with $end, while its journal writes $place",
   ({ turns, more, place }) => {
-    it.for(verbs)("%s() returns finished and has no effect", async ([, act]) => {
+    it.for(verbs)('%s() returns "finished" and has no effect', async ([, act]) => {
       const clock = createTestClock();
       const store = createDurableStore();
       const playing = play(turns, {

@@ -137,7 +137,7 @@ describe("withPlanner: a planner function", () => {
     expect([(await playing.result).reason, playing.endedAt()]).toEqual([{ kind: "first-chunk", limitMs: 3_000 }, 3_500]);
   });
 
-  it("has no time limit while it sends heartbeats, but the answer after it has one", async () => {
+  it("has no time limit while it sends heartbeats, unlike the answer", async () => {
     const playing = playOver(createDeafModel([[]]), () => ({ timeouts }), {
       planner: async (_, { heartbeat }) => {
         for (let beat = 0; beat < 5; beat += 1) {

@@ -48,7 +48,7 @@ describe("withPlanner: timeouts of a plan", () => {
       { kind: "stream-idle", at: 1_900 },
     ],
     ["end a plan that sends only a usage chunk at firstChunkMs", [tokens, stall()], { kind: "first-chunk", at: 3_000 }],
-    ["restart with a heartbeat", [wait(2_000), heartbeat(), wait(2_000), respond], { kind: "answered", at: 4_000 }],
+    ["restart at a heartbeat", [wait(2_000), heartbeat(), wait(2_000), respond], { kind: "answered", at: 4_000 }],
   ])("%s", async ([, turn, ended]) => {
     expect(await run([turn, text("Done.")])).toEqual(ended);
   });

@@ -57,7 +57,7 @@ it("recordTo: overwrites an earlier recording in a memory cassette", async () =>
   expect(await play(replayFrom(cassette))).toMatchObject([{ text: "b" }, { type: "finish" }]);
 });
 
-it("replayFrom: names the first difference from the most similar request with as many messages", async () => {
+it("replayFrom: names the first difference from the most similar request with the same number of messages", async () => {
   const row = (...said: readonly string[]): ReturnType<typeof ask> => ask("", { messages: said.map(user) });
   const several = replayFrom(await record(row("a", "b", "c", "d", "e"), row("a", "b", "c")));
   expect(await complaintOf(several, row("a", "x", "y"))).toContain("request 1 (counted from 0), message 1 (user) is different. ");

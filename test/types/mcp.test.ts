@@ -6,7 +6,7 @@ import { createMcpRegistry, type McpClient, type McpClientV1, type McpClientV2, 
 
 const info = { name: "test", version: "1.0.0" };
 
-it("createMcpRegistry: accepts a client of either generation", async () => {
+it("createMcpRegistry: accepts the clients of both SDK generations", async () => {
   expectTypeOf<ClientV1>().toExtend<McpClientV1>();
   expectTypeOf<ClientV2>().toExtend<McpClientV2>();
   const clients: readonly McpClient[] = [new ClientV1(info), new ClientV2(info)];

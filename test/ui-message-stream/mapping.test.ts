@@ -113,7 +113,7 @@ describe("createUIMessageMapper", () => {
 });
 
 describe("createUIMessageMapper: the end of a run", () => {
-  it("by an error has a neutral text, which follows the metadata", async () => {
+  it("has a neutral text after an error, and follows the metadata", async () => {
     const { events } = await play({ script: [fail({ status: 401, message: "key sk-secret is wrong" })] });
     const chunks = toChunks(events);
     await check(chunks, 6);
@@ -128,24 +128,24 @@ describe("createUIMessageMapper: the end of a run", () => {
   });
 
   const endings = [
-    ["by a complete answer", { script: [text("Hi.")] }, "stop", "stop"],
-    ["by an incomplete stream", { script: [[text("Hi."), endEarly()]] }, "error", "error"],
+    ["a complete answer", { script: [text("Hi.")] }, "stop", "stop"],
+    ["an incomplete stream", { script: [[text("Hi."), endEarly()]] }, "error", "error"],
     [
-      "by max-iterations",
+      "reaching max-iterations",
       { script: [toolCall("look")], limits: { maxIterations: 1 }, tools: [tool("look", () => 1)] },
       "error",
       "error",
     ],
     [
-      "by a call that waits for approval",
+      "a call that waits for approval",
       { script: [toolCall("look")], tools: [tool("look", () => 1, { needsApproval: true })] },
       "tool-calls",
       "tool-calls",
     ],
-    ["by an abort", { script: [text("Hi.")], signal: AbortSignal.abort() }, "other", "interrupted"],
+    ["an abort", { script: [text("Hi.")], signal: AbortSignal.abort() }, "other", "interrupted"],
   ] as const;
 
-  it.each(endings)("%s is sent with the matching finish reason", async (...[, options, six, seven]) => {
+  it.each(endings)("has the matching finish reason after %s", async (...[, options, six, seven]) => {
     const { events } = await play(options);
     for (const [version, finishReason] of [
       [5, six],
@@ -158,7 +158,7 @@ describe("createUIMessageMapper: the end of a run", () => {
     }
   });
 
-  it("after any event closes all open parts", async () => {
+  it("closes all open parts after any event", async () => {
     const look = tool("look", () => 1);
     const { events } = await play({
       script: [[reasoning("Hm."), text("So."), toolCall("look", {}, { fragments: 1 })], text("Hi.")],

@@ -26,7 +26,7 @@ describe("a UI message from the journal", () => {
     expect(message).toEqual(await readMessage(vendor, toChunks(events, { version })));
   });
 
-  describe("after a retry", () => {
+  describe("of a failed run", () => {
     const down = fail({ status: 503 });
     const tools = [tool("look", () => 1)];
     const start = [
@@ -58,7 +58,7 @@ describe("a UI message from the journal", () => {
       }
     });
 
-    it.each(vendors)("has the text of the last failed message, which was not retried, in AI SDK $version", async (vendor) => {
+    it.each(vendors)("has the text of the last message if no retry followed in AI SDK $version", async (vendor) => {
       const { version } = vendor;
       const { result } = await play({ tools, script: start });
       const again = await play({ tools, journal: saved(result) });
