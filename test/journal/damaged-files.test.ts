@@ -135,7 +135,7 @@ describe("fileJournal: a damaged file", () => {
     expect(readFileSync(path, "utf8")).toBe(changed);
   });
 
-  it("runs no recorded tool again, whatever lines are changed and truncated", async () => {
+  it("runs no recorded tool again after random changes and a truncation", async () => {
     const bytes = await record();
     const path = join(makeFolder(), "run.jsonl");
     const at = fc.nat(bytes.length - 1);

@@ -127,7 +127,7 @@ describe("fileJournal: two writers of one file", () => {
     ["moved", renameSync],
     ["removed", (path) => rmSync(path)],
     ["replaced", (path, other) => (writeFileSync(other, ""), renameSync(other, path))],
-  ])("the run rejects and writes nothing more if the file is %s", async ([, move]) => {
+  ])("a run whose file is %s rejects and writes nothing more", async ([, move]) => {
     const folder = makeFolder();
     const path = join(folder, "a.jsonl");
     const other = join(folder, "b.jsonl");

@@ -8,7 +8,7 @@ const whole = JSON.stringify({ next_action: "execute", execution_commands: [comm
 
 describe("withPlanner: a plan", () => {
   it.for<[what: string, ...parts: MockPart[]]>([
-    ["is read from text around it", text(`I will look.\n${whole}\nThat is all.`)],
+    ["is read even if other text surrounds it", text(`I will look.\n${whole}\nThat is all.`)],
     ["is read from a code fence", text(`\`\`\`json\n${whole}\n\`\`\``)],
     ["is read with trailing commas", text(whole.replace("}]}", "},],}"))],
     ["is read after a <think> block", text(`<think>Or {"next_action":"response"}?</think>\n${whole}`)],
