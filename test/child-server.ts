@@ -9,7 +9,7 @@ export interface ChildServer {
   kill(): Promise<void>;
 }
 
-/** Runs a script in another process. The script starts a server, and prints the URL of the server as its first line. */
+/** Runs a script in another process. The script starts a server and prints the server's URL as its first line. */
 export async function startChild(script: URL, ...args: readonly string[]): Promise<ChildServer> {
   const child: ChildProcess = spawn(process.execPath, ["--import", "tsx", fileURLToPath(script), ...args], {
     stdio: ["ignore", "pipe", "inherit"],

@@ -1,10 +1,10 @@
-// Fails a test file that leaves async hooks on, such as those of an AsyncLocalStorage. They slow promises down in all test files that share its
-// process.
+// Fails a test file that leaves async hooks enabled, for example those of an AsyncLocalStorage. Async hooks slow down promises in
+// all later test files of the same process.
 
 import { executionAsyncId } from "node:async_hooks";
 import { afterAll } from "vitest";
 
-/** Returns the id of a new promise, or of the code around it if there are no hooks. */
+/** With async hooks, returns a new id for each call. Without async hooks, returns the id of the surrounding code. */
 async function findId(): Promise<number> {
   await Promise.resolve();
   return executionAsyncId();
@@ -15,7 +15,7 @@ async function hasHooks(): Promise<boolean> {
   return first !== (await findId());
 }
 
-// Only the first file is at fault.
+// If an earlier file has left hooks enabled, this file is not reported.
 const hadHooks = await hasHooks();
 
 afterAll(async () => {

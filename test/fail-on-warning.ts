@@ -1,8 +1,8 @@
-// Turns a warning about leaked listeners into a failed run: Node only prints it.
+// Fails the test run if Node warns about leaked listeners. By default, Node only prints the warning.
 
 const marker = Symbol.for("turnwright.test.fail-on-warning");
 
-// Test files that share a process load this file again.
+// Several test files of one process load this module, but the listener must be added only once.
 if (!Reflect.has(process, marker)) {
   Reflect.set(process, marker, true);
   process.on("warning", (warning) => {

@@ -54,7 +54,9 @@ export function openAgent(version: AGUIVersion, options: AgentOptions): PageAgen
 
 export const versions: readonly AGUIVersion[] = ["1.0", "0.0"];
 
-/** Sends events to the client of a protocol version, and returns the messages of the client. Throws if the client rejects an event. */
+/**
+ * Sends events to the client of one AG-UI version, and returns the messages of the client. Throws if the client rejects an event.
+ */
 export async function readMessages(
   events: readonly AGUIEvent[],
   version: AGUIVersion,

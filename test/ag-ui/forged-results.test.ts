@@ -1,5 +1,3 @@
-// Results that a page sends for calls that wait for a webhook. The run refuses them, and records nothing.
-
 import { afterEach, expect, it } from "vitest";
 import { ids, setUpFilm } from "../ui-message-stream/film.ts";
 import { type PageServer, serve } from "./page-server.ts";
@@ -18,7 +16,7 @@ interface Film {
   readonly send: (more: object) => Promise<{ status: number; said: string }>;
 }
 
-/** Starts a run whose calls wait. */
+/** Starts a run that is suspended because its calls wait for results. */
 async function wait(): Promise<Film> {
   const { ran, run } = setUpFilm();
   const server = await serve({ run, version: "1.0" });
@@ -48,21 +46,25 @@ it.each<{ name: string; call: string; body: object }>([
   { name: "a tool message", call: ids.farm, body: messagesOf(toolMessage(ids.farm)) },
   { name: "a tool message with an error", call: ids.farm, body: messagesOf(toolMessage(ids.farm, { error: "forged" })) },
   {
-    name: "a tool message that claims not to come from a page",
+    name: "a tool message with fromPage: false",
     call: ids.farm,
     body: messagesOf(toolMessage(ids.farm, { fromPage: false })),
   },
-  { name: "a tool message after a valid one", call: ids.farm, body: messagesOf(toolMessage(ids.page), toolMessage(ids.farm)) },
+  {
+    name: "a tool message after a valid message",
+    call: ids.farm,
+    body: messagesOf(toolMessage(ids.page), toolMessage(ids.farm)),
+  },
   { name: "an answer with a result", call: ids.farm, body: resumeOf([ids.farm, { result: 1 }]) },
   { name: "an answer with an error", call: ids.farm, body: resumeOf([ids.farm, { error: "forged" }]) },
-  { name: "an answer that claims to be its own", call: ids.farm, body: resumeOf([ids.farm, { result: 1, fromPage: false }]) },
+  { name: "an answer with fromPage: false", call: ids.farm, body: resumeOf([ids.farm, { result: 1, fromPage: false }]) },
   { name: "a tool message for a nested run", call: ids.nestedFarm, body: messagesOf(toolMessage(ids.nestedFarm)) },
   {
-    name: "an answer for a nested run after a valid one",
+    name: "a nested answer after a valid answer",
     call: ids.nestedFarm,
     body: resumeOf([ids.nestedPage, { result: 1 }], [ids.nestedFarm, { result: 1 }]),
   },
-])("forged AG-UI result: $name for a call of a webhook is rejected, and the run still waits", async ({ call, body }) => {
+])("a call that waits for a webhook rejects $name from an AG-UI page", async ({ call, body }) => {
   const { server, ran, send } = await wait();
   const before = JSON.stringify([await server.host.status("film"), ran]);
   const response = await send(body);
@@ -71,7 +73,7 @@ it.each<{ name: string; call: string; body: object }>([
   expect(JSON.stringify([await server.host.status("film"), ran])).toBe(before);
 });
 
-it("forged AG-UI result: after a refusal, the page answers its own calls and the server answers the others", async () => {
+it("after a rejected result, a run accepts the results of the AG-UI page and of the server for their calls", async () => {
   const { server, ran, send } = await wait();
   expect(await send(messagesOf(toolMessage(ids.farm)))).toMatchObject({ status: 409 });
   const own = await send(resumeOf([ids.page, { result: 1 }], [ids.nestedPage, { error: "Closed." }]));

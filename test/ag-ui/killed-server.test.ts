@@ -1,5 +1,3 @@
-// A server that is killed with SIGKILL while a page reads a run. The page gets the rest from another process.
-
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +10,10 @@ import { startChild } from "../child-server.ts";
 import { openAgent, type PageAgent, readMessages, resultsOf, textOf, versions } from "./clients.ts";
 import { readSent, serve } from "./page-server.ts";
 
-/** Fetches the stream of a run. If the connection breaks, the body ends, because the client would leave a rejected promise unhandled. */
+/**
+ * Fetches the stream of a run. A broken connection ends the body without an error, because the client would leave a rejected
+ * promise unhandled.
+ */
 async function fetchToEnd(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
@@ -29,7 +30,7 @@ async function runUntilKilled(page: PageAgent, kill: () => Promise<void>): Promi
   await page.runAgent({}, { onEvent }).catch(() => undefined);
 }
 
-it.each(versions)("AG-UI %s: a page gets the whole run from another process after the server was killed", async (version) => {
+it.each(versions)("a page of AG-UI %s: gets the whole run from another process after the server was killed", async (version) => {
   const folder = mkdtempSync(join(tmpdir(), "ag-ui-"));
   const killed = await startChild(new URL("serve-child.ts", import.meta.url), folder, version);
   const threadId = "tea";
@@ -54,7 +55,7 @@ it.each(versions)("AG-UI %s: a page gets the whole run from another process afte
     const user = page.messages.slice(0, 1);
     const messages = await readMessages(sent.map(({ event }) => event) as never, version, user);
     expect(textOf(messages)).toBe("One moment.It is in stock.");
-    // The ids do not change, so the page replaces the messages that it already shows.
+    // Both servers use the same message ids, so the page replaces the messages that it already shows.
     const ids = page.messages.map(({ id }) => id);
     expect(messages.map(({ id }) => id)).toEqual(ids);
     expect([[...resultsOf(messages).values()], ran]).toEqual([["found by the killed server"], []]);

@@ -1,5 +1,3 @@
-// Shared helpers for tests of the AG-UI mapping.
-
 import { EventSchema } from "@ag-ui/core/schemas";
 import { expect } from "vitest";
 import type { LoopEvent } from "turnwright";
@@ -12,7 +10,7 @@ export function toEvents(events: readonly LoopEvent[], options: AGUIOptions = {}
   return [...events.flatMap((event) => mapper.map(event)), ...mapper.end()];
 }
 
-/** Checks that the validator of version 1.0 accepts the events, and that they have no unknown fields. */
+/** Checks events with the validator of AG-UI 1.0. Fails for a field that the validator does not know. */
 export function checkEvents(events: readonly AGUIEvent[]): void {
   for (const event of events) {
     const sent = JSON.parse(JSON.stringify(event)) as AGUIEvent;

@@ -95,7 +95,7 @@ describe("createAGUIMapper", () => {
     expect([textOf(page), resultsOf(page).size]).toEqual(["Right. Done.", 1]);
   });
 
-  it("sends attempt-discarded for discarded text with holdAttempts false", async () => {
+  it("with holdAttempts: false sends attempt-discarded for discarded text", async () => {
     const { events } = await play({ provider: flaky(), tools: [tool("look", () => 1)] });
     const sent = toEvents(events, { holdAttempts: false });
     checkEvents(sent);
@@ -117,7 +117,7 @@ describe("createAGUIMapper", () => {
     expect(own.at(-1)).toMatchObject({ message: "A run failed." });
   });
 
-  it("sends only RUN_ERROR if the source throws immediately, and ends with RUN_ERROR if the source ends too early", async () => {
+  it("ends with RUN_ERROR if the source throws or ends too early", async () => {
     const mapper = createAGUIMapper();
     expect(mapper.end({ error: new Error("secret") })).toEqual([
       { type: "RUN_ERROR", message: "An error occurred.", code: "failed" },
@@ -149,7 +149,7 @@ describe("createAGUIMapper", () => {
     checkEvents(toEvents(events));
   });
 
-  it("sends the result of a deferred call only when it arrives", async () => {
+  it("sends the result of a deferred call when the result arrives", async () => {
     const { events } = await play({ script: [toolCall("look"), text("Done.")], tools: [tool("look", () => 1)] });
     const end = events.findIndex(({ type }) => type === "tool-end");
     const deferred = events.map((event, index) => (index === end ? { ...event, outcome: "deferred" } : event)) as typeof events;

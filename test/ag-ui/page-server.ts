@@ -1,4 +1,4 @@
-// A server on the loopback interface that shows the conversations of a host to AG-UI clients.
+// A local HTTP server that sends the runs of a run host to AG-UI clients.
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -32,7 +32,7 @@ export class PageServer {
   readonly host: RunHost;
   /** The parsed requests, in order. */
   readonly requests: AGUIRequest[] = [];
-  /** Closes each connection after this number of events. Undefined closes no connection. */
+  /** If set, closes each connection after this number of events. */
   cutAfter: number | undefined;
   readonly #options: ServerOptions;
   readonly #server = createServer((req, res) => void this.#answer(req, res));
@@ -90,7 +90,7 @@ export class PageServer {
     return this.host.resume(threadId, { ...run, decisions: { ...decisions, ...results } });
   }
 
-  /** Passes results of the server itself to the last run of a thread, as a webhook does. */
+  /** Resumes the last run of a thread with results from the server, like a webhook. */
   async deliver(threadId: string, decisions: HostedLoopOptions["decisions"]): Promise<void> {
     const answer = await this.host.resume(threadId, { ...this.#options.run, decisions });
     if (answer.kind === "started") await answer.result;

@@ -1,5 +1,3 @@
-// Pages with AG-UI 1.0 and 0.0 and a server: answers to interrupts, reloads, and restarts of the server.
-
 import { afterEach, describe, expect, it } from "vitest";
 import type { AGUIVersion } from "turnwright/ag-ui";
 import { sharedStore } from "../host/stage.ts";
@@ -43,7 +41,7 @@ describe.each(versions)("a page of AG-UI %s", (version) => {
     ["approved: false", { approved: false, reason: "Too much." }],
     ["no payload", undefined],
     ['approved: "true"', { approved: "true" }],
-  ])("denies a call by an answer with %s", async (_, payload) => {
+  ])("denies a call if the answer to its interrupt has %s", async (_, payload) => {
     const { server, page, ran } = await buy(version);
     await answer(page, payload);
     expect([...resultsOf(page.messages).values()].at(-1)).toBe("The call was denied.");
@@ -51,7 +49,7 @@ describe.each(versions)("a page of AG-UI %s", (version) => {
     expect((await server.host.status(page.threadId))?.status).toBe("completed");
   });
 
-  it("denies a call by cancelling its interrupt, even if the payload approves the call", async () => {
+  it("denies a call if the interrupt is cancelled, even if the payload approves the call", async () => {
     const { page, ran } = await buy(version);
     await answer(page, { approved: true }, "cancelled");
     expect(ran).toEqual(["look tea"]);
@@ -66,7 +64,7 @@ describe.each(versions)("a page of AG-UI %s", (version) => {
     expect(other.ran).toEqual(["look tea"]);
   });
 
-  it("sends a second message in the same thread, and the server uses its stored history", async () => {
+  it("sends a second message in the same thread, which the server adds to its stored history", async () => {
     const { server, page } = await buy(version);
     await answer(page, { approved: true });
     page.messages = page.messages.slice(-1);
@@ -111,7 +109,7 @@ describe.each(versions)("a page of AG-UI %s", (version) => {
   });
 });
 
-/** Joins the fragments of each text to one event, and removes the ids. */
+/** Joins the fragments of each text into one event, and removes ids. */
 function joinDeltas(sent: readonly SentEvent[]): readonly unknown[] {
   const joined: SentEvent["event"][] = [];
   for (const { event } of sent) {

@@ -1,5 +1,3 @@
-// Random runs: every event is valid, and the clients of 1.0 and 0.0 accept the order of the events and show the run.
-
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type LoopEvent, type LoopOptions, type LoopResult, memoryJournal } from "turnwright";
@@ -28,44 +26,50 @@ async function listen(
 
 const nested: fc.Arbitrary<Plan & Nested> = fc.tuple(plans, fc.boolean()).map(([plan, nested]) => ({ ...plan, nested }));
 
-// More runs: EVENTS=5000 SEED=7 npx vitest run test/ag-ui/random-runs.test.ts
+// To test more runs: EVENTS=5000 SEED=7 npx vitest run test/ag-ui/random-runs.test.ts
 const runs = Number(process.env["EVENTS"] ?? 100);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it.each(versions)("random runs: the client of AG-UI %s accepts every event and shows the whole run", async (version) => {
-  await fc.assert(
-    fc.asyncProperty(nested, async (plan) => {
-      const [result, events] = await listen(plan);
-      const sent = toEvents(events, { version });
-      checkEvents(sent);
-      const page = await readMessages(sent, version);
-      const mayDouble = sent.some((event) => event.type === "CUSTOM" && event.name === "attempt-discarded");
-      if (!mayDouble) expect(textOf(page)).toBe(result.streamResults.map(({ text }) => text).join(""));
-      expect(mayDouble && !plan.eager).toBe(false);
-      const outcomes = result.messages.flatMap((message) => (message.role === "tool" ? message.results : []));
-      const shown = resultsOf(page);
-      for (const { callId, outcome } of outcomes)
-        if (outcome === "completed" || outcome === "restarted") expect([...shown.keys()]).toContain(`random:${callId}`);
-    }),
-    { numRuns: runs, seed },
-  );
-});
+it.each(versions)(
+  "createAGUIMapper: a client of AG-UI %s accepts the events of random runs, and shows the whole run",
+  async (version) => {
+    await fc.assert(
+      fc.asyncProperty(nested, async (plan) => {
+        const [result, events] = await listen(plan);
+        const sent = toEvents(events, { version });
+        checkEvents(sent);
+        const page = await readMessages(sent, version);
+        const mayDouble = sent.some((event) => event.type === "CUSTOM" && event.name === "attempt-discarded");
+        if (!mayDouble) expect(textOf(page)).toBe(result.streamResults.map(({ text }) => text).join(""));
+        expect(mayDouble && !plan.eager).toBe(false);
+        const outcomes = result.messages.flatMap((message) => (message.role === "tool" ? message.results : []));
+        const shown = resultsOf(page);
+        for (const { callId, outcome } of outcomes)
+          if (outcome === "completed" || outcome === "restarted") expect([...shown.keys()]).toContain(`random:${callId}`);
+      }),
+      { numRuns: runs, seed },
+    );
+  },
+);
 
-it.each(versions)("random runs: after a reload from the journal, the client of AG-UI %s has the whole text", async (version) => {
-  await fc.assert(
-    fc.asyncProperty(nested, async (plan) => {
-      const [result, before] = await listen(plan);
-      const calm = { ...calmly(plan), nested: plan.nested };
-      const [again, events] = await listen(calm, { journal: memoryJournal(savedOf(result)) });
-      const whole = toEvents(events, { version });
-      checkEvents(whole);
-      const page = await readMessages(whole, version);
-      expect(textOf(page)).toBe(again.streamResults.map(({ text }) => text).join(""));
-      const live = toEvents(events, { version, from: "live" });
-      checkEvents(live);
-      const first = await readMessages(toEvents(before, { version }), version);
-      await readMessages(live, version, first);
-    }),
-    { numRuns: Math.ceil(runs / 2), seed },
-  );
-});
+it.each(versions)(
+  "createAGUIMapper: a client of AG-UI %s has the whole text of random runs after a reload from the journal",
+  async (version) => {
+    await fc.assert(
+      fc.asyncProperty(nested, async (plan) => {
+        const [result, before] = await listen(plan);
+        const calm = { ...calmly(plan), nested: plan.nested };
+        const [again, events] = await listen(calm, { journal: memoryJournal(savedOf(result)) });
+        const whole = toEvents(events, { version });
+        checkEvents(whole);
+        const page = await readMessages(whole, version);
+        expect(textOf(page)).toBe(again.streamResults.map(({ text }) => text).join(""));
+        const live = toEvents(events, { version, from: "live" });
+        checkEvents(live);
+        const first = await readMessages(toEvents(before, { version }), version);
+        await readMessages(live, version, first);
+      }),
+      { numRuns: Math.ceil(runs / 2), seed },
+    );
+  },
+);

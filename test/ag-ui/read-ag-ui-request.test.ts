@@ -10,18 +10,18 @@ const image = { type: "image", mediaType: "image/png", data: url };
 
 describe("readAGUIRequest", () => {
   it.for<[string, unknown, unknown]>([
-    ["a text", "Hi.", "Hi."],
+    ["a user message of text", "Hi.", "Hi."],
     [
-      "parts of text",
+      "a user message of text parts",
       [
         { type: "text", text: "One." },
         { type: "text", text: "" },
       ],
       "One.",
     ],
-    ["an image of 1.0", [{ type: "image", source: { type: "data", value: png, mimeType: "image/png" } }], [image]],
-    ["an image of 0.0", [{ type: "binary", mimeType: "image/png", data: png }], [image]],
-    ["an image of 0.0 with a data URL", [{ type: "binary", mimeType: "image/png", url }], [image]],
+    ["an image of AG-UI 1.0", [{ type: "image", source: { type: "data", value: png, mimeType: "image/png" } }], [image]],
+    ["an image of AG-UI 0.0", [{ type: "binary", mimeType: "image/png", data: png }], [image]],
+    ["an image of AG-UI 0.0 with a data URL", [{ type: "binary", mimeType: "image/png", url }], [image]],
   ])("reads %s", async ([, content, expected]) => {
     expect(await readAGUIRequest(user(content))).toEqual({ ...ids, message: { role: "user", content: expected }, ...none });
   });

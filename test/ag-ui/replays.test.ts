@@ -1,5 +1,3 @@
-// A page that is reloaded after the run has ended gets the events from the journal, like a page that read the run live.
-
 import { describe, expect, it } from "vitest";
 import { fail, reasoning, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
@@ -7,7 +5,7 @@ import { readMessages, textOf, versions } from "./clients.ts";
 import { checkEvents, play, saved, toEvents } from "./mapping-stage.ts";
 
 describe("AG-UI events from the journal", () => {
-  it.each(versions)("have the parts in the order of the live events, for the client of %s", async (version) => {
+  it.each(versions)("have the order of the live events for a client of AG-UI %s", async (version) => {
     const tools = [tool("look", () => 1)];
     const script = [[reasoning("Hm."), text("So."), toolCall("look"), reasoning("Or?"), text("No.")], text("Done.")];
     const { events, result } = await play({ tools, script });
@@ -16,7 +14,7 @@ describe("AG-UI events from the journal", () => {
     expect(messages).toEqual(await readMessages(toEvents(events, { version }), version));
   });
 
-  it.each(versions)("have no text that a retry discarded, for the client of %s", async (version) => {
+  it.each(versions)("contain no text that a retry discarded for a client of AG-UI %s", async (version) => {
     const tools = [tool("look", () => 1)];
     const down = fail({ status: 503 });
     const first = await play({
@@ -45,7 +43,7 @@ describe("AG-UI events from the journal", () => {
     expect(textOf(after.filter(({ id }) => id !== messageId))).toBe("Looking.Right.");
   });
 
-  it("name the interrupt of each decision, like the live events", async () => {
+  it("name the interrupt of each decision", async () => {
     const tools = [tool("pay", () => 1, { needsApproval: true }), tool("look", () => 1)];
     const script = [toolCall("pay"), toolCall("look")];
     const first = await play({ tools, script: [script] });

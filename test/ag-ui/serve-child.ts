@@ -1,5 +1,5 @@
-// A server for AG-UI clients in a separate process, for tests that kill it. The arguments are a folder and a protocol version. The
-// model hangs after the first words of its last answer.
+// A server for AG-UI clients, for tests that kill its process. The arguments are a folder and a protocol version. The model hangs
+// after the first words of its last answer.
 
 import { fileRunStore } from "turnwright/host";
 import type { AGUIVersion } from "turnwright/ag-ui";

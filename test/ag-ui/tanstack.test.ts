@@ -1,5 +1,3 @@
-// The client of TanStack AI: it connects, reconnects with the id of its last event, and loads a thread.
-
 import { ChatClient, fetchServerSentEvents } from "@tanstack/ai-client";
 import { afterEach, describe, expect, it } from "vitest";
 import { createMockProvider, stall, text } from "turnwright/testing";
@@ -61,7 +59,7 @@ async function decide(client: ChatClient, id: string, approved: boolean): Promis
   await client.addToolApprovalResponse({ id, approved });
 }
 
-describe("TanStack AI", () => {
+describe("the AG-UI client of TanStack AI", () => {
   it("shows a run and approves a call", async () => {
     const { ran, run } = setUpPayment();
     const { client, errors, until } = open(await start(run), "tan-1");

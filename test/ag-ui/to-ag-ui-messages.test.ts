@@ -1,5 +1,3 @@
-// Conversations as messages for the clients of AG-UI 1.0 and 0.0.
-
 import { MessageSchema } from "@ag-ui/core/schemas";
 import { MessageSchema as OldMessageSchema } from "ag-ui-client-0";
 import fc from "fast-check";
@@ -17,7 +15,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
 });
 
-/** Checks messages with the validators of both versions. */
+/** Checks messages with the validators of AG-UI 1.0 and 0.0. */
 function check(messages: readonly AGUIMessage[]): void {
   for (const message of messages) {
     for (const schema of [MessageSchema, OldMessageSchema])
@@ -29,31 +27,34 @@ const facts = (messages: readonly PageMessage[]): readonly unknown[] =>
   messages.map(({ role, content, toolCallId, toolCalls }) => [role, content ?? "", toolCallId, toolCalls]);
 
 describe("toAGUIMessages", () => {
-  it.each(versions)("makes the messages that the client of %s has after the run, and the client can go on", async (version) => {
-    const { ran, run } = setUpPayment();
-    const server = await serve({ run, version });
-    servers.push(server);
-    const threadId = `snapshot-${version}`;
-    const page = openAgent(version, { url: server.url, threadId });
-    page.addMessage({ id: "u1", role: "user", content: "Buy tea." });
-    await page.runAgent();
-    const waiting = toAGUIMessages(await server.host.status(threadId));
-    check(waiting);
-    expect(facts(waiting)).toEqual(facts(page.messages));
-    // Another page loads the messages, and answers the interrupt.
-    const loaded = openAgent(version, { url: server.url, threadId, messages: waiting });
-    const resume = page.pendingInterrupts.map(({ id }) => ({
-      interruptId: id,
-      status: "resolved" as const,
-      payload: { approved: true },
-    }));
-    await loaded.runAgent({ resume });
-    expect([textOf(loaded.messages), ran]).toEqual(["One moment.Paying.It is paid.", ["look tea", "pay 5"]]);
-    const whole = toAGUIMessages(await server.host.status(threadId));
-    check(whole);
-    expect(facts(whole)).toEqual(facts(loaded.messages));
-    expect([...resultsOf(whole)]).toEqual([...resultsOf(loaded.messages)]);
-  });
+  it.each(versions)(
+    "returns the messages that a client of AG-UI %s has after the run, and the client can continue",
+    async (version) => {
+      const { ran, run } = setUpPayment();
+      const server = await serve({ run, version });
+      servers.push(server);
+      const threadId = `snapshot-${version}`;
+      const page = openAgent(version, { url: server.url, threadId });
+      page.addMessage({ id: "u1", role: "user", content: "Buy tea." });
+      await page.runAgent();
+      const waiting = toAGUIMessages(await server.host.status(threadId));
+      check(waiting);
+      expect(facts(waiting)).toEqual(facts(page.messages));
+      // Another page loads the messages and answers the interrupt.
+      const loaded = openAgent(version, { url: server.url, threadId, messages: waiting });
+      const resume = page.pendingInterrupts.map(({ id }) => ({
+        interruptId: id,
+        status: "resolved" as const,
+        payload: { approved: true },
+      }));
+      await loaded.runAgent({ resume });
+      expect([textOf(loaded.messages), ran]).toEqual(["One moment.Paying.It is paid.", ["look tea", "pay 5"]]);
+      const whole = toAGUIMessages(await server.host.status(threadId));
+      check(whole);
+      expect(facts(whole)).toEqual(facts(loaded.messages));
+      expect([...resultsOf(whole)]).toEqual([...resultsOf(loaded.messages)]);
+    },
+  );
 
   it("converts files, edited arguments, and calls that did not complete", () => {
     const messages: readonly Message[] = [
@@ -89,7 +90,7 @@ describe("toAGUIMessages", () => {
     expect(toAGUIMessages(undefined)).toEqual([]);
   });
 
-  it("random transcripts: the messages are valid in both versions, and have all results", async () => {
+  it("returns messages that are valid in both versions and have all results for random transcripts", async () => {
     await fc.assert(
       fc.asyncProperty(plans, async (plan) => {
         const { messages, runId } = (await runPlan(plan)).result;

@@ -1,23 +1,21 @@
-// Checks that each behaviour in the comparison names an existing test file. The benchmark writes the table of costs.
-
 import { expect, it } from "vitest";
 import { expectTests } from "./mapped-row.ts";
 import { readPage, readSection, readTable } from "./read-page.ts";
 
 const page = readPage("docs/comparison.md");
 
-it.for(readTable(readSection(page, "Behaviour")))("docs/comparison.md: names an existing test file for the row: %s", (cells) => {
+it.for(readTable(readSection(page, "Behaviour")))('docs/comparison.md: the row "%s" names an existing test file', (cells) => {
   const [, others = "", tests = ""] = cells;
   expect([cells.length, others === ""]).toEqual([3, false]);
   expectTests(tests);
 });
 
-it("docs/comparison.md: has a figure for each workload and library", () => {
+it("docs/comparison.md: the table of costs has a figure for each workload and library", () => {
   const costs = readTable(readSection(page, "Cost"));
   expect(costs.map(([workload, ...figures]) => [workload !== "", figures.length])).toEqual(costs.map(() => [true, 5]));
   expect(costs.flatMap(([, ...figures]) => figures).filter((figure) => !/^[\d,.]+(x| ms)$/.test(figure))).toEqual([]);
 });
 
-it("docs/comparison.md: has all rows in both tables", () => {
+it("docs/comparison.md: the tables of behaviour and of costs have 18 and 8 rows", () => {
   expect([readTable(readSection(page, "Behaviour")).length, readTable(readSection(page, "Cost")).length]).toEqual([18, 8]);
 });

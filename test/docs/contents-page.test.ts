@@ -13,7 +13,10 @@ it.for(pages)("docs/README.md: links to docs/%s", (page) => {
   expect(links).toContain(page);
 });
 
-it.for(pages.filter((page) => page.startsWith("decisions/")))("docs/README.md: lists docs/%s by its title", (page) => {
-  const title = /^# \d+\. (.+)$/m.exec(readPage(`docs/${page}`))?.[1];
-  expect(contents).toContain(`: [${title}](${page})`);
-});
+it.for(pages.filter((page) => page.startsWith("decisions/")))(
+  "docs/README.md: shows the title of docs/%s in the link",
+  (page) => {
+    const title = /^# \d+\. (.+)$/m.exec(readPage(`docs/${page}`))?.[1];
+    expect(contents).toContain(`: [${title}](${page})`);
+  },
+);

@@ -1,5 +1,3 @@
-// The compiler requires an entry for every kind of ending, and the scenarios reach every one of them.
-
 import { describe, expect, it } from "vitest";
 import type { FinishReason, ProviderErrorCode, EndReason } from "turnwright";
 import { defaultRetryable } from "../../src/core/errors/provider-error.ts";
@@ -15,22 +13,22 @@ const listed = statuses.flatMap((status) =>
 );
 
 describe("docs/concepts/endings.md", () => {
-  it("lists every reason once, under its status", () => {
+  it("lists every end reason once, under its status", () => {
     const known = Object.entries(statusByReason).map(([kind, status]) => `${status} ${kind}`);
     expect(sorted(listed)).toEqual(sorted(known));
   });
 
-  it("lists exactly the reasons that the scenarios reach", () => {
+  it("lists exactly the end reasons that the tested scenarios reach", () => {
     const reached = new Set(scenarios.map(({ status, reason }) => `${status} ${reason}`));
     expect(sorted(listed)).toEqual(sorted(reached));
   });
 
-  it("describes for every reason when it occurs, what is kept and what to do", () => {
+  it("describes every end reason in four table cells", () => {
     const rows = statuses.flatMap((status) => readRows(readSection(page, status)));
     expect(rows.filter((cells) => cells.length !== 4 || cells.includes(""))).toEqual([]);
   });
 
-  it("lists every provider error code, and whether it is retryable by default", () => {
+  it("says for every provider error code whether the error is retryable by default", () => {
     const rows = readRows(readSection(page, "Codes of a provider error")).map(([code, , retryable]) => `${code} ${retryable}`);
     const known = Object.keys(providerErrorCodes).filter(isProviderErrorCode);
     expect(sorted(rows)).toEqual(sorted(known.map((code) => `\`${code}\` ${defaultRetryable(code) ? "yes" : "no"}`)));
@@ -52,7 +50,7 @@ describe("docs/concepts/endings.md: finish reasons", () => {
   });
 
   it.for(rows.map((cells) => [cells[0] ?? "", cells] as const))(
-    "lists the endings that the loop gives to the finish reason %s",
+    "lists the end reasons that follow from the finish reason %s",
     ([, cells]) => {
       const [finish = "", withText = "", withNothing = "", withCalls = ""] = cells.map((cell) => cell.replaceAll("`", ""));
       if (!isFinishReason(finish)) throw new Error(`There is no finish reason "${finish}".`);
@@ -65,7 +63,7 @@ describe("docs/concepts/endings.md: finish reasons", () => {
   );
 });
 
-/** Matches a table cell that names the end reason. If the reason is undefined, the run continues. */
+/** Returns a pattern for a table cell that names the end reason. Undefined means that the run continues. */
 function wordOf(reason: EndReason | undefined): RegExp {
   if (reason === undefined) return /next iteration|same iteration|the calls run/;
   return new RegExp(reason.kind === "provider-error" ? reason.error.code : reason.kind);

@@ -14,7 +14,9 @@ const facts = {
   spentUSD: 1,
 };
 
-/** Returns the reason and the class that `unwrap` throws for it, or undefined if `unwrap` returns the result. */
+/**
+ * Returns a reason with the name of the error class that `unwrap` throws for it. Returns undefined if `unwrap` returns the result.
+ */
 function thrownFor([kind, status]: readonly [string, string]): string | undefined {
   try {
     unwrap({ ...whole, status: status as never, reason: { ...facts, kind } as never });

@@ -20,7 +20,7 @@ const fallbackOptions: { readonly [Name in keyof FallbackOptions]-?: true } = {
 it.for<[section: string, options: object]>([
   ["Retry with `withRetry`", retryOptions],
   ["Fall back with `withFallback`", fallbackOptions],
-])("docs/guides/fallback-and-retries.md: lists every option under %s once", ([section, options]) => {
+])('docs/guides/fallback-and-retries.md: lists every option under "%s" once', ([section, options]) => {
   const listed = readRows(readSection(page, section)).map(([cell = ""]) => readNames(cell)[0]);
   expect(listed).toEqual(Object.keys(options));
 });

@@ -1,6 +1,3 @@
-// Checks docs/sources/guards.md against the code. Each field and rule of both designs needs a row, and each row names existing
-// code and test files.
-
 import { type DesignParts, testMapping } from "./mapped-page.ts";
 import { readPage } from "./read-page.ts";
 

@@ -1,11 +1,11 @@
-// Tests pages that map another design to this library. Each name of the design needs a row, and each row names existing code
-// and test files.
+// Tests the pages in docs/sources, which map the names of another design to this library. Each name needs a row, and each row must
+// name existing code and test files.
 
 import { expect, it } from "vitest";
 import { expectCode, expectTests } from "./mapped-row.ts";
 import { readNames, readRows, readSection } from "./read-page.ts";
 
-/** The first name of each row, in order, by section. */
+/** For each section, the first name of each row, in order. */
 export type DesignParts = { readonly [section: string]: readonly string[] };
 
 const differences = "Differences";
@@ -18,19 +18,22 @@ export function firstNames(page: string, section: string): readonly (string | un
 /** Tests one page. Every table must be in a section that `parts` names, or under "Differences". */
 export function testMapping(page: string, parts: DesignParts): void {
   const rows = [...Object.keys(parts), differences].flatMap((section) =>
-    readRows(readSection(page, section)).map((cells) => [`${section}: ${cells[0]}`, cells] as const),
+    readRows(readSection(page, section)).map((cells) => [`"${readNames(cells[0] ?? "")[0]}" under "${section}"`, cells] as const),
   );
 
-  it.for(Object.entries(parts))("source mapping page: has a row for every name in the section %s", ([section, names]) => {
-    expect(firstNames(page, section)).toEqual(names);
-  });
+  it.for(Object.entries(parts))(
+    'docs/sources: the section "%s" has one row for each name of the mapped design',
+    ([section, names]) => {
+      expect(firstNames(page, section)).toEqual(names);
+    },
+  );
 
-  it("source mapping page: has no row outside its sections or without a name", () => {
+  it("docs/sources: each row of a mapped design is in a known section and has a name", () => {
     const lines = page.split("\n").filter((line) => line.startsWith("|") && !/^\|(---| Source \| | Difference \| )/.test(line));
     expect(lines.length).toBe(rows.length);
   });
 
-  it.for(rows)("source mapping page: names existing code and test files for: %s", ([, cells]) => {
+  it.for(rows)("docs/sources: the row %s names existing code and test files", ([, cells]) => {
     const [theirs = "", ours = "", tests = ""] = cells;
     expect([cells.length, cells.includes("")]).toEqual([3, false]);
     expectTests(tests);

@@ -1,4 +1,4 @@
-// Checks rows that map names: the code and the test files that a row names must exist.
+// Checks a table row: the code and the test files in its cells must exist.
 
 import { existsSync } from "node:fs";
 import { expect } from "vitest";
@@ -6,7 +6,7 @@ import { readNames, readPage } from "./read-page.ts";
 
 const testPath = /^`((?:src|test)\/[\w/-]+\.test\.ts)`$/;
 
-/** Expects existing test files, each listed once, as in "`test/loop/gate.test.ts`, `test/loop/batches.test.ts`". */
+/** Expects that a cell lists existing test files, each once, as in "`test/loop/gate.test.ts`, `test/loop/batches.test.ts`". */
 export function expectTests(cell: string): void {
   const items = cell.split(", ");
   const paths = items.map((item) => testPath.exec(item)?.[1] ?? "");

@@ -1,5 +1,3 @@
-// Measures the figures on the page about masking in real runs.
-
 import { expect, it } from "vitest";
 import { defineTool, maskResults, runToolLoop } from "turnwright";
 import type { MaskingOptions } from "turnwright/parts";
@@ -8,7 +6,7 @@ import { readPage } from "./read-page.ts";
 
 interface Traffic {
   readonly sent: number;
-  /** The number of bytes at the start of a request that equal the start of the previous request. */
+  /** The length in bytes of the common beginning of a request and the previous request. */
   readonly shared: number;
 }
 

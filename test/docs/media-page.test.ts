@@ -1,5 +1,3 @@
-// Checks the table of images and files on the page about providers against real requests.
-
 import { expect, it } from "vitest";
 import { mediaRows, mediaWires, outcomeOf } from "../wire/media-cells.ts";
 import { readPage, readSection, readTable } from "./read-page.ts";

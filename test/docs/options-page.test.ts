@@ -77,7 +77,7 @@ it.for<[section: string, names: object]>([
   ["Options and hooks", options],
   ["Policies", policies],
   ["Session", session],
-])("docs/guides/options.md: lists every name of %s once", ([section, names]) => {
+])('docs/guides/options.md: lists every option under "%s" once', ([section, names]) => {
   const listed = readRows(readSection(page, section)).map(([cell = ""]) => readNames(cell)[0]);
   expect(listed).toEqual(Object.keys(names));
 });

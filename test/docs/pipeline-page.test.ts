@@ -1,6 +1,3 @@
-// Checks docs/sources/pipeline.md against the code. Each name of the pipeline needs a row, and each row names existing code and
-// test files.
-
 import { type DesignParts, testMapping } from "./mapped-page.ts";
 import { readPage } from "./read-page.ts";
 

@@ -1,6 +1,3 @@
-// Checks docs/sources/plan.md against the code. Each name of the design needs a row, and each row names existing code and test
-// files.
-
 import { expect, it } from "vitest";
 import type { PlanCommand, PlanDecision, PlannerOptions, PlanRecord } from "turnwright/plan";
 import { type DesignParts, firstNames, testMapping } from "./mapped-page.ts";

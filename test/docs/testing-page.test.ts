@@ -15,7 +15,7 @@ const options: { readonly [Name in keyof Required<MockOptions>]: true } = {
 };
 
 /**
- * Returns true if an export of turnwright/testing creates a mock part. Calls the export with arguments that every such function
+ * Returns true if the export creates a part of a scripted message. Calls the export with arguments that every such function
  * accepts.
  */
 const isMaker = ([name, make]: readonly [string, unknown]): boolean => {

@@ -44,7 +44,7 @@ describe("generateWithTools", () => {
     [undefined, 10],
     [1, 1],
     [3, 3],
-  ])("throws IterationLimitError with maxIterations %s (requests: %i)", async ([maxIterations, rounds]) => {
+  ])("throws IterationLimitError with maxIterations: %s (number of requests: %i)", async ([maxIterations, rounds]) => {
     const { provider, executed, result } = generate(() => [text("On it."), toolCall("a")], { maxIterations });
     const error = await endedBy(result);
     expect(error).toBeInstanceOf(IterationLimitError);
@@ -53,7 +53,7 @@ describe("generateWithTools", () => {
     expect([executed.length, provider.calls]).toEqual([rounds, rounds]);
   });
 
-  it("returns an answer of the last iteration", async () => {
+  it("returns an answer that comes in the last allowed iteration", async () => {
     const { executed, result } = generate([toolCall("a"), toolCall("a"), text("Done.")], { maxIterations: 3 });
     expect((await result).text).toBe("Done.");
     expect(executed).toHaveLength(2);
@@ -133,7 +133,7 @@ describe("generateWithTools", () => {
       LoopEndedError,
       { kind: "hook-failed", hook: "onIteration", error: { message: "no" } },
     ],
-  ])("throws if onIteration %s", async ([, onIteration, thrown, reason]) => {
+  ])("throws with the end reason if onIteration %s", async ([, onIteration, thrown, reason]) => {
     const { provider, result } = generate(() => toolCall("a"), { onIteration });
     const error = await endedBy(result);
     expect(error.constructor).toBe(thrown);
@@ -176,12 +176,12 @@ describe("generateWithTools", () => {
 
   it.for<[ending: string, turn: Parameters<typeof generate>[0], kind: string]>([
     ["a refusal", [[text("No."), finish("refusal")]], "refusal"],
-    ["an answer that was cut off", [[text("And th"), finish("length")]], "length"],
+    ["an incomplete answer", [[text("And th"), finish("length")]], "length"],
   ])("returns %s", async ([, turn, kind]) => {
     expect((await generate(turn).result).reason.kind).toBe(kind);
   });
 
-  it("throws if the model sends only reasoning", async () => {
+  it("throws if the model sends only reasoning and no answer", async () => {
     expect((await endedBy(generate([[reasoning("Hm."), finish("stop")]]).result)).reason.kind).toBe("empty");
   });
 });
@@ -192,10 +192,10 @@ describe("generateWithTools: invalid arguments", () => {
   type Arguments = Partial<Record<"request" | "executor" | "options", unknown>>;
 
   it.for<[what: string, given: Arguments, code: string, named: string]>([
-    ["a maxIterations of 0", { options: { maxIterations: 0 } }, "invalid-option", "maxIterations"],
-    ["a maxIterations of 1.5", { options: { maxIterations: 1.5 } }, "invalid-option", "maxIterations"],
-    ["a maxCostUSD of 0", { options: { maxCostUSD: 0, pricing: () => 0 } }, "invalid-option", "maxCostUSD"],
-    ["a maxCostUSD of NaN", { options: { maxCostUSD: Number.NaN, pricing: () => 0 } }, "invalid-option", "maxCostUSD"],
+    ["maxIterations 0", { options: { maxIterations: 0 } }, "invalid-option", "maxIterations"],
+    ["maxIterations 1.5", { options: { maxIterations: 1.5 } }, "invalid-option", "maxIterations"],
+    ["maxCostUSD 0", { options: { maxCostUSD: 0, pricing: () => 0 } }, "invalid-option", "maxCostUSD"],
+    ["maxCostUSD NaN", { options: { maxCostUSD: Number.NaN, pricing: () => 0 } }, "invalid-option", "maxCostUSD"],
     ["maxCostUSD without pricing", { options: { maxCostUSD: 1 } }, "invalid-option", "pricing"],
     ["a pricing that is not a function", { options: { pricing: 1 } }, "invalid-option", "pricing"],
     ["an onIteration that is not a function", { options: { onIteration: "log" } }, "invalid-option", "onIteration"],
@@ -208,19 +208,19 @@ describe("generateWithTools: invalid arguments", () => {
     ["a prompt that is not a string", { request: { prompt: 1 } }, "invalid-option", "request.prompt"],
     ["messages that are not an array", { request: { messages: "Go." } }, "invalid-option", "request.messages"],
     ["an unknown field of the request", { request: { ...ask, systemPrompt: "" } }, "unknown-option", "request.systemPrompt"],
-    ["an empty conversation", { request: { messages: [] } }, "invalid-option", "messages"],
+    ["an empty list of messages", { request: { messages: [] } }, "invalid-option", "messages"],
     ["a system text that is not a string", { request: { ...ask, system: 1 } }, "invalid-option", "system"],
     ["a missing executor", { executor: undefined }, "invalid-option", "toolExecutor"],
     ["definitions that are a function", { executor: { ...executor, definitions: () => [] } }, "invalid-option", "toolExecutor"],
     ["an executor without execute", { executor: { definitions: [] } }, "invalid-option", "toolExecutor.execute"],
     ["a definition that is null", { executor: { ...executor, definitions: [null] } }, "invalid-tool", ""],
     [
-      "two tools of one name",
+      "two tools with the same name",
       { executor: { ...executor, definitions: [executor.definitions[0], executor.definitions[0]] } },
       "duplicate-tool",
       '"a"',
     ],
-  ])("throws for %s before any request", async ([, given, code, named]) => {
+  ])("throws before any request for %s", async ([, given, code, named]) => {
     const provider = createMockProvider([text("Hi.")]);
     const { request, executor: tools, options } = { request: ask, executor, options: {}, ...given };
     const error: unknown = await generateWithTools(provider, request as never, tools as never, options as never).catch(

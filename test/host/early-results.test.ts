@@ -1,11 +1,9 @@
-// Results that arrive before the run is suspended, for example from a fast webhook.
-
 import { expect, it } from "vitest";
 import type { ResumeAnswer } from "turnwright/host";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createStage, readAll, readStart, textOf, tool } from "./stage.ts";
 
-it("host.resume with whenBusy queue waits until the live run is suspended, and then uses a result that arrived early", async () => {
+it('host.resume with whenBusy: "queue" waits until the run is suspended, and then uses an early result', async () => {
   const stage = createStage();
   const { host, id, clock } = stage;
   const sent: string[] = [];
@@ -15,7 +13,7 @@ it("host.resume with whenBusy queue waits until the live run is suspended, and t
   );
   const render = tool("render", (_, { runId, callId, defer }) => {
     sent.push(runId, callId);
-    // The webhook arrives while another call of the run is still running.
+    // The result arrives while another call of the run is still running.
     const decisions = { [callId]: { kind: "result" as const, result: "film.mp4" } };
     resuming = host.resume(id, { provider, tools, clock, decisions, whenBusy: "queue" });
     return defer();

@@ -37,7 +37,7 @@ const bodyOf = (source: AsyncIterable<LoopEvent>, options = {}): Promise<string>
   new Response(toEventStream(source, options)).text();
 
 describe("toEventStreamResponse", () => {
-  it("sends the events of a hosted run with their ids, and continues after the last event that the page has", async () => {
+  it("sends the events of a hosted run with their ids, and continues after the page's last event", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("Line one.\nLine two.\r\n\n\u2028")], clock), message: "Go." }));
     const response = toEventStreamResponse(host.join(id));
@@ -63,7 +63,7 @@ describe("toEventStreamResponse", () => {
     expect([response.status, response.body, response.headers.get("x-own")]).toEqual([204, null, "1"]);
   });
 
-  it("sends reset first if the reader cannot continue and starts again", async () => {
+  it("sends the event reset first if the reader must start again", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     const sent = parse(await toEventStreamResponse(host.join(id, { from: "other-1" })).text());
@@ -72,7 +72,7 @@ describe("toEventStreamResponse", () => {
 });
 
 describe("toEventStream", () => {
-  it("replaces data that JSON cannot represent by a description, and sends the rest of the event", async () => {
+  it("sends a description in place of data that JSON cannot represent", async () => {
     const cyclic: Record<string, unknown> = {};
     cyclic["self"] = cyclic;
     const throwing = {
@@ -134,7 +134,7 @@ describe("toEventStream", () => {
     expect(parse(await bodyOf(listOf(internal), { includeMetadata: true }))).toHaveLength(1);
   });
 
-  it("ends with a failure event with a neutral text if the source throws", async () => {
+  it("ends with the event failure, which has a neutral text, if the source throws", async () => {
     async function* failing(): AsyncGenerator<LoopEvent> {
       yield { ...base, type: "text-delta", text: "One." };
       throw new Error("secret");
@@ -155,7 +155,7 @@ describe("toEventStream", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("stops reading, but does not stop the run, when the stream is cancelled", async () => {
+  it("stops reading when the stream is cancelled, and the run continues", async () => {
     const clock = createTestClock();
     const { host, id } = createStage({ stopWhenUnread: true });
     await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Go.", stopWhenUnread: false });
@@ -166,7 +166,7 @@ describe("toEventStream", () => {
     host.stop(id);
   });
 
-  it("rejects a Headers object, even if there is nothing to send", async () => {
+  it("rejects a Headers object as options.headers, even if there is nothing to send", async () => {
     const options = { headers: new Headers({ "x-own": "1" }) } as never;
     expect(() => toEventStreamResponse(listOf(), options)).toThrow("a plain object whose values are strings");
     expect(() => toEventStreamResponse(undefined, options)).toThrow("a plain object whose values are strings");
@@ -193,17 +193,29 @@ describe("toEventStream", () => {
 
 describe("lastEventId", () => {
   it.for<[title: string, given: object, expected: string | undefined]>([
-    ["the offset from the query of the URL", { url: "http://x/?a=1&offset=abc-1#x", headers: new Headers() }, "abc-1"],
+    ["the offset in the query of the URL", { url: "http://x/?a=1&offset=abc-1#x", headers: new Headers() }, "abc-1"],
     [
-      "the Last-Event-ID header in preference to the offset in the URL",
+      "the Last-Event-ID header if the URL has an offset too",
       { url: "http://x/?offset=abc-1", headers: new Headers({ "Last-Event-ID": "abc-2-5" }) },
       "abc-2-5",
     ],
     ["undefined for the offset -1", { url: "/stream?offset=-1", headers: {} }, undefined],
-    ["the header of a node:http request", { url: "/stream", headers: { "last-event-id": "abc-2" } }, "abc-2"],
-    ["undefined for a repeated header", { url: "/stream", headers: { "last-event-id": ["a", "b"] } }, undefined],
-    ["the offset in the URL if the header is empty", { url: "/stream?offset=abc-3", headers: { "last-event-id": "" } }, "abc-3"],
-    ["undefined for an overlong header", { url: "/stream", headers: { "last-event-id": "x".repeat(1_000) } }, undefined],
+    ["the Last-Event-ID header of a node:http request", { url: "/stream", headers: { "last-event-id": "abc-2" } }, "abc-2"],
+    [
+      "undefined if the Last-Event-ID header is repeated",
+      { url: "/stream", headers: { "last-event-id": ["a", "b"] } },
+      undefined,
+    ],
+    [
+      "the offset in the URL if the Last-Event-ID header is empty",
+      { url: "/stream?offset=abc-3", headers: { "last-event-id": "" } },
+      "abc-3",
+    ],
+    [
+      "undefined if the Last-Event-ID header is too long",
+      { url: "/stream", headers: { "last-event-id": "x".repeat(1_000) } },
+      undefined,
+    ],
     ["undefined if the headers are invalid", { headers: { get: "x" } }, undefined],
     ["undefined if the headers are only inherited", Object.create({ headers: {} }), undefined],
   ])("returns %s", ([, given, expected]) => {
@@ -220,7 +232,7 @@ describe("pipeEventStream", () => {
     return { url: `http://127.0.0.1:${port}/`, ended, close: () => new Promise((done) => server.close(done)) };
   }
 
-  it("sends a run on a node:http response, and answers 204 if the reader already has all events", async () => {
+  it("writes a run to a node:http response, and answers 204 if the reader already has all events", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     const server = await serve((req, res) => pipeEventStream(host.join(id, { from: lastEventId(req) }), res));

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { stall, text } from "turnwright/testing";
 import { createStage, playing, readAll, readStart, textOf } from "./stage.ts";
 
-describe("ended runs of a host", () => {
-  it("can be joined for keepMs; after that, no timer and no conversation remains", async () => {
+describe("createRunHost: runs that have ended", () => {
+  it("can be joined for keepMs, and then leave no timer and no conversation", async () => {
     const { host, clock, id } = createStage({ keepMs: 1000 });
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     await clock.advance(500);
@@ -18,7 +18,7 @@ describe("ended runs of a host", () => {
     expect(await host.status(id)).toMatchObject({ status: "completed" });
   });
 
-  it("are dropped oldest first beyond maxBytes, but readers that joined earlier still get all events", async () => {
+  it("are dropped oldest first above maxBytes, but readers that have joined still receive all events", async () => {
     const { host, clock, id } = createStage({ maxBytes: 100_000 });
     const say = async (name: string) =>
       readStart(host.start(name, { ...playing([text("x".repeat(20_000))], clock), message: "Go." }));
@@ -29,7 +29,7 @@ describe("ended runs of a host", () => {
     expect(textOf(await readAll(reader))).toHaveLength(20_000);
   });
 
-  it("cannot be joined with keepMs 0 or maxBytes 0", async () => {
+  it("cannot be joined with keepMs: 0 or maxBytes: 0", async () => {
     for (const options of [{ keepMs: 0 }, { maxBytes: 0 }]) {
       const { host, clock, id } = createStage(options);
       await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
@@ -39,8 +39,8 @@ describe("ended runs of a host", () => {
   });
 });
 
-describe("readers that leave a hosted run", () => {
-  it("remove their signal listeners, and are removed even from a run that emits no events", async () => {
+describe("createRunHost: readers that stop reading", () => {
+  it("leave no signal listeners, and are removed even from a run that emits no events", async () => {
     const { host, clock, id } = createStage();
     await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Go." });
     let listeners = 0;

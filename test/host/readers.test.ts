@@ -40,7 +40,7 @@ const part: fc.Arbitrary<MockPart> = fc.oneof(
 );
 const script = fc.array(fc.array(part, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 3 });
 
-/** Returns options of a run that plays a script, and then an answer, so that every run completes. */
+/** Returns options for a run that plays a script and then always answers, so that every run completes. */
 function optionsOf(messages: readonly MockMessage[], clock: TestClock): Omit<LoopOptions, "messages"> {
   const provider = createMockProvider((_, index) => messages[index] ?? text("The end.", { chunks: 3 }));
   const echo = tool("echo", (args, { progress }) => {
@@ -60,7 +60,10 @@ function optionsOf(messages: readonly MockMessage[], clock: TestClock): Omit<Loo
 
 type Act =
   | { readonly kind: "advance" }
-  /** The new reader begins after the last event of reader number `after`. If that reader does not exist, it begins at the start. */
+  /**
+   * Adds a reader that continues after the last event of the reader with the index `after`, or starts at the first event if there
+   * is no such reader.
+   */
   | { readonly kind: "join"; readonly after: number }
   | { readonly kind: "read"; readonly reader: number; readonly count: number }
   | { readonly kind: "leave"; readonly reader: number };
@@ -103,7 +106,7 @@ async function readOne(reader: Reader): Promise<boolean> {
 }
 
 describe("readers of a hosted run", () => {
-  it("get each event exactly once, whenever they join and read", async () => {
+  it("receive each event exactly once, whenever they join and read", async () => {
     const property = fc.asyncProperty(script, fc.array(act, { maxLength: 40 }), async (messages, acts) => {
       const direct: LoopEvent[] = [];
       const directClock = createTestClock();
@@ -138,7 +141,7 @@ describe("readers of a hosted run", () => {
     await fc.assert(property, { numRuns: 150 });
   });
 
-  it("get each fragment separately if they are fast, and several fragments as one event if they are slow", async () => {
+  it("receive text fragments separately if they read fast, and joined if they read slowly", async () => {
     const { host, clock, id } = createStage();
     const script = [[text("a"), wait(1), text("b"), wait(1), text("c"), wait(1), text("d")]];
     await host.start(id, { ...playing(script, clock), message: "Go." });
@@ -153,7 +156,7 @@ describe("readers of a hosted run", () => {
     expect(deltas(await readAll(slow))).toEqual(["abcd"]);
   });
 
-  it("get separate texts from two nested runs whose fragments alternate", async () => {
+  it("receive separate texts from two nested runs whose fragments alternate", async () => {
     const { host, clock, id } = createStage();
     const messages = [[toolCall("agent", { n: 1 }), toolCall("agent", { n: 2 })]];
     await host.start(id, { ...optionsOf(messages, clock), message: "Go." });
@@ -168,7 +171,7 @@ describe("readers of a hosted run", () => {
   });
 
   it.for(["", "x", "-1", "0-0", "aaaaaaaaaaaaaaaa-0", "aaaaaaaaaaaaaaaa-99999999999999999999", "__proto__-1-1"])(
-    "start again from the first event if from is %j, which is not an id of this run",
+    "start at the first event if the option from is the unknown event id %j",
     async (from) => {
       const { host, clock, id } = createStage();
       await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
@@ -178,14 +181,14 @@ describe("readers of a hosted run", () => {
   );
 
   it.for([{ from: 7 }, { from: null }, { signal: {} }, { after: "x" }, 7])(
-    "are rejected by host.join() with the invalid options %j",
+    "cannot join with the invalid options %j",
     (options) => {
       const { host, id } = createStage();
       expect(() => host.join(id, options as never)).toThrow(/option/i);
     },
   );
 
-  it("start again if from is beyond the end of the log, and continue in the middle of a text", async () => {
+  it("start at the first event if from is after the end of the log, and can continue in the middle of a text", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     const items = await readAll(host.join(id));
@@ -197,7 +200,7 @@ describe("readers of a hosted run", () => {
     expect(textOf(await readAll(host.join(id, { from: `${epoch}-${entry}-99` })))).toBe("");
   });
 
-  it("continue in the middle of a text fragment while the text is still streamed", async () => {
+  it("can continue in the middle of a text fragment while the text is still streamed", async () => {
     const { host, clock, id } = createStage();
     await host.start(id, { ...playing([[text("One."), text("Two."), wait(1), text("Three.")]], clock), message: "Go." });
     const first = host.join(id)?.[Symbol.asyncIterator]();
@@ -211,7 +214,7 @@ describe("readers of a hosted run", () => {
     expect(textOf(await reading)).toBe("wo.Three.");
   });
 
-  it("read an earlier run to its end, and then the next run", async () => {
+  it("receive an earlier run to its end, and then the next run", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     const first = await readAll(host.join(id));

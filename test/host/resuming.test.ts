@@ -25,7 +25,7 @@ const options = (given: ReturnType<typeof paying>): Omit<ReturnType<typeof payin
 const yes = { kind: "approve" as const };
 
 describe("host.resume in the same process", () => {
-  it("continues the same run and log: an earlier reader gets the rest, a late reader everything, each event once", async () => {
+  it("continues the same log: earlier readers receive the rest, and late readers receive everything", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -58,7 +58,7 @@ describe("host.resume in the same process", () => {
     expect(host.join(id, { from: all.at(-1)?.id })?.isOver).toBe(true);
   });
 
-  it("marks events from before the resume as replayed, only for readers of the resume's own answer", async () => {
+  it("marks earlier events as replayed only for readers that join through its return value", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -74,7 +74,7 @@ describe("host.resume in the same process", () => {
     expect((await readAll(host.join(id))).some(({ event }) => event.replayed === true)).toBe(false);
   });
 
-  it("ends a reader that joined before the suspension at the suspension, however slow the reader is", async () => {
+  it("a reader that joined before the suspension ends at the suspension, even if the reader is slow", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -87,7 +87,7 @@ describe("host.resume in the same process", () => {
     expect(typesOf(await readAll(host.join(id))).filter((type) => type === "run-end")).toHaveLength(2);
   });
 
-  it("rejects a decision for a call that is not waiting: nothing runs and nothing changes", async () => {
+  it("rejects a decision for a call that is not waiting, and changes nothing", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -104,7 +104,7 @@ describe("host.resume in the same process", () => {
     expect(pay.paid).toHaveLength(2);
   });
 
-  it("leaves the conversation unchanged if the loop rejects the run because a tool has changed", async () => {
+  it("leaves the conversation unchanged if it rejects because a tool has changed", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -130,7 +130,7 @@ describe("host.resume in the same process", () => {
     expect(pay.paid).toEqual(["call_i0_0", "call_i0_1"]);
   });
 
-  it("is replaced by the next run if the user sends a message instead: the waiting calls do not run", async () => {
+  it("returns not-resumable after a new message, and the waiting calls do not run", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -146,7 +146,7 @@ describe("host.resume in the same process", () => {
     expect([await host.resume(id, options(pay)), pay.paid]).toEqual([{ kind: "not-resumable", status: "completed" }, []]);
   });
 
-  it("reports the nested run of a replayed call once", async () => {
+  it("emits the events of a replayed nested run once", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const inner = createMockProvider(() => text("Inner."));
@@ -170,7 +170,7 @@ describe("host.resume in the same process", () => {
     expect(events.filter(({ replayed }) => replayed === true)).toEqual([]);
   });
 
-  it("rejects a resume if the conversation has nothing to continue", async () => {
+  it("rejects if the conversation has no run to continue", async () => {
     const stage = createStage();
     const { host, id } = stage;
     expect(await host.resume(id, options(paying(stage)))).toEqual({ kind: "not-resumable", status: undefined });
@@ -180,7 +180,7 @@ describe("host.resume in the same process", () => {
 });
 
 describe("host.resume in another process", () => {
-  it("continues a suspended run from the store, and sends readers every event", async () => {
+  it("continues a suspended run from the store, and readers receive every event", async () => {
     const store = sharedStore();
     const first = createStage({ store });
     const pay = paying(first);
@@ -195,12 +195,12 @@ describe("host.resume in another process", () => {
     await second.status(first.id);
     expect([textOf(items), pay.paid.length]).toEqual(["One moment. Done.", 2]);
     expect(eventsOf(items).filter(({ type }) => type === "replay-end")).toHaveLength(1);
-    // The first host did not see these events, so its log is not continued.
+    // The log of the first host stays open, because the second host has resumed the run in its own log.
     expect(first.host.join(first.id)?.isOver).toBe(false);
     expect(await first.host.status(first.id)).toMatchObject({ status: "completed" });
   });
 
-  it("continues a run that crashed after any of its records: each call runs once", async () => {
+  it("continues a run that crashed after any record, and each call runs once", async () => {
     for (let crashAt = 1; ; crashAt += 1) {
       const store = sharedStore();
       const clock = createTestClock();
@@ -220,7 +220,7 @@ describe("host.resume in another process", () => {
     }
   });
 
-  it("takes the ending of a run from the journal if the process died before storing the ending", async () => {
+  it("reads how a run ended from its journal if the process died before it stored the ending", async () => {
     const store = sharedStore();
     const clock = createTestClock();
     const id = "ended and cut";
@@ -235,7 +235,7 @@ describe("host.resume in another process", () => {
     expect([status, reason?.kind, isLive]).toEqual(["suspended", "approval-required", false]);
   });
 
-  it("starts the next run after a crash with the messages that the crashed run had reached", async () => {
+  it("keeps the messages of a crashed run for the next run", async () => {
     const store = sharedStore();
     const clock = createTestClock();
     const id = "cut and told";
@@ -253,7 +253,7 @@ describe("host.resume in another process", () => {
 });
 
 describe("a reader of a hosted run whose journal or store fails", () => {
-  it("gets the earlier events and then the error; the run can be resumed", async () => {
+  it("receives the earlier events and then the error, and the run can be resumed", async () => {
     const store = sharedStore();
     const clock = createTestClock();
     const id = "broken";

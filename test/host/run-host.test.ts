@@ -6,7 +6,7 @@ import { createStage, playing, readAll, readStart, textOf, tool, typesOf } from 
 const hello: UserMessage = { role: "user", content: "Hello." };
 
 describe("host.start", () => {
-  it("runs the conversation, and a reader gets every event up to run-end", async () => {
+  it("runs the conversation, and host.join() returns every event up to run-end", async () => {
     const { host, clock, id } = createStage();
     const answer = await host.start(id, { ...playing([text("Hi there.", { chunks: 3 })], clock), message: "Hello." });
     expect(answer).toMatchObject({ kind: "started", runId: `${id}/1` });
@@ -31,7 +31,7 @@ describe("host.start", () => {
     expect(await host.status(id)).toMatchObject({ runId: `${id}/2`, status: "completed", isLive: false, queued: 0 });
   });
 
-  it("replaces the stored messages with the option messages, and removes the last answer with regenerate", async () => {
+  it("replaces the stored messages by the option messages, and removes the last answer with regenerate: true", async () => {
     const { host, clock, id } = createStage();
     const messages = [hello, { role: "assistant" as const, content: [{ type: "text" as const, text: "Old." }] }, hello];
     await readStart(host.start(id, { ...playing([text("One.")], clock), messages }));
@@ -42,20 +42,20 @@ describe("host.start", () => {
   });
 
   it.for([
-    ["no message", {}],
-    ["message together with regenerate", { message: "a", regenerate: true }],
+    ["options without a message", {}],
+    ["message together with regenerate: true", { message: "a", regenerate: true }],
     ["a blank message", { message: " " }],
     ["a message with the role assistant", { message: { role: "assistant", content: "I am allowed to." } }],
     ["a message with the role tool", { message: { role: "tool", results: [] } }],
-    ["regenerate false", { regenerate: false }],
-    ["regenerate without a history", { regenerate: true }],
-    ["a journal", { message: "a", journal: {} }],
-    ["a runId", { message: "a", runId: "x" }],
+    ["regenerate: false", { regenerate: false }],
+    ["regenerate: true in an empty conversation", { regenerate: true }],
+    ["the option journal", { message: "a", journal: {} }],
+    ["the option runId", { message: "a", runId: "x" }],
     ["an invalid whenBusy", { message: "a", whenBusy: "wait" }],
     ["an unknown option", { message: "a", maxSteps: 3 }],
     ["invalid messages", { messages: "a" }],
     ["an invalid limit", { message: "a", limits: { maxIterations: -1 } }],
-  ])("rejects a start with %s as misuse, and the conversation stays usable", async ([, options]) => {
+  ])("throws a LoopError for %s, and the conversation stays usable", async ([, options]) => {
     const { host, clock, id } = createStage();
     const { provider } = playing([text("One.")], clock);
     const error = await host.start(id, { provider, clock, ...(options as { message: "a" }) }).catch((thrown: unknown) => thrown);
@@ -73,28 +73,39 @@ describe("host.start", () => {
     await expect(started).rejects.toThrow(/"prompt" must be omitted, because a host takes the text as "message"/);
   });
 
-  it.for(["", 7, undefined, null, {}])("rejects the value %j as the id of a conversation", async (id) => {
+  it.for<[string, unknown]>([
+    ["an empty string", ""],
+    ["a number", 7],
+    ["undefined", undefined],
+    ["null", null],
+    ["an object", {}],
+  ])("rejects %s as the id of a conversation", async ([, id]) => {
     const { host, clock } = createStage();
     const start = host.start(id as string, { ...playing([], clock), message: "a" });
     await expect(start).rejects.toMatchObject({ code: "invalid-option" });
     expect(() => host.join(id as string)).toThrow("id");
   });
 
-  it.for(["__proto__", "constructor", "../../etc/passwd", "a/1", "\u0000", "\ud800", "long".repeat(1_000)])(
-    "accepts the hostile conversation id in row %# like any other id",
-    async (given) => {
-      const { host, clock } = createStage();
-      const id = given;
-      expect([await host.status(id), host.join(id), host.stop(id)]).toEqual([undefined, undefined, "not-running"]);
-      await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Hello." }));
-      expect(await host.status(id)).toMatchObject({ runId: `${id}/1`, status: "completed" });
-      expect(textOf(await readAll(host.join(id)))).toBe("One.");
-    },
-  );
+  it.for([
+    ["__proto__", "__proto__"],
+    ["constructor", "constructor"],
+    ["../../etc/passwd", "../../etc/passwd"],
+    ["a/1", "a/1"],
+    ["of a null character", "\u0000"],
+    ["of half a surrogate pair", "\ud800"],
+    ["of 4,000 characters", "long".repeat(1_000)],
+  ] as const)("accepts the conversation id %s like any other id", async ([, given]) => {
+    const { host, clock } = createStage();
+    const id = given;
+    expect([await host.status(id), host.join(id), host.stop(id)]).toEqual([undefined, undefined, "not-running"]);
+    await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Hello." }));
+    expect(await host.status(id)).toMatchObject({ runId: `${id}/1`, status: "completed" });
+    expect(textOf(await readAll(host.join(id)))).toBe("One.");
+  });
 });
 
 describe("host.start in a busy conversation", () => {
-  it('answers busy and changes nothing with whenBusy: "refuse"', async () => {
+  it('with whenBusy: "refuse" returns busy and changes nothing', async () => {
     const { host, clock, id } = createStage();
     const first = await host.start(id, { ...playing([[text("One."), wait(10), text("Two.")]], clock), message: "Hello." });
     const second = playing([text("No.")], clock);
@@ -112,7 +123,7 @@ describe("host.start in a busy conversation", () => {
     expect((await Promise.all(starts)).map(({ kind }) => kind)).toEqual(["started", "busy", "busy"]);
   });
 
-  it('sends the message to the live run with whenBusy: "steer"', async () => {
+  it('with whenBusy: "steer" sends the message to the live run', async () => {
     const { host, clock, id } = createStage({ whenBusy: "steer" });
     const live = playing([[text("One."), wait(10)], text("Two.")], clock);
     const first = await host.start(id, { ...live, message: "Hello." });
@@ -124,7 +135,7 @@ describe("host.start in a busy conversation", () => {
     expect(typesOf(await readAll(host.join(id)))).toContain("steered");
   });
 
-  it("keeps a steered message that the run did not send to the model, and starts the next run with it", async () => {
+  it("keeps a steered message that the model has not received, and starts the next run with it", async () => {
     const { host, clock, id } = createStage({ whenBusy: "steer" });
     const first = await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Hello." });
     await host.start(id, { ...playing([], clock), message: "Faster." });
@@ -138,7 +149,7 @@ describe("host.start in a busy conversation", () => {
     ]);
   });
 
-  it('runs up to maxQueued waiting starts one after the other with whenBusy: "queue"', async () => {
+  it('with whenBusy: "queue" runs up to maxQueued starts one after the other', async () => {
     const { host, clock, id } = createStage({ maxQueued: 2 });
     const say = (said: string) => ({ ...playing([[wait(10), text(said)]], clock), whenBusy: "queue" as const, message: said });
     const starts = ["1", "2", "3", "4"].map(async (said) => host.start(id, say(said)));
@@ -158,7 +169,7 @@ describe("host.start in a busy conversation", () => {
 });
 
 describe("host.stop", () => {
-  it("stops the run, and all readers get the end of the run", async () => {
+  it("stops the run, and all readers receive run-end", async () => {
     const { host, clock, id } = createStage();
     await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Hello." });
     const readers = [readAll(host.join(id)), readAll(host.join(id))];
@@ -169,7 +180,7 @@ describe("host.stop", () => {
     expect(host.stop(id)).toBe("not-running");
   });
 
-  it("is called automatically when the last reader leaves, but only with stopWhenUnread", async () => {
+  it("is called automatically when the last reader leaves if stopWhenUnread is true", async () => {
     const { host, clock, id: name } = createStage();
     for (const stopWhenUnread of [false, true]) {
       const id = `${name}-${stopWhenUnread}`;
@@ -190,7 +201,7 @@ describe("host.stop", () => {
 });
 
 describe("host.close", () => {
-  it("drains live runs, rejects new runs, and leaves no timer", async () => {
+  it("drains live runs, rejects new runs, and leaves no timers", async () => {
     const { host, clock, id } = createStage();
     const save = tool("save", () => "saved");
     const live = playing([[wait(10), toolCall("save")], text("Done.")], clock);

@@ -48,7 +48,7 @@ describe.for<[string, () => RunStore]>([
     for (const id of hostile) expect(await store.read(id)).toMatchObject(record(id));
   });
 
-  it("returns a journal with the same records for the same run, and separate journals for other runs", async () => {
+  it("returns the same journal records for the same run, and separate journals for other runs", async () => {
     const store = create();
     for (const [id, number] of [["a", 1] as const, ["a", 2] as const, ["a/1", 1] as const]) {
       const first = store.journal(id, number);
@@ -61,7 +61,7 @@ describe.for<[string, () => RunStore]>([
     expect((await again.read?.())?.get("run")).toEqual({ said: "a 1" });
   });
 
-  it("can be used by a host", async () => {
+  it("keeps the conversation of a run host", async () => {
     const { host, clock, id } = createStage({ store: create() });
     const policies = { approve: () => ({ kind: "ask" as const }) };
     const save = tool("save", () => "saved");
@@ -85,7 +85,7 @@ describe.for<[string, () => RunStore]>([
 });
 
 describe("memoryRunStore", () => {
-  it("removes the least recently written conversation beyond maxConversations", async () => {
+  it("removes the least recently written conversation above maxConversations", async () => {
     const store = memoryRunStore({ maxConversations: 2 });
     const record = { runs: 1, status: "completed" as const, messages: [] };
     for (const id of ["a", "b", "a", "c"]) await store.write(id, record);
@@ -95,7 +95,7 @@ describe("memoryRunStore", () => {
 });
 
 describe("fileRunStore", () => {
-  it("names files by a hash, makes them readable only by their owner, and leaves no temporary file", async () => {
+  it("names files by a hash, lets only their owner read them, and leaves no temporary file", async () => {
     const { host, clock } = createStage({ store: fileRunStore(folder) });
     for (const id of hostile) await readStart(host.start(id, { ...playing([text("Hi.")], clock), message: "Go." }));
     await host.close();
@@ -107,7 +107,7 @@ describe("fileRunStore", () => {
 
   it.for<[title: string, value: string]>([
     ["no content", ""],
-    ["JSON that is cut off", "{"],
+    ["truncated JSON", "{"],
     ["an array", "[]"],
     ["null", "null"],
     ["missing fields", '{"version":1}'],
@@ -120,7 +120,7 @@ describe("fileRunStore", () => {
     await expect(store.read("a")).rejects.toMatchObject({ code: "journal-damaged" });
   });
 
-  it.for(["", " ", 7, undefined])("throws if the folder is %j", (path) => {
+  it.for(["", " ", 7, undefined])("throws if the path of the folder is %j", (path) => {
     expect(() => fileRunStore(path as string)).toThrow("folder");
   });
 
@@ -152,7 +152,7 @@ describe("fileRunStore", () => {
     }
   }, 30_000);
 
-  it("lets a run be resumed if the ending of the run could not be stored", async () => {
+  it("can resume a run whose ending could not be stored", async () => {
     const store = fileRunStore(folder);
     const broken: RunStore = {
       ...store,
@@ -172,7 +172,7 @@ describe("fileRunStore", () => {
   });
 });
 
-/** The source of a process that is killed after its tool call, because its model never answers again. */
+/** The source code of a process that stays alive after its tool call until a test kills it. */
 function childProgram(path: string): string {
   const from = (file: string): string => JSON.stringify(pathToFileURL(resolve(file)).href);
   return `

@@ -1,5 +1,3 @@
-// Helpers: a host on a test clock, options of scripted runs, and a store that outlives its hosts.
-
 import {
   defineTool,
   type Journal,
@@ -65,7 +63,7 @@ export const typesOf = (items: readonly HostedEvent[]): readonly string[] =>
 export const textOf = (items: readonly HostedEvent[]): string =>
   items.map(({ event }) => (event.type === "text-delta" ? event.text : "")).join("");
 
-/** A store in memory that saves records and journals as JSON. Like after a crash, nothing else survives. */
+/** An in-memory store that keeps only JSON, as a store on disk does after a crash. */
 export function sharedStore(): RunStore & { readonly records: Map<string, ConversationRecord> } {
   const records = new Map<string, ConversationRecord>();
   const journals = new Map<string, SavedJournal["steps"]>();

@@ -31,7 +31,7 @@ async function startAndSteer(store: RunStore, id: string): Promise<"completed" |
 
 describe('host.start with whenBusy: "steer"', () => {
   it.each(["resume", "start"] as const)(
-    "delivers each accepted message exactly once after a crash at any record, followed by a %s",
+    "delivers each accepted message exactly once after a crash at any record and a host.%s()",
     async (next) => {
       let crashes = 0;
       for (let crashAt = 1; crashAt < 50; crashAt += 1) {
@@ -68,7 +68,7 @@ describe('host.start with whenBusy: "steer"', () => {
     expect((await readStart(first)).status).toBe("completed");
   });
 
-  it("stores a message before sending it to the run: if the store fails, the start rejects and the run gets nothing", async () => {
+  it("rejects and sends the run no message if the store fails", async () => {
     const store = sharedStore();
     let isFull = false;
     const full: RunStore = {
@@ -90,7 +90,11 @@ describe('host.start with whenBusy: "steer"', () => {
   });
 });
 
-it.for([null, "gone", { runs: "1" }])("createRunHost: rejects if read of the store returns %j", async (read) => {
+it.for([
+  ["null", null],
+  ["a string", "gone"],
+  ["an invalid record", { runs: "1" }],
+] as const)("createRunHost: start(), resume() and status() reject if store.read() returns %s", async ([, read]) => {
   const store = { ...memoryRunStore(), read: () => read } as unknown as RunStore;
   const { host, clock, id } = createStage({ store });
   const message = 'Option "store.read(id)" must be a ConversationRecord, or undefined if the conversation does not exist';
@@ -99,9 +103,9 @@ it.for([null, "gone", { runs: "1" }])("createRunHost: rejects if read of the sto
   await expect(host.status(id)).rejects.toThrow(message);
 });
 
-describe("the host option storeMs", () => {
+describe("createRunHost: options.storeMs", () => {
   it.each(["read", "write"] as const)(
-    "rejects a start and frees the conversation if %s() of the store takes longer than storeMs",
+    "ends a start with an error and frees the conversation if store.%s() takes longer",
     async (verb) => {
       let hangs = true;
       const store = sharedStore();

@@ -1,11 +1,9 @@
-// Results from a webhook, which may come before the run is suspended.
-
 import { describe, expect, it } from "vitest";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createStage, readAll, tool } from "./stage.ts";
 
-describe("host.resume with whenBusy", () => {
-  it("queue: a result that comes before the run is suspended is used when the run is suspended", async () => {
+describe('host.resume with whenBusy: "queue"', () => {
+  it("keeps two results that arrive early, and uses them when the run is suspended", async () => {
     const { host, clock, id } = createStage();
     const job = tool("job", (_, { defer }) => defer());
     const slow = tool("slow", (_, { signal }) => new Promise((end) => clock.setTimeout(() => end(signal.aborted), 100)));

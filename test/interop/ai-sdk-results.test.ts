@@ -44,7 +44,7 @@ describe("importTool: result of an AI SDK tool", () => {
     expect(await dataOf(made)).toMatchObject({ kind: "failed", error: { message: "cut off" } });
   });
 
-  it("is not awaited after a stop, and the generator is closed", async () => {
+  it("is no longer awaited after a stop, which closes the generator", async () => {
     let closed: () => void = () => {};
     const isClosed = new Promise<void>((resolve) => {
       closed = resolve;
@@ -73,18 +73,18 @@ describe("importTool: result of an AI SDK tool", () => {
   });
 
   const outputs: readonly (readonly [string, Awaited<ReturnType<NonNullable<AiTool["toModelOutput"]>>>, unknown])[] = [
-    ["text", { type: "text", value: "seven" }, { kind: "completed", data: "seven" }],
-    ["json", { type: "json", value: { c: 7 } }, { kind: "completed", data: { c: 7 } }],
-    ["error", { type: "error-text", value: "closed" }, { kind: "failed", error: { message: "closed" } }],
-    ["error as JSON", { type: "error-json", value: { code: 4 } }, { kind: "failed", error: { message: '{"code":4}' } }],
-    ["denial", { type: "execution-denied", reason: "not you" }, { kind: "failed", error: { message: "not you" } }],
+    ["a text", { type: "text", value: "seven" }, { kind: "completed", data: "seven" }],
+    ["JSON", { type: "json", value: { c: 7 } }, { kind: "completed", data: { c: 7 } }],
+    ["an error text", { type: "error-text", value: "closed" }, { kind: "failed", error: { message: "closed" } }],
+    ["an error as JSON", { type: "error-json", value: { code: 4 } }, { kind: "failed", error: { message: '{"code":4}' } }],
+    ["a denial", { type: "execution-denied", reason: "not you" }, { kind: "failed", error: { message: "not you" } }],
     [
-      "denial without a reason",
+      "a denial without a reason",
       { type: "execution-denied" },
       { kind: "failed", error: { message: "The execution was denied." } },
     ],
     [
-      "content",
+      "content parts",
       {
         type: "content",
         value: [
@@ -109,7 +109,7 @@ describe("importTool: result of an AI SDK tool", () => {
       },
     ],
   ];
-  it.for(outputs)("is taken from toModelOutput: %s", async ([, output, outcome]) => {
+  it.for(outputs)("comes from toModelOutput if that returns %s", async ([, output, outcome]) => {
     const seen: unknown[] = [];
     const told: unknown[] = [];
     const made = tool({
@@ -127,7 +127,7 @@ describe("importTool: result of an AI SDK tool", () => {
   });
 
   it.for(["gs://bucket/a.pdf", "file:///etc/passwd", "s3://bucket/a", "ftp://example.com/a", new URL("file:///etc/passwd")])(
-    "omits an address that is not on the web: %s (case %#)",
+    "omits a file whose URL has an unsupported protocol (%s, case %#)",
     async (url) => {
       const value = [
         { type: "image-url", url },
@@ -186,19 +186,15 @@ describe("importTool: needsApproval of an AI SDK tool", () => {
     ["false", false, ["small: completed", "default: completed"]],
     ["a function of the parsed arguments", (input) => input.amount > 1_000, ["small: completed", "default: awaiting-approval"]],
     ["an async function", async (input) => input.amount > 1_000, ["small: completed", "default: awaiting-approval"]],
-    [
-      "a function that returns undefined, which needs approval",
-      () => undefined,
-      ["small: awaiting-approval", "default: awaiting-approval"],
-    ],
-  ])("may be %s", async ([, needsApproval, outcomes]) => {
+    ["a function that returns undefined", () => undefined, ["small: awaiting-approval", "default: awaiting-approval"]],
+  ])("decides whether a call needs approval if it is %s", async ([, needsApproval, outcomes]) => {
     const made = { inputSchema: amount, execute: async () => "paid", needsApproval };
     const journal = memoryJournal();
     const { result } = play(script, { tools: [importTool(made, { name: "pay" })], journal });
     expect(outcomesOf(await result)).toEqual(outcomes);
   });
 
-  it("is not called if the arguments no longer parse; the call then needs approval", async () => {
+  it("is not called if the arguments fail a second validation, and the call then waits for approval", async () => {
     let checks = 0;
     const once = amount.refine(() => (checks += 1) === 1);
     const made = tool({ inputSchema: once, execute: async () => "paid", needsApproval: () => false });

@@ -1,5 +1,3 @@
-// The tools in these tests are created with the AI SDK packages themselves.
-
 import { dynamicTool, jsonSchema, tool, zodSchema } from "ai";
 import { tool as toolV5 } from "ai-v5";
 import { tool as toolV7 } from "ai-v7";
@@ -22,7 +20,7 @@ async function dataOf(made: object, args: unknown = { city: "Oslo" }): Promise<u
   return runTool(importTool(made, { name: "get" }), args);
 }
 
-describe("importTool: second argument of an AI SDK tool", () => {
+describe("importTool: the second argument of an AI SDK tool's execute", () => {
   it.for<[string, (execute: (input: unknown, options: object) => unknown) => object]>([
     ["5", (execute) => toolV5({ inputSchema: city, execute })],
     ["6", (execute) => tool({ inputSchema: city, execute })],
@@ -103,7 +101,7 @@ describe("importTool: second argument of an AI SDK tool", () => {
     });
   });
 
-  it("omits the assistant message that contains the call", async () => {
+  it("has messages without the assistant message of the call itself", async () => {
     let seen: unknown;
     const made = tool({
       inputSchema: city,
@@ -119,7 +117,7 @@ describe("importTool: second argument of an AI SDK tool", () => {
   });
 });
 
-describe("importTool: schema of an AI SDK tool", () => {
+describe("importTool: an AI SDK tool", () => {
   const checked = jsonSchema<{ city: string }>(cityJson, {
     validate: async (value) =>
       z.safeParse(city, value).success
@@ -154,7 +152,7 @@ describe("importTool: schema of an AI SDK tool", () => {
       [{ path: ["city"], message: expect.any(String) }],
     ],
     [
-      "a schema function",
+      "a function that returns a schema",
       tool({ inputSchema: () => checked, execute: run }),
       { city: "checked" },
       [{ path: ["city"], message: expect.any(String) }],
@@ -166,27 +164,27 @@ describe("importTool: schema of an AI SDK tool", () => {
       [{ path: ["city"], message: "city must be a string (was a number)" }],
     ],
     [
-      "a dynamic tool",
+      "dynamicTool()",
       dynamicTool({ inputSchema: checked, execute: run }),
       { city: "checked" },
       [{ path: ["city"], message: expect.any(String) }],
     ],
   ];
-  it.for(rows)("is shown to the model and validates: %s", async ([, made, data, issues]) => {
+  it.for(rows)("shows and validates the schema of %s", async ([, made, data, issues]) => {
     const [definition] = createToolRegistry([importTool(made, { name: "get" })]).definitions();
     expect(definition?.inputSchema).toMatchObject(cityJson);
     expect(await dataOf(made)).toMatchObject({ kind: "completed", data });
     expect(await dataOf(made, { city: 1 })).toMatchObject({ kind: "invalid-input", issues });
   });
 
-  it("is shown to the model but does not validate with jsonSchema() alone", async () => {
+  it("is not validated if its schema is jsonSchema() without validate", async () => {
     const made = tool({ inputSchema: jsonSchema(cityJson), execute: run });
     const registry = createToolRegistry([importTool(made, { name: "get" })]);
     expect(registry.definitions()[0]?.inputSchema).toEqual(cityJson);
     expect(registry.validate("get", [1])).toEqual({ value: [1], unchecked: true });
   });
 
-  it("reports the error of a schema validation that lists no issues", async () => {
+  it("reports the validation error of a schema that lists no issues", async () => {
     const made = tool({
       inputSchema: jsonSchema(cityJson, { validate: () => ({ success: false, error: new Error("closed today") }) }),
       execute: run,
@@ -198,7 +196,7 @@ describe("importTool: schema of an AI SDK tool", () => {
     ["zod/mini", mini.object({ city: mini.string() })],
     ["zod 3", z3.object({ city: z3.string() })],
     ["valibot", v.object({ city: v.string() })],
-  ])("needs options.jsonSchema for %s", async ([, inputSchema]) => {
+  ])("needs options.jsonSchema for a schema of %s", async ([, inputSchema]) => {
     const made = { description: "", inputSchema, execute: run };
     expect(() => importTool(made, { name: "get" })).toThrow(/cannot be converted to JSON Schema.*Give the tool a "jsonSchema"/);
     const outcome = await runTool(importTool(made, { name: "get", jsonSchema: cityJson }), { city: 1 });
@@ -206,7 +204,7 @@ describe("importTool: schema of an AI SDK tool", () => {
   });
 });
 
-it("importTool: keeps `this` of a tool that is a class instance", async () => {
+it("importTool: calls a tool that is a class instance with the instance as `this`", async () => {
   class Counter {
     readonly inputSchema = city;
     readonly description = "Counts.";
@@ -218,14 +216,14 @@ it("importTool: keeps `this` of a tool that is a class instance", async () => {
   expect(await dataOf(new Counter())).toMatchObject({ kind: "completed", data: 1 });
 });
 
-it("importTool: throws for an AI SDK 7 tool with a description function", () => {
+it("importTool: throws for an AI SDK 7 tool whose description is a function", () => {
   const made = toolV7({ description: () => "Late.", inputSchema: city, execute: async () => 1 });
   expect(() => importTool(made, { name: "get" })).toThrow(
     /has a function as its "description": replace the function with a string/,
   );
 });
 
-it("importTool: throws for a JSON Schema in a promise", () => {
+it("importTool: throws for a tool whose JSON Schema is a promise", () => {
   const made = tool({ inputSchema: jsonSchema(async () => cityJson), execute: async () => 1 });
   let thrown: unknown;
   try {

@@ -1,5 +1,3 @@
-// Rules for imported tools from every library, tested with the real packages.
-
 import { describe, expect, it } from "vitest";
 import { createToolRegistry, runToolLoop, type Tool } from "turnwright";
 import type { ExecutableTool } from "turnwright/parts";
@@ -32,7 +30,7 @@ function untilAborted(signal: AbortSignal | undefined): Promise<never> {
 
 const noArguments = z.object({});
 
-/** Parses the JSON text that the tools of Anthropic and LangChain return here. */
+/** Parses the JSON text that the test tools of Anthropic and LangChain return. */
 function parsed(data: unknown): unknown {
   return typeof data === "string" ? JSON.parse(data) : data;
 }
@@ -47,7 +45,7 @@ function readText(output: unknown): unknown {
   return typeof data === "string" ? JSON.parse(data) : output;
 }
 
-describe.for(table)("importTool: a tool of %s", ([, make]) => {
+describe.for(table)("importTool with tools of %s", ([, make]) => {
   const imported = (job: Work, schema?: z.ZodObject): ExecutableTool<unknown> =>
     importTool(make(job, schema), { name: job.name });
 
@@ -56,9 +54,9 @@ describe.for(table)("importTool: a tool of %s", ([, make]) => {
       registry: createToolRegistry(work.map((job) => readable(imported(job, job.name === "echo" ? undefined : noArguments)))),
     }),
   });
-  for (const { title, run } of suite) it(title, run);
+  for (const { title, run } of suite) it(`a registry of these tools ${title}`, run);
 
-  it("is shown to the model with its schema", async () => {
+  it("an imported tool is shown to the model with its schema", async () => {
     const { provider, result } = play([toolCall("echo", { text: "hi" }), text("Done.")], { tools: [imported(echo)] });
     const { messages } = await result;
     expect(provider.requests[0]?.tools).toMatchObject([
@@ -72,18 +70,18 @@ describe.for(table)("importTool: a tool of %s", ([, make]) => {
     expect([answer?.outcome, parsed(answer?.result)]).toEqual(["completed", { text: "hi" }]);
   });
 
-  it("does not run with invalid arguments, and the model gets the reason", async () => {
+  it("invalid arguments do not run an imported tool, and the model gets the reason", async () => {
     const ran: unknown[] = [];
     const tool = imported({ ...echo, run: (args) => ran.push(args) });
     const { result } = play([toolCall("echo", { text: 42 }), text("Done.")], { tools: [tool] });
     const [answer] = answersOf(await result);
-    // OpenAI Agents validates the arguments inside the call, so the call fails.
+    // OpenAI Agents validates the arguments during the call, so invalid arguments fail the call.
     const outcome = make === kinds["OpenAI Agents"] ? "failed" : "invalid-input";
     expect([answer?.outcome, ran]).toEqual([outcome, []]);
     expect(JSON.stringify(answer?.result)).toMatch(outcome === "failed" ? /Invalid JSON input for tool/ : /text: .*string/);
   });
 
-  it("fails with the error that it throws", async () => {
+  it("the outcome of an imported tool that throws contains the error message", async () => {
     const [, broken] = work;
     expect(broken && (await runTool(imported(broken, noArguments)))).toMatchObject({
       kind: "failed",
@@ -95,8 +93,8 @@ describe.for(table)("importTool: a tool of %s", ([, make]) => {
     ["a stop", "stopped", ({ control }) => control.stop()],
     ["a kill", "killed", ({ control }) => control.kill()],
     ["an abort", "aborted", ({ abort }) => abort.abort(new Error("enough"))],
-    ["its timeout", "answered", ({ clock }) => clock.advance(1_000)],
-  ])("gets an aborted signal after %s", async ([, reason, act]) => {
+    ["a timeout", "answered", ({ clock }) => clock.advance(1_000)],
+  ])("the signal of an imported tool is aborted after %s", async ([, reason, act]) => {
     let heard: AbortSignal | undefined;
     let start: () => void = () => {};
     const started = new Promise<void>((resolve) => {
@@ -122,7 +120,7 @@ describe.for(table)("importTool: a tool of %s", ([, make]) => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("receives the arguments as its own schema parses them, once", async () => {
+  it("an imported tool receives arguments that its schema has parsed exactly once", async () => {
     const got: unknown[] = [];
     const transforming = z.object({ text: z.string().transform((said) => said.length), unit: z.enum(["C", "F"]).default("C") });
     const tool = importTool(transformed(make, transforming, got), {
@@ -134,7 +132,7 @@ describe.for(table)("importTool: a tool of %s", ([, make]) => {
     expect(got).toEqual([{ text: 4, unit: "C" }]);
   });
 
-  it("leaves no timers", async () => {
+  it("a run with two calls of an imported tool leaves no timers", async () => {
     const clock = createTestClock();
     const provider = createMockProvider([[toolCall("echo", { text: "a" }), toolCall("echo", { text: "b" })], text("Done.")]);
     const abort = new AbortController();
@@ -149,7 +147,7 @@ describe.for(table)("importTool: a tool of %s", ([, make]) => {
   });
 });
 
-/** OpenAI Agents and Anthropic convert the schema when the tool is created, and reject a transform there. */
+/** OpenAI Agents and Anthropic convert the schema when the tool is created, so they reject a schema with a transform. */
 function transformed(make: MakeTool, inputSchema: z.ZodObject, got: unknown[]): object {
   const job: Work = { name: "measure", description: "Measures.", run: (args) => got.push(args) };
   if (make !== kinds["OpenAI Agents"] && make !== kinds["Anthropic"]) return make(job, inputSchema);
@@ -161,7 +159,7 @@ function transformed(make: MakeTool, inputSchema: z.ZodObject, got: unknown[]): 
 }
 
 describe("importTools", () => {
-  it("imports an object of tools of every library by name", async () => {
+  it("accepts an object of tools from all libraries, whose keys become the names", async () => {
     const tools = importTools(Object.fromEntries(table.map(([, make], index) => [`tool_${index}`, make(echo)])), {
       tool_0: { timeoutMs: 5, description: "The first." },
     });

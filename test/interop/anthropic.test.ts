@@ -1,5 +1,3 @@
-// The tools in these tests are created with the Anthropic SDK itself.
-
 import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema";
 import { mcpTool } from "@anthropic-ai/sdk/helpers/beta/mcp";
 import { betaMemoryTool } from "@anthropic-ai/sdk/helpers/beta/memory";

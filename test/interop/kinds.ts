@@ -18,7 +18,7 @@ export interface Work {
 
 const schema = z.object({ text: z.string() });
 
-/** The same arguments as JSON Schema. */
+/** The arguments of the test tool as JSON Schema. */
 const json = {
   type: "object",
   properties: { text: { type: "string" } },
@@ -30,7 +30,7 @@ type Args = Readonly<Record<string, unknown>>;
 
 export type MakeTool = (work: Work, inputSchema?: z.ZodObject) => object;
 
-/** Creates a tool whose arguments zod validates, by library. AI SDK tools have no name. */
+/** For each library, a function that creates a tool whose arguments zod validates. AI SDK tools have no name. */
 export const kinds: Readonly<Record<string, MakeTool>> = {
   "AI SDK 6": ({ description, run }, inputSchema = schema) =>
     aiTool({ description, inputSchema, execute: async (args: Args, { abortSignal }) => run(args, abortSignal) }),
@@ -61,7 +61,7 @@ export const kinds: Readonly<Record<string, MakeTool>> = {
     }),
 };
 
-/** Creates a tool with JSON Schema and without validation, by library. */
+/** For each library, a function that creates a tool with plain JSON Schema, which validates nothing. */
 export const plainKinds: Readonly<Record<string, (work: Work) => object>> = {
   "AI SDK 6": ({ description, run }) =>
     aiTool({

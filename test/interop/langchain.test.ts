@@ -1,5 +1,3 @@
-// The tools in these tests are created with LangChain itself.
-
 import { ToolMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { type DynamicTool, StructuredTool, tool, type ToolRunnableConfig } from "@langchain/core/tools";
@@ -33,7 +31,7 @@ it("importTool: a LangChain tool receives the call, its signal and the context o
 });
 
 const outputs: readonly (readonly [string, unknown, unknown])[] = [
-  ["a text", "seven", { kind: "completed", data: "seven" }],
+  ["a string", "seven", { kind: "completed", data: "seven" }],
   ["data, which LangChain turns into text", { celsius: 7 }, { kind: "completed", data: '{"celsius":7}' }],
   ["a ToolMessage", new ToolMessage({ content: "seven", tool_call_id: "x" }), { kind: "completed", data: "seven" }],
   [
@@ -47,7 +45,7 @@ const outputs: readonly (readonly [string, unknown, unknown])[] = [
     { kind: "failed", error: { message: "closed" } },
   ],
   [
-    "blocks",
+    "content blocks",
     [
       { type: "text", text: "Here." },
       { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
@@ -74,7 +72,7 @@ it.for(outputs)("importTool: a LangChain tool can return %s", async ([, output, 
   expect(await runTool(importTool(made), city)).toMatchObject(outcome as object);
 });
 
-it("importTool: a LangChain tool reports its artifact as metadata", async () => {
+it("importTool: the artifact of a LangChain tool is reported as metadata", async () => {
   const told: unknown[] = [];
   const made = tool(async () => ["two rows", [{ id: 1 }, { id: 2 }]], {
     ...described,
@@ -85,7 +83,7 @@ it("importTool: a LangChain tool reports its artifact as metadata", async () => 
   expect([outcome, told]).toMatchObject([{ kind: "completed", data: "two rows" }, [[{ id: 1 }, { id: 2 }]]]);
 });
 
-it("importTool: a LangChain tool reports its artifact even if it fails", async () => {
+it("importTool: the artifact of a LangChain tool is reported even if the tool fails", async () => {
   const told: unknown[] = [];
   const answer = new ToolMessage({ content: "closed", tool_call_id: "x", status: "error", artifact: { code: 7 } });
   const made = tool(async () => answer, { ...described, schema });
@@ -99,7 +97,7 @@ it("importTool: a LangChain tool with returnDirect ends the run", async () => {
   expect((await result).reason.kind).toBe("end-turn");
 });
 
-it("importTool: a LangChain generator reports its values as progress", async () => {
+it("importTool: the values of a LangChain generator tool are reported as progress", async () => {
   const made = tool(
     async function* run() {
       yield "half";
@@ -112,7 +110,7 @@ it("importTool: a LangChain generator reports its values as progress", async () 
   expect([outcome, heard]).toMatchObject([{ kind: "completed", data: "whole" }, ["half"]]);
 });
 
-it("importTool: a LangChain tool without a schema takes one text", async () => {
+it("importTool: a LangChain tool without a schema takes a single string", async () => {
   const made: DynamicTool = tool(async (input: string) => input.toUpperCase(), described) as never;
   const imported = importTool(made);
   expect(createToolRegistry([imported]).definitions()[0]?.inputSchema).toEqual({
@@ -124,7 +122,7 @@ it("importTool: a LangChain tool without a schema takes one text", async () => {
 });
 
 it("importTool: a LangChain tool with zod 3 needs options.jsonSchema", async () => {
-  // The types of the two packages are incompatible under exactOptionalPropertyTypes.
+  // The types of zod 3 and LangChain are incompatible under exactOptionalPropertyTypes.
   const made = tool(async (args: { city: string }) => args.city, {
     ...described,
     schema: z3.object({ city: z3.string() }) as never,

@@ -1,5 +1,3 @@
-// The tools in these tests are created with OpenAI Agents itself.
-
 import { type RunContext, tool } from "@openai/agents-core";
 import { describe, expect, it } from "vitest";
 import { createToolRegistry, type JsonSchema } from "turnwright";
@@ -38,12 +36,12 @@ it("importTool: an OpenAI Agents tool receives the call, its signal and the run'
 });
 
 const outputs: readonly (readonly [string, unknown, unknown])[] = [
-  ["a text", "seven", { kind: "completed", data: "seven" }],
+  ["a string", "seven", { kind: "completed", data: "seven" }],
   ["plain data", { celsius: 7 }, { kind: "completed", data: { celsius: 7 } }],
-  ["data that has a type", { type: "file", size: 7 }, { kind: "completed", data: { type: "file", size: 7 } }],
-  ["an empty list", [], { kind: "completed", data: [] }],
-  ["a list of data", [1, { type: "text", text: "x" }], { kind: "completed", data: [1, { type: "text", text: "x" }] }],
-  ["a structured text", { type: "text", text: "seven" }, { kind: "completed", data: "seven" }],
+  ["data with a field type", { type: "file", size: 7 }, { kind: "completed", data: { type: "file", size: 7 } }],
+  ["an empty array", [], { kind: "completed", data: [] }],
+  ["an array of data", [1, { type: "text", text: "x" }], { kind: "completed", data: [1, { type: "text", text: "x" }] }],
+  ["a text part", { type: "text", text: "seven" }, { kind: "completed", data: "seven" }],
   [
     "images and files",
     [
@@ -79,14 +77,14 @@ describe("importTool: a failing OpenAI Agents tool", () => {
   const broken = async (): Promise<string> => {
     throw new Error("out of order");
   };
-  it("fails although the library turns the error into a sentence", async () => {
+  it("fails with the default error text of the library", async () => {
     expect(await runTool(importTool(tool({ ...described, execute: broken })), { city: "Oslo" })).toMatchObject({
       kind: "failed",
       error: { message: "An error occurred while running the tool. Please try again." },
     });
   });
 
-  it("keeps its error message with errorFunction: null", async () => {
+  it("fails with its own error message if errorFunction is null", async () => {
     const made = tool({ ...described, execute: broken, errorFunction: null });
     expect(await runTool(importTool(made), { city: "Oslo" })).toMatchObject({
       kind: "failed",
@@ -94,12 +92,12 @@ describe("importTool: a failing OpenAI Agents tool", () => {
     });
   });
 
-  it("completes with the result of its own errorFunction", async () => {
+  it("completes with the result of a custom errorFunction", async () => {
     const made = tool({ ...described, execute: broken, errorFunction: () => "Try Bergen." });
     expect(await runTool(importTool(made), { city: "Oslo" })).toMatchObject({ kind: "completed", data: "Try Bergen." });
   });
 
-  it("fails with the library's message after its own timeout", async () => {
+  it("fails with the library's error text after the timeout of the tool", async () => {
     const made = tool({ ...described, execute: () => new Promise<string>(() => {}), timeoutMs: 1 });
     const imported = importTool(made, { timeoutMs: 5_000 });
     expect(await runTool(imported, { city: "Oslo" })).toMatchObject({
@@ -138,7 +136,7 @@ describe("importTool: needsApproval of an OpenAI Agents tool", () => {
       async ({ context }, _, callId) => (context as { strict: string }).strict === callId,
       ["small: awaiting-approval", "large: completed"],
     ],
-  ])("may be %s", async ([, needsApproval, outcomes]) => {
+  ])("decides whether a call needs approval if it is %s", async ([, needsApproval, outcomes]) => {
     const made = tool({
       name: "pay",
       description: "",
@@ -150,7 +148,7 @@ describe("importTool: needsApproval of an OpenAI Agents tool", () => {
     expect(outcomesOf(await result)).toEqual(outcomes);
   });
 
-  it("is not called if the arguments no longer parse; the call then needs approval", async () => {
+  it("is not called if the arguments fail a second validation, and the call then waits for approval", async () => {
     let checks = 0;
     const inputSchema = parameters.refine(() => (checks += 1) === 1);
     const made = tool({
@@ -165,20 +163,20 @@ describe("importTool: needsApproval of an OpenAI Agents tool", () => {
   });
 });
 
-it("importTool: an OpenAI Agents tool is validated by options.inputSchema", async () => {
+it("importTool: options.inputSchema validates the arguments of an OpenAI Agents tool", async () => {
   const made = tool({ ...described, execute: async ({ city }) => city });
   const imported = importTool(made, { inputSchema: fromJsonSchema(made.parameters as JsonSchema) });
   expect(await runTool(imported, { city: 1 })).toMatchObject({ kind: "invalid-input", issues: [{ path: ["city"] }] });
   expect(await runTool(imported, { city: "Oslo" })).toMatchObject({ kind: "completed", data: "Oslo" });
 });
 
-it("importTool: an OpenAI Agents tool receives the raw arguments despite options.inputSchema", async () => {
+it("importTool: an OpenAI Agents tool receives the original arguments even with options.inputSchema", async () => {
   const made = tool({ ...described, execute: async ({ city }) => city });
   const inputSchema = z.object({ city: z.string().transform((name) => name.length) });
   expect(await runTool(importTool(made, { inputSchema }), { city: "Oslo" })).toMatchObject({ kind: "completed", data: "Oslo" });
 });
 
-it("importTool: an OpenAI Agents tool is not validated without options.inputSchema", () => {
+it("importTool: the arguments of an OpenAI Agents tool are unchecked without options.inputSchema", () => {
   const registry = createToolRegistry([importTool(tool({ ...described, execute: async () => "" }))]);
   expect(registry.validate("get", { city: 1 })).toEqual({ value: { city: 1 }, unchecked: true });
 });

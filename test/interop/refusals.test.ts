@@ -21,10 +21,10 @@ function complaintOf(run: () => unknown): string {
 }
 
 const rows: readonly (readonly [string, unknown, RegExp])[] = [
-  ["undefined", undefined, /invalid-tool: Tool "" must be an object, but is undefined\.$/],
-  ["a string", "get", /must be an object, but is "get"/],
-  ["a function", execute, /must be an object, but is a function/],
-  ["an array", [whole], /must be an object, but is an array of 1 item/],
+  ["undefined in place of a tool", undefined, /invalid-tool: Tool "" must be an object, but is undefined\.$/],
+  ["a string in place of a tool", "get", /must be an object, but is "get"/],
+  ["a function in place of a tool", execute, /must be an object, but is a function/],
+  ["an array in place of a tool", [whole], /must be an object, but is an array of 1 item/],
   [
     "an empty object",
     {},
@@ -32,7 +32,7 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
   ],
   ["a tool of AI SDK 4", { parameters: inputSchema, execute }, /looks like a tool from the AI SDK, but has no "inputSchema"/],
   [
-    "an AI SDK tool whose execute is no function",
+    "an AI SDK tool whose execute is not a function",
     { inputSchema, execute: "run" },
     /looks like a tool from the AI SDK, but has no "execute": turnwright calls this function/,
   ],
@@ -54,20 +54,28 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
     /LangChain, but has no "schema": the model needs this schema/,
   ],
   ["OpenAI's web search tool from the AI SDK", openai.tools.webSearch({}), /is run by its provider \("openai\.web_search"\)/],
-  ["a provider's tool of AI SDK 5", { type: "provider-defined", id: "a.b", inputSchema }, /is run by its provider \("a\.b"\)/],
   [
-    "a web search tool of Anthropic",
+    "a provider-defined tool of AI SDK 5",
+    { type: "provider-defined", id: "a.b", inputSchema },
+    /is run by its provider \("a\.b"\)/,
+  ],
+  [
+    "Anthropic's web search tool",
     { type: "web_search_20250305", name: "get" },
     /has the type "web_search_20250305", and tools of this type run elsewhere/,
   ],
-  ["a hosted MCP server", hostedMcpTool({ serverLabel: "x", serverUrl: "https://example.com" }), /has the type "hosted_tool"/],
   [
-    "a shell tool",
+    "a hosted MCP tool of OpenAI Agents",
+    hostedMcpTool({ serverLabel: "x", serverUrl: "https://example.com" }),
+    /has the type "hosted_tool"/,
+  ],
+  [
+    "a shell tool of OpenAI Agents",
     shellTool({ shell: { run: async () => ({ output: [] }) } }),
     /has the type "shell", and tools of this type run elsewhere/,
   ],
   [
-    "a tool with guardrails",
+    "an OpenAI Agents tool with guardrails",
     agentsTool({
       name: "get",
       description: "",
@@ -78,12 +86,12 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
     /has "inputGuardrails", which only the runner of OpenAI Agents applies: pass \{ \.\.\.tool, inputGuardrails: \[\] \}/,
   ],
   [
-    "a schema with an invalid JSON Schema",
+    "a Standard Schema that returns an invalid JSON Schema",
     { inputSchema: { jsonSchema: 5 }, execute },
     /has an "inputSchema" without a JSON Schema/,
   ],
   [
-    "a schema that is a date",
+    "a zod schema for a date",
     { inputSchema: z.object({ at: z.date() }), execute },
     /invalid-schema: .*"get" cannot be converted to JSON Schema/,
   ],
@@ -114,12 +122,12 @@ it("importTool: accepts an AI SDK tool of type function", () => {
   expect(importTool(aiTool({ type: "function", ...whole }), { name: "get" }).inputSchema).toBe(inputSchema);
 });
 
-it("importTool: uses the tool's own name by default", () => {
+it("importTool: uses the name of the tool if no name is passed", () => {
   expect(importTool({ name: "get", ...whole }).name).toBe("get");
 });
 
 it.for<[string, object, RegExp]>([
-  ["a name that providers refuse", { name: "get weather" }, /invalid-tool: Tool "get weather" has an invalid "name"/],
+  ["a name that providers reject", { name: "get weather" }, /invalid-tool: Tool "get weather" has an invalid "name"/],
   ["a negative timeoutMs", { name: "get", timeoutMs: -1 }, /has an invalid "timeoutMs"/],
   ["an unknown field", { name: "get", timeout: 5 }, /has an unknown field "timeout" \(did you mean "timeoutMs"\?\)/],
   [
@@ -131,7 +139,7 @@ it.for<[string, object, RegExp]>([
   expect(complaintOf(() => importTool(whole, overrides))).toMatch(message);
 });
 
-it("importTool: applies all overrides except undefined ones", () => {
+it("importTool: applies all overrides that are not undefined", () => {
   const imported = importTool(
     { ...whole, description: "Its own.", needsApproval: true },
     { name: "get", description: undefined, needsApproval: false, retry: { maxAttempts: 2 }, idempotent: true },
@@ -139,7 +147,7 @@ it("importTool: applies all overrides except undefined ones", () => {
   expect(imported).toMatchObject({ description: "Its own.", needsApproval: false, retry: { maxAttempts: 2 }, idempotent: true });
 });
 
-it("importTools: names the tool that it rejects, and rejects other containers", () => {
+it("importTools: names the rejected tool in the error, and accepts only an object or an array", () => {
   expect(complaintOf(() => importTools({ get: whole, search: openai.tools.webSearch({}) }))).toMatch(
     /Tool "search" is run by its provider/,
   );
@@ -151,7 +159,7 @@ it("importTools: names the tool that it rejects, and rejects other containers", 
   );
 });
 
-it("importTools: accepts names like constructor and toString", () => {
+it("importTools: accepts tool names like constructor and toString", () => {
   const tools = importTools({ constructor: whole, toString: whole });
   expect(tools.map(({ name }) => name)).toEqual(["constructor", "toString"]);
 });

@@ -23,12 +23,12 @@ const strict = defineTool({
 });
 
 describe.for<[string, (tools: readonly Tool[]) => ToolRegistry]>([
-  ["merged by mergeRegistries", (tools) => mergeRegistries(createToolRegistry(tools.slice(0, 1)), tools.slice(1))],
-  ["filtered by names", (tools) => withFilter([...tools, one], new Set(["echo", "break", "hold"]))],
+  ["merged from a registry and an array", (tools) => mergeRegistries(createToolRegistry(tools.slice(0, 1)), tools.slice(1))],
+  ["filtered by a list of names", (tools) => withFilter([...tools, one], new Set(["echo", "break", "hold"]))],
   ["filtered by a function", (tools) => withFilter([...tools, one], ({ name }) => name !== "one")],
   ["merged from custom registries", (tools) => mergeRegistries(bare(...tools), bare(one))],
-  ["prefixed, and called without the prefix", (tools) => unprefixed(withPrefix(tools, "p_"))],
-])("registry %s", ([, make]) => {
+  ["whose prefixed names are mapped back", (tools) => unprefixed(withPrefix(tools, "p_"))],
+])("a registry %s", ([, make]) => {
   for (const { title, run } of registrySuite({ create: (tools) => ({ registry: make(tools) }) })) it(title, run);
 });
 
@@ -62,7 +62,7 @@ describe("mergeRegistries", () => {
     ]);
   });
 
-  it("marks arguments as unchecked for a registry without validate", () => {
+  it("marks arguments as unchecked if the tool's registry has no validate method", () => {
     const merged = mergeRegistries([strict], bare(two), [one]);
     expect(["strict", "two", "one"].map((name) => merged.validate?.(name, {}))).toEqual([
       { value: { n: 3 } },
@@ -72,7 +72,7 @@ describe("mergeRegistries", () => {
     expect(merged.validate?.("gone", {})).toEqual({ issues: [{ message: 'the tool "gone" is not available' }] });
   });
 
-  it("returns the current tools, and the same array as long as nothing changes", () => {
+  it("returns the current tools, in the same array until a tool changes", () => {
     const [first, second] = [createToolRegistry([one]), createToolRegistry()];
     const merged = mergeRegistries(first, second);
     const before = merged.definitions();
@@ -86,7 +86,7 @@ describe("mergeRegistries", () => {
     );
   });
 
-  it("calls a tool in its new registry if the tool has moved", () => {
+  it("calls a tool that has moved to another registry there", () => {
     const [first, second] = [createToolRegistry([one]), createToolRegistry()];
     const merged = mergeRegistries(first, second);
     first.unregister("one");
@@ -94,11 +94,11 @@ describe("mergeRegistries", () => {
     expect(merged.executeTool("one", {}, undefined as never)).toBe("moved");
   });
 
-  it("throws duplicate-tool immediately if two tools have one name", () => {
+  it("throws duplicate-tool immediately if two tools have the same name", () => {
     expect(codeOf(() => mergeRegistries([one], [two], bare(one)))).toMatch(/^duplicate-tool: There are two tools named "one"/);
   });
 
-  it("throws duplicate-tool as long as an added tool has the name of another tool", () => {
+  it("throws duplicate-tool until a tool with a repeated name is removed", () => {
     const [first, second] = [createToolRegistry([one]), createToolRegistry()];
     const merged = mergeRegistries(first, second);
     second.register(one);
@@ -140,7 +140,7 @@ describe("mergeRegistries", () => {
     expect(recording.of("run-start").length).toBe(2);
   });
 
-  it("can be created from no registries, or from merged registries", () => {
+  it("accepts no registries, and registries that are already merged", () => {
     expect(namesOf(mergeRegistries())).toEqual([]);
     expect(namesOf(mergeRegistries(mergeRegistries([one]), [two]))).toEqual(["one", "two"]);
   });
@@ -149,7 +149,7 @@ describe("mergeRegistries", () => {
     ["undefined", undefined],
     ["a single tool", one],
     ["an incomplete registry", { definitions: () => [] }],
-  ])("rejects %s", ([, source]) => {
+  ])("rejects %s as a source", ([, source]) => {
     expect(codeOf(() => mergeRegistries([two], source as never))).toMatch(
       /^invalid-option: Option "mergeRegistries\[1\]" must be an array of tools, or a registry/,
     );

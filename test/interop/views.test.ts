@@ -5,7 +5,7 @@ import { outcomesOf, play, tool } from "../loop/play.ts";
 import { bare, codeOf, namesOf, one, two } from "./registry-parts.ts";
 
 describe("withPrefix", () => {
-  it("shows prefixed names, and calls the registry with the original names", async () => {
+  it("shows tools with prefixed names, and calls the registry with the original names", async () => {
     const heard: string[] = [];
     const registry: ToolRegistry = {
       ...bare(one),
@@ -34,7 +34,7 @@ describe("withPrefix", () => {
     });
   });
 
-  it("separates tools with the same name", () => {
+  it("allows tools of two registries with the same name", () => {
     expect(namesOf(mergeRegistries(withPrefix([one], "a_"), withPrefix([one], "b_"), [one]))).toEqual(["a_one", "b_one", "one"]);
   });
 
@@ -42,7 +42,7 @@ describe("withPrefix", () => {
     ["an empty prefix", ""],
     ["a prefix with a space", "a b"],
     ["a prefix with a dot", "a."],
-    ["a number", 5],
+    ["a number as the prefix", 5],
     ["a prefix of 64 characters", "p".repeat(64)],
   ])("rejects %s", ([, prefix]) => {
     expect(codeOf(() => withPrefix([one], prefix as string))).toMatch(/^invalid-option: Option "prefix"/);
@@ -55,7 +55,7 @@ describe("withPrefix", () => {
 });
 
 describe("withFilter", () => {
-  it("hides filtered tools, so that they cannot be called", async () => {
+  it("hides the tools outside the filter, which cannot be called", async () => {
     const ran: string[] = [];
     const secret = tool("secret", () => ran.push("secret"));
     const tools = withFilter([one, secret], ["one"]);
@@ -67,7 +67,7 @@ describe("withFilter", () => {
     expect([tools.agentOf?.("secret"), ran]).toEqual([undefined, []]);
   });
 
-  it("also filters tools that are added or changed later", () => {
+  it("filters tools that are added or changed later", () => {
     const registry = createToolRegistry([one]);
     const filtered = withFilter(registry, ["one", "late"]);
     registry.register(tool("late", () => 1));
@@ -80,7 +80,7 @@ describe("withFilter", () => {
     expect(quick.executeTool("one", {}, undefined as never)).toMatchObject({ success: false });
   });
 
-  it("copies the list of names", () => {
+  it("ignores later changes to the list of names", () => {
     const names = new Set(["one"]);
     const registry = createToolRegistry([one]);
     const filtered = withFilter(registry, names);
@@ -90,7 +90,7 @@ describe("withFilter", () => {
     expect(namesOf(withFilter([one, two], []))).toEqual([]);
   });
 
-  it("calls the filter function once per tool while the definitions stay the same", () => {
+  it("calls the filter function once per tool until the definitions change", () => {
     let asked = 0;
     const filtered = withFilter([one, two], () => (asked += 1) > 0);
     for (let count = 0; count < 5; count++) filtered.definitions();
@@ -98,9 +98,9 @@ describe("withFilter", () => {
   });
 
   it.for<[string, unknown]>([
-    ["a single name", "one"],
-    ["undefined", undefined],
-    ["numbers", [1]],
+    ["a single name in place of a list", "one"],
+    ["undefined as the filter", undefined],
+    ["a list of numbers", [1]],
   ])("rejects %s", ([, filter]) => {
     expect(codeOf(() => withFilter([one], filter as never))).toMatch(
       /^invalid-option: Option "filter" must be tool names in an array/,
@@ -123,7 +123,7 @@ describe("withFilter", () => {
   });
 });
 
-it("withPrefix and mergeRegistries: call definitions() of the source once, even through 20 layers", () => {
+it("withPrefix and mergeRegistries: 20 nested registries call definitions() of the source once", () => {
   let asked = 0;
   const registry: ToolRegistry = {
     ...bare(one),

@@ -1,5 +1,3 @@
-// Saved records with one field changed at a time, as by an edit or by `redact`.
-
 import { expect, it } from "vitest";
 import { isLoopError, type LoopOptions, memoryJournal, runToolLoop, type SavedJournal } from "turnwright";
 import { inspectJournal } from "turnwright/journal";
@@ -25,7 +23,7 @@ const optionsFor = (saved?: SavedJournal): LoopOptions & { journal: ReturnType<t
 
 type Edit = readonly [key: string, path: readonly (string | number)[]];
 
-/** Returns the paths of the value and of all fields in it. */
+/** Returns the paths of a value and of all values inside it. */
 function placesIn(value: unknown, path: readonly (string | number)[] = []): (readonly (string | number)[])[] {
   if (typeof value !== "object" || value === null) return [path];
   return [path, ...Object.entries(value).flatMap(([field, inner]) => placesIn(inner, [...path, field]))];
@@ -39,7 +37,7 @@ function put(value: unknown, [field, ...rest]: readonly (string | number)[], odd
 }
 
 it.for([[null], [7], ["odd"], [[]], [{}]] as const)(
-  "saved journal: a record with %j in any field is read or rejected with a clear error",
+  "a saved journal: a record with %j in any field is accepted, or rejected with a clear error",
   async ([odd]) => {
     const options = optionsFor();
     await runToolLoop(options);

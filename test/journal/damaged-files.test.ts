@@ -8,7 +8,7 @@ import { createMockProvider, createTestClock, type MockMessage, text, toolCall }
 import { answersOf, tool } from "../loop/play.ts";
 import { makeFolder, readRecords } from "./folder.ts";
 
-/** A run of one iteration, because it is repeated for almost every byte of its file. The second call ends the run. */
+/** The tool "safe" ends the run early, because tests repeat the run for almost every byte of its journal file. */
 const turn: MockMessage = [text("Dönè."), toolCall("once", "ä"), toolCall("safe")];
 
 interface Lived {
@@ -45,8 +45,8 @@ async function record(runId?: string): Promise<Buffer> {
 }
 
 /**
- * Tries every position within 16 bytes of a line end and a quarter of the others. In the middle of a record, damage has the
- * same effect everywhere.
+ * Tries every position within 16 bytes of a line end, and a quarter of all other positions. In the middle of a record, damage
+ * has the same effect everywhere.
  */
 function isTried(bytes: Buffer, place: number): boolean {
   return bytes.subarray(Math.max(0, place - 16), place + 16).includes(newline) || (place >> 2) % 4 === 0;
@@ -70,7 +70,7 @@ const newline = 0x0a;
 const linesBefore = (bytes: Buffer, end: number): number => bytes.subarray(0, end).filter((byte) => byte === newline).length;
 
 describe("fileJournal: a truncated file", () => {
-  it("resumes after truncation at any byte, and repeats only replay-safe tools", async () => {
+  it("can be resumed after truncation at any byte, and repeats only replay-safe tools", async () => {
     const acts = new Map([
       ["i0/model", "model"],
       ["i0/tool/0/once", "once"],
@@ -117,13 +117,13 @@ describe("fileJournal: a damaged file", () => {
   it.for<[what: string, change: (lines: readonly string[]) => readonly string[], line: number]>([
     ["lacks a line", (lines) => lines.filter((_, index) => index !== 4), 5],
     ["lacks its first record", (lines) => lines.filter((_, index) => index !== 1), 2],
-    ["has a line twice", (lines) => lines.flatMap((line, index) => (index === 3 ? [line, line] : [line])), 5],
-    ["has two lines swapped", ([a = "", b = "", c = "", d = "", ...rest]) => [a, b, d, c, ...rest], 3],
+    ["contains a line twice", (lines) => lines.flatMap((line, index) => (index === 3 ? [line, line] : [line])), 5],
+    ["contains two swapped lines", ([a = "", b = "", c = "", d = "", ...rest]) => [a, b, d, c, ...rest], 3],
     ["has an empty line", (lines) => lines.flatMap((line, index) => (index === 4 ? ["", line] : [line])), 5],
     ["has CRLF line ends", (lines) => lines.map((line) => (line === "" ? line : `${line}\r`)), 1],
-    ["has another version in its header", ([head = "", ...lines]) => [head.replace(":1}", ":2}"), ...lines], 1],
-    ["has a header of another format", () => ["{}", ""], 1],
-    ["is a plain text", () => ["Dear diary"], 1],
+    ["has an unknown version in its header", ([head = "", ...lines]) => [head.replace(":1}", ":2}"), ...lines], 1],
+    ["has the header of another format", () => ["{}", ""], 1],
+    ["is a text file", () => ["Dear diary"], 1],
     ["begins with a byte order mark", ([head = "", ...lines]) => [`\uFEFF${head}`, ...lines], 1],
   ])("throws journal-damaged if the file %s", async ([, change, line]) => {
     const bytes = await record();
@@ -135,7 +135,7 @@ describe("fileJournal: a damaged file", () => {
     expect(readFileSync(path, "utf8")).toBe(changed);
   });
 
-  it("repeats no recorded tool after several changes and a truncation", async () => {
+  it("runs no recorded tool again after random changes and a truncation", async () => {
     const bytes = await record();
     const path = join(makeFolder(), "run.jsonl");
     const at = fc.nat(bytes.length - 1);

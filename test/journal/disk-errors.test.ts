@@ -70,7 +70,7 @@ it.for([1, 2, 3, 4, 5, 6, 7, 8])(
   },
 );
 
-it("fileJournal: rejects every step after a failed write without running the step", async () => {
+it("fileJournal: rejects every further step after a failed write, and runs none of these steps", async () => {
   const folder = makeFolder();
   const endOfDisk = await fillDisk(folder, 2);
   const journal = fileJournal(join(folder, "run.jsonl"));
@@ -89,7 +89,7 @@ it("fileJournal: rejects every step after a failed write without running the ste
   expect(endOfDisk()).toBe(2);
 });
 
-it("fileJournal: keeps the incomplete last line in the file if onTornLine throws", async () => {
+it("fileJournal: leaves an incomplete last line in the file if onTornLine throws", async () => {
   const folder = makeFolder();
   const path = join(folder, "run.jsonl");
   const endOfDisk = await fillDisk(folder, 3);

@@ -16,7 +16,7 @@ const setUp = (): { readonly folder: string; readonly path: string } => {
 };
 
 describe("fileJournal", () => {
-  it("writes a header and one line per step, in order, readable only by the owner", async () => {
+  it("writes a header and one line per step, in a file that only the owner can read", async () => {
     const { path, folder } = setUp();
     const { options } = runOver(path);
     const result = await runToolLoop(options);
@@ -37,7 +37,7 @@ describe("fileJournal", () => {
     expect([statSync(path).mode & 0o077, existsSync(join(folder, "run.jsonl.lock"))]).toEqual([0, false]);
   });
 
-  it("replays a finished run from the same or a new journal, and writes nothing", async () => {
+  it("replays a finished run from the same or a new journal object, and writes nothing", async () => {
     const { path } = setUp();
     const first = runOver(path);
     const { journal: own } = await runToolLoop(first.options);
@@ -50,7 +50,7 @@ describe("fileJournal", () => {
     }
   });
 
-  it("rejects another run or other tools, and leaves the file unchanged", async () => {
+  it("rejects a different run id or different tools, and leaves the file unchanged", async () => {
     const { path } = setUp();
     await runToolLoop(runOver(path).options);
     const bytes = readFileSync(path);
@@ -59,7 +59,7 @@ describe("fileJournal", () => {
     expect([readFileSync(path).equals(bytes), existsSync(`${path}.lock`)]).toEqual([true, false]);
   });
 
-  it("creates no file before the run, and releases its lock after a kill or break", async () => {
+  it("creates no file before the run, and releases its lock if the run is killed or its stream is left", async () => {
     const { path } = setUp();
     const { options } = runOver(path);
     expect(existsSync(path)).toBe(false);
@@ -83,7 +83,7 @@ describe("fileJournal", () => {
     expect([first.status, result.text, second.ran]).toEqual(["suspended", "Done.", []]);
   });
 
-  it("gives the live run the same values that a resumed run gets", async () => {
+  it("returns the same values to a live run and to a resumed run", async () => {
     const { path } = setUp();
     let deep: Json = "x";
     for (let level = 0; level < 900; level += 1) deep = level % 2 === 0 ? [deep] : { in: deep };
@@ -113,7 +113,7 @@ describe("fileJournal", () => {
     expect([live, recalled].map((all) => all.map((answer) => JSON.stringify(answer)))).toEqual([plain, plain]);
   });
 
-  it("records no step that fails or does not return JSON, and accepts further steps", async () => {
+  it("rejects a step that fails or returns no JSON, and accepts further steps", async () => {
     const { path } = setUp();
     const journal = fileJournal(path);
     const close = await journal.open();
@@ -124,7 +124,7 @@ describe("fileJournal", () => {
     expect(readRecords(path).map(({ key }) => key)).toEqual(["c"]);
   });
 
-  it("calls datasync once for all records that are ready together, and never with `fsync: false`", async () => {
+  it("calls datasync once for records that are ready at the same time, and never with `fsync: false`", async () => {
     const { path } = setUp();
     const probe = await openFile(join(path, "..", "probe"), "a");
     await probe.close();
@@ -133,7 +133,7 @@ describe("fileJournal", () => {
     const wave = [toolCall("save"), toolCall("save"), toolCall("save"), toolCall("save")];
     const script = [wave, text("Done.")];
     await runToolLoop({ ...runOver(path, { fsync: true }).options, provider: createMockProvider(script) });
-    // One call each for the run record, inbox, model, intents, tools, inbox, model and inbox-end.
+    // One datasync for each record: run, inbox, model, intents, tools, inbox, model and inbox-end.
     expect(datasync).toHaveBeenCalledTimes(8);
     datasync.mockClear();
     await runToolLoop({ ...runOver(join(path, "..", "other.jsonl")).options, provider: createMockProvider(script) });
@@ -141,7 +141,7 @@ describe("fileJournal", () => {
     datasync.mockRestore();
   });
 
-  it("records every step that succeeds, whatever order the steps finish in", async () => {
+  it("records every step that succeeds, in whatever order the steps end", async () => {
     const { folder } = setUp();
     let count = 0;
     const ends = fc.record({ ticks: fc.nat(4), size: fc.nat(200), fails: fc.boolean() });
@@ -175,7 +175,7 @@ describe("fileJournal", () => {
     );
   });
 
-  it("rejects a step while the journal is closed, and a late step from an earlier run", async () => {
+  it("rejects a step while the journal is closed, and a step that ends after the journal was closed", async () => {
     const { path } = setUp();
     const journal = fileJournal(path);
     await expect(journal.step(stepOf("a", untouched))).rejects.toMatchObject({ code: "journal-closed", details: { path } });
@@ -228,7 +228,7 @@ describe("fileJournal: options.redact", () => {
       "no rule for it",
     ],
     [
-      "returns nothing",
+      "returns undefined",
       () => undefined as never,
       'Option "redact" must be a function that returns plain data, not a promise, but is undefined.',
     ],
@@ -247,8 +247,8 @@ describe("fileJournal: options.redact", () => {
 it.for<[title: string, make: () => unknown, code: string]>([
   ["an empty path", () => fileJournal(""), "invalid-option"],
   ["a path that is a number", () => fileJournal(7 as never), "invalid-option"],
-  ["an fsync that is a number", () => fileJournal("x", { fsync: 1 as never }), "invalid-option"],
-  ["a redact that is not a function", () => fileJournal("x", { redact: true as never }), "invalid-option"],
+  ["an option fsync that is a number", () => fileJournal("x", { fsync: 1 as never }), "invalid-option"],
+  ["an option redact that is not a function", () => fileJournal("x", { redact: true as never }), "invalid-option"],
   ["an unknown option", () => fileJournal("x", { onTorn: () => {} } as never), "unknown-option"],
 ])("fileJournal: throws for %s", ([, make, code]) => {
   let thrown: unknown;

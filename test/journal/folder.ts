@@ -1,5 +1,3 @@
-// Creates temporary folders, and reads the records of journal files.
-
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -131,7 +131,7 @@ describe("inspectJournal", () => {
     expect(seen).toEqual([["may-have-run"]]);
   });
 
-  it("reports running while one call waits for approval and another call runs", async () => {
+  it("reports the status running while one call waits for approval and another call runs", async () => {
     const store = createDurableStore();
     const seen: unknown[] = [];
     const slow = tool("slow", async () => {
@@ -151,7 +151,7 @@ describe("inspectJournal", () => {
     ["empty", (path) => writeFileSync(path, "")],
     ["cut in its header", (path) => truncateSync(path, 20)],
     ["cut in its first record", (path) => truncateSync(path, 60)],
-  ])("reports not-started for a file that is %s", async ([, write]) => {
+  ])("reports the status not-started for a file that is %s", async ([, write]) => {
     const path = join(makeFolder(), "run.jsonl");
     await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path) });
     write(path);
@@ -180,7 +180,7 @@ describe("inspectJournal", () => {
     await expect(inspectJournal(path)).rejects.toMatchObject({ code: "journal-damaged", details: { line } });
   });
 
-  it.for([1, 2, 4, undefined])("rejects records of version %s and names the version that it reads", async (version) => {
+  it.for([1, 2, 4, undefined])("rejects records of version %s and names the supported version", async (version) => {
     const { journal } = await runToolLoop(optionsFor(looks));
     const { steps } = JSON.parse(JSON.stringify(journal)) as { steps: { run: object } };
     const saved: SavedJournal = JSON.parse(JSON.stringify({ steps: { ...steps, run: { ...steps.run, version } } }));

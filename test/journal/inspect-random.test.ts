@@ -1,6 +1,3 @@
-// Random runs. At every moment, an inspection of the journal agrees with the state of the run. A journal that is cut after any
-// record can be read.
-
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import {
@@ -34,13 +31,13 @@ interface Playing {
   readonly more?: Partial<LoopOptions>;
 }
 
-/** Runs a plan. Compares the journal with the state of the run before each stream and in each tool. */
+/** Starts a run from a random plan. Before each stream and in each tool, compares the journal with the state of the run. */
 async function play({ plan, nested, journal, more = {} }: Playing): Promise<LoopResult> {
   const before = recordsOf(journal).size;
   const compare = async (known: { readonly messages: readonly Message[]; readonly usage?: unknown }): Promise<void> => {
     // Copies the records first, because the run continues during the inspection.
     const records = recordsOf(journal);
-    // An execution that has not added a record yet is not visible in the journal.
+    // The journal does not show an execution until its first record.
     if (records.size === before) return;
     const { status, messages, usage } = await inspectJournal({ ...journal, read: () => records });
     // A memory journal does not distinguish a running call from a waiting call.
@@ -60,7 +57,7 @@ async function play({ plan, nested, journal, more = {} }: Playing): Promise<Loop
   };
   const own: More = (given) => {
     const tools = (given.tools as readonly Tool[]).map((one) => (nested && one.name === "quick" ? agentFor(plan) : watch(one)));
-    // A view without masking ends with the context items, which are not part of the transcript.
+    // Without masking, context items are always the last message of a request. The comparison removes that message.
     const policies = { ...given.policies, masking: undefined };
     const prepareIteration: NonNullable<LoopOptions["hooks"]>["prepareIteration"] = ({ messages, usage }) => {
       const sent = messages.at(-1);
@@ -83,7 +80,7 @@ const decisionsOf = ({ reason }: LoopResult): LoopOptions["decisions"] =>
     ]),
   );
 
-/** Removes the limit of tool calls. The journal records only after the batch which waiting calls exceed that limit. */
+/** Removes `maxToolCalls`. During a batch, the journal does not show yet that a waiting call exceeds the limit. */
 function askable(plan: Plan, asks: boolean): Plan {
   if (!asks && plan.approve !== "ask") return plan;
   return { ...plan, limits: { ...plan.limits, maxToolCalls: undefined }, approve: "ask", eager: false };
@@ -95,7 +92,7 @@ function storeOf(records: readonly (readonly [key: string, answer: string])[]): 
   return store;
 }
 
-/** Keeps only the kind of the reason, because its numbers differ under other limits. */
+/** Keeps only the kind of the end reason, because its numbers depend on the limits. */
 const numberless = (facts: ReturnType<typeof factsOf>): unknown => ({
   ...facts,
   reason: (facts.reason as { kind: string }).kind,
@@ -132,7 +129,7 @@ it("inspectJournal: agrees with a random run while it runs, and with each of its
         const bytes = JSON.stringify(durable ? [...store.records] : journal);
         const inspection = await inspectJournal(journal);
         expect(JSON.stringify(durable ? [...store.records] : journal)).toBe(bytes);
-        // An execution that adds no record leaves no trace of its ending.
+        // If an execution adds no record, the journal does not show how it ended.
         if (recordsOf(journal).size > size) expect(numberless(factsIn(inspection))).toEqual(numberless(factsOf(last)));
         journal = durable ? open() : memoryJournal(savedOf(journal));
       }

@@ -1,5 +1,3 @@
-// After each execution, an inspection of the journal equals the result of that execution.
-
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
@@ -23,7 +21,7 @@ const busy = fail({ status: 400, message: "no" });
 const misfit: LoopOptions["policies"] = { output: structuredOutput(strict, { maxRetries: 1 }) };
 const hooks: LoopOptions["hooks"] = { onIteration: () => undefined };
 
-/** The values are the options of successive executions. */
+/** `executions` has the options of each execution: the first starts the run, and the others resume it. */
 const runs: readonly (readonly [what: string, turns: readonly MockMessage[], executions: readonly Partial<LoopOptions>[]])[] = [
   ["answered", [[toolCall("look"), toolCall("look"), counted], text("Done.")], [{}]],
   ["gave an empty answer", [text("")], [{}]],
@@ -34,7 +32,7 @@ const runs: readonly (readonly [what: string, turns: readonly MockMessage[], exe
   ],
   ["reached maxToolCalls", [[toolCall("look"), toolCall("look")], text("Done.")], [{ limits: { maxToolCalls: 1 } }]],
   [
-    "reached maxToolCalls, and then awaits approval under a higher limit",
+    "reached maxToolCalls, and then waits for approval under a higher limit",
     [[toolCall("look"), toolCall("pay"), toolCall("look")], text("Done.")],
     [{ limits: { maxToolCalls: 1 } }, {}],
   ],
@@ -42,7 +40,7 @@ const runs: readonly (readonly [what: string, turns: readonly MockMessage[], exe
   ["continued under a higher limit", looks, [{ limits: { maxIterations: 1 } }, { limits: { maxIterations: 3 } }, {}]],
   ["ended earlier under a lower limit", looks, [{}, { limits: { maxIterations: 2 } }]],
   [
-    "was retried at its limit, and then continued under a higher one",
+    "was retried at maxIterations, and then continued under a higher limit",
     looks,
     [{ limits: { maxIterations: 2 } }, { limits: { maxIterations: 2 }, resume: "retry-last" }, {}],
   ],
@@ -62,8 +60,8 @@ const runs: readonly (readonly [what: string, turns: readonly MockMessage[], exe
     [{ limits: { maxToolCalls: 1 }, policies: { finalAnswer: true } }],
   ],
   ["failed", [toolCall("look"), busy], [{}]],
-  ["failed, and failed again on a retry", [toolCall("look"), busy], [{}, { resume: "retry-last" }, {}]],
-  ["failed, and succeeded on a retry", [toolCall("look"), busy], [{}, { resume: "retry-last", provider: say(looks) }]],
+  ["failed, and failed again after a retry", [toolCall("look"), busy], [{}, { resume: "retry-last" }, {}]],
+  ["failed, and succeeded after a retry", [toolCall("look"), busy], [{}, { resume: "retry-last", provider: say(looks) }]],
   ["was ended by a tool", [toolCall("over")], [{}]],
   ["was ended by a tool, with an onIteration hook", [toolCall("over")], [{ hooks }]],
   ["continued after an onIteration hook", [toolCall("look"), text("Done.")], [{ hooks }]],
@@ -81,22 +79,26 @@ const runs: readonly (readonly [what: string, turns: readonly MockMessage[], exe
     [toolCall("look"), toolCall("look"), toolCall("look"), text("Done.")],
     [{ policies: { loopDetection: detectLoops({ threshold: 2, action: "inject-warning" }) } }],
   ],
-  ["processed its tool results", looks, [{ policies: { results: processResults({ processor: (_, output) => `${output}!` }) } }]],
-  ["has a price", looks, [{ pricing: ({ totalTokens }) => totalTokens / 1_000 }]],
-  ["awaits approval", waits, [{}]],
   [
-    "has a call beyond maxToolCalls that needs approval",
+    "changed its tool results by a processor",
+    looks,
+    [{ policies: { results: processResults({ processor: (_, output) => `${output}!` }) } }],
+  ],
+  ["has costs", looks, [{ pricing: ({ totalTokens }) => totalTokens / 1_000 }]],
+  ["waits for two approvals", waits, [{}]],
+  [
+    "has a call over maxToolCalls that needs approval",
     [[toolCall("look"), toolCall("pay", { n: 1 })], text("Done.")],
     [{ limits: { maxToolCalls: 1 } }, { limits: { maxToolCalls: 1 } }, { limits: { maxToolCalls: 1 } }],
   ],
   ["got one of its two decisions", waits, [{}, { decisions: { [own]: { kind: "deny", reason: "no" } } }]],
-  ["got both of its decisions", waits, [{}, { decisions: { [own]: { kind: "approve" }, [inner]: { kind: "approve" } } }]],
+  ["got both decisions", waits, [{}, { decisions: { [own]: { kind: "approve" }, [inner]: { kind: "approve" } } }]],
   [
-    "got one decision put off and one call modified",
+    "got one postponed decision and one modified call",
     waits,
     [{ decisions: {} }, { decisions: { [own]: { kind: "ask" }, [inner]: { kind: "modify", args: { n: 9 } } } }],
   ],
-  ["awaits results", defers, [{}]],
+  ["waits for two results", defers, [{}]],
   ["got one of its two results", defers, [{}, { decisions: { [own]: { kind: "result", result: [1] } } }]],
   [
     "got a result and a failure",
@@ -114,18 +116,18 @@ const runs: readonly (readonly [what: string, turns: readonly MockMessage[], exe
   ],
 ];
 
-/** The journals under test. Each opens its records again for each execution. */
+/** Each `make` returns a function that opens the journal of the previous execution again. */
 const stores: readonly (readonly [where: string, make: () => (last?: LoopResult) => Journal])[] = [
   [
-    "a file",
+    "a journal file",
     () => {
       const path = join(makeFolder(), "run.jsonl");
       return () => fileJournal(path, { fsync: false });
     },
   ],
-  ["memory", () => (last) => memoryJournal(last && JSON.parse(JSON.stringify(last.journal)))],
+  ["a memory journal", () => (last) => memoryJournal(last && JSON.parse(JSON.stringify(last.journal)))],
   [
-    "a durable store",
+    "a custom durable journal",
     () => {
       const store = createDurableStore();
       return () => store.open();
@@ -134,7 +136,7 @@ const stores: readonly (readonly [where: string, make: () => (last?: LoopResult)
 ];
 
 describe.for(stores)("inspectJournal of %s", ([, make]) => {
-  it.for(runs)("agrees with each result of a run that %s", async ([, turns, executions]) => {
+  it.for(runs)("matches the result of a run that %s", async ([, turns, executions]) => {
     const open = make();
     let last: LoopResult | undefined;
     for (const more of executions) {

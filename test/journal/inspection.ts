@@ -1,4 +1,4 @@
-// Derives the inspection that a journal must give from the result of the run.
+// Converts the result of a run into the inspection that `inspectJournal` must return for its journal.
 
 import type { LoopResult } from "turnwright";
 import type { JournalInspection, PendingCall } from "turnwright/journal";

@@ -38,7 +38,7 @@ export function deathsOf(keys: readonly string[]): readonly Death[] {
     ...keys.flatMap((key, index): readonly Death[] =>
       isTool(key) || isModel(key) ? [{ when: "before record", count: index + 1 }] : [],
     ),
-    ...keys.filter(isTool).map((key): Death => ({ when: "within tool", key })),
+    ...keys.filter(isTool).map((key): Death => ({ when: "during step", key })),
   ];
 }
 
@@ -50,7 +50,7 @@ export function folderOf(folder: string, death: Death | "whole"): string {
   return own;
 }
 
-/** Runs each life in its own process, three at a time. After all processes have ended, returns how each ended. */
+/** Plays each of `lives` in a separate process, three at a time. Returns how each process ended. */
 export async function killProcesses(folder: string, lives: readonly ShortLife[]): Promise<ReadonlyMap<ShortLife, unknown>> {
   const program = join(folder, "life.mjs");
   await build({
@@ -80,7 +80,7 @@ function endOf(program: string, life: Life): Promise<unknown> {
   });
 }
 
-/** Continues a run whose process was killed. Checks that no recorded step runs again and that nothing else is lost. */
+/** Resumes a run whose process was killed. Checks that no recorded step runs again, and that the run has the expected answers. */
 export async function checkGoesOn({ death, ...life }: ShortLife, whole: Whole): Promise<void> {
   const { folder } = life;
   const { keys } = whole;
@@ -100,9 +100,9 @@ export async function checkGoesOn({ death, ...life }: ShortLife, whole: Whole): 
   expect(noted("approved")).toHaveLength(lost.filter(isAsked).length);
   const begun = noted("began", [...before, ...after]).filter((key) => !isSafe(key));
   expect(begun).toEqual([...new Set(begun)]);
-  if (death.when === "within tool") expect(unknown.includes(death.key)).toBe(!isSafe(death.key));
+  if (death.when === "during step") expect(unknown.includes(death.key)).toBe(!isSafe(death.key));
 
-  // Nothing else is lost: the answers equal those of a run that was not killed, and all of them are recorded.
+  // The answers equal those of a run that was not killed, and all of them are recorded.
   const answers = answersOf(whole.result).map((part): unknown => {
     const [, iteration, index] = part.callId.split("_");
     const isUnknown = unknown.includes(`${iteration}/tool/${index}/${part.name}`);

@@ -1,6 +1,3 @@
-// A run that waits for approval. The first process suspends, the second gets the decisions and is killed, and the third gets
-// the same decisions.
-
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -40,7 +37,7 @@ it("fileJournal: a run waits for approval of a call and a nested call, and resum
     "call_i0_3",
   ]);
   expect(result.text).toBe("Done.");
-  expect(lives.flatMap(({ death }) => (death.when === "within tool" ? [death.key] : [])).sort()).toEqual([
+  expect(lives.flatMap(({ death }) => (death.when === "during step" ? [death.key] : [])).sort()).toEqual([
     "i0/tool/2/research/i0/tool/0/dig",
     "i0/tool/3/pay",
     "i1/tool/1/note",

@@ -1,6 +1,3 @@
-// A run that waits for results from outside. The first process suspends, the second gets the results and is killed, the third gets them
-// again.
-
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,7 +32,7 @@ const lives = deathsOf(whole.keys.slice(before.length)).map((death): ShortLife =
 });
 const ends = await killProcesses(root, lives);
 
-it("fileJournal: a run waits for the results of a call and of a nested call, and resumes with both", () => {
+it("fileJournal: a run waits for results of a call and of a nested call, and resumes with both", () => {
   const { reason } = waiting;
   expect(reason.kind === "result-required" && reason.calls.map(({ id }) => id).sort()).toEqual([
     "call_i0_2/call_i0_0",
@@ -48,7 +45,10 @@ it("fileJournal: a run waits for the results of a call and of a nested call, and
 
 const named = lives.map((life) => [nameOf(life.death), life] as const);
 
-it.for(named)("fileJournal: a third process applies each result once if the second process was killed %s", async ([, life]) => {
-  expect(ends.get(life)).toBe("SIGKILL");
-  await checkGoesOn(life, whole);
-});
+it.for(named)(
+  "fileJournal: a third process applies each external result once if the second process was killed %s",
+  async ([, life]) => {
+    expect(ends.get(life)).toBe("SIGKILL");
+    await checkGoesOn(life, whole);
+  },
+);

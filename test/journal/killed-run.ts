@@ -20,7 +20,7 @@ import { createMockProvider, type MockProvider, type MockMessage, text, toolCall
 /** When a process kills itself: before or after its n-th record, or inside a tool. */
 export type Death =
   | { readonly when: "before record" | "after record"; readonly count: number }
-  | { readonly when: "within tool"; readonly key: string };
+  | { readonly when: "during step"; readonly key: string };
 
 export interface Life {
   readonly folder: string;
@@ -77,7 +77,7 @@ export function live({ folder, death, asks, defers, decisions }: Life): Promise<
         const key = idempotencyKey.slice("killed/".length);
         note(`began ${key}`);
         await Promise.resolve();
-        if (death?.when === "within tool" && death.key === key) die();
+        if (death?.when === "during step" && death.key === key) die();
         note(`ended ${key}`);
         return defers === true && (name === "pay" || name === "dig") ? defer() : args;
       },

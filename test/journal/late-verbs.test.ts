@@ -1,5 +1,3 @@
-// Control methods that are called while the journal records the ending of the run.
-
 import { describe, expect, it } from "vitest";
 import { createLoopControl, type Journal, type LoopControl, type LoopOptions } from "turnwright";
 import { createTestClock, fail, type MockMessage, text, toolCall } from "turnwright/testing";
@@ -38,14 +36,14 @@ const ends: readonly (readonly [
 ])[] = [
   ["an answer", [text("Hi.")], {}, ["i0/inbox-end", "close"]],
   ["a failed stream", [fail({ status: 503 })], {}, ["i0/inbox-end", "close"]],
-  ["a limit", [toolCall("quick")], { limits: { maxIterations: 1 } }, ["i1/inbox-end", "close"]],
+  ["an iteration limit", [toolCall("quick")], { limits: { maxIterations: 1 } }, ["i1/inbox-end", "close"]],
   ["a waiting call", [toolCall("quick")], { policies: ask }, ["close"]],
 ];
 
 describe.for(ends.flatMap(([end, turns, more, places]) => places.map((place) => ({ end, turns, more, place }))))(
-  "control while the journal step $place is slow, in a run that ends with $end",
+  "control of a run that ends with $end, while its journal writes $place",
   ({ turns, more, place }) => {
-    it.for(verbs)("%s() has no effect and returns finished", async ([, act]) => {
+    it.for(verbs)('%s() returns "finished" and has no effect', async ([, act]) => {
       const clock = createTestClock();
       const store = createDurableStore();
       const playing = play(turns, {
@@ -69,7 +67,7 @@ describe.for(ends.flatMap(([end, turns, more, places]) => places.map((place) => 
   },
 );
 
-it("control.stop(): takes effect while a steered message could still be answered", async () => {
+it("control.stop(): takes effect if the run would otherwise answer a steered message", async () => {
   const clock = createTestClock();
   const control = createLoopControl();
   const journal = slowAt("i0/inbox-end", clock, createDurableStore().open());
@@ -82,7 +80,7 @@ it("control.stop(): takes effect while a steered message could still be answered
   expect([answer, reason.kind, textsOf(undelivered)]).toEqual(["accepted", "stopped", ["More."]]);
 });
 
-it("control.stop(): takes effect while a retry could still follow", async () => {
+it("control.stop(): takes effect if the run would otherwise retry", async () => {
   const clock = createTestClock();
   const store = createDurableStore();
   await play([fail({ status: 503 })], { runId: "late", journal: store.open() }).result;

@@ -17,35 +17,43 @@ async function readOwnClaim(): Promise<object> {
 
 const readLink = (path: string): string => (existsSync(path) ? readlinkSync(path) : "");
 
-describe("fileJournal: a leftover lock", () => {
+describe("fileJournal: an existing lock file", () => {
   const line = (claim: object): string => `;\n${JSON.stringify(claim)}\n`;
   const isLinux = process.platform === "linux";
   const isOnHost = readLink("/proc/self/ns/pid") === "pid:[4026531836]" && existsSync("/etc/machine-id");
-  /** `self` is this process's own claim, `own` belongs to another writer in this process, and `gone` to a dead process. */
+  /** Claims in a lock file: `self` and `own` belong to two writers in this process, and `gone` belongs to a dead process. */
   type Lock = (claims: { readonly self: object; readonly own: object; readonly gone: { readonly pid: number } }) => string;
 
   it.for<[whose: string, lock: Lock, end: "taken" | "visible" | "invisible"]>([
-    ["is taken over if its process is gone", ({ gone }) => line(gone), "taken"],
+    ["is taken over if its process has ended", ({ gone }) => line(gone), "taken"],
     [
-      "is taken over if several processes claimed it and all are gone",
+      "is taken over if all the processes that claimed it have ended",
       ({ gone }) => line(gone) + line({ ...gone, token: "u" }),
       "taken",
     ],
     ["is taken over if it is empty", () => "", "taken"],
     ["is taken over if its process died while writing the claim", ({ own }) => line(own).slice(0, 9), "taken"],
     ["is taken over if a full disk cut off the end of its claim", ({ own }) => line(own).slice(0, -1), "taken"],
-    ["is taken over if this process claimed it and never got it", ({ self }) => line(self), "taken"],
-    ["is taken over if its claim was withdrawn", ({ own }) => line({ ...own, token: "x" }) + line({ withdrawn: "x" }), "taken"],
-    ["is taken over if no line of it is a claim", () => '\nnull\n[]\n{"pid":1}\n"x"\n{"token":1,"pid":1,"host":"h"}\n', "taken"],
-    ["locks the journal if its process is alive", ({ own }) => line(own), "visible"],
+    ["is taken over if this process claimed it in vain before", ({ self }) => line(self), "taken"],
     [
-      "locks the journal if a live process claimed it after one that is gone",
-      ({ own, gone }) => line(gone) + line(own),
+      "is taken over if its only claim was withdrawn",
+      ({ own }) => line({ ...own, token: "x" }) + line({ withdrawn: "x" }),
+      "taken",
+    ],
+    [
+      "is taken over if none of its lines is a claim",
+      () => '\nnull\n[]\n{"pid":1}\n"x"\n{"token":1,"pid":1,"host":"h"}\n',
+      "taken",
+    ],
+    ["locks the journal if its process is alive", ({ own }) => line(own), "visible"],
+    ["locks the journal if a live process claimed it after a dead process", ({ own, gone }) => line(gone) + line(own), "visible"],
+    [
+      "locks the journal if its process belongs to another user",
+      ({ own }) => line({ ...own, pid: 1, start: undefined }),
       "visible",
     ],
-    ["locks the journal if its process is of another user", ({ own }) => line({ ...own, pid: 1, start: undefined }), "visible"],
     [
-      "is taken over on Linux if another process has the process id now",
+      "is taken over on Linux if its process id now belongs to another process",
       ({ own }) => line({ ...own, start: "1" }),
       isLinux ? "taken" : "visible",
     ],
@@ -55,12 +63,12 @@ describe("fileJournal: a leftover lock", () => {
       "invisible",
     ],
     [
-      "locks the journal if its process is on another machine of the same name",
+      "locks the journal if its process is on another machine with the same name",
       ({ gone }) => line({ ...gone, boot: "b", machine: "m" }),
       "invisible",
     ],
     [
-      "locks the journal if its process is in another container of the same name",
+      "locks the journal if its process is in another container with the same name",
       ({ gone }) => line({ ...gone, namespace: "pid:[1] time:[1]" }),
       "invisible",
     ],
@@ -70,12 +78,12 @@ describe("fileJournal: a leftover lock", () => {
       "invisible",
     ],
     [
-      "is taken over on a host if its process ran before the machine restarted",
+      "is taken over outside containers if its process ran before the machine restarted",
       ({ own }) => line({ ...own, boot: "b" }),
       isOnHost ? "taken" : "invisible",
     ],
     [
-      "locks the journal on Linux if only the process id is known",
+      "locks the journal on Linux if it contains only the id of a live process",
       ({ gone }) => line({ token: "t", pid: gone.pid, host: hostname() }),
       isLinux ? "invisible" : "taken",
     ],
@@ -95,7 +103,7 @@ describe("fileJournal: a leftover lock", () => {
     expect(existsSync(`${path}.lock`) && readFileSync(`${path}.lock`, "utf8")).toBe(end === "taken" ? false : lock);
   });
 
-  it("is kept on close if another writer has taken the lock since", async () => {
+  it("is kept on close if another writer has replaced it", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const close = await fileJournal(path).open();
     const lock = line({ token: "t", pid: process.pid, host: hostname() });

@@ -23,8 +23,8 @@ import { canUnshare, startWriter } from "./writer-process.ts";
 
 const locked = (pid: number = process.pid): object => ({ code: "journal-locked", details: { pid, host: hostname() } });
 
-describe("fileJournal: exclusive access", () => {
-  it("gives a second process journal-locked until the first process is dead", async () => {
+describe("fileJournal: two writers of one file", () => {
+  it("the second process gets journal-locked until the first process is dead", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const writer = await startWriter();
     expect(await writer.open(path)).toBe("open");
@@ -38,7 +38,7 @@ describe("fileJournal: exclusive access", () => {
     expect(existsSync(`${path}.lock`)).toBe(false);
   });
 
-  it("gives the file of a dead writer to exactly one of three racing processes", async () => {
+  it("exactly one of three racing processes gets the file of a dead writer", async () => {
     const folder = makeFolder();
     const dead = await startWriter();
     const paths = Array.from({ length: 20 }, (_, round) => join(folder, `${round}.jsonl`));
@@ -52,30 +52,27 @@ describe("fileJournal: exclusive access", () => {
     for (const writer of writers) await writer.kill();
   });
 
-  it.skipIf(!canUnshare)(
-    "gives journal-locked to a writer in another PID namespace, even if the first writer is dead",
-    async () => {
-      const path = join(makeFolder(), "run.jsonl");
-      const writer = await startWriter({ isContained: true });
-      expect(await writer.open(path)).toBe("open");
-      const { options } = runOver(path);
-      const whileAlive: unknown = await runToolLoop(options).catch((error: unknown) => error);
-      await writer.kill();
-      const afterDeath: unknown = await runToolLoop(options).catch((error: unknown) => error);
-      for (const thrown of [whileAlive, afterDeath]) {
-        expect(thrown).toMatchObject({ code: "journal-locked", details: { isVisible: false, lockPath: `${path}.lock` } });
-        expect(String(thrown)).toContain(`If you are sure that the process has ended, remove ${path}.lock.`);
-      }
-      rmSync(`${path}.lock`);
-      expect((await runToolLoop(options)).text).toBe("Done.");
-    },
-  );
+  it.skipIf(!canUnshare)("a writer in another PID namespace gets journal-locked, even if the first writer is dead", async () => {
+    const path = join(makeFolder(), "run.jsonl");
+    const writer = await startWriter({ isContained: true });
+    expect(await writer.open(path)).toBe("open");
+    const { options } = runOver(path);
+    const whileAlive: unknown = await runToolLoop(options).catch((error: unknown) => error);
+    await writer.kill();
+    const afterDeath: unknown = await runToolLoop(options).catch((error: unknown) => error);
+    for (const thrown of [whileAlive, afterDeath]) {
+      expect(thrown).toMatchObject({ code: "journal-locked", details: { isVisible: false, lockPath: `${path}.lock` } });
+      expect(String(thrown)).toContain(`If you are sure that the process has ended, remove ${path}.lock.`);
+    }
+    rmSync(`${path}.lock`);
+    expect((await runToolLoop(options)).text).toBe("Done.");
+  });
 
   it.for<[what: string, other: (folder: string, path: string) => string]>([
     ["through the same path", (_, path) => path],
     ["through a path built with `..`", (folder) => [folder, "..", basename(folder), "run.jsonl"].join(sep)],
     [
-      "through `..` after a linked folder",
+      "through a path with `..` after a linked folder",
       (folder) => {
         const elsewhere = makeFolder();
         mkdirSync(join(folder, "inner"));
@@ -84,7 +81,7 @@ describe("fileJournal: exclusive access", () => {
       },
     ],
     ["through a symbolic link", (folder, path) => (symlinkSync(path, join(folder, "link.jsonl")), join(folder, "link.jsonl"))],
-  ])("gives journal-locked to a second writer %s while the first writer is open", async ([, other]) => {
+  ])("the second writer gets journal-locked %s while the first writer is open", async ([, other]) => {
     const folder = makeFolder();
     const path = join(folder, "run.jsonl");
     writeFileSync(path, "");
@@ -97,7 +94,7 @@ describe("fileJournal: exclusive access", () => {
     expect((await runToolLoop(second)).text).toBe("Done.");
   });
 
-  it("gives journal-locked to a second writer through a hard link in the same folder", async () => {
+  it("the second writer gets journal-locked through a hard link in the same folder", async () => {
     const folder = makeFolder();
     const [a, b] = [join(folder, "a.jsonl"), join(folder, "b.jsonl")];
     writeFileSync(b, "");
@@ -113,7 +110,7 @@ describe("fileJournal: exclusive access", () => {
     expect([existsSync(`${a}.lock`), existsSync(`${b}.lock`)]).toEqual([false, false]);
   });
 
-  it("rejects a file with hard links in two folders under both names", async () => {
+  it("a file with hard links in two folders is rejected under both names", async () => {
     const names = [join(makeFolder(), "a.jsonl"), join(makeFolder(), "b.jsonl")] as const;
     writeFileSync(names[0], "");
     linkSync(...names);
@@ -130,7 +127,7 @@ describe("fileJournal: exclusive access", () => {
     ["moved", renameSync],
     ["removed", (path) => rmSync(path)],
     ["replaced", (path, other) => (writeFileSync(other, ""), renameSync(other, path))],
-  ])("rejects and writes nothing more if the file is %s during the run", async ([, move]) => {
+  ])("a run whose file is %s rejects and writes nothing more", async ([, move]) => {
     const folder = makeFolder();
     const path = join(folder, "a.jsonl");
     const other = join(folder, "b.jsonl");
@@ -148,7 +145,7 @@ describe("fileJournal: exclusive access", () => {
     expect([kept, existsSync(`${path}.lock`)]).toEqual([move === renameSync ? records[0] : undefined, false]);
   });
 
-  it("gives a second run with the same journal journal-locked, and the first run finishes", async () => {
+  it("a second run with the same journal object gets journal-locked, and the first run finishes", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const { options } = runOver(path);
     const journal = fileJournal(path);
@@ -167,7 +164,7 @@ describe("fileJournal: exclusive access", () => {
     expect([seen, result.text, readRecords(path).length]).toEqual([[true, true, true], "Done.", 8]);
   });
 
-  it("lets exactly one of 12 simultaneous opens succeed", async () => {
+  it("exactly one of 12 simultaneous calls of open() succeeds", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const ends = await Promise.allSettled(Array.from({ length: 12 }, () => fileJournal(path).open()));
     const open = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));
@@ -178,7 +175,7 @@ describe("fileJournal: exclusive access", () => {
     )();
   });
 
-  it("claims a new lock file if the old lock file is removed during the claim", async () => {
+  it("the first writer claims a new lock file if the old lock file is removed during its claim", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const probe = await openFile(join(path, "..", "probe"), "a");
     await probe.close();
@@ -195,7 +192,7 @@ describe("fileJournal: exclusive access", () => {
     expect(existsSync(`${path}.lock`)).toBe(false);
   });
 
-  it("lets a replayJournal read the file while a writer holds it", async () => {
+  it("a replayJournal reads the file while a writer has it open", async () => {
     const path = join(makeFolder(), "run.jsonl");
     await runToolLoop(runOver(path).options);
     const close = await fileJournal(path).open();

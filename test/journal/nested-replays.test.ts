@@ -1,5 +1,3 @@
-// Replays of nested runs. The recorded outcome of the outer call decides.
-
 import { describe, expect, it } from "vitest";
 import {
   createLoopControl,
@@ -16,7 +14,7 @@ import { plain, question } from "../loop/nested/nesting.ts";
 import { play, tool } from "../loop/play.ts";
 import { createLives, keepings, type OpenNext, playAgain } from "./keepings.ts";
 
-/** Also contains a journal that cannot report whether a step is recorded. */
+/** The usual journals, and one without the method that reports whether a step is recorded. */
 const all: readonly (readonly [name: string, make: () => OpenNext])[] = [
   ...keepings,
   ["a journal with only `step` and `all`", () => createDurableStore().open],
@@ -28,7 +26,7 @@ interface Service {
   readonly asked: () => number;
 }
 
-/** Creates an agent whose nested run charges something. `prepare` can change the options of that run. */
+/** Creates an agent tool whose nested run calls the tool "charge". `prepare` can change the options of the nested run. */
 function openService(prepare: (own: NestedLoopOptions) => NestedLoopOptions | Promise<NestedLoopOptions>): Service {
   let charged = 0;
   let asked = 0;
@@ -49,7 +47,7 @@ function openService(prepare: (own: NestedLoopOptions) => NestedLoopOptions | Pr
   return { agent, charged: () => charged, asked: () => asked };
 }
 
-describe.for(all)("nested run over %s", ([, make]) => {
+describe.for(all)("a nested run over %s", ([, make]) => {
   it.for<[string, (own: NestedLoopOptions) => NestedLoopOptions | Promise<NestedLoopOptions>, Partial<LoopOptions>]>([
     ["prepare failed", () => Promise.reject(new Error("The settings service is down.")), {}],
     ["its options were invalid", (own) => ({ ...own, limits: { maxIterations: -1 } }), {}],
@@ -82,11 +80,11 @@ describe.for(all)("nested run over %s", ([, make]) => {
   });
 });
 
-describe.for(keepings)("nested run with a recorded outcome, over %s", ([, make]) => {
+describe.for(keepings)("a nested run whose outcome is recorded in %s", ([, make]) => {
   it.for<[string, (own: NestedLoopOptions) => NestedLoopOptions]>([
     ["has a higher maxIterations", (own) => ({ ...own, limits: { maxIterations: 9 } })],
-    ["has other messages", (own) => ({ ...own, messages: [{ role: "user", content: "Else?" }] })],
-  ])("does nothing new if its agent now %s", async ([, change]) => {
+    ["has different messages", (own) => ({ ...own, messages: [{ role: "user", content: "Else?" }] })],
+  ])("does not run again if its agent tool now %s", async ([, change]) => {
     let isChanged = false;
     const { agent, charged, asked } = openService((own) => (isChanged ? change(own) : { ...own, limits: { maxIterations: 1 } }));
     const live = createLives(make(), [agent]);
@@ -98,7 +96,7 @@ describe.for(keepings)("nested run with a recorded outcome, over %s", ([, make])
   });
 });
 
-it("nested run: keeps its recorded usage if the resumed outer run is stopped first", async () => {
+it("a nested run: keeps its recorded usage if control.stop() is called before the outer run resumes", async () => {
   const clock = createTestClock();
   const { agent } = openService((own) => own);
   const first = play([toolCall("agent"), text("Done.")], { tools: [agent], clock });

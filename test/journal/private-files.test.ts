@@ -30,7 +30,7 @@ describe.skipIf(!hasUsers).for(writers)("%s", ([, write]) => {
     expect([statSync(path).mode & 0o777, readFileSync(path, "utf8") === ""]).toEqual([0o600, false]);
   });
 
-  it("follows the user's own links, even to a file that does not exist yet", async () => {
+  it("follows links that belong to the user, even to a file that does not exist yet", async () => {
     const folder = makeFolder();
     symlinkSync("second", join(folder, "first"));
     symlinkSync("a.jsonl", join(folder, "second"));
@@ -39,7 +39,7 @@ describe.skipIf(!hasUsers).for(writers)("%s", ([, write]) => {
   });
 
   it.skipIf(!isRoot).for(["first", "second"])(
-    "refuses the link of another user and writes nothing (the %s link of two)",
+    "rejects a chain of two links if the %s link belongs to another user, and writes nothing",
     async (foreign) => {
       const folder = makeFolder();
       const target = join(folder, "target");
@@ -55,7 +55,7 @@ describe.skipIf(!hasUsers).for(writers)("%s", ([, write]) => {
     },
   );
 
-  it("rejects a pipe without waiting for its other end", async () => {
+  it("rejects a pipe immediately", async () => {
     const path = join(makeFolder(), "pipe");
     execFileSync("mkfifo", [path]);
     await expect(write(path)).rejects.toThrow(/not a (plain|regular) file|ENXIO/);
@@ -67,7 +67,7 @@ describe.skipIf(!hasUsers)("fileJournal", () => {
     ["a symbolic link", symlinkSync],
     ["a hard link", linkSync],
     ["a pipe", (_, lock) => void execFileSync("mkfifo", [lock])],
-  ])("rejects %s as its lock file and writes nothing to it", async ([, plant]) => {
+  ])("rejects %s in place of the lock file, and writes nothing to it", async ([, plant]) => {
     const folder = makeFolder();
     const path = join(folder, "a.jsonl");
     const target = join(folder, "target");

@@ -1,5 +1,3 @@
-// A replay uses the recorded verdict of a schema, even if the schema has changed since the recording.
-
 import { describe, expect, it } from "vitest";
 import {
   defineAgentTool,
@@ -20,7 +18,7 @@ type Schema = "sync" | "async";
 interface Shop {
   readonly tools: readonly Tool[];
   readonly ran: unknown[];
-  /** Tests change these values between processes. */
+  /** `fits` is the result of the validation. Tests change both values between processes. */
   readonly mind: { fits: boolean; schema: Schema };
 }
 
@@ -52,8 +50,8 @@ const turns: readonly MockMessage[] = [[toolCall("order", { id: "A1" })], text("
 const schemas: readonly Schema[] = ["sync", "async"];
 const changes = schemas.flatMap((before) => schemas.map((after) => ({ before, after })));
 
-describe.for(keepings)("recorded schema verdicts in %s", ([, make]) => {
-  it.for(changes)("keep the outcome of a valid call ($before schema, then $after schema)", async ({ before, after }) => {
+describe.for(keepings)("a validation that is recorded in %s", ([, make]) => {
+  it.for(changes)("keeps a valid call valid in a replay (schema first $before, then $after)", async ({ before, after }) => {
     for (const isAgent of [false, true]) {
       const { tools, ran, mind } = openShop({ mind: { fits: true, schema: before }, isAgent });
       const open = make();
@@ -67,7 +65,7 @@ describe.for(keepings)("recorded schema verdicts in %s", ([, make]) => {
     }
   });
 
-  it.for(changes)("keep an invalid call invalid ($before schema, then $after schema)", async ({ before, after }) => {
+  it.for(changes)("keeps an invalid call invalid in a replay (schema first $before, then $after)", async ({ before, after }) => {
     for (const isAgent of [false, true]) {
       const { tools, ran, mind } = openShop({ mind: { fits: false, schema: before }, isAgent });
       const open = make();
@@ -81,7 +79,7 @@ describe.for(keepings)("recorded schema verdicts in %s", ([, make]) => {
     }
   });
 
-  it.for(changes)("keep the verdict on edited arguments ($before schema, then $after schema)", async (schema) => {
+  it.for(changes)("decides about edited arguments in a replay (schema first $before, then $after)", async (schema) => {
     for (const id of ["B2", "never"]) {
       const approve: NonNullable<LoopOptions["policies"]>["approve"] = () => ({ kind: "modify", args: { id } });
       const { tools, ran, mind } = openShop({ mind: { fits: true, schema: schema.before } });
@@ -100,7 +98,7 @@ describe.for(keepings)("recorded schema verdicts in %s", ([, make]) => {
   });
 });
 
-describe("resumed run: a valid call that had not run", () => {
+describe("a call in a resumed run that was valid but had not run", () => {
   const cutBefore = async (result: LoopResult, key: string): Promise<ReturnType<typeof memoryJournal>> => {
     const { steps }: SavedJournal = JSON.parse(JSON.stringify(result.journal));
     const kept = Object.entries(steps);
@@ -111,7 +109,7 @@ describe("resumed run: a valid call that had not run", () => {
   it.for([
     { isAgent: false, key: "i0/tool/0/order" },
     { isAgent: true, key: "i0/agent/0/order" },
-  ])("does not run if the schema now rejects its arguments ($key)", async ({ isAgent, key }) => {
+  ])("does not run if the schema now rejects its arguments (journal key $key)", async ({ isAgent, key }) => {
     const { tools, ran, mind } = openShop({ mind: { fits: true, schema: "sync" }, isAgent });
     const live = createLives(memoryJournal, tools);
     const first = await live(turns);
@@ -134,14 +132,14 @@ describe("resumed run: a valid call that had not run", () => {
   });
 });
 
-it("schema verdicts: an invalid call adds no journal step", async () => {
+it("a call with invalid arguments adds no journal step", async () => {
   const { tools, mind } = openShop({ mind: { fits: false, schema: "sync" } });
   const journal = memoryJournal();
   await createLives(() => journal, tools)(turns);
   expect([journal.keys(), mind.fits]).toEqual([["run", "i0/inbox", "i0/model", "i1/inbox", "i1/model", "i1/inbox-end"], false]);
 });
 
-describe("recorded verdicts on blocked, unknown and malformed calls", () => {
+describe("calls that are blocked, unknown, malformed or invalid", () => {
   const jsonSchema = { input: () => ({ type: "object" }) };
   const validate = (): unknown => ({ issues: [{ message: "no", path: ["n"] }] });
   const strict = { "~standard": { version: 1, vendor: "test", validate, jsonSchema } };
@@ -163,7 +161,7 @@ describe("recorded verdicts on blocked, unknown and malformed calls", () => {
     return { tools: [make("look", { type: "object" }), make("strict", strict), make("other", { type: "object" })], ran };
   };
 
-  it("are stored in the record of the model stream, each with its kind", async () => {
+  it("are stored in the record of the model stream with the kind of each problem", async () => {
     const journal = memoryJournal();
     await createLives(() => journal, openTools().tools, gated("look", "nope", "strict"))(asked);
     const { steps } = JSON.parse(JSON.stringify(journal)) as { steps: { [key: string]: { refusals?: unknown } } };
@@ -178,7 +176,7 @@ describe("recorded verdicts on blocked, unknown and malformed calls", () => {
 
   const keysOf = (iteration: number): readonly string[] => [`i${iteration}/inbox`, `i${iteration}/model`];
 
-  it.for(keepings)("stay the same if the gate changes (%s)", async ([, make]) => {
+  it.for(keepings)("keep their outcomes in a replay if the gate changes (%s)", async ([, make]) => {
     const { tools, ran } = openTools();
     const open = make();
     const live = createLives(open, tools);
@@ -190,7 +188,7 @@ describe("recorded verdicts on blocked, unknown and malformed calls", () => {
     expect(ran).toEqual(["look"]);
   });
 
-  it("block a call that had not run, without calling approve, if the gate has closed since", async () => {
+  it("get the outcome blocked and no approval if the gate now blocks a call that had not run", async () => {
     const { tools, ran } = openTools();
     const questions: string[] = [];
     const policies = { approve: ({ name }: { name: string }) => (questions.push(name), { kind: "approve" as const }) };

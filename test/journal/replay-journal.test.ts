@@ -29,7 +29,7 @@ import { plain, question } from "../loop/nested/nesting.ts";
 import { tool } from "../loop/play.ts";
 import { makeFolder, readRecords } from "./folder.ts";
 
-/** `called` lists the models, tools, hooks and policies that the run has called, in order. */
+/** `calls` lists the models, tools, hooks and policies that the run has called, in order. */
 interface Cast {
   readonly options: Omit<LoopOptions, "journal">;
   readonly calls: string[];
@@ -71,23 +71,23 @@ function cast(turns: readonly MockMessage[]): Cast {
   return { options, calls };
 }
 
-/** Each opens its records again for each execution. */
+/** Each `make` returns a function that opens the journal of the previous execution again. */
 const stores: readonly (readonly [where: string, make: () => (last?: LoopResult) => Journal])[] = [
   [
-    "a file",
+    "a journal file",
     () => {
       const path = join(makeFolder(), "run.jsonl");
       return () => fileJournal(path, { fsync: false });
     },
   ],
   [
-    "a durable store",
+    "a custom durable journal",
     () => {
       const store = createDurableStore();
       return () => store.open();
     },
   ],
-  ["memory", () => (last) => memoryJournal(last && JSON.parse(JSON.stringify(last.journal)))],
+  ["a memory journal", () => (last) => memoryJournal(last && JSON.parse(JSON.stringify(last.journal)))],
 ];
 
 type Execution = readonly [status: LoopStatus, turns: readonly MockMessage[]];
@@ -141,7 +141,7 @@ const runs: readonly (readonly [what: string, executions: readonly Execution[]])
 ];
 
 describe.for(stores)("replayJournal over %s", ([, make]) => {
-  it.for(runs)("replays a run that %s without calling user code", async ([, executions]) => {
+  it.for(runs)("calls no user code when it replays a run that %s", async ([, executions]) => {
     const open = make();
     let last: LoopResult | undefined;
     for (const [status, turns] of executions) {
@@ -159,7 +159,7 @@ describe.for(stores)("replayJournal over %s", ([, make]) => {
 });
 
 describe("replayJournal", () => {
-  it("throws journal-incomplete with a missing key for a run that was interrupted at any point", async () => {
+  it("throws journal-incomplete, with the missing key, for a run that was cut at any record", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const turns: readonly MockMessage[] = [[toolCall("work"), toolCall("agent")], text("Done.")];
     await runToolLoop({ ...cast(turns).options, journal: fileJournal(path, { fsync: false }) });
@@ -181,7 +181,7 @@ describe("replayJournal", () => {
     expect(readFileSync(path).equals(bytes)).toBe(true);
   });
 
-  it("returns the recorded outcome of a call that may have run", async () => {
+  it("returns the recorded outcome of a call whose tool was interrupted", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const turns: readonly MockMessage[] = [toolCall("work"), text("Done.")];
     const crash = fileJournal(path, {
@@ -197,7 +197,7 @@ describe("replayJournal", () => {
     expect([replayed.text, plain(replayed)]).toEqual(["Done.", plain(resumed)]);
   });
 
-  it("reads each record of 1,000 iterations once, from a file of linear size", async () => {
+  it("reads each record once in a run of 1,000 iterations, whose file grows linearly", async () => {
     const sizes: number[] = [];
     for (const count of [100, 1_000]) {
       const path = join(makeFolder(), "run.jsonl");

@@ -1,5 +1,3 @@
-// `resume: "retry-last"`: the steps that a retry takes back, the keys of the new steps, and later replays of the run.
-
 import { describe, expect, it } from "vitest";
 import {
   createLoopControl,
@@ -20,7 +18,7 @@ import { createLives, keepings, plainOf, playAgain } from "./keepings.ts";
 const down = fail({ status: 503 });
 
 describe.for(keepings)('resume: "retry-last" over %s', ([, make]) => {
-  it("asks for approval of a new call, although another call at the same position was approved", async () => {
+  it("asks for approval of a new call even if another call at the same position was approved", async () => {
     const asked: unknown[] = [];
     const paid: unknown[] = [];
     let isDown = true;
@@ -46,7 +44,7 @@ describe.for(keepings)('resume: "retry-last" over %s', ([, make]) => {
     expect([last.result.text, paid]).toEqual(["Done.", [{ amount: 1 }, { amount: 1_000_000 }]]);
   });
 
-  it("runs a new call, although another call at the same position was cancelled", async () => {
+  it("runs a new call even if another call at the same position was cancelled", async () => {
     const ran: unknown[] = [];
     let isDown = true;
     const pay = tool("pay", (args) => (ran.push(args), "ok"));
@@ -63,7 +61,7 @@ describe.for(keepings)('resume: "retry-last" over %s', ([, make]) => {
     expect([result.text, ran]).toEqual(["Done.", [{ n: 2 }]]);
   });
 
-  it("uses different journal keys for iterations after a retry and iterations under a higher limit", async () => {
+  it("uses different journal keys for a retry and for a continuation under a higher limit", async () => {
     const bad = tool("bad", () => Promise.reject(new Error("no")));
     const live = createLives(make(), [bad, tool("note", () => 1)]);
     const strict = { limits: { maxConsecutiveToolErrors: 1 } };
@@ -77,7 +75,7 @@ describe.for(keepings)('resume: "retry-last" over %s', ([, make]) => {
     expect((await live([], lax)).result.text).toBe("Straight on.");
   });
 
-  it("retries a failed iteration that follows a recorded retry at maxIterations", async () => {
+  it("retries an iteration that failed after an earlier retry at maxIterations", async () => {
     const note = tool("note", () => 1);
     const live = createLives(make(), [note]);
     const low = { limits: { maxIterations: 1 } };
@@ -96,7 +94,7 @@ describe.for(keepings)('resume: "retry-last" over %s', ([, make]) => {
     expect((await live([], low)).result.reason.kind).toBe("max-iterations");
   });
 
-  it("distinguishes two endings by max-tokens in the same iteration", async () => {
+  it("distinguishes two max-tokens endings in the same iteration", async () => {
     const live = createLives(make(), []);
     const paused: MockMessage = [text("Half. "), finish("paused"), usage({ inputTokens: 9, outputTokens: 1 })];
     const low = { limits: { maxTokens: 10 } };
@@ -138,7 +136,7 @@ describe.for(keepings)('resume: "retry-last" over %s', ([, make]) => {
     expect(charged).toBe(1);
   });
 
-  it("does not retry a run that is already stopped", async () => {
+  it("does not retry a run if control.stop() was called before", async () => {
     const live = createLives(make(), []);
     await live([down]);
     const control = createLoopControl();
@@ -148,7 +146,7 @@ describe.for(keepings)('resume: "retry-last" over %s', ([, make]) => {
     expect((await live([text("Done.")], { resume: "retry-last" })).result.text).toBe("Done.");
   });
 
-  it("removes the whole assistant message of the failed iteration", async () => {
+  it("removes the assistant message of the failed iteration completely", async () => {
     const live = createLives(make(), [tool("look", () => "found")]);
     const said: MockMessage = [reasoning("Hm."), text("Partial ans"), toolCall("look"), down];
     const first = await live([[text("Before. "), toolCall("look")], said]);
@@ -158,7 +156,7 @@ describe.for(keepings)('resume: "retry-last" over %s', ([, make]) => {
     expect(result.streamResults.map((iteration) => iteration.text)).toEqual(["Before. ", "Partial ans", ""]);
   });
 
-  it("keeps an assistant message whose eager tool has run, with its result", async () => {
+  it("keeps the assistant message and the result of an eager tool that has run", async () => {
     const ran: unknown[] = [];
     const look: Tool = tool("look", () => (ran.push(1), "found"), { eager: true });
     const open = make();
@@ -173,7 +171,7 @@ describe.for(keepings)('resume: "retry-last" over %s', ([, make]) => {
   });
 });
 
-it("journal keys: escape slashes and percent signs in tool names", async () => {
+it("journal keys: contain tool names with escaped slashes and percent signs", async () => {
   const names = ["a/1", "a", "pay/decision1", "x/i0/model", "100%", "a%2F1"];
   const tools: ToolRegistry = {
     definitions: () => names.map((name) => ({ name, description: name, inputSchema: { type: "object" } })),
@@ -196,7 +194,7 @@ it("journal keys: escape slashes and percent signs in tool names", async () => {
 });
 
 it.for(["i0/tool/0/pay", "i0/agent/1/gone"])(
-  "resumed run: throws journal-mismatch for the recorded outcome of another call (%s)",
+  "a resumed run: throws journal-mismatch if the record %s has the outcome of another call",
   async (key) => {
     const gone = defineAgentTool({
       name: "gone",

@@ -23,14 +23,14 @@ const place = {
   additionalProperties: false,
 } as const satisfies JsonSchema;
 
-describe("fromJsonSchema: a valid value", () => {
-  it("is returned unchanged", () => {
+describe("fromJsonSchema: validation of a valid value", () => {
+  it("returns the value unchanged", () => {
     const value = { city: "Oslo", days: [{ n: 1 }], "a/b~c d": 3, either: null };
     expect(check(place, value)).toEqual({ value });
     expect(Reflect.get(Object(check(place, value)), "value")).toBe(value);
   });
 
-  it("gets no defaults", () => {
+  it("adds no defaults", () => {
     expect(check({ type: "object", properties: { unit: { type: "string", default: "C" } } }, {})).toEqual({ value: {} });
   });
 });
@@ -39,9 +39,9 @@ const misfits: readonly (readonly [string, unknown, readonly string[]])[] = [
   ["a value that is not an object", null, [': The type "null" is not allowed. Expected type: "object"']],
   ["a missing field", {}, [': The required property "city" is missing']],
   ["a field behind a $ref", { city: 1 }, ['"city": The type "number" is not allowed. Expected type: "string"']],
-  ["a short text", { city: "O" }, ['"city": The string has 1 characters, but at least 2 are required']],
+  ["a string that is too short", { city: "O" }, ['"city": The string has 1 characters, but at least 2 are required']],
   [
-    "an item of a list",
+    "two invalid items in an array",
     { city: "Oslo", days: [{ n: 1 }, { n: 1.5 }, {}] },
     [
       '"days" 1 "n": The type "number" is not allowed. Expected type: "integer"',
@@ -49,7 +49,7 @@ const misfits: readonly (readonly [string, unknown, readonly string[]])[] = [
     ],
   ],
   [
-    "a key with odd characters",
+    "a field whose name has special characters",
     { city: "Oslo", "a/b~c d": 1 },
     ['"a/b~c d": The number 1 is not allowed, because it is less than 3'],
   ],
@@ -69,33 +69,38 @@ const misfits: readonly (readonly [string, unknown, readonly string[]])[] = [
     ],
   ],
   [
-    "several fields at once",
+    "two invalid fields",
     { city: 1, unit: 2 },
     ['"city": The type "number" is not allowed. Expected type: "string"', '"unit": The value must be one of ["C","F"]'],
   ],
 ];
-it.for(misfits)("fromJsonSchema: reports path and problem of %s", ([, value, lines]) => {
+it.for(misfits)("fromJsonSchema: reports the path and the problem of %s", ([, value, lines]) => {
   expect(linesOf(place, value)).toEqual(lines);
 });
 
 const keywords: readonly (readonly [string, JsonSchema, unknown, readonly string[]])[] = [
-  ["allOf", { allOf: [{ required: ["a"] }, { required: ["b"] }] }, { a: 1 }, [': The required property "b" is missing']],
-  ["if", { if: { required: ["b"] }, else: { required: ["a"] } }, {}, [': The required property "a" is missing']],
-  ["not", { not: { required: ["a"] } }, { a: 1 }, [': The value must not match the schema in "not"']],
   [
-    "patternProperties",
+    "the keyword allOf",
+    { allOf: [{ required: ["a"] }, { required: ["b"] }] },
+    { a: 1 },
+    [': The required property "b" is missing'],
+  ],
+  ["the keyword if", { if: { required: ["b"] }, else: { required: ["a"] } }, {}, [': The required property "a" is missing']],
+  ["the keyword not", { not: { required: ["a"] } }, { a: 1 }, [': The value must not match the schema in "not"']],
+  [
+    "the keyword patternProperties",
     { patternProperties: { "^n": { type: "number" } } },
     { n1: "x" },
     ['"n1": The type "string" is not allowed. Expected type: "number"'],
   ],
   [
-    "dependencies",
+    "the keyword dependencies",
     { $schema: "http://json-schema.org/draft-07/schema#", dependencies: { a: ["b"] } },
     { a: 1 },
     [': An object with the property "a" must also have the property "b"'],
   ],
   [
-    "dependencies beside another problem",
+    "the keyword dependencies together with an invalid property",
     { dependencies: { a: ["b"] }, properties: { a: { type: "number" } } },
     { a: "x" },
     [
@@ -104,7 +109,7 @@ const keywords: readonly (readonly [string, JsonSchema, unknown, readonly string
     ],
   ],
   [
-    "propertyNames",
+    "the keyword propertyNames",
     { propertyNames: { maxLength: 1 } },
     { ab: 1 },
     [
@@ -113,19 +118,24 @@ const keywords: readonly (readonly [string, JsonSchema, unknown, readonly string
     ],
   ],
   [
-    "uniqueItems",
+    "the keyword uniqueItems",
     { properties: { l: { uniqueItems: true } } },
     { l: [1, 1] },
     ['"l": The items at indexes 0 and 1 are equal, but all items must differ'],
   ],
   [
-    "prefixItems",
+    "the keyword prefixItems",
     { properties: { l: { prefixItems: [{ type: "string" }] } } },
     { l: [1] },
     ['"l" 0: The type "number" is not allowed. Expected type: "string"'],
   ],
-  ["a false schema", { properties: { a: false } }, { a: 1 }, [': The property "a" is not allowed']],
-  ["a format", { properties: { at: { format: "date" } } }, { at: "soon" }, ['"at": The string does not have the format "date"']],
+  ["a property whose schema is false", { properties: { a: false } }, { a: 1 }, [': The property "a" is not allowed']],
+  [
+    "the format date",
+    { properties: { at: { format: "date" } } },
+    { at: "soon" },
+    ['"at": The string does not have the format "date"'],
+  ],
   [
     "the format url as uri",
     { properties: { at: { format: "url" } } },
@@ -133,7 +143,7 @@ const keywords: readonly (readonly [string, JsonSchema, unknown, readonly string
     ['"at": The string does not have the format "uri"'],
   ],
   [
-    "siblings of a $ref",
+    "the keywords beside a $ref",
     { $defs: { a: {} }, $ref: "#/$defs/a", required: ["b"] },
     {},
     [': The required property "b" is missing'],
@@ -160,7 +170,7 @@ it("fromJsonSchema: recognizes draft 4 by its keywords if $schema is absent", ()
   expect(linesOf({ ...below, $schema: "https://json-schema.org/draft/2020-12/schema" }, { n: 3 })).toEqual([]);
 });
 
-it("fromJsonSchema: does not change the schema, frozen or not", () => {
+it("fromJsonSchema: does not change the schema, and accepts a frozen schema", () => {
   const schema = { type: "object", properties: { at: { type: "string", format: "url" } } };
   const before = JSON.stringify(schema);
   expect(linesOf(schema, { at: 1 })).toHaveLength(1);
@@ -169,7 +179,7 @@ it("fromJsonSchema: does not change the schema, frozen or not", () => {
   expect(linesOf(Object.freeze({ type: "object" } as const), 1)).toHaveLength(1);
 });
 
-/** The validator reads the content of an `$id` twice for each `$id` around it. */
+/** Nests schemas with an `$id`. Each level doubles the number of times that the validator reads the innermost schema. */
 function nestIds(levels: number): JsonSchema {
   let schema: JsonSchema = {};
   for (let level = 0; level < levels; level++) schema = { $id: `https://example.com/${level}`, not: schema };
@@ -177,8 +187,8 @@ function nestIds(levels: number): JsonSchema {
 }
 
 const bad: readonly (readonly [string, unknown, RegExp])[] = [
-  ["undefined", undefined, /must be a supported JSON Schema, but is undefined/],
-  ["a list", [], /but is an array of 0 items/],
+  ["undefined as the schema", undefined, /must be a supported JSON Schema, but is undefined/],
+  ["an array as the schema", [], /but is an array of 0 items/],
   [
     "a remote $ref",
     { properties: { a: { $ref: "https://example.com/s.json" } } },
@@ -186,16 +196,16 @@ const bad: readonly (readonly [string, unknown, RegExp])[] = [
   ],
   ["a dangling $ref", { $ref: "#/$defs/gone" }, /has the "\$ref" "#\/\$defs\/gone", which the schema does not define/],
   ["a remote $ref inside dependencies", { dependencies: { a: { items: [{ $ref: "other.json" }] } } }, /"other\.json"/],
-  ["$dynamicRef", { $dynamicRef: "#node" }, /has a "\$dynamicRef", which is not supported: use "\$ref"/],
-  ["$recursiveRef", { properties: { a: { $recursiveRef: "#" } } }, /has a "\$recursiveRef"/],
-  ["a broken pattern", { properties: { a: { pattern: "(" } } }, /has the pattern "\(", which is not a valid regular expression/],
-  ["a broken name pattern", { patternProperties: { "[": {} } }, /has the pattern "\["/],
-  ["a value that is not JSON", { const: 1n }, /cannot be compiled: a BigInt/],
+  ["the keyword $dynamicRef", { $dynamicRef: "#node" }, /has a "\$dynamicRef", which is not supported: use "\$ref"/],
+  ["the keyword $recursiveRef", { properties: { a: { $recursiveRef: "#" } } }, /has a "\$recursiveRef"/],
+  ["a faulty pattern", { properties: { a: { pattern: "(" } } }, /has the pattern "\(", which is not a valid regular expression/],
+  ["a faulty pattern for property names", { patternProperties: { "[": {} } }, /has the pattern "\["/],
+  ["a schema that contains a BigInt", { const: 1n }, /cannot be compiled: a BigInt/],
   ["an invalid $id", { $id: "http://[" }, /cannot be compiled/],
-  ["deeply nested $ids", nestIds(24), /has more than 8 nested parts with a "\$id"/],
-  ["a long $id", { $id: `x:${"y".repeat(2_000)}` }, /has a "\$id" with more than 2000 characters/],
+  ["more than 8 nested schemas with an $id", nestIds(24), /has more than 8 nested parts with a "\$id"/],
+  ["an $id of more than 2,000 characters", { $id: `x:${"y".repeat(2_000)}` }, /has a "\$id" with more than 2000 characters/],
   [
-    "many parts with long addresses",
+    "many subschemas whose paths are very long",
     { properties: { ["y".repeat(300_000)]: { allOf: Array.from({ length: 1_000 }, () => ({})) } } },
     /it would take too long/,
   ],
@@ -211,20 +221,23 @@ it.for(bad)("fromJsonSchema: refuses %s", ([, schema, message]) => {
 });
 
 it.for<[string, JsonSchema]>([
-  ["a property called pattern", { properties: { pattern: { type: "string" }, $ref: { type: "string" } } }],
-  ["data that look like a schema", { properties: { a: { const: { $ref: "x:y", pattern: "(" }, default: { $ref: "x:y" } } } }],
+  ["properties named pattern and $ref", { properties: { pattern: { type: "string" }, $ref: { type: "string" } } }],
   [
-    "a $ref by $id",
+    "data that resembles a schema in const and default",
+    { properties: { a: { const: { $ref: "x:y", pattern: "(" }, default: { $ref: "x:y" } } } },
+  ],
+  [
+    "a $ref to an $id",
     { $defs: { a: { $id: "https://example.com/a", type: "string" } }, properties: { a: { $ref: "https://example.com/a" } } },
   ],
-  ["a $ref by anchor", { $defs: { a: { $anchor: "here", type: "string" } }, properties: { a: { $ref: "#here" } } }],
-  ["a few nested $ids", { properties: { a: nestIds(6) } }],
+  ["a $ref to an $anchor", { $defs: { a: { $anchor: "here", type: "string" } }, properties: { a: { $ref: "#here" } } }],
+  ["6 nested schemas with an $id", { properties: { a: nestIds(6) } }],
   ["a $ref to the root", { type: "object", properties: { child: { $ref: "#" } } }],
 ])("fromJsonSchema: accepts %s", ([, schema]) => {
   expect(linesOf(schema, {})).toEqual([]);
 });
 
-describe("fromJsonSchema: as the schema of a tool", () => {
+describe("fromJsonSchema: the schema of a tool", () => {
   const tool = defineTool({
     name: "get",
     description: "Gets.",
@@ -232,7 +245,7 @@ describe("fromJsonSchema: as the schema of a tool", () => {
     execute: ({ city }) => city.toUpperCase(),
   });
 
-  it("shows the schema to the model and validates the arguments", async () => {
+  it("is shown to the model and validates the arguments", async () => {
     const provider = createMockProvider([[toolCall("get", { city: 7 }), toolCall("get", { city: "Oslo" })], text("Done.")]);
     const result = await runToolLoop({ provider, tools: [tool], messages: [{ role: "user", content: "Go." }] });
     expect(provider.requests[0]?.tools[0]?.inputSchema).toEqual(place);
@@ -245,7 +258,7 @@ describe("fromJsonSchema: as the schema of a tool", () => {
     ]);
   });
 
-  it("counts as validated", async () => {
+  it("does not mark valid arguments as unchecked", async () => {
     expect(createToolRegistry([tool]).validate("get", { city: "Oslo" })).toEqual({ value: { city: "Oslo" } });
     expect(await runTool(tool, {})).toMatchObject({ kind: "invalid-input" });
   });

@@ -1,4 +1,4 @@
-// The issues that a JSON Schema finds in a value, as lines.
+// Formats the issues that a JSON Schema finds in a value, one line per issue.
 
 import type { JsonSchema } from "turnwright";
 import { fromJsonSchema } from "turnwright/json-schema";

@@ -1,5 +1,3 @@
-// Patterns of schemas: their matches, their place beside other keywords, and their limits.
-
 import { expect, it } from "vitest";
 import type { JsonSchema } from "turnwright";
 import { fromJsonSchema } from "turnwright/json-schema";
@@ -26,13 +24,13 @@ it.for<[pattern: string, text: string]>([
   ["b", "abc"],
   ["^(?:a|ab)(?:c|bcd)$", "abcd"],
   ["^a{2,3}?$", "aaaa"],
-])("fromJsonSchema: matches pattern %j against %j as JavaScript does", ([pattern, text]) => {
+])("fromJsonSchema: checks the pattern %j against %j like a JavaScript regular expression", ([pattern, text]) => {
   expect(linesOf({ pattern }, text).length === 0).toBe(new RegExp(pattern, "u").test(text));
 });
 
 it.for<readonly [what: string, schema: JsonSchema, value: unknown, lines: readonly string[]]>([
   [
-    "pattern",
+    "the keyword pattern",
     { properties: { a: { type: "string", pattern: "^a+$", format: "date" } } },
     { a: "b" },
     ['"a": The string does not match the pattern in the schema', '"a": The string does not have the format "date"'],
@@ -43,9 +41,9 @@ it.for<readonly [what: string, schema: JsonSchema, value: unknown, lines: readon
     "b",
     [": The string has 1 characters, but at least 2 are required", ": The string does not match the pattern in the schema"],
   ],
-  ["a pattern inside of not", { not: { pattern: "^a" } }, "ab", [': The value must not match the schema in "not"']],
+  ["a pattern inside not", { not: { pattern: "^a" } }, "ab", [': The value must not match the schema in "not"']],
   [
-    "several patterns for a property, and one by its name",
+    "a property by all matching patterns and by its name",
     {
       properties: { ab: { minimum: 1 } },
       patternProperties: { "^a": { minimum: 2 }, b$: { minimum: 3 } },
@@ -60,7 +58,7 @@ it.for<readonly [what: string, schema: JsonSchema, value: unknown, lines: readon
     ],
   ],
   [
-    "patterns of properties on several levels",
+    "patternProperties on two levels",
     {
       patternProperties: { "^n": { patternProperties: { "^m": { type: "number" } } } },
       additionalProperties: { type: "object" },
@@ -69,7 +67,7 @@ it.for<readonly [what: string, schema: JsonSchema, value: unknown, lines: readon
     ['"n1" "m1": The type "string" is not allowed. Expected type: "number"'],
   ],
   [
-    "unevaluatedProperties after patterns",
+    "unevaluatedProperties beside patternProperties",
     { patternProperties: { "^n": {} }, unevaluatedProperties: false },
     { n: 1, o: 1 },
     [': The property "o" is unknown, and unevaluated properties are not allowed'],
@@ -85,9 +83,13 @@ it.for<readonly [what: string, schema: JsonSchema, message: RegExp]>([
     /has the pattern "\^\(\?=a\)", which cannot run in linear time: remove look-around/,
   ],
   ["a pattern with a back reference", { patternProperties: { "(a)\\1": {} } }, /cannot run in linear time/],
-  ["repetitions of repetitions", { pattern: `^(?:${"a".repeat(99)}){900}$` }, /cannot run in linear time/],
-  ["very long patterns", { pattern: "\\p{L}".repeat(5_000) }, /has patterns with more than 20000 characters in total/],
-  ["a pattern with many repetitions", { items: { pattern: "^a{1,2000}$" } }, /more than 1,000 repetitions/],
+  ["a pattern with nested repetitions", { pattern: `^(?:${"a".repeat(99)}){900}$` }, /cannot run in linear time/],
+  [
+    "patterns with too many characters",
+    { pattern: "\\p{L}".repeat(5_000) },
+    /has patterns with more than 20000 characters in total/,
+  ],
+  ["a pattern with more than 1,000 repetitions", { items: { pattern: "^a{1,2000}$" } }, /more than 1,000 repetitions/],
 ])("fromJsonSchema: refuses %s", ([, schema, message]) => {
   expect(() => fromJsonSchema(schema)).toThrow(message);
 });

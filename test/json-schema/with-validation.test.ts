@@ -34,7 +34,7 @@ function bare(...tools: readonly Tool[]): ToolRegistry {
   return { definitions, executeTool };
 }
 
-it("withValidation: skips a non-linear pattern of a registry, but refuses that of a tool", () => {
+it("withValidation: ignores a pattern with look-ahead in a registry, but throws for one in an array of tools", () => {
   const slow: JsonSchema = { type: "object", properties: { n: { type: "string", pattern: "^(?=a)b" } } };
   expect(withValidation(bare(plain("get", slow))).validate?.("get", { n: "b" })).toEqual({ value: { n: "b" } });
   expect(() => withValidation([plain("get", slow)])).toThrow(/cannot run in linear time/);
@@ -49,7 +49,7 @@ describe.for<[string, (tools: readonly Tool[]) => ToolRegistry]>([
 ])("withValidation around %s", ([, make]) => {
   for (const { title, run } of registrySuite({ create: (tools) => ({ registry: make(tools) }) })) it(title, run);
 
-  it("validates unchecked values", () => {
+  it("validates arguments that no schema has checked", () => {
     const registry = make([plain("get")]);
     expect(registry.validate?.("get", { n: "1" })).toEqual(misfit);
     const args = { n: 1 };
@@ -58,7 +58,7 @@ describe.for<[string, (tools: readonly Tool[]) => ToolRegistry]>([
   });
 });
 
-it("withValidation: does not validate again after the schema of a tool", () => {
+it("withValidation: validates only tools without a validating schema", () => {
   const registry = withValidation([coercing, plain("get")]);
   expect(registry.validate?.("coercing", { n: "5" })).toEqual({ value: { n: 5 } });
   expect(registry.validate?.("get", { n: "5" })).toEqual(misfit);
@@ -84,7 +84,7 @@ it("withValidation: validates merged, prefixed and filtered registries", () => {
   expect(registry.validate?.("gone", {})).toHaveProperty("issues");
 });
 
-it("withValidation: keeps agents and the array of definitions", () => {
+it("withValidation: keeps agent tools and returns the same definitions array", () => {
   const tool = defineAgentTool({ name: "get", description: "", inputSchema: {}, prepare: () => ({ messages: [] }) });
   const source = createToolRegistry([tool]);
   const registry = withValidation(source);
@@ -120,9 +120,9 @@ describe("withValidation: a schema that cannot be checked", () => {
   const said = /The input schema of tool "remote" has the "\$ref" "https:\/\/example\.com\/a", which the schema does not define/;
 
   it.for<[string, () => unknown]>([
-    ["an array", () => withValidation([coercing, remote])],
+    ["an array of tools", () => withValidation([coercing, remote])],
     ["a registry without validate", () => withValidation(bare(remote))],
-  ])("throws invalid-schema at once in %s", ([, make]) => {
+  ])("throws invalid-schema immediately in %s", ([, make]) => {
     let thrown: unknown;
     try {
       make();
@@ -132,7 +132,7 @@ describe("withValidation: a schema that cannot be checked", () => {
     expect(isLoopError(thrown, "invalid-schema") && thrown.message).toMatch(said);
   });
 
-  it("becomes an issue if the registry may validate by itself", () => {
+  it("becomes a validation issue in a registry with a validate method", () => {
     const registry = withValidation(createToolRegistry([remote]));
     expect(registry.validate?.("remote", {})).toEqual({
       issues: [
@@ -144,12 +144,12 @@ describe("withValidation: a schema that cannot be checked", () => {
     });
   });
 
-  it("is ignored if the tool validates by itself", () => {
+  it("is ignored if the tool has a validating schema", () => {
     const own = { ...coercing, jsonSchema: { type: "object", $ref: "https://example.com/a" } };
     expect(withValidation([own]).validate?.("coercing", { n: "2" })).toEqual({ value: { n: 2 } });
   });
 
-  it("ends a run with hook-failed if it appears later", async () => {
+  it("ends a run with hook-failed if a later tool has it", async () => {
     let definitions = createToolRegistry([plain("get")]).definitions();
     const source: ToolRegistry = {
       definitions: () => definitions,
@@ -164,12 +164,12 @@ describe("withValidation: a schema that cannot be checked", () => {
   });
 });
 
-it("withValidation: refuses a value that is neither tools nor a registry", () => {
+it("withValidation: rejects a value that is neither an array of tools nor a registry", () => {
   expect(() => withValidation(undefined as never)).toThrow(/Option "withValidation" must be an array of tools, or a registry/);
 });
 
 describe.for(Object.entries(plainKinds))("withValidation: an imported tool of %s with plain JSON Schema", ([, make]) => {
-  it("is validated before it runs", async () => {
+  it("gets only arguments that fit its schema", async () => {
     const ran: unknown[] = [];
     const tools = withValidation(importTools({ get: make({ name: "get", description: "", run: (args) => ran.push(args) }) }));
     const { provider, result } = play([[toolCall("get", { text: 1 }), toolCall("get", { text: "hi" })], text("Done.")], {

@@ -1,4 +1,4 @@
-// Starts one MCP server, and runs that call its tools.
+// Connects to an MCP server, and starts runs that call its tools.
 
 import type { LoopOptions } from "turnwright";
 import { createMcpRegistry, type McpRegistryOptions } from "turnwright/mcp";
@@ -9,11 +9,10 @@ import { type Answer, createToolServer, type ServedTool, type ToolServer } from 
 
 export interface Setup {
   readonly served: ToolServer;
-  /** Starts a run whose first assistant message calls these tools. */
+  /** Starts a run whose first assistant message calls the tools with these names, and whose second message is an answer. */
   readonly start: (calls: readonly string[], more?: Partial<LoopOptions>) => Playing;
 }
 
-/** Connects to one server. Each run calls its tools in one message and then ends. */
 export async function setUp(
   generation: Generation,
   tools: readonly ServedTool[],

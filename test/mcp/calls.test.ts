@@ -1,5 +1,3 @@
-// Calls of MCP tools in whole runs: the requests to the server, the results for the model, and what the loop does with them.
-
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ToolContext } from "turnwright";
 import { createMcpRegistry, type McpRegistryOptions } from "turnwright/mcp";
@@ -17,7 +15,7 @@ const context = (signal: AbortSignal = new AbortController().signal): ToolContex
 afterEach(() => void vi.useRealTimers());
 
 describe.for(generations)("createMcpRegistry: a call over $name", (generation) => {
-  it("sends the model's arguments and returns data", async () => {
+  it("sends the arguments of the model, and returns the data of the server", async () => {
     const { served, start } = await setUp(generation, [{ name: "act" }]);
     const result = await start(["act"]).result;
     expect(served.calls.map(({ name, args }) => ({ name, args }))).toEqual([{ name: "act", args: { n: 1 } }]);
@@ -25,7 +23,7 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
     expect(result.text).toBe("Done.");
   });
 
-  it("runs concurrently with the other calls of its batch", async () => {
+  it("runs concurrently with other calls of the same message", async () => {
     let open = 0;
     let letGo: () => void = () => {};
     const both = new Promise<void>((resolve) => {
@@ -75,7 +73,7 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
     expect(answersOf(await allowed.result)).toMatchObject([{ outcome: "completed", result: "drop is done." }]);
   });
 
-  it("is cancelled on the server without the reason when the run is aborted", async () => {
+  it("is cancelled on the server when the run is aborted, without the abort reason", async () => {
     const { served, start } = await setUp(generation, [{ name: "act" }], { answer: untilCancelled });
     const playing = start(["act"]);
     await vi.waitFor(() => expect(served.calls).toHaveLength(1));
@@ -140,7 +138,7 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("leaves no listener on its signal, and is not cancelled after it has ended", async () => {
+  it("leaves no listener on its signal, and sends no cancellation after its end", async () => {
     const served = createToolServer([{ name: "act" }]);
     const { client } = await closing(generation.connectTo(served.server));
     const registry = await createMcpRegistry({ client });
@@ -162,7 +160,7 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
     expect(served.calls).toEqual([]);
   });
 
-  it("sends the _meta from options.meta", async () => {
+  it("sends the result of options.meta as _meta", async () => {
     const meta: McpRegistryOptions["meta"] = ({ name }, { idempotencyKey }) =>
       name === "act" ? { "example.com/key": idempotencyKey } : undefined;
     const { served, start } = await setUp(generation, [{ name: "act" }, { name: "other" }], { meta });

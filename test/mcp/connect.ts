@@ -25,7 +25,7 @@ export interface Generation {
   readonly name: string;
   connectEverything(): Promise<Connection>;
   connectTo(server: McpServer): Promise<Connection>;
-  /** Connects a client whose connection has closed to another server. */
+  /** Connects a client to another server after its connection was closed. */
   reconnect(client: McpClient, server: McpServer): Promise<void>;
 }
 

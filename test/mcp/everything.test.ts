@@ -1,5 +1,3 @@
-// The protocol's reference server, in a separate process, over stdio and through both generations of the SDK.
-
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ToolContext, ToolRegistry } from "turnwright";
 import { createMcpRegistry, type McpRegistry, type McpRegistryOptions } from "turnwright/mcp";
@@ -42,7 +40,7 @@ function merge(...registries: readonly ToolRegistry[]): ToolRegistry {
 beforeEach(() => vi.stubEnv("OUR_API_KEY", "sk-nobody-sees-this-1"));
 afterEach(() => void vi.unstubAllEnvs());
 
-describe.for(generations)("createMcpRegistry: reference server over $name", (generation) => {
+describe.for(generations)("createMcpRegistry with the reference server over $name", (generation) => {
   it("maps the annotations of its tools to traits", async () => {
     const { registry } = await connect(generation);
     const traits = registry.definitions().map(({ description, inputSchema, ...shown }) => {
@@ -124,7 +122,7 @@ describe.for(generations)("createMcpRegistry: reference server over $name", (gen
     expect(JSON.stringify(result)).not.toContain("OUR_API_KEY");
   });
 
-  it("emits tool-progress for its progress notifications", async () => {
+  it("emits tool-progress for progress notifications of the server", async () => {
     const { registry: tools } = await connect(generation);
     const script = [toolCall("trigger-long-running-operation", { duration: 0.4, steps: 4 }), text("Done.")];
     const { result, recording } = play(script, { tools });

@@ -1,5 +1,3 @@
-// Calls of MCP tools that return no result. The run continues, and the model gets the reason.
-
 import { describe, expect, it, vi } from "vitest";
 import type { Json } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
@@ -8,7 +6,7 @@ import { setUp, untilCancelled } from "./call-stage.ts";
 import { generations } from "./connect.ts";
 import { type Answer, says } from "./tool-server.ts";
 
-describe.for(generations)("createMcpRegistry: a failed call over $name", (generation) => {
+describe.for(generations)("createMcpRegistry: a call over $name", (generation) => {
   it("fails immediately if the server closes the connection, and the run continues", async () => {
     const { served, start } = await setUp(generation, [{ name: "act" }], { answer: untilCancelled });
     const playing = start(["act"]);
@@ -27,26 +25,26 @@ describe.for(generations)("createMcpRegistry: a failed call over $name", (genera
 
   it.for<[what: string, answer: Answer, reason: string | RegExp]>([
     [
-      "an error of the server, with its credential redacted",
+      "an error of the server, without the credential in the message",
       () => {
         throw new Error("401 for Bearer abcdef0123456789");
       },
       /gave no result: .*401 for Bearer \[redacted\]$/,
     ],
     [
-      "an error of the tool, with its credential redacted",
+      "an error of the tool, without the credential in the message",
       () => ({ isError: true, content: [{ type: "text", text: "No access with sk-abc123def456." }] }),
       "No access with [redacted].",
     ],
     ["an error without a text", () => ({ isError: true, content: [] }), "The tool reported an error without a message."],
     [
-      "a result that does not match its schema",
+      "a result that does not match the output schema",
       () => ({ content: [], structuredContent: { celsius: "warm" } }),
       /does not match/,
     ],
     ["a result without structured content", () => says("7 degrees"), /did not return structured content/],
     ["an invalid result", () => ({ content: "7 degrees" }) as never, /gave no result: /],
-  ])("gives the model a reason for %s", async ([, answer, reason]) => {
+  ])("tells the model about %s", async ([, answer, reason]) => {
     const outputSchema = { type: "object" as const, properties: { celsius: { type: "number" } }, required: ["celsius"] };
     const { start } = await setUp(generation, [{ name: "act", outputSchema }], { answer });
     const result = await start(["act"]).result;
@@ -63,17 +61,17 @@ describe.for(generations)("createMcpRegistry: a failed call over $name", (genera
   });
 
   it.for<[what: string, pattern: string, outcome: string]>([
-    ["an exponential pattern, and fails for a mismatch", "^(a+)+$", "failed"],
-    ["a pattern with a lookahead, which is not checked", "^(?=(a+)+$)", "completed"],
-    ["an invalid pattern, which is not checked", "(", "completed"],
-  ])("is checked by an output schema with %s", async ([, pattern, outcome]) => {
+    ["fails if the result does not match an exponential pattern of the output schema", "^(a+)+$", "failed"],
+    ["ignores a pattern of the output schema that has a look-ahead", "^(?=(a+)+$)", "completed"],
+    ["ignores an invalid pattern of the output schema", "(", "completed"],
+  ])("%s", async ([, pattern, outcome]) => {
     const outputSchema = { type: "object" as const, properties: { x: { type: "string", pattern } } };
     const answer: Answer = () => ({ content: [], structuredContent: { x: `${"a".repeat(50_000)}!` } });
     const { start } = await setUp(generation, [{ name: "act", outputSchema }], { answer });
     expect(answersOf(await start(["act"]).result)).toMatchObject([{ outcome }]);
   });
 
-  it("fails if its tool runs only as a task, or if the server only starts one", async () => {
+  it("fails if it runs as an MCP task", async () => {
     const started = { task: { taskId: "t1", status: "working", ttl: null, createdAt: "", lastUpdatedAt: "" } };
     const tools = [{ name: "task", execution: { taskSupport: "required" as const } }, { name: "act" }];
     const { served, start } = await setUp(generation, tools, { answer: () => started as never });
@@ -85,14 +83,11 @@ describe.for(generations)("createMcpRegistry: a failed call over $name", (genera
     expect(served.calls.map(({ name }) => name)).toEqual(["act"]);
   });
 
-  it.for<[args: Json]>([[[1]], ["text"], [7]])(
-    "fails without a request to the server if the arguments are %j",
-    async ([args]) => {
-      const { served, start } = await setUp(generation, [{ name: "act" }]);
-      const provider = createMockProvider([toolCall("act", args), text("Done.")]);
-      const result = await start([], { provider }).result;
-      expect(answersOf(result)).toMatchObject([{ outcome: "failed", result: { reason: "The arguments must be an object." } }]);
-      expect(served.calls).toEqual([]);
-    },
-  );
+  it.for<[args: Json]>([[[1]], ["text"], [7]])("fails and sends no request if the arguments are %j", async ([args]) => {
+    const { served, start } = await setUp(generation, [{ name: "act" }]);
+    const provider = createMockProvider([toolCall("act", args), text("Done.")]);
+    const result = await start([], { provider }).result;
+    expect(answersOf(result)).toMatchObject([{ outcome: "failed", result: { reason: "The arguments must be an object." } }]);
+    expect(served.calls).toEqual([]);
+  });
 });

@@ -5,8 +5,8 @@ import { createToolServer } from "./tool-server.ts";
 
 afterEach(() => void vi.useRealTimers());
 
-describe.for(generations)("createMcpRegistry over $name: constant changes", (generation) => {
-  it("stops listing tools at a limit if each listing reports another change, until close()", async () => {
+describe.for(generations)("createMcpRegistry over $name with constant changes", (generation) => {
+  it("stops listing tools at a limit if every listing reports another change", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const served = createToolServer([]);
     served.onListing(async () => {

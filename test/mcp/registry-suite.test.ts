@@ -1,5 +1,3 @@
-// Runs the conformance suite for registries against an MCP server, through both generations of the SDK.
-
 import { describe, it } from "vitest";
 import type { Json, Tool } from "turnwright";
 import { createMcpRegistry } from "turnwright/mcp";

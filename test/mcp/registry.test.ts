@@ -1,5 +1,3 @@
-// The registry lists all pages of a server's tools, under safe names, and lists them again after a change.
-
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { isLoopError, type ToolDefinition, type ToolRegistry } from "turnwright";
 import type { ToolTraits } from "turnwright/parts";
@@ -28,7 +26,7 @@ process.on("unhandledRejection", (error) => void rejections.push(error));
 beforeEach(() => void rejections.splice(0));
 
 describe.for(generations)("createMcpRegistry over $name", (generation) => {
-  it("lists the tools of all pages, each once", async () => {
+  it("lists each tool of all pages once", async () => {
     const served = createToolServer(
       [...named("a", "b", "c", "d"), { name: "a", description: "Again" }, { name: "e" }],
       undefined,
@@ -40,7 +38,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect(served.listings).toBe(3);
   });
 
-  it("uses the description, title and schema that the server gives a tool", async () => {
+  it("uses the server's description, title and schema of each tool", async () => {
     const inputSchema = {
       $schema: "https://json-schema.org/draft/2020-12/schema",
       type: "object" as const,
@@ -64,7 +62,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     ]);
   });
 
-  it("calls tools by the names on the server, whatever their local names", async () => {
+  it("calls each tool by its name on the server, whatever its local name", async () => {
     const served = createToolServer(named("a.b", "a_b", "tidy"), ({ name }) => says(name));
     const { registry } = await setUp(generation, served, { prefix: "x_" });
     const names = namesOf(registry);
@@ -123,7 +121,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect(answersOf(result).map(({ result: said }) => said)).toEqual(["first", "second"]);
   });
 
-  it("lists the tools once more after several changes during a listing", async () => {
+  it("lists the tools only once more after several changes during a listing", async () => {
     const { registry, served } = await setUp(generation, createToolServer(named("a")));
     const letGo = served.holdListings();
     await served.setTools(named("b"));
@@ -175,7 +173,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect([namesOf(registry), rejections]).toEqual([["a"], []]);
   });
 
-  it("ignores changes after close(), but still calls its tools", async () => {
+  it("ignores changed tools after close(), but can still call its tools", async () => {
     const { registry, served, client } = await setUp(generation, createToolServer(named("a")));
     registry.close();
     registry.close();
@@ -235,7 +233,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect(removed).toHaveBeenCalledExactlyOnceWith("notifications/tools/list_changed");
   });
 
-  it("keeps its tools after the client was closed", async () => {
+  it("keeps its tools after the client is closed", async () => {
     const served = createToolServer(named("a"));
     const { client, close } = await closing(generation.connectTo(served.server));
     const registry = await createMcpRegistry({ client });

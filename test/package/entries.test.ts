@@ -29,7 +29,7 @@ const run = promisify(execFile);
 const manifest = readJson<Manifest>("package.json");
 const nodes = findNodes();
 
-/** Finds direct and dynamic imports, also through other built files. */
+/** Lists the packages that a built file imports, also dynamically or through other built files. */
 async function findImports(file: string): Promise<readonly string[]> {
   const { metafile } = await build({
     entryPoints: [file],
@@ -64,8 +64,8 @@ describe("package.json", () => {
   });
 });
 
-describe.for(exercises)("$specifier as built", ({ specifier, name, imports }) => {
-  it.for(["js", "cjs"])("imports no peers except its own, as .%s", async (ending) => {
+describe.for(exercises)("the built entry $specifier", ({ specifier, name, imports }) => {
+  it.for(["js", "cjs"])("imports only its own peers in the .%s file", async (ending) => {
     const found = await findImports(`dist/${name}.${ending}`);
     expect(found.filter((path) => !path.startsWith("node:"))).toEqual(imports);
     const needsNode = ["turnwright/cache", "turnwright/diagnostics", "turnwright/host", "turnwright/journal"].includes(specifier);
@@ -99,13 +99,13 @@ describe("an app with the packed package", () => {
         report = JSON.parse(stdout);
       });
 
-      it("runs on that Node", () => {
+      it("runs on the expected Node version", () => {
         expect(report.version).toMatch(new RegExp(`^v${major}\\.`));
       });
 
       it.for(exercises)("$specifier works with its own peers and loads no SDK", ({ specifier, imports }) => {
         expect(report.results[specifier]).toEqual({
-          // Imports of ES modules cannot be observed, but a package that is not installed cannot be loaded.
+          // Imports of ES modules cannot be observed, but an entry that loads without an SDK does not import the SDK.
           imports: system === "cjs" ? imports : [],
           // An entry without peers has no `missing` field.
           ...(imports[0] === undefined ? {} : { missing: imports[0] }),
@@ -114,7 +114,7 @@ describe("an app with the packed package", () => {
     });
   });
 
-  // The test title gives the reason. `findNodes` throws if this Node version must be installed.
+  // The title gives the reason. With TURNWRIGHT_NODES=required, `findNodes` throws if a Node version cannot be downloaded.
   it.for(nodes.filter((node) => node.kind === "absent"))("is not tested on Node $major because $why", ({ why }) => {
     expect(["this is not Linux with glibc on x64", "the npm registry is out of reach"]).toContain(why);
   });

@@ -8,7 +8,7 @@ export interface Exercise {
   readonly name: string;
   readonly specifier: string;
   readonly imports: readonly string[];
-  /** The packages that only the user's code imports. */
+  /** The packages that the program imports in addition to the entry and its peers. */
   readonly beside: readonly string[];
 }
 

@@ -32,7 +32,7 @@ const builds: readonly Build[] = [
   },
 ];
 
-// Next to node_modules, because `npm ci` empties node_modules.
+// The builds are stored outside node_modules, because `npm ci` empties that folder.
 const folder = resolve(".cache/node");
 
 const noRegistry =

@@ -67,7 +67,7 @@ describe("packed package", () => {
     expect(names).toEqual(["@cfworker/json-schema", "eventemitter3", "p-timeout", "re2js"]);
     for (const name of names) {
       expect(notices).toContain(`---- ${name} ----`);
-      // One of these packages declares its license but contains no license text.
+      // One of the packages contains no license text, although it declares a license.
       const own = readdirSync(join("node_modules", name)).find((file) => /^license$/i.test(file));
       if (own !== undefined) expect(notices).toContain(readFileSync(join("node_modules", name, own), "utf8").trim());
     }

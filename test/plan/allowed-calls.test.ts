@@ -1,11 +1,9 @@
-// A planned iteration calls only allowed tools. It ignores calls that the model adds to its plan.
-
 import { describe, expect, it } from "vitest";
 import { finish, type MockPart, type MockMessage, providerMetadata, text, toolCall } from "turnwright/testing";
 import { outcomesOf } from "../loop/play.ts";
 import { add, command, execute, plan, respond, shownTo } from "./plan-stage.ts";
 
-describe("withPlanner: allowed calls", () => {
+describe("withPlanner", () => {
   it("requests the answer immediately if no tool may be called", async () => {
     for (const more of [{ tools: [] }, { tools: [add], toolChoice: "none" as const }]) {
       const { result, model } = plan([text("Hello.")], more);
@@ -30,7 +28,7 @@ describe("withPlanner: allowed calls", () => {
     expect((await stubborn.result).reason).toMatchObject({ kind: "provider-error", error: { code: "no-output" } });
   });
 
-  it("drops the provider metadata of an answer only if it has calls", async () => {
+  it("drops the provider metadata of an answer that has calls, and keeps that of others", async () => {
     const turn = (...more: readonly MockPart[]): MockMessage => [providerMetadata({ mark: 1 }), text("Hm."), ...more];
     const marks = async (...turns: readonly MockMessage[]): Promise<readonly unknown[]> => {
       const { messages } = await plan([respond, ...turns]).result;

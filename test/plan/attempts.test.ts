@@ -1,5 +1,3 @@
-// Retried plans and answers. The usage of every attempt counts, at the price of the model that made the attempt.
-
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type Pricing, type Provider, withFallback, withRetry } from "turnwright";
 import { planLogs, withPlanner } from "turnwright/plan";
@@ -17,7 +15,7 @@ import {
 import { play, type Playing } from "../loop/play.ts";
 import { add, command, execute, look, respond } from "./plan-stage.ts";
 
-/** A token costs 1 USD with the expensive model and 0.25 USD with the other, so that sums are exact. */
+/** A token costs 1 USD with the model "dear" and 0.25 USD with the model "cheap", so that sums are exact. */
 const pricing: Pricing = ({ totalTokens }, { model }) => (model === "dear" ? totalTokens : totalTokens / 4);
 const took = (tokens: number): ReturnType<typeof usage> => usage({ inputTokens: tokens, outputTokens: 0 });
 const busy = fail({ status: 529 });
@@ -55,14 +53,14 @@ describe.for<[where: string, wrap: (...turns: readonly MockMessage[]) => Provide
     expect(facts).toEqual({ ...answered, tokens: 2 + 5 + 3 + 7, costUSD: 17 / 4, discarded: 1 });
   });
 
-  it("outside: counts the usage of a discarded answer and of its second plan", async () => {
+  it("counts the usage of a discarded answer", async () => {
     const turns = where === "inside" ? [runs, asks, [took(2), busy], answers] : [runs, asks, [took(2), busy], asks, answers];
     const { facts } = await run(wrap(...turns));
     const tokens = where === "inside" ? 5 + 3 + 2 + 7 : 5 + 3 + 2 + 3 + 7;
     expect(facts).toEqual({ ...answered, tokens, costUSD: tokens / 4, discarded: 1 });
   });
 
-  it("outside: counts the usage of a plan that breaks off, and retries the plan", async () => {
+  it("counts the usage of a plan whose stream fails", async () => {
     const { facts } = await run(wrap(failing, runs, asks, answers));
     const error = { kind: "provider-error", tokens: 2, costUSD: 2 / 4, discarded: 0, ran: 0 };
     expect(facts).toMatchObject(where === "inside" ? error : { ...answered, tokens: 17, costUSD: 17 / 4, discarded: 1 });
@@ -73,7 +71,7 @@ describe.for<[where: string, wrap: (...turns: readonly MockMessage[]) => Provide
     expect(facts).toMatchObject({ said: "Do", kind: "provider-error", tokens: 5 + 3 + 2, discarded: 0 });
   });
 
-  it("ends with provider-error after all attempts to get a plan", async () => {
+  it("ends with provider-error if every attempt to get a plan fails", async () => {
     const { facts } = await run(wrap(busy, busy, busy));
     expect(facts).toMatchObject({ kind: "provider-error", ran: 0, discarded: 2 });
   });
@@ -99,7 +97,7 @@ describe("withFallback inside withPlanner", () => {
     expect(facts).toMatchObject({ said: "Done.", tokens: 3 + 7, costUSD: 3 / 4 + 7 });
   });
 
-  it("discards the commands of a discarded plan", async () => {
+  it("runs no commands of a discarded plan", async () => {
     const half = '{"next_action":"execute","execution_commands":[{"tool_name":"add"},';
     const a = dear([text(half), took(2), busy]);
     const { facts } = await run(plans(withFallback([a, cheap(asks, answers)])));
@@ -107,7 +105,7 @@ describe("withFallback inside withPlanner", () => {
   });
 });
 
-it("withPlanner: discards an attempt that has no attempt-start", async () => {
+it("withPlanner: discards the text of an attempt that sent no attempt-start", async () => {
   const error = { name: "ProviderError", code: "overloaded", message: "Busy.", retryable: true } as const;
   const again = chunk({ type: "attempt-discarded", attempt: 1, error });
   const half = text('{"next_action":"execute","execution_commands":[{"tool_name":"add"},');
@@ -124,14 +122,14 @@ describe("withFallback outside withPlanner", () => {
     expect(JSON.stringify(b.requests[1]?.messages)).toContain("a quiet place");
   });
 
-  it("discards an answer that breaks off, and its plan", async () => {
+  it("discards an answer whose stream fails, and the plan before it", async () => {
     const a = dear(asks, [text("Do"), took(2), busy], busy);
     const { facts, recording } = await run(withFallback([plans(a), plans(cheap(runs, asks, answers))]));
     expect(facts).toMatchObject({ ...answered, costUSD: 3 + 2 + (5 + 3 + 7) / 4, discarded: 2 });
     expect(recording.of("text-delta").map(({ text: said }) => said)).toEqual(["Do", "Done."]);
   });
 
-  it("falls back to a provider that calls tools itself", async () => {
+  it("falls back to a provider without a planner", async () => {
     const own = cheap(answers);
     const { facts } = await run(withFallback([plans(dear(runs, busy)), own]));
     expect(facts).toMatchObject({ ...answered, tokens: 12, costUSD: 5 + 7 / 4 });
@@ -160,7 +158,7 @@ describe("withPlanner: cost of a run", () => {
     expect([model.calls, facts]).toMatchObject([2, { kind: "max-cost", costUSD: 7 }]);
   });
 
-  it("limits.maxCostUSD ends the run with cost-unknown if a round reports no usage", async () => {
+  it("limits.maxCostUSD ends the run with cost-unknown if the model reports no usage", async () => {
     const { facts } = await run(plans(dear(execute(command("look")))), { limits: { maxCostUSD: 13 } });
     expect(facts).toMatchObject({ kind: "cost-unknown", ran: 1 });
   });
@@ -179,7 +177,7 @@ describe("withPlanner: cost of a run", () => {
   });
 });
 
-it("withPlanner: a filtered plan ends the run with content-filter, even with withRetry inside", async () => {
+it("withPlanner: a plan with the finish reason content-filter ends the run, even with withRetry inside", async () => {
   const { result } = await run(plans(retry(cheap([text("I will not."), finish("content-filter"), took(1)]))));
   expect((await result).reason.kind).toBe("content-filter");
 });
@@ -194,7 +192,7 @@ describe("withPlanner: provider metadata of an attempt", () => {
     });
   });
 
-  it("is kept for the plan if only the answer is retried", async () => {
+  it("is kept for a plan whose answer is retried", async () => {
     const { result } = await run(plans(retry(dear(respond, busy, text("Done.")))));
     expect((await result).messages.at(-1)).toMatchObject({
       content: [{ text: "Done." }],

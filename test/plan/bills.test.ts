@@ -1,4 +1,5 @@
-// If some requests report usage, the usage of the others is estimated. Otherwise a cost limit would not hold.
+// If some requests of a run report their usage, the usage of the other requests is estimated. Otherwise a cost limit would not
+// hold.
 
 import { describe, expect, it } from "vitest";
 import { type Message, type Pricing, type Provider, providerError, type Usage, withFallback, withRetry } from "turnwright";
@@ -37,13 +38,13 @@ it.for<[what: string, create: () => Provider]>([
   ["a plan before its answer", () => reads(silent("a", [respond, [text("Hello."), spent]]))],
   ["an answer after its plan", () => reads(silent("a", [[respond, spent], text("Hello.")]))],
   ["an unreadable plan", () => reads(silent("a", [text("no plan"), [respond, spent], [text("Hello."), spent]]))],
-  ["a plan after an unreadable one", () => reads(silent("a", [[text("no plan"), spent], respond, [text("Hello."), spent]]))],
+  ["a plan after an unreadable plan", () => reads(silent("a", [[text("no plan"), spent], respond, [text("Hello."), spent]]))],
   [
-    "a plan by another model than the answer",
+    "a plan that another model wrote than the answer",
     () => reads(withFallback([silent("a", [busy, [text("Hello."), spent]]), silent("b", [respond])])),
   ],
   [
-    "an answer by another model than the plan",
+    "an answer that another model wrote than the plan",
     () => reads(withFallback([silent("a", [busy, text("Hello.")]), silent("b", [[respond, spent]])])),
   ],
   ["a plan before a discarded answer", () => reads(withRetry(silent("a", [respond, busy, [text("Hello."), spent]])))],
@@ -55,11 +56,11 @@ it.for<[what: string, create: () => Provider]>([
 
 it.for<[what: string, create: () => Provider]>([
   [
-    "broke off and was discarded",
+    "was discarded after a failed stream",
     () => reads(withFallback([silent("a", [[text(`{"n":"${long}`), busy]]), silent("b", [[respond, spent], text("Hi.")])])),
   ],
   [
-    "broke off with an error chunk",
+    "ended with an error chunk",
     () =>
       reads(
         silent("a", [
@@ -70,7 +71,7 @@ it.for<[what: string, create: () => Provider]>([
       ),
   ],
   [
-    "broke off with a thrown error",
+    "ended with a thrown error",
     () =>
       reads(
         silent("a", [
@@ -80,7 +81,7 @@ it.for<[what: string, create: () => Provider]>([
       ),
   ],
   [
-    "was part of a broken answer",
+    "was the start of a failed answer",
     () =>
       reads(
         silent("a", [
@@ -89,7 +90,7 @@ it.for<[what: string, create: () => Provider]>([
         ]),
       ),
   ],
-  ["is reasoning before a plan", () => withPlanner(silent("a", [[reasoning(long), respond], text("Hi.")]))],
+  ["was reasoning before a plan", () => withPlanner(silent("a", [[reasoning(long), respond], text("Hi.")]))],
 ])("withPlanner: estimates the tokens of output that %s", async ([, create]) => {
   const { used } = await bill(create());
   expect(used.outputTokens).toBeGreaterThanOrEqual(1_000);
@@ -99,7 +100,7 @@ describe("withPlanner: estimated usage", () => {
   it.for<[planner: string, what: string, a: MockScript, b: MockScript]>([
     ["a", "another model answers", [respond, busy], [[text("Hello."), spent]]],
     ["b", "another model was tried first", [busy, [text("Hello."), spent]], [respond]],
-  ])("is priced with model %s if %s", async ([planner, , a, b]) => {
+  ])("is priced as usage of model %s if %s", async ([planner, , a, b]) => {
     const provider = reads(withFallback([silent("a", a), silent("b", b)]));
     const pricing: Pricing = ({ totalTokens }, { model }) => (model === planner ? totalTokens : 0);
     const { usage: used, costUSD } = await play([], { provider, tools: [add], pricing }).result;
@@ -141,7 +142,7 @@ describe("withPlanner: estimated usage", () => {
   });
 });
 
-it("withPlanner: counts the other fields of a usage with missing fields", async () => {
+it("withPlanner: counts the known fields of a usage that lacks a field", async () => {
   const half = chunk({ type: "usage", usage: { inputTokens: 10 } as Usage, mode: "snapshot" });
   const { used } = await bill(
     reads(
@@ -154,7 +155,7 @@ it("withPlanner: counts the other fields of a usage with missing fields", async 
   expect(used).toMatchObject({ inputTokens: 20, outputTokens: 20, totalTokens: 40 });
 });
 
-it("withPlanner: adds up the tokens of one model under two families", async () => {
+it("withPlanner: adds up the tokens of two providers with the same model and different families", async () => {
   const as = (family: string, script: MockScript): Provider => createMockProvider(script, { model: "m", family, usage: false });
   const { used, costUSD } = await bill(
     reads(withFallback([as("x", [busy, [text("Hello."), spent]]), as("y", [[respond, spent]])])),
@@ -162,7 +163,7 @@ it("withPlanner: adds up the tokens of one model under two families", async () =
   expect([used.totalTokens, costUSD]).toEqual([20, 20]);
 });
 
-it("withPlanner: separates the reasoning of the plan from that of the answer", async () => {
+it("withPlanner: puts an empty line between the reasoning of the plan and of the answer", async () => {
   const model = createMockProvider([
     [reasoning("Tools? "), reasoning("No."), respond],
     [reasoning("Greet."), text("Hello."), finish("stop")],

@@ -1,6 +1,3 @@
-// A planned run continues after its process has died. Its result is the same, and it repeats no recorded plan and no finished
-// tool.
-
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type LoopResult, memoryJournal, type SavedJournal } from "turnwright";
@@ -21,7 +18,7 @@ const iterationsIn = ({ records }: DurableStore): readonly number[] =>
 const finishedIn = ({ records }: DurableStore): readonly string[] =>
   [...records.keys()].filter((key) => key.includes("/tool/")).map((key) => `planned/${key}`);
 
-/** Also checks that no process repeats a recorded step. */
+/** Runs processes until the run has an answer, and checks that no process repeats a recorded step. */
 async function liveOver(
   store: DurableStore,
   fateOf: (life: number) => Parameters<DurableStore["open"]>[0],
@@ -50,7 +47,7 @@ const quietStore = createDurableStore();
 const undisturbed = await liveOn(() => quietStore.open());
 const isCrashed = ({ result }: Lived): boolean => result instanceof Crash;
 
-it("withPlanner: an uninterrupted run is drained, waits for approval, and answers", () => {
+it("withPlanner: a run without a crash is drained, waits for approval, and then answers", () => {
   expect(undisturbed.map(({ result }) => (result instanceof Crash ? "crash" : result.reason.kind))).toEqual([
     "drained",
     "approval-required",
@@ -73,8 +70,8 @@ it("withPlanner: an uninterrupted run is drained, waits for approval, and answer
   });
 });
 
-describe.for([0, 1, 2])("withPlanner: process %d in a chain of processes that die after each record", (life) => {
-  it("the last process ends with the same result", async () => {
+describe.for([0, 1, 2])("withPlanner: a run whose process %d dies after any record", (life) => {
+  it("has the same result as a run without a crash", async () => {
     for (let afterRecords = 1; ; afterRecords += 1) {
       const store = createDurableStore();
       const lives = await liveOver(store, (index) => (index === life ? { afterRecords } : {}), safe);
@@ -83,7 +80,7 @@ describe.for([0, 1, 2])("withPlanner: process %d in a chain of processes that di
     }
   });
 
-  it("no tool runs twice", async () => {
+  it("runs no tool twice", async () => {
     for (let afterRecords = 1; ; afterRecords += 1) {
       const store = createDurableStore();
       const lives = await liveOver(store, (index) => (index === life ? { afterRecords } : {}));
@@ -128,7 +125,7 @@ it("withPlanner: after a crash between two rounds, the next plan gets the record
   expect([result.text, second.model.calls, planLogs(result).length]).toEqual(["Done.", 2, 1]);
 });
 
-it("withPlanner: a replay sends no request and runs no tool", async () => {
+it("withPlanner: the replay of a finished run sends no request and runs no tool", async () => {
   const store = createDurableStore();
   const lives = await liveOn(() => store.open());
   const size = store.records.size;
@@ -157,12 +154,12 @@ const slowly = (first: string, rest: string): MockMessage => [text(first), wait(
 describe.for<[where: string, turns: readonly MockMessage[], rest: readonly MockMessage[]]>([
   ["in the middle of a plan", [execute(command("look")), slowly('{"next_action":', '"response"}')], [respond, text("Done.")]],
   ["in the middle of an answer", [execute(command("look")), respond, slowly("Do", "ne.")], [respond, text("Done.")]],
-])("withPlanner: retry of a run that ends %s", ([, turns, rest]) => {
+])("withPlanner: a run that ends %s", ([, turns, rest]) => {
   it.for<[verb: string, act: Parameters<typeof leave>[0]["act"]]>([
-    ["stop", ({ control }) => control.stop()],
-    ["kill", ({ control }) => control.kill()],
-    ["abort", ({ abort }) => abort.abort()],
-  ])("plans and answers again with retry-last after the control call %s", async ([, act]) => {
+    ["control.stop()", ({ control }) => control.stop()],
+    ["control.kill()", ({ control }) => control.kill()],
+    ["an abort", ({ abort }) => abort.abort()],
+  ])("plans and answers again with retry-last after %s", async ([, act]) => {
     const { result: ended, playing } = await leave({ turns, act });
     const { runId } = playing.options;
     const model = createMockProvider(rest);
@@ -172,7 +169,7 @@ describe.for<[where: string, turns: readonly MockMessage[], rest: readonly MockM
     expect([resumed.toolCallsExecuted, planLogs(resumed).length]).toEqual([1, 1]);
   });
 
-  it("has the same result in a replay after control.stop()", async () => {
+  it("has the same result in a replay if control.stop() ended the run", async () => {
     const { result: ended, playing } = await leave({ turns, act: ({ control }) => control.stop() });
     const { runId } = playing.options;
     const model = createMockProvider([]);

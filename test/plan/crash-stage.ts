@@ -37,7 +37,7 @@ export interface Life {
 
 export interface Lived {
   readonly result: LoopResult | Crash;
-  /** `ran` has the keys of the tools that ran, and `asked` the iterations that sent a model request. */
+  /** `ran` lists the keys of the executed tools, and `asked` the iterations that sent a model request. */
   readonly ran: readonly string[];
   readonly asked: readonly number[];
 }
@@ -67,7 +67,7 @@ export async function live({ journal, decisions, traits = {}, drains = false }: 
     events: emitter,
     runId: "planned",
     journal,
-    // The test clock is faster than a real disk, so the limit would expire too early.
+    // `journalMs` would expire too early, because the test clock runs ahead of a real disk.
     timeouts: { journalMs: Infinity },
     policies: { approve: ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" }) },
     ...(decisions === undefined ? {} : { decisions }),

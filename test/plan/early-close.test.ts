@@ -5,7 +5,7 @@ import { withPlanner } from "turnwright/plan";
 import { play, tool } from "../loop/play.ts";
 import { asksForPlan, plan, respond } from "./plan-stage.ts";
 
-/** Counts the chunks that were read and the streams that were closed early. */
+/** Creates a provider that counts the chunks that were read and the streams that were closed early. */
 function counting(chunks: readonly ModelChunk[], answer: string): { provider: Provider; read: number[]; left: number } {
   const state = { read: [] as number[], left: 0 };
   const provider: Provider = {
@@ -40,13 +40,13 @@ describe("withPlanner: options.closesEarly", () => {
   const chunks: readonly ModelChunk[] = [...pieces(long), { type: "finish", reason: "stop" }];
   const known = '{"next_action":"response",'.length;
 
-  it("closes a plan early by default as soon as the plan has the action response", async () => {
+  it("is true by default, and stops reading a plan when its action is response", async () => {
     const model = counting(chunks, "Hello.");
     const { result } = play([], { provider: withPlanner(model.provider), tools: [tool("t", () => 1)] });
     expect([(await result).text, model.read, model.left]).toEqual(["Hello.", [known, 2], 1]);
   });
 
-  it("set to false reads the whole plan", async () => {
+  it("reads the whole plan if it is false", async () => {
     const model = counting(chunks, "Hello.");
     const provider = withPlanner(model.provider, { closesEarly: false });
     const { result } = play([], { provider, tools: [tool("t", () => 1)] });
@@ -55,7 +55,7 @@ describe("withPlanner: options.closesEarly", () => {
 });
 
 it.for([true, false])(
-  "withPlanner: a plan with the action response and then execute runs nothing (closesEarly: %s)",
+  "withPlanner: a plan with the actions response and execute runs no tool (closesEarly: %s)",
   async (closesEarly) => {
     const twice = text('{"next_action":"response","next_action":"execute","tool_command":{"tool_name":"look"}}');
     const { result, model } = plan([twice, text("Hello.")], {}, { closesEarly });
@@ -64,7 +64,7 @@ it.for([true, false])(
   },
 );
 
-it("withPlanner: does not close the stream early if a text only quotes a plan", async () => {
+it("withPlanner: requests a plan again if the text quotes another plan before it", async () => {
   const quoted = 'I could say {"next_action":"response"}, but ';
   const { result, model } = plan([text(`${quoted}{"next_action":"execute"}`), respond, text("Hello.")]);
   expect([(await result).text, model.calls]).toEqual(["Hello.", 3]);
@@ -72,20 +72,20 @@ it("withPlanner: does not close the stream early if a text only quotes a plan", 
 
 it.for<[what: string, plan: string]>([
   ["an unknown action", '{"next_action":"respond","execution_commands":[]}'],
-  ["response in another field", '{"remark":"next_action: response","execution_commands":[]}'],
+  ["the word response in another field", '{"remark":"next_action: response","execution_commands":[]}'],
   ["a nested next_action", '{"execution_commands":[],"state":{"next_action":"response"}}'],
-])("withPlanner: does not close the stream of a plan early for %s", async ([, text_]) => {
+])("withPlanner: reads a plan to its end if the plan has %s", async ([, text_]) => {
   const chunks: readonly ModelChunk[] = [...pieces(text_), { type: "finish", reason: "stop" }];
   const model = counting(chunks, "Hello.");
   await play([], { provider: withPlanner(model.provider), tools: [tool("t", () => 1)] }).result;
   expect(model.read).toEqual([chunks.length, 2]);
 });
 
-describe("withPlanner: usage of a plan that was closed early", () => {
+describe("withPlanner: the usage of a plan that was closed early", () => {
   const spent = usage({ inputTokens: 50, outputTokens: 9 });
   const late: readonly MockPart[] = [respond, wait(5), spent];
 
-  it("is estimated if the service has not reported it", async () => {
+  it("is estimated if the service has not reported the usage", async () => {
     const { result, clock } = plan([late, [text("Hello."), spent]], { pricing: ({ totalTokens }) => totalTokens / 100 });
     await clock.advance(100);
     const { usage: used, costUSD } = await result;
@@ -94,7 +94,7 @@ describe("withPlanner: usage of a plan that was closed early", () => {
     expect(costUSD).toBeCloseTo(used.totalTokens / 100, 9);
   });
 
-  it("is the reported usage if the report is higher", async () => {
+  it("is the reported usage if the estimate is lower", async () => {
     const { result, clock } = plan([
       [usage({ inputTokens: 5_000, outputTokens: 100 }), ...late],
       [text("Hello."), spent],

@@ -1,5 +1,3 @@
-// Models and planners that ignore their signal. The run still ends in time, and closes every stream that can be closed.
-
 import { describe, expect, it } from "vitest";
 import type { LoopOptions, ModelChunk } from "turnwright";
 import type { Planner, PlannerAnswer } from "turnwright/plan";
@@ -17,7 +15,7 @@ const finished: ModelChunk = { type: "finish", reason: "stop" };
 const places: readonly (readonly [where: string, turns: readonly (readonly ModelChunk[])[]])[] = [
   ["before a plan", [[]]],
   ["in the middle of a plan", [[said('{"next_action":')]]],
-  ["in a repeated plan", [[said("No."), finished], [said('{"next_action":')]]],
+  ["in the middle of a repeated plan", [[said("No."), finished], [said('{"next_action":')]]],
   ["before the answer", [[asksForAnswer], []]],
   ["in the middle of the answer", [[asksForAnswer], [said("Here ")]]],
 ];
@@ -31,7 +29,7 @@ const verbs: readonly (readonly [verb: string, act: (playing: Playing) => unknow
 
 const timeouts = { firstChunkMs: 3_000, streamIdleMs: 1_000, settleMs: 500 };
 
-describe.for(places)("withPlanner: a model that stops responding %s", ([where, turns]) => {
+describe.for(places)("withPlanner: a silent model %s", ([where, turns]) => {
   it.for(verbs)("is abandoned immediately on %s", async ([, act, kind]) => {
     const listeners = countListeners();
     const model = createDeafModel(turns);
@@ -47,7 +45,7 @@ describe.for(places)("withPlanner: a model that stops responding %s", ([where, t
     listeners.stop();
   });
 
-  it("is abandoned at firstChunkMs or streamIdleMs, which ends the run", async () => {
+  it("is abandoned when firstChunkMs or streamIdleMs ends the run", async () => {
     const model = createDeafModel(turns);
     const playing = playOver(model, () => ({ timeouts }));
     await playing.clock.runAll();
@@ -61,7 +59,7 @@ describe.for(places)("withPlanner: a model that stops responding %s", ([where, t
     expect(model.left).toBe(turns.filter((turn) => !turn.includes(finished)).length);
   });
 
-  it("is abandoned at limits.wallClockMs, which ends the run", async () => {
+  it("is abandoned when limits.wallClockMs ends the run", async () => {
     const model = createDeafModel(turns);
     const playing = playOver(model, () => ({ timeouts, limits: { wallClockMs: 700 } }));
     await playing.clock.runAll();
@@ -79,7 +77,7 @@ it.for<[how: string, onLeft: () => unknown]>([
     },
   ],
   ["rejects", () => Promise.reject(new Error("no"))],
-  ["returns nothing", () => undefined],
+  ["returns undefined", () => undefined],
   [
     "returns a broken promise",
     () =>
@@ -89,14 +87,14 @@ it.for<[how: string, onLeft: () => unknown]>([
         },
       }),
   ],
-])("withPlanner: requests the answer even if closing the plan %s", async ([, onLeft]) => {
+])("withPlanner: requests the answer even if return() of the plan's stream %s", async ([, onLeft]) => {
   const model = createDeafModel([[asksForAnswer], [said("Here."), finished]], onLeft);
   const playing = playOver(model);
   await playing.clock.flush();
   expect([(await playing.result).text, playing.endedAt(), model.left]).toEqual(["Here.", 0, 1]);
 });
 
-it("withPlanner: stops reading a plan whose stream cannot be closed", async () => {
+it("withPlanner: stops reading a plan even if its stream has no return()", async () => {
   const turns = [
     [asksForAnswer, said("never read")],
     [said("Here."), finished],
@@ -121,8 +119,8 @@ it("withPlanner: stops reading a plan whose stream cannot be closed", async () =
 const playWith = (planner: Planner, more: Partial<LoopOptions> = {}): Playing =>
   playOver(createMockProvider([text("Here.")]), () => ({ timeouts, ...more }), { planner });
 
-describe("withPlanner: options.planner", () => {
-  it.for(verbs)("is abandoned immediately on %s if it ignores its signal", async ([, act, kind]) => {
+describe("withPlanner: a planner function", () => {
+  it.for(verbs)("that ignores its signal is abandoned immediately on %s", async ([, act, kind]) => {
     let signal: AbortSignal | undefined;
     const playing = playWith((_, ports) => ((signal = ports.signal), never));
     await playing.clock.advance(50);
@@ -133,13 +131,13 @@ describe("withPlanner: options.planner", () => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("ends the run with first-chunk if it never answers", async () => {
+  it("that never returns ends the run with first-chunk", async () => {
     const playing = playWith(() => never);
     await playing.clock.runAll();
     expect([(await playing.result).reason, playing.endedAt()]).toEqual([{ kind: "first-chunk", limitMs: 3_000 }, 3_500]);
   });
 
-  it("has no time limit while it sends heartbeats, unlike the answer that follows", async () => {
+  it("has no time limit while it sends heartbeats, unlike the answer", async () => {
     const playing = playOver(createDeafModel([[]]), () => ({ timeouts }), {
       planner: async (_, { heartbeat }) => {
         for (let beat = 0; beat < 5; beat += 1) {
@@ -151,7 +149,8 @@ describe("withPlanner: options.planner", () => {
       },
     });
     await playing.clock.runAll();
-    // The sum of five heartbeats, the time of the planner, the silence, and the settling time.
+    // The planner sends five heartbeats and returns after 2 s more. Then the model is silent until firstChunkMs, and the loop
+    // waits settleMs for the stream of the model.
     expect([(await playing.result).reason.kind, playing.endedAt()]).toEqual([
       "first-chunk",
       5 * 2_900 + 2_000 + timeouts.firstChunkMs + timeouts.settleMs,
@@ -168,7 +167,7 @@ describe("withPlanner: options.planner", () => {
     ],
     ["rejects", () => Promise.reject(new Error("no idea")), "no idea"],
     ["rejects with a string", () => Promise.reject("no idea"), "no idea"],
-    ["rejects with nothing", () => Promise.reject(), "undefined"],
+    ["rejects with undefined", () => Promise.reject(), "undefined"],
     [
       "returns a broken promise",
       () =>
@@ -179,14 +178,14 @@ describe("withPlanner: options.planner", () => {
         }) as PromiseLike<never>,
       "no idea",
     ],
-  ])("ends the run with an error before any request if it %s", async ([, planner, message]) => {
+  ])("that %s ends the run with an error before any request", async ([, planner, message]) => {
     const model = createMockProvider([text("Here.")]);
     const playing = playOver(model, undefined, { planner });
     const { reason, error } = await playing.result;
     expect([reason.kind, error?.message, model.calls]).toEqual(["provider-error", expect.stringContaining(message), 0]);
   });
 
-  it("ends the run with no-output if it returns no plan", async () => {
+  it("that returns no plan ends the run with no-output", async () => {
     const model = createMockProvider([text("Here.")]);
     const { error, toolCallsExecuted } = await playOver(model, undefined, { planner: () => 7 as never }).result;
     expect(error).toMatchObject({
@@ -196,7 +195,7 @@ describe("withPlanner: options.planner", () => {
     expect([toolCallsExecuted, model.calls]).toEqual([0, 0]);
   });
 
-  it("keeps the results of earlier rounds if it fails", async () => {
+  it("that fails keeps the results of earlier rounds", async () => {
     const playing = playWith(({ roundIndex }) => {
       if (roundIndex > 0) throw new Error("no idea");
       return { tool_command: { tool_name: "look" } };
@@ -205,7 +204,7 @@ describe("withPlanner: options.planner", () => {
     expect([reason.kind, functionHistory.map(({ outcome }) => outcome)]).toEqual(["provider-error", ["completed"]]);
   });
 
-  it("changes nothing if it returns after the run has ended", async () => {
+  it("that returns after the end of the run has no effect", async () => {
     let answer: (value: PlannerAnswer) => void = () => {};
     const playing = playWith(() => new Promise((resolve) => (answer = resolve)));
     await playing.clock.flush();

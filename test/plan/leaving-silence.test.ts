@@ -1,5 +1,3 @@
-// Timeouts measure how long the model is silent in each request, even though the text of a plan is hidden.
-
 import { describe, expect, it } from "vitest";
 import { type ModelChunk, withFallback, withRetry } from "turnwright";
 import { withPlanner } from "turnwright/plan";
@@ -36,26 +34,26 @@ describe("withPlanner: timeouts of a plan", () => {
   });
 
   it.for<[what: string, turn: MockMessage, ended: Ended]>([
-    ["allow a first chunk before firstChunkMs", [wait(2_900), respond], { kind: "answered", at: 2_900 }],
-    ["end an empty plan at firstChunkMs", stall(), { kind: "first-chunk", at: 3_000 }],
-    ["end a plan that falls silent at streamIdleMs", [text("{"), stall()], { kind: "stream-idle", at: 1_000 }],
+    ["allow a first chunk just before firstChunkMs", [wait(2_900), respond], { kind: "answered", at: 2_900 }],
+    ["end a plan without any chunk at firstChunkMs", stall(), { kind: "first-chunk", at: 3_000 }],
+    ["end a plan that stops in the middle at streamIdleMs", [text("{"), stall()], { kind: "stream-idle", at: 1_000 }],
     [
-      "end a plan that falls silent after text at streamIdleMs",
+      "end a plan that stops after other text at streamIdleMs",
       [text("Let me see."), wait(900), text("{"), stall()],
       { kind: "stream-idle", at: 1_900 },
     ],
     [
-      "end a plan that falls silent after reasoning at streamIdleMs",
+      "end a plan that stops after reasoning at streamIdleMs",
       [reasoning("Hm."), wait(900), text("{"), stall()],
       { kind: "stream-idle", at: 1_900 },
     ],
-    ["end a plan that yields only a usage chunk, at firstChunkMs", [tokens, stall()], { kind: "first-chunk", at: 3_000 }],
-    ["restart with a heartbeat", [wait(2_000), heartbeat(), wait(2_000), respond], { kind: "answered", at: 4_000 }],
+    ["end a plan that sends only a usage chunk at firstChunkMs", [tokens, stall()], { kind: "first-chunk", at: 3_000 }],
+    ["restart at a heartbeat", [wait(2_000), heartbeat(), wait(2_000), respond], { kind: "answered", at: 4_000 }],
   ])("%s", async ([, turn, ended]) => {
     expect(await run([turn, text("Done.")])).toEqual(ended);
   });
 
-  it("start again for a repeated plan request", async () => {
+  it("start again for each repeated plan request", async () => {
     const turns = [text("No plan."), [wait(2_900), text("None.")], [wait(2_900), respond], text("Done.")];
     expect(await run(turns)).toEqual({ kind: "answered", at: 5_800 });
     expect(await run([text("No plan."), stall()])).toEqual({ kind: "first-chunk", at: 3_000 });
@@ -70,8 +68,8 @@ describe("withPlanner: timeouts of a plan", () => {
 describe("withPlanner: timeouts of the answer", () => {
   it.for<[what: string, turn: MockMessage, ended: Ended]>([
     ["start again after the plan", [wait(2_900), text("Done.")], { kind: "answered", at: 2_900 + 2_900 }],
-    ["end an empty answer at firstChunkMs", stall(), { kind: "first-chunk", at: 2_900 + 3_000 }],
-    ["end an answer that falls silent at streamIdleMs", [text("Do"), stall()], { kind: "stream-idle", at: 2_900 + 1_000 }],
+    ["end an answer without any chunk at firstChunkMs", stall(), { kind: "first-chunk", at: 2_900 + 3_000 }],
+    ["end an answer that stops in the middle at streamIdleMs", [text("Do"), stall()], { kind: "stream-idle", at: 2_900 + 1_000 }],
   ])("%s", async ([, turn, ended]) => {
     expect(await run([[wait(2_900), respond], turn])).toEqual(ended);
   });
@@ -101,7 +99,7 @@ it("withPlanner: emits no text-delta and no reasoning-delta for the text of a pl
   expect(playing.recording.of("reasoning-delta")).toEqual([]);
 });
 
-it("withPlanner: limits.wallClockMs ends a plan that streams without a pause", async () => {
+it("withPlanner: limits.wallClockMs ends a plan that never stops streaming", async () => {
   const clock = createHoldClock();
   let written = 0;
   const playing = playOver(

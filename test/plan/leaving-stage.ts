@@ -1,4 +1,4 @@
-// Ends planned runs in the middle, and checks that no timer, stream or listener is left.
+// Ends planned runs in the middle, and checks that no timer, stream or listener remains.
 
 import type { LoopOptions, LoopResult, ModelChunk, ModelRequest, Provider } from "turnwright";
 import { type PlannerOptions, withPlanner } from "turnwright/plan";
@@ -28,7 +28,7 @@ export interface Left {
   readonly requests: number;
 }
 
-/** Waits 50 ms, acts, and waits for the run to end. Checks that no timer, stream or listener is left. */
+/** Starts a run, calls `act` after 50 ms, and waits for the end of the run. Checks that no timer, stream or listener remains. */
 export async function leave({ turns, options, planning, act }: Leaving): Promise<Left> {
   const listeners = countListeners();
   try {
@@ -52,8 +52,8 @@ export interface DeafModel extends Provider {
 }
 
 /**
- * Creates a model that streams the chunks of each message. A stream without a finish then neither ends nor reacts to its
- * signal.
+ * Creates a model that streams the chunks of each message. After chunks without a finish, its stream neither ends nor reacts to
+ * the signal.
  */
 export function createDeafModel(turns: readonly (readonly ModelChunk[])[], onLeft: () => unknown = () => never): DeafModel {
   let left = 0;

@@ -1,5 +1,3 @@
-// Control methods end a planned run at any moment like any other run, and leave no timers, streams or listeners.
-
 import { expect, it } from "vitest";
 import { type ModelRequest, streamToolLoop } from "turnwright";
 import { type PlannerOptions, withPlanner } from "turnwright/plan";
@@ -18,7 +16,7 @@ const verbs: readonly (readonly [verb: string, act: (playing: Pick<Playing, "con
   ["abort", ({ abort }) => abort.abort("gone")],
 ];
 
-/** Runs the messages once for each method, which is called after 50 ms. */
+/** Plays the messages once for each control method, and calls the method after 50 ms. */
 async function tellApart(turns: readonly MockMessage[]): Promise<string> {
   const rows: string[] = [];
   for (const [verb, act] of verbs) {
@@ -41,7 +39,7 @@ async function tellApart(turns: readonly MockMessage[]): Promise<string> {
 const slowPlan = (first: string, rest: string): MockMessage => [text(first), wait(100), text(rest)];
 const lookPlan = '"execute","execution_commands":[{"tool_name":"look"}]}';
 
-it("withPlanner: handles each control method in the middle of a plan", async () => {
+it("withPlanner: applies each control method in the middle of a plan", async () => {
   expect(await tellApart([slowPlan('{"next_action":', lookPlan), respond, text("Done.")])).toMatchInlineSnapshot(`
     "steer -> answered at 100 ms, 3 requests
       user: Go.
@@ -64,7 +62,7 @@ it("withPlanner: handles each control method in the middle of a plan", async () 
   `);
 });
 
-it("withPlanner: handles each control method in the middle of a second plan", async () => {
+it("withPlanner: applies each control method in the middle of a second plan", async () => {
   const turns = [execute(command("look")), slowPlan('{"next_action":', lookPlan), respond, text("Done.")];
   expect(await tellApart(turns)).toMatchInlineSnapshot(`
     "steer -> answered at 100 ms, 4 requests
@@ -103,7 +101,7 @@ it("withPlanner: handles each control method in the middle of a second plan", as
   `);
 });
 
-it("withPlanner: handles each control method while planned tools run", async () => {
+it("withPlanner: applies each control method while planned tools run", async () => {
   expect(await tellApart([execute(command("look"), command("slow")), respond, text("Done.")])).toMatchInlineSnapshot(`
     "steer -> answered at 100 ms, 3 requests
       user: Go.
@@ -135,7 +133,7 @@ it("withPlanner: handles each control method while planned tools run", async () 
   `);
 });
 
-it("withPlanner: handles each control method in the middle of the answer", async () => {
+it("withPlanner: applies each control method in the middle of the answer", async () => {
   const turns = [respond, [text("Here "), wait(100), text("you are.")]];
   expect(await tellApart(turns)).toMatchInlineSnapshot(`
     "steer -> answered at 100 ms, 4 requests
@@ -167,7 +165,7 @@ it.for<[verb: string, kind: string, requests: number]>([
   ["drain", "drained", 1],
   ["steer", "answered", 3],
   ["interrupt", "answered", 3],
-])("withPlanner: control.%s() between two rounds ends the run as %s", async ([verb, kind, requests]) => {
+])('withPlanner: "%s" between two rounds ends the run with the reason %s', async ([verb, kind, requests]) => {
   const { result, requests: asked } = await leave({
     turns: [execute(command("look")), respond, text("Done.")],
     options: (stage) => ({
@@ -185,7 +183,7 @@ it.for<[verb: string, kind: string, requests: number]>([
 it.for<[where: string, turns: readonly MockMessage[]]>([
   ["a plan", [[text("Let me see."), stall()]]],
   ["an answer", [respond, [text("Let me see."), stall()]]],
-])("withPlanner: leaves no timer or stream if the reader stops in the middle of %s", async ([, turns]) => {
+])("withPlanner: leaves no timer or stream if the event stream is closed in the middle of %s", async ([, turns]) => {
   const model = createMockProvider(playOn(turns));
   const clock = createTestClock();
   const stream = streamToolLoop({
@@ -209,9 +207,9 @@ const request: ModelRequest = { messages: [{ role: "user", content: "Go." }], to
 
 it.for<[what: string, options: PlannerOptions]>([
   ["a model", {}],
-  ["a function", { planner: () => Promise.resolve({ next_action: "response" }) }],
-  ["a function that never answers", { planner: () => never }],
-])("withPlanner with %s as planner: sends no request after its stream is closed", async ([, options]) => {
+  ["a planner function", { planner: () => Promise.resolve({ next_action: "response" }) }],
+  ["a planner function that never returns", { planner: () => never }],
+])("withPlanner with %s as its planner: sends no request after its stream is closed", async ([, options]) => {
   for (let tick = 0; tick < 100; tick += 1) {
     const turns = "planner" in options ? [] : [text("No plan."), respond];
     const model = createMockProvider([...turns, [text("Hi."), stall()]]);

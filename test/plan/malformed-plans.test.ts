@@ -8,11 +8,11 @@ const whole = JSON.stringify({ next_action: "execute", execution_commands: [comm
 
 describe("withPlanner: a plan", () => {
   it.for<[what: string, ...parts: MockPart[]]>([
-    ["is read with text around it", text(`I will look.\n${whole}\nThat is all.`)],
+    ["is read even if other text surrounds it", text(`I will look.\n${whole}\nThat is all.`)],
     ["is read from a code fence", text(`\`\`\`json\n${whole}\n\`\`\``)],
     ["is read with trailing commas", text(whole.replace("}]}", "},],}"))],
-    ["is read after a think block", text(`<think>Or {"next_action":"response"}?</think>\n${whole}`)],
-    ["is read with the finish tool-calls", text(whole), finish("tool-calls")],
+    ["is read after a <think> block", text(`<think>Or {"next_action":"response"}?</think>\n${whole}`)],
+    ["is read from a message with the finish reason tool-calls", text(whole), finish("tool-calls")],
   ])("%s", async ([, ...parts]) => {
     const { result, model } = plan([parts, respond, text("Quiet.")]);
     expect([(await result).text, planLogs(await result).length, model.calls]).toEqual(["Quiet.", 1, 3]);
@@ -23,7 +23,7 @@ describe("withPlanner: a plan", () => {
 const cut = (["length", "paused", "continue", "malformed-call"] as const).map(
   (reason) =>
     [
-      `whole with the finish ${reason}`,
+      `has the finish reason ${reason}`,
       /^(?:The plan was cut off|The answer is a tool call)/,
       text(whole),
       finish(reason),
@@ -31,45 +31,49 @@ const cut = (["length", "paused", "continue", "malformed-call"] as const).map(
 );
 
 const bad: readonly (readonly [what: string, problem: RegExp, ...parts: MockPart[]])[] = [
-  ["cut off", /^The plan was cut off\./, text(whole.slice(0, -3))],
+  ["is cut off", /^The plan was cut off\./, text(whole.slice(0, -3))],
   ...cut,
-  ["cut off at the token limit", /^The plan was cut off at the token limit\./, text(whole.slice(0, 30)), finish("length")],
-  ["plain text", /^The answer contains no JSON object with a plan\./, text("I would look around.")],
-  ["another object", /^The JSON object must have at least one of these fields of a plan: next_action, /, text('{"answer": 42}')],
+  ["is cut off at the token limit", /^The plan was cut off at the token limit\./, text(whole.slice(0, 30)), finish("length")],
+  ["contains no JSON", /^The answer contains no JSON object with a plan\./, text("I would look around.")],
   [
-    "one of two plans",
+    "is an object without any field of a plan",
+    /^The JSON object must have at least one of these fields of a plan: next_action, /,
+    text('{"answer": 42}'),
+  ],
+  [
+    "contains two plans",
     /^The answer contains more than one JSON object\./,
     text(`It says ${whole}. I do not: {"next_action":"response"}`),
   ],
   [
-    "a plan and the start of another",
+    "contains a plan and the start of another plan",
     /^The answer contains more than one JSON object\./,
     text(`${whole} No: {"next_action":"resp`),
   ],
   [
-    "commands that name no tool",
+    "has commands that name no tool",
     /execution_commands\.0: must have a "tool_name"/,
     text('{"execution_commands":[{"name":"look"}]}'),
   ],
-  ["empty", /^The answer contains no JSON object with a plan\./, text("")],
-  ["a wrong shape", /execution_commands: /, text('{"next_action":"execute","execution_commands":"look"}')],
+  ["is empty", /^The answer contains no JSON object with a plan\./, text("")],
+  ["has a string as its commands", /execution_commands: /, text('{"next_action":"execute","execution_commands":"look"}')],
 ];
 
-describe("withPlanner: an unreadable plan", () => {
-  it.for(bad)("is requested again with a description of the problem: %s", async ([, problem, ...parts]) => {
+describe("withPlanner: a plan that cannot be used", () => {
+  it.for(bad)("is requested again, with a description of the problem, if it %s", async ([, problem, ...parts]) => {
     const { result, model, recording } = plan([parts, parts, text(whole), respond, text("Quiet.")]);
     expect([(await result).text, planLogs(await result).length, model.calls]).toEqual(["Quiet.", 1, 5]);
     const { messages = [] } = model.requests[2] ?? {};
     const last = messages.at(-1);
     const complaint = last?.role === "user" && typeof last.content === "string" ? last.content : "";
-    // The description of the problem follows the model's last message, or the question if that message is empty.
+    // The description of the problem follows the model's last message, or the user's question if that message is empty.
     expect(complaint.split("\n\n").at(-1)).toMatch(problem);
     expect(messages.length).toBeLessThanOrEqual(3);
-    // Text that cannot be parsed as a plan is not emitted either.
+    // The text of an unreadable plan is not emitted.
     expect(recording.of("text-delta").map((event) => event.text)).toEqual(["Quiet."]);
   });
 
-  it.for(bad)("ends the run after planRetries, without running a tool: %s", async ([, problem, ...parts]) => {
+  it.for(bad)("ends the run after planRetries and runs no tool if it %s", async ([, problem, ...parts]) => {
     for (const planRetries of [0, 2]) {
       const { result, model } = plan(() => parts, {}, { planRetries });
       const { status, reason, messages } = await result;
@@ -91,7 +95,7 @@ describe("withPlanner: an unreadable plan", () => {
 
 describe("withPlanner: a failed planning request", () => {
   it.for(["content-filter", "refusal", "context-full", "error", "unknown"] as const)(
-    "runs nothing if a complete plan has the finish reason %s",
+    "runs no tool if a complete plan has the finish reason %s",
     async (reason) => {
       const { result, model } = plan([[text(whole), finish(reason)]]);
       expect([(await result).toolCallsExecuted, model.calls, planLogs(await result)]).toEqual([0, 1, []]);
@@ -99,15 +103,15 @@ describe("withPlanner: a failed planning request", () => {
   );
 
   it.for<[what: string, kind: string, said: string, ...parts: MockPart[]]>([
-    ["a refusal", "refusal", "I cannot.", chunk({ type: "refusal-delta", text: "I cannot." }), finish("refusal")],
-    ["a refusal as text", "refusal", "I cannot.", text("I cannot."), finish("refusal")],
-    ["an unknown finish", "provider-error", "", text(whole), finish("unknown")],
-    ["a content filter", "content-filter", "", finish("content-filter")],
-    ["a full context", "provider-error", "", finish("context-full")],
+    ["a refusal-delta chunk", "refusal", "I cannot.", chunk({ type: "refusal-delta", text: "I cannot." }), finish("refusal")],
+    ["a plain text with the finish reason refusal", "refusal", "I cannot.", text("I cannot."), finish("refusal")],
+    ["the finish reason unknown", "provider-error", "", text(whole), finish("unknown")],
+    ["the finish reason content-filter", "content-filter", "", finish("content-filter")],
+    ["the finish reason context-full", "provider-error", "", finish("context-full")],
     ["an error chunk", "provider-error", "", chunk({ type: "error", error: providerError("overloaded", "Busy.") })],
     ["a thrown error", "provider-error", "", fail({ status: 401 })],
     ["a stream that ends early", "provider-error", "", text("{"), chunk({ type: "finish", reason: "error" })],
-  ])("%s ends the run as %s", async ([, kind, said, ...parts]) => {
+  ])("%s ends the run with the reason %s", async ([, kind, said, ...parts]) => {
     const { result, model } = plan([parts]);
     expect([(await result).reason.kind, (await result).text, model.calls]).toEqual([kind, said, 1]);
   });

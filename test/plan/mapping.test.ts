@@ -13,13 +13,13 @@ const asText = (made: object): ReturnType<typeof text> => text(JSON.stringify(ma
 const field = (name: string, records: unknown): readonly unknown[] =>
   (records as readonly { readonly [name: string]: unknown }[]).map((record) => record[name]);
 
-it("withPlanner: plans, executes and answers in one run", async () => {
+it("withPlanner: plans, runs tools and answers in a single run", async () => {
   const { result, model } = plan([execute(sum), respond, text("It is 42.")]);
   const { reason, text: said, iterations } = await result;
   expect([reason.kind, said, iterations, model.calls]).toEqual(["answered", "It is 42.", 2, 3]);
 });
 
-it("withPlanner: sends planning requests without tools and emits no text for them", async () => {
+it("withPlanner: sends planning requests without tools, and emits no text of a plan", async () => {
   const { result, model, recording } = plan([execute(sum), respond, text("It is 42.")]);
   await result;
   expect(model.requests.map(({ tools }) => tools)).toEqual([[], [], []]);
@@ -49,7 +49,7 @@ it("withPlanner: a resumed run keeps its finished rounds and requests no plan ag
   expect([model.calls, shownTo(model.requests[0])["round_index"], shownTo(model.requests[1])["round_index"]]).toEqual([3, 1, 2]);
 });
 
-it("withPlanner: sends the planner all records, the records of the last round, and the round index", async () => {
+it("withPlanner: the planning request contains all records, those of the last round, and the round index", async () => {
   const { result, model } = plan([execute(sum, command("look")), execute(sum), respond, text("42.")]);
   await result;
   const shown = model.requests.slice(0, 3).map(shownTo);
@@ -66,13 +66,13 @@ it.for<[name: string, shown: unknown]>([
   ["last_round_records", []],
   ["round_index", 0],
   ["max_rounds", 3],
-])("withPlanner: sends the planner the field %s", async ([name, shown]) => {
+])("withPlanner: the planning request contains the field %s", async ([name, shown]) => {
   const { result, model } = plan([respond, text("Gone.")], {}, { extraRequirement: "Be quick.", maxRounds: 3 });
   await result;
   expect(shownTo(model.requests[0])[name]).toEqual(shown);
 });
 
-it("withPlanner: a planner function makes plans instead of the model", async () => {
+it("withPlanner: options.planner makes the plans instead of the model", async () => {
   const seen: string[] = [];
   const planner: Planner = ({ userInput, donePlans }) => {
     seen.push(`${userInput} ${donePlans.length}`);
@@ -86,22 +86,26 @@ it("withPlanner: a planner function makes plans instead of the model", async () 
 it.for<[form: string, made: object, calls: readonly string[]]>([
   ["next_action and execution_commands", { next_action: "execute", execution_commands: [sum, command("look")] }, ["add", "look"]],
   ["tool_commands", { next_action: "execute", tool_commands: [sum, command("look")] }, ["add", "look"]],
-  ["tool_commands next to an empty list", { next_action: "execute", execution_commands: [], tool_commands: [sum] }, ["add"]],
+  [
+    "tool_commands next to an empty execution_commands",
+    { next_action: "execute", execution_commands: [], tool_commands: [sum] },
+    ["add"],
+  ],
   ["a single tool_command", { next_action: "execute", tool_command: sum }, ["add"]],
   ["commands without an action", { execution_commands: [sum] }, ["add"]],
   ["an unknown action with commands", { next_action: "go on", execution_commands: [sum] }, ["add"]],
   ["no action and no commands", { execution_commands: [] }, []],
-])("withPlanner: accepts a plan in the form of %s", async ([, made, calls]) => {
+])("withPlanner: accepts a plan that has %s", async ([, made, calls]) => {
   const { result } = plan([asText(made), ...(calls.length > 0 ? [respond] : []), text("Done.")]);
   const { functionHistory, text: said } = await result;
   expect([functionHistory.map(({ functionCall }) => functionCall.name), said]).toEqual([calls, "Done."]);
 });
 
 it.for<[what: string, made: object]>([
-  ["says response", { next_action: "response", execution_commands: [sum] }],
-  ["says that no tool is used", { use_tool: false, next_action: "execute", execution_commands: [sum] }],
+  ["has the next_action response", { next_action: "response", execution_commands: [sum] }],
+  ["has use_tool: false", { use_tool: false, next_action: "execute", execution_commands: [sum] }],
   ["has no commands", { next_action: "execute", execution_commands: [] }],
-  ["has no command that names a tool", { next_action: "execute", execution_commands: [command(" ")] }],
+  ["has only commands without a tool name", { next_action: "execute", execution_commands: [command(" ")] }],
 ])("withPlanner: requests the answer after a plan that %s", async ([, made]) => {
   const { result, model } = plan([asText(made), text("Done.")]);
   const { text: said, iterations, toolCallsExecuted } = await result;
@@ -118,7 +122,7 @@ it("withPlanner: requests the answer without a plan after maxRounds", async () =
   expect([reason.kind, said, toolCallsExecuted, model.calls]).toEqual(["answered", "As far as I got: 42.", 2, 3]);
 });
 
-it("withPlanner: repeats the request for a missing plan, then ends the run with no-output", async () => {
+it("withPlanner: requests a missing plan again, and then ends the run with no-output", async () => {
   const { result, model } = plan([execute(sum), text("Hm."), text("I would say 42.")], {}, { planRetries: 1 });
   const ended = await result;
   expect(ended.reason).toMatchObject({ kind: "provider-error", error: { code: "no-output" } });
@@ -145,7 +149,7 @@ it.for<[what: string, name: string, error: string]>([
   ["fails", "fail", "out of order"],
   ["hangs", "hang", "timed out after 1000 ms"],
   ["does not exist", "missing", 'There is no tool "missing".'],
-])("withPlanner: records a tool that %s as unsuccessful and continues", async ([, name, error]) => {
+])("withPlanner: records a call as unsuccessful and continues if its tool %s", async ([, name, error]) => {
   const fail = tool("fail", () => Promise.reject(new Error("out of order")));
   const hang = tool("hang", () => new Promise(() => {}), { timeoutMs: 1_000 });
   const { result, model, clock } = plan([execute(command(name), sum), respond, text("42.")], { tools: [add, fail, hang] });
@@ -156,13 +160,13 @@ it.for<[what: string, name: string, error: string]>([
   expect(shownTo(model.requests[1])["last_round_records"]).toEqual([failed, summed]);
 });
 
-it("withPlanner: records a result that resembles an error as a success", async () => {
+it("withPlanner: records a successful call as a success even if its result resembles an error", async () => {
   const grep = tool("grep", () => "Error: 404");
   const { result } = plan([execute(command("grep")), respond, text("Found.")], { tools: [grep] });
   expect(planLogs(await result)).toMatchObject([{ success: true, result: "Error: 404", error: "" }]);
 });
 
-it.for([1, 2, 3])("withPlanner: obeys limits.toolConcurrency: %d when it runs commands", async (toolConcurrency) => {
+it.for([1, 2, 3])("withPlanner: runs at most limits.toolConcurrency commands concurrently (%d)", async (toolConcurrency) => {
   let now = 0;
   let most = 0;
   const step = tool("step", async () => {
@@ -194,7 +198,7 @@ it("withPlanner: runs commands through a custom registry", async () => {
   ]);
 });
 
-it("withPlanner: sends the answering model an instruction, and the results grouped by purpose", async () => {
+it("withPlanner: the request for the answer contains an instruction, and the results grouped by purpose", async () => {
   const script = [execute(sum, sum, command("missing", { purpose: "" })), respond, text("42.")];
   const { result, model } = plan(script, {}, { extraInstruction: "Say it in a word." });
   await result;
@@ -204,7 +208,7 @@ it("withPlanner: sends the answering model an instruction, and the results group
   });
 });
 
-it("withPlanner: sends the answering model only the conversation if no tool has run", async () => {
+it("withPlanner: the request for the answer contains only the conversation if no tool has run", async () => {
   const { result, model } = plan([respond, text("Hello.")]);
   await result;
   expect(model.requests[1]).toMatchObject({ messages: [{ role: "user", content: "Go." }], system: undefined });

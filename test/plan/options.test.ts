@@ -3,8 +3,8 @@ import { type PlannerOptions, withPlanner } from "turnwright/plan";
 import { createMockProvider, text } from "turnwright/testing";
 import { command, execute, plan, respond } from "./plan-stage.ts";
 
-describe("withPlanner: options", () => {
-  it("named planner replaces the model for planning and gets the data of each round", async () => {
+describe("withPlanner", () => {
+  it("options.planner makes the plans instead of the model, and gets the data of each round", async () => {
     const shown: unknown[] = [];
     const { result, model } = plan(
       [text("Quiet.")],
@@ -32,7 +32,7 @@ describe("withPlanner: options", () => {
     ]);
   });
 
-  it("named prompt and extraInstruction replace the texts for the models", async () => {
+  it("options.prompt and options.extraInstruction replace the texts for the models", async () => {
     const { result, model } = plan(
       [execute(command("look")), respond, text("Quiet.")],
       { system: "Be brief." },
@@ -55,7 +55,7 @@ describe("withPlanner: options", () => {
     ["returns no system text", () => ({ user: "u" })],
     ["returns null", () => null],
     ["rejects", () => Promise.reject(new Error("down"))],
-  ])("named prompt ends the run with an error before any request if the function %s", async ([, prompt]) => {
+  ])("options.prompt ends the run with an error before any request if it %s", async ([, prompt]) => {
     const { result, model } = plan([], {}, { prompt: prompt as never });
     const { reason } = await result;
     expect([
@@ -64,7 +64,7 @@ describe("withPlanner: options", () => {
     ]).toEqual([true, 0]);
   });
 
-  it("named planner may change its input without any effect", async () => {
+  it("options.planner may change its input, which has no effect on the run", async () => {
     let asked = 0;
     const { result } = plan(
       [text("Done.")],
@@ -80,26 +80,26 @@ describe("withPlanner: options", () => {
   });
 
   it.for<[what: string, options: unknown, option: string]>([
-    ["a maxRounds below 1", { maxRounds: 0 }, "maxRounds"],
+    ["maxRounds below 1", { maxRounds: 0 }, "maxRounds"],
     ["a fractional maxRounds", { maxRounds: 1.5 }, "maxRounds"],
     ["a negative planRetries", { planRetries: -1 }, "planRetries"],
     ["an infinite planRetries", { planRetries: Number.POSITIVE_INFINITY }, "planRetries"],
     ["prompt together with planner", { planner: () => ({}), prompt: () => ({ system: "", user: "" }) }, "prompt"],
     ["planRetries together with planner", { planner: () => ({}), planRetries: 1 }, "planRetries"],
     ["closesEarly together with planner", { planner: () => ({}), closesEarly: true }, "closesEarly"],
-    ["a prompt that is not a function", { prompt: "Plan." }, "prompt"],
-    ["a planner that is not a function", { planner: {} }, "planner"],
-    ["an enabled that is not a boolean", { enabled: "no" }, "enabled"],
-    ["a closesEarly that is not a boolean", { closesEarly: 1 }, "closesEarly"],
-    ["an extraRequirement that is not a string", { extraRequirement: 1 }, "extraRequirement"],
-    ["an extraInstruction that is not a string", { extraInstruction: 1 }, "extraInstruction"],
-  ])("are rejected immediately for %s", ([, options, option]) => {
+    ["an option prompt that is not a function", { prompt: "Plan." }, "prompt"],
+    ["an option planner that is not a function", { planner: {} }, "planner"],
+    ["an option enabled that is not a boolean", { enabled: "no" }, "enabled"],
+    ["an option closesEarly that is not a boolean", { closesEarly: 1 }, "closesEarly"],
+    ["an option extraRequirement that is not a string", { extraRequirement: 1 }, "extraRequirement"],
+    ["an option extraInstruction that is not a string", { extraInstruction: 1 }, "extraInstruction"],
+  ])("throws immediately for %s", ([, options, option]) => {
     expect(() => withPlanner(createMockProvider([]), options as PlannerOptions)).toThrow(
       expect.objectContaining({ details: expect.objectContaining({ option }) }),
     );
   });
 
-  it("are rejected immediately without a provider or with an unknown option", () => {
+  it("throws immediately without a provider or with an unknown option", () => {
     expect(() => withPlanner({} as never)).toThrow(expect.objectContaining({ code: "invalid-option" }));
     expect(() => withPlanner(createMockProvider([]), { rounds: 1 } as never)).toThrow(
       expect.objectContaining({ code: "unknown-option" }),

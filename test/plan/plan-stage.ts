@@ -41,13 +41,12 @@ export function shownTo(request: ModelRequest | undefined): { readonly [field: s
   return JSON.parse(lastPartOf(last.content)) as { readonly [field: string]: unknown };
 }
 
-/** Returns the part after the text of the user. An empty line separates the two. */
+/** Returns the part of a message that follows the user's text and an empty line. */
 export function lastPartOf(content: string): string {
   const at = content.lastIndexOf("\n\n{");
   return at === -1 ? content : content.slice(at + 2);
 }
 
-/** Returns true if a request asks for a plan. */
 export function asksForPlan(request: ModelRequest): boolean {
   try {
     return "round_index" in shownTo(request);

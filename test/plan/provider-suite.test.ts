@@ -1,5 +1,3 @@
-// Runs the conformance suite for providers with planned providers.
-
 import { describe, expect, it } from "vitest";
 import type { ModelChunk, ModelRequest, Provider } from "turnwright";
 import { withPlanner } from "turnwright/plan";
@@ -46,15 +44,15 @@ function createTextModel(scenario: ProviderScenario): Provider {
 }
 
 describe.for<[what: string, wrap: (scenario: ProviderScenario) => Provider]>([
-  ["switched off", (scenario) => withPlanner(createScenarioProvider(scenario), { enabled: false })],
-  ["over a text model", (scenario) => withPlanner(createTextModel(scenario), { closesEarly: false })],
+  ["with enabled: false", (scenario) => withPlanner(createScenarioProvider(scenario), { enabled: false })],
+  ["over a model that writes plans", (scenario) => withPlanner(createTextModel(scenario), { closesEarly: false })],
   [
     "with a planner function",
     (scenario) => withPlanner(createScenarioProvider(scenario), { planner: () => ({ next_action: "response" }) }),
   ],
 ])("withPlanner %s", ([what, create]) => {
   const setup = { create: (scenario: ProviderScenario) => ({ provider: create(scenario) }) };
-  // A planner function makes no calls here, because it returns no commands.
+  // The planner function returns no commands, so the run calls no tools.
   const givesCalls = what !== "with a planner function";
   const suite = providerSuite(setup);
   for (const { title, run } of suite) if (givesCalls || !/call|results/.test(title)) it(title, run);

@@ -20,7 +20,7 @@ const two = record("3 and 3", { kwargs: { a: 3, b: 3 }, result: 6 });
 const three = record("6 and 1", { kwargs: { a: 6, b: 1 }, result: 7 });
 
 describe("withPlanner", () => {
-  it("sends the planner all records in each round, and the records of the previous round separately", async () => {
+  it("the planning request contains all records, and the records of the last round separately", async () => {
     const script = [execute(sum(1, 2)), execute(sum(3, 3)), execute(sum(6, 1)), respond, text("Seven.")];
     const { result, model, recording } = plan(script);
     const { text: said, iterations } = await result;
@@ -44,7 +44,7 @@ describe("withPlanner", () => {
     });
   });
 
-  it("counts rounds from 0 in a follow-up run, which gets the earlier results", async () => {
+  it("counts rounds from 0 in a follow-up run, and sends the earlier results", async () => {
     const first = await plan([execute(sum(1, 2)), respond, text("Three.")], {}, { maxRounds: 2 }).result;
     const messages: readonly Message[] = [...first.messages, { role: "user", content: "And 3 and 3?" }];
     const { result, model } = plan([execute(sum(3, 3)), execute(sum(6, 1)), text("Seven.")], { messages }, { maxRounds: 2 });
@@ -63,14 +63,14 @@ describe("withPlanner", () => {
     expect(sent[2]).toMatchObject({ content: expect.stringMatching(/^And 3 and 3\?\n\n\{/) });
   });
 
-  it("ignores records of an earlier run if the current iteration left no message", async () => {
+  it("ignores the records of an earlier run if the first iteration adds no message", async () => {
     const first = await plan([execute(sum(1, 2))], { limits: { maxIterations: 1 } }).result;
     const messages: readonly Message[] = [...first.messages, { role: "user", content: "Again." }];
     const { result } = plan(() => text("no plan"), { messages });
     expect([(await result).reason.kind, planLogs(await result)]).toEqual(["provider-error", []]);
   });
 
-  it("ignores records of an earlier run if several iterations left no message", async () => {
+  it("ignores the records of an earlier run if several iterations add no message", async () => {
     const first = await plan([execute(sum(1, 2)), respond, text("Three.")]).result;
     const messages: readonly Message[] = [...first.messages, { role: "user", content: "Again." }];
     const script = (_: unknown, index: number): MockMessage => {
@@ -88,7 +88,7 @@ describe("withPlanner", () => {
     ]);
   });
 
-  it("sends the planner complete records even if masking clears the tool results", async () => {
+  it("sends complete records even if masking clears the tool results", async () => {
     const { result, model, recording } = plan([execute(sum(1, 2)), execute(sum(3, 3)), respond, text("Six.")], {
       policies: { masking: maskResults({ keepIterations: 1, minTokens: 1, batchOf: 1 }) },
     });
@@ -105,7 +105,7 @@ describe("withPlanner", () => {
     expect(shownTo(model.requests[1]).user_input).toBe("Go.\n\nIn words, please.");
   });
 
-  it("records success according to the outcome of a call, not its text", async () => {
+  it("records the success of a call by its outcome, whatever its text", async () => {
     const tools = [
       tool("liar", () => "Error: all is well"),
       tool("broken", () => Promise.reject(new Error("out of order"))),
@@ -134,7 +134,7 @@ describe("withPlanner", () => {
     expect(planLogs(await result)).toMatchObject([one, two, { tool_name: "fatal", success: false, error: "The disk is gone." }]);
   });
 
-  it("works with limits.maxIterations, policies.finalAnswer and policies.gate", async () => {
+  it("respects limits.maxIterations, policies.finalAnswer and policies.gate", async () => {
     const { result, model } = plan((_, index) => (index === 2 ? text("In short, three.") : execute(sum(1, 2))), {
       limits: { maxIterations: 2 },
       policies: { finalAnswer: true },
@@ -147,7 +147,7 @@ describe("withPlanner", () => {
     expect(outcomesOf(await gated.result)).toEqual(["call_i0_0: blocked"]);
   });
 
-  it("sums the usage of plan and answer, and emits the reasoning of both", async () => {
+  it("adds up the usage of plan and answer, and emits the reasoning of both", async () => {
     const spent = usage({ inputTokens: 10, outputTokens: 2 });
     const { result, recording } = plan(
       [

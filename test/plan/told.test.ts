@@ -1,5 +1,3 @@
-// The messages that models receive. Roles alternate, results are in their places, and records match the calls that ran.
-
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type Message, type ModelRequest, toolResult, withFallback, withRetry } from "turnwright";
 import { planLogs, withPlanner } from "turnwright/plan";
@@ -11,7 +9,7 @@ const lines = (request: ModelRequest | undefined): readonly string[] =>
   (request?.messages ?? []).map(({ role, ...message }) => `${role}: ${JSON.stringify(message).replaceAll("\\n", " ")}`);
 const rolesOf = (request: ModelRequest): readonly string[] => request.messages.map(({ role }) => role);
 
-describe("withPlanner: messages of a request", () => {
+describe("withPlanner: the messages of a request", () => {
   it("alternate between user and assistant roles after steering, retries and images", async () => {
     const script = [text("Hm."), execute(command("steer")), text(""), respond, text("Done.")];
     const { control, result, model } = plan(script, {
@@ -40,7 +38,7 @@ describe("withPlanner: messages of a request", () => {
     });
   });
 
-  it("contain the results after the text of the other provider that called the tool", async () => {
+  it("contain the results after the text of another provider that has called the tool", async () => {
     const caller = createMockProvider([[text("Let me check."), toolCall("look")], fail({ status: 529 })], { model: "caller" });
     const model = createMockProvider([respond, text("Quiet.")]);
     const { result } = play([], { provider: withFallback([caller, withPlanner(model)]), tools: [look] });
@@ -53,7 +51,7 @@ describe("withPlanner: messages of a request", () => {
     ]);
   });
 
-  it("contain the results of earlier runs in their place, and the results of this run at the end", async () => {
+  it("contain the results of earlier runs at their old positions, and those of this run at the end", async () => {
     const first = await plan([execute(command("look")), respond, text("Quiet.")]).result;
     const messages: readonly Message[] = [...first.messages, { role: "user", content: "And now?" }];
     const { result, model } = plan([execute(command("look")), respond, text("Still quiet.")], { messages });
@@ -65,7 +63,7 @@ describe("withPlanner: messages of a request", () => {
     ]);
   });
 
-  it("keep an assistant message that contains only provider metadata in a continuation", async () => {
+  it("contain an assistant message with only provider metadata in a continuation", async () => {
     const { result, model } = plan([respond, [providerMetadata({ mark: 1 }), finish("paused")], text("Whole.")]);
     expect((await result).text).toBe("Whole.");
     expect(model.requests[2]?.messages.at(-1)).toMatchObject({
@@ -75,7 +73,7 @@ describe("withPlanner: messages of a request", () => {
     });
   });
 
-  it("contain the results only once if withPlanner wraps another withPlanner", async () => {
+  it("contain each result only once if withPlanner wraps another withPlanner", async () => {
     const model = createMockProvider([execute(command("look")), respond, text("Quiet.")]);
     const { result } = play([], { provider: withPlanner(withPlanner(model)), tools: [look] });
     expect((await result).text).toBe("Quiet.");
@@ -111,7 +109,7 @@ describe("planLogs: a record", () => {
     expect(planLogs(await result)[0]?.error).toContain('"look"');
   });
 
-  it("is unaffected by changes that a planner function makes", async () => {
+  it("does not change if a planner function changes its copy", async () => {
     const { result, model } = plan(
       [text("Done.")],
       {},
@@ -141,7 +139,7 @@ describe("withPlanner: options.planner", () => {
   });
 });
 
-describe("withPlanner: wrapped provider", () => {
+describe("withPlanner: the wrapped provider", () => {
   it("gets an aborted signal when the plan is closed early", async () => {
     const left: unknown[] = [];
     const model = createMockProvider([text("Hello.")]);
@@ -190,7 +188,7 @@ describe("withPlanner: wrapped provider", () => {
   it.for<[what: string, wrap: typeof withRetry]>([
     ["withRetry", (provider) => withRetry(provider)],
     ["withFallback", (provider) => withFallback([provider])],
-  ])("gets a new first-chunk timeout for the answer inside %s", async ([, wrap]) => {
+  ])("gets a new first-chunk timeout for the answer if withPlanner is inside %s", async ([, wrap]) => {
     const slow: MockMessage = [{ kind: "wait", ms: 80 }, text("Hello.")];
     const provider = wrap(withPlanner(createMockProvider([respond, slow])));
     const playing = play([], { provider, tools: [add], timeouts: { firstChunkMs: 100, streamIdleMs: 50 } });

@@ -1,5 +1,3 @@
-// Tests with the real SDKs that reading stops when a plan says "response", and that the plan's usage is estimated.
-
 import { type LoopResult, runToolLoop } from "turnwright";
 import { type PlannerOptions, withPlanner } from "turnwright/plan";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -33,9 +31,9 @@ async function run(wire: TextWire, plan: readonly string[], options: PlannerOpti
 
 describe.for(textWires)("withPlanner over $name", (wire) => {
   it.for<[what: string, begin: string]>([
-    ["once it says response", '{"next_action":"response","note":"'],
-    ["even with text before it", 'Let me think. ```json\n{ "next_action" : " Response " , "note":"'],
-  ])("closes a plan of 5 MB early %s", async ([, begin]) => {
+    ["if the plan's action is response", '{"next_action":"response","note":"'],
+    ["even if text precedes the plan", 'Let me think. ```json\n{ "next_action" : " Response " , "note":"'],
+  ])("stops reading a message of 5 MB after the plan %s", async ([, begin]) => {
     const { result, bodies, plan, read } = await run(wire, [begin, ...chatter, '"}']);
     expect([result.reason.kind, result.text, bodies.length]).toEqual(["answered", "Here you are.", 2]);
     expect(plan.isWhole).toBe(false);
@@ -44,18 +42,18 @@ describe.for(textWires)("withPlanner over $name", (wire) => {
     expect(read[0], "bytes that the client took").toBeLessThan(megabyte / 2);
   });
 
-  it("adds an estimate for a closed plan to the usage of the answer", async () => {
+  it("adds an estimate for a plan that was closed early to the usage of the answer", async () => {
     const { result } = await run(wire, ['{"next_action":"response","note":"', ...chatter, '"}']);
     const { inputTokens, outputTokens, totalTokens } = result.usage;
     // Anthropic reports input tokens at the start of a stream, OpenAI only at the end.
     if (wire.name === "anthropic") expect(inputTokens).toBe(3 + 3);
     else expect(inputTokens).toBeGreaterThan(3 + 100);
-    // The estimate is a quarter of the characters that were read.
+    // The estimate is a quarter of the characters that were read. The answer adds 2 tokens.
     expect(outputTokens).toBe(Math.ceil('{"next_action":"response","note":"'.length / 4) + 2);
     expect(totalTokens).toBe(inputTokens + outputTokens);
   });
 
-  it("reads the whole plan if closesEarly is false, and counts its reported usage", async () => {
+  it("with closesEarly: false reads the whole plan, and counts its reported usage", async () => {
     const { result, plan, read } = await run(wire, ['{"next_action":"response","note":"', ...chatter.slice(0, 8), '"}'], {
       closesEarly: false,
     });
@@ -63,14 +61,14 @@ describe.for(textWires)("withPlanner over $name", (wire) => {
     expect(result.usage).toMatchObject({ inputTokens: 6, outputTokens: 4, totalTokens: 10 });
   });
 
-  it("reads a plan to its end if the plan has commands", async () => {
+  it("reads a plan with commands to its end", async () => {
     const plan = ['{"next_action":"execute","note":"', ...chatter.slice(0, 8), '","tool_command":{"tool_name":"look"}}'];
     const { plan: sent, read, result } = await run(wire, plan, { maxRounds: 1 });
     expect([sent.isWhole, sent.size, result.text, result.toolCallsExecuted]).toEqual([true, read[0], "Here you are.", 1]);
     expect(result.usage).toMatchObject({ inputTokens: 6, outputTokens: 4 });
   });
 
-  it("leaves no listener on the signal after it has closed a plan", async () => {
+  it("leaves no listener on the signal after a plan was closed early", async () => {
     const service = await startSlowService(
       [['{"next_action":"response","note":"', ...chatter], ["Here you are."]].map(wire.toFrames),
     );

@@ -1,5 +1,3 @@
-// Whole planned runs with the real SDKs. The requests contain only text: no tools, tool calls or tool results.
-
 import { LLMock } from "@copilotkit/aimock";
 import { type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
 import { planLogs, type PlannerOptions, withPlanner } from "turnwright/plan";
@@ -58,13 +56,13 @@ function findTools(value: unknown): readonly string[] {
   });
 }
 
-/** For every provider API, this is the part of the body after the user's text. */
+/** Returns the part of a request body after the user's text. Works for every provider API. */
 function lastWordsIn(body: unknown): string {
   return lastPartOf(userTextsIn(body).at(-1) ?? "");
 }
 
-describe.for(wires)("withPlanner over $name, two rounds", (wire) => {
-  it("sends four text requests and runs the commands of two plans", async () => {
+describe.for(wires)("withPlanner over $name with two rounds", (wire) => {
+  it("sends four requests without tools, and runs the commands of two plans", async () => {
     const { result, bodies } = await play(wire, script);
     expect([result.reason.kind, result.text, result.iterations, bodies.length]).toEqual(["answered", "3, then 7.", 3, 4]);
     expect(planLogs(result).map(({ purpose, result: given }) => [purpose, given])).toEqual([
@@ -84,13 +82,13 @@ describe.for(wires)("withPlanner over $name, two rounds", (wire) => {
     expect(JSON.parse(answer).action_results).toEqual({ "the sum": 3, "the place": "a quiet place", "the next sum": 7 });
   });
 
-  it("adds up the usage of all requests, two of which are in the last iteration", async () => {
+  it("adds up the usage of all four requests", async () => {
     const { result } = await play(wire, script, { planning: { closesEarly: false } });
     expect(result.usage).toMatchObject({ inputTokens: 4 * 3, outputTokens: 4 * 2, totalTokens: 4 * 5 });
     expect(result.streamResults.map(({ usage }) => usage?.totalTokens)).toEqual([5, 5, 10]);
   });
 
-  it("keeps earlier messages and results in a follow-up run", async () => {
+  it("sends earlier messages and results in a follow-up run", async () => {
     const { result } = await play(wire, script);
     const messages = [...result.messages, { role: "user" as const, content: "Again." }];
     const { result: next, bodies } = await play(wire, [say(secondPlan), say(respond), say("7.")], { messages });
@@ -102,16 +100,16 @@ describe.for(wires)("withPlanner over $name, two rounds", (wire) => {
     expect(order).not.toContain(-1);
   });
 
-  it("ends with the error of a planning request and keeps earlier records", async () => {
+  it("ends with the error of a failed planning request, and keeps earlier records", async () => {
     const { result, bodies } = await play(wire, [say(firstPlan), { status: 401, message: "Who are you?" }]);
     expect([result.error?.code, bodies.length, planLogs(result).length]).toEqual(["auth", 2, 2]);
   });
 
   it.for<[what: string, turn: Scripted, code: string]>([
     ["ends early", { text: '{"next_action":"exec', end: "lost" }, "stream-ended-early"],
-    ["has an error", { text: '{"next_action":"exec', end: "broken" }, "overloaded"],
-    ["drops its connection", { text: '{"next_action":"exec', end: "dropped" }, "network"],
-  ])("ends with an error and runs no part of a plan whose stream %s", async ([, turn, code]) => {
+    ["contains an error", { text: '{"next_action":"exec', end: "broken" }, "overloaded"],
+    ["loses its connection", { text: '{"next_action":"exec', end: "dropped" }, "network"],
+  ])("ends with an error and runs no command of a plan if its stream %s", async ([, turn, code]) => {
     const { result, bodies } = await play(wire, [say(firstPlan), turn]);
     expect([result.error?.code, result.toolCallsExecuted, bodies.length]).toEqual([code, 2, 2]);
   });

@@ -14,9 +14,7 @@ import { done, sse } from "../wire/raw-sse-server.ts";
 import { readBody, serve } from "../wire/serve.ts";
 import { checkWireContract } from "../wire/wire-contract.ts";
 
-/**
- * One provider API: its frames for a text in pieces, and its provider. A complete text uses 3 input tokens and 2 output tokens.
- */
+/** One provider API. A complete text uses 3 input tokens and 2 output tokens. */
 export interface TextWire {
   readonly name: string;
   toFrames(pieces: readonly string[]): readonly string[];

@@ -63,7 +63,7 @@ const exists = async (city: string): Promise<boolean> => city !== "Atlantis";
 const unknownCity = "there is no such city";
 const cityJson = { type: "object", properties: { city: { type: "string" } }, required: ["city"] } as const;
 
-/** Schemas with an asynchronous check; arktype has none. */
+/** Schemas with an asynchronous check, which arktype does not support. */
 export const asking: Readonly<Record<string, { readonly inputSchema: StandardSchema; readonly jsonSchema?: JsonSchema }>> = {
   zod: { inputSchema: z.object({ city: z.string().refine(exists, unknownCity) }) },
   "zod/mini": {

@@ -1,5 +1,3 @@
-// Standard Schema end to end: the same tool, with each schema library, in a whole run.
-
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import { describe, expect, it } from "vitest";
 import { createToolRegistry, defineTool, isLoopError, type JsonSchema, type StandardSchema } from "turnwright";
@@ -40,7 +38,7 @@ describe.for(Object.entries(forecasts))("defineTool with a schema of %s", ([, sc
     expect(shown?.inputSchema["required"]).toEqual(["city", "days"]);
   });
 
-  it("calls execute with parsed arguments, with defaults and transforms", async () => {
+  it("calls execute with the defaults and transforms of the schema applied", async () => {
     const { got, tool } = setUp();
     const calls = [
       toolCall("get_forecast", { city: "Oslo", days: "3" }),
@@ -54,7 +52,7 @@ describe.for(Object.entries(forecasts))("defineTool with a schema of %s", ([, sc
     ]);
   });
 
-  it("does not run with invalid arguments and sends their paths to the model", async () => {
+  it("does not run with invalid arguments, and sends the model the path of each problem", async () => {
     const { got, tool } = setUp();
     const calls = [
       toolCall("get_forecast", { city: "O", days: "soon" }),
@@ -76,14 +74,14 @@ describe.for(Object.entries(forecasts))("defineTool with a schema of %s", ([, sc
     expect(provider.requests[1]?.messages.at(-1)).toMatchObject({ role: "tool", results: answers });
   });
 
-  it("reports issues as plain data", async () => {
+  it("reports validation issues as plain data", async () => {
     const outcome = await runTool(setUp().tool, { city: 7, days: "3" });
     const issues = outcome.kind === "invalid-input" ? outcome.issues : [];
     expect(issues[0]?.path).toStrictEqual(["city"]);
     expect(Object.getPrototypeOf(issues[0]?.path)).toBe(Array.prototype);
   });
 
-  it("keeps the raw arguments of the model in the transcript", async () => {
+  it("keeps the model's original arguments in the transcript", async () => {
     const { result } = play([toolCall("get_forecast", { city: "Oslo", days: "3" }), text("Done.")], { tools: [setUp().tool] });
     expect((await result).messages[1]).toMatchObject({
       content: [{ type: "tool-call", args: { city: "Oslo", days: "3" } }],
@@ -105,19 +103,27 @@ describe.for(Object.entries(asking))("defineTool with an asynchronous schema of 
   });
 });
 
-describe("defineTool with a schema that has no JSON Schema", () => {
+describe("defineTool with a schema that cannot become JSON Schema", () => {
   it.for<[string, StandardSchema, string]>([
-    ["zod/mini", mini.object({}), 'zod/mini and zod before 4.2 have no conversion; use z.toJSONSchema(schema, { io: "input" })'],
-    ["zod/v4 of zod 3.25", z3v4.object({}), 'zod before 4.2 have no conversion; use z.toJSONSchema(schema, { io: "input" })'],
-    ["zod 3", z3.object({}), 'write the schema with "z" from "zod/v4", which zod has since 3.25'],
-    ["valibot", v.object({}), "valibot has no conversion"],
+    [
+      "a schema of zod/mini",
+      mini.object({}),
+      'zod/mini and zod before 4.2 have no conversion; use z.toJSONSchema(schema, { io: "input" })',
+    ],
+    [
+      "a schema of zod/v4 of zod 3.25",
+      z3v4.object({}),
+      'zod before 4.2 have no conversion; use z.toJSONSchema(schema, { io: "input" })',
+    ],
+    ["a schema of zod 3", z3.object({}), 'write the schema with "z" from "zod/v4", which zod has since 3.25'],
+    ["a schema of valibot", v.object({}), "valibot has no conversion"],
     ["a date of zod", z.object({ at: z.date() }), "Date cannot be represented in JSON Schema"],
     [
       "a date of valibot",
       toStandardJsonSchema(v.object({ at: v.date() })),
       'The "date" schema cannot be converted to JSON Schema',
     ],
-  ])("is rejected with advice: %s", ([, inputSchema, why]) => {
+  ])("throws with advice for %s", ([, inputSchema, why]) => {
     let thrown: unknown;
     try {
       createToolRegistry([defineTool({ ...described, inputSchema, execute: () => 1 })]);
@@ -129,7 +135,7 @@ describe("defineTool with a schema that has no JSON Schema", () => {
     expect(message).toMatch(/Give the tool a "jsonSchema" to show to the model\.$/);
   });
 
-  it("validates the arguments if the tool has a jsonSchema", () => {
+  it("validates the arguments with the schema if the tool has a jsonSchema", () => {
     const jsonSchema: JsonSchema = { type: "object", properties: { at: { type: "string", format: "date-time" } } };
     const tool = defineTool({
       ...described,
@@ -152,8 +158,8 @@ it.for<[string, JsonSchema, StandardSchema]>([
   expect(await runTool(tool, { n: "x" })).toMatchObject({ kind: "invalid-input", issues: [{ path: ["n"] }] });
 });
 
-it("defineTool: rejects a zod version without Standard Schema and names the needed version", () => {
-  // Like the classes of zod 3.25, but without "~standard", as in zod 3.23.
+it("defineTool: throws for a zod version without Standard Schema, and names the required version", () => {
+  // Imitates a class of zod 3.23, which lacks the property "~standard" of zod 3.25.
   class ZodObject {
     readonly _def = {};
     safeParse(): void {}

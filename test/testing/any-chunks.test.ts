@@ -1,5 +1,3 @@
-// A cassette replays random chunks of random streams unchanged.
-
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,3 @@
-// Cassettes as files: their content, their state after a crash, and files that are not cassettes.
-
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,8 +10,8 @@ import { play, request, setUp } from "./play.ts";
 const folder = mkdtempSync(join(tmpdir(), "cassettes-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe("recordTo: cassettes", () => {
-  it("have one line for each event of a stream, in order", async () => {
+describe("recordTo", () => {
+  it("writes one line for each event of a stream, in order", async () => {
     const cassette = memoryCassette();
     const { clock, call } = setUp();
     const provider = recordTo(cassette, { ...script([text("Hi"), wait(20), text("!")]), family: "f" });
@@ -31,7 +29,7 @@ describe("recordTo: cassettes", () => {
     ]);
   });
 
-  it("contain only digests of a request", async () => {
+  it("writes only digests of a request", async () => {
     const settings = { extra: { key: "secret-1" } };
     const asked = ask("secret-2", {
       system: "secret-3",
@@ -54,7 +52,7 @@ describe("recordTo: cassettes", () => {
     });
   });
 
-  it("in files are written before a chunk is passed on, create folders and overwrite earlier recordings", async () => {
+  it("creates the folder, overwrites an old file, and writes each chunk before it returns the chunk", async () => {
     const file = join(folder, "deep/er/one.jsonl");
     await play(recordTo(file, script([text("old")])));
     expect(readFileSync(file, "utf8")).toContain("old");
@@ -68,7 +66,7 @@ describe("recordTo: cassettes", () => {
     expect(textsOf(await play(replayFrom(file)))).toBe("new");
   });
 
-  it("are valid even without any request", async () => {
+  it("writes a valid cassette even without a request", async () => {
     const cassette = memoryCassette();
     recordTo(cassette, { ...script(), id: "b" });
     const provider = replayFrom(cassette);
@@ -78,7 +76,7 @@ describe("recordTo: cassettes", () => {
     );
   });
 
-  it("in files need Node, but cassettes in memory do not", () => {
+  it("needs Node for cassette files, but not for memory cassettes", () => {
     vi.stubGlobal("process", undefined);
     try {
       expect(() => replayFrom("x.jsonl")).toThrow("needs Node 20.16 or later");
@@ -89,14 +87,14 @@ describe("recordTo: cassettes", () => {
   });
 });
 
-describe("replayFrom: cut or damaged cassettes", () => {
+describe("replayFrom", () => {
   const made = async (name: string): Promise<string> => {
     const file = join(folder, name);
     await play(recordTo(file, script([text("Hi"), text(" you")])));
     return file;
   };
 
-  it("plays a cut file up to its last complete line and calls onTornLine", async () => {
+  it("plays a truncated file up to its last complete line, and calls onTornLine", async () => {
     const file = await made("torn.jsonl");
     const whole = readFileSync(file, "utf8");
     const end = whole.indexOf(" you");
@@ -113,7 +111,7 @@ describe("replayFrom: cut or damaged cassettes", () => {
     expect(readFileSync(file, "utf8")).toBe(whole.slice(0, end));
   });
 
-  it("plays a file that lacks only its last line end", async () => {
+  it("plays a file that lacks only the last line end", async () => {
     const file = await made("unended.jsonl");
     truncateSync(file, statSync(file).size - 1);
     const torn: CutLine[] = [];
@@ -121,7 +119,7 @@ describe("replayFrom: cut or damaged cassettes", () => {
     expect(torn).toEqual([]);
   });
 
-  it("reads a cassette that is cut anywhere after its header", async () => {
+  it("reads a file that is truncated anywhere after its header", async () => {
     const whole = readFileSync(await made("any.jsonl"), "utf8");
     const head = whole.indexOf("\n");
     for (let length = 0; length <= whole.length; length += 1) {
@@ -137,18 +135,22 @@ describe("replayFrom: cut or damaged cassettes", () => {
     ["a chunk without a type", (lines) => lines.splice(2, 1, '{"type":"chunk","stream":0,"atMs":0,"chunk":{}}'), 3],
     ["an error without a code", (lines) => lines.splice(2, 1, '{"type":"threw","stream":0,"atMs":0,"error":{"message":"x"}}'), 3],
     ["a line without a time", (lines) => lines.splice(2, 1, '{"type":"heartbeat","stream":0}'), 3],
-    ["a left line without `waiting`", (lines) => lines.splice(2, 1, '{"type":"left","stream":0,"atMs":0}'), 3],
-    ["a stream without a request", (lines) => lines.splice(1, 1), 2],
+    ["a line of the type left without `waiting`", (lines) => lines.splice(2, 1, '{"type":"left","stream":0,"atMs":0}'), 3],
+    ["a stream whose request is missing", (lines) => lines.splice(1, 1), 2],
     ["an incomplete request", (lines) => lines.splice(1, 1, '{"type":"request","stream":0,"request":{"messages":[]}}'), 2],
     [
-      "an invalid message in a request",
+      "a request with an invalid message",
       (lines) => lines.splice(1, 1, '{"type":"request","stream":0,"request":{"messages":[["user"]],"tools":[],"fields":[]}}'),
       2,
     ],
-    ["a repeated request, as two recorders write it", (lines) => lines.splice(2, 0, lines[1] ?? ""), 3],
+    ["a repeated request, which two recorders have written", (lines) => lines.splice(2, 0, lines[1] ?? ""), 3],
     ["a line after the end of its stream", (lines) => lines.splice(-1, 0, lines.at(-2) ?? ""), 7],
-    ["a stream named like a method", (lines) => lines.splice(2, 1, '{"type":"heartbeat","stream":"at","atMs":0}'), 3],
-  ])("throws with the line number for %s", async ([, damage, line]) => {
+    [
+      "a stream whose number is the name of a method",
+      (lines) => lines.splice(2, 1, '{"type":"heartbeat","stream":"at","atMs":0}'),
+      3,
+    ],
+  ])("throws an error with the line number for %s", async ([, damage, line]) => {
     const lines = readFileSync(await made("damaged.jsonl"), "utf8").split("\n");
     damage(lines);
     const file = join(folder, "damaged.jsonl");
@@ -168,7 +170,7 @@ describe("replayFrom: cut or damaged cassettes", () => {
   });
 });
 
-describe("recordTo and replayFrom: invalid arguments", () => {
+describe("recordTo and replayFrom", () => {
   const cassette = memoryCassette();
   const provider = script();
   it.for<[what: string, use: () => unknown, code: string]>([
@@ -177,10 +179,10 @@ describe("recordTo and replayFrom: invalid arguments", () => {
     ["an incomplete cassette", () => replayFrom(JSON.parse('{"read":1}')), "invalid-option"],
     ["an incomplete provider", () => recordTo(cassette, Object({ id: "x" })), "invalid-option"],
     ["an unknown option", () => recordTo(cassette, provider, Object({ redacted: 1 })), "unknown-option"],
-    ["a redact that is not a function", () => recordTo(cassette, provider, Object({ redact: true })), "invalid-option"],
-    ["an unknown match", () => replayFrom(cassette, Object({ match: "strict" })), "invalid-option"],
-    ["a timing that is not a boolean", () => replayFrom(cassette, Object({ timing: 1 })), "invalid-option"],
-    ["an onTornLine that is not a function", () => replayFrom(cassette, Object({ onTornLine: "log" })), "invalid-option"],
+    ["an option redact that is not a function", () => recordTo(cassette, provider, Object({ redact: true })), "invalid-option"],
+    ["an unknown value of the option match", () => replayFrom(cassette, Object({ match: "strict" })), "invalid-option"],
+    ["an option timing that is not a boolean", () => replayFrom(cassette, Object({ timing: 1 })), "invalid-option"],
+    ["an option onTornLine that is not a function", () => replayFrom(cassette, Object({ onTornLine: "log" })), "invalid-option"],
   ])("throw for %s", ([, use, code]) => {
     expect(use).toThrow(expect.objectContaining({ code }));
     expect(cassette.read()).toBe("");

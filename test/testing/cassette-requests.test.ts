@@ -1,13 +1,11 @@
-// The recording that a request gets, and the error for a request that no recording matches.
-
 import { describe, expect, it } from "vitest";
 import { type ModelRequest, runToolLoop } from "turnwright";
 import { memoryCassette, recordTo, replayFrom, text, toolCall } from "turnwright/testing";
 import { script, textsOf, user, ask, echo, sum, record, complaintOf } from "./cassette-kit.ts";
 import { play, request, setUp } from "./play.ts";
 
-describe("replayFrom: matching of requests", () => {
-  it("plays the recording of an equal request, in any order", async () => {
+describe("replayFrom", () => {
+  it("plays the recording of an equal request, whatever the order of the requests", async () => {
     const provider = replayFrom(await record(ask("a"), ask("b"), ask("a")));
     const asked = [ask("b"), ask("a"), ask("a", { iteration: 7 })];
     expect(await Promise.all(asked.map(async (one) => textsOf(await play(provider, one))))).toEqual(["1", "0", "2"]);
@@ -16,7 +14,7 @@ describe("replayFrom: matching of requests", () => {
   it.for<[what: string, one: ModelRequest, other: ModelRequest]>([
     ["the order of tools", ask("a", { tools: [echo, sum] }), ask("a", { tools: [sum, echo] })],
     ["the order of keys", ask("a", { settings: { seed: 1, topP: 1 } }), ask("a", { settings: { topP: 1, seed: 1 } })],
-    ["settings that are undefined", ask("a", { settings: { seed: undefined } }), ask("a")],
+    ["settings whose value is undefined", ask("a", { settings: { seed: undefined } }), ask("a")],
     [
       "provider metadata",
       ask("a", {
@@ -30,7 +28,7 @@ describe("replayFrom: matching of requests", () => {
       }),
       ask("a", { messages: [{ role: "assistant", content: [{ type: "text", text: "x" }] }] }),
     ],
-  ])("ignores %s", async ([, one, other]) => {
+  ])("matches requests that differ only in %s", async ([, one, other]) => {
     expect(textsOf(await play(replayFrom(await record(one)), other))).toBe("0");
     expect(textsOf(await play(replayFrom(await record(other)), one))).toBe("0");
   });
@@ -39,15 +37,15 @@ describe("replayFrom: matching of requests", () => {
     messages: [user("a"), { role: "assistant", content: [{ type: "text", text: "x" }] }, user("b")],
   });
   it.for<[what: string, recorded: ModelRequest, asked: ModelRequest, words: string]>([
-    ["another message", ask("a"), ask("b"), "message 0 (user) is different"],
+    ["a different message", ask("a"), ask("b"), "message 0 (user) is different"],
     [
-      "another later message",
+      "a different later message",
       said,
       { ...said, messages: [...said.messages.slice(0, 2), user("c")] },
       "message 2 (user) is different",
     ],
     [
-      "another assistant message",
+      "a different assistant message",
       said,
       {
         ...said,
@@ -59,12 +57,12 @@ describe("replayFrom: matching of requests", () => {
     ],
     ["fewer messages", said, { ...said, messages: said.messages.slice(0, 1) }, "there are 1 messages instead of 3"],
     [
-      "another role",
+      "a different role",
       said,
       { ...said, messages: [user("a"), user("b")] },
       'message 1 (user) is different; the recorded role is "assistant"; there are 2 messages instead of 3',
     ],
-    ["another system text", ask("a", { system: "s" }), ask("a", { system: "t" }), '"system" is different'],
+    ["a different system text", ask("a", { system: "s" }), ask("a", { system: "t" }), '"system" is different'],
     ["a new system text", ask("a"), ask("a", { system: "t" }), '"system" is new'],
     ["a missing system text", ask("a", { system: "t" }), ask("a"), '"system" is missing'],
     [
@@ -73,16 +71,21 @@ describe("replayFrom: matching of requests", () => {
       ask("a", { tools: [{ ...echo, description: "d" }] }),
       'tool "echo" is different',
     ],
-    ["other tools", ask("a", { tools: [echo] }), ask("a", { tools: [sum] }), 'tool "echo" is missing; tool "sum" is new'],
+    ["different tools", ask("a", { tools: [echo] }), ask("a", { tools: [sum] }), 'tool "echo" is missing; tool "sum" is new'],
     [
-      "another tool choice",
+      "a different tool choice",
       ask("a", { toolChoice: "auto" }),
       ask("a", { toolChoice: { name: "echo" } }),
       '"toolChoice" is different',
     ],
-    ["another setting", ask("a", { settings: { seed: 1 } }), ask("a", { settings: { seed: 2 } }), '"settings.seed" is different'],
     [
-      "another continuation token",
+      "a different setting",
+      ask("a", { settings: { seed: 1 } }),
+      ask("a", { settings: { seed: 2 } }),
+      '"settings.seed" is different',
+    ],
+    [
+      "a different continuation token",
       ask("a", { continuationToken: "t" }),
       ask("a", { continuationToken: "u" }),
       '"continuationToken" is different',
@@ -106,7 +109,7 @@ describe("replayFrom: matching of requests", () => {
     );
   });
 
-  it("rejects a request beyond the recorded requests, with an error that says how many were recorded", async () => {
+  it("rejects a request after the last recording, and says in the error how many were recorded", async () => {
     const provider = replayFrom(await record(ask("a"), ask("b"), ask("b")));
     for (const one of ["b", "b"]) await play(provider, ask(one));
     expect(await complaintOf(provider, ask("b"))).toBe(
@@ -121,7 +124,7 @@ describe("replayFrom: matching of requests", () => {
     );
   });
 
-  it("ends the run with an error that is not retryable if nothing matches", async () => {
+  it("ends the run with an error that is not retryable if no recording matches", async () => {
     const provider = replayFrom(await record(ask("a")));
     const { reason } = await runToolLoop({ provider, messages: [user("secret")] });
     expect(reason).toMatchObject({ kind: "provider-error", error: { code: "server", retryable: false } });
@@ -129,7 +132,7 @@ describe("replayFrom: matching of requests", () => {
     expect(JSON.stringify(reason)).not.toContain("secret");
   });
 
-  it("assigns recordings in the order of the stream() calls, even for concurrent streams", async () => {
+  it("assigns the recordings of equal requests in the order of the stream() calls", async () => {
     const cassette = memoryCassette();
     const provider = recordTo(cassette, script([text("0"), text("a")], [text("1"), text("b")]));
     const [one, other] = [provider, provider].map((each) => each.stream(request, setUp().call)[Symbol.asyncIterator]());
@@ -143,7 +146,7 @@ describe("replayFrom: matching of requests", () => {
   });
 });
 
-it("replayFrom: rejects a run whose tool results have changed", async () => {
+it("replayFrom: ends a run with an error if its tool results have changed", async () => {
   const cassette = memoryCassette();
   const provider = recordTo(cassette, script([toolCall("echo", { n: 1 })], [text("Done.")]));
   const tools = (answer: number): Parameters<typeof runToolLoop>[0]["tools"] => [{ ...echo, execute: () => answer }];

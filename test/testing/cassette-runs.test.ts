@@ -1,5 +1,3 @@
-// Whole runs that are recorded and replayed: every ending, wrappers, and continuations.
-
 import { describe, expect, it } from "vitest";
 import { type LoopResult, type Provider, providerError, runToolLoop, withFallback, withRetry } from "turnwright";
 import {
@@ -28,7 +26,10 @@ const byTitle = scenarios.map((scenario) => [scenario.title, scenario] as const)
 
 const withoutJournal = ({ journal: _, ...rest }: LoopResult): unknown => JSON.parse(JSON.stringify(rest));
 
-/** These scenarios send a message while the model is streaming. If the replay takes no time, the message arrives too late. */
+/**
+ * These scenarios send a message while the model is streaming. A replay without the recorded timing would be over before the
+ * message.
+ */
 const timed: ReadonlySet<string> = new Set([
   "a message steered into the last iteration",
   "a message steered into the last iteration that is allowed",
@@ -56,14 +57,14 @@ const untouchable = (scenario: Scenario): Scenario => ({
   },
 });
 
-describe("recordTo and replayFrom: whole runs", () => {
-  it.for(byTitle)('recordTo does not change the result of the scenario "%s"', async ([, scenario]) => {
+describe("cassettes of whole runs", () => {
+  it.for(byTitle)('recordTo does not change the result in the scenario "%s"', async ([, scenario]) => {
     const bare = await run(scenario, (own) => own);
     const recorded = await run(scenario, (own) => recordTo(memoryCassette(), own));
     expect(withoutJournal(recorded)).toEqual(withoutJournal(bare));
   });
 
-  it.for(byTitle)('replayFrom gives the recorded result of the scenario "%s"', async ([, scenario]) => {
+  it.for(byTitle)('replayFrom returns the recorded result in the scenario "%s"', async ([, scenario]) => {
     const cassette = memoryCassette();
     const recorded = await run(scenario, (own) => recordTo(cassette, own));
     const replayed = await run(untouchable(scenario), () => replayFrom(cassette, { timing: true }));
@@ -71,7 +72,7 @@ describe("recordTo and replayFrom: whole runs", () => {
   });
 
   it.for(byTitle.filter(([title]) => !timed.has(title)))(
-    'replayFrom with timing: false gives the recorded result of the scenario "%s"',
+    'replayFrom with timing: false returns the recorded result in the scenario "%s"',
     async ([, scenario]) => {
       const cassette = memoryCassette();
       const recorded = await run(scenario, (own) => recordTo(cassette, own));
@@ -106,10 +107,10 @@ describe("recordTo and replayFrom", () => {
     ["with tools", [[text("So. "), toolCall("echo", { n: 1 }, { fragments: 3 })], text("Done.")], "answered"],
     ["with provider metadata", [[providerMetadata({ sealed: "x" }), toolCall("echo")], text("Done.")], "answered"],
     ["with a continuation", [[text("Half, "), finish("continue", { token: "t" })], text("whole.")], "answered"],
-    ["with a thrown error", [[text("Half"), busy]], "provider-error"],
-    ["with an error in the stream", [[text("Half"), failInBand(providerError("overloaded", "Busy."))]], "provider-error"],
-    ["that breaks off", [[text("Half"), endEarly()]], "provider-error"],
-  ])("replay a run %s", async ([, turns, reason]) => {
+    ["whose provider throws", [[text("Half"), busy]], "provider-error"],
+    ["with an error chunk in its stream", [[text("Half"), failInBand(providerError("overloaded", "Busy."))]], "provider-error"],
+    ["whose stream ends early", [[text("Half"), endEarly()]], "provider-error"],
+  ])("record and replay a run %s", async ([, turns, reason]) => {
     const result = await recordAndReplay((cassette) => recordTo(cassette, mock(...turns)));
     expect(result.reason.kind).toBe(reason);
     expect(result.streamResults.map(({ provider, model, family }) => [provider, model, family])).toEqual(
@@ -117,12 +118,12 @@ describe("recordTo and replayFrom", () => {
     );
   });
 
-  it("replay retries with withRetry inside", async () => {
+  it("replay retries if recordTo wraps withRetry", async () => {
     const result = await recordAndReplay((cassette) => recordTo(cassette, withRetry(mock(busy, busy, text("Hi.")))));
     expect(result.text).toBe("Hi.");
   });
 
-  it("replay retries with withRetry outside", async () => {
+  it("replay retries if withRetry wraps recordTo and replayFrom", async () => {
     const retrying = (provider: Provider): Provider => withRetry(provider, { random: () => 1 });
     const result = await recordAndReplay(
       (cassette) => retrying(recordTo(cassette, mock(busy, busy, text("Hi.")))),
@@ -131,7 +132,7 @@ describe("recordTo and replayFrom", () => {
     expect(result.text).toBe("Hi.");
   });
 
-  it("replay a fallback with one cassette around it", async () => {
+  it("replay a fallback if recordTo wraps withFallback", async () => {
     const fallback = withFallback([
       mock([text("Wrong"), busy], [text("No"), busy]),
       createMockProvider([[text("Half, "), finish("continue", { token: "t" })], text("whole.")], { id: "b", model: "b-1" }),
@@ -140,7 +141,7 @@ describe("recordTo and replayFrom", () => {
     expect([result.text, result.streamResults.at(-1)?.provider]).toEqual(["Half, whole.", "b"]);
   });
 
-  it("replay a fallback with a cassette for each provider", async () => {
+  it("replay a fallback with a separate cassette for each provider", async () => {
     const second = memoryCassette();
     const result = await recordAndReplay(
       (first) => withFallback([recordTo(first, mock([text("Wrong"), busy])), recordTo(second, mock(text("Right.")))]),
@@ -149,7 +150,7 @@ describe("recordTo and replayFrom", () => {
     expect(result.text).toBe("Right.");
   });
 
-  it("give redacted chunks to the recorded run and to its replay", async () => {
+  it("give the redacted chunks to the recorded run and to the replayed run", async () => {
     const kept: Cassette[] = [];
     const hide = <T>(value: T): T => JSON.parse(JSON.stringify(value).replaceAll("4711", "****"));
     const turns = [
@@ -168,7 +169,7 @@ describe("recordTo and replayFrom", () => {
   });
 });
 
-describe("recordTo and replayFrom: providerSuite", () => {
+describe("a provider under recordTo, and then under replayFrom", () => {
   const cassettes = new Map<ProviderScenario, Cassette[]>();
   const recording = providerSuite({
     create: (scenario) => {
@@ -180,11 +181,8 @@ describe("recordTo and replayFrom: providerSuite", () => {
   const replaying = providerSuite({
     create: (scenario) => ({ provider: replayFrom(cassettes.get(scenario)?.shift() ?? memoryCassette()) }),
   });
-  it.for(recording.map((check, index) => [check.title, check, replaying[index]] as const))(
-    "%s, recorded and replayed",
-    async ([, record, replay]) => {
-      await record.run();
-      await replay?.run();
-    },
-  );
+  it.for(recording.map((check, index) => [check.title, check, replaying[index]] as const))("%s", async ([, record, replay]) => {
+    await record.run();
+    await replay?.run();
+  });
 });

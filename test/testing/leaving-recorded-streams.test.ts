@@ -1,5 +1,3 @@
-// Recordings of streams that the reader abandons or whose signal fires.
-
 import { expect, it } from "vitest";
 import type { Provider } from "turnwright";
 import { createMockProvider, memoryCassette, recordTo, replayFrom, stall, text, wait } from "turnwright/testing";
@@ -12,7 +10,7 @@ it("recordTo: closes the source stream when its reader stops", async () => {
   expect([source.calls, source.active]).toEqual([1, 0]);
 });
 
-it("recordTo: records no abandonment for a stream that has already ended", async () => {
+it("recordTo: records nothing if the reader closes a stream that has ended", async () => {
   const cassette = memoryCassette();
   const recorder = recordTo(cassette, script([text("a")]));
   const stream = recorder.stream(request, setUp().call)[Symbol.asyncIterator]();
@@ -35,7 +33,7 @@ it("recordTo: does not record an error that is thrown after the reader has stopp
   expect(linesOf(cassette).slice(2)).toEqual([{ type: "left", waiting: true, stream: 0, atMs: 0 }]);
 });
 
-it("recordTo: if the signal has already fired, records the signal before the error", async () => {
+it("recordTo: records the signal before the error if the signal has already fired", async () => {
   const cassette = memoryCassette();
   const { call, abort } = setUp();
   abort.abort("enough");
@@ -52,7 +50,7 @@ it("recordTo: writes times in whole milliseconds", async () => {
   expect(linesOf(cassette)[2]).toMatchObject({ type: "chunk", atMs: 50 });
 });
 
-it("recordTo: overwrites a memory cassette", async () => {
+it("recordTo: overwrites an earlier recording in a memory cassette", async () => {
   const cassette = memoryCassette("something else");
   await play(recordTo(cassette, script([text("a")])));
   await play(recordTo(cassette, script([text("b")])));
@@ -65,7 +63,7 @@ it("replayFrom: names the first difference from the most similar request with th
   expect(await complaintOf(several, row("a", "x", "y"))).toContain("request 1 (counted from 0), message 1 (user) is different. ");
 });
 
-it("recordTo: neither records nor passes on a chunk after its reader has stopped", async () => {
+it("recordTo: ignores a chunk that arrives after its reader has stopped", async () => {
   const cassette = memoryCassette();
   const { call, clock } = setUp();
   const recorder = recordTo(cassette, script([wait(50), text("late")]));
@@ -77,7 +75,7 @@ it("recordTo: neither records nor passes on a chunk after its reader has stopped
   expect(linesOf(cassette).slice(2)).toMatchObject([{ type: "left" }]);
 });
 
-it("replayFrom: a replayed stream ignores its signal if the recorded stream did so", async () => {
+it("replayFrom: ignores the signal if the recorded stream ignored it", async () => {
   const cassette = memoryCassette();
   const read = async (provider: Provider): Promise<unknown> => {
     const { call, abort, clock } = setUp();

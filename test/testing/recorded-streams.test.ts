@@ -1,5 +1,3 @@
-// Recorded and replayed streams: errors, endings, timing, and redaction.
-
 import { describe, expect, it } from "vitest";
 import { toProviderError } from "../../src/core/errors/provider-error.ts";
 import { isLoopError, type ModelChunk, type Provider, providerError } from "turnwright";
@@ -19,7 +17,7 @@ describe("recordTo and replayFrom: a stream", () => {
     ["network error", new TypeError("terminated", { cause: Object.assign(new Error("reset"), { code: "ECONNRESET" }) })],
     ["provider error", providerError("overloaded", "Busy.", { retryAfterMs: 5 })],
     ["string", "just a text"],
-  ])("throws the %s from its source, both when recorded and when replayed", async ([, thrown]) => {
+  ])("throws the %s of the provider during both the recording and the replay", async ([, thrown]) => {
     const thrower: Provider = {
       id: "p",
       model: "m",
@@ -36,7 +34,7 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(cassette.read()).not.toContain("abcdef");
   });
 
-  it("throws on replay if the recorded stream() returned no async iterable", async () => {
+  it("throws in a replay if the recorded stream() returned no async iterable", async () => {
     const broken: Provider = { id: "p", model: "m", stream: () => JSON.parse("{}") };
     const cassette = memoryCassette();
     expect(await complaintOf(recordTo(cassette, broken))).toBe(
@@ -47,7 +45,7 @@ describe("recordTo and replayFrom: a stream", () => {
     );
   });
 
-  it("throws on replay if the reader reads past the chunk at which the recording was abandoned", async () => {
+  it("throws in a replay that reads further than the recording, which was abandoned", async () => {
     const cassette = memoryCassette();
     for await (const _ of recordTo(cassette, script([text("ab", { chunks: 2 })])).stream(request, setUp().call)) break;
     expect(linesOf(cassette).at(-1)).toEqual({ type: "left", waiting: false, stream: 0, atMs: 0 });
@@ -58,7 +56,7 @@ describe("recordTo and replayFrom: a stream", () => {
     );
   });
 
-  it("is silent on replay until its signal fires if the recorded stream was abandoned while silent", async () => {
+  it("is silent in a replay until its signal fires if the recording was abandoned during a silence", async () => {
     const cassette = memoryCassette();
     const stream = recordTo(cassette, script([stall({ ignoreSignal: true })])).stream(request, setUp().call);
     const reader = stream[Symbol.asyncIterator]();
@@ -73,7 +71,7 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(await playing).toBe("enough");
   });
 
-  it("replays chunks that were recorded after the signal only after the signal fires", async () => {
+  it("replays the chunks after a recorded abort only when its signal fires", async () => {
     const usage: ModelChunk = { type: "usage", mode: "snapshot", usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 } };
     const lastWords: Provider = {
       id: "p",
@@ -108,7 +106,7 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(await readTo(replayFrom(cassette, { timing: true }), 7)).toEqual(["text-delta", "abort", "usage", "threw"]);
   });
 
-  it("rejects on replay if its signal fires before its end", async () => {
+  it("rejects in a replay if its signal fires before the end of the stream", async () => {
     const cassette = memoryCassette();
     await play(recordTo(cassette, script([text("abc", { chunks: 3 })])));
     const { call, abort } = setUp();
@@ -123,7 +121,7 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(seen).toEqual(["text-delta"]);
   });
 
-  it("keeps its timing and heartbeats with timing: true, until its signal fires", async () => {
+  it("replays times and heartbeats with timing: true until its signal fires", async () => {
     const cassette = memoryCassette();
     const slow: Provider = {
       id: "p",
@@ -164,7 +162,7 @@ describe("recordTo and replayFrom: a stream", () => {
     ["undefined", undefined],
     ["an object without a type", {}],
     ["not JSON", { type: "thought-log", payload: 1n }],
-  ])("throws for a chunk that is %s, and its recording is cut off", async ([, chunk]) => {
+  ])("throws for a chunk that is %s, and its recording is incomplete", async ([, chunk]) => {
     let active = 0;
     const hostile: Provider = {
       id: "p",
@@ -186,7 +184,7 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(await complaintOf(replayFrom(cassette))).toContain("is incomplete");
   });
 
-  it("ends if the disk is full, even if only the signal still had to be recorded", async () => {
+  it("ends if the disk is full, even if only the signal was not yet recorded", async () => {
     const kept = memoryCassette();
     let room = 3;
     const full: Cassette = {
@@ -243,13 +241,13 @@ describe("recordTo: options.redact", () => {
     expect(cassette.read()).not.toContain("secret");
   });
 
-  it("must return an error if it receives an error", async () => {
+  it("makes the stream throw invalid-option if it returns another chunk for an error", async () => {
     const redact = (): ModelChunk => ({ type: "text-delta", text: "" });
     const failure = await failureOf(recordTo(memoryCassette(), script([fail(new Error("x"))]), { redact }));
     expect(isLoopError(failure, "invalid-option")).toBe(true);
   });
 
-  it("leaves the recording without an ending if it throws for an error", async () => {
+  it("makes the recording incomplete if it throws for an error", async () => {
     const cassette = memoryCassette();
     const redact = ({ chunk }: { readonly chunk: ModelChunk }): ModelChunk => {
       if (chunk.type === "error") throw new Error("not this one");

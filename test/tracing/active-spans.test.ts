@@ -32,8 +32,8 @@ const answer: readonly ModelChunk[] = [
   { type: "finish", reason: "stop" },
 ];
 
-describe("withTracing: active span", () => {
-  it("is the span of the stream in a provider, of the call in a tool, and of the caller outside", async () => {
+describe("withTracing: the active span", () => {
+  it("is the span of the stream in a provider, and the span of the call in a tool", async () => {
     const tracing = setUpTracing();
     const tracer = tracing.provider.getTracer("test");
     const http = (): void => tracer.startSpan("HTTP POST").end();
@@ -77,7 +77,7 @@ describe("withTracing: active span", () => {
     expect(tracing.tree()).toBe(["GET /chat", ...run, ...run].join("\n"));
   });
 
-  it("is the parent of nested runs, both for a span of the tool and for the span of the call", async () => {
+  it("is the parent of a nested run, whether the tool or the call has created it", async () => {
     const tracing = setUpTracing();
     const tracer = tracing.provider.getTracer("test");
     const nested = (): object => ({ messages: question, provider: createMockProvider([text("In.")]) });

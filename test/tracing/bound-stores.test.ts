@@ -21,7 +21,7 @@ import { question } from "./trace.ts";
 const kinds = { run: runChannel, inner: iterationChannel, tool: toolChannel };
 type Kind = keyof typeof kinds;
 
-describe("withDiagnostics: AsyncLocalStorage bound to a channel", () => {
+describe("withDiagnostics: an AsyncLocalStorage that is bound to a channel", () => {
   it("is available in streams, tools and nested runs, together with the active span", async () => {
     const stop = keepContexts();
     const tracing = setUpTracing();

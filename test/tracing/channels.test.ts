@@ -21,7 +21,7 @@ const edges = ["start", "end", "asyncStart", "asyncEnd", "error"] as const;
 
 interface Heard {
   readonly lines: readonly string[];
-  /** The messages are live objects that change later. */
+  /** The last message of each channel. These objects still change during the run. */
   readonly last: { readonly run?: RunMessage; readonly iteration?: IterationMessage; readonly tool?: ToolMessage };
 }
 
@@ -53,8 +53,8 @@ async function listen(work: () => Promise<unknown>, wanted: readonly Kind[] = ["
 const spent = usage({ inputTokens: 3, outputTokens: 4 });
 const look = tool("look", () => "private result");
 
-describe("withDiagnostics: channels", () => {
-  it("shorten invented tool names and call ids to 128 characters", async () => {
+describe("withDiagnostics: the channels", () => {
+  it("shorten long tool names and call ids to 128 characters", async () => {
     const [name, id] = ["my password is hunter2 ".repeat(1_000), "i".repeat(1_000)];
     const provider = createMockProvider([toolCall(name, {}, { id }), text("Done.")]);
     const { last } = await listen(() => runToolLoop(withDiagnostics({ provider, messages: question, tools: [] })));
@@ -133,7 +133,7 @@ describe("withDiagnostics: channels", () => {
     expect(last.tool).toMatchObject({ args: { at: "x" }, result: "private result" });
   });
 
-  it("publish errors before the end, and the error that a run throws", async () => {
+  it("publish an error before the end of its iteration or run", async () => {
     const failing = createMockProvider([[toolCall("nope")], fail({ status: 401, message: "private" })]);
     const { lines, last } = await listen(() => runToolLoop(withDiagnostics({ provider: failing, messages: question })));
     expect(lines.filter((line) => line.endsWith("error"))).toEqual(["tool error", "iteration error", "run error"]);
@@ -162,7 +162,7 @@ describe("withDiagnostics: channels", () => {
     ]);
   });
 
-  it("publish the end of each iteration that a journal executes a second time", async () => {
+  it("publish the start and the end of each iteration that a journal executes twice", async () => {
     const journal = memoryJournal();
     const again: LoopOptions["journal"] = {
       durable: false,
@@ -199,7 +199,7 @@ describe("withDiagnostics: channels", () => {
     expect(inside).toEqual([undefined, { runId: "outer", callId: "i".repeat(128), name: "agent" }]);
   });
 
-  it("publish nothing for a run that started without subscribers", async () => {
+  it("publish nothing about a run that started without subscribers", async () => {
     const lines: string[] = [];
     const channel = tracingChannel<unknown, object>(toolChannel);
     const listeners = { start: () => void lines.push("start") } as never;
@@ -210,7 +210,7 @@ describe("withDiagnostics: channels", () => {
     expect(lines).toEqual([]);
   });
 
-  it("reject unknown options, like withTracing", () => {
+  it("reject unknown options", () => {
     const options = { provider: createMockProvider([]), messages: question };
     expect(() => withDiagnostics(options, { captureContents: true } as never)).toThrow("captureContents");
     expect(() => withTracing(options, { tracer: 7 } as never)).toThrow("tracer");

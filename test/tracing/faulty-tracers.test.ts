@@ -21,7 +21,7 @@ const broken = (): never => {
   throw new Error("broken");
 };
 
-/** `method` throws in span number `broke`. */
+/** Returns a tracer that throws if `method` is called for the span with the index `broke`. */
 function faulty(tracing: TracingStage, method: "startSpan" | Exclude<keyof Span, "spanContext">, broke: number): Tracer {
   const tracer = tracing.provider.getTracer("faulty");
   let spans = 0;
@@ -37,10 +37,10 @@ function faulty(tracing: TracingStage, method: "startSpan" | Exclude<keyof Span,
   };
 }
 
-describe("withTracing: tracer or meter that throws", () => {
+describe("withTracing with a faulty tracer or meter", () => {
   it.for(
     (["startSpan", "setAttributes", "end"] as const).flatMap((method) => [0, 1, 2, 3].map((broke) => [method, broke] as const)),
-  )("does not affect the run, and the other spans are recorded, if %s of span %i throws", async ([method, broke]) => {
+  )("records the other spans and does not affect the run if %s of span %i throws", async ([method, broke]) => {
     const tracing = setUpTracing();
     const recording = recordEvents();
     const { status } = await runToolLoop(
@@ -61,7 +61,7 @@ describe("withTracing: tracer or meter that throws", () => {
     expect(new Set(told)).toEqual(new Set(["turnwright could not record a run: broken"]));
   });
 
-  it("puts a nested run directly below the outer run if the span of the call cannot start", async () => {
+  it("puts the span of a nested run below the outer run if the span of the call cannot start", async () => {
     const tracing = setUpTracing();
     const research = tool("research", (_, context) =>
       context.runToolLoop({ provider: createMockProvider([text("In.")]), messages: question }).then((result) => result.text),
@@ -77,7 +77,7 @@ invoke_agent
 `);
   });
 
-  it("does not affect the run if histograms and counters throw", async () => {
+  it("records the spans and does not affect the run if histograms and counters throw", async () => {
     const tracing = setUpTracing();
     const meter = new MeterProvider().getMeter("faulty");
     const createHistogram: typeof meter.createHistogram = () => ({ record: broken });
@@ -87,7 +87,7 @@ invoke_agent
     const options = { provider: createMockProvider([text("So.")]), messages: question, events: recording.emitter };
     const { status } = await runToolLoop(withTracing(options, { ...tracing.options, meter: faultyMeter }));
     expect([status, tracing.spans().length, recording.of("listener-error")]).toEqual(["completed", 2, []]);
-    // Three durations, two histograms of tokens and two counters.
+    // Seven measurements fail: three durations, two histograms of tokens and two counters.
     expect(told).toEqual(Array.from({ length: 7 }, () => "turnwright could not record a run: broken"));
   });
 
@@ -95,7 +95,7 @@ invoke_agent
     ["createHistogram", { meter: Object.assign(new MeterProvider().getMeter("faulty"), { createHistogram: broken }) }],
     ["createCounter", { meter: Object.assign(new MeterProvider().getMeter("faulty"), { createCounter: broken }) }],
     ["getMeter", { meterProvider: { getMeter: broken } }],
-  ])("does not affect the run, and its spans are recorded, if %s throws", async ([, given]) => {
+  ])("records the spans and does not affect the run if %s throws", async ([, given]) => {
     const tracing = setUpTracing();
     const recording = recordEvents();
     const options = { provider: createMockProvider([text("So.")]), messages: question, events: recording.emitter };
@@ -104,7 +104,7 @@ invoke_agent
     expect(new Set(told)).toEqual(new Set(["turnwright could not record a run: broken"]));
   });
 
-  it("does not affect the run, which has no spans, if getTracer throws", async () => {
+  it("records no spans and does not affect the run if getTracer throws", async () => {
     const recording = recordEvents();
     const options = { provider: createMockProvider([text("So.")]), messages: question, events: recording.emitter };
     const { status } = await runToolLoop(withTracing(options, { tracerProvider: { getTracer: broken } }));

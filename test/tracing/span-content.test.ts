@@ -7,7 +7,7 @@ import { tool } from "../loop/play.ts";
 import { question, settle, trace } from "./trace.ts";
 import { attributesOf, traceAll } from "./trace-all.ts";
 
-describe("withTracing: content of messages and results", () => {
+describe("withTracing: the content of messages and results", () => {
   it("is not in spans or metrics by default, even after failures", async () => {
     const broken = tool("look", () => {
       throw new Error("private failure");
@@ -24,28 +24,25 @@ describe("withTracing: content of messages and results", () => {
     }
   });
 
-  it.for([false, true])(
-    "from a context restart is in spans only with captureContent: true (tested: %s)",
-    async (captureContent) => {
-      const restarting = tool("look", () =>
-        contextRestart({ type: "context_restart_private", disable_tools: Array.from({ length: 99 }, () => "private") }),
-      );
-      const provider = createMockProvider([toolCall("look", {}), text("ok")]);
-      const scene = traceAll({ captureContent }, { provider, tools: [restarting], policies: { restarts: {} } });
-      await settle(scene);
-      const noted = scene.tracing
-        .spans()
-        .flatMap(({ events }) => events)
-        .filter(({ name }) => name === "turnwright.restart");
-      expect(noted).toHaveLength(1);
-      const { "turnwright.restart.suffix": suffix, "turnwright.restart.disabled_tools": disabled } = noted[0]?.attributes ?? {};
-      expect([suffix, disabled]).toEqual(
-        captureContent ? ["private", Array.from({ length: 50 }, () => "private")] : [undefined, undefined],
-      );
-    },
-  );
+  it.for([false, true])("that belongs to a context restart follows captureContent: %s", async (captureContent) => {
+    const restarting = tool("look", () =>
+      contextRestart({ type: "context_restart_private", disable_tools: Array.from({ length: 99 }, () => "private") }),
+    );
+    const provider = createMockProvider([toolCall("look", {}), text("ok")]);
+    const scene = traceAll({ captureContent }, { provider, tools: [restarting], policies: { restarts: {} } });
+    await settle(scene);
+    const noted = scene.tracing
+      .spans()
+      .flatMap(({ events }) => events)
+      .filter(({ name }) => name === "turnwright.restart");
+    expect(noted).toHaveLength(1);
+    const { "turnwright.restart.suffix": suffix, "turnwright.restart.disabled_tools": disabled } = noted[0]?.attributes ?? {};
+    expect([suffix, disabled]).toEqual(
+      captureContent ? ["private", Array.from({ length: 50 }, () => "private")] : [undefined, undefined],
+    );
+  });
 
-  it("follows the semantic conventions, without credentials and without the bytes of files", async () => {
+  it("follows the semantic conventions, and contains no credentials and no bytes of files", async () => {
     const scene = traceAll({ captureContent: true });
     await settle(scene);
     const [first, second] = attributesOf(scene, "chat mock-model") as readonly Record<string, string>[];
@@ -99,7 +96,7 @@ describe("withTracing: content of messages and results", () => {
     ]);
   });
 
-  it("is passed to redact as a copy, which redact may change", async () => {
+  it("is passed to redact as a copy that redact may change", async () => {
     let given: unknown;
     const look = tool("look", (args) => {
       given = args;
@@ -129,7 +126,7 @@ describe("withTracing: content of messages and results", () => {
     expect([call?.["gen_ai.tool.call.arguments"], call?.["gen_ai.tool.call.result"]]).toEqual(["{}", "{}"]);
   });
 
-  it("from errors is passed to redact with the kind tool-result or error", async () => {
+  it("that comes from an error is passed to redact as tool-result or error", async () => {
     const script = [toolCall("look"), fail({ status: 400, message: "Ada is unknown" })];
     const fails = (): never => {
       throw new Error("Ada has no orders");
@@ -151,7 +148,7 @@ describe("withTracing: content of messages and results", () => {
     ]);
   });
 
-  it("omits the output of a discarded attempt", async () => {
+  it("does not include the output of a discarded attempt", async () => {
     const provider = withFallback([
       createMockProvider([[reasoning("Hm"), fail({ status: 503, message: "busy" })]]),
       createMockProvider([text("Now.")]),
@@ -163,7 +160,7 @@ describe("withTracing: content of messages and results", () => {
     ]);
   });
 
-  it("includes error messages, with credentials redacted", async () => {
+  it("includes error messages without credentials", async () => {
     const fails = (): never => {
       throw new Error("bad: sk-abc12345678");
     };

@@ -21,7 +21,7 @@ const fails = (): never => {
   throw new Error("no");
 };
 
-describe("withTracing: spans of a run", () => {
+describe("withTracing: the spans of a run", () => {
   it.for<[ending: string, script: MockScript, more: Partial<LoopOptions>, tree: string]>([
     [
       "an iteration limit",
@@ -43,7 +43,7 @@ invoke_agent bot ! "auth" turnwright.run.reason="provider-error" http.response.s
 `,
     ],
     [
-      "a cut stream",
+      "a stream that ends early",
       [[text("Par"), endEarly()]],
       {},
       `
@@ -96,7 +96,7 @@ invoke_agent bot ! "hook-failed" turnwright.run.reason="hook-failed" turnwright.
 invoke_agent bot ! "hook-failed" turnwright.run.reason="hook-failed" turnwright.reason.hook="prepareIteration"
 `,
     ],
-  ])("record the ending by %s", async ([, script, more, tree]) => {
+  ])("record that the run ended because of %s", async ([, script, more, tree]) => {
     const scene = trace(script, { tools: [tool("look", () => "seen")], ...more });
     expect(await treeOf(scene, facts)).toBe(tree);
   });
@@ -105,7 +105,7 @@ invoke_agent bot ! "hook-failed" turnwright.run.reason="hook-failed" turnwright.
     ["stop", "stopped"],
     ["kill", "killed"],
     ["abort", "aborted"],
-  ])("record an ending by %s while a tool runs", async ([verb, reason]) => {
+  ])('record that "%s" ended the run while a tool was running', async ([verb, reason]) => {
     const scene = trace([[toolCall("deaf")]], { tools: [tool("deaf", () => new Promise(() => {}))] });
     await scene.playing.clock.advance(10);
     if (verb === "abort") scene.playing.abort.abort("enough");
@@ -117,7 +117,7 @@ invoke_agent bot turnwright.run.status="stopped-by-user" turnwright.run.reason="
 `);
   });
 
-  it("record a stop while the model streams", async () => {
+  it("record that the run was stopped while the model was streaming", async () => {
     const scene = trace([[text("Let me "), stall({ ignoreSignal: true })]]);
     await scene.playing.clock.advance(10);
     scene.playing.control.stop();
@@ -129,7 +129,7 @@ invoke_agent bot turnwright.run.status="stopped-by-user" turnwright.run.reason="
     `);
   });
 
-  it("record a suspension and, after the resume, only new work", async () => {
+  it("record a suspension, and only new work after the run is resumed", async () => {
     const journal = memoryJournal();
     const tools = [tool("pay", () => "paid"), tool("look", () => "seen")];
     const policies: LoopOptions["policies"] = { approve: ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" }) };
@@ -158,7 +158,7 @@ invoke_agent bot turnwright.run.status="stopped-by-user" turnwright.run.reason="
   });
 });
 
-describe("withTracing: run that throws", () => {
+describe("withTracing: a run that throws", () => {
   it("leaves no span open and records the error code", async () => {
     const journal = memoryJournal();
     const broken: LoopOptions["journal"] = {

@@ -69,17 +69,17 @@ describe("withTracing: span attributes", () => {
   });
 
   it.for<[what: string, turn: MockScript, reasons: readonly string[] | undefined]>([
-    ["a request that fails", [fail({ status: 400, message: "no" })], undefined],
-    ["a stream that is cut", [[text("Par"), endEarly()]], ["error"]],
-    ["a stream that falls silent", [[text("Par"), stall()]], ["error"]],
-  ])("contain the finish reason error only for a stream that has started: %s", async ([, script, reasons]) => {
+    ["contain no finish reason for a request that fails", [fail({ status: 400, message: "no" })], undefined],
+    ["contain the finish reason error for a stream that ends early", [[text("Par"), endEarly()]], ["error"]],
+    ["contain the finish reason error for a stream that falls silent", [[text("Par"), stall()]], ["error"]],
+  ])("%s", async ([, script, reasons]) => {
     const scene = trace(script);
     await settle(scene);
     const [chat] = attributesOf(scene, "chat mock-model");
     expect(chat?.["gen_ai.response.finish_reasons"]).toEqual(reasons);
   });
 
-  it("have at most 128 characters, even for invented tool names", async () => {
+  it("have at most 128 characters, even for tool names that the model has invented", async () => {
     const scene = trace(() => [toolCall("x".repeat(10_000))], {
       policies: { loopDetection: detectLoops({ threshold: 2, action: "stop" }) },
     });
@@ -139,14 +139,14 @@ describe("withTracing: metrics", () => {
   });
 
   it.for<[told: string, turn: MockScript, how: { readonly usage: boolean }, tokens: readonly string[]]>([
-    ["no usage", [text("So.")], { usage: false }, []],
+    ["count no tokens if the provider reports no usage", [text("So.")], { usage: false }, []],
     [
-      "input and output",
+      "count input and output tokens if the provider reports both",
       [text("So.")],
       { usage: true },
       ["operation.input_tokens", "operation.output_tokens", "usage.input_tokens", "usage.output_tokens"],
     ],
-  ])("count only tokens that the provider reported: %s", async ([, script, how, tokens]) => {
+  ])("%s", async ([, script, how, tokens]) => {
     const scene = trace([], { provider: createMockProvider(script, how) });
     await settle(scene);
     const names = (await scene.tracing.metrics()).map(([name]) => name.replace("gen_ai.client.inference.", ""));

@@ -18,7 +18,7 @@ const inputSchema = { type: "object" } as const;
 const later = (name: string, ms: number, clockOf: () => Playing): Tool =>
   tool(name, () => new Promise((resolve) => clockOf().clock.setTimeout(() => resolve(name), ms)));
 
-describe("withTracing: span tree", () => {
+describe("withTracing: the span tree", () => {
   it("has one stream span if the model answers without a call", async () => {
     expect(await treeOf(trace([text("Hello")]))).toMatchInlineSnapshot(`
       "
@@ -28,7 +28,7 @@ describe("withTracing: span tree", () => {
     `);
   });
 
-  it("has the calls next to the streams that request the calls", async () => {
+  it("has a span for each call, next to the span of the stream that requests the call", async () => {
     const scene: Scene = trace([[toolCall("slow"), toolCall("fast")], text("Done.")], {
       tools: [later("slow", 50, () => scene.playing), later("fast", 10, () => scene.playing)],
     });
@@ -76,7 +76,7 @@ describe("withTracing: span tree", () => {
     `);
   });
 
-  it("nests runs of agent tools and context.runToolLoop two levels deep", async () => {
+  it("contains nested runs of agent tools and of context.runToolLoop, two levels deep", async () => {
     const inner = defineTool({
       name: "summarise",
       description: "",
@@ -128,7 +128,7 @@ describe("withTracing: span tree", () => {
     `);
   });
 
-  it("nests a run that inherits the provider of the outer run", async () => {
+  it("contains a nested run that inherits the provider of the outer run", async () => {
     const ask = tool("ask", async (_, context) => (await context.runToolLoop({ messages: question })).text);
     expect(await treeOf(trace([toolCall("ask"), text("Inside."), text("Outside.")], { tools: [ask] }))).toMatchInlineSnapshot(`
       "
@@ -142,7 +142,7 @@ describe("withTracing: span tree", () => {
     `);
   });
 
-  it("has eager calls below the run, and discarded attempts as events of the stream", async () => {
+  it("has eager calls as children of the run, and discarded attempts as events of the stream", async () => {
     const first = createMockProvider([[toolCall("peek"), wait(20), fail({ status: 503, message: "busy" })]]);
     const second = createMockProvider([[toolCall("peek")], text("Peeked.")], { id: "other", model: "other-model" });
     const scene = trace([], { provider: withFallback([first, second]), tools: [tool("peek", () => "seen", { eager: true })] });

@@ -6,7 +6,7 @@ import { tool } from "../loop/play.ts";
 import { setUpTracing } from "./stage.ts";
 import { question, settle, trace, treeOf } from "./trace.ts";
 
-describe("withTracing: resumed nested run", () => {
+describe("withTracing: a resumed nested run", () => {
   const approve: LoopOptions["policies"] = { approve: ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" }) };
   const shown = ["turnwright.run.resumed", "turnwright.run.replayed_iterations"];
   const agentOf = (policies: LoopOptions["policies"], turns: MockScript): Tool =>
@@ -39,7 +39,7 @@ invoke_agent bot turnwright.run.resumed=true turnwright.run.replayed_iterations=
     expect(agents).toHaveLength(1);
   });
 
-  it("has a span, like its outer runs, if it continues", async () => {
+  it("has a span if it continues, as do its outer runs", async () => {
     const journal = memoryJournal();
     const middleOf = (turns: MockScript, inner: MockScript): Tool =>
       defineAgentTool({
@@ -75,8 +75,8 @@ invoke_agent bot turnwright.run.resumed=true turnwright.run.replayed_iterations=
   });
 });
 
-describe("withTracing: resumed nested run that fails before its stream", () => {
-  it("still has a span", async () => {
+describe("withTracing: a resumed nested run that fails before its first stream", () => {
+  it("has a span", async () => {
     const journal = memoryJournal();
     const breaks: LoopOptions["journal"] = {
       durable: false,
@@ -117,8 +117,8 @@ invoke_agent bot turnwright.run.resumed=true
   });
 });
 
-describe("withTracing: stream", () => {
-  it("has one span if a hook returns the provider that is already traced", async () => {
+describe("withTracing: a stream", () => {
+  it("has one span if a hook returns a provider that is already traced", async () => {
     const tracing = setUpTracing();
     const traced: LoopOptions = withTracing(
       {
@@ -133,7 +133,7 @@ describe("withTracing: stream", () => {
     expect(tracing.spans()).toHaveLength(tracing.started());
   });
 
-  it("has a span for each time that a journal executes the stream", async () => {
+  it("has a separate span for each time that a journal executes it", async () => {
     const journal = memoryJournal();
     const again: LoopOptions["journal"] = {
       durable: false,

@@ -40,7 +40,7 @@ export const endings: readonly string[] = [
   "turnwright.tool.outcome",
 ];
 
-/** Returns the spans of a run as a tree with these attributes, after the run has ended. */
+/** Waits for the end of a run, and returns its spans as a tree with the given attributes. */
 export async function treeOf(scene: Scene, attributes: readonly string[] = endings): Promise<string> {
   await settle(scene);
   return `\n${scene.tracing.tree(attributes)}\n`;

@@ -5,7 +5,7 @@ import { observeRun } from "../../src/core/observe-kit.ts";
 import { createLog, look, messages } from "./observer-log.ts";
 
 describe("observeRun: listeners of the caller", () => {
-  it("are called with their emitter as `this`, and can remove themselves", async () => {
+  it("are called with the caller's emitter as `this`, and can remove themselves", async () => {
     const { observing } = createLog();
     const events = createLoopEvents();
     const heard: unknown[] = [];
@@ -25,7 +25,7 @@ describe("observeRun: listeners of the caller", () => {
     expect(events.eventNames()).toEqual([]);
   });
 
-  it("can be added to the emitter in the returned options, and removed", async () => {
+  it("can be added to the emitter in the returned options, and removed from it", async () => {
     const { observing } = createLog();
     for (const given of [undefined, createLoopEvents()]) {
       const { events, ...rest } = observeRun({ provider: createMockProvider([text("Hi")]), messages, events: given }, observing);
@@ -58,7 +58,7 @@ describe("observeRun: listeners of the caller", () => {
     expect(lines.at(-1)).toMatch(/closed$/);
   });
 
-  it("are skipped if the emitter throws, but the observer still gets its events", async () => {
+  it("are skipped if the emitter throws, but the observer still receives its events", async () => {
     const { lines, observing } = createLog();
     const fails = (): never => {
       throw new Error("gone");

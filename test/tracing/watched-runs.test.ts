@@ -15,7 +15,7 @@ import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { observeRun } from "../../src/core/observe-kit.ts";
 import { createLog, look, messages } from "./observer-log.ts";
 
-describe("observeRun: observer", () => {
+describe("observeRun: the observer", () => {
   it("receives its events, wraps tools and streams, and is closed last", async () => {
     const { lines, observing } = createLog();
     const provider = createMockProvider([toolCall("look"), text("Seen.")]);
@@ -35,7 +35,7 @@ describe("observeRun: observer", () => {
     ]);
   });
 
-  it("is started for each run with the same options, parallel or sequential", async () => {
+  it("is started for each run with the same options, whether the runs are parallel or sequential", async () => {
     const { lines, observing } = createLog();
     const provider = createMockProvider(({ messages: sent }) => (sent.length === 1 ? toolCall("look") : text("Seen.")));
     const options = observeRun(
@@ -59,7 +59,7 @@ describe("observeRun: observer", () => {
     }
   });
 
-  it("is not started for a run whose options are rejected, and is closed if the run throws", async () => {
+  it("is not started if the options are rejected, and is closed if the run throws", async () => {
     const { lines, observing } = createLog();
     const provider = createMockProvider([text("Hi")]);
     const refused = observeRun({ provider, messages, limits: { maxIterations: 0 } }, observing);
@@ -86,7 +86,7 @@ describe("observeRun: observer", () => {
     expect(lines.at(-1)).toBe("s closed");
   });
 
-  it("causes no additional listeners if start returns undefined", async () => {
+  it("adds no listeners for a run if start returns undefined", async () => {
     const provider = createMockProvider([toolCall("look"), text("Seen.")]);
     const events = createLoopEvents();
     const options = observeRun({ provider, messages, tools: [look], events }, { hears: ["text-delta"], start: () => undefined });
@@ -98,7 +98,7 @@ describe("observeRun: observer", () => {
   });
 });
 
-describe("observeRun: observed run", () => {
+describe("observeRun: an observed run", () => {
   it("keeps the methods and definitions of a tool registry", async () => {
     const { observing } = createLog();
     const registry = createToolRegistry([look]);
@@ -111,15 +111,15 @@ describe("observeRun: observed run", () => {
   });
 
   it.for<[what: string, options: object, message: string]>([
-    ["no options", undefined as unknown as object, "options"],
-    ["no provider", { messages }, '"provider"'],
+    ["missing options", undefined as unknown as object, "options"],
+    ["a missing provider", { messages }, '"provider"'],
     ["an invalid provider", { provider: { id: "x" }, messages }, '"provider"'],
     ["invalid tools", { provider: createMockProvider([]), messages, tools: 7 }, '"tools"'],
     ["a duplicate tool", { provider: createMockProvider([]), messages, tools: [look, look] }, "look"],
-    ["Node's own emitter", { provider: createMockProvider([]), messages, events: process }, '"events"'],
+    ["the events option process", { provider: createMockProvider([]), messages, events: process }, '"events"'],
     ["an invalid hook", { provider: createMockProvider([]), messages, hooks: { prepareIteration: 7 } }, "prepareIteration"],
     [
-      "a missing cache tool",
+      "a result cache without its tool",
       {
         provider: createMockProvider([]),
         messages,
@@ -128,7 +128,7 @@ describe("observeRun: observed run", () => {
       },
       "result_cache",
     ],
-  ])("is rejected with the usual error for %s", async ([, options, message]) => {
+  ])("throws the same error as an unobserved run for %s", async ([, options, message]) => {
     const { observing } = createLog();
     const plain = await runToolLoop(options as LoopOptions).catch((error: unknown) => String(error));
     const watched = await runToolLoop(observeRun(options as LoopOptions, observing)).catch((error: unknown) => String(error));
@@ -142,7 +142,7 @@ describe("observeRun: observed run", () => {
     ["an iterable without an iterator", { [Symbol.asyncIterator]: () => undefined }],
     ["an iterator that returns plain values", { [Symbol.asyncIterator]: () => ({ next: () => ({ done: true }) }) }],
     ["an iterable of invalid chunks", { [Symbol.asyncIterator]: () => ({ next: async () => ({ value: 7 }) }) }],
-  ])("ends with the usual reason if a stream is %s", async ([, stream]) => {
+  ])("ends with the same reason as an unobserved run if stream() returns %s", async ([, stream]) => {
     const { observing } = createLog();
     const provider = { id: "p", model: "m", stream: () => stream } as unknown as LoopOptions["provider"];
     const plain = await runToolLoop({ provider, messages });
@@ -180,7 +180,7 @@ describe("observeRun: observed run", () => {
     expect(read[1]).toEqual(read[0]);
   });
 
-  it("observes the provider that a hook names, under that provider's own id", async () => {
+  it("also observes a provider that prepareIteration returns", async () => {
     const { lines, observing } = createLog();
     const other = createMockProvider([text("Other.")], { id: "other", model: "other-model" });
     const hooks = { prepareIteration: () => ({ provider: other }) };

@@ -1,15 +1,13 @@
-// Events for pages of AG-UI 1.0, as the compiler sees them. Other tests send the events to the clients of 1.0 and 0.0.
-
 import type * as ag from "@ag-ui/core";
 import { expectTypeOf, it } from "vitest";
 import type { AGUIEvent } from "turnwright/ag-ui";
 
 type ToText<Name> = Name extends string ? `${Name}` : never;
 
-/** An event of the vendor. Its `type` becomes a string, because no string can be assigned to the vendor's enum. */
+/** An event type of the vendor with a string as its `type`, because no string can be assigned to the vendor's enum. */
 type WithString<Event> = { [Field in keyof Event]: Field extends "type" ? ToText<Event[Field]> : Event[Field] };
 
-it("AGUIEvent: can be assigned to the event type of @ag-ui/core, apart from its enum", () => {
+it("AGUIEvent: is assignable to the event type of @ag-ui/core if `type` is a string", () => {
   expectTypeOf<AGUIEvent>().toExtend<WithString<ag.AGUIEvent>>();
   expectTypeOf<{ type: "RUN_STARTED" }>().not.toExtend<WithString<ag.AGUIEvent>>();
 });

@@ -1,5 +1,3 @@
-// AI SDK models that the compiler accepts. Each `@ts-expect-error` marks a wrong use that must not compile.
-
 import { createOpenAI as createV4 } from "@ai-sdk/openai";
 import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from "@ai-sdk/provider";
 import { wrapLanguageModel } from "ai";

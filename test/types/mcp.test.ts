@@ -1,5 +1,3 @@
-// Both generations of MCP clients are accepted without a cast.
-
 import { Client as ClientV2 } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { expect, expectTypeOf, it } from "vitest";
@@ -8,7 +6,7 @@ import { createMcpRegistry, type McpClient, type McpClientV1, type McpClientV2, 
 
 const info = { name: "test", version: "1.0.0" };
 
-it("createMcpRegistry: accepts a client of either generation", async () => {
+it("createMcpRegistry: accepts the clients of both SDK generations", async () => {
   expectTypeOf<ClientV1>().toExtend<McpClientV1>();
   expectTypeOf<ClientV2>().toExtend<McpClientV2>();
   const clients: readonly McpClient[] = [new ClientV1(info), new ClientV2(info)];

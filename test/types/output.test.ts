@@ -1,5 +1,3 @@
-// Types of structured output. Each `@ts-expect-error` marks a wrong use that must not compile.
-
 import { expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import { type LoopOptions, type LoopResult, runToolLoop, streamToolLoop, structuredOutput } from "turnwright";
@@ -9,7 +7,7 @@ import { createMockProvider, text } from "turnwright/testing";
 const asked = { messages: [{ role: "user" as const, content: "Go." }] };
 const provider = () => createMockProvider([text('{"city":"Oslo","days":[1]}')]);
 
-it("structuredOutput: types the output by the schema", async () => {
+it("structuredOutput: gives the output the type of the schema", async () => {
   const schema = z.object({ city: z.string(), days: z.array(z.number()), note: z.string().optional() });
   const result = await runToolLoop({ ...asked, provider: provider(), policies: { output: structuredOutput(schema) } });
   expectTypeOf(result.output).toEqualTypeOf<{ city: string; days: number[]; note?: string | undefined } | undefined>();
@@ -21,7 +19,7 @@ it("structuredOutput: types the output by the schema", async () => {
   expect(streamed.output).toEqual(result.output);
 });
 
-it("structuredOutput: types the output as JSON after defaults and transforms", async () => {
+it("structuredOutput: the type of the output includes defaults and transforms, and is JSON", async () => {
   const schema = z.object({ city: z.string().transform((city) => new Date(`${city.length}`)), unit: z.string().default("C") });
   const { output } = await runToolLoop({ ...asked, provider: provider(), policies: { output: structuredOutput(schema) } });
   expectTypeOf(output).toEqualTypeOf<{ city: string; unit: string } | undefined>();

@@ -1,5 +1,3 @@
-// Types of tools whose schemas come from several libraries. Each `@ts-expect-error` marks a wrong use that must not compile.
-
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import { type } from "arktype";
 import {
@@ -120,7 +118,7 @@ it("defineTool: gives execute the output of an arktype schema", () => {
   expect(tool.name).toBe("report");
 });
 
-it("fromJsonSchema: types the arguments by its type argument", () => {
+it("fromJsonSchema: the type argument is the type of the arguments", () => {
   const tool = defineTool({
     ...described,
     inputSchema: fromJsonSchema<{ city: string }>(jsonSchema),
@@ -135,7 +133,7 @@ it("fromJsonSchema: types the arguments by its type argument", () => {
   expect(tool.name).toBe("report");
 });
 
-it("importTool, mergeRegistries and withValidation: return tools and registries", () => {
+it("importTool, mergeRegistries and withValidation: return values of the types Tool and ToolRegistry", () => {
   const foreign = { inputSchema: z.object({}), execute: () => 1 };
   const imported = importTool(foreign, { name: "one" });
   expectTypeOf(imported).toExtend<Tool>();

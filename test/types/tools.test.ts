@@ -1,5 +1,3 @@
-// Types of tools. Each `@ts-expect-error` marks a wrong use that must not compile.
-
 import { expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import type {
@@ -35,7 +33,7 @@ it("defineTool: gives execute the output of a zod object", () => {
   expect(tool.name).toBe("report");
 });
 
-it("defineTool: gives needsApproval the arguments of execute", () => {
+it("defineTool: gives needsApproval the same argument type as execute", () => {
   const inputSchema = z.object({ amount: z.coerce.number(), note: z.string().optional() });
   const tool = defineTool({
     ...described,

@@ -1,5 +1,3 @@
-// Chunks for pages of AI SDK 5, 6 and 7, as the compiler sees them.
-
 import * as ai6 from "ai";
 import * as ai5 from "ai-v5";
 import * as ai7 from "ai-v7";
@@ -11,7 +9,7 @@ import { toUIMessageStream, type UIMessage, type UIMessageChunk } from "turnwrig
 const run = (): AsyncIterable<LoopEvent> =>
   streamToolLoop({ provider: createMockProvider([text("Hi.")]), messages: [{ role: "user", content: "Hi" }] });
 
-it("toUIMessageStream: the stream can be passed to createUIMessageStreamResponse of each version of ai", async () => {
+it("toUIMessageStream: createUIMessageStreamResponse of each AI SDK version accepts the stream", async () => {
   const responses = [
     ai5.createUIMessageStreamResponse({ stream: toUIMessageStream(run(), { version: 5 }) }),
     ai6.createUIMessageStreamResponse({ stream: toUIMessageStream(run(), { version: 6 }) }),
@@ -23,14 +21,14 @@ it("toUIMessageStream: the stream can be passed to createUIMessageStreamResponse
   ai5.createUIMessageStreamResponse({ stream: toUIMessageStream(run(), { version: 7 }) });
 });
 
-it("UIMessageChunk: each version can be assigned to the type of its vendor", () => {
+it("UIMessageChunk: each version is assignable to the chunk type of that AI SDK version", () => {
   expectTypeOf<UIMessageChunk<5>>().toExtend<ai5.UIMessageChunk>();
   expectTypeOf<UIMessageChunk<6>>().toExtend<ai6.UIMessageChunk>();
   expectTypeOf<UIMessageChunk<7>>().toExtend<ai7.UIMessageChunk>();
   expectTypeOf<UIMessageChunk>().not.toExtend<ai6.UIMessageChunk>();
 });
 
-it("UIMessage: each version can be assigned to the type of its vendor", () => {
+it("UIMessage: each version is assignable to the message type of that AI SDK version", () => {
   expectTypeOf<UIMessage<5>>().toExtend<ai5.UIMessage>();
   expectTypeOf<UIMessage<6>>().toExtend<ai6.UIMessage>();
   expectTypeOf<UIMessage<7>>().toExtend<ai7.UIMessage>();

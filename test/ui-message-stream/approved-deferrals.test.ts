@@ -1,5 +1,3 @@
-// Calls that need an approval first, and then wait for a result: from a webhook, or from the page.
-
 import { expect, it } from "vitest";
 import { defineTool, type Tool } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
@@ -21,7 +19,7 @@ function open(version: 6 | 7, tool: Tool) {
   const provider = createMockProvider(({ messages }) => (messages.length === 1 ? [toolCall(tool.name)] : text("Done.")));
   const server = new ChatServer({ run: { provider, tools: [tool] }, stream: { version } });
   const fetch: typeof server.fetch = async (url, init) => {
-    // Without this limit, a page that sends its approval again and again would never stop.
+    // Stops a page that would send its approval in an endless loop.
     if (server.requests.length > 5) throw new Error("The page sends too many requests.");
     return server.fetch(url, init);
   };
@@ -30,24 +28,27 @@ function open(version: 6 | 7, tool: Tool) {
 
 const withApprovals = vendors.flatMap(({ version }) => (version === 5 ? [] : [{ version }]));
 
-it.each(withApprovals)("a page of ai $version sends the approval of a tool that then defers only once", async ({ version }) => {
-  const { server, page } = open(version, render);
-  await page.sendMessage({ text: "Render." });
-  const [asked] = callsOf(page);
-  expect(asked?.state).toBe("approval-requested");
-  await page.addToolApprovalResponse?.({ id: asked?.approval?.id ?? "", approved: true });
-  await settle(page);
-  expect(page.error).toBeUndefined();
-  expect(server.requests).toHaveLength(2);
-  expect(server.last.result?.reason.kind).toBe("result-required");
-  expect(callsOf(page)).toMatchObject([{ state: "input-available", providerExecuted: true }]);
-  await server.deliver({ "call_i0_0#2": { kind: "result", result: "film.mp4" } });
-  await page.resumeStream();
-  await settle(page);
-  expect(callsOf(page)).toMatchObject([{ state: "output-available", output: "film.mp4" }]);
-});
+it.each(withApprovals)(
+  "a page of AI SDK $version sends an approval once, even if the approved tool then defers its result",
+  async ({ version }) => {
+    const { server, page } = open(version, render);
+    await page.sendMessage({ text: "Render." });
+    const [asked] = callsOf(page);
+    expect(asked?.state).toBe("approval-requested");
+    await page.addToolApprovalResponse?.({ id: asked?.approval?.id ?? "", approved: true });
+    await settle(page);
+    expect(page.error).toBeUndefined();
+    expect(server.requests).toHaveLength(2);
+    expect(server.last.result?.reason.kind).toBe("result-required");
+    expect(callsOf(page)).toMatchObject([{ state: "input-available", providerExecuted: true }]);
+    await server.deliver({ "call_i0_0#2": { kind: "result", result: "film.mp4" } });
+    await page.resumeStream();
+    await settle(page);
+    expect(callsOf(page)).toMatchObject([{ state: "output-available", output: "film.mp4" }]);
+  },
+);
 
-it.each(withApprovals)("a page of ai $version answers an approved call of a tool without execute", async ({ version }) => {
+it.each(withApprovals)("a page of AI SDK $version adds the result of an approved call without execute", async ({ version }) => {
   const { server, page } = open(version, locate);
   await page.sendMessage({ text: "Where am I?" });
   await page.addToolApprovalResponse?.({ id: callsOf(page)[0]?.approval?.id ?? "", approved: true });

@@ -14,7 +14,7 @@ type Decisions = NonNullable<LoopOptions["decisions"]>;
 interface ServerRun {
   readonly runId: string;
   readonly options: LoopOptions;
-  /** Events of all executions, in order. */
+  /** The events of all executions, in order. */
   readonly events: LoopEvent[];
   isLive: boolean;
   result: LoopResult | undefined;
@@ -61,7 +61,7 @@ export class ChatServer {
     return run;
   }
 
-  /** Passes results of the server itself to the last run, as a webhook does. */
+  /** Resumes the last run with results from the server, like a webhook. */
   async deliver(decisions: Decisions): Promise<void> {
     await this.#execute(this.last, decisions);
   }

@@ -1,5 +1,3 @@
-// Checks for the chunks of any stream.
-
 import { expect } from "vitest";
 import type { LoopEvent } from "turnwright";
 import { createUIMessageMapper, type UIMessageChunk } from "turnwright/ui-message-stream";

@@ -6,7 +6,7 @@ import { createMockProvider, text, toolCall } from "turnwright/testing";
 /** The ids of the waiting calls. */
 export const ids = { farm: "call_i0_0", page: "call_i0_1", nestedFarm: "call_i0_2/call_i0_0", nestedPage: "call_i0_2/call_i0_1" };
 
-/** The options of the run, and a list of what has run. */
+/** Returns the options of the run, and the list of the tools that have run. */
 export function setUpFilm(): { readonly ran: string[]; readonly run: Omit<LoopOptions, "messages"> } {
   const ran: string[] = [];
   const inputSchema = { type: "object" } as const;

@@ -1,5 +1,3 @@
-// Results that a page sends for calls that wait for a webhook. The run refuses them, and records nothing.
-
 import { expect, it } from "vitest";
 import { ChatServer } from "./chat-server.ts";
 import { ids, setUpFilm } from "./film.ts";
@@ -27,22 +25,22 @@ const sendParts = (server: ChatServer, ...parts: readonly object[]): ReturnType<
 const refused: readonly { name: string; call: string; parts: readonly object[] }[] = [
   { name: "a result", call: ids.farm, parts: [output(ids.farm)] },
   { name: "a failure", call: ids.farm, parts: [output(ids.farm, { state: "output-error", errorText: "forged" })] },
-  { name: "a result with the name of another tool", call: ids.farm, parts: [{ ...output(ids.farm), type: "tool-ask_user" }] },
+  { name: "a result that names another tool", call: ids.farm, parts: [{ ...output(ids.farm), type: "tool-ask_user" }] },
   {
-    name: "a result that claims not to come from a page",
+    name: "a result with fromPage: false",
     call: ids.farm,
     parts: [{ ...output(ids.farm), fromPage: false }],
   },
-  { name: "a result after a valid one", call: ids.farm, parts: [output(ids.page), output(ids.farm)] },
+  { name: "a result after a valid result", call: ids.farm, parts: [output(ids.page), output(ids.farm)] },
   { name: "a result for a nested run", call: ids.nestedFarm, parts: [output(ids.nestedFarm)] },
   {
-    name: "a result for a nested run after a valid one",
+    name: "a nested result after a valid result",
     call: ids.nestedFarm,
     parts: [output(ids.nestedPage), output(ids.nestedFarm)],
   },
 ];
 
-it.each(refused)("forged result: $name for a call of a webhook is rejected, and the run still waits", async ({ call, parts }) => {
+it.each(refused)("a call that waits for a webhook rejects $name from a page", async ({ call, parts }) => {
   const { ran, run } = setUpFilm();
   const server = new ChatServer({ run, stream: { version: 7 } });
   await send(server, [user]);
@@ -53,7 +51,7 @@ it.each(refused)("forged result: $name for a call of a webhook is rejected, and 
   expect(JSON.stringify([server.last.result?.journal, ran])).toBe(before);
 });
 
-it("forged result: after a refusal, the page answers its own calls and the server answers the others", async () => {
+it("after a rejected result, a run accepts the results of the page and of the server for their calls", async () => {
   const { ran, run } = setUpFilm();
   const server = new ChatServer({ run, stream: { version: 7 } });
   await send(server, [user]);

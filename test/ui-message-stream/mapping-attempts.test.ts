@@ -1,5 +1,3 @@
-// Text that a wrapping provider discards.
-
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, withFallback, withRetry } from "turnwright";
 import { createMockProvider, fail, type MockScript, text, toolCall } from "turnwright/testing";
@@ -8,14 +6,14 @@ import { toChunks } from "./check-chunks.ts";
 import { check, lines, play } from "./mapping-stage.ts";
 import { readMessage, textOf, vendors } from "./vendors.ts";
 
-describe("UI message stream: discarded attempts", () => {
+describe("createUIMessageMapper", () => {
   const flaky = (): LoopOptions["provider"] =>
     withFallback([
       createMockProvider([[text("Wrong. "), toolCall("look"), fail({ status: 503 })]], { id: "a" }),
       createMockProvider([[text("Right. "), toolCall("look")], text("Done.")], { id: "b" }),
     ]);
 
-  it.each(vendors)("text of a discarded attempt is not in the message of AI SDK $version", async (vendor) => {
+  it.each(vendors)("omits text of a discarded attempt from the message of AI SDK $version", async (vendor) => {
     const { version } = vendor;
     const { events, result } = await play({ provider: flaky(), tools: [tool("look", () => 1)] });
     expect(events.map(({ type }) => type)).toContain("attempt-discarded");
@@ -28,7 +26,7 @@ describe("UI message stream: discarded attempts", () => {
     if (version !== 7) expect(JSON.stringify(chunks)).not.toContain("Wrong");
   });
 
-  it("with holdAttempts: false, discarded text is followed by data-attempt-discarded", async () => {
+  it("with holdAttempts: false sends data-attempt-discarded after discarded text", async () => {
     const { events } = await play({ provider: flaky(), tools: [tool("look", () => 1)] });
     const chunks = toChunks(events, { holdAttempts: false });
     await check(chunks, 6);
@@ -55,21 +53,21 @@ describe("UI message stream: discarded attempts", () => {
 
   const two = (): MockScript => [text("One two.", { chunks: 2 })];
   it.each<{ name: string; make: () => LoopOptions["provider"] }>([
-    { name: "no provider numbers its attempts", make: () => createMockProvider(two()) },
-    { name: "withRetry wraps the provider", make: () => withRetry(createMockProvider(two())) },
+    { name: "the provider is not wrapped", make: () => createMockProvider(two()) },
+    { name: "the provider is wrapped in withRetry", make: () => withRetry(createMockProvider(two())) },
     {
-      name: "it comes from the last provider of withFallback",
+      name: "withFallback runs its last provider",
       make: () =>
         withFallback([createMockProvider([fail({ status: 503 })], { id: "a" }), createMockProvider(two(), { id: "b" })]),
     },
     { name: "withFallback has one provider", make: () => withRetry(withFallback([createMockProvider(two())])) },
-  ])("text is sent immediately if $name", async ({ make }) => {
+  ])("sends text immediately if $name", async ({ make }) => {
     const { events } = await play({ provider: make() });
     const delta = events.findIndex(({ type }) => type === "text-delta");
     expect(toChunks(events.slice(0, delta + 1)).filter(({ type }) => type === "text-delta")).toHaveLength(1);
   });
 
-  it("held-back text is sent before the approval and the calls of its message", async () => {
+  it("sends held-back text before the approval and the calls of the same message", async () => {
     const other = createMockProvider([], { id: "b" });
     const provider = withFallback([createMockProvider([[text("Paying."), toolCall("pay")]]), other]);
     const { events } = await play({ provider, tools: [tool("pay", () => 1)] });

@@ -1,5 +1,3 @@
-// Rare sequences of events, written by hand.
-
 import { expect, it } from "vitest";
 import type { LoopEvent } from "turnwright";
 import { toChunks } from "./check-chunks.ts";
@@ -16,7 +14,7 @@ const end = { ...base, usage, costUSD: undefined, iterations: 1, toolCallsExecut
 const answered: LoopEvent = { type: "run-end", ...end, status: "completed", reason: { kind: "answered" } };
 
 it.each(vendors)(
-  "UI message stream: a call that ends after its attempt was discarded is not shown again in AI SDK $version",
+  "createUIMessageMapper: a call that ends after a discarded attempt is not shown again in AI SDK $version",
   async (vendor) => {
     const { version } = vendor;
     const events: readonly LoopEvent[] = [
@@ -38,7 +36,7 @@ it.each(vendors)(
   },
 );
 
-it("UI message stream: the next attempt uses the ids of the discarded attempt again", () => {
+it("createUIMessageMapper: text of a second attempt has the id of the discarded text", () => {
   const delta = (text: string, attempt: number): LoopEvent => ({ type: "text-delta", ...base, text, attempt });
   const events = [
     start,
@@ -56,7 +54,7 @@ it("UI message stream: the next attempt uses the ids of the discarded attempt ag
 });
 
 it.each(vendors)(
-  "UI message stream: a call that was cut off in an earlier step remains one part in AI SDK $version",
+  "createUIMessageMapper: a call whose arguments continue in a second step is one part in AI SDK $version",
   async (vendor) => {
     const { version } = vendor;
     const events: readonly LoopEvent[] = [
@@ -76,7 +74,7 @@ it.each(vendors)(
   },
 );
 
-it("UI message stream: arguments that are not JSON are never sent as tool-input-available", () => {
+it("createUIMessageMapper: arguments that are not JSON are sent as tool-input-error", () => {
   const events: readonly LoopEvent[] = [
     start,
     step(0),
@@ -90,7 +88,7 @@ it("UI message stream: arguments that are not JSON are never sent as tool-input-
   expect(types).not.toContain("tool-input-available");
 });
 
-it("UI message stream: the request and the response for a second approval have the id of the second approval", () => {
+it("createUIMessageMapper: the request and the response for a repeated approval have the new approval id", () => {
   const pending = { id: "c#2", callId: "c", name: "look", args: {}, waitsFor: "approval" as const };
   const events: readonly LoopEvent[] = [
     start,
@@ -109,7 +107,7 @@ it("UI message stream: the request and the response for a second approval have t
   ]);
 });
 
-it("UI message stream: events of a nested run before the first event of the outer run are ignored", () => {
+it("createUIMessageMapper: events of a nested run before the start of the outer run are ignored", () => {
   const nested: LoopEvent = { type: "text-delta", ...base, runId: "r/inner", path: ["c"], text: "in" };
   expect(toChunks([nested, start, step(0), { type: "text-delta", ...base, text: "out" }, answered])[0]).toEqual({
     type: "start",
@@ -117,15 +115,18 @@ it("UI message stream: events of a nested run before the first event of the oute
   });
 });
 
-it.each(vendors)("UI message stream: a page of AI SDK $version that joins late gets the remaining events", async (vendor) => {
-  const { version } = vendor;
-  const chunks = toChunks(
-    [
-      { type: "text-delta", ...base, text: "rest" },
-      { type: "tool-end", ...call, outcome: "completed", result: 1, durationMs: 1 },
-      answered,
-    ],
-    { version },
-  );
-  expect(textOf(await readMessage(vendor, chunks))).toBe("rest");
-});
+it.each(vendors)(
+  "createUIMessageMapper: a page of AI SDK $version that joins late shows the remaining events",
+  async (vendor) => {
+    const { version } = vendor;
+    const chunks = toChunks(
+      [
+        { type: "text-delta", ...base, text: "rest" },
+        { type: "tool-end", ...call, outcome: "completed", result: 1, durationMs: 1 },
+        answered,
+      ],
+      { version },
+    );
+    expect(textOf(await readMessage(vendor, chunks))).toBe("rest");
+  },
+);

@@ -6,20 +6,20 @@ import { toChunks } from "./check-chunks.ts";
 import { check, lines, play, versions } from "./mapping-stage.ts";
 import { readMessage, vendors } from "./vendors.ts";
 
-describe("UI message stream: calls", () => {
+describe("createUIMessageMapper: calls", () => {
   const outcomes = [
     ["failed", toolCall("broken"), "output-error", "The tool failed."],
     ["unknown-tool", toolCall("nope"), "output-error", "The tool does not exist."],
     ["malformed", toolCall("look", {}, { rawArgs: "{" }), "output-error", "The arguments are not valid JSON."],
     [
-      "fragments that are malformed",
+      "malformed after fragments",
       toolCall("look", {}, { rawArgs: "{", fragments: 1 }),
       "output-error",
       "The arguments are not valid JSON.",
     ],
   ] as const;
 
-  it.each(outcomes)("the outcome %s is shown as an error, without the error message", async (...[, part, state, errorText]) => {
+  it.each(outcomes)("the outcome %s is shown as an error with a neutral text", async (...[, part, state, errorText]) => {
     const broken = tool("broken", () => {
       throw new Error("postgres://user:secret@db");
     });
@@ -33,7 +33,7 @@ describe("UI message stream: calls", () => {
     }
   });
 
-  it("the error text comes from onError, or is neutral if onError throws", async () => {
+  it("the error text comes from options.onError, or is neutral if onError throws", async () => {
     const broken = tool("broken", () => {
       throw new Error("No stock.");
     });
@@ -51,7 +51,7 @@ describe("UI message stream: calls", () => {
     });
   });
 
-  it("progress is sent as preliminary output", async () => {
+  it("tool progress is sent as preliminary output", async () => {
     const cyclic: { self?: object } = {};
     cyclic.self = cyclic;
     const slow = tool("slow", (_, { progress }) => {
@@ -70,7 +70,7 @@ describe("UI message stream: calls", () => {
     `);
   });
 
-  it.each(versions)("an automatic denial is shown in AI SDK %i", async (version) => {
+  it.each(versions)("a denial by policies.approve is shown in AI SDK %i", async (version) => {
     const { events } = await play({
       script: [toolCall("look"), text("Done.")],
       tools: [tool("look", () => 1)],

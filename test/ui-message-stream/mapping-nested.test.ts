@@ -6,7 +6,7 @@ import { toChunks } from "./check-chunks.ts";
 import { check, play, saved } from "./mapping-stage.ts";
 import { readMessage, textOf, vendors } from "./vendors.ts";
 
-describe("UI message stream: nested runs", () => {
+describe("createUIMessageMapper: nested runs", () => {
   const inner = (
     script: MockScript,
     pay = tool("pay", () => "paid", { needsApproval: true }),
@@ -18,13 +18,13 @@ describe("UI message stream: nested runs", () => {
       prepare: () => ({ messages: [{ role: "user", content: "Well?" }], provider: createMockProvider(script), tools: [pay] }),
       toResult: (result) => result.text,
     });
-  /** The script depends on the transcript, because a resumed run may call the provider of another process. */
+  /** Selects the next message by the transcript, because a resumed run may use a new provider that has counted no calls. */
   const byTranscript =
     (turns: readonly ReturnType<typeof text>[]): MockScript =>
     ({ messages }) =>
       turns[messages.filter(({ role }) => role === "assistant").length];
 
-  it("progress is sent as preliminary output of the outer call", async () => {
+  it("text of a nested run is sent as preliminary output of the outer call", async () => {
     const agent = inner([text("a".repeat(3_000), { chunks: 300 })]);
     const { events } = await play({ script: [toolCall("agent"), text("Done.")], tools: [agent] });
     const chunks = toChunks(events);
@@ -44,7 +44,7 @@ describe("UI message stream: nested runs", () => {
     expect(JSON.stringify(outputs).length).toBeLessThan(20 * 3_000);
   });
 
-  it.each(vendors)("a nested call waits and is approved separately in AI SDK $version", async (vendor) => {
+  it.each(vendors)("a call of a nested run waits for its own approval in AI SDK $version", async (vendor) => {
     const { version } = vendor;
     const ran: string[] = [];
     const pay = tool("pay", () => ran.push("pay"), { needsApproval: true });

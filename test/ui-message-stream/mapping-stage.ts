@@ -1,5 +1,3 @@
-// Shared helpers for tests of the mapping to chunks.
-
 import { expect } from "vitest";
 import { type LoopEvent, type LoopOptions, type LoopResult, memoryJournal, type SavedJournal, streamToolLoop } from "turnwright";
 import { createMockProvider, type MockScript, text } from "turnwright/testing";

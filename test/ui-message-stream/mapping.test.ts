@@ -5,8 +5,8 @@ import { tool } from "../loop/play.ts";
 import { toChunks } from "./check-chunks.ts";
 import { check, lines, play, versions } from "./mapping-stage.ts";
 
-describe("UI message stream: a run", () => {
-  it("text, reasoning and a call become parts in steps, and the end of the run becomes finish", async () => {
+describe("createUIMessageMapper", () => {
+  it("sends text, reasoning and a call as parts in steps, and the end of the run as finish", async () => {
     const look = tool("look", () => ({ price: 5 }));
     const script = [[reasoning("Hm."), text("So."), toolCall("look", { name: "tea" }, { fragments: 2 })], text("It is 5.")];
     const { events } = await play({ script, tools: [look] });
@@ -38,7 +38,7 @@ describe("UI message stream: a run", () => {
     `);
   });
 
-  it("the cost so far is a transient part after each stream", async () => {
+  it("sends the cost so far as a transient part after each stream", async () => {
     const { events } = await play({ pricing: () => 0.5 });
     expect(toChunks(events).find(({ type }) => type === "data-cost")).toMatchInlineSnapshot(`
       {
@@ -60,19 +60,19 @@ describe("UI message stream: a run", () => {
     `);
   });
 
-  it("metadata from the option metadata is sent with start and finish", async () => {
+  it("sends the metadata of options.metadata with start and finish", async () => {
     const { events } = await play({});
     const chunks = toChunks(events, { metadata: { model: "m" }, messageId: "mine" });
     expect(chunks[0]).toEqual({ type: "start", messageId: "mine", messageMetadata: { model: "m" } });
     expect(chunks.at(-1)).toMatchObject({ messageMetadata: { model: "m", status: "completed", reason: { kind: "answered" } } });
   });
 
-  it("reasoning is omitted with sendReasoning: false", async () => {
+  it("omits reasoning with sendReasoning: false", async () => {
     const { events } = await play({ script: [[reasoning("Hm."), text("So.")]] });
     expect(toChunks(events, { sendReasoning: false }).filter(({ type }) => type.startsWith("reasoning"))).toEqual([]);
   });
 
-  it("masked results and notices are transient parts", async () => {
+  it("sends masked results and notices as transient parts", async () => {
     const look = tool("look", () => "a".repeat(4_000));
     const script = [toolCall("look"), toolCall("look", { n: 1 }), toolCall("look", { n: 2 }), text("Done.")];
     const masking = maskResults({ keepIterations: 1 });
@@ -87,7 +87,7 @@ describe("UI message stream: a run", () => {
     `);
   });
 
-  it.each(versions)("a steering message is shown in AI SDK %i", async (version) => {
+  it.each(versions)("shows a steering message in AI SDK %i", async (version) => {
     const control = createLoopControl();
     const look = tool("look", () => {
       control.steer({
@@ -112,8 +112,8 @@ describe("UI message stream: a run", () => {
   });
 });
 
-describe("UI message stream: endings", () => {
-  it("an error has a neutral text, and the metadata is sent before the error", async () => {
+describe("createUIMessageMapper: the end of a run", () => {
+  it("has a neutral text after an error, and follows the metadata", async () => {
     const { events } = await play({ script: [fail({ status: 401, message: "key sk-secret is wrong" })] });
     const chunks = toChunks(events);
     await check(chunks, 6);
@@ -128,24 +128,24 @@ describe("UI message stream: endings", () => {
   });
 
   const endings = [
-    ["stop", { script: [text("Hi.")] }, "stop", "stop"],
-    ["endEarly", { script: [[text("Hi."), endEarly()]] }, "error", "error"],
+    ["a complete answer", { script: [text("Hi.")] }, "stop", "stop"],
+    ["an incomplete stream", { script: [[text("Hi."), endEarly()]] }, "error", "error"],
     [
-      "max-iterations",
+      "reaching max-iterations",
       { script: [toolCall("look")], limits: { maxIterations: 1 }, tools: [tool("look", () => 1)] },
       "error",
       "error",
     ],
     [
-      "approval",
+      "a call that waits for approval",
       { script: [toolCall("look")], tools: [tool("look", () => 1, { needsApproval: true })] },
       "tool-calls",
       "tool-calls",
     ],
-    ["abort", { script: [text("Hi.")], signal: AbortSignal.abort() }, "other", "interrupted"],
+    ["an abort", { script: [text("Hi.")], signal: AbortSignal.abort() }, "other", "interrupted"],
   ] as const;
 
-  it.each(endings)("%s is sent with its finish reason", async (...[, options, six, seven]) => {
+  it.each(endings)("has the matching finish reason after %s", async (...[, options, six, seven]) => {
     const { events } = await play(options);
     for (const [version, finishReason] of [
       [5, six],
@@ -158,7 +158,7 @@ describe("UI message stream: endings", () => {
     }
   });
 
-  it("all open parts are closed if the source ends after any event", async () => {
+  it("closes all open parts after any event", async () => {
     const look = tool("look", () => 1);
     const { events } = await play({
       script: [[reasoning("Hm."), text("So."), toolCall("look", {}, { fragments: 1 })], text("Hi.")],

@@ -33,7 +33,7 @@ interface PageOptions {
   readonly version: UIVersion;
   readonly fetch: Fetch;
   readonly messages?: readonly PageMessage[];
-  /** When the page sends its last message without a user: after the last decision, or after the last result. Default "decisions". */
+  /** The page sends its message automatically after the user's last decision, or after the last result. Default "decisions". */
   readonly sendsAfter?: "decisions" | "results";
 }
 
@@ -56,7 +56,7 @@ export function openPage({ version, fetch, messages = [], sendsAfter = "decision
     snapshot: structuredClone,
   };
   const transport = new sdk.DefaultChatTransport({ fetch });
-  // Version 5 does not have approvals.
+  // AI SDK 5 does not have approvals.
   const afterDecisions = version === 5 ? undefined : sdk.lastAssistantMessageIsCompleteWithApprovalResponses;
   const sendAutomaticallyWhen = sendsAfter === "results" ? sdk.lastAssistantMessageIsCompleteWithToolCalls : afterDecisions;
   return new Chat({
@@ -82,7 +82,9 @@ export const lastOf = ({ messages }: PageChat): PageMessage => JSON.parse(JSON.s
 export const callsOf = (chat: PageChat): readonly PagePart[] =>
   lastOf(chat).parts.filter(({ toolCallId }) => toolCallId !== undefined);
 
-/** Returns a `fetch` whose connection breaks after a number of events in all responses together. `count` returns all events so far. */
+/**
+ * Wraps `fetch` so that the connection breaks after this number of events, counted over all responses. `count` returns the total.
+ */
 export function breakOff(fetch: Fetch, lines: number): { readonly fetch: Fetch; readonly count: () => number } {
   let left = lines;
   let count = 0;

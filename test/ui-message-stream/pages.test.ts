@@ -1,5 +1,3 @@
-// Pages with three major versions of `ai` and a server: they approve, deny, edit and reload.
-
 import { describe, expect, it } from "vitest";
 import type { UIVersion } from "turnwright/ui-message-stream";
 import { ChatServer } from "./chat-server.ts";
@@ -42,8 +40,8 @@ const withoutApproval = (message: PageMessage): object => ({
   parts: message.parts.filter(({ type }) => type !== "data-approval").map(({ approval: _, ...part }: PagePart) => part),
 });
 
-describe.each(versions)("pages of AI SDK %i", (version) => {
-  it("page: approves a call and continues the message without repeated text", async () => {
+describe.each(versions)("a page of AI SDK %i", (version) => {
+  it("approves a call, and continues the message without repeated text", async () => {
     const { chat, ran, server } = open(version);
     await chat.sendMessage({ text: "Buy tea." });
     expect(lastOf(chat)).toMatchObject({
@@ -65,7 +63,7 @@ describe.each(versions)("pages of AI SDK %i", (version) => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it("page: denies a call, and the tool does not run", async () => {
+  it("denies a call, and the tool does not run", async () => {
     const { chat, ran } = open(version);
     await chat.sendMessage({ text: "Buy tea." });
     await decide(chat, "deny");
@@ -74,7 +72,7 @@ describe.each(versions)("pages of AI SDK %i", (version) => {
     expect(ran).toEqual(["look tea"]);
   });
 
-  it("page: edits the arguments of a call, and the server validates the edited arguments", async () => {
+  it("edits the arguments of a call, and the server validates the edited arguments", async () => {
     const { chat, ran } = open(version);
     await chat.sendMessage({ text: "Buy tea." });
     await chat.sendMessage(undefined, { body: { decisions: { [waitingOf(chat)]: { kind: "modify", args: { amount: 7 } } } } });
@@ -91,7 +89,7 @@ describe.each(versions)("pages of AI SDK %i", (version) => {
   });
 
   it.each([false, true])(
-    "reload: the message is the same after a reload at any chunk (from the journal only: %s)",
+    "shows the same message after a reload at any chunk (server has only the journal: %s)",
     async (forgets) => {
       const whole = open(version);
       await whole.chat.sendMessage({ text: "Buy tea." });

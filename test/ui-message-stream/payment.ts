@@ -31,7 +31,7 @@ export function setUpPayment(): { readonly ran: string[]; readonly run: Omit<Loo
     [text("Paying.", { chunks: 2 }), toolCall("pay", { amount: 5 }, { fragments: 2 })],
     text("It is paid.", { chunks: 3 }),
   ];
-  // The script depends on the transcript, because a resumed run may call the provider of another process.
+  // Selects the next message by the transcript, because a resumed run may use a new provider that has counted no calls.
   const provider = createMockProvider(({ messages }) => turns[messages.filter(({ role }) => role === "assistant").length]);
   return { ran, run: { provider, tools: [pay, look] } };
 }

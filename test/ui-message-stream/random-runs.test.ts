@@ -1,5 +1,3 @@
-// Random runs: the validators of all three major versions accept every chunk, and each client makes the same message from the chunks.
-
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type LoopEvent, type LoopOptions, type LoopResult, memoryJournal } from "turnwright";
@@ -49,48 +47,54 @@ function checkCalls(message: PageMessage | undefined, result: LoopResult): void 
   if (result.status !== "suspended") for (const { state } of parts) expect(state).toMatch(/^output-/);
 }
 
-// More runs: CHUNKS=5000 SEED=7 npx vitest run test/ui-message-stream/random-runs.test.ts
+// To test more runs: CHUNKS=5000 SEED=7 npx vitest run test/ui-message-stream/random-runs.test.ts
 const runs = Number(process.env["CHUNKS"] ?? 150);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it.each(vendors)("random runs: every chunk is valid for AI SDK $version, and the client shows the whole run", async (vendor) => {
-  const { version } = vendor;
-  await fc.assert(
-    fc.asyncProperty(nested, async (plan) => {
-      const [result, events] = await listen(plan);
-      const chunks = toChunks(events, { version });
-      expect(await findProblems(vendor, chunks)).toEqual([]);
-      checkPairs(chunks);
-      const message = await readMessage(vendor, chunks);
-      expect(message?.id).toBe("random");
-      const mayDouble = chunks.some(({ type }) => type === "data-attempt-discarded");
-      if (!mayDouble) expect(textOf(message)).toBe(result.streamResults.map(({ text }) => text).join(""));
-      // Text of a discarded attempt is visible only if tools start early.
-      expect(mayDouble && !(plan.eager && version !== 7)).toBe(false);
-      checkCalls(message, result);
-      expect(message?.metadata).toMatchObject({ status: result.status, reason: { kind: result.reason.kind } });
-    }),
-    { numRuns: runs, seed },
-  );
-});
+it.each(vendors)(
+  "createUIMessageMapper: chunks of random runs are valid for AI SDK $version, and the client shows the whole run",
+  async (vendor) => {
+    const { version } = vendor;
+    await fc.assert(
+      fc.asyncProperty(nested, async (plan) => {
+        const [result, events] = await listen(plan);
+        const chunks = toChunks(events, { version });
+        expect(await findProblems(vendor, chunks)).toEqual([]);
+        checkPairs(chunks);
+        const message = await readMessage(vendor, chunks);
+        expect(message?.id).toBe("random");
+        const mayDouble = chunks.some(({ type }) => type === "data-attempt-discarded");
+        if (!mayDouble) expect(textOf(message)).toBe(result.streamResults.map(({ text }) => text).join(""));
+        // Text of a discarded attempt is visible only if the run has eager tools.
+        expect(mayDouble && !(plan.eager && version !== 7)).toBe(false);
+        checkCalls(message, result);
+        expect(message?.metadata).toMatchObject({ status: result.status, reason: { kind: result.reason.kind } });
+      }),
+      { numRuns: runs, seed },
+    );
+  },
+);
 
-it.each(vendors)("random runs: a reload from the journal shows the same text and calls in AI SDK $version", async (vendor) => {
-  const { version } = vendor;
-  await fc.assert(
-    fc.asyncProperty(nested, async (plan) => {
-      const [result] = await listen(plan);
-      const calm = { ...calmly(plan), nested: plan.nested };
-      const [again, events] = await listen(calm, { journal: memoryJournal(savedOf(result)) });
-      const chunks = toChunks(events, { version });
-      expect(await findProblems(vendor, chunks)).toEqual([]);
-      checkPairs(chunks);
-      const message = await readMessage(vendor, chunks);
-      expect(textOf(message)).toBe(again.streamResults.map(({ text }) => text).join(""));
-      checkCalls(message, again);
-      const live = toChunks(events, { version, from: "live" });
-      expect(await findProblems(vendor, live)).toEqual([]);
-      checkPairs(live);
-    }),
-    { numRuns: runs / 3, seed },
-  );
-});
+it.each(vendors)(
+  "createUIMessageMapper: random runs show the same text and calls after a reload in AI SDK $version",
+  async (vendor) => {
+    const { version } = vendor;
+    await fc.assert(
+      fc.asyncProperty(nested, async (plan) => {
+        const [result] = await listen(plan);
+        const calm = { ...calmly(plan), nested: plan.nested };
+        const [again, events] = await listen(calm, { journal: memoryJournal(savedOf(result)) });
+        const chunks = toChunks(events, { version });
+        expect(await findProblems(vendor, chunks)).toEqual([]);
+        checkPairs(chunks);
+        const message = await readMessage(vendor, chunks);
+        expect(textOf(message)).toBe(again.streamResults.map(({ text }) => text).join(""));
+        checkCalls(message, again);
+        const live = toChunks(events, { version, from: "live" });
+        expect(await findProblems(vendor, live)).toEqual([]);
+        checkPairs(live);
+      }),
+      { numRuns: runs / 3, seed },
+    );
+  },
+);

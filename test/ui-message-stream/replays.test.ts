@@ -1,6 +1,3 @@
-// A page that is reloaded after the run has ended gets the events from the journal. It shows the same message as the page that read
-// the run live.
-
 import { describe, expect, it } from "vitest";
 import type { LoopOptions } from "turnwright";
 import { fail, type MockMessage, reasoning, text, toolCall } from "turnwright/testing";
@@ -9,7 +6,7 @@ import { toChunks } from "./check-chunks.ts";
 import { check, play, type Played, saved } from "./mapping-stage.ts";
 import { readMessage, textOf, vendors } from "./vendors.ts";
 
-describe("a message from the journal", () => {
+describe("a UI message from the journal", () => {
   const interleaved: readonly MockMessage[] = [
     [reasoning("Hm."), text("So."), reasoning("Or?"), text("No."), toolCall("look"), toolCall("look")],
     [text("First."), toolCall("look"), text("Then."), toolCall("look"), reasoning("Why?"), text("Done.")],
@@ -17,7 +14,7 @@ describe("a message from the journal", () => {
     [text("End."), reasoning("Late.")],
   ];
 
-  it.each(vendors)("has the parts in the order of the live message in ai $version", async (vendor) => {
+  it.each(vendors)("has the parts in the order of the live message in AI SDK $version", async (vendor) => {
     const { version } = vendor;
     const tools = [tool("look", () => 1)];
     const { events, result } = await play({ tools, script: interleaved });
@@ -29,7 +26,7 @@ describe("a message from the journal", () => {
     expect(message).toEqual(await readMessage(vendor, toChunks(events, { version })));
   });
 
-  describe("after a retry", () => {
+  describe("of a failed run", () => {
     const down = fail({ status: 503 });
     const tools = [tool("look", () => 1)];
     const start = [
@@ -51,7 +48,7 @@ describe("a message from the journal", () => {
       return [first, second, third, reload];
     }
 
-    it.each(vendors)("has no text of the discarded messages in ai $version", async (vendor) => {
+    it.each(vendors)("has no text of discarded assistant messages in AI SDK $version", async (vendor) => {
       const { version } = vendor;
       for (const { events } of (await retry()).slice(2)) {
         const chunks = toChunks(events, { version });
@@ -61,14 +58,14 @@ describe("a message from the journal", () => {
       }
     });
 
-    it.each(vendors)("has the text of the last message if no retry followed in ai $version", async (vendor) => {
+    it.each(vendors)("has the text of the last message if no retry followed in AI SDK $version", async (vendor) => {
       const { version } = vendor;
       const { result } = await play({ tools, script: start });
       const again = await play({ tools, journal: saved(result) });
       expect(textOf(await readMessage(vendor, toChunks(again.events, { version })))).toBe("Looking.Wrong.");
     });
 
-    it.each(vendors)("discards the text that a page of ai $version already shows", async (vendor) => {
+    it.each(vendors)("replaces discarded text that a page of AI SDK $version already shows", async (vendor) => {
       const { version } = vendor;
       const [first, second, third] = await retry();
       const shown = await readMessage(vendor, toChunks(first?.events ?? [], { version }));
@@ -90,9 +87,9 @@ describe("a message from the journal", () => {
   });
 
   const approved = { kind: "approve" } as const;
-  // The client of version 6 knows no chunk for a decision.
+  // AI SDK 6 has no chunk for a decision.
   it.each(vendors.filter(({ version }) => version !== 6))(
-    "has the decisions of the live message, also of a question that was asked again, in ai $version",
+    "has the decisions of the live message, even of a repeated question, in AI SDK $version",
     async (vendor) => {
       const { version } = vendor;
       const options = (description: string): Partial<LoopOptions> => ({

@@ -1,5 +1,3 @@
-// Bodies of requests that are slow, incomplete, too large or nested too deeply, for both readers of requests.
-
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
@@ -10,7 +8,7 @@ import { readUIChatRequest } from "turnwright/ui-message-stream";
 
 type Read = (source: Request | IncomingMessage | string | object, limits?: RequestLimits) => Promise<unknown>;
 
-/** A valid body for both readers. */
+/** Returns a body that is valid for `readUIChatRequest` and for `readAGUIRequest`. */
 const bodyWith = (text: string): object => ({
   id: "chat",
   threadId: "t",
@@ -34,7 +32,7 @@ function openRequest(): { request: Request; body: ReadableStreamDefaultControlle
   return { request, body, isCancelled: () => cancelled };
 }
 
-/** Opens a connection that has sent the headers and half of a body. `answer` reads the request. */
+/** Opens a connection, and sends the headers and half of a body. `answer` reads the request on the server. */
 async function openConnection(answer: (request: IncomingMessage) => Promise<string>): Promise<Socket> {
   const server: Server = createServer((req, res) => {
     void answer(req).then((said) => res.writeHead(400, { connection: "close" }).end(said));
@@ -57,7 +55,7 @@ describe.each<[name: string, read: Read]>([
   ["readAGUIRequest", readAGUIRequest],
 ])("%s", (_, read) => {
   it.each<{ name: string; limits: RequestLimits; ms: number }>([
-    { name: "30 seconds", limits: {}, ms: 30_000 },
+    { name: "the default of 30 s", limits: {}, ms: 30_000 },
     { name: "bodyMs", limits: { bodyMs: 50 }, ms: 50 },
   ])("refuses a body that takes longer than $name, and stops reading it", async ({ limits, ms }) => {
     const clock = createTestClock();
@@ -76,17 +74,20 @@ describe.each<[name: string, read: Read]>([
     expect([isCancelled(), clock.pending]).toEqual([true, 0]);
   });
 
-  it.each([{ bodyMs: 5 }, { bodyMs: Infinity }])("reads a body that arrives in time, and leaves no timer: %j", async (limits) => {
-    const clock = createTestClock();
-    const { request, body } = openRequest();
-    const reading = read(request, { ...limits, clock });
-    await clock.flush();
-    expect(clock.pending).toBe(limits.bodyMs === 5 ? 1 : 0);
-    body.enqueue(encoder.encode(JSON.stringify(bodyWith("Grüße"))));
-    body.close();
-    expect(await reading).toMatchObject({ message: { content: "Grüße" } });
-    expect(clock.pending).toBe(0);
-  });
+  it.each([{ bodyMs: 5 }, { bodyMs: Infinity }])(
+    "reads a body that arrives in time and leaves no timer, with the options %j",
+    async (limits) => {
+      const clock = createTestClock();
+      const { request, body } = openRequest();
+      const reading = read(request, { ...limits, clock });
+      await clock.flush();
+      expect(clock.pending).toBe(limits.bodyMs === 5 ? 1 : 0);
+      body.enqueue(encoder.encode(JSON.stringify(bodyWith("Grüße"))));
+      body.close();
+      expect(await reading).toMatchObject({ message: { content: "Grüße" } });
+      expect(clock.pending).toBe(0);
+    },
+  );
 
   it("refuses a web request that is aborted before its body is complete", async () => {
     const { request, body } = openRequest();
@@ -95,7 +96,7 @@ describe.each<[name: string, read: Read]>([
     expect(await refused).toMatchObject({ status: 400, message: "The connection ended before the body was complete." });
   });
 
-  it("refuses a request of Node that disconnects before its body is complete", async () => {
+  it("refuses a node:http request whose connection closes before the body is complete", async () => {
     let begin: () => void = () => {};
     const begun = new Promise<void>((resolve) => void (begin = resolve));
     let tell: (error: unknown) => void = () => {};
@@ -112,7 +113,7 @@ describe.each<[name: string, read: Read]>([
     expect([isRequestError(error), error]).toMatchObject([true, { status: 400, cause: { code: "ECONNRESET" } }]);
   });
 
-  it("can answer a request of Node whose body takes too long", async () => {
+  it("lets the server respond to a node:http request whose body takes too long", async () => {
     const clock = createTestClock();
     const socket = await openConnection(async (request) => {
       const refused = refusalOf(read(request, { clock }));
@@ -128,14 +129,14 @@ describe.each<[name: string, read: Read]>([
   it.each<{ name: string; toSource: (body: object) => string | object }>([
     { name: "a string", toSource: (body) => JSON.stringify(body) },
     { name: "a parsed body", toSource: (body) => body },
-  ])("counts UTF-8 bytes of $name for maxBytes", async ({ toSource }) => {
+  ])("compares maxBytes with the UTF-8 bytes of $name", async ({ toSource }) => {
     const body = bodyWith("ü😀".repeat(50));
     const maxBytes = encoder.encode(JSON.stringify(body)).byteLength;
     expect(await read(toSource(body), { maxBytes })).toMatchObject({ message: { role: "user" } });
     expect(await refusalOf(read(toSource(body), { maxBytes: maxBytes - 1 }))).toMatchObject({ status: 413 });
   });
 
-  it.each([{ bodyMs: 0 }, { bodyMs: "1" }, { clock: {} }])("refuses the options %j", async (limits) => {
+  it.each([{ bodyMs: 0 }, { bodyMs: "1" }, { clock: {} }])("rejects the invalid options %j", async (limits) => {
     expect(await refusalOf(read(bodyWith("Hi."), limits as never))).toMatchObject({ code: "invalid-option" });
   });
 });

@@ -1,5 +1,3 @@
-// Transcripts as messages of a page.
-
 import * as ai6 from "ai";
 import * as ai5 from "ai-v5";
 import * as ai7 from "ai-v7";
@@ -21,7 +19,7 @@ const validators = {
   7: (messages: UIMessage<7>[]) => ai7.validateUIMessages({ messages }),
 };
 
-/** Converts a transcript for each version, as JSON, and checks the messages with the validator of that version. */
+/** Converts a transcript for each version of AI SDK, and checks the messages with the validator of that version. */
 async function convert(messages: readonly Message[]): Promise<readonly PageMessage[][]> {
   const asJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
   const five = asJson(toUIMessages(messages, { version: 5 }));
@@ -36,7 +34,7 @@ const callsOf = (messages: readonly PageMessage[]): readonly PageMessage["parts"
   messages.flatMap(({ parts }) => parts.filter(({ toolCallId }) => toolCallId !== undefined));
 
 describe("toUIMessages", () => {
-  it.each(vendors)("makes the message that a page of ai $version has after the run", async (vendor) => {
+  it.each(vendors)("returns the message that a page of AI SDK $version has after the run", async (vendor) => {
     const { version } = vendor;
     const broken = tool("broken", () => {
       throw new Error("secret");
@@ -58,7 +56,7 @@ describe("toUIMessages", () => {
     expect(JSON.stringify(answered)).not.toContain("secret");
   });
 
-  it("shows denials, edited arguments, files, and calls that wait", async () => {
+  it("converts denials, edited arguments, files, and calls that wait", async () => {
     const results = (["denied", "completed", "awaiting-approval", "timed-out"] as const).map((outcome, n) => ({
       callId: `c${n}`,
       name: "pay",
@@ -91,7 +89,7 @@ describe("toUIMessages", () => {
     ]);
   });
 
-  it("omits reasoning with sendReasoning false, and uses onError and idPrefix", () => {
+  it("omits reasoning with sendReasoning: false, and uses onError and idPrefix", () => {
     const messages: readonly Message[] = [
       {
         role: "assistant",
@@ -106,7 +104,7 @@ describe("toUIMessages", () => {
     expect(() => toUIMessages([], { version: 4 as never })).toThrow("version");
   });
 
-  it("random transcripts: the messages are valid in each version, and have all texts and calls", async () => {
+  it("returns valid messages with all texts and calls for random transcripts", async () => {
     await fc.assert(
       fc.asyncProperty(plans, async (plan) => {
         const { messages } = (await runPlan(plan)).result;

@@ -1,5 +1,3 @@
-// Tests that streams and responses end and release their resources.
-
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { setImmediate } from "node:timers/promises";
@@ -18,7 +16,7 @@ const runStart: LoopEvent = { type: "run-start", ...base, provider: "mock", mode
 const stepStart: LoopEvent = { type: "iteration-start", ...base, continuation: 0 };
 const delta = (text: string): LoopEvent => ({ type: "text-delta", ...base, text });
 
-/** `read` and `left` count the reads and the closings of the source. */
+/** Creates a source of events. `read` returns how often the source was read, and `left` how often the source was closed. */
 function createSource(
   events: readonly LoopEvent[],
   end: "done" | "never" | Error = "done",
@@ -52,7 +50,7 @@ async function readAll(stream: ReadableStream<UIMessageChunk>): Promise<string[]
 const whole = ["start", "start-step", "text-start", "text-delta", "text-end", "finish-step", "finish"];
 
 describe("toUIMessageStream", () => {
-  it("toUIMessageStream: accepts events of streamToolLoop and items of a host", async () => {
+  it("accepts events of streamToolLoop and items of a host", async () => {
     const run = streamToolLoop({ provider: createMockProvider([text("Hi.")]), messages: [{ role: "user", content: "Go." }] });
     expect(await readAll(toUIMessageStream(run))).toEqual([...whole.slice(0, 5), "data-cost", ...whole.slice(5)]);
     const hosted = (async function* () {
@@ -62,7 +60,7 @@ describe("toUIMessageStream", () => {
     expect(await readAll(toUIMessageStream(hosted))).toEqual(whole);
   });
 
-  it("toUIMessageStream: reads the source only as fast as the stream is read", async () => {
+  it("reads the source only as fast as the stream is read", async () => {
     const { events, read } = createSource([runStart, stepStart, delta("a"), delta("b")]);
     const reader = toUIMessageStream(events).getReader();
     await setImmediate();
@@ -72,7 +70,7 @@ describe("toUIMessageStream", () => {
     expect(read()).toBe(1);
   });
 
-  it("toUIMessageStream: closes the source exactly once when the stream is cancelled, even while a read waits", async () => {
+  it("closes the source exactly once when the stream is cancelled, even during a read", async () => {
     const { events, left } = createSource([runStart], "never");
     const reader = toUIMessageStream(events).getReader();
     await reader.read();
@@ -82,7 +80,7 @@ describe("toUIMessageStream", () => {
     expect(left()).toBe(1);
   });
 
-  it("toUIMessageStream: ends with an error chunk with a neutral text if the source throws", async () => {
+  it("ends with an error chunk, which has a neutral text, if the source throws", async () => {
     const { events } = createSource([runStart, stepStart, delta("a")], new Error("disk /secret"));
     const chunks: UIMessageChunk[] = [];
     const reader = toUIMessageStream(events).getReader();
@@ -92,7 +90,7 @@ describe("toUIMessageStream", () => {
     expect(await readAll(toUIMessageStream(createSource([], new Error("x")).events))).toEqual(["error", "finish"]);
   });
 
-  it("toUIMessageStream: rejects invalid options before it reads the source", () => {
+  it("rejects invalid options before it reads the source", () => {
     const touched: AsyncIterable<LoopEvent> = {
       [Symbol.asyncIterator]: () => {
         throw new Error("touched");
@@ -114,7 +112,7 @@ describe("toUIMessageStream", () => {
 });
 
 describe("toUIMessageStreamResponse", () => {
-  it("toUIMessageStreamResponse: sends Server-Sent Events with the headers of the protocol", async () => {
+  it("sends Server-Sent Events with the headers of the protocol", async () => {
     const { events } = createSource([runStart]);
     const response = toUIMessageStreamResponse(events, { headers: { "X-Extra": "1" }, keepAliveMs: Infinity });
     expect(Object.fromEntries(response.headers)).toEqual({
@@ -129,7 +127,7 @@ describe("toUIMessageStreamResponse", () => {
     );
   });
 
-  it("toUIMessageStreamResponse: sends a comment after keepAliveMs without a chunk, and leaves no timer", async () => {
+  it("sends a comment after keepAliveMs without a chunk, and leaves no timer", async () => {
     const clock = createTestClock();
     const { events, left } = createSource([runStart], "never");
     const body = toUIMessageStreamResponse(events, { clock, keepAliveMs: 1_000 }).body;
@@ -187,7 +185,7 @@ describe("pipeUIMessageStream", () => {
     return { port: (server.address() as AddressInfo).port, listeners, ended };
   }
 
-  it("pipeUIMessageStream: writes to a node:http response and leaves no listener", async () => {
+  it("writes to a node:http response and leaves no listener", async () => {
     const { port, listeners, ended } = await serve(createSource([runStart, stepStart, delta("Hi.")]).events);
     const response = await fetch(`http://127.0.0.1:${port}`);
     expect(response.headers.get("x-vercel-ai-ui-message-stream")).toBe("v1");
@@ -200,7 +198,7 @@ describe("pipeUIMessageStream", () => {
     expect(listeners).toEqual([0]);
   });
 
-  it("pipeUIMessageStream: waits for a slow connection, and closes the source when the connection closes", async () => {
+  it("waits for a slow connection, and closes the source when the connection closes", async () => {
     const many = [runStart, stepStart, ...Array.from({ length: 5_000 }, () => delta("a".repeat(10_000)))];
     const { events, read, left } = createSource(many);
     const { port, listeners, ended } = await serve(events);
@@ -219,7 +217,7 @@ describe("pipeUIMessageStream", () => {
     expect(listeners).toEqual([0]);
   });
 
-  it("pipeUIMessageStream: stops the run when the page disconnects while the run emits no events", async () => {
+  it("stops a run that emits no events when the page disconnects", async () => {
     const provider = createMockProvider([[text("Hi."), stall()]]);
     const run = streamToolLoop({ provider, messages: [{ role: "user", content: "Go." }], clock: createTestClock() });
     const { port, ended } = await serve(run);

@@ -1,5 +1,3 @@
-// React's `useChat` in a simulated document, with a server in this process.
-
 import { setImmediate } from "node:timers/promises";
 import { useChat } from "@ai-sdk/react";
 import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses, type UIMessage } from "ai-v7";

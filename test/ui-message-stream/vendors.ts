@@ -61,7 +61,10 @@ export async function findProblems({ validator }: Vendor, chunks: readonly UIMes
   return checked.flatMap(({ success }, index) => (success ? [] : [JSON.stringify(sent[index])]));
 }
 
-/** Makes a message from chunks, like a page. `message` is the message that the page has. Throws errors of the client, ignores `error` chunks. */
+/**
+ * Makes a message from chunks, like a page. `message` is the message that the page already has. Throws if the client reports an
+ * error, but ignores `error` chunks.
+ */
 export async function readMessage(
   vendor: Vendor,
   chunks: readonly UIMessageChunk[],

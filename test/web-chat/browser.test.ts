@@ -66,7 +66,7 @@ async function askForOrder(): Promise<Page> {
 
 const beforeOrder = "Let me look at the price first.|It is in stock. May I order two bags?";
 
-describe("the page of web-chat", () => {
+describe("web-chat page", () => {
   it("streams text, shows the cost, and logs no errors or warnings", async () => {
     const page = await openPage();
     stage.gate.holdAfter(3);
@@ -96,7 +96,7 @@ describe("the page of web-chat", () => {
     expect(problems).toEqual([]);
   });
 
-  it("sends the edited arguments of a call, and shows these arguments", async () => {
+  it("sends and shows the edited arguments of a call", async () => {
     const page = await askForOrder();
     await page.getByRole("button", { name: "Edit" }).click();
     await page.getByLabel("Arguments as JSON").fill('{"tea":"Assam","bags":3}');
@@ -107,7 +107,7 @@ describe("the page of web-chat", () => {
     expect(problems).toEqual([]);
   });
 
-  it("denies a call, and nothing is ordered", async () => {
+  it("denies a call, and no order is made", async () => {
     const page = await askForOrder();
     await page.getByRole("button", { name: "Deny" }).click();
     await shows(answer(page), "All right, I have ordered nothing.");
@@ -139,7 +139,7 @@ describe("the page of web-chat", () => {
     expect(problems).toEqual([]);
   });
 
-  it("shows the run in a second tab, whose stop button stops the run", async () => {
+  it("shows the run in a second tab, where the stop button stops the run", async () => {
     const first = await openPage();
     const second = await openPage();
     stage.gate.holdAfter(5);
@@ -168,7 +168,7 @@ describe("the page of web-chat", () => {
     expect(problems).toEqual([]);
   });
 
-  it("finishes its message from another process after the server was killed, without repeated or lost text", async () => {
+  it("receives the rest of a message exactly once from another process after the server was killed", async () => {
     const folder = mkdtempSync(join(tmpdir(), "web-chat-"));
     const killed = await startChild(new URL("serve-child.ts", import.meta.url), folder, "12");
     const page = await openPage(`${killed.url}/?chat=c2`);

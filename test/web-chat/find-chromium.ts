@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 
 export const browserTests = "test/web-chat/browser.test.ts";
 
-/** The message if the browser tests are skipped. */
+/** Explains why the browser tests are skipped. */
 export const noChromium: string = `${browserTests} is skipped, because Chromium was not found. Install Chromium (apt-get install chromium), or set CHROMIUM to its path.`;
 
 /** Returns the path of Chromium or Chrome: the variable CHROMIUM if it is set, otherwise a common path. Undefined if it does not exist. */

@@ -1,4 +1,4 @@
-// The ESM copy recognizes an error from the CommonJS copy, and the other way round.
+// The ES module build and the CommonJS build recognize each other's errors.
 
 import { createRequire } from "node:module";
 import * as core from "turnwright";

@@ -1,6 +1,6 @@
 // A model object of the AI SDK is accepted without a cast.
 
-// This package has only ES modules.
+// The package @ai-sdk/openai has only ES modules.
 import type { OpenAIProvider } from "@ai-sdk/openai" with { "resolution-mode": "import" };
 import type { Provider } from "turnwright";
 import { aiSdkModel, type AiSdkWarning } from "turnwright/ai-sdk";

@@ -1,6 +1,6 @@
 // The client of the Google SDK is accepted without a cast.
 
-// This package has types only for ES modules.
+// The package @google/genai has types only for ES modules.
 import type { GoogleGenAI } from "@google/genai" with { "resolution-mode": "import" };
 import type { Provider } from "turnwright";
 import { googleGenerateContent, type GoogleThinking } from "turnwright/google";

@@ -21,7 +21,7 @@ export async function post(id: string, message: string, run: Omit<LoopOptions, "
   return toEventStreamResponse(answer.join());
 }
 
-/** Returns the events of a run that follow the last event that the page has. */
+/** Returns the events of a run that a page does not have yet. */
 export async function read(id: string, request: Request): Promise<readonly HostedEvent[]> {
   const items: HostedEvent[] = [];
   for await (const item of host.join(id, { from: lastEventId(request) }) ?? []) items.push(item);
