@@ -1,4 +1,4 @@
-// Uses tools of other libraries, created with these libraries, and merges registries.
+// Uses tools that were made with other libraries, and merges registries.
 
 import { betaZodTool } from "@anthropic-ai/sdk/helpers/beta/zod";
 import { tool as langChainTool } from "@langchain/core/tools";
