@@ -40,7 +40,7 @@ await client.connect(new StdioClientTransport({ command: node, args: [everything
 // #region traits
 const careful = await createMcpRegistry({
   client,
-  annotations: "assumed", // tools without an annotation that they are harmless need approval
+  annotations: "assumed", // a tool needs approval, unless its annotations say that it is harmless
   traits: ({ name }) => (name === "toggle-simulated-logging" ? { needsApproval: false, timeoutMs: 5_000 } : undefined),
   meta: (_tool, { idempotencyKey }) => ({ "example.com/idempotency-key": idempotencyKey }),
 });

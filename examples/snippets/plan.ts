@@ -145,7 +145,7 @@ async function findPort(_userInput: string, { signal }: { readonly signal: Abort
   // #region test
   const model = createMockProvider([
     text('{ "tool_command": { "tool_name": "read_tide", "tool_kwargs": { "port": "Bergen" } } }'), // a plan
-    text('{ "next_action": "response" }'), // the next plan, and in the same iteration
+    text('{ "next_action": "response" }'), // the next plan; the answer follows in the same iteration
     text("Yes: it is high at 14:10."), // the answer
   ]);
   const result = await runToolLoop({ provider: withPlanner(model), tools, messages });

@@ -55,7 +55,7 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
       return contextRestart({
         type: "context_restart_profile",
         enhanced_context_item: await loadProfile(user),
-        disable_tools: ["read_profile"], // once is enough
+        disable_tools: ["read_profile"], // one call is enough
       });
     },
   });

@@ -49,7 +49,7 @@ const tools = [
   // #region leave
   const stream = streamToolLoop({ provider, messages });
   for await (const event of stream) {
-    if (event.type === "text-delta") break; // leaving the iteration stops the run
+    if (event.type === "text-delta") break; // leaving the `for await` stops the run
   }
   const { reason } = await stream.result;
   // `reason` is { kind: "stopped", note: "The reader left." }.
