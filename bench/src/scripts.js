@@ -5,7 +5,8 @@
 const usage = { inputTokens: 100, outputTokens: 20, totalTokens: 120 };
 
 /**
- * A model that sends one text delta and calls `forecast` in each iteration, except that it answers in the last one.
+ * A model that answers in the last iteration. In each iteration before that, it sends one text delta and one call of
+ * `forecast`.
  *
  * @param {number} iterations
  * @returns {(iteration: number) => AsyncGenerator<ModelChunk>}

@@ -51,7 +51,7 @@ export const forecastLater = async ({ city, days }) => {
 };
 
 /**
- * Returns the same tool function, which also reads its abort signal.
+ * Returns a tool function that reads its abort signal and then calls `execute`.
  *
  * @param {Execute} execute
  * @returns {(args: ForecastArgs, call: { signal: AbortSignal }) => unknown}

@@ -1,5 +1,4 @@
-// One conversation of the chat. At most one run is live in it. Messages during the run are follow-ups, steer the run, or stop
-// it.
+// One conversation of the chat, with at most one live run. During a run, users can send follow-ups, steer the run, or stop it.
 
 import {
   createLoopControl,

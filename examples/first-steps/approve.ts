@@ -32,7 +32,7 @@ const pay = defineTool({
 });
 const options = { provider, tools: [pay], messages, runId: "bill-7" };
 const first = await runToolLoop({ ...options, journal: fileJournal(file) });
-// The status is "suspended", and `first.reason.calls` lists the calls that wait. The process may end here.
+// The status is "suspended", and `first.reason.calls` lists the calls that wait. The process can end here.
 // #endregion approve
 
 assert.equal(first.status, "suspended");

@@ -206,7 +206,7 @@ interface PlanEntry {
       closesEarly?: boolean; // true: the plan's stream is closed at "response"
     },
   ): Provider;
-  // { purpose, tool_name, kwargs, todo_suggestion, next, success, result, error } of each planned call
+  // returns { purpose, tool_name, kwargs, todo_suggestion, next, success, result, error } for each planned call
   planLogs(result: Pick<LoopResult, "messages" | "streamResults">): readonly plan.PlanRecord[];
   plannerPrompt(input: plan.PlannerInput): plan.PlannerPrompt; // input: userInput, availableTools, donePlans, lastRoundRecords, roundIndex, ...
 }

@@ -1,4 +1,4 @@
-// The server: it serves the files of the page, and the four endpoints of the chat.
+// Serves the files of the page, and the four endpoints of the chat.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { isLoopError } from "turnwright";
