@@ -6,13 +6,13 @@
 // docs/performance.md and docs/comparison.md. The workload "peers" runs each peer in a separate process, alternating with the
 // minimal loop.
 //
-// Method: Each workload runs in a separate process. Both loops read the same chunks from the same generators, call the same
-// tool with the same zod schema, and use the same kind of listener. The loops are warmed up and then measured in 7 rounds. In
-// each round, both are measured once; which loop comes first alternates. Before each measurement, garbage is collected
-// (--expose-gc). Figures are CPU time (user and system, including garbage collection), unless the row says "wall". A figure is
-// the median of the rounds, and a ratio is the median of the rounds' ratios. A slow moment of the machine slows both loops, so
-// it hardly changes the ratios. A workload that misses a target is measured again: noise rarely misses twice, a regression
-// does.
+// Method: Each workload runs in a separate process. turnwright and the minimal loop read the same chunks from the same
+// generators, call the same tool with the same zod schema, and use the same kind of listener. Both loops are warmed up and then
+// measured in 7 rounds. Each round measures both loops once, and they take turns in going first. Each measurement starts with a
+// garbage collection (--expose-gc). Figures are CPU time (user and system, including garbage collection), unless the row says
+// "wall". A ratio is computed for each round. All figures and ratios in the table are medians over the rounds. A slow moment of
+// the machine slows both loops, so it hardly changes the ratio. A workload that misses a target is measured again: noise rarely
+// causes two misses in a row, but a regression does.
 import { fork } from "node:child_process";
 import { parseArgs } from "node:util";
 import { writeTable } from "./src/document.js";
@@ -94,7 +94,7 @@ function measure(workload) {
 }
 
 /**
- * Measures a subject in a separate process, and returns the message that the process sends.
+ * Measures a workload or a peer in a separate process. Returns the figures that the process sends.
  *
  * @template Sent
  * @param {string} program

@@ -1,4 +1,5 @@
-// Runs the loop with Anthropic's client. The first import makes `new Anthropic()` connect to a stand-in server on this machine.
+// Runs the loop with Anthropic's client. The import at the top makes `new Anthropic()` connect to a local server in place of
+// api.anthropic.com.
 
 import assert from "node:assert/strict";
 import { stopStandIn } from "./support/anthropic-stand-in.ts";

@@ -1,4 +1,4 @@
-// The shortest test of a tool. examples/test-a-tool.ts has more of them.
+// The shortest test of a tool. See examples/test-a-tool.ts for more tests.
 
 // #region test
 import assert from "node:assert/strict";

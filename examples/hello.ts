@@ -1,5 +1,5 @@
-// The first two programs in the README. The second program asks a follow-up question. The first import makes `new OpenAI()`
-// connect to a stand-in server on this machine.
+// The first two programs in the README: a question, and a follow-up question. The import at the top makes `new OpenAI()`
+// connect to a local server in place of api.openai.com.
 
 import assert from "node:assert/strict";
 import { refuseNext, stopStandIn } from "./support/openai-stand-in.ts";
@@ -54,7 +54,7 @@ assert.deepEqual(
   ["user", "assistant", "tool", "assistant", "user", "assistant", "tool", "assistant"],
 );
 
-// If the service refuses the API key, the run ends with an error. Nothing is thrown.
+// If the service refuses the API key, the run resolves with the status "error" and does not throw.
 refuseNext();
 const refused = await runToolLoop({ provider, messages: [{ role: "user", content: "And Rome?" }] });
 assert.equal(refused.status, "error");

@@ -1,5 +1,5 @@
-// Gives three tools to a model that only reads and writes text: `withPlanner` requests plans from the model, and the loop runs
-// them. The model here is a small function. Replace the function with a call to any model that completes text.
+// Gives three tools to a model that can only read and write text. `withPlanner` asks the model for plans, and the loop runs the
+// tools in the plans. Replace the small function that plays the model with a call to any model that completes text.
 
 import assert from "node:assert/strict";
 import { z } from "zod";
@@ -87,10 +87,10 @@ assert.deepEqual(
     ["convert_money", true, ""],
   ],
 );
-// There were two rounds of tools. In the third iteration, the plan was "response", and the answer followed.
+// Two iterations ran tools. In the third one, the model planned to respond, and then wrote the answer.
 assert.equal(result.iterations, 3);
 assert.equal(model.texts.length, 4);
-// The planner stopped reading the third plan after its action.
+// The planner needs only the action of the third plan, so it did not read the text after the plan.
 assert.equal(model.texts[2]?.includes("response"), true);
 assert.equal(model.texts[2]?.includes("All that was asked for is known."), false);
 

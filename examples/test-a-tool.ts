@@ -91,7 +91,7 @@ await test("the model corrects a call that does not fit, and answers from what i
   assert.equal(result.text, "It is on its way.");
   const outcomes = result.functionHistory.map(({ outcome }) => outcome);
   assert.deepEqual(outcomes, ["invalid-input", "completed"]);
-  // The result that the model read before it answered.
+  // The model read this result before it answered.
   assert.deepEqual(provider.requests[2]?.messages.at(-1), {
     role: "tool",
     results: [{ callId: "second", name: "find_order", outcome: "completed", result: { status: "shipped" } }],

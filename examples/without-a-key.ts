@@ -1,4 +1,4 @@
-// The shortest run: a script plays the model, so it needs neither a key nor another package.
+// The shortest run. A scripted model answers, so it needs neither a key nor another package.
 
 import assert from "node:assert/strict";
 

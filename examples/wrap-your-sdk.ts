@@ -1,5 +1,5 @@
-// Makes a provider from any SDK with one method. It converts the request to the SDK's format, and the SDK's events to chunks of
-// the loop. The SDK here is invented and stands in for yours.
+// Makes a provider from any SDK. Its one method, `stream`, converts the request to the SDK's format, and the SDK's events to
+// chunks of the loop. The SDK here is invented; replace it with yours.
 
 import assert from "node:assert/strict";
 import { z } from "zod";

@@ -6,7 +6,7 @@ const start = "<!-- bench:start -->";
 const end = "<!-- bench:end -->";
 
 /**
- * Replaces the text between the two markers in a page of the documentation.
+ * Replaces the text between the lines `bench:start` and `bench:end` in a page of the documentation.
  *
  * @param {"performance" | "comparison"} name
  * @param {string} table

@@ -1,4 +1,4 @@
-// Compares the CPU time of two tasks in this process, in alternating rounds. The ratio is the median of the rounds' ratios.
+// Compares the CPU time of two tasks in this process, in alternating rounds. The result is the median over all rounds.
 
 /** @typedef {() => unknown} Task The function to measure. If it returns a promise, the promise is awaited. */
 /** @typedef {{ minimal: number, turnwright: number, ratio: number }} Comparison */
@@ -8,7 +8,7 @@ export const rounds = 7;
 /** The number of warm-up rounds before the rounds that count. */
 export const warmUps = 2;
 
-/** Returns the CPU time of this process so far in milliseconds, including garbage collection. */
+/** Returns the CPU time in milliseconds that this process has used, including garbage collection. */
 export function cpuMs() {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
@@ -39,8 +39,8 @@ export async function wallOf(task) {
 }
 
 /**
- * Collects the garbage of the other task, and warms the task up. A collection also discards compiled code of functions that are
- * not used at the moment. Running the task twice compiles them again.
+ * Collects garbage, so that the task does not pay for the garbage of the previous task. A collection also discards the compiled
+ * code of idle functions, so the task then runs twice to compile its functions again.
  *
  * @param {Task} task
  */
@@ -51,7 +51,7 @@ async function settle(task) {
 }
 
 /**
- * Measures two tasks alternately. Each task is measured first in every other round, so that noise affects both tasks equally.
+ * Measures both tasks in each round. They take turns in going first, so that noise affects both equally.
  *
  * @param {{ minimal: Task, turnwright: Task }} tasks
  * @param {(task: Task) => Promise<number>} [gauge]

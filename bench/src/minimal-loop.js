@@ -1,5 +1,5 @@
 // The baseline: a minimal loop, as a developer might write in an afternoon. It has no limits, no timeouts and no history, and
-// catches no errors. Each stream and each tool gets an abort signal, because SDKs and `fetch` use one.
+// catches no errors. Each stream and each tool gets an abort signal, because real SDKs and `fetch` accept one.
 
 /**
  * @typedef {import("../../src/core/types/provider.ts").ModelChunk} ModelChunk
@@ -39,7 +39,7 @@ export async function runMinimalLoop({ stream, tools, messages, onText }) {
     transcript.push({ role: "assistant", text, calls });
     if (calls.length === 0) return { text, transcript };
     const outputs = calls.map((call) => runCall(call, tools));
-    // A synchronous tool is not awaited, so that the baseline is as fast as possible.
+    // Awaits only promises, so that the baseline is as fast as possible.
     const results = outputs.some((output) => output instanceof Promise) ? await Promise.all(outputs) : outputs;
     transcript.push({ role: "tool", results: calls.map((call, index) => toMessagePart(call, results[index])) });
   }

@@ -1,4 +1,4 @@
-// A row of the table, and the conversion of rows to Markdown.
+// The rows of the table of measurements, and their conversion to Markdown.
 
 /**
  * @typedef {"us" | "ms" | "x" | "MB" | "KB" | "B" | ""} Unit
@@ -18,7 +18,7 @@ const heads = ["workload", "minimal loop", "turnwright", "ratio", "target", ""];
 export function missesTarget({ target, ratio, turnwright }) {
   if (target === undefined) return false;
   const value = target.of === "ratio" ? ratio : turnwright;
-  // Not written as "greater than", because NaN must also miss the target.
+  // Uses `!(a <= b)` instead of `a > b`, because NaN must also miss the target.
   return !(value !== undefined && value <= target.atMost);
 }
 

@@ -1,11 +1,12 @@
-// Scripted models. Both loops read the same chunks from the same generators.
+// The scripted models of the benchmarks. turnwright and the minimal loop read the same chunks from them.
 
 /** @typedef {import("../../src/core/types/provider.ts").ModelChunk} ModelChunk */
 
 const usage = { inputTokens: 100, outputTokens: 20, totalTokens: 120 };
 
 /**
- * A model that calls `forecast` in every iteration except the last. Each of these iterations has one text delta and one call.
+ * A model that answers in the last iteration. In each iteration before that, it sends one text delta and one call of
+ * `forecast`.
  *
  * @param {number} iterations
  * @returns {(iteration: number) => AsyncGenerator<ModelChunk>}
@@ -15,7 +16,7 @@ export function callingModel(iterations) {
 }
 
 /**
- * Like `callingModel`, but each iteration waits first, like a request over the network.
+ * Like `callingModel`, but waits at the start of each iteration, as a request over the network does.
  *
  * @param {number} iterations
  * @param {number} latencyMs
@@ -88,8 +89,8 @@ async function* answerIteration() {
 }
 
 /**
- * Makes a call. Parses the arguments from text, like an adapter. Every call is different, because turnwright ends a run that
- * repeats identical calls.
+ * Makes a call of `forecast`. Parses the arguments from text, as adapters do. Every call has other arguments, because
+ * turnwright ends a run that repeats the same call.
  *
  * @param {string} id
  * @param {number} days

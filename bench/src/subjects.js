@@ -1,4 +1,4 @@
-// The two loops to compare. Both run the same script, with the same tool and the same listener for text.
+// Runs a script with turnwright and with the minimal loop. Both get the same tool and the same listener for text.
 import { z } from "zod";
 import { runMinimalLoop } from "./minimal-loop.js";
 import { createLoopEvents, defineTool, runToolLoop } from "./turnwright.js";
@@ -15,7 +15,8 @@ import { createLoopEvents, defineTool, runToolLoop } from "./turnwright.js";
 export const messages = [{ role: "user", content: "Do I need a coat in Oslo?" }];
 
 /**
- * Uses the abort signal, as an SDK or a tool does at the beginning. This forces turnwright to create the signal.
+ * Reads the abort signal, as real SDKs and tools do. turnwright only creates the signal when somebody reads it, so this makes
+ * the comparison fair.
  *
  * @param {AbortSignal} signal
  */
@@ -39,7 +40,7 @@ export const forecast = ({ city, days }) => ({ city, days, degrees: 7 });
 export const forecastAtOnce = async ({ city, days }) => ({ city, days, degrees: 7 });
 
 /**
- * Returns a promise that is resolved in the next turn of the event loop, as after any I/O. This makes turnwright start its
+ * Returns a promise that resolves in a later turn of the event loop, as I/O does. Such a promise makes turnwright start its
  * timers.
  *
  * @param {ForecastArgs} args
@@ -50,7 +51,7 @@ export const forecastLater = async ({ city, days }) => {
 };
 
 /**
- * Wraps a tool function so that it uses the abort signal.
+ * Returns a tool function that reads its abort signal and then calls `execute`.
  *
  * @param {Execute} execute
  * @returns {(args: ForecastArgs, call: { signal: AbortSignal }) => unknown}
@@ -79,7 +80,7 @@ export function minimalRun(stream, execute) {
 }
 
 /**
- * Returns a task that runs the same script with turnwright. All options have their defaults, except those in `more`.
+ * Returns a task that runs a script with turnwright. Options that are not in `more` have their defaults.
  *
  * @param {Script} stream
  * @param {Execute} execute
@@ -92,7 +93,7 @@ export function turnwrightRun(stream, execute, more) {
     const events = createLoopEvents();
     events.on("text-delta", (delta) => (received += delta.text.length));
     const result = await runToolLoop({ ...options, events });
-    // A run that ended early would seem fast.
+    // Without this check, a run that fails early would look fast.
     if (result.status !== "completed")
       throw new Error(`A run ended early with status ${result.status} and reason ${JSON.stringify(result.reason)}.`);
     return result;

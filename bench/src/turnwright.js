@@ -1,4 +1,4 @@
-// The built library. Set TURNWRIGHT_DIST to use the build in another folder.
+// Imports the built library. Set TURNWRIGHT_DIST to measure the build in another folder.
 import { pathToFileURL } from "node:url";
 
 /** The URL of the folder with the build. Ends with a slash. */

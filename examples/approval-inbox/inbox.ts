@@ -1,5 +1,5 @@
-// An approval inbox that needs no database. It lists the calls that wait for a decision in a folder of journal files, and
-// continues a run with a decision. The processes that started the runs may have ended.
+// An approval inbox that needs no database. It reads a folder of journal files, lists the calls that wait for a decision, and
+// continues a run with a decision. The processes that started the runs need not exist any more.
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -14,10 +14,10 @@ export interface Question {
   readonly call: Extract<PendingCall, { readonly state: "awaiting-approval" }>;
 }
 
-/** Makes the options of a run, in the same way as the application that started the run. */
+/** Makes the options of a run. They must be the same as when the run was started. */
 export type OptionsOf = (runId: string, journal: Journal) => LoopOptions;
 
-/** Lists the calls that wait for a decision. Runs nothing, and does not affect live runs. */
+/** Lists the calls that wait for a decision. Only reads the files, so live runs are not affected. */
 export async function listQuestions(folder: string): Promise<readonly Question[]> {
   const questions: Question[] = [];
   for (const name of readdirSync(folder).filter((one) => one.endsWith(".jsonl"))) {

@@ -1,4 +1,5 @@
-// Answers one turn in a room: runs the loop with a gate, and sends notices to the room and lines to the log.
+// Answers the waiting posts of one user in a chat room. Runs the loop in deliberate mode, shows notices in the room, and writes
+// a log.
 
 import {
   type Clock,
@@ -22,7 +23,7 @@ export interface Room {
   readonly id: string;
   readonly control: LoopControl;
   messages: readonly Message[];
-  /** Posts of earlier turns, oldest first. */
+  /** Posts that were already answered, oldest first. */
   said: readonly Post[];
   waiting: readonly Post[];
   servedUser: string | undefined;
@@ -42,7 +43,7 @@ export interface TurnPorts {
   readonly clock?: Clock | undefined;
 }
 
-/** Answers posts from one user. Posts that the run did not answer wait again. */
+/** Answers posts from one user. Posts that the run did not answer go back to `room.waiting`. */
 export async function answerTurn(room: Room, turn: readonly Post[], ports: TurnPorts): Promise<void> {
   // #region turn
   const userId = turn[0]?.userId ?? "";
@@ -75,12 +76,11 @@ export async function answerTurn(room: Room, turn: readonly Post[], ports: TurnP
     clock: ports.clock,
   });
 
-  // If a user stops a run, the messages that were sent to the run are dropped too.
+  // If a user stops a run, the messages that the run had not read are dropped too.
   const added = result.status === "stopped-by-user" ? [] : result.undelivered;
   const back = added.map((message) => toPost(message, turn));
   if (result.reason.kind === "interrupted") {
-    // The run was interrupted before it called a tool. The next run answers the turn, together with the post that interrupted
-    // it.
+    // The run was interrupted before it called a tool. The next run answers these posts and the post that interrupted the run.
     room.waiting = [...turn, toPost(result.reason.message, turn), ...back, ...room.waiting];
     return;
   }
@@ -99,8 +99,7 @@ const embeds: { readonly [Kind in LoopEvents["notice"]["kind"]]: string } = {
 };
 
 /**
- * Sends notices to the room. The reason why a tool was allowed goes to the log only, because users should not learn the
- * triggers.
+ * Shows notices in the room. The trigger that allowed a tool is only logged, because users should not learn the trigger words.
  */
 function listen(room: Room, ports: TurnPorts): LoopEmitter {
   const { log } = ports;
@@ -126,13 +125,12 @@ async function tell(room: Room, result: LoopResult, ports: TurnPorts): Promise<v
   if (thoughtLog !== undefined) log(`${room.id}: ${thoughtLogOwner?.name} thought ${JSON.stringify(thoughtLog)}`);
   if (status !== "completed") log(`${room.id}: ${status} (${reason.kind}) ${error?.message ?? ""}`.trimEnd());
   if (responseText !== "") await service.say(room.id, responseText);
-  // Error details are only logged for the operator. Users only read that something failed, unless they have already seen a
-  // notice.
+  // Users read only that something failed, unless a notice has already said so. The details are in the operator's log.
   const wentWrong = (status === "error" && reason.kind !== "tool-error-cap") || status === "empty-response";
   if (wentWrong && !quietRooms.has(room.id)) await showEmbed(room, "Something went wrong.", ports);
 }
 
-/** Adds the name of the user, which helps the model. Tools use `session.userId` instead, because any user can write any name. */
+/** Puts the user's name before the text, for the model. Tools must use `session.userId`, because a user can type any name. */
 export function toMessage({ userId, text }: Post): UserMessage {
   return { role: "user", content: `${userId}: ${text}` };
 }
@@ -149,7 +147,7 @@ function toPost({ content }: UserMessage, [first]: readonly Post[]): Post {
 const mostPosts = 100;
 const mostMessages = 200;
 
-/** Returns the newest messages. Cuts before a user message, so that no call loses its result. */
+/** Returns the newest messages. The first one is a user message, so that each call keeps its result. */
 function keepNewest(messages: readonly Message[]): readonly Message[] {
   const from = messages.findIndex(({ role }, index) => role === "user" && messages.length - index <= mostMessages);
   return messages.slice(Math.max(0, from));

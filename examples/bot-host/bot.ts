@@ -1,5 +1,5 @@
-// A bot in many rooms. In each room, at most one run is live, for one user. Posts that arrive during the run interrupt it,
-// steer it, or wait.
+// A bot in many rooms. Each room has at most one live run, which answers one user. Posts that arrive during the run interrupt
+// it, steer it, or wait.
 
 import { type ContextStash, createLoopControl, type Clock, type Provider, type Tool } from "turnwright";
 import { createDeliberateMode } from "turnwright/deliberate";

@@ -48,7 +48,7 @@ interface Scene {
   readonly logged?: readonly string[];
 }
 
-/** Waits until the bot has finished, and checks all posts and logs since the last scene. */
+/** Waits until the bot has finished, and checks all posts and logs since the previous scene. */
 async function close(title: string, { said = [], logged: logs = [] }: Scene): Promise<void> {
   await clock.runAll();
   await bot.settled();
@@ -106,7 +106,8 @@ await close("a tool that was of use stays; its user steers the run, others wait 
 });
 const times = reminders.map(({ userId, at }) => `${userId} at ${at}`);
 assert.deepEqual(times, ["ada at five", "ada at five", "ada at six", "ada at noon"]);
-// One request contained the profile, without the tool that had loaded it. The profile is not in the transcript.
+// Only one request contained the profile, because the profile is not part of the transcript. That request did not offer the
+// tool `read_profile`.
 const shows = ({ messages }: ModelRequest): boolean => JSON.stringify(messages).includes("likes");
 const withProfile = provider.requests.filter(shows).map(({ tools }) => tools.map(({ name }) => name));
 assert.deepEqual(withProfile, [["set_reminder", "sound_depth"]]);

@@ -1,4 +1,4 @@
-// A rule-based model that stands in for yours. Like real models, it sometimes calls tools that the user did not ask for.
+// A rule-based model that replaces a real one. Like real models, it sometimes calls tools that the user did not ask for.
 
 import { z } from "zod";
 import type { Message } from "turnwright";
@@ -22,15 +22,15 @@ export function createScriptedModel(): MockProvider {
   return createMockProvider(({ messages }) => [wait(thinkMs), ...respond(readAssistantMessage(messages))]);
 }
 
-/** The posts, calls and results since the last answer. */
+/** The posts, calls and results since the model's latest answer. */
 interface Turn {
   readonly user: string;
   readonly said: string;
-  /** The user's profile, if a context restart has loaded it. */
+  /** The user's profile, after the tool `read_profile` has loaded it. */
   readonly profile: string | undefined;
-  /** The call for the last reminder, and its outcome. */
+  /** The latest call of `set_reminder`, and its outcome. */
   readonly reminder: Attempt | undefined;
-  /** The last reminder in earlier turns. */
+  /** The arguments of the latest reminder before these posts. */
   readonly before: z.infer<typeof reminderSchema> | undefined;
 }
 
@@ -52,7 +52,7 @@ function respond(turn: Turn): readonly MockPart[] {
   return remind(turn);
 }
 
-/** Sets a reminder whatever the user says, because the gate decides whether the call runs. */
+/** Calls `set_reminder` whatever the user says. Deliberate mode decides if the call runs. */
 function remind({ user, said, reminder, before = { what: "rise", at: "dawn" } }: Turn): readonly MockPart[] {
   if (reminder?.outcome === "blocked") return [text(`Aye, ${user}. I set reminders for those who ask for them.`)];
   const what = /remind me to (\w+)/i.exec(said)?.[1] ?? before.what;

@@ -13,7 +13,7 @@ export interface ToolPorts {
   readonly reminders: Reminder[];
   readonly profiles: ReadonlyMap<string, Json>;
   readonly stash: ContextStash;
-  /** Waits as long as it takes to set a reminder. */
+  /** Simulates the time that it takes to set a reminder. */
   pause(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export function createTools({ reminders, profiles, stash, pause }: ToolPorts): r
       await pause();
       // The run may have been stopped during the pause.
       signal.throwIfAborted();
-      // The user id comes from the session, because a model would accept any name that a user writes.
+      // The user id comes from the session, because the model would believe any name that a user writes.
       reminders.push({ userId: session.userId ?? "", what, at });
       return { set: true, what, at };
     },
@@ -46,7 +46,7 @@ export function createTools({ reminders, profiles, stash, pause }: ToolPorts): r
     execute(_args, { session }) {
       const profile = profiles.get(session.userId ?? "");
       if (profile === undefined) return { known: false };
-      // The result, and therefore the transcript, contains only the key. The model sees the profile for the rest of this run.
+      // The result in the transcript contains only the key. The model sees the profile until the end of this run.
       return contextRestart({
         type: "context_restart_profile",
         pending_context_key: stash.put(profile),

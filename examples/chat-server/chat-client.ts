@@ -1,4 +1,4 @@
-// A client for the chat server, which uses a real socket like a browser tab.
+// A client of the chat server. It connects through a real socket, as a browser tab does.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -12,7 +12,7 @@ export interface ShownEvent {
   readonly text?: string | undefined;
 }
 
-/** The schema of an event. Other fields are allowed. */
+/** The fields of an event that this client reads. An event may have more fields. */
 const shownEvent: z.ZodType<ShownEvent> = z.looseObject({ type: z.string(), text: z.string().optional() });
 
 export interface Chat {
@@ -29,7 +29,7 @@ export interface Chat {
 interface OpenAnswer {
   /** Returns the events up to the first one of a type, or all events if no type is given. */
   until(type?: string): Promise<readonly ShownEvent[]>;
-  /** Closes the stream, like a tab that is closed. */
+  /** Disconnects from the stream, as a closed tab does. */
   leave(): Promise<unknown>;
 }
 
@@ -79,7 +79,7 @@ function readAnswer(response: Response): OpenAnswer {
       assert.equal(type, undefined, `there is no ${type} in ${JSON.stringify(seen)}`);
       return seen;
     },
-    // Ending the iteration closes the connection.
+    // Returning from the async iterator closes the connection.
     leave: () => events.return(undefined),
   };
 }

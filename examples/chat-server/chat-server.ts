@@ -1,5 +1,5 @@
-// A chat over Server-Sent Events, built only with node:http. A run ends when the tab that started it is closed, and is no
-// faster than the tab reads. During an answer, users can send follow-ups, steer the run, or stop it.
+// A chat over Server-Sent Events, built only with node:http. When the tab that started a run is closed, the run ends. A tab
+// that reads slowly slows the run down. During an answer, users can send follow-ups, steer the run, or stop it.
 
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
@@ -30,7 +30,7 @@ export function createChatServer(ports: ConversationPorts): Server {
 
 const mostConversations = 1_000;
 
-/** Removes the oldest conversation if there are too many. The least recently used conversation is first in the map. */
+/** Removes the least recently used conversation if there are too many. It is the first one in the map. */
 function forgetOldest(conversations: Map<string, Conversation>): void {
   for (const [id, { isLive }] of conversations) {
     if (conversations.size <= mostConversations) return;
@@ -38,7 +38,10 @@ function forgetOldest(conversations: Map<string, Conversation>): void {
   }
 }
 
-/** Other host names may also resolve to this server. Accepting them would let a page on another site read the answers. */
+/**
+ * The allowed values of the `Host` header. Other names may also resolve to this server, and with them a page on another site
+ * could read the answers.
+ */
 const ownHost = /^(localhost|127\.0\.0\.1)(:\d+)?$/;
 /** Matches a path with the id of a conversation and an optional verb. */
 const chatPath = /^\/chat\/([\w-]{1,64})(?:\/(steer|stop))?$/;
@@ -77,7 +80,7 @@ async function streamAnswer(response: ServerResponse, answer: Answering): Promis
   response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
   const send = async (event: object): Promise<void> => {
     if (tab.signal.aborted || response.write(`data: ${JSON.stringify(event)}\n\n`)) return;
-    // Waits until the tab has caught up. Until then, no event is taken, so no more is read from the model.
+    // Waits until the tab has caught up. Meanwhile, the server reads no events, so the run stops reading from the model.
     await once(response, "drain", { signal: tab.signal }).catch(() => {});
   };
   await answer(send, tab.signal);
@@ -97,7 +100,10 @@ async function sendPage(response: ServerResponse): Promise<void> {
 const longestBody = 16_384;
 const bodySchema = z.object({ text: z.string().trim().max(2_000) });
 
-/** Returns the text in the body; undefined if the body is invalid. Only accepts JSON, which forms on other sites cannot send. */
+/**
+ * Returns the text in the body, or undefined if the body is invalid. Accepts only JSON, because forms on other sites cannot
+ * send it.
+ */
 async function readText(request: IncomingMessage): Promise<string | undefined> {
   const [mediaType = ""] = (request.headers["content-type"] ?? "").split(";");
   if (mediaType.trim().toLowerCase() !== "application/json") return undefined;

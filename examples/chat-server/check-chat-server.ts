@@ -51,7 +51,7 @@ async function checkConversations(tools: readonly Tool[]): Promise<void> {
   );
   const first = await (await chat.ask("What is it time for?")).until();
   assert.deepEqual(typesOf(first), ["tool-start", "tool-end", "text-delta", "text-delta", "text-delta", "run-end"]);
-  // This id is an ordinary id for another conversation, although objects have a property with this name.
+  // "__proto__" must work as an ordinary conversation id, although every object has a property with this name.
   await (await chat.ask("Which one?", "__proto__")).until();
   assert.deepEqual(rolesOf(chat.provider.requests.at(-1)?.messages), ["user"]);
   const [delta, end] = await (await chat.ask("Which one?")).until();
@@ -73,7 +73,7 @@ async function checkInterrupt(tools: readonly Tool[]): Promise<void> {
     { type: "text-delta", text: "In short: rain." },
     { type: "run-end", status: "completed", reason: "answered" },
   ]);
-  // One run answers both questions. The transcript does not contain the answer that was cut off.
+  // The second run answers both questions. The answer of the first run was cut off, and is not in the transcript.
   assert.deepEqual(chat.provider.requests[1]?.messages, [
     { role: "user", content: "Tell me of the weather." },
     { role: "user", content: "In one sentence." },
@@ -126,7 +126,7 @@ async function checkStop(): Promise<void> {
     { type: "run-end", status: "stopped-by-user", reason: "stopped" },
     { type: "undelivered", texts: ["And when was it found?", "Be quick."] },
   ]);
-  // The transcript up to the stop is kept, and the next question starts a new run.
+  // A stopped run keeps its transcript, and the next question continues from there with a new run.
   await (await chat.ask("Never mind.")).until();
   assert.deepEqual(rolesOf(chat.provider.requests[1]?.messages), ["user", "assistant", "tool", "user"]);
   assert.equal(await chat.post("", "/stop"), 409);

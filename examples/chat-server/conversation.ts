@@ -1,5 +1,4 @@
-// One conversation of the chat. At most one run is live in it. Messages during the run are follow-ups, steer the run, or stop
-// it.
+// One conversation of the chat, with at most one live run. During a run, users can send follow-ups, steer the run, or stop it.
 
 import {
   createLoopControl,
@@ -25,14 +24,14 @@ interface Reader {
   send(event: object): void | Promise<void>;
 }
 
-/** A conversation. Each method returns false if there is nothing to act on. */
+/** A conversation. `followUp`, `steer` and `stop` return false if no answer is in progress. */
 export interface Conversation {
   readonly isLive: boolean;
   /** Answers a question and all follow-ups. Resolves when there is nothing left to answer. */
   answer(question: string, reader: Reader): Promise<void>;
   /**
-   * Interrupts the run, so that the next run answers both questions. If tools have run, the question waits for the end of the
-   * run instead.
+   * Asks another question during an answer. Interrupts the run, so that the next run answers both questions. After a tool has
+   * run, the question waits for the end of the run instead.
    */
   followUp(question: string): boolean;
   steer(message: string): boolean;
@@ -60,7 +59,7 @@ export function createConversation({ provider, tools, onEnd }: ConversationPorts
     if (waiting.length > 0) await reader.send({ type: "undelivered", texts: waiting.map(toText) });
   }
 
-  /** Runs the loop once for the waiting messages. Messages that the run did not answer wait again afterwards. */
+  /** Runs the loop once for the waiting messages. Messages that the run did not answer go back to `waiting`. */
   async function runOnce(reader: Reader): Promise<void> {
     const asked = [...messages, ...waiting];
     waiting = [];
@@ -69,7 +68,7 @@ export function createConversation({ provider, tools, onEnd }: ConversationPorts
 
     const result = await stream.result;
     const { status, reason, undelivered } = result;
-    // The transcript can be sent unchanged, however the run ended. The next question continues it.
+    // Whatever the ending of the run, its transcript is valid, and the next question is appended to it.
     messages = result.messages;
     waiting = [...(reason.kind === "interrupted" ? [reason.message] : []), ...undelivered, ...waiting];
     isStopped ||= status === "stopped-by-user";
@@ -77,7 +76,7 @@ export function createConversation({ provider, tools, onEnd }: ConversationPorts
     await reader.send({ type: "run-end", status, reason: reason.kind });
   }
 
-  /** Passes a message to the live run. Between two runs, no run accepts a message, so the message waits for the next run. */
+  /** Passes a message to the live run. If the run has just ended, the message waits for the next run. */
   function tell(verb: "interrupt" | "steer", message: string): boolean {
     if (isLive && control[verb](message) === "finished") waiting = [...waiting, { role: "user", content: message }];
     return isLive;

@@ -1,4 +1,4 @@
-// Chooses the model: the user's model if an API key is set, otherwise the scripted model.
+// Chooses the model: a real model if an API key is set, otherwise the scripted model.
 
 import type { Pricing, Provider } from "turnwright";
 import { pricingFromEnvironment } from "../support/pricing-from-environment.ts";

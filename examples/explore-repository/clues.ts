@@ -30,14 +30,17 @@ export interface Clues {
   readonly readmePath: string | undefined;
   readonly manifest: Manifest;
   readonly readme: string | undefined;
-  /** A function that the README calls, the text of its definition, and the match for that text. */
+  /**
+   * The name of a function that the README calls. `shownDefinition` is the text of its definition, and `shown` is the match for
+   * this text.
+   */
   readonly shownName: string | undefined;
   readonly shownDefinition: string | undefined;
   readonly shown: Match | undefined;
-  /** The match for the words that were searched for, and the next function below the match. */
+  /** The match for `soughtWords`. `decider` is the next function below this match. */
   readonly sought: Match | undefined;
   readonly decider: Place | undefined;
-  /** The text of a call to that function, and a match for this text, preferably in the file of the shown function. */
+  /** The text of a call to `decider`. `caller` is a match for this text, preferably in the same file as `shown`. */
   readonly deciderCall: string | undefined;
   readonly caller: Match | undefined;
 }

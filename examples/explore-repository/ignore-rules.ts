@@ -1,11 +1,11 @@
-// Decides which paths of a repository to skip: approximately the paths in .gitignore, and always paths that no model should
-// read.
+// Decides which paths of a repository to skip: paths that .gitignore lists, and files that no model should read, such as keys.
+// Supports most of the syntax of .gitignore.
 
 /** Returns true if a relative path, or one of its parent folders, is ignored. The parts of the path are separated by "/". */
 export type IgnoreRules = (path: string) => boolean;
 
 interface Rule {
-  /** The parts of the pattern, starting at the root. "**" matches any number of folders. */
+  /** The pattern, split at "/", from the root of the repository. "**" matches any number of folders. */
   readonly segments: readonly string[];
   readonly isNegated: boolean;
   readonly isFolderOnly: boolean;
@@ -14,7 +14,7 @@ interface Rule {
 /** Always ignored, whatever .gitignore says: files that are not source code, and files that may contain secrets. */
 const always = parseRules(".git\nnode_modules\ndist\n.env\n.env.*\n.npmrc\n*.pem\n*.key\nid_rsa*\nid_ed25519*");
 
-/** Makes the rules of a repository from the text of its .gitignore. Character classes are not supported, and match literally. */
+/** Makes the rules of a repository from the text of its .gitignore. Character classes such as `[a-z]` are read as plain text. */
 export function createIgnoreRules(gitignore: string): IgnoreRules {
   const rules = parseRules(gitignore);
   return (path) => {
@@ -43,7 +43,7 @@ function parseRule(line: string): Rule {
   return { segments: isAnchored ? segments : ["**", ...segments], isNegated, isFolderOnly };
 }
 
-/** Returns true if the path is ignored. The last rule that matches decides. */
+/** Returns true if the path is ignored. If several rules match, the last one decides. */
 function isHitBy(rules: readonly Rule[], path: readonly string[], isFolder: boolean): boolean {
   const fitting = rules.filter(({ segments, isFolderOnly }) => {
     return (isFolder || !isFolderOnly) && fits(segments, path, { wildcard: "**", fitsOne: fitsSegment });

@@ -2,7 +2,7 @@
 
 import type { Terminal } from "./terminal.ts";
 
-/** Lines that are not final yet. */
+/** Lines that can be redrawn in the terminal. */
 export interface LiveLines {
   draw(): void;
   erase(): void;
@@ -14,7 +14,7 @@ export interface LiveLines {
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const frameMs = 80;
 
-/** Redraws the lines that `format` returns, with a moving spinner, as long as there are lines. */
+/** Draws the lines that `format` returns, and redraws them with a moving spinner until they are erased or kept. */
 export function createLiveLines(terminal: Terminal, format: (spinner: string) => readonly string[]): LiveLines {
   let drawn = 0;
   let frame = 0;

@@ -1,6 +1,6 @@
 // A run that explores the files of a repository: `npm run demo`, or `npm run demo -- ../another --ask "What does it do?"`. If
-// OPENAI_API_KEY or ANTHROPIC_API_KEY is set, the user's model answers. Otherwise, a scripted model answers, which only uses
-// results of its tools.
+// OPENAI_API_KEY or ANTHROPIC_API_KEY is set, a real model answers. Otherwise, a scripted model answers from the results of its
+// tools.
 
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -16,7 +16,7 @@ export function createProgressView(terminal: Terminal): ProgressView {
   const flow = createTextFlow(terminal);
   const rows = new Map<string, ToolRow>();
   let waitsFor = "";
-  /** True if the last output was a line for a call. Text then needs an empty line first. */
+  /** True if the latest output was the line of a call. An empty line then separates it from the next text. */
   let isBelowCalls = false;
 
   const live = createLiveLines(terminal, (spinner) => {

@@ -62,8 +62,9 @@ export function readOpening(readme: string): string | undefined {
 }
 
 /**
- * Finds the main function in the code of a README. Candidates are functions that the code calls and imports, or all called
- * functions if it imports none. Prefers a name that contains `word`, and otherwise the most used function.
+ * Finds the main function in the code of a README. Candidates are the imported functions that the code calls, or all functions
+ * that it calls if there are no imports. Prefers a function whose name contains `word`; otherwise returns the function with the
+ * most calls.
  */
 export function findShownFunction(readme: string, word: string): string | undefined {
   const code = [...readme.matchAll(/```\w*\n(.*?)```/gs)].map(([, block = ""]) => block).join("\n");
@@ -79,7 +80,7 @@ function findMostFrequent(names: readonly string[]): string | undefined {
   return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0];
 }
 
-/** Returns the match that most likely matters. Prefers source folders, and the file with the most matches. */
+/** Returns the most relevant match: the first one in the source file with the most matches. */
 export function findMainMatch(matches: readonly Match[]): Match | undefined {
   const inSource = matches.filter(({ path }) => !/(^|\/)(tests?|examples?|docs|bench)\/|\.test\.|\.(md|txt)$/.test(path));
   const path = findMostFrequent(inSource.map((match) => match.path));

@@ -1,4 +1,4 @@
-// Writes the final answer of the scripted model: the facts that its calls found, and a note for each fact that they did not find.
+// Writes the final answer of the scripted model. It lists the facts that the calls found, and notes which facts are missing.
 
 import { type Clues, soughtWords } from "./clues.ts";
 import { readOpening } from "./repository-facts.ts";

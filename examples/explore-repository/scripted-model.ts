@@ -25,13 +25,13 @@ export function createScriptedModel({ isPaced }: { readonly isPaced: boolean }):
   );
 }
 
-/** Calls, and the text before them. */
+/** The calls of one iteration, and the text before them. */
 interface Plan {
   readonly words: string;
   readonly calls: readonly Call[];
 }
 
-/** The plans, in order. A plan is done when all of its calls have been made. */
+/** The plans, in order. The model goes on to the next plan when all calls of a plan have been made. */
 const plans: readonly ((clues: Clues, seen: Seen) => Plan)[] = [
   () => ({ words: "First, what is there.", calls: [{ name: "list_files", args: { folder: "." } }] }),
   ({ manifestPath, readmePath }) => ({ words: "What it says of itself.", calls: [manifestPath, readmePath].flatMap(toReading) }),

@@ -1,4 +1,4 @@
-// Collects the calls and the results in a conversation.
+// Reads the calls and the results from a transcript.
 
 import { z } from "zod";
 import type { Json, Message } from "turnwright";
@@ -18,11 +18,11 @@ export interface Listing {
 
 export interface Seen {
   readonly listing: Listing;
-  /** Returns the text of a file that was read; undefined if it was not read. */
+  /** Returns the text of a file, or undefined if the model has not read the file. */
   textOf(path: string | undefined): string | undefined;
-  /** Returns the matches of a search; an empty array if the search was not made. */
+  /** Returns the matches of a search, or an empty array if the model has not made this search. */
   matchesOf(sought: string | undefined): readonly Match[];
-  /** True if the call was made before, whatever its outcome. */
+  /** True if the model has already made this call, even if the call failed. */
   hasCalled(call: Call): boolean;
 }
 
@@ -33,7 +33,7 @@ const matchSchema = z.object({ path: z.string(), line: z.number(), text: z.strin
 const searchSchema = z.object({ matches: z.array(matchSchema) });
 const soughtSchema = z.object({ text: z.string() });
 
-/** Reads a transcript. A failed call is recorded as made, without a result. */
+/** Reads a transcript. A failed call counts as made, but has no result. */
 export function readSeen(messages: readonly Message[]): Seen {
   let listing: Listing = { total: 0, folders: [], files: [] };
   const texts = new Map<string, string>();

@@ -1,11 +1,11 @@
-// Output to a terminal: supports colours and line widths, and removes control characters.
+// Writes to a terminal with colours. Fits lines to its width, and removes control characters from the text.
 
 import { toPrintable } from "../support/to-printable.ts";
 
 export interface Terminal {
   /** True if lines can be redrawn, because the output is a terminal that a person watches. */
   readonly isLive: boolean;
-  /** Returns the number of columns; 80 if it is unknown. Call it each time, because windows change their size. */
+  /** Returns the number of columns, or 80 if it is unknown. Call this before each use, because users resize windows. */
   width(): number;
   write(text: string): void;
   paint(style: Style, text: string): string;
@@ -23,8 +23,8 @@ const codes: { readonly [Name in Style]: readonly [on: number, off: number] } = 
 };
 
 /**
- * Makes a terminal for a stream. NO_COLOR (https://no-color.org) disables colours. In a pipe, there are no colours, and
- * lines are not redrawn.
+ * Makes a terminal for a stream. NO_COLOR (https://no-color.org) disables colours. If the output is a pipe, colours and
+ * redrawing are disabled too.
  */
 export function createTerminal(out: NodeJS.WriteStream, env: NodeJS.ProcessEnv = process.env): Terminal {
   const isLive = out.isTTY && env["TERM"] !== "dumb" && !isOn(env["CI"]);

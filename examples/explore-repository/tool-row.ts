@@ -55,7 +55,7 @@ export function formatRow(row: ToolRow, { bracket, spinner }: RowMarks, terminal
   return ` ${terminal.paint("dim", bracket)} ${terminal.paint(style, mark)} ${named}${gap}${terminal.paint("dim", right)}`;
 }
 
-/** Returns the tool's own summary of a call, or the reason why there is none. */
+/** Returns the summary that the tool put into its metadata. If the call did not complete, returns its outcome and the reason. */
 function summarize({ outcome, metadata, result }: LoopEvents["tool-end"]): string {
   if (outcome === "completed") return typeof metadata === "string" ? metadata : "";
   const reason = typeof result === "object" && result !== null && "reason" in result ? result.reason : undefined;

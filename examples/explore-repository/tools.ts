@@ -1,4 +1,4 @@
-// The tools for the model: list files, read a file, and search all files. The tools never write.
+// The model's tools. They list files, read a file and search all files, and never write to a file.
 
 import { z } from "zod";
 import { defineTool, type Tool, toolResult } from "turnwright";
@@ -13,7 +13,7 @@ const maxLineLength = 200;
 
 const folderSchema = z.string().default(".").describe('Folder, relative to the root; "." is the root itself');
 
-/** Makes the tools for a workspace. The metadata of a result is a short summary, which is shown to the user. */
+/** Makes the tools for a workspace. The metadata of each result is a short summary for the user. */
 export function createTools(workspace: Workspace): readonly Tool[] {
   const listFiles = defineTool({
     name: "list_files",
@@ -87,7 +87,7 @@ export interface Match {
 }
 
 function* findLines(path: string, content: string, text: string): Iterable<Match> {
-  // Most files do not contain the text, so they do not need to be split into lines.
+  // Splitting into lines is slow, so files without the text are skipped first.
   if (!content.includes(text)) return;
   for (const [index, line] of content.split("\n").entries()) {
     if (line.includes(text)) yield { path, line: index + 1, text: line.trim().slice(0, maxLineLength) };

@@ -1,5 +1,4 @@
-// A folder that a model may read. Files outside of the folder cannot be read, although the model chooses the paths and the
-// folder may contain links.
+// A folder that a model may read. Paths from the model and links in the folder cannot lead to files outside of it.
 
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
@@ -10,7 +9,7 @@ export interface Workspace {
   /** The absolute path of the folder, with links resolved. */
   readonly root: string;
   /**
-   * Lists all files in a folder and its subfolders that are not ignored, nearest files first. Omits links. Throws if the folder
+   * Lists all files in a folder and its subfolders, nearest files first. Omits ignored files and links. Throws if the folder
    * does not exist.
    */
   listFiles(folder: string, signal: AbortSignal): Promise<readonly string[]>;
@@ -30,7 +29,8 @@ export async function openWorkspace(at: string): Promise<Workspace> {
   async function locate(path: string): Promise<string> {
     const real = await realpath(resolve(root, path)).catch(() => undefined);
     const inside = real === undefined ? undefined : relative(root, real).replaceAll(sep, "/");
-    // The message is the same for files that are outside, ignored or absent, so that it does not reveal which files exist.
+    // The message is the same for files that are outside, ignored or missing. Different messages would reveal which files
+    // exist.
     if (real === undefined || inside === undefined || isOutside(inside) || isIgnored(inside))
       throw new Error(`There is no ${path} here.`);
     return real;

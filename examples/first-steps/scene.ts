@@ -1,4 +1,4 @@
-// The provider, the tools and the messages that the first steps share. The provider is a scripted model.
+// The provider, the tools and the messages that the examples of this folder share. The provider is a scripted model.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";

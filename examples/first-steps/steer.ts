@@ -1,4 +1,4 @@
-// Sends a message to a running loop.
+// Sends a message to a run while its tool is running.
 
 import assert from "node:assert/strict";
 import { createProvider, messages, tools } from "./scene.ts";

@@ -1,5 +1,5 @@
-// Checks that every server streams a run, and stops the run when the client disconnects. Checks that a worker continues a job
-// from another worker.
+// Checks each server: it must stream a run, and stop the run when the client disconnects. Also checks that a worker can
+// continue the job of another worker.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-// The provider and the tools that all servers share. The provider is a scripted model.
+// The provider and the tools that all servers in this folder share. The provider is a scripted model.
 
 import { z } from "zod";
 import { defineTool, type Tool } from "turnwright";
@@ -11,7 +11,7 @@ export const provider: MockProvider = createMockProvider(({ messages }) => {
   return toolCall("get_forecast", { city: "Oslo" });
 });
 
-/** Counts the calls of the tool. `onCall` lets a check run code during a call. */
+/** Counts the calls of the tool. A check can set `onCall` to run code during a call. */
 export const forecasts: { count: number; onCall?: () => void } = { count: 0 };
 
 const forecast = defineTool({

@@ -3,7 +3,10 @@ import type { LoopEvent } from "turnwright";
 
 export const headers = { "content-type": "text/event-stream", "cache-control": "no-store" } as const;
 
-/** Chooses what the client sees. Arguments, results and errors stay on the server. */
+/**
+ * Converts the events that the client may see. Returns undefined for others, so that arguments, results and errors stay on the
+ * server.
+ */
 export function toFrame(event: LoopEvent): string | undefined {
   const { type } = event;
   if (type === "text-delta") return frame({ type, text: event.text });

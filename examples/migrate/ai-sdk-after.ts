@@ -1,4 +1,4 @@
-// The programs in `ai-sdk-before.ts`, written with turnwright.
+// The programs in `ai-sdk-before.ts`, rewritten with turnwright.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -76,7 +76,7 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
 }
 
 {
-  // A stop condition is checked before the calls in the response run.
+  // Stop conditions are checked after each response. If one is met, the calls in that response do not run.
   const provider = createMockProvider([look, toolCall("get_forecast", { city: "Oslo" })]);
   const ended = await runToolLoop({ provider, tools, messages, policies: { stopWhen: iterationCountIs(2) } });
   assert.deepEqual([ended.status, ended.toolCallsExecuted, ended.pendingCalls.length], ["completed", 1, 1]);
@@ -102,7 +102,7 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
 
   const { status, text, messages: done } = await runToolLoop({ provider, tools, messages, control });
   if (status === "stopped-by-user") show(`Stopped. Until then: ${text}`);
-  // `done` has the text and one result for each call. The outcome of the call that was cut off is "interrupted".
+  // `done` has the text and one result for each call. The call that was cut off has the outcome "interrupted".
   // #endregion stop
   assert.deepEqual(shown.splice(0), ["Stopped. Until then: Let me look."]);
   assert.match(JSON.stringify(done.at(-1)), /"outcome":"interrupted"/);
@@ -130,10 +130,10 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
   const first = await runToolLoop({ ...options, journal: fileJournal(file) });
   const waiting = first.reason.kind === "approval-required" ? first.reason.calls : [];
 
-  // Days later, in any process, a person has said yes. The file has kept the run.
+  // Days later, in any process: a person has approved the payment. The run is still in the file.
   const decisions = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" as const }]));
   const second = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
-  // "Paid." A retry of the same call gives the same result and pays nothing.
+  // `second.text` is "Paid." Repeating the second call gives the same result, and does not pay again.
   // #endregion approve
   assert.deepEqual([first.status, second.text, paid], ["suspended", "Paid.", [900]]);
   const third = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
@@ -152,7 +152,7 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
   const answer = await runToolLoop({ provider, messages, policies: { output: structuredOutput(schema) } });
   if (answer.output !== undefined) show(`${answer.output.city}: ${answer.output.coat}`);
   if (answer.reason.kind === "invalid-output") show(`No answer that fits: ${answer.text}`);
-  // Shows "Oslo: true". The model got an error message for each of its first two answers.
+  // Shows "Oslo: true". The model's first two answers were invalid, and it got an error message for each.
   // #endregion output
   assert.deepEqual(shown.splice(0), ["Oslo: true"]);
 }

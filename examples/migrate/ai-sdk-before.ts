@@ -1,4 +1,4 @@
-// Programs that use the AI SDK 7. `ai-sdk-after.ts` has the same programs, written with turnwright.
+// Programs that use version 7 of the AI SDK. `ai-sdk-after.ts` has the same programs, rewritten with turnwright.
 
 import assert from "node:assert/strict";
 import { generateText, isStepCount, type ModelMessage, NoObjectGeneratedError, Output, streamText, tool } from "ai-v7";
@@ -123,12 +123,12 @@ assert.deepEqual([shown.pop(), result.finishReason, result.steps.length], ["Yes,
   const messages: ModelMessage[] = [{ role: "user", content: "Pay the bill." }];
   const first = await generateText({ ...options, messages });
 
-  // Days later a person has said yes. Your database has kept the messages.
+  // Days later: a person has approved the payment. The messages are still in your database.
   const requests = first.content.filter((part) => part.type === "tool-approval-request");
   const answers = requests.map(({ approvalId }) => ({ type: "tool-approval-response" as const, approvalId, approved: true }));
   messages.push(...first.responseMessages, { role: "tool", content: answers });
   const second = await generateText({ ...options, messages });
-  // "Paid." A retry with the same messages would pay again.
+  // `second.text` is "Paid." Repeating the second call with the same messages would pay again.
   // #endregion approve
   assert.deepEqual([second.text, paid], ["Paid.", [900]]);
   await generateText({ ...options, messages });

@@ -1,4 +1,4 @@
-// A scripted model of the AI SDK, for the programs that use `ai`. Each turn is the model's response to one request.
+// A scripted model for programs that use the AI SDK. Each of the `turns` is the response to one request.
 
 import type { LanguageModelV4StreamPart, LanguageModelV4Text, LanguageModelV4ToolCall } from "@ai-sdk/provider";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai-v7/test";

@@ -1,4 +1,4 @@
-// Runs the programs in the two migration guides, first with the other library and then with turnwright.
+// Runs the programs of both migration guides: each one with the other library, then with turnwright.
 
 await import("./ai-sdk-before.ts");
 await import("./ai-sdk-kept.ts");

@@ -1,4 +1,4 @@
-// The programs in `openai-agents-before.ts`, written with turnwright.
+// The programs in `openai-agents-before.ts`, rewritten with turnwright.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -100,7 +100,7 @@ const tools = [lookUpOrder];
 
   const stopped = await runToolLoop({ provider, tools, messages, control });
   if (stopped.status === "stopped-by-user") show(`Stopped. Until then: ${stopped.text}`);
-  // `stopped.messages` has one result for each call. The outcome of the call that was cut off is "interrupted".
+  // `stopped.messages` has one result for each call. The call that was cut off has the outcome "interrupted".
   // #endregion stop
   assert.deepEqual(shown.splice(0), ["Stopped. Until then: Let me look."]);
   assert.match(JSON.stringify(stopped.messages.at(-1)), /"outcome":"interrupted"/);
@@ -128,10 +128,10 @@ const tools = [lookUpOrder];
   const first = await runToolLoop({ ...options, journal: fileJournal(file) });
   const waiting = first.reason.kind === "approval-required" ? first.reason.calls : [];
 
-  // Days later, in any process, a person has said yes. The file has kept the run.
+  // Days later, in any process: a person has approved the refund. The run is still in the file.
   const decisions = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" as const }]));
   const second = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
-  // "Refunded." A retry of the same call gives the same result and refunds nothing.
+  // `second.text` is "Refunded." Repeating the second call gives the same result, and does not refund again.
   // #endregion approve
   assert.deepEqual([first.status, second.text, refunds], ["suspended", "Refunded.", [900]]);
   const third = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
@@ -146,7 +146,7 @@ const tools = [lookUpOrder];
   const { output, reason } = await runToolLoop({ provider, messages, policies: { output: structuredOutput(schema) } });
   if (output !== undefined) show(`${output.id}: ${output.isLate}`);
   if (reason.kind === "invalid-output") show(`${reason.attempts} answers in a row did not fit.`);
-  // Shows "7: true". The model got an error message for its first answer.
+  // Shows "7: true". The model's first answer was invalid, and it got an error message.
   // #endregion output
   assert.deepEqual(shown.splice(0), ["7: true"]);
 }

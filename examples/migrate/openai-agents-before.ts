@@ -1,4 +1,4 @@
-// Programs that use OpenAI Agents 0.20. `openai-agents-after.ts` has the same programs, written with turnwright.
+// Programs that use OpenAI Agents 0.20. `openai-agents-after.ts` has the same programs, rewritten with turnwright.
 
 import assert from "node:assert/strict";
 import { Agent, MaxTurnsExceededError, ModelBehaviorError, run, RunState, setTracingDisabled, tool } from "@openai/agents-core";
@@ -111,11 +111,11 @@ assert.deepEqual([next.finalOutput, next.history.length], ["Tomorrow.", 7]);
   const first = await run(agent, "Refund order 7.");
   const saved = first.state.toString(); // goes into your database
 
-  // Days later, in any process, a person has said yes:
+  // Days later, in any process: a person has approved the refund.
   const state = await RunState.fromString(agent, saved);
   for (const interruption of state.getInterruptions()) state.approve(interruption);
   const second = await run(agent, state);
-  // "Refunded." A retry with the same saved state would refund again.
+  // `second.finalOutput` is "Refunded." Repeating these lines with the same saved state would refund again.
   // #endregion approve
   assert.deepEqual([first.interruptions.length, second.finalOutput, refunds], [1, "Refunded.", [900]]);
   const again = await RunState.fromString(agent, saved);
@@ -170,7 +170,7 @@ assert.deepEqual([next.finalOutput, next.history.length], ["Tomorrow.", 7]);
   const triage = Agent.create({ name: "Triage", instructions: "You route questions.", model, handoffs: [billing] });
 
   const result = await run(triage, "Refund order 7.");
-  // The output "Refunded." comes from `result.lastAgent`, which is `billing`.
+  // `result.finalOutput` is "Refunded." `result.lastAgent` is `billing`, the agent that answered.
   // #endregion handoff
   assert.deepEqual([result.finalOutput, result.lastAgent?.name], ["Refunded.", "Billing"]);
   assert.deepEqual(

@@ -1,5 +1,5 @@
-// A process is killed while a card is being charged, and another process continues the run. Nothing is booked or charged twice,
-// and nothing is lost. Both processes make the same call with the same journal file.
+// A process is killed while a card is being charged, and another process continues the run. Both processes call `runToolLoop`
+// with the same options and the same journal file. Every booking and charge is made exactly once.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -23,7 +23,7 @@ function optionsIn(folder: string, bank: Bank): LoopOptions {
   };
 }
 
-/** The program of the first process. Its bank charges the card, but never answers. */
+/** Runs in the first process. The bank charges the card, but never answers. */
 async function workIn(folder: string): Promise<void> {
   const slowBank: Bank = () => {
     console.log("The bank is asked.");
@@ -66,7 +66,7 @@ async function crashAndResume(folder: string): Promise<void> {
   assert.deepEqual([...ledger.entries()].sort(), ["charge of 640 USD", "flight to Lisbon", "hotel to Lisbon"]);
   console.log(`The second one: ${second.lines.join(" ")}`);
 
-  // Replays the run from its records alone: no model, tool or bank is called.
+  // Replays the run from its journal, without calling the model, the tools or the bank.
   const { journal, ...options } = optionsIn(folder, () => Promise.reject(new Error("There is no bank.")));
   assert.ok(journal);
   const replayed = await runToolLoop({ ...options, journal: replayJournal(journal) });

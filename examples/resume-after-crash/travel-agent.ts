@@ -5,7 +5,7 @@ import { defineTool, type ModelRequest, type Provider, type Tool } from "turnwri
 import { createMockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 
-/** The actions with effects in the outside world, in order. These effects cannot be undone. */
+/** The bookings and charges so far, in order. They cannot be undone. */
 export interface Ledger {
   add(entry: string): void;
   entries(): readonly string[];
@@ -22,7 +22,7 @@ export function openLedger(path: string): Ledger {
 /** Charges a card. Resolves when the bank answers. */
 export type Bank = (usd: number) => Promise<string>;
 
-/** Makes the tools. Bookings and charges must not happen twice; reading the ledger may. */
+/** Makes the tools. A booking or a charge must not happen twice. Reading the ledger twice does no harm. */
 export function createTools(ledger: Ledger, bank: Bank): readonly Tool[] {
   const book = (what: "flight" | "hotel"): Tool =>
     defineTool({
@@ -54,7 +54,7 @@ export function createTools(ledger: Ledger, bank: Bank): readonly Tool[] {
 }
 
 /**
- * Makes a scripted model. When a result says that a charge may have been made, the model checks the ledger before it tries
+ * Makes a scripted model. If a result says that a charge was possibly made, the model checks the ledger before it charges
  * again.
  */
 export function createModel(): Provider {

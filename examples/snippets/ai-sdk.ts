@@ -11,7 +11,7 @@ const log = ({ type, feature }: AiSdkWarning): void => void told.push(`${type} $
 
 const bodies: unknown[] = [];
 
-/** Simulates the service. The first response says that the service is overloaded. */
+/** Simulates the model's service. The first response says that the service is overloaded. */
 async function fetch(_: unknown, init?: { body?: unknown }): Promise<Response> {
   bodies.push(JSON.parse(String(init?.body)));
   if (bodies.length === 1)

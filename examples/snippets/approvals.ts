@@ -1,4 +1,4 @@
-// Two ways to decide if a call runs: a function that decides about each call, and a gate.
+// Two ways to decide if a call runs: the policy `approve`, and a gate.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -51,7 +51,7 @@ const tools = [
     execute: ({ path }) => `${path} is gone`,
   });
   const result = await runToolLoop({ provider, tools: [remove], messages });
-  // result.reason: { kind: "approval-required", calls: [{ name: "remove", args: { path: "home" }, ... }] }
+  // `result.reason` is { kind: "approval-required", calls: [{ name: "remove", args: { path: "home" }, ... }] }
   // #endregion needs
   assert(result.reason.kind === "approval-required");
   assert.deepEqual(

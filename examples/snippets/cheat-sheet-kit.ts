@@ -1,5 +1,5 @@
-// A summary of the ports, the testing kit and the small entries, for llms.txt. Does not compile if it differs from the real
-// types.
+// A summary for llms.txt: the interfaces that users can implement, the testing kit, and the small entries. The compiler reports
+// every difference from the real types.
 
 import type {
   Agent,
@@ -177,7 +177,7 @@ cache satisfies CacheEntry;
 
 // #region journal
 interface JournalEntry {
-  // the same call with the same file resumes the run; use one file and one runId per run
+  // to resume a run, repeat the call of runToolLoop with the same file; each run needs its own file and runId
   fileJournal(
     path: string,
     options?: {
@@ -206,7 +206,7 @@ interface PlanEntry {
       closesEarly?: boolean; // true: the plan's stream is closed at "response"
     },
   ): Provider;
-  // { purpose, tool_name, kwargs, todo_suggestion, next, success, result, error } of each planned call
+  // returns { purpose, tool_name, kwargs, todo_suggestion, next, success, result, error } for each planned call
   planLogs(result: Pick<LoopResult, "messages" | "streamResults">): readonly plan.PlanRecord[];
   plannerPrompt(input: plan.PlannerInput): plan.PlannerPrompt; // input: userInput, availableTools, donePlans, lastRoundRecords, roundIndex, ...
 }
@@ -233,7 +233,7 @@ expectNone<Differing<ProviderPort, Provider>>();
 expectNone<Differing<RegistryPort, ToolRegistry>>();
 expectNone<Differing<JournalPort, Journal>>();
 
-/** Does not compile if the summary differs from the real ports. */
+/** The compiler reports an error here if the summary differs from the real interfaces. */
 const holds: {
   readonly provider: (provider: ProviderPort) => Provider;
   readonly registry: (registry: RegistryPort) => ToolRegistry;

@@ -1,4 +1,4 @@
-// A summary of the parts of the loop, for llms.txt. Does not compile if it differs from the real types.
+// A summary for llms.txt: the parts of the loop. The compiler reports every difference from the real types.
 
 import type {
   ContextSource,

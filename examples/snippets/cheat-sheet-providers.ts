@@ -1,4 +1,4 @@
-// A summary of the adapters' entries, for llms.txt. Does not compile if it differs from the real types.
+// A summary for llms.txt: the entries of the adapters. The compiler reports every difference from the real types.
 
 import type { FinishReason, Json, Provider } from "turnwright";
 import * as aiSdk from "turnwright/ai-sdk";

@@ -1,4 +1,4 @@
-// A summary of messages, the history of calls and the turns of deliberate mode, for llms.txt. Does not compile if it differs
+// A summary for llms.txt: messages, `functionHistory`, and the turns of deliberate mode. The compiler reports every difference
 // from the real types.
 
 import assert from "node:assert/strict";
@@ -108,7 +108,7 @@ expectNone<Differing<ModeOptions, DeliberateModeOptions>>();
 expectNone<Differing<Turn, DeliberateTurn>>();
 expectNone<Differing<TurnGate, DeliberateTurnGate>>();
 
-/** Does not compile if the summary differs from the real types. */
+/** The compiler reports an error here if the summary differs from the real types. */
 const holds: {
   readonly message: (message: User | Assistant | Results) => Message;
   readonly entry: (entry: ToolHistoryEntry) => HistoryEntry;

@@ -1,4 +1,4 @@
-// A summary of the entries for tools from other sources, for llms.txt. Does not compile if it differs from the real types.
+// A summary for llms.txt: the entries for tools from other sources. The compiler reports every difference from the real types.
 
 import type { JsonSchema, StandardSchema, Tool, ToolContext, ToolRegistry } from "turnwright";
 import type { ToolTraits } from "turnwright/parts";
@@ -9,7 +9,7 @@ import { type Differing, expectNone } from "./same-names.ts";
 
 // #region mcp
 interface McpEntry {
-  // all pages of a server's tools, as the option `tools`; pass your own connected client, which stays open
+  // lists all tools of an MCP server, for the option `tools`; pass a connected client, and close it yourself
   createMcpRegistry(options: {
     client: mcp.McpClient; // Client of @modelcontextprotocol/sdk (1.x) or of @modelcontextprotocol/client (2.x)
     prefix?: string; // prefix of each name, such as "github_"
@@ -29,8 +29,8 @@ interface McpEntry {
 
 // #region interop
 interface InteropEntry {
-  // converts a tool of the AI SDK, OpenAI Agents, the Anthropic SDK or LangChain, recognized by its fields; tools of the AI SDK
-  // need a name
+  // converts a tool of the AI SDK, OpenAI Agents, the Anthropic SDK or LangChain, which it recognizes by its fields; a tool of
+  // the AI SDK needs overrides.name
   importTool(tool: object, overrides?: ToolOverrides): Tool<unknown>;
   importTools(
     tools: readonly object[] | Record<string, object>,

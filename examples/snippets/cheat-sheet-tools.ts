@@ -1,4 +1,4 @@
-// A summary of a tool and its context, for llms.txt. Does not compile if it differs from the real types.
+// A summary for llms.txt: a tool and its context. The compiler reports every difference from the real types.
 
 import assert from "node:assert/strict";
 import {
@@ -101,7 +101,7 @@ expectNone<Differing<AgentFields, AgentToolFields<unknown, ToolSchema>>>();
 expectNone<Differing<ResultFields, ToolResult>>();
 expectNone<Differing<Context, ToolContext>>();
 
-/** Does not compile if the summary differs from the real types. */
+/** The compiler reports an error here if the summary differs from the real types. */
 const holds: {
   readonly fields: (fields: ResultFields) => ToolResult;
   readonly context: (context: ToolContext) => Context;

@@ -1,4 +1,4 @@
-// A summary of the entries that observe runs, for llms.txt. Does not compile if it differs from the real types.
+// A summary for llms.txt: the entries that observe runs. The compiler reports every difference from the real types.
 
 import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetry/api";
 import type { Json, LoopOptions } from "turnwright";

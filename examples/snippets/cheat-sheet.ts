@@ -1,4 +1,4 @@
-// A summary of the core, for llms.txt. Does not compile if it differs from the real types.
+// A summary for llms.txt: the core. The compiler reports every difference from the real types.
 
 import assert from "node:assert/strict";
 import * as turnwright from "turnwright";
@@ -75,7 +75,8 @@ interface Core {
   // runs
   runToolLoop(options: LoopOptions): Promise<LoopResult>; // rejects with a LoopError for misuse only
   streamToolLoop(options: LoopOptions): AsyncIterable<LoopEvent> & { readonly result: Promise<LoopResult> };
-  // one call that returns an answer or throws: IterationLimitError, CostLimitError, AbortedError, or another error of unwrap
+  // runs the loop and returns the answer, or throws IterationLimitError, CostLimitError, AbortedError, or another error of
+  // unwrap
   generateWithTools(
     provider: Provider,
     request: GenerateRequest, // { prompt } or { messages }; system?, modelSettings?, toolChoice?
@@ -114,7 +115,7 @@ interface Core {
   tokenBudget(tokens: number): StopCondition;
   textMatches(pattern: string | RegExp): StopCondition;
   createContextRelease(): Tool<never>; // the tool context_release: the model releases results that it no longer needs
-  // values of policies; each brings its own code
+  // values for the fields of `policies`; the code of each is bundled only if you import it
   truncateResults(options: TruncateResultsOptions): TruncatedResults; // policies.results: maxTokens or maxBytes, keep
   processResults(pipeline: ResultPipeline): ResultProcessing; // policies.results: processor, extractor, cacher
   maskResults(options?: MaskingOptions): Masking; // policies.masking
@@ -133,7 +134,7 @@ interface Core {
   LoopError: new (code: LoopErrorCode, details: never, options?: ErrorOptions) => LoopError;
   isLoopError(value: unknown, code?: LoopErrorCode): value is LoopError;
   isFatalToolError(value: unknown): value is Error;
-  // errors for the endings of a run; each has `result`, and `reason` identifies the ending
+  // errors that are thrown for the endings of a run; each has the run's `result`, and its `reason`
   unwrap<Result extends LoopResult>(result: Result): Result; // throws for each status but "completed"
   isLoopEndedError(value: unknown, ...kinds: EndedKind[]): value is LoopEndedError;
   LoopEndedError: new (result: EndedResult) => LoopEndedError; // its subclasses:
@@ -238,7 +239,7 @@ expectNone<Differing<Limits, turnwright.LoopLimits>>();
 expectNone<Differing<WaitingTimes, Timeouts>>();
 expectNone<Differing<Result, LoopResult>>();
 
-/** Does not compile if the summary differs from the real types. */
+/** The compiler reports an error here if the summary differs from the real types. */
 const holds: {
   readonly options: (options: Options) => LoopOptions;
   readonly limits: (limits: Limits) => turnwright.LoopLimits;

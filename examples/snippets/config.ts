@@ -1,4 +1,4 @@
-// Limits from environment variables, including invalid ones.
+// Reads limits from environment variables, and reports invalid values.
 
 import assert from "node:assert/strict";
 import { runToolLoop } from "turnwright";

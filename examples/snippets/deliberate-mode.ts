@@ -50,6 +50,7 @@ assert.deepEqual(mode.problems, []);
   const gate = mode.forTurn({ conversationId: "room-7", text: "Thanks!" });
   const result = await runToolLoop({ provider, tools, messages, policies: { gate } });
   const answer = result.functionHistory[0]?.functionResponse.response.result;
+  // The model reads:
   // { status: "blocked_by_deliberate_tool_mode", functionName: "delete_all", allowedToolNames: ["get_time", "set_reminder"] }
   // #endregion blocked
   assert.deepEqual(answer, {
@@ -69,7 +70,7 @@ assert.deepEqual(mode.problems, []);
     thoughtLog.push(`${name} ${JSON.stringify(args)}: ${trigger.source} of ${trigger.trigger} in "${trigger.match}"`);
   });
   const result = await runToolLoop({ provider, tools, messages, events, policies: { gate } });
-  // set_reminder {"about":"the oven","apiKey":"[redacted]"}: follow-up of reminder* in "Reminders"
+  // The log has: set_reminder {"about":"the oven","apiKey":"[redacted]"}: follow-up of reminder* in "Reminders"
   // #endregion notice
   assert.deepEqual(outcomesOf(result), ["completed"]);
   assert.deepEqual(thoughtLog, [

@@ -55,7 +55,7 @@ shown = "";
   });
   events.on("listener-error", ({ event, error }) => failures.push(`${event}: ${error.message}`));
   const { status } = await runToolLoop({ provider, tools, messages, events });
-  // status is "completed"; failures is ["text-delta: The socket is closed."], although three deltas arrived.
+  // `status` is "completed". Three deltas arrived, but `failures` has one entry: "text-delta: The socket is closed."
   // #endregion misbehave
   assert.equal(status, "completed");
   assert.deepEqual(failures, ["text-delta: The socket is closed."]);

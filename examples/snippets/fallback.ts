@@ -24,7 +24,7 @@ const answered = (): Response => {
   const fetch = async (): Promise<Response> => ((asked += 1), asked === 1 ? limited() : answered());
   const client = new OpenAI({ apiKey: "not-a-key", maxRetries: 0, fetch });
   // #region retry
-  // The client has `maxRetries: 0`, because its own retries would multiply the retries of `withRetry`.
+  // The client needs `maxRetries: 0`. Otherwise, it retries each attempt of `withRetry` several times.
   const provider = withRetry(openaiChat({ client, model: "gpt-5-mini" }), { maxAttempts: 5, baseDelayMs: 200 });
   const { text } = await runToolLoop({ provider, messages });
   // #endregion retry
@@ -48,7 +48,7 @@ const answered = (): Response => {
     { firstChunkMs: 20_000, restMs: 60_000 },
   );
   const { text, streamResults } = await runToolLoop({ provider, messages });
-  // Claude was overloaded twice. "It is." comes from gpt-5-mini, which is tried first for the next minute.
+  // Claude was overloaded twice, so "It is." comes from gpt-5-mini. For the next minute, gpt-5-mini is tried first.
   // #endregion fallback
   assert.deepEqual([text, asked, streamResults[0]?.model], ["It is.", 2, "gpt-5-mini"]);
   await runToolLoop({ provider, messages });

@@ -1,4 +1,5 @@
-// Runs the loop with Google's client. The first import makes `new GoogleGenAI()` connect to a stand-in server on this machine.
+// Runs the loop with Google's client. The import at the top makes `new GoogleGenAI()` connect to a local server in place of the
+// Gemini API.
 
 import assert from "node:assert/strict";
 import { stopStandIn } from "../support/google-stand-in.ts";

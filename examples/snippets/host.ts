@@ -1,4 +1,4 @@
-// Conversations that several pages follow: the endpoints of a server, and the events that its pages get.
+// Conversations that several pages can follow: the endpoints of a server, and the events that its pages receive.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -93,7 +93,7 @@ const render = defineTool({
   description: "Renders a film. This takes hours.",
   inputSchema: z.object({ film: z.string() }),
   async execute({ film }, { callId, context, defer, idempotencyKey }) {
-    // `context` is the option `context` of the run. The render farm sends `reply` back with the result.
+    // `chat` is the option `context` of the run. The render farm sends `reply` back with the result.
     await renderFarm.start({ film, key: idempotencyKey, reply: { chat: context, callId } });
     return defer();
   },
@@ -101,7 +101,7 @@ const render = defineTool({
 const start = (chat: string, message: string) =>
   host.start(chat, { provider: director, tools: [render], context: chat, message });
 
-/** POST /films, the webhook of the render farm. */
+/** POST /films. The render farm calls this webhook when a film is ready. */
 async function onFilm({ chat, callId, url }: { chat: string; callId: string; url: string }): Promise<Response> {
   const decisions = { [callId]: { kind: "result" as const, result: { url } } };
   const options = { provider: director, tools: [render], context: chat, decisions, whenBusy: "queue" as const };

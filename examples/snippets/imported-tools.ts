@@ -1,4 +1,4 @@
-// Uses tools of other libraries, created with these libraries, and merges registries.
+// Uses tools that were made with other libraries, and merges registries.
 
 import { betaZodTool } from "@anthropic-ai/sdk/helpers/beta/zod";
 import { tool as langChainTool } from "@langchain/core/tools";
@@ -115,7 +115,7 @@ assert.equal((await runTool(clock, { zone: "Europe/Oslo" })).kind, "completed");
 assert.equal((await runTool(clock, { zone: "Oslo" })).kind, "invalid-input");
 
 // #region with-validation
-const checked = withValidation(everything); // validates the arguments of tools without validation, with the schema that the model sees
+const checked = withValidation(everything); // validates arguments with the schema that the model sees, if nothing else does
 // #endregion with-validation
 assert.deepEqual(checked.validate?.("crm_search", { id: "7" }), {
   issues: [{ message: 'The type "string" is not allowed. Expected type: "integer"', path: ["id"] }],

@@ -1,4 +1,4 @@
-// A run whose journal is a file: it resumes after a crash, keeps no secrets on disk, and can be replayed.
+// A run with a journal file: resumes the run after a crash, keeps secrets out of the file, and replays the run.
 
 import assert from "node:assert/strict";
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Runs every snippet of the docs, one after the other. Each snippet asserts what its page says about it.
+// Runs all snippets of the docs. Each snippet checks the statements of its page.
 
 const snippets = [
   () => import("./ag-ui.ts"),

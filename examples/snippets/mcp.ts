@@ -1,4 +1,4 @@
-// Uses tools of an MCP server. The server is the reference server, in a separate process without environment variables.
+// Uses tools of an MCP server: the reference server of MCP, in a separate process without environment variables.
 
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
@@ -40,7 +40,7 @@ await client.connect(new StdioClientTransport({ command: node, args: [everything
 // #region traits
 const careful = await createMcpRegistry({
   client,
-  annotations: "assumed", // tools without an annotation that they are harmless need approval
+  annotations: "assumed", // a tool needs approval, unless its annotations say that it is harmless
   traits: ({ name }) => (name === "toggle-simulated-logging" ? { needsApproval: false, timeoutMs: 5_000 } : undefined),
   meta: (_tool, { idempotencyKey }) => ({ "example.com/idempotency-key": idempotencyKey }),
 });

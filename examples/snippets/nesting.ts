@@ -1,4 +1,4 @@
-// Tools that start a nested run, in both forms.
+// Tools that start a nested run: with `defineAgentTool`, and with `context.runToolLoop`.
 
 import assert from "node:assert/strict";
 import { z } from "zod";
@@ -44,7 +44,7 @@ const search = defineTool({
     }),
   });
   const result = await runToolLoop({ provider, tools: [research], messages, events });
-  // The inner run searched and answered "1.4 m at noon."; the outer run used this answer.
+  // The nested run searched and answered "1.4 m at noon." The outer run used this answer.
   // #endregion agent
   assert.equal(result.text, "High water is 1.4 m, at noon.");
   assert.deepEqual(heard, ["research 0", "search 1"]);
@@ -100,7 +100,7 @@ const search = defineTool({
 }
 
 {
-  // Both compile, and the outer run continues. The model reads the error.
+  // The compiler does not find these mistakes. Each call fails, the model reads the error, and the outer run continues.
   const inputSchema = z.object({});
   const misspelt = defineAgentTool({ name: "misspelt", description: "", inputSchema, prepare: () => ({ messages, limit: {} }) });
   const throwing = defineAgentTool({
@@ -147,7 +147,7 @@ const search = defineTool({
     },
   });
   const { usage: used } = await runToolLoop({ provider, tools: [answerChecked], messages });
-  // The tokens of all three streams, including the stream in the nested run.
+  // `used` has the tokens of all three requests, including the request of the nested run.
   // #endregion inside
   assert.equal(used.totalTokens, 72);
 }

@@ -1,4 +1,4 @@
-// Uses the loop's decisions directly: `nextStep` decides what comes next, and `applyStep` records what happened.
+// Uses the loop's decisions without the loop: `nextStep` returns the next step, and `applyStep` records what happened.
 
 import assert from "node:assert/strict";
 import { type Message, type StreamResult } from "turnwright";

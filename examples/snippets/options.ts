@@ -37,7 +37,7 @@ const small = createMockProvider([text("Out."), text("Out.")], { model: "small" 
   // #region session
   const session = { userId: "user 7", detailsLabel: "[Sources]" };
   const { responseText } = await runToolLoop({ provider, messages, session });
-  // "Out.\n\n[Sources]\nMoon: full", if the provider returned details
+  // If the provider returned details, `responseText` is "Out.\n\n[Sources]\nMoon: full".
   // #endregion session
   assert.equal(responseText, "Out.\n\n[Sources]\nMoon: full");
 }

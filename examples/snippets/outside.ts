@@ -42,7 +42,7 @@ const render = defineTool({
 // #region run
 const options = { provider, tools: [askUser, render], messages, runId: "film-3" };
 const first = await runToolLoop({ ...options, journal: fileJournal(file) });
-// first.reason: { kind: "result-required", calls: [{ id: "call_i0_0", name: "ask_user", waitsFor: "result", ... }, ...] }
+// `first.reason` is { kind: "result-required", calls: [{ id: "call_i0_0", name: "ask_user", waitsFor: "result", ... }, ...] }
 if (first.reason.kind !== "result-required") throw new Error("No call waits for a result.");
 const [question, film] = first.reason.calls;
 // #endregion run
@@ -50,7 +50,7 @@ assert.equal(first.status, "suspended");
 assert.deepEqual(jobs, ["holiday film-3/i0/tool/1/render"]);
 assert(question !== undefined && film !== undefined);
 
-// A result that does not fit is refused, and the call still waits.
+// A result that does not match the `outputSchema` is refused, and the call keeps waiting.
 const misfit: LoopOptions["decisions"] = { [question.id]: { kind: "result", result: { answer: 7 } } };
 await assert.rejects(
   runToolLoop({ ...options, journal: fileJournal(file), decisions: misfit }),
@@ -59,7 +59,7 @@ await assert.rejects(
 
 {
   // #region answer
-  // The page has an answer. The film is not ready, so the run is suspended again.
+  // The user has answered the question. The film is not ready, so the run is suspended again.
   const decisions = { [question.id]: { kind: "result" as const, result: { answer: "Jazz." } } };
   const second = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
   // #endregion answer
@@ -68,10 +68,10 @@ await assert.rejects(
 
 {
   // #region fail
-  // Hours later, in another process: the webhook of the render farm.
+  // Hours later, in another process: the render farm reports that the job failed.
   const decisions = { [film.id]: { kind: "failed" as const, error: "The disk was full." } };
   const third = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
-  // third.status: "completed". The model has read both results.
+  // `third.status` is "completed". The model has read both results.
   // #endregion fail
   assert.equal(third.text, "Your film is ready.");
   assert.deepEqual(
@@ -86,7 +86,7 @@ await assert.rejects(
 {
   // #region test
   const outcome = await runTool(render, { film: "holiday" });
-  // outcome.kind: "deferred"
+  // `outcome.kind` is "deferred".
   // #endregion test
   assert.equal(outcome.kind, "deferred");
 }

@@ -1,4 +1,4 @@
-// Gives tools to a model that cannot call tools: plans, records, and a custom planner, prompt and executor.
+// Gives tools to a model that cannot call tools. Shows plans, their records, and a custom planner, prompt and executor.
 
 import assert from "node:assert/strict";
 import {
@@ -37,7 +37,7 @@ const play = (): Provider => createMockProvider([text(planned), text(answer), te
   // #region use
   const provider = withPlanner(model, { maxRounds: 3 });
   const result = await runToolLoop({ provider, tools, messages });
-  // result.text: "Yes: it is high at 14:10."
+  // `result.text` is "Yes: it is high at 14:10."
   // #endregion use
   assert.equal(result.text, "Yes: it is high at 14:10.");
 
@@ -125,7 +125,7 @@ async function findPort(_userInput: string, { signal }: { readonly signal: Abort
     policies: { approve }, // denies calls for Oslo with the reason "too far"
   });
   const errors = planLogs(result).map(({ error }) => error);
-  // ["", "too far"]
+  // `errors` is ["", "too far"].
   // #endregion gates
   assert.deepEqual(errors, ["", "too far"]);
 }
@@ -145,7 +145,7 @@ async function findPort(_userInput: string, { signal }: { readonly signal: Abort
   // #region test
   const model = createMockProvider([
     text('{ "tool_command": { "tool_name": "read_tide", "tool_kwargs": { "port": "Bergen" } } }'), // a plan
-    text('{ "next_action": "response" }'), // the next plan, and in the same iteration
+    text('{ "next_action": "response" }'), // the next plan; the answer follows in the same iteration
     text("Yes: it is high at 14:10."), // the answer
   ]);
   const result = await runToolLoop({ provider: withPlanner(model), tools, messages });

@@ -1,4 +1,4 @@
-// The parts of a provider that need some care, with an invented API that streams arguments as text.
+// The difficult parts of a provider, for an invented API that streams arguments as text.
 
 import assert from "node:assert/strict";
 import {
@@ -99,7 +99,7 @@ async function* streamWire(client: WireClient, request: ModelRequest, call: Mode
         yield* Array.from(open.values(), toReady);
         yield { type: "usage", mode: "snapshot", usage: toUsage(event.tokens) };
         const said = finishReasons.get(event.why) ?? "unknown";
-        // If the message has calls, "done" means that the model wants their results.
+        // A message with calls also ends with "done", but the loop must run the calls.
         yield { type: "finish", reason: said === "stop" && open.size > 0 ? "tool-calls" : said, raw: event.why };
         return;
       }
@@ -108,7 +108,7 @@ async function* streamWire(client: WireClient, request: ModelRequest, call: Mode
         return;
     }
   }
-  // The connection closed without an "end". Without a finish, the loop knows that the answer is incomplete.
+  // The connection closed before the event "end". No "finish" is sent, so the loop treats the response as cut off.
 }
 // #endregion stream
 

@@ -1,4 +1,4 @@
-// Uses OpenAI Responses as a provider, with a tool that accepts text.
+// Uses OpenAI's Responses API as a provider, with a tool whose argument is plain text.
 
 import assert from "node:assert/strict";
 import OpenAI from "openai";

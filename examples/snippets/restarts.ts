@@ -31,7 +31,7 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
   });
   const result = await runToolLoop({ provider, tools: [readProfile], messages, contextItems: ["It is night."] });
 
-  // The call has a result. The context items are the last message in every later request.
+  // The call has an ordinary result. The context items are appended to each later request as its last message.
   assert.deepEqual(provider.requests[1]?.messages.slice(-2), [
     {
       role: "tool",
@@ -55,7 +55,7 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
       return contextRestart({
         type: "context_restart_profile",
         enhanced_context_item: await loadProfile(user),
-        disable_tools: ["read_profile"], // once is enough
+        disable_tools: ["read_profile"], // one call is enough
       });
     },
   });

@@ -49,7 +49,7 @@ const tools = [
     "i1/inbox-end",
   ]);
 
-  // Another question with the same journal is refused.
+  // A journal is refused if the messages have changed.
   const other: Message = { role: "user", content: "Where is it?" };
   const mixed = runToolLoop({ provider, tools, messages: [...messages, other], journal, runId: "order-7" });
   await assert.rejects(mixed, { code: "journal-mismatch" });
@@ -77,7 +77,7 @@ const tools = [
     journal: memoryJournal(recorded),
     runId: "order-8",
   });
-  // The tool did not run again. Only the request of the second iteration was sent.
+  // The tool did not run again. The run sent only the request of the second iteration.
   // #endregion resume
   assert.equal(orders, 2);
   assert.equal(provider.calls, 1);
@@ -86,8 +86,8 @@ const tools = [
 }
 
 {
-  // When listeners get the event of a call, the journal contains the model's message with the call, but no record of the call
-  // itself.
+  // When listeners get "tool-start" and "tool-end", the journal has the model's message with the call, but no record of the
+  // call's result.
   const journal = memoryJournal();
   const events = createLoopEvents();
   const atStart: string[] = [];
@@ -121,7 +121,8 @@ const tools = [
 }
 
 {
-  // The journal as it was saved at the last `iteration-end`, before the run read its inbox for the last time.
+  // `saved` is the journal at the end of the first iteration. The run then reads its inbox once more, and this copy does not
+  // record that.
   const journal = memoryJournal();
   const events = createLoopEvents();
   let saved = "";
@@ -157,7 +158,7 @@ function storeJournal(store: Store): Journal {
 
 const crash = new Error("The machine went down.");
 
-/** Makes a store in memory that fails once, when the result of one step is stored. */
+/** Makes a store in memory that fails once, when it stores the result of the step `crashAt`. */
 function createStore(crashAt: string): Store & { readonly kept: ReadonlyMap<string, string> } {
   const kept = new Map<string, string>();
   let crashed = false;

@@ -1,4 +1,4 @@
-// Runs that end by themselves: stop conditions, a tool whose arguments are the answer, and models that repeat themselves.
+// Ends runs with stop conditions, with a tool whose arguments are the answer, and when a model repeats its calls.
 
 import assert from "node:assert/strict";
 import { z } from "zod";
@@ -34,8 +34,8 @@ const tools = [search];
     messages,
     policies: { stopWhen: [iterationCountIs(10), tokenBudget(20_000)] },
   });
-  // The run stopped at the fourth response: "completed", { kind: "stop-condition" }. `pendingCalls` has the call in that
-  // response.
+  // The run stopped after the fourth response, with the status "completed" and the reason { kind: "stop-condition" }.
+  // `pendingCalls` has the call in that response.
   // #endregion several
   assert.deepEqual([result.status, result.reason, result.iterations], ["completed", { kind: "stop-condition" }, 4]);
   assert.equal(result.pendingCalls.length, 1);
@@ -47,7 +47,7 @@ const tools = [search];
   const givesUp: StopCondition = ({ response, toolCallsExecuted }) =>
     toolCallsExecuted > 0 && response.text.includes("sorry") ? { kind: "stop", reason: "gave up" } : { kind: "continue" };
   const { reason } = await runToolLoop({ provider, tools, messages, policies: { stopWhen: givesUp } });
-  // { kind: "stop-condition", reason: "gave up" }
+  // `reason` is { kind: "stop-condition", reason: "gave up" }.
   // #endregion own
   assert.deepEqual(reason, { kind: "stop-condition", reason: "gave up" });
 }
@@ -92,8 +92,9 @@ const tools = [search];
     events,
     policies: { loopDetection: detectLoops({ action: "stop" }) },
   });
-  // The model searched for "moon", "tides", "moon", "tides", "moon", and requested "tides" again:
-  // { kind: "loop-detected", toolName: "search", count: 3 }, and `seen` is ["search: 2 iterations, 3 times"].
+  // The model searched for "moon", "tides", "moon", "tides", "moon", and asked for "tides" again.
+  // `reason` is { kind: "loop-detected", toolName: "search", count: 3 }.
+  // `seen` is ["search: 2 iterations, 3 times"].
   // #endregion loop
   assert.deepEqual(reason, { kind: "loop-detected", toolName: "search", count: 3 });
   assert.deepEqual(seen, ["search: 2 iterations, 3 times"]);

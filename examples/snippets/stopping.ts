@@ -24,8 +24,8 @@ const tools = [
   stopButton.addEventListener("click", () => control.stop({ requester: "user 7", note: "changed my mind" }));
 
   const { status, reason, text: said } = await runToolLoop({ provider, tools, messages, control });
-  // If pressed while a tool runs: "stopped-by-user", { kind: "stopped", requester: "user 7", note: "changed my mind" }, "Let me
-  // see."
+  // If the button is pressed while a tool runs, the status is "stopped-by-user", the text is "Let me see.", and the reason is
+  // { kind: "stopped", requester: "user 7", note: "changed my mind" }.
   // #endregion control
   assert.equal(status, "stopped-by-user");
   assert.deepEqual(reason, { kind: "stopped", requester: "user 7", note: "changed my mind" });
@@ -39,7 +39,7 @@ const tools = [
   const request = new AbortController();
   setTimeout(() => request.abort(new Error("The client went away.")), 20);
   const { reason } = await runToolLoop({ provider, messages, signal: request.signal });
-  // { kind: "aborted", reason: { name: "Error", message: "The client went away." } }
+  // `reason` is { kind: "aborted", reason: { name: "Error", message: "The client went away." } }.
   // #endregion signal
   assert.deepEqual(reason, { kind: "aborted", reason: { name: "Error", message: "The client went away." } });
 }
@@ -49,10 +49,10 @@ const tools = [
   // #region leave
   const stream = streamToolLoop({ provider, messages });
   for await (const event of stream) {
-    if (event.type === "text-delta") break; // leaving the iteration stops the run
+    if (event.type === "text-delta") break; // leaving the `for await` stops the run
   }
   const { reason } = await stream.result;
-  // { kind: "stopped", note: "The reader left." }
+  // `reason` is { kind: "stopped", note: "The reader left." }.
   // #endregion leave
   assert.equal(reason.kind, "stopped");
   assert.equal(reason.kind === "stopped" ? reason.note : "", "The reader left.");
@@ -68,7 +68,7 @@ const tools = [
     limits: { maxIterations: 3, wallClockMs: 60_000 },
     timeouts: { toolMs: 10, settleMs: 0 },
   });
-  // Three iterations, each with a tool that took too long: status "timeout", reason "max-iterations".
+  // In each of the three iterations, the tool timed out. The status is "timeout", and the reason is "max-iterations".
   // #endregion limits
   assert.deepEqual([result.status, result.reason], ["timeout", { kind: "max-iterations", limit: 3 }]);
   assert.deepEqual(
@@ -88,7 +88,7 @@ const tools = [
     timeouts: { toolMs: 10 },
     policies: { finalAnswer: true },
   });
-  // The reason is still "max-iterations". `text` is the answer to one more request, without tools.
+  // The reason is "max-iterations" as before. `text` is the answer to one additional request without tools.
   // #endregion final-answer
   assert.deepEqual([result.reason.kind, result.text, result.finalAnswer], ["max-iterations", "In short: no.", true]);
 }

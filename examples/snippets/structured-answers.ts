@@ -26,7 +26,7 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
   const schema = z.object({ city: z.string(), celsius: z.number() });
   const result = await runToolLoop({ provider, tools, messages, policies: { output: structuredOutput(schema) } });
   if (result.output !== undefined) say(`${result.output.city}: ${result.output.celsius} degrees`);
-  // The model added text around its first answer, got an error message, and sent the answer again.
+  // The model's first answer had text around the JSON. It got an error message, and its second answer was valid.
   // #endregion output
   assert.deepEqual(result.output, { city: "Oslo", celsius: 7 });
   assert.equal(result.iterations, 3);

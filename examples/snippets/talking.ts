@@ -111,8 +111,8 @@ function toolDuring(act: () => void): LoopOptions["tools"] {
     journal: memoryJournal(found.journal),
     runId: "question-7",
   });
-  // The first run ended as "suspended". The second run continued after the tool's result, without repeating the call, and sent
-  // the message.
+  // The status of the first run is "suspended". The second run did not repeat the call. It sent the result and the message to
+  // the model.
   // #endregion drained
   assert.deepEqual([drained.status, drained.reason.kind], ["suspended", "drained"]);
   assert.deepEqual([result.status, result.text, result.toolCallsExecuted], ["completed", "7 degrees Celsius.", 1]);

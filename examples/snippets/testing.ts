@@ -44,7 +44,7 @@ const weather = defineTool({
   const result = await runToolLoop({ provider, tools: [weather], messages });
 
   assert.equal(result.text, "Take a coat.");
-  // The result that the model got before it answered.
+  // The model read this result before it answered.
   assert.deepEqual(provider.requests[1]?.messages.at(-1), {
     role: "tool",
     results: [{ callId: "call_1", name: "get_weather", outcome: "completed", result: { city: "Oslo", celsius: 7 } }],
@@ -131,11 +131,12 @@ const weather = defineTool({
 {
   const folder = mkdtempSync(join(tmpdir(), "cassettes-"));
   const file = join(folder, "weather.jsonl");
-  /** A stand-in for a provider that connects to a service. */
+  /** Replace this with a provider that connects to a real service. */
   const createProvider = (): Provider => createMockProvider([toolCall("get_weather", { city: "Oslo" }), text("Take a coat.")]);
   const answers = async (isRecording: boolean): Promise<LoopResult> => {
     // #region cassette
-    // The streams are recorded once with the real service. After that, the test needs neither the service nor a key.
+    // Set `isRecording` once to record the streams of the real service. After that, the test needs neither the service nor a
+    // key.
     const provider = isRecording ? recordTo(file, createProvider()) : replayFrom(file);
     const result = await runToolLoop({ provider, tools: [weather], messages });
     assert.equal(result.text, "Take a coat.");

@@ -1,4 +1,4 @@
-// Runs that throw an error for every ending without an answer.
+// Runs that throw an error if they end without an answer.
 
 import assert from "node:assert/strict";
 import {
@@ -15,7 +15,7 @@ import { createMockProvider, fail, text as says, toolCall } from "turnwright/tes
 const said: string[] = [];
 const say = (line: string): void => void said.push(line);
 
-/** Handles runs that answer and runs that do not. */
+/** Shows the answer, or the reason why there is none. */
 async function answer(provider: ReturnType<typeof createMockProvider>): Promise<void> {
   const messages = [{ role: "user", content: "Do I need a coat in Oslo?" }] as const;
   // #region unwrap
@@ -45,7 +45,7 @@ const dispatch = async (name: string, args: unknown, signal: AbortSignal): Promi
   weather: signal.aborted ? undefined : "rain",
 });
 
-/** Calls `generateWithTools` with one provider. */
+/** Shows the answer of `generateWithTools`, or its error. */
 async function ask(provider: ReturnType<typeof createMockProvider>): Promise<void> {
   // #region generate
   const toolExecutor: ToolExecutor = {

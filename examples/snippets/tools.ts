@@ -34,7 +34,7 @@ const clock = defineTool<{ zone: string }>({
 });
 // #endregion json-schema
 assert.equal((await runTool(clock, { zone: "Europe/Oslo" })).kind, "completed");
-// These arguments were not validated, so the tool itself throws.
+// The arguments of a tool with a plain JSON Schema are not validated, so the tool itself throws.
 assert.equal((await runTool(clock, { zone: "Nowhere" })).kind, "failed");
 
 // #region traits
@@ -118,7 +118,8 @@ assert.deepEqual(heard, [{ rows: 1_200 }]);
     messages,
     policies: { preToolText: { suppressFollowUpAfterText: ["remember"] } },
   });
-  // { kind: "pre-tool-text" }, "Noted: you like tides.": the tool ran, and no further request was sent.
+  // `reason` is { kind: "pre-tool-text" }, and `said` is "Noted: you like tides." The tool ran, and no further request was
+  // sent.
   // #endregion pre-tool-text
   assert.deepEqual([reason.kind, said, provider.calls], ["pre-tool-text", "Noted: you like tides.", 1]);
 }
@@ -162,7 +163,7 @@ interface Remote {
 
 // #region registry
 function remoteTools(remote: Remote): ToolRegistry {
-  // Return the same array while nothing changes.
+  // Return the same array as long as the tools do not change.
   const definitions = remote.tools.map(({ name, about, schema }) => ({ name, description: about, inputSchema: schema }));
   const schemas = new Map(remote.tools.map(({ name, schema }) => [name, schema]));
   return {

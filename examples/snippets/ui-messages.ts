@@ -47,19 +47,19 @@ assert.equal(typeof useAssistant, "function");
 // #region answer
 interface Chat {
   history: readonly Message[];
-  /** The last run. It continues when a person has decided. */
+  /** The latest run. It can wait for a person's decision, and then continue. */
   run?: { readonly runId: string; readonly journal: Journal; readonly messages: readonly Message[] };
 }
 const chats = new Map<string, Chat>();
 
-/** POST /api/chat: a new message, or decisions about calls that wait. */
+/** POST /api/chat. The body has a new message, or decisions about waiting calls. */
 async function answer(request: Request): Promise<Response> {
   const { id, message, decisions, results, continues } = await readUIChatRequest(request); // check here that the user may use this chat
   const chat = chats.get(id) ?? { history: [] };
   chats.set(id, chat);
   if (message !== undefined)
     chat.run = { runId: `${id}/${chat.history.length}`, journal: memoryJournal(), messages: [...chat.history, message] };
-  // Refuse decisions from a tab that shows an earlier run.
+  // Refuse decisions from a tab that still shows an earlier run.
   if (chat.run === undefined || (message === undefined && continues !== chat.run.runId))
     return new Response("Nothing waits here.", { status: 409 });
   const stream = streamToolLoop({ provider, tools, ...chat.run, decisions: { ...decisions, ...results } });
@@ -75,7 +75,7 @@ function usePayments() {
   const chat = useChat({ id: "chat", sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses });
   const approve = (id: string) => chat.addToolApprovalResponse({ id, approved: true });
   const deny = (id: string) => chat.addToolApprovalResponse({ id, approved: false, reason: "Too much." });
-  // The format of `useChat` has no edited arguments, so they are sent in a separate field.
+  // An approval of `useChat` cannot carry edited arguments, so they are sent in a separate field.
   const edit = (id: string, args: object) =>
     chat.sendMessage(undefined, { body: { decisions: { [id]: { kind: "modify", args } } } });
   return { ...chat, approve, deny, edit };
@@ -88,7 +88,7 @@ import { lastAssistantMessageIsCompleteWithToolCalls } from "ai";
 
 function useQuestions() {
   const chat = useChat({ id: "chat", sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls });
-  // For each part "tool-ask_user" with the state "input-available", the page shows the question. Then it calls this function.
+  // Show a question for each part "tool-ask_user" with the state "input-available". Call this function with the user's answer.
   const answerQuestion = (toolCallId: string, answer: string) =>
     chat.addToolOutput({ tool: "ask_user", toolCallId, output: { answer } });
   return { ...chat, answerQuestion };

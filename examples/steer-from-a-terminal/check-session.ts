@@ -34,7 +34,7 @@ async function checkSteering(): Promise<void> {
   await session.sees("Breakfast is ready: tea and eggs.");
   await session.sees("[completed: answered] iterations: 3, calls: 2");
   await session.quit();
-  // The typed line follows the result of the call during which it was typed.
+  // The line was typed during a call. In the next request, it comes after the result of that call.
   const [first, second] = session.provider.requests;
   assert.deepEqual(first?.messages, [{ role: "user", content: "Make breakfast, please." }]);
   assert.deepEqual(second?.messages.slice(2), [
@@ -55,7 +55,7 @@ async function checkStop(): Promise<void> {
   await session.sees("run_timer: interrupted");
   await session.sees("[stopped-by-user: stopped] iterations: 1, calls: 1");
   await session.sees("not delivered: And jam.");
-  // The conversation keeps the finished work, and the next question follows it.
+  // The transcript keeps the finished work, and the next question is appended to it.
   session.type("No tea, no eggs.\r");
   await session.sees("Breakfast is ready: toast.");
   const asked = session.provider.requests
@@ -99,7 +99,7 @@ async function checkSuspension(): Promise<void> {
   await first.sees("/resume goes on");
   await first.quit();
 
-  // Simulates another process, with a new model.
+  // A second session with the same file and a new model stands for another process.
   const second = open({ file });
   await second.sees("Going on with: Make breakfast, please.");
   await second.sees("» sent: No eggs.");
@@ -160,7 +160,7 @@ interface OpenSession {
   readonly provider: MockProvider;
   readonly over: Promise<void>;
   type(keys: string): void;
-  /** Advances the time until the text is shown, after all text that was seen before. */
+  /** Advances the clock until the session shows the text. Ignores output that an earlier call of `sees` has matched. */
   sees(text: string): Promise<void>;
   shown(): string;
   end(): void;
@@ -212,7 +212,7 @@ function open({ file = createMemoryFile(), pause, isTerminal = true }: OpenOptio
   };
 }
 
-/** Makes a file in memory, because a test clock cannot advance a real disk. */
+/** Makes a file in memory. A test clock does not wait for a real disk. */
 function createMemoryFile(): RunFile {
   let saved: SavedRun | undefined;
   return {

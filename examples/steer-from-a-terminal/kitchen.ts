@@ -28,7 +28,7 @@ const menu: readonly (readonly [dish: string, seconds: number])[] = [
   ["toast", 3],
 ];
 
-/** Makes a model that prepares breakfast, dish by dish. A later message "No eggs, please." omits the eggs. */
+/** Makes a model that prepares breakfast, dish by dish. After the message "No eggs, please.", it omits the eggs. */
 export function createScriptedCook(): MockProvider {
   return createMockProvider(
     ({ messages }) => {
@@ -43,7 +43,7 @@ export function createScriptedCook(): MockProvider {
   );
 }
 
-/** Returns the messages and the finished calls since the last answer. */
+/** Returns the messages and the finished calls after the model's latest answer. */
 function readAssistantMessage(messages: readonly Message[]): {
   readonly said: readonly string[];
   readonly done: readonly string[];

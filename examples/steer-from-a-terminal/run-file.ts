@@ -5,12 +5,12 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import type { Message, SavedJournal, UserMessage } from "turnwright";
 
-/** The data that is needed to continue a run, in addition to the same provider, tools and options. */
+/** The data for continuing a run. The provider, the tools and the options must also be the same as before. */
 export interface SavedRun {
   readonly runId: string;
   readonly messages: readonly Message[];
   readonly journal: SavedJournal;
-  /** Messages to the run that the model has not received. */
+  /** Messages that were sent to the run, and that the model has not read. */
   readonly undelivered: readonly UserMessage[];
 }
 
@@ -24,7 +24,7 @@ export interface RunFile {
 
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
 
-/** Messages are not checked here, because the loop checks them. */
+/** Accepts any messages, because the loop checks them. */
 const savedRun = z.object({
   runId: z.string(),
   messages: z.array(z.custom<Message>(isObject)),
@@ -32,7 +32,10 @@ const savedRun = z.object({
   undelivered: z.array(z.custom<UserMessage>(isObject)),
 });
 
-/** Returns access to a file, which does not need to exist. `load` rejects if the file has other content. */
+/**
+ * Returns an object that loads and saves the file. The file does not need to exist. `load` rejects if the file contains
+ * something else.
+ */
 export function openRunFile(path: string): RunFile {
   return {
     path,

@@ -33,7 +33,7 @@ export interface RunTask {
 /** Runs the task until the run ends. If the run is suspended, it is saved in the file. */
 export async function runToEnd({ control, messages, saved }: RunTask, ports: RunPorts): Promise<LoopResult> {
   const { provider, tools, clock, screen, file } = ports;
-  // Undelivered messages wait in the new control until the run reads them.
+  // Sends messages that the suspended run had not read. They wait in the control until the run reads them.
   for (const message of saved?.undelivered ?? []) control.steer(message);
   const runId = saved?.runId ?? crypto.randomUUID();
   const journal = memoryJournal(saved?.journal);
@@ -53,7 +53,7 @@ export async function runToEnd({ control, messages, saved }: RunTask, ports: Run
 // #endregion run
 
 function showEvent(event: LoopEvent, screen: Screen): void {
-  // Replayed events were shown when they happened.
+  // Replayed events were already shown before the run was suspended.
   if (event.replayed === true) return;
   if (event.type === "text-delta") screen.write(event.text);
   if (event.type === "tool-start") screen.print(`· ${event.name} ${JSON.stringify(event.args)}`);

@@ -13,7 +13,7 @@ export interface Screen {
   close(): void;
 }
 
-/** The streams of a screen. `process.stdout` knows its `columns`. */
+/** The streams of a screen. Long lines are wrapped at `output.columns`, or at 80 columns if it is undefined. */
 export interface ScreenStreams {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream & { readonly columns?: number | undefined };
@@ -24,7 +24,10 @@ export interface ScreenStreams {
 export function openScreen({ input, output, isTerminal }: ScreenStreams): Screen {
   const readline = createInterface({ input, output, terminal: isTerminal, prompt: isTerminal ? "> " : "" });
   let isClosed = false;
-  /** The last line of the streamed text, as long as it is incomplete. It is shown above the prompt and is shorter than a row. */
+  /**
+   * The incomplete last line of the streamed text, or "". It is shown above the prompt, and is shorter than a row of the
+   * terminal.
+   */
   let open = "";
 
   const draw = (text: string): void => {
@@ -36,8 +39,8 @@ export function openScreen({ input, output, isTerminal }: ScreenStreams): Screen
     const lines = wrapLines(open + text, output.columns ?? 80);
     open = lines.pop() ?? "";
     output.write(lines.map((line) => `${line}\n`).join(""));
-    // Before readline draws a prompt, it moves the cursor up by the height of the last complete prompt. Only this property has
-    // that height.
+    // Before readline draws a prompt, it moves the cursor up by the height of the previous prompt. Only the property `prevRows`
+    // has this height.
     const above: unknown = Reflect.get(readline, "prevRows");
     output.write((open === "" ? "" : `${open}\n`) + "\n".repeat(typeof above === "number" ? above : rows));
     readline.prompt(true);
@@ -62,7 +65,8 @@ export function openScreen({ input, output, isTerminal }: ScreenStreams): Screen
     print: (line) => write(`${isBegun ? "\n" : ""}${toPrintable(line).replace(/\n/g, " ")}\n`),
     onLine: (listener) =>
       void readline.on("line", (line) => {
-        // The typed line is now below the open line, so the open line must stay as it is.
+        // The typed line is now below the incomplete line of text. That line cannot be redrawn any more, so the next text
+        // starts a new line.
         if (isTerminal) {
           open = "";
           isBegun = false;
@@ -95,8 +99,8 @@ function wrapLines(text: string, columns: number): string[] {
 }
 
 /**
- * Returns how many code units fit into less than a row, at least one character. Characters that may be two columns wide are
- * counted as two.
+ * Returns the number of code units that fit into less than a row. The result contains at least one character. A character that
+ * some terminals show two columns wide counts as two columns.
  */
 function countFitting(text: string, columns: number): number {
   let width = 0;

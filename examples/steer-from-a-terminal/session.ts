@@ -8,13 +8,13 @@ interface Session {
   readonly ports: RunPorts;
   messages: readonly Message[];
   live: LoopControl | undefined;
-  /** Messages that were sent to a run that was just ending. */
+  /** Messages that arrived too late for the run that was ending. The next run sends them. */
   waiting: readonly string[];
-  /** Settles when the last run that was started is over. */
+  /** Settles when the latest run has ended. */
   ended: Promise<void>;
 }
 
-/** Runs a session until the input has ended and the last run is over. A saved run continues immediately. */
+/** Runs a session until the input and the latest run have ended. A saved run continues immediately. */
 export async function runSession(ports: RunPorts, saved: SavedRun | undefined): Promise<void> {
   const { screen } = ports;
   const session: Session = { ports, messages: [], live: undefined, waiting: [], ended: Promise.resolve() };
@@ -45,7 +45,7 @@ const commands: ReadonlyMap<string, (session: Session) => void> = new Map([
   ["/quit", quit],
 ]);
 
-/** Starts a run with the message. If a run is in progress, that run reads it with its next request. */
+/** Starts a run with the message. If a run is in progress, that run sends the message with its next request. */
 function say(session: Session, line: string): void {
   const { live, messages, ports } = session;
   if (live === undefined) start(session, [...messages, { role: "user", content: line }]);
@@ -108,7 +108,7 @@ function conclude(session: Session, result: LoopResult): void {
   screen.print(`[${status}: ${reason.kind}] iterations: ${iterations}, calls: ${toolCallsExecuted}`);
   if (error !== undefined) screen.print(error.message);
   for (const message of undelivered) screen.print(`not delivered: ${toText(message)}`);
-  // A suspended run is continued from its journal, not from its transcript.
+  // A suspended run continues from its journal, so its transcript is not needed.
   if (status !== "suspended") session.messages = result.messages;
   else screen.print(`Saved in ${file.path}. /resume goes on, and so does starting this program again.`);
 }

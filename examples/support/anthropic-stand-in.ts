@@ -1,4 +1,4 @@
-// A local server that replaces api.anthropic.com, so that examples with the Anthropic client run without a key and a network.
+// A local server that replaces api.anthropic.com, so that examples with the Anthropic client need neither a key nor a network.
 
 import { LLMock } from "@copilotkit/aimock";
 

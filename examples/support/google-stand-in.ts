@@ -1,4 +1,4 @@
-// A local server that replaces the Gemini API, so that examples with the Google client run without a key and a network.
+// A local server that replaces the Gemini API, so that examples with the Google client need neither a key nor a network.
 
 import { LLMock } from "@copilotkit/aimock";
 

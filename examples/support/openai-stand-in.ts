@@ -1,4 +1,4 @@
-// A local server that replaces api.openai.com, so that examples with the OpenAI client run without a key and a network.
+// A local server that replaces api.openai.com, so that examples with the OpenAI client need neither a key nor a network.
 
 import { LLMock } from "@copilotkit/aimock";
 
@@ -18,7 +18,7 @@ await server.start();
 process.env["OPENAI_BASE_URL"] = `${server.url}/v1`;
 process.env["OPENAI_API_KEY"] = "not-a-key";
 
-/** Makes the server refuse the next request, as for a wrong API key. */
+/** Makes the server refuse the next request, as if the API key were wrong. */
 export function refuseNext(): void {
   server.nextRequestError(401, { message: "Incorrect API key provided.", type: "invalid_request_error" });
 }

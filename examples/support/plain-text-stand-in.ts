@@ -1,5 +1,5 @@
-// A stand-in for a text-only model: it reads a prompt and writes text. It is rule-based, not scripted: its plans depend on the
-// tools in the prompt and their results, and its answer depends on the results.
+// A rule-based model that reads a prompt and writes text. It plans with the tools and results that it finds in the prompt, and
+// answers from the results.
 
 import { z } from "zod";
 
@@ -29,7 +29,7 @@ const task = z.object({
 });
 const findings = z.object({ action_results: z.record(z.string(), z.json()) });
 
-/** Writes a plan or an answer. The data for it is at the end of the prompt. */
+/** Writes a plan or an answer from the JSON at the end of the prompt. */
 function thinkOf(prompt: string): string {
   const [, said] = /\n\n(\{\n(?:(?!\n\n).)*)\n\nModel:$/s.exec(prompt) ?? [];
   if (said === undefined) return "I can only plan trips.";
@@ -64,7 +64,7 @@ function planOf({ user_input, available_tools, done_plans }: z.infer<typeof task
   return `Here is my plan:\n\`\`\`json\n{\n  "next_action": "execute",\n  "execution_commands": [\n${list}  ],\n}\n\`\`\``;
 }
 
-/** Writes the answer. Uses the last result for each purpose, because a failed command may have been repeated. */
+/** Writes the answer. If a command was repeated after a failure, uses its latest result. */
 function answerOf({ action_results }: z.infer<typeof findings>): string {
   const results = Object.entries(action_results);
   const last = (purpose: string): unknown =>

@@ -1,4 +1,4 @@
-// An invented SDK that stands in for yours. It streams scripted replies, like a real service.
+// An invented SDK that you replace with yours. It streams scripted replies, as a real service would.
 
 import { once } from "node:events";
 import type { Json, JsonSchema } from "turnwright";

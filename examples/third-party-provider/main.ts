@@ -1,4 +1,4 @@
-// Runs a tool with the provider, and the conformance suite that every provider must pass. Needs no server and no key.
+// Runs a tool with the Ollama provider, then the conformance suite that every provider must pass. Needs no server and no key.
 
 import assert from "node:assert/strict";
 import { defineTool, runToolLoop } from "turnwright";

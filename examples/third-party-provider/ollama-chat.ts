@@ -1,5 +1,5 @@
-// A provider as a third party could publish it: Ollama's chat API, used with the client of the npm package `ollama`. It has the
-// same parts as the adapters in this package: options, a request body, and a reader for events.
+// A provider for Ollama's chat API that a third party could publish. It uses the client of the npm package `ollama`. Like the
+// adapters in this package, it has options, a request body, and a reader for events.
 
 import type { FinishReason, Message, ModelChunk, ModelRequest, Provider } from "turnwright";
 import {
@@ -34,7 +34,7 @@ interface OllamaOptions {
   readonly client: OllamaClient;
   /** The name of the model, such as "qwen3". */
   readonly model: string;
-  /** Meanings of values of `done_reason` that this file does not know. */
+  /** Maps values of `done_reason` that the provider does not know to finish reasons. */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 
@@ -58,7 +58,7 @@ export function ollamaChat(options: OllamaOptions): Provider {
 }
 // #endregion provider
 
-/** The loop classifies errors by `status`. */
+/** Adds `status` to the error, because the loop uses it to decide if a retry can help. */
 function explain(error: unknown): never {
   throw Object.assign(new Error(textOf(recordOf(error)["message"])), { status: recordOf(error)["status_code"] });
 }
@@ -141,7 +141,7 @@ function createReader(out: ModelChunk[], words: ReadonlyMap<string, FinishReason
         const { name, arguments: args } = recordOf(recordOf(one)["function"]);
         const key = String(calls);
         calls += 1;
-        // The API sends each call as a whole, without an id.
+        // Ollama sends each call in one piece, and without an id.
         out.push({ type: "call-ready", key, id: undefined, name: textOf(name), args: args ?? {} });
       }
       if (done !== true) return;

@@ -1,4 +1,4 @@
-// The endpoints of the chat: they connect the requests of `useChat` to the runs of a host.
+// The endpoints of the chat. They pass the requests of `useChat` to the runs of a run host.
 
 // #region endpoints
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -11,7 +11,7 @@ export interface Chat {
   readonly run: HostedLoopOptions;
 }
 
-/** POST /api/chat: a new message, a decision about a call that waits, or a request for another answer. */
+/** POST /api/chat. The body has a new message, a decision about a waiting call, or a request for another answer. */
 export async function postChat({ host, run }: Chat, req: IncomingMessage, res: ServerResponse): Promise<void> {
   const { id, trigger, message, decisions, results, continues } = await readUIChatRequest(req, {
     maxBytes: 500_000,
@@ -20,7 +20,7 @@ export async function postChat({ host, run }: Chat, req: IncomingMessage, res: S
   if (!isChatId(id)) return void res.writeHead(404).end(); // check here that the user may use this chat
   const decides = message === undefined && trigger === "submit";
   const last = message === undefined ? await host.status(id) : undefined;
-  // Refuse decisions from a tab that shows an earlier run.
+  // Refuse decisions from a tab that still shows an earlier run.
   if (message === undefined && (last === undefined || (decides && continues !== last.runId))) return refuse(res);
   const start = message === undefined ? ({ ...run, regenerate: true } as const) : { ...run, message };
   const answer = decides
@@ -30,7 +30,7 @@ export async function postChat({ host, run }: Chat, req: IncomingMessage, res: S
   await pipeUIMessageStream(answer.join(), res, { version: 7, from: decides ? "live" : "start" });
 }
 
-/** GET /api/chat/:id/stream: from a reloaded page, a second tab, or any page after a crash of the server. */
+/** GET /api/chat/:id/stream. Sent by a reloaded page, by a second tab, and by all pages after a crash of the server. */
 export async function getStream({ host, run }: Chat, id: string, res: ServerResponse): Promise<void> {
   if (host.join(id) === undefined) await host.resume(id, run); // continues from the journal if the last run was cut off
   const reader = host.join(id);
@@ -38,7 +38,7 @@ export async function getStream({ host, run }: Chat, id: string, res: ServerResp
   await pipeUIMessageStream(reader, res, { version: 7 });
 }
 
-/** DELETE /api/chat/:id/run, from the stop button in any tab. */
+/** DELETE /api/chat/:id/run. Sent by the stop button of any tab. */
 export const deleteRun = ({ host }: Chat, id: string, res: ServerResponse): void =>
   void res.writeHead(host.stop(id, { requester: "page" }) === "accepted" ? 202 : 409).end();
 

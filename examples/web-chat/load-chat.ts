@@ -1,4 +1,5 @@
-// Makes the messages of a chat for a page that loads. The page gets a live or suspended run from its stream, so that run is omitted.
+// Returns the messages of a chat when its page loads. Omits a live or suspended run, because the page reads that run from its
+// stream.
 
 import type { RunHost } from "turnwright/host";
 import { toUIMessages, type UIMessage } from "turnwright/ui-message-stream";

@@ -1,9 +1,9 @@
-// A chat page with `useChat`: streamed text, tool calls, approvals, a sub-agent, and a stop button that works in every tab. The page can be
-// reloaded at any time. `npm run web-chat` serves the page on http://localhost:8080. Set PORT to use another port.
+// A chat page with `useChat`: streamed text, tool calls, approvals, a sub-agent, and a stop button that works in every tab. The
+// page can be reloaded at any time. `npm run web-chat` serves the page on http://localhost:8080. Set PORT to use another port.
 //
-// With OPENAI_API_KEY or ANTHROPIC_API_KEY, a real model answers, otherwise a script. OPENAI_PRICES and ANTHROPIC_PRICES are the prices
-// in USD for a million input and output tokens, such as "1/4". Chats are stored in .cache/web-chat. Without `--serve`, the example
-// tests itself.
+// If OPENAI_API_KEY or ANTHROPIC_API_KEY is set, a real model answers. Otherwise, a scripted model answers. OPENAI_PRICES and
+// ANTHROPIC_PRICES are the prices in USD for a million input and output tokens, such as "1/4". Chats are stored in
+// .cache/web-chat. Without `--serve`, the example tests itself.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

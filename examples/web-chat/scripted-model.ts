@@ -4,7 +4,7 @@ import type { Message, ModelChunk, Provider, ToolResultPart } from "turnwright";
 import { createMockProvider, type MockMessage, type MockPart, text, toolCall } from "turnwright/testing";
 import { type Pace, readOrder, researcherPrompt } from "./tea-shop.ts";
 
-/** Creates the model. Its answers depend only on the transcript, so another process can continue its runs. */
+/** Creates the model. It answers from the transcript alone, so another process can continue a run. */
 export function createScriptedModel(pace: Pace): Provider {
   const model = createMockProvider(
     ({ messages, system }) => (system === researcherPrompt ? research(messages) : talk(messages)),

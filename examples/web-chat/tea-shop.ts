@@ -1,4 +1,4 @@
-// A tea shop with three tools: one reports progress, one needs the approval of a person, and one is an agent.
+// The tools of a tea shop: one reports progress, one needs a person's approval, and one is an agent.
 
 import { defineAgentTool, defineTool, type Pricing, type Provider } from "turnwright";
 import type { HostedLoopOptions } from "turnwright/host";
@@ -22,7 +22,10 @@ export function readOrder(value: unknown): Order | undefined {
   return orderSchema.safeParse(value).data;
 }
 
-/** Waits before each word and each step of a tool, so that the page shows progress. Rejects when the signal aborts. */
+/**
+ * Waits before each word of the model and each step of a tool, so that users can see the progress. Rejects when the signal is
+ * aborted.
+ */
 export type Pace = (signal: AbortSignal) => Promise<void>;
 
 export interface ShopModel {
@@ -31,7 +34,7 @@ export interface ShopModel {
   readonly pace: Pace;
 }
 
-/** Returns the options for every run. `onOrder` is called for each order that was placed. */
+/** Returns the options for every run. Calls `onOrder` for each order. */
 export function createShop({ provider, pricing, pace }: ShopModel, onOrder: (order: Order) => void): HostedLoopOptions {
   const lookUpPrice = defineTool({
     name: "look_up_price",

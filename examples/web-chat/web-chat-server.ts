@@ -1,4 +1,4 @@
-// The server: it serves the files of the page, and the four endpoints of the chat.
+// Serves the files of the page, and the four endpoints of the chat.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { isLoopError } from "turnwright";
@@ -21,7 +21,10 @@ export function createWebChatServer(chat: WebChat): Server {
   });
 }
 
-/** The allowed values of the header `Host`. Without this check, another site could read the chat by DNS rebinding. */
+/**
+ * The allowed values of the `Host` header. Without this check, a page on another site could read the chat through DNS
+ * rebinding.
+ */
 const ownHost = /^(localhost|127\.0\.0\.1)(:\d+)?$/;
 const chatPath = /^\/api\/chat\/([^/?]+)(\/stream|\/run)?$/;
 
@@ -47,7 +50,10 @@ async function routeChat(
   end(response, 404);
 }
 
-/** Sends an error. The message of an invalid request is sent to the page. Other errors may contain secrets, so their text is not sent. */
+/**
+ * Sends an error. If the request is invalid, the page gets the error message. Other messages could contain secrets, so the page
+ * does not get them.
+ */
 function refuse(response: ServerResponse, error: unknown): void {
   if (response.headersSent) return void response.destroy();
   if (isRequestError(error)) return end(response, error.status, error.message);

@@ -1,4 +1,5 @@
-// Makes the first run of a peer in a fresh process. Prints the duration in milliseconds, without the time for imports.
+// Runs one of the compared libraries for the first time in a fresh process. Prints the duration in milliseconds, without the
+// time for imports.
 import { callingModel } from "../scripts.js";
 import { forecastAtOnce } from "../subjects.js";
 import { peers } from "./table.js";

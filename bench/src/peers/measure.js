@@ -1,4 +1,5 @@
-// Measures one peer in this process, alternating with the minimal loop, and sends the figures to the parent process.
+// Measures one of the compared libraries in this process, alternating with the minimal loop. Sends the figures to the parent
+// process.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { cpuMs, median } from "../measure.js";
@@ -13,11 +14,11 @@ import { peers } from "./table.js";
  */
 
 const rounds = 5;
-/** A task that takes longer than this is measured only once, without repetitions. */
+/** If one execution of a task takes longer, the task is executed only once, without a warm-up. */
 const patienceMs = 2000;
-/** The time for which a short task is repeated to warm up. */
+/** The duration of the warm-up, in which a short task is repeated. */
 const warmUpMs = 2000;
-/** The approximate time for which a short task is repeated in each round. */
+/** The approximate duration of a round, in which a short task is repeated. */
 const roundMs = 300;
 
 const slowForecast = async () => {
@@ -61,8 +62,8 @@ async function measurePeer({ file, export: made, package: imported }) {
 }
 
 /**
- * Returns the CPU time of a peer, divided by the CPU time of the minimal loop: the median over all rounds. Which of the two
- * runs first alternates.
+ * Divides the CPU time of a library by the CPU time of the minimal loop in each round, and returns the median. The two take
+ * turns in going first.
  *
  * @param {{ minimal: Task, peer: Task }} tasks
  */
@@ -79,7 +80,7 @@ async function ratioOf({ minimal, peer: task }) {
 }
 
 /**
- * Warms a task up, and returns how often to repeat the task in each round; 0 for a slow task.
+ * Warms a task up. Returns the number of executions for each round, or 0 if the task is slow.
  *
  * @param {Task} task
  */

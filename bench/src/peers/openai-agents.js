@@ -1,4 +1,4 @@
-// Runs the same scripts with OpenAI Agents.
+// Runs the scripted benchmark with OpenAI Agents.
 import { Agent, Runner, setTracingDisabled, tool, Usage } from "@openai/agents";
 import { z } from "zod";
 import { checkRun, description, question } from "./script.js";

@@ -1,4 +1,4 @@
-// Runs the same scripts with pi-agent-core.
+// Runs the scripted benchmark with pi-agent-core.
 import { runAgentLoop } from "@earendil-works/pi-agent-core";
 import { createAssistantMessageEventStream, Type } from "@earendil-works/pi-ai";
 import { checkRun, description, question } from "./script.js";

@@ -1,4 +1,5 @@
-// The common script for all peers: turnwright's chunks, which each peer's adapter converts to the format of that peer.
+// The script that all compared libraries run. It produces chunks in turnwright's format; the file of each library converts them
+// to that library's format.
 
 /**
  * @typedef {import("../../../src/core/types/provider.ts").ModelChunk} ModelChunk
@@ -8,13 +9,13 @@
  * @typedef {(work: Work) => () => Promise<unknown>} Peer Returns a function that starts the run. The function can be called repeatedly.
  */
 
-/** The user's question, for peers that accept a string. */
+/** The user's question, for libraries that accept a string. */
 export const question = "Do I need a coat in Oslo?";
 
 export const description = "Weather of the next days";
 
 /**
- * Throws if a run ended early, because such a run would seem fast.
+ * Throws if a run ended early. Otherwise, a broken run would look fast.
  *
  * @param {string} text
  * @param {number} requests

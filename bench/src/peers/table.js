@@ -1,10 +1,10 @@
-// The list of peers, and the table that compares them.
+// The list of compared libraries, and the table of their figures.
 import { readFileSync } from "node:fs";
 import { dist } from "../turnwright.js";
 
 /**
  * @typedef {{ file: string, export: string, package: string, version: string }} PeerModule
- * @typedef {Readonly<Record<string, number>>} Figures One number per workload: the ratio to the minimal loop, or milliseconds.
+ * @typedef {Readonly<Record<string, number>>} Figures One number per workload: the ratio to the minimal loop, or a duration in milliseconds.
  */
 
 /** @type {Readonly<Record<string, PeerModule>>} */
@@ -37,7 +37,7 @@ function versionOf(path) {
 }
 
 /**
- * Returns the figures of all peers as a Markdown table.
+ * Returns the figures of all compared libraries as a Markdown table.
  *
  * @param {Readonly<Record<string, Figures>>} all
  */

@@ -1,4 +1,4 @@
-// Runs the same scripts with turnwright, which is measured like its peers.
+// Runs the scripted benchmark with turnwright, in the same way as with other libraries.
 import { turnwrightRun } from "../subjects.js";
 
 /** @type {import("./script.js").Peer} */

@@ -33,13 +33,13 @@ async function toRow(workload, stream, execute) {
   for (let round = 0; round < rounds; round += 1) {
     samples.push(await endAfterAbort((signal) => runToolLoop({ ...options, signal })));
   }
-  // The caller cannot abort the minimal loop, so one measurement is enough.
+  // The minimal loop ignores its caller's abort, so one measurement is enough.
   const minimal = await endAfterAbort(minimalRun(stream, execute));
   return { workload: `${workload} (never: over 2 s)`, unit: "ms", minimal, turnwright: median(samples) };
 }
 
 /**
- * Returns the milliseconds from the abort to the end of the run; Infinity if the run does not end in time.
+ * Returns the milliseconds from the abort to the end of the run, or Infinity after `patienceMs`.
  *
  * @param {(signal: AbortSignal) => unknown} run
  */

@@ -1,5 +1,5 @@
-// The cost of an import in a fresh process: the difference in CPU time to an empty process. Takes the median of several pairs
-// of processes.
+// The CPU time of an import in a fresh process, minus the CPU time of an empty process. Takes the median of several pairs of
+// processes.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { median } from "../measure.js";

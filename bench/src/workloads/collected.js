@@ -1,4 +1,5 @@
-// The cost of an iteration after a forced garbage collection. The collection discards compiled code, as in an idle server.
+// The cost of an iteration after a forced garbage collection. The collection discards compiled code, as happens in an idle
+// server.
 import { collectGarbage, compare } from "../measure.js";
 import { callingModel } from "../scripts.js";
 import { forecastLater, minimalRun, turnwrightRun } from "../subjects.js";

@@ -1,4 +1,4 @@
-// CPU time and peak heap of 1,000 concurrent runs, each with 5 iterations of 5 ms model latency.
+// The CPU time and peak heap of 1,000 concurrent runs. Each run has 5 iterations, and the model takes 5 ms to respond.
 import { collectGarbage, compare } from "../measure.js";
 import { slowModel } from "../scripts.js";
 import { forecast, minimalRun, turnwrightRun } from "../subjects.js";

@@ -1,4 +1,4 @@
-// The cost of one text delta in each of the two interfaces: a listener for events, and iteration over the events of a run.
+// The cost of one text delta that a program reads with an event listener, and with `for await` over the events of a run.
 import { compare, repeat } from "../measure.js";
 import { talkingModel } from "../scripts.js";
 import { forecast, minimalRun, turnwrightOptions, turnwrightRun } from "../subjects.js";

@@ -54,8 +54,8 @@ async function longOverShort(makeRun) {
 }
 
 /**
- * Runs a task `times` times and keeps all results until the end. Many short runs then keep as much memory as one long run.
- * Otherwise, the results of short runs would be cheaper to collect.
+ * Runs a task `times` times and keeps all results until the end, so that many short runs use as much memory as one long run.
+ * Otherwise, garbage collection would be cheaper for the short runs.
  *
  * @param {number} times
  * @param {Task} task
@@ -70,8 +70,8 @@ function keeping(times, task) {
 }
 
 /**
- * Takes the lower quartile over several runs. This excludes garbage collections, which happen in one of the stretches by
- * chance. The other row includes them.
+ * Divides the cost of late iterations by the cost of early iterations in the same run. Uses the lower quartile of several runs,
+ * which excludes runs with a garbage collection during the measured iterations.
  *
  * @param {MakeRun} makeRun
  */
@@ -96,8 +96,8 @@ async function lateOverEarly(makeRun) {
 }
 
 /**
- * Like `callingModel`, but records the CPU time at the beginning and the end of both stretches of iterations. The second
- * stretch ends before the answer.
+ * Like `callingModel`, but appends to `marks` the CPU time at the start and end of the early iterations, and of the late
+ * iterations. The final answer is not measured.
  *
  * @param {number[]} marks
  * @returns {Script}

@@ -1,4 +1,4 @@
-// The cost of one run with 200 calls, whose results have 100 KB each.
+// The cost of one run with 200 calls. Each result has 100 KB.
 import { compare } from "../measure.js";
 import { callingModel } from "../scripts.js";
 import { minimalRun, turnwrightRun } from "../subjects.js";

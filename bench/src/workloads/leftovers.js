@@ -1,4 +1,4 @@
-// The heap memory, and the listeners on the caller's abort signal, that remain after runs whose results are no longer used.
+// Leaks: the heap memory and the abort listeners that runs leave behind after their results are discarded.
 import { getEventListeners } from "node:events";
 import { collectGarbage, repeat } from "../measure.js";
 import { callingModel } from "../scripts.js";

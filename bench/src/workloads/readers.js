@@ -1,5 +1,5 @@
 // The cost of readers of hosted runs, with 10 readers for each of 100 live runs. Measures the memory of one reader, and the CPU
-// time of passing one text delta to one reader. For comparison, the minimal loop resolves a promise with each event in an
+// time of passing one text delta to one reader. For comparison, a minimal reader resolves a promise with each event of an
 // array.
 import { collectGarbage, compare } from "../measure.js";
 import { dist } from "../turnwright.js";
@@ -37,7 +37,7 @@ export async function measureWorkload() {
   ];
 }
 
-/** Starts the runs. Each run waits for a gate before it begins, and for another gate before it ends. */
+/** Starts the runs. All runs wait for `begin` before they stream text, and for `release` before they end. */
 async function startRuns() {
   const host = createRunHost({ keepMs: 0 });
   const begun = gate();

@@ -1,5 +1,5 @@
-// The cost of replaying a recorded run from its file, compared with reading and parsing the lines of the file. Also compares the cost per
-// iteration in long and short runs.
+// The cost of replaying a recorded run from its file, compared with reading and parsing the lines of the file. Also compares
+// the replay cost per iteration of long and short runs.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -29,7 +29,7 @@ export function Chat({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
-/** Scrolls to the end of the page, unless the user has scrolled up. */
+/** Scrolls down when `shown` changes, unless the user has scrolled up. */
 function useFollowing(shown: unknown): void {
   const isAtEnd = useRef(true);
   useEffect(() => {
@@ -48,7 +48,7 @@ interface ChatProps {
   readonly isLive: boolean;
 }
 
-/** Shows the current activity, also to screen readers. */
+/** Shows the current activity, and announces it to screen readers. */
 function Situation({ chat, isLive }: ChatProps): JSX.Element {
   const { error, liveCost } = chat;
   return (

@@ -10,7 +10,7 @@ interface MessageProps {
   readonly chat: RunChat;
 }
 
-/** Shows a message. Everything is shown as text, because React escapes the output of the model, of tools and of users. */
+/** Shows a message. React escapes all output of the model, of tools and of users, so none of it can run as HTML. */
 export function MessageView({ message, chat }: MessageProps): JSX.Element {
   const { role, parts, metadata } = message;
   return (

@@ -1,4 +1,4 @@
-// A React hook for a chat. The server has the history and the runs, so each tab can be reloaded at any time.
+// A React hook for a chat. The history and the runs are on the server, so users can reload a tab at any time.
 
 // #region page
 import { useChat } from "@ai-sdk/react";
@@ -40,11 +40,16 @@ export function useRunChat(id: string): RunChat {
     ...chat,
     liveCost,
     reload: () => setLoads((count) => count + 1),
-    /** Stops the run on the server, even if another tab started the run. `chat.stop` would only stop reading the stream. */
+    /**
+     * Stops the run on the server, even if another tab started it. `chat.stop` would only stop reading the stream in this tab.
+     */
     stopRun: () => fetch(`/api/chat/${id}/run`, { method: "DELETE" }),
     approve: (approvalId) => chat.addToolApprovalResponse({ id: approvalId, approved: true }),
     deny: (approvalId) => chat.addToolApprovalResponse({ id: approvalId, approved: false }),
-    /** The format of `useChat` has no edited arguments, so they are sent in a separate field, by the id of the approval. */
+    /**
+     * An approval of `useChat` cannot carry edited arguments, so they are sent in a separate field, under the id of the
+     * approval.
+     */
     edit: (approvalId, args) => chat.sendMessage(undefined, { body: { decisions: { [approvalId]: { kind: "modify", args } } } }),
   };
 }
