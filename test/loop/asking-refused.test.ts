@@ -83,7 +83,7 @@ describe("options.decisions", () => {
     ["an inherited modification", { call_i0_0: Object.assign(Object.create({ args: {} }), { kind: "modify" }) }],
     ["a modification without arguments", { call_i0_0: { kind: "modify" } }],
     ["a modification that JSON cannot represent", { call_i0_0: { kind: "modify", args: 7n } }],
-  ])("are rejected if invalid: %s", async ([, decisions]) => {
+  ])("are rejected if they contain %s", async ([, decisions]) => {
     const { start } = setUp();
     await refused(start({ decisions: decisions as NonNullable<LoopOptions["decisions"]> }), "invalid-option");
   });
@@ -102,7 +102,7 @@ describe("options.decisions", () => {
   });
 });
 
-it("decisions: a run that is aborted before it reads its decisions does not reject", async () => {
+it("options.decisions: a run that is aborted before it reads the decisions does not reject", async () => {
   const { start } = setUp();
   const journal = await savedOf(start());
   const abort = new AbortController();

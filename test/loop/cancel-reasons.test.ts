@@ -71,7 +71,7 @@ async function endedBy(act: (playing: Playing) => unknown, script: MockScript, o
 }
 
 describe("the cancel reason", () => {
-  it.for(verbs)("reaches tools, providers, approvals and the result: %s", async ([, act, said, reason]) => {
+  it.for(verbs)("of %s reaches tools, providers, approvals and the result", async ([, act, said, reason]) => {
     let signal: AbortSignal | undefined;
     const keep = (held: { readonly signal: AbortSignal }): Promise<never> => ((signal = held.signal), never);
     const called = [toolCall("work")];
@@ -145,7 +145,7 @@ describe("the cancel reason", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort(), "aborted"],
-  ])("replaces a finished answer if a listener ends the run on iteration-end: %s", async ([, act, kind]) => {
+  ])("replaces a finished answer if an iteration-end listener ends the run by %s", async ([, act, kind]) => {
     const playing = play([text("Hello.")]);
     playing.recording.emitter.on("iteration-end", () => void act(playing));
     const result = await playing.result;

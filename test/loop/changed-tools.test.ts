@@ -170,7 +170,7 @@ describe("an approved call whose tool changes before it runs", () => {
   it.for<[answer: "approve" | "deny", outcome: string, ran: readonly string[]]>([
     ["approve", "call_i0_0: completed", ["look", "changed"]],
     ["deny", "call_i0_0: denied", ["look"]],
-  ])("waits for another approval, and the run obeys the new decision: %s", async ([answer, outcome, did]) => {
+  ])('waits for another approval, and the run obeys the new decision "%s"', async ([answer, outcome, did]) => {
     const stage = approving({ description: "REAL" }, (description) => (description === "REAL" ? answer : "approve"));
     const store = createDurableStore();
     const playing = stage.play({ journal: store.open() });

@@ -81,8 +81,11 @@ function saidIn({ messages, undelivered, reason }: LoopResult): readonly string[
   return [...sent, ...textsOf(undelivered), ...(reason.kind === "interrupted" ? textsOf([reason.message]) : [])];
 }
 
-it.for(rows)("loop control: %s at any time loses no message and repeats no call: %s, journal in %s", async (row) => {
-  let tick = 0;
-  while (!(await checkTick(row, tick))) tick += 1;
-  expect(tick).toBeGreaterThan(10);
-});
+it.for(rows)(
+  'createLoopControl: "%s" at any moment of a run with %s loses no message and repeats no call (journal in %s)',
+  async (row) => {
+    let tick = 0;
+    while (!(await checkTick(row, tick))) tick += 1;
+    expect(tick).toBeGreaterThan(10);
+  },
+);

@@ -67,7 +67,7 @@ describe("limits.maxCostUSD", () => {
       },
     ],
     [
-      "expects the cost of the last stream, not of the most expensive one",
+      "expects the next stream to cost as much as the last stream, not the most expensive one",
       { maxCostUSD: 2 },
       [work(4), work(1), work(1), [text("Done."), spend(99)]],
       { reason: { kind: "answered" }, requests: 4, costUSD: undefined, exceeded: false },
@@ -158,7 +158,7 @@ describe("limits.maxCostUSD", () => {
     expect(await run(script, { limits })).toEqual(ended);
   });
 
-  it.for([-1, Number.NaN, "a lot"])("treats the price %s as unknown", async (price) => {
+  it.for([-1, Number.NaN, "a lot"])('treats the price "%s" as unknown', async (price) => {
     const ended = await run([work(1)], { limits: { maxCostUSD: 1 }, pricing: () => price as number });
     expect(ended.reason).toEqual({ kind: "cost-unknown", ...mock, iteration: 0, why: "pricing-failed" });
   });

@@ -17,10 +17,10 @@ const cutting: readonly (readonly [what: string, ends: Ends, reason: string])[] 
   ["control.stop()", ({ control }) => (control.stop(), nothing), "stopped"],
   ["control.kill()", ({ control }) => (control.kill(), nothing), "killed"],
   ["an aborted signal", ({ abort }) => (abort.abort(), nothing), "aborted"],
-  ["a stop and a drain", ({ control }) => (control.drain(), control.stop(), nothing), "stopped"],
-  ["a stop and an interrupt", ({ control }) => (control.interrupt("Wait."), control.stop(), nothing), "stopped"],
-  ["a stop and resume: retry-last", ({ control }) => (control.stop(), { resume: "retry-last" }), "stopped"],
-  ["a stop and an onIteration hook", ({ control }) => (control.stop(), { hooks: { onIteration: () => undefined } }), "stopped"],
+  ["a drain and then a stop", ({ control }) => (control.drain(), control.stop(), nothing), "stopped"],
+  ["an interrupt and then a stop", ({ control }) => (control.interrupt("Wait."), control.stop(), nothing), "stopped"],
+  ["a stop, with resume: retry-last", ({ control }) => (control.stop(), { resume: "retry-last" }), "stopped"],
+  ["a stop, with an onIteration hook", ({ control }) => (control.stop(), { hooks: { onIteration: () => undefined } }), "stopped"],
 ];
 const later: readonly (readonly [what: string, ends: Ends, reason: string])[] = [
   ["control.drain()", ({ control }) => (control.drain(), nothing), "drained"],
@@ -92,14 +92,14 @@ const stages = [true, false].flatMap((isNested) =>
       ["durable journal", durable],
       ["memory journal", inMemory],
     ] as const
-  ).map(([what, open]) => ({ where: `${isNested ? "nested run" : "run itself"}, ${what}`, isNested, open })),
+  ).map(([what, open]) => ({ where: `call in ${isNested ? "a nested run" : "the run itself"}, ${what}`, isNested, open })),
 );
 
-describe.for(stages)("decisions about a call: $where", ({ isNested, open }) => {
+describe.for(stages)("options.decisions ($where)", ({ isNested, open }) => {
   const id = isNested ? "call_i0_0/call_i0_0" : "call_i0_0";
 
   it.for(cutting.flatMap((row) => kinds.map((kind) => [...row, kind] as const)))(
-    "have no effect if the run ends by %s, and must be passed again (decision: $3)",
+    "remain usable in the next run if the run is ended first by %s (decision: $3)",
     async ([, ends, reason, kind]) => {
       const { ran, start } = setUp(isNested, open());
       expect((await start().result).reason.kind).toBe("approval-required");
@@ -118,7 +118,7 @@ describe.for(stages)("decisions about a call: $where", ({ isNested, open }) => {
 
   // A token or cost limit also applies to the nested run, and ends it.
   it.for(later.filter(([, , reason]) => !isNested || !/tokens|cost/.test(reason)))(
-    "take effect once if the run ends by %s",
+    "run an approved call only once if the run is resumed after %s",
     async ([, ends, reason]) => {
       const { ran, start } = setUp(isNested, open());
       await start().result;

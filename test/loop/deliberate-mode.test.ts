@@ -55,7 +55,7 @@ describe("createDeliberateMode()", () => {
   it.for<[said: string, allowedToolNames: readonly string[]]>([
     ["hello", []],
     ["Remind me to look it up", ["set_reminder", "search"]],
-  ])("lists the allowed tools in the result of a blocked call, after the user message %j", async ([said, allowedToolNames]) => {
+  ])("lists the allowed tools in the result of a blocked call after the user message %j", async ([said, allowedToolNames]) => {
     const playing = say(createDeliberateMode({ triggers }), said, broken);
     const result = await playing.result;
     const answer = { status: "blocked_by_deliberate_tool_mode", functionName: "broken", allowedToolNames };
@@ -68,7 +68,7 @@ describe("createDeliberateMode()", () => {
     ["my reminders", [], { trigger: "reminder*", match: "reminders", source: "stem" }],
     ["again", ["remind me"], { trigger: "remind me", match: "remind me", source: "follow-up" }],
     ["hm", [], { trigger: "remind me", match: "Remind me", source: "retained" }],
-  ])("reports the trigger of an allowed tool in hidden-notice, after the user message %j", async ([said, recent, trigger]) => {
+  ])("reports the trigger of an allowed tool in hidden-notice after the user message %j", async ([said, recent, trigger]) => {
     const mode = createDeliberateMode({ triggers });
     if (recent.length === 0) await say(mode, "Remind me").result;
     const call = toolCall("set_reminder", { at: "six", apiKey: "abcdef", note: "sk-abc123def456" });

@@ -237,7 +237,7 @@ describe("control.drain()", () => {
     expect([second.result.text, second.result.undelivered]).toEqual(["Done.", []]);
   });
 
-  it("has no effect after stop, kill, abort or interrupt, but overrides maxIterations", async () => {
+  it("has no effect after a stop, kill, abort or interrupt, but comes before maxIterations", async () => {
     const end = async (act: (playing: Playing) => unknown): Promise<string> => {
       const playing = play([]);
       playing.control.drain();

@@ -8,7 +8,7 @@ import { nesting, question } from "./nested/nesting.ts";
 import { finished, replayed, said, setUp } from "./eager-stage.ts";
 
 describe("an eager call", () => {
-  it("starts when its arguments are complete; other calls start with their batch", async () => {
+  it("starts when its arguments are complete, before the other calls of the batch", async () => {
     const { ran, start } = setUp();
     const playing = start([[toolCall("act", { n: 1 }), toolCall("look", { n: 2 }), wait(50), text("Hm.")], text("Done.")]);
     await playing.clock.advance(5);

@@ -132,7 +132,7 @@ describe("a journal that hangs or fails", () => {
     expect(provider.calls).toBe(0);
   });
 
-  it("has no time limit in wait(), but a kill ends the run", async () => {
+  it("can hang in wait() without a time limit, until a kill ends the run", async () => {
     const journal: Journal = { ...hanging({ at: "nowhere" }), wait: () => never };
     const playing = start(journal, { policies: { approve: () => ({ kind: "ask" }) } });
     await playing.clock.advance(86_400_000);

@@ -81,7 +81,7 @@ describe("timeouts.streamIdleMs", () => {
     ["heartbeats", heartbeat(), 12 * 120_000],
     ["empty texts", text(""), 120_000],
     ["token counts", usage(spent), 120_000],
-  ])("ends a stream in which only %s follows", async ([, part, limitMs]) => {
+  ])("ends a stream that sends only %s after its first text", async ([, part, limitMs]) => {
     const playing = play([[text("Half"), ...forever(60_000, part)]]);
     await playing.clock.advance(week);
     expect((await playing.result).reason).toEqual({ kind: "stream-idle", limitMs });

@@ -42,7 +42,7 @@ it.for<Mistake>([
   ["a promise for unwrap", () => write(unwrap, Promise.resolve()), "the awaited result of runToolLoop, but is a promise"],
   ["undefined for unwrap", () => write(unwrap), "the awaited result of runToolLoop, but is undefined"],
   ["a string for iterationCountIs", () => write(iterationCountIs, "5"), '"iterationCountIs(n)" must be a whole number'],
-])("%s is rejected with advice about the right form", async ([, mistake, said]) => {
+])("%s is rejected with an error that says what to pass instead", async ([, mistake, said]) => {
   const error: unknown = await new Promise((resolve) => resolve(mistake())).catch((thrown: unknown) => thrown);
   expect(isLoopError(error)).toBe(true);
   expect(String(error)).toContain(said);

@@ -164,13 +164,16 @@ function endIn(playing: Playing, how: How, { atWallClock }: Port): string | unde
 
 const all = Object.entries(ports);
 
-it.each(all)("caller code that fails: the run ends as expected if %s throws or returns an invalid value", async (runId, port) => {
-  expect(await findWrong(runId, failing(port, runId))).toBe("");
-});
+it.each(all)(
+  "runToolLoop ends with the expected reason and releases everything if %s throws or returns an invalid value",
+  async (runId, port) => {
+    expect(await findWrong(runId, failing(port, runId))).toBe("");
+  },
+);
 
 // A field cannot respond late, so fields are left out.
 it.each(all.filter(([, { isField }]) => isField === undefined))(
-  "caller code that fails: the run ends as expected if %s never answers or answers late",
+  "runToolLoop ends with the expected reason and releases everything if %s never answers or answers late",
   async (runId, port) => {
     const { hangs: hung } = port;
     const rows = hung === undefined ? ignored(port, runId) : hanging({ ...port, hung }, runId);

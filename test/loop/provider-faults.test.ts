@@ -166,8 +166,8 @@ describe("attempt-discarded before a second attempt", () => {
   });
 });
 
-describe("attempt-discarded: ending and redaction", () => {
-  it("the event redacts secrets in the error", async () => {
+describe("attempt-discarded", () => {
+  it("redacts secrets in its error", async () => {
     const secret = "sk-ant-abc12345678";
     const thrown = Object.assign(new Error(`Bad key ${secret}`), { headers: { authorization: secret }, status: 401 });
     const [discarded] = said({ type: "attempt-discarded", attempt: 1, error: thrown });

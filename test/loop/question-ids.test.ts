@@ -26,7 +26,7 @@ function setUp(): Stage {
 }
 
 describe("options.decisions", () => {
-  it("a decision about the old tool never applies to the call of the changed tool", async () => {
+  it("have no effect on a changed tool if they were made for the old tool", async () => {
     const { ran, start } = setUp();
     const again = (decisions: LoopOptions["decisions"], description = "Pays the bank"): Playing => start(description, decisions);
     await start("Pays").result;
@@ -50,7 +50,7 @@ describe("options.decisions", () => {
     expect(ran.length).toBe(1);
   });
 
-  it("a repeated approval request in a nested run has a numbered id too", async () => {
+  it("need a numbered id for a repeated approval request, also in a nested run", async () => {
     const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("agent", {}) : text("Done.")));
     const inner = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("pay", {}) : text("Paid.")));
     const ran: string[] = [];
@@ -73,7 +73,7 @@ describe("options.decisions", () => {
     expect(ran).toEqual(["new"]);
   });
 
-  it("a decision does not apply if the tool changes between the decision and the call", async () => {
+  it("have no effect if the tool changes between the decision and the call", async () => {
     const ran: string[] = [];
     const store = createDurableStore();
     const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("pay", {}) : text("Done.")));
@@ -97,13 +97,13 @@ describe("options.decisions", () => {
     expect(ran).toEqual(["new"]);
   });
 
-  it("a provider's call id that looks like a numbered approval id is replaced", async () => {
+  it("use a generated call id if the provider's id looks like a numbered approval id", async () => {
     const script = [toolCall("pay", {}, { id: "a#2" }), text("Done.")];
     const { result } = play(script, { tools: [tool("pay", () => 1)] });
     expect((await result).messages.at(1)).toMatchObject({ content: [{ callId: "call_i0_0", providerCallId: "a#2" }] });
   });
 
-  it("a decision about a call beyond maxToolCalls is rejected with unknown-decision", async () => {
+  it("are rejected with unknown-decision for a call beyond maxToolCalls", async () => {
     const store = createDurableStore();
     const provider = createMockProvider(({ messages }) =>
       messages.length === 1 ? [toolCall("look"), toolCall("pay")] : text("Done."),
@@ -118,7 +118,7 @@ describe("options.decisions", () => {
     expect(store.records.size).toBe(size);
   });
 
-  it("a decision about a call beyond maxToolCalls applies if an earlier call is denied", async () => {
+  it("apply to a call beyond maxToolCalls if an earlier call is denied", async () => {
     const ran: unknown[] = [];
     const store = createDurableStore();
     const pay = toolCall("pay", { n: 1 });

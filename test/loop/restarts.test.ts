@@ -64,7 +64,7 @@ describe("contextRestart", () => {
     expect(toolsOf(playing)).toEqual(["enrich,other,third", shown, shown]);
   });
 
-  it("a call of a hidden tool has the outcome unknown-tool", async () => {
+  it("gives a call of a hidden tool the outcome unknown-tool", async () => {
     const playing = start([toolCall("enrich"), toolCall("enrich"), text("Done.")], restart("x", { disable_tools: ["enrich"] }));
     expect(answersOf(await playing.result).map((part) => part.outcome)).toEqual(["restarted", "unknown-tool"]);
   });
@@ -78,10 +78,13 @@ describe("contextRestart", () => {
   it.for([
     [0, 1],
     [2, 3],
-  ] as const)("ends the run with restart-cap after limits.maxRestarts: %d", async ([maxRestarts, requests]) => {
-    const playing = start(() => toolCall("enrich"), restart("x"), { limits: { maxRestarts } });
-    expect([(await playing.result).reason.kind, playing.provider.calls]).toEqual(["restart-cap", requests]);
-  });
+  ] as const)(
+    "ends the run with restart-cap after %d restarts, as set by limits.maxRestarts",
+    async ([maxRestarts, requests]) => {
+      const playing = start(() => toolCall("enrich"), restart("x"), { limits: { maxRestarts } });
+      expect([(await playing.result).reason.kind, playing.provider.calls]).toEqual(["restart-cap", requests]);
+    },
+  );
 
   it.for<[title: string, fields: object, problem: string]>([
     ["another type", { type: "restart_x" }, '"contextRestart.type" must be "context_restart_" followed by a suffix'],

@@ -19,14 +19,14 @@ const checked = (inputSchema: StandardSchema): Tool =>
 const deaf: { readonly [where: string]: readonly [script: MockScript, options: Partial<LoopOptions>] } = {
   "a tool": [[call], { tools: [tool("work", () => never)] }],
   "a sequential tool": [[call], { tools: [tool("work", () => never, { sequential: true })] }],
-  "a retried tool": [[call], { tools: [tool("work", () => never, { idempotent: true, retry: { maxAttempts: 9 } })] }],
+  "a tool with retry": [[call], { tools: [tool("work", () => never, { idempotent: true, retry: { maxAttempts: 9 } })] }],
   "a stream": [[[text("Hm. "), stall({ ignoreSignal: true })]], {}],
   "a silent stream": [[stall({ ignoreSignal: true })], {}],
   "a prepareIteration hook": [[], { hooks: { prepareIteration: () => never } }],
   "an onIteration hook": [[call], { tools: [tool("work", () => 1)], hooks: { onIteration: () => never } }],
   "an approve policy": [[call], { tools: [tool("work", () => 1)], policies: { approve: () => never } }],
-  "a validation": [[call], { tools: [checked(pondering)] }],
-  "the validation of an edit": [
+  "an argument validation": [[call], { tools: [checked(pondering)] }],
+  "a validation of edited arguments": [
     [call],
     { tools: [checked(wary)], policies: { approve: () => ({ kind: "modify", args: { edited: true } }) } },
   ],
@@ -60,15 +60,15 @@ async function endAfter(
   return [afterMs === undefined ? undefined : afterMs - 500, reason.kind];
 }
 
-describe("timeouts.settleMs: code that ignores its signal", () => {
-  const tools = ["a tool", "a sequential tool", "a retried tool"];
+describe("timeouts.settleMs", () => {
+  const tools = ["a tool", "a sequential tool", "a tool with retry"];
   const streams = ["a stream", "a silent stream"];
   const graceOf = (where: string, verb: string): boolean =>
     (tools.includes(where) && (verb === "stop" || verb === "the wall clock")) ||
     (streams.includes(where) && verb === "the wall clock");
   const rows = Object.keys(deaf).flatMap((where) => Object.keys(verbs).map((verb) => [where, verb] as const));
 
-  it.for(rows)("%s delays the end of the run on %s by at most its grace period", async ([where, verb]) => {
+  it.for(rows)("limits how long %s that ignores its signal delays the end on %s", async ([where, verb]) => {
     const kind = verbs[verb]?.[0];
     const grace = graceOf(where, verb) ? 1 : 0;
     expect(await endAfter(where, verb, undefined)).toEqual([5_000 * grace, kind]);
@@ -76,7 +76,7 @@ describe("timeouts.settleMs: code that ignores its signal", () => {
     expect(await endAfter(where, verb, 0)).toEqual([0, kind]);
   });
 
-  it("gets one grace period, no matter how many times the run is ended", async () => {
+  it("applies once, no matter how many times the run is ended", async () => {
     const twice = async (...acts: readonly ((playing: Playing) => unknown)[]): Promise<readonly unknown[]> => {
       const playing = play([call], { tools: [tool("work", () => never)], limits: { wallClockMs: 1_000 } });
       await playing.clock.advance(1_000 - 300 * acts.length);
@@ -99,7 +99,7 @@ describe("timeouts.settleMs: code that ignores its signal", () => {
     expect(await twice(stop, ({ abort }) => abort.abort())).toEqual([700, "aborted"]);
   });
 
-  it("is awaited without a limit if settleMs is Infinity", async () => {
+  it("lets a stop wait for a tool without limit if it is Infinity", async () => {
     const clock = createTestClock();
     // Platform timers fire after 1 ms if their delay is longer than the platform supports.
     const platform: Clock = { ...clock, now: clock.now, setTimeout: (fn, ms) => clock.setTimeout(fn, ms > 2 ** 31 - 1 ? 1 : ms) };
@@ -112,8 +112,8 @@ describe("timeouts.settleMs: code that ignores its signal", () => {
   });
 });
 
-describe("timeouts.settleMs: code that settles after the end", () => {
-  it("lets the run end as soon as the code settles", async () => {
+describe("a tool that settles after the run is ended", () => {
+  it("lets the run end as soon as it settles", async () => {
     const clock = createTestClock();
     const tidy = tool(
       "work",
@@ -128,7 +128,7 @@ describe("timeouts.settleMs: code that settles after the end", () => {
     expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: interrupted"]);
   });
 
-  it("has its value dropped and reported as late-result, and the call is interrupted", async () => {
+  it("is reported as late-result, and its call has the outcome interrupted", async () => {
     const clock = createTestClock();
     const ends = (
       ms: number,
@@ -158,7 +158,7 @@ describe("timeouts.settleMs: code that settles after the end", () => {
     expect(JSON.stringify(result)).not.toContain("dropped");
   });
 
-  it("gets no further attempt after a stop if it is a retried tool", async () => {
+  it("gets no further attempt from tool.retry", async () => {
     const clock = createTestClock();
     const ran: number[] = [];
     const work = (): Promise<never> => {

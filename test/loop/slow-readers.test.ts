@@ -17,7 +17,7 @@ function callThen(name: string, then: Provider): Provider {
 }
 
 describe("streamToolLoop: a reader slower than the model", () => {
-  it("makes the model wait without a time limit, and few chunks stay unread", async () => {
+  it("makes the model wait without a time limit, so that few chunks stay unread", async () => {
     const { provider, sent } = chatter(10_000);
     const reading = start([], { provider, timeouts: { streamIdleMs: 1_000 } });
     await readSome(reading, 1);
@@ -127,7 +127,7 @@ describe("streamToolLoop: unread events", () => {
     },
   );
 
-  it("include all progress of a tool; the model waits until they are read", async () => {
+  it("include all progress of a tool, and the model waits until they are read", async () => {
     const flood = tool("flood", (_, { progress }) => {
       for (let count = 0; count < 10_000; count += 1) progress(count);
     });
@@ -154,7 +154,7 @@ describe("streamToolLoop: unread events", () => {
     expect((await watched.stream.result).reason.kind).toBe("answered");
   });
 
-  it("can be thousands if reading begins late; then the model waits until they are read", async () => {
+  it("can be thousands if reading begins late, and the model waits until they are read", async () => {
     const many = text("x".repeat(5_000), { chunks: 5_000 });
     const watched = watch([[many, wait(10), many]]);
     await watched.clock.flush();
@@ -173,7 +173,7 @@ describe("streamToolLoop: unread events", () => {
     expect((await watched.stream.result).text).toHaveLength(10_000);
   });
 
-  it("do not delay tools: calls start and end, and listeners get their events", async () => {
+  it("do not delay tool calls, or events for listeners", async () => {
     const work = tool(
       "work",
       async (_, { progress }) => {

@@ -48,7 +48,7 @@ describe("structuredOutput: a valid answer", () => {
     expect(JSON.parse(JSON.stringify(result)).output).toEqual(result.output);
   });
 
-  it("can be split by a continuation", async () => {
+  it("can be split across a continuation", async () => {
     const result = await play([[text('{ "n":'), finish("paused")], text(" 8 }")], wanting(structuredOutput(schema))).result;
     expect(result.output).toEqual({ n: 8 });
   });
@@ -63,7 +63,7 @@ describe("structuredOutput: a valid answer", () => {
     expect([result.reason.kind, result.output]).toEqual(["answered", null]);
   });
 
-  it("uses the original schema and limits, despite later changes to the options", async () => {
+  it("is checked with the original schema and limits, despite later changes to the options", async () => {
     const options: { jsonSchema?: JsonSchema; maxRetries: number } = { maxRetries: 1 };
     const output = structuredOutput(schema, options);
     options.maxRetries = 0;

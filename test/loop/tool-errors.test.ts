@@ -110,7 +110,7 @@ describe("toolResult with endTurn", () => {
   it.for([
     ["fails", (): unknown => toolResult({ success: false, endTurn: true })],
     ["returns a context restart", (): unknown => ({ ...contextRestart({ type: "context_restart_x" }), endTurn: true })],
-    ["returns it in a plain object", (): unknown => ({ success: true, endTurn: true })],
+    ["returns endTurn in a plain object", (): unknown => ({ success: true, endTurn: true })],
   ] as const)("does not end the run if the tool %s", async ([, execute]) => {
     const { result } = play([toolCall("over"), text("On.")], { tools: [tool("over", execute)] });
     expect((await result).reason.kind).toBe("answered");
@@ -118,7 +118,7 @@ describe("toolResult with endTurn", () => {
 });
 
 describe("FatalToolError", () => {
-  it("ends the run; running calls finish and no further call starts", async () => {
+  it("ends the run after the running calls, and starts no further call", async () => {
     const clock = createTestClock();
     const fatal = tool("fatal", () => Promise.reject(new FatalToolError("The licence is revoked.", { cause: new Error("E7") })));
     const slow = tool("slow", () => new Promise((resolve) => clock.setTimeout(() => resolve("slow"), 50)));

@@ -127,7 +127,7 @@ describe("tool.idleTimeoutMs", () => {
     expect(answersOf(result)[0]?.result).toMatchObject({ reason: "timed out after 100 ms" });
   });
 
-  it("is not the whole limit: heartbeats do not extend the timeout of the whole call", async () => {
+  it("leaves the timeout of the whole call unchanged, even with heartbeats", async () => {
     const clock = createTestClock();
     const playing = play(script, { clock, tools: [beating(clock, ({ heartbeat }) => heartbeat())], timeouts: { toolMs: 200 } });
     await clock.runAll();
@@ -182,7 +182,7 @@ describe("tool timeouts: a tool that blocks the thread", () => {
     expect([outcomesOf(await playing.result), playing.endedAt()]).toEqual([["call_i0_0: timed-out"], 300_000]);
   });
 
-  it("tool timeouts: a synchronous tool sets no timer", async () => {
+  it("sets no timer if it is synchronous", async () => {
     const clock = createTestClock();
     let timers = 0;
     const counting: Clock = { ...clock, now: clock.now, setTimeout: (fn, ms) => ((timers += 1), clock.setTimeout(fn, ms)) };

@@ -86,7 +86,7 @@ describe("limits.wallClockMs", () => {
   });
 });
 
-describe("limits.wallClockMs: while no timer can fire", () => {
+describe("limits.wallClockMs without a chance for timers to fire", () => {
   /** Creates a provider that yields forever without waiting. Each chunk takes some time. */
   function chatter(hold: (ms: number) => void): Provider {
     return {

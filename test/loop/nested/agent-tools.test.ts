@@ -124,7 +124,7 @@ describe("defineAgentTool", () => {
   it.for<[sequential: boolean | undefined, endsAt: number]>([
     [undefined, 100],
     [true, 300],
-  ])("with sequential: %s, three calls of an agent tool end after %d ms", async ([sequential, endsAt]) => {
+  ])("with sequential: %s, finishes three calls after %d ms", async ([sequential, endsAt]) => {
     const one = agent(() => ({ messages: question, provider: createMockProvider([[wait(100), text("c")]]) }), undefined, {
       sequential,
     });

@@ -60,7 +60,7 @@ const ends: readonly [verb: string, end: (playing: Playing) => void, kind: strin
   ["aborted", ({ abort }) => abort.abort(), "aborted"],
 ];
 
-describe.for([1, 2])("a call that waits for approval inside %i agent(s)", (levels) => {
+describe.for([1, 2])("a call that waits for approval at nesting level %i", (levels) => {
   it.for(ends)("never runs if the outer run is %s while another call runs", async ([, end, kind]) => {
     const stage = setUp(levels, () => never);
     const store = createDurableStore();

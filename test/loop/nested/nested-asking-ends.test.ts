@@ -181,7 +181,7 @@ describe("sequential calls", () => {
     expect([second.text, stage.ran]).toEqual(["Done.", ["payIn", "alone", "look"]]);
   });
 
-  it("keep later calls from starting after a sequential agent with a waiting call", async () => {
+  it("do not start after a sequential agent with a waiting call", async () => {
     const provider = createMockProvider(({ messages }) => (messages.length === 1 ? calls("payIn") : text("Inside.")));
     const stage = setUp(["look", "agent", "late"], (work) => [
       work("look"),

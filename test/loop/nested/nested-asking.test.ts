@@ -80,7 +80,7 @@ describe("approval of a call in a nested run", () => {
     },
   );
 
-  it("is not possible, so the nested call is denied, if the outer call is an ordinary tool", async () => {
+  it("is impossible if the outer call is an ordinary tool, so the nested call is denied", async () => {
     const { ran, inner, start } = setUp("ordinary tool");
     const result = await start().result;
     expect(result.reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_1" }] });

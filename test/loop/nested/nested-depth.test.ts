@@ -60,7 +60,7 @@ describe.for(kinds)("limits.maxDepth in an %s", (kind) => {
     ]);
   });
 
-  it("rejects a fourth level, and the model on the third level gets the reason", async () => {
+  it("rejects a fourth level and tells the model on the third level the reason", async () => {
     const { playing, depths, providers } = nest(kind, 3);
     const result = await playing.result;
     expect([result.status, result.text, answersOf(result)[0]?.result]).toEqual(["completed", "Top.", "Level 1."]);
@@ -86,11 +86,14 @@ describe.for(kinds)("limits.maxDepth in an %s", (kind) => {
     [4, 1, [0, 0, 0]],
     [4, undefined, [2, 2, 1]],
     [Number.POSITIVE_INFINITY, undefined, [2, 2, 1]],
-  ])("of %s, with %s in the first nested run, allows %j requests of nested models", async ([maxDepth, inner, asked]) => {
-    const { playing, providers } = nest(kind, 3, [{ maxDepth }, { maxDepth: inner }]);
-    expect((await playing.result).text).toBe("Top.");
-    expect(providers.map(({ calls }) => calls)).toEqual(asked);
-  });
+  ])(
+    "set to %s, and to %s in the first nested run, allows %j requests on the nested levels",
+    async ([maxDepth, inner, asked]) => {
+      const { playing, providers } = nest(kind, 3, [{ maxDepth }, { maxDepth: inner }]);
+      expect((await playing.result).text).toBe("Top.");
+      expect(providers.map(({ calls }) => calls)).toEqual(asked);
+    },
+  );
 });
 
 it("context.runToolLoop: rejects with depth-exceeded, or with invalid-option or unknown-option for bad options", async () => {

@@ -55,7 +55,7 @@ const failures: readonly (readonly [ending: string, script: readonly MockMessage
 
 describe("a nested run that fails", () => {
   it.for(kinds.flatMap((kind) => failures.map(([ending, script, more]) => [ending, kind, script, more] as const)))(
-    "fails only its own call: %s, in an %s (case %#)",
+    'fails only its own call if it ends as "%s", in an %s (case %#)',
     async ([ending, kind, script, more]) => {
       const child = scripted([kind, "child"], script, { tools, ...more });
       const timeouts = { streamIdleMs: 500, firstChunkMs: 800, settleMs: 10, toolMs: 1_000_000 };
@@ -151,7 +151,7 @@ describe.for(kinds)("a nested run with its own control, in an %s", (kind) => {
 });
 
 describe("timeouts of an agent tool", () => {
-  it("toolMs does not limit the call, nor does the toolMs of the nested run", async () => {
+  it("exclude the toolMs of the outer run and of the nested run", async () => {
     const child = scripted(["agent tool", "child"], [toolCall("slow"), toolCall("slow"), text("c")], {
       tools: [tool("slow", () => new Promise((resolve) => void playing.clock.setTimeout(() => resolve(1), 900)))],
       timeouts: { toolMs: 1_000 },
@@ -162,7 +162,7 @@ describe("timeouts of an agent tool", () => {
     expect([outcomesOf(result), playing.endedAt()]).toEqual([["call_i0_0: completed"], 1_800]);
   });
 
-  it("streamIdleMs ends a silent model of the nested run", async () => {
+  it("include streamIdleMs for a silent model of the nested run", async () => {
     const child = scripted(["agent tool", "child"], [[text("x"), stall({ ignoreSignal: true })]]);
     const playing = play([toolCall("child"), text("Done.")], {
       tools: [child.tool],

@@ -110,7 +110,7 @@ describe.for(kinds)("usage of a run inside an %s", (kind) => {
     expect(spendingOf(result)).toEqual([32, undefined, 2]);
   });
 
-  it("includes its duration in the call and in the outer run", async () => {
+  it("has its time included in the durationMs of the call and of the outer run", async () => {
     const child = scripted(
       [kind, "child"],
       [

@@ -76,7 +76,7 @@ function createOrderedStoreOf(): () => Journal {
 
 describe("control.drain() on a nested run", () => {
   it.for(stores.flatMap(([what, make]) => [2, 3].map((levels) => [levels, what, make] as const)))(
-    "suspends all %d levels, which continue together over %s",
+    "suspends all %d levels, and a resume with %s continues all of them",
     async ([levels, , make]) => {
       const { options, asked } = draining(levels);
       const open = make();
@@ -113,7 +113,7 @@ describe("control.drain() on a nested run", () => {
     },
   );
 
-  it("suspends the runs again if they are drained again", async () => {
+  it("suspends the resumed runs again if it is called again", async () => {
     const inner = scripted(["agent tool", "inner"], [toolCall("drain"), toolCall("drain"), text("i")], {
       control,
       tools: [drain],
@@ -172,7 +172,7 @@ describe("control.drain() on a nested run", () => {
 });
 
 describe("a suspended nested run", () => {
-  it.for(["stop", "kill", "abort"] as const)("never continues after a %s of the outer run", async (verb) => {
+  it.for(["stop", "kill", "abort"] as const)("never continues if the outer run is ended by %s", async (verb) => {
     const inner = scripted(["agent tool", "inner"], [toolCall("drain"), text("i")], { control, tools: [drain] });
     const playing = play([[toolCall("inner"), toolCall("hang")], text("Done.")], {
       tools: [inner.tool, tool("hang", () => never)],

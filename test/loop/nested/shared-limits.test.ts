@@ -72,7 +72,7 @@ describe.for(kinds)("maxTokens of a run around an %s", (kind) => {
 });
 
 describe.for(kinds)("maxToolCalls of a run around an %s", (kind) => {
-  it("counts the call and all calls inside it; later calls have the outcome limit", async () => {
+  it("counts the call and all calls inside it, and gives later calls the outcome limit", async () => {
     const child = scripted([kind, "child"], [[toolCall("ok"), toolCall("ok"), toolCall("ok")], text("c")], { tools: [ok] });
     const playing = play([toolCall("child"), toolCall("ok"), text("Done.")], {
       tools: [child.tool, ok],
@@ -131,7 +131,7 @@ describe.for(kinds)("maxToolCalls of a run around an %s", (kind) => {
 });
 
 describe.for(kinds)("context.budget of a tool inside an %s", (kind) => {
-  it("is the smallest rest in all outer runs, except for iterations", async () => {
+  it("is the smallest remaining amount of all outer runs, except for iterations", async () => {
     const seen: (readonly [where: string, ToolBudget])[] = [];
     const look = tool("look", (_, { budget, depth }) => void seen.push([`tool at ${depth}`, budget]));
     const clock = createTestClock();

@@ -46,7 +46,7 @@ describe("a call that waits for an approval and then for its result", () => {
     expect(message?.role === "assistant" && message.content[0]).toMatchObject({ approvedArgs: { amount: 90 } });
   });
 
-  it("gets the result that was passed under the id of the call, once, but no decision about the approval", async () => {
+  it("gets one result under its call id, but no decision about its approval", async () => {
     const { ran, start } = setUp();
     const short: Decisions = { call_i0_0: { kind: "result", result: "paid" } };
     await start().result;
@@ -67,7 +67,7 @@ describe("a call that waits for an approval and then for its result", () => {
   });
 });
 
-it("a run with one call that waits for an approval and one that waits for a result ends as approval-required", async () => {
+it("a run with calls that wait for an approval and for a result ends as approval-required", async () => {
   const store = createDurableStore();
   const ran: string[] = [];
   const tools = [

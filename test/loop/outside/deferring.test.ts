@@ -207,7 +207,7 @@ describe("a deferred result", () => {
 });
 
 describe("a tool without execute", () => {
-  it("can start again after a crash, because a call has no effect", async () => {
+  it("can be called again after a crash, because a call has no effect", async () => {
     const store = createDurableStore();
     const tools = [defineTool({ name: "ask", description: "Asks", inputSchema: { type: "object" } })];
     const start = (fate: Parameters<typeof store.open>[0], more: Partial<LoopOptions> = {}): Playing =>

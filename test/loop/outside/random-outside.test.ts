@@ -93,11 +93,11 @@ const places: { readonly [where: string]: () => Place } = {
     const store = createDurableStore();
     return { open: (afterRecords) => store.open({ afterRecords }) };
   },
-  "a durable store that says what it holds": () => {
+  "a durable store with has()": () => {
     const store = createDurableStore();
     return { open: (afterRecords) => ({ ...store.open({ afterRecords }), has: (key) => store.records.has(key) }) };
   },
-  "a store that orders its steps": () => {
+  "a store with ordered steps": () => {
     const store = createDurableStore();
     return { open: (afterRecords) => ({ ...store.open({ afterRecords }), ordered: true }) };
   },
@@ -181,7 +181,7 @@ const runs = Number(process.env["OUTSIDES"] ?? 60);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
 it.for(Object.entries(places))(
-  "decisions: random results reach each call exactly once over %s",
+  "options.decisions: random results reach each call exactly once with %s",
   { timeout: 600_000 },
   async ([, make]) => {
     await fc.assert(

@@ -85,7 +85,7 @@ export const judgingPorts: Ports = {
   "policies.results.processor": skipped((processor) => ({ results: processResults({ processor }) })),
   "policies.results.extractor": skipped((extract) => ({ results: processResults({ extractor: { threshold: 0, extract } }) })),
   "policies.results.cacher": skipped((keep) => ({ results: processResults({ cacher: { threshold: 0, store: keep } }) })),
-  "policies.restarts.stash": skipped((take) => ({ restarts: { stash: { ...createContextStash(), take } } }), restarting),
+  "policies.restarts.stash.take": skipped((take) => ({ restarts: { stash: { ...createContextStash(), take } } }), restarting),
   "policies.gate.retain": atOnce((retain) => ({ gate: { active: true, retain } })),
   "policies.gate.triggerMatchByToolName": atOnce((get) => ({ gate: { active: true, triggerMatchByToolName: { get } as never } })),
   "policies.gate.allowedNames": {
@@ -95,6 +95,6 @@ export const judgingPorts: Ports = {
   ...portsOf("policies.masking.force.", ["has", "size", Symbol.iterator], (verb) =>
     atOnce((fault) => ({ masking: maskResults({ minTokens: 0, force: force(verb, fault) }) })),
   ),
-  pricing: { over: (fault) => ({ pricing: fault as never }), ends: ["answered"] },
-  ...portsOf("store.", ["write", "read", "remove", "list"], store),
+  "the pricing function": { over: (fault) => ({ pricing: fault as never }), ends: ["answered"] },
+  ...portsOf("createResultCache's store.", ["write", "read", "remove", "list"], store),
 };

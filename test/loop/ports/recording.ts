@@ -74,12 +74,12 @@ const definition = { name: "t", description: "", inputSchema: {} };
 /** The functions of journals, and the functions of registries and policies that a resumed run calls. */
 export const recordingPorts: Ports = {
   "journal.open": asked((fault) => journal(() => ({ open: fault })), ["invalid-option"]),
-  "journal's close": asked((fault) => journal(() => ({ open: () => Promise.resolve(fault) })), ["answered"]),
-  "the first journal.step": asked(atStep("run"), ["journal-mismatch", "journal-damaged"]),
-  "journal.step of a stream": asked(atStep("i1/model"), ["journal-damaged"]),
-  "journal.step of a tool call": asked(atStep("i1/tool/0/t"), ["journal-damaged"]),
+  "the close function of a journal": asked((fault) => journal(() => ({ open: () => Promise.resolve(fault) })), ["answered"]),
+  "journal.step for the first step": asked(atStep("run"), ["journal-mismatch", "journal-damaged"]),
+  "journal.step for a model request": asked(atStep("i1/model"), ["journal-damaged"]),
+  "journal.step for a tool call": asked(atStep("i1/tool/0/t"), ["journal-damaged"]),
   // The run ignores a different result of the last inbox check, and continues with the next check.
-  "the last journal.step": asked(atStep("i2/inbox-end"), ["answered", "journal-damaged"]),
+  "journal.step for the last step": asked(atStep("i2/inbox-end"), ["answered", "journal-damaged"]),
   "journal.all": asked((fault) => journal(() => ({ all: fault }))),
   "journal.replays": asked(
     (fault) => ({ ...called(() => 1), ...asking, ...resumed(waiting, { replays: fault }) }),
@@ -93,7 +93,7 @@ export const recordingPorts: Ports = {
     hangs: "never",
     atWallClock: "approval-required",
   },
-  ...portsOf("registry.definitions in a resumed run on call ", [2, 3, 4, 5], (call) => ({
+  ...portsOf("registry.definitions() of a resumed run on call ", [2, 3, 4, 5], (call) => ({
     over: (fault) => ({
       ...asking,
       ...resumed(waiting),

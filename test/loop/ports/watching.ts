@@ -34,12 +34,12 @@ const verbs = ["steer", "interrupt", "drain", "stop", "kill", "hasStopRequest", 
 const all = (fault: Fault): object => Object.fromEntries(verbs.map((verb) => [verb, fault]));
 
 export const watchingPorts: Ports = {
-  "a listener": unnoticed((fault) => {
+  "an event listener": unnoticed((fault) => {
     const events = createLoopEvents();
     for (const type of heard) events.on(type, fault);
     return { events };
   }),
-  ...portsOf("events.", ["listeners", "listenerCount", "removeListener", "turnwright.run-closed"], emitter),
+  ...portsOf("the emitter method ", ["listeners", "listenerCount", "removeListener", "turnwright.run-closed"], emitter),
   "tracer.startSpan": unnoticed((fault) => traced({ tracer: { startSpan: fault } })),
   ...portsOf("span.", ["setAttributes", "addEvent", "setStatus", "end"], (verb) =>
     unnoticed((fault) => traced({ tracer: { startSpan: () => span(verb, fault) } })),
@@ -48,10 +48,13 @@ export const watchingPorts: Ports = {
   "histogram.record": unnoticed((fault) =>
     traced({ meter: { createHistogram: () => ({ record: fault }), createCounter: () => ({ add: fault }) } }),
   ),
-  "tracing.redact": unnoticed((fault) => traced({ captureContent: true, redact: fault })),
+  "the redact option of withTracing": unnoticed((fault) => traced({ captureContent: true, redact: fault })),
   // The loop uses the internal state of the control, and calls no method of the control.
-  "every method of the control": unnoticed((fault) => ({ control: Object.assign(createLoopControl(), all(fault)) })),
-  "every method of a hand-written control": { over: (fault) => ({ control: all(fault) as never }), ends: ["invalid-option"] },
+  "every method of a loop control": unnoticed((fault) => ({ control: Object.assign(createLoopControl(), all(fault)) })),
+  "every method of an object that imitates a control": {
+    over: (fault) => ({ control: all(fault) as never }),
+    ends: ["invalid-option"],
+  },
   "signal.addEventListener": {
     over: (fault) => signal("addEventListener", { value: fault }),
     ends: ["thrown", "answered"],
@@ -64,8 +67,8 @@ export const watchingPorts: Ports = {
     };
     return signal("removeEventListener", { value });
   }),
-  "signal.aborted": { over: (fault) => signal("aborted", { get: fault }), ends: ["thrown"], isField: true },
-  ...portsOf("session.", ["detailsLabel", "surfaceUserErrors", "responseTarget"], (field) => ({
+  "the getter of signal.aborted": { over: (fault) => signal("aborted", { get: fault }), ends: ["thrown"], isField: true },
+  ...portsOf("the getter of session.", ["detailsLabel", "surfaceUserErrors", "responseTarget"], (field) => ({
     over: (fault) => ({ session: Object.defineProperty({}, field, { get: fault, enumerable: true }) }),
     ends: ["thrown"],
     isField: true,

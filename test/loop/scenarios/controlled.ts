@@ -7,7 +7,7 @@ import type { Scenario } from "./scenario.ts";
 /** Every way to control a run without stopping it. */
 export const controlled: readonly Scenario[] = [
   {
-    title: "an interrupt during a stream",
+    title: "control.interrupt() during a stream",
     status: "follow-up-interrupt",
     reason: "interrupted",
     script: [[text("Let me "), stall()]],
@@ -19,7 +19,7 @@ export const controlled: readonly Scenario[] = [
     text: "",
   },
   {
-    title: "an interrupt of a model that ignores its signal",
+    title: "control.interrupt() during a stream that ignores its signal",
     status: "follow-up-interrupt",
     reason: "interrupted",
     script: [stall({ ignoreSignal: true })],
@@ -31,7 +31,7 @@ export const controlled: readonly Scenario[] = [
     deafProvider: true,
   },
   {
-    title: "an interrupt before the start",
+    title: "control.interrupt() before the start",
     status: "follow-up-interrupt",
     reason: "interrupted",
     script: [],
@@ -39,7 +39,7 @@ export const controlled: readonly Scenario[] = [
     text: "",
   },
   {
-    title: "an interrupt while tools run",
+    title: "control.interrupt() while tools run",
     status: "completed",
     reason: "answered",
     script: [[text("Hm. "), toolCall("later")], text("Done.")],
@@ -76,7 +76,7 @@ export const controlled: readonly Scenario[] = [
     text: "Done.",
   },
   {
-    title: "a drain before the start",
+    title: "control.drain() before the start",
     status: "suspended",
     reason: "drained",
     script: [],
@@ -84,7 +84,7 @@ export const controlled: readonly Scenario[] = [
     text: "",
   },
   {
-    title: "a drain while tools run",
+    title: "control.drain() while tools run",
     status: "suspended",
     reason: "drained",
     script: [[text("Hm. "), toolCall("later"), toolCall("alone"), toolCall("broken")]],
@@ -119,7 +119,7 @@ export const controlled: readonly Scenario[] = [
     text: "Hm.",
   },
   {
-    title: "a call that waits for its result",
+    title: "a call whose result comes from outside the run",
     status: "suspended",
     reason: "result-required",
     script: [[text("Hm. "), toolCall("page"), toolCall("broken")]],
