@@ -1,5 +1,3 @@
-// Decisions about calls that are not waiting, and values that are not decisions.
-
 import { describe, expect, it } from "vitest";
 import {
   type ApprovalDecision,

@@ -1,6 +1,3 @@
-// Data that JSON cannot represent, in every place that accepts data. The run reports such data immediately, not later when the
-// result is serialized.
-
 import { describe, expect, it } from "vitest";
 import { contextRestart, isLoopError, type LoopOptions, type Message, processResults, toolResult } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
@@ -18,7 +15,7 @@ const bad: { readonly [what: string]: unknown } = {
   "a cycle": cycle,
   "a value nested too deeply": deep,
 };
-/** JSON omits these values if they are properties of an object. */
+/** JSON.stringify omits an object's properties with these values. */
 const isLeftOut = (what: string): boolean => what === "a symbol";
 
 const t = tool("t", () => 1);
@@ -81,8 +78,8 @@ describe("runToolLoop options", () => {
 const called = (execute: () => unknown): Partial<LoopOptions> => ({ tools: [tool("t", execute)] });
 
 /**
- * Data that arrives during the run, and the expected outcome of the first call. The last entry is the outcome for data that
- * JSON omits, if it differs.
+ * Sources of data during a run, each with the expected outcome of the first call. The third value is the outcome for data that
+ * JSON omits.
  */
 const during: { readonly [place: string]: readonly [over: Place, outcome: string, ifLeftOut?: string] } = {
   "a tool's return value": [(value) => called(() => ({ value })), "failed", "completed"],

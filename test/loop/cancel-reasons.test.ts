@@ -3,10 +3,7 @@ import type { LoopOptions, ModelChunk, Provider } from "turnwright";
 import { type MockScript, stall, text, toolCall } from "turnwright/testing";
 import { never, play, tool, type Playing } from "./play.ts";
 
-/**
- * Creates a matcher for the reason of a signal. Errors, strings and arrays must be equal; other objects must have the given
- * fields.
- */
+/** Returns a matcher for an abort reason: errors, strings and arrays must be equal, other objects need the given fields. */
 const like = (said: unknown): unknown =>
   said instanceof Error || typeof said === "string" || Array.isArray(said) ? said : expect.objectContaining(Object(said));
 
@@ -14,7 +11,6 @@ const disconnect = new Error("socket closed", { cause: "tab closed" });
 const cyclic: unknown[] = [];
 cyclic.push(cyclic);
 
-/** Each action ends the run after 500 ms. */
 const verbs: readonly (readonly [verb: string, act: (playing: Playing) => unknown, signal: unknown, reason: unknown])[] = [
   [
     "control.stop()",

@@ -1,5 +1,3 @@
-// A run reads its options when it starts. Later changes by the caller do not affect the run.
-
 import { describe, expect, it } from "vitest";
 import { detectLoops, type LoopOptions, maskResults, processResults, runToolLoop } from "turnwright";
 import { createMockProvider, createTestClock, text, toolCall } from "turnwright/testing";
@@ -7,7 +5,7 @@ import { tool } from "./play.ts";
 
 type Fields = { [field: string]: unknown };
 
-/** Returns every option that holds data or a group of options. The run does not copy functions. */
+/** Returns options with every kind of data. The run does not copy functions, but it must keep those it was given. */
 function createOptions(): Fields {
   return {
     system: "Be brief.",
@@ -42,7 +40,7 @@ function createOptions(): Fields {
   };
 }
 
-/** Returns all paths below the top level at which a value can be changed. Values that the package creates are frozen. */
+/** Returns the paths of all values that a caller can change. Frozen objects, which detectLoops and others return, are skipped. */
 function pathsIn(value: unknown, path: readonly string[] = []): readonly (readonly string[])[] {
   if (typeof value !== "object" || value === null || value instanceof Map || Object.isFrozen(value)) return [];
   return Object.keys(value).flatMap((key) => [[...path, key], ...pathsIn((value as Fields)[key], [...path, key])]);
@@ -56,7 +54,7 @@ const wrong: { readonly [how: string]: (holder: Fields, key: string) => void } =
   "is deleted": (holder, key) => void delete holder[key],
 };
 
-/** Changes the options at each request and at each call of the tool `t`. */
+/** Calls `change` during each request and each call of the tool `t`. */
 async function run(change: (options: Fields) => void): Promise<unknown> {
   const options = createOptions();
   const mock = createMockProvider([[text("Let me see. "), toolCall("t"), toolCall("context")], toolCall("t"), text("Done.")]);

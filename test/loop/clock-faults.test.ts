@@ -1,5 +1,3 @@
-// A clock that throws. Its timers are unreliable, but the run still ends and releases everything.
-
 import { expect, it } from "vitest";
 import { createLoopControl, type LoopOptions, runToolLoop } from "turnwright";
 import { createMockProvider, createTestClock, text } from "turnwright/testing";

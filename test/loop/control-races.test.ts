@@ -6,7 +6,7 @@ import { createDurableStore, type DurableStore } from "./durable-store.ts";
 import { never, outcomesOf, play, type Playing, tool } from "./play.ts";
 import { linesOf, textsOf } from "./transcript-lines.ts";
 
-/** Returns the places where a message ended up. Every message must be in exactly one place. */
+/** Returns where a user message is found after the run: in the messages, in `undelivered` or in the reason. */
 function placesOf(said: string, { messages, undelivered, reason }: LoopResult): string {
   const places = [
     ...messages.flatMap((message) => (message.role === "user" ? textsOf([message]) : [])).map((sent) => [sent, "sent"]),
@@ -16,7 +16,7 @@ function placesOf(said: string, { messages, undelivered, reason }: LoopResult): 
   return places.flatMap(([content, place]) => (content === said ? [place] : [])).join(" and ");
 }
 
-/** A scheduler decides when chunks, tool results and journal answers arrive. */
+/** Lets a fast-check scheduler decide when chunks, tool results and journal answers arrive. */
 interface Odds {
   readonly s: Scheduler;
   turn(what: string): Promise<void>;
@@ -75,12 +75,12 @@ type Answer = string | undefined | void;
 interface Race {
   readonly script: readonly MockMessage[];
   readonly options?: (odds: Odds) => Partial<LoopOptions>;
-  /** Actions whose time the scheduler chooses. Their return values are part of the observed result. */
+  /** Calls that the scheduler makes at random moments. Their return values are part of the observed result. */
   readonly acts: readonly ((playing: Playing) => Answer | Promise<Answer>)[];
   readonly leg: (result: LoopResult) => string;
 }
 
-/** Runs a race in many orders that the scheduler chooses. Returns the distinct observed results, called legs. */
+/** Runs a race in many orders, and returns the distinct results. */
 async function legsOf({ script, options, acts, leg }: Race): Promise<readonly string[]> {
   const legs = new Set<string>();
   const once = async (s: Scheduler, patience: readonly number[]): Promise<void> => {
@@ -96,7 +96,7 @@ async function legsOf({ script, options, acts, leg }: Race): Promise<readonly st
       ...options?.(odds),
     });
     const answers = acts.map(async (act, index) => {
-      // Waits for some turns first. Otherwise the action would nearly always come before everything else.
+      // Without these waits, the action would nearly always come before everything else.
       for (let passed = 0; passed <= (patience[index] ?? 0); passed += 1) await odds.turn(`act ${index}`);
       return act(playing);
     });

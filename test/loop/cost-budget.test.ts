@@ -1,5 +1,3 @@
-// Cost limits of a run, and streams whose cost is unknown.
-
 import { describe, expect, it } from "vitest";
 import {
   isLoopError,
@@ -15,7 +13,7 @@ import { createMockProvider, fail, finish, type MockMessage, text, toolCall, usa
 import { outcomesOf, play, tool } from "./play.ts";
 import { kinds, nesting, question } from "./nested/nesting.ts";
 
-/** One token costs 0.25 USD, so that sums are exact. The cost of 99 tokens is unknown. */
+/** A price of 0.25 USD per token gives exact sums. The cost of 99 tokens is unknown. */
 const pricing: Pricing = ({ totalTokens }) => (totalTokens === 99 ? undefined : totalTokens / 4);
 const spend = (tokens: number): ReturnType<typeof usage> => usage({ inputTokens: tokens, outputTokens: 0 });
 const work = (tokens: number): MockMessage => [text("Well. "), toolCall("t"), spend(tokens)];

@@ -1,5 +1,3 @@
-// Decisions for a run that ends for a reason unrelated to them, such as a stop. If the run ends before it reads the decisions, they can be passed again.
-
 import { describe, expect, it } from "vitest";
 import { type Journal, type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
@@ -9,7 +7,7 @@ import { outcomesOf, play, type Playing, tool } from "./play.ts";
 
 const kinds = ["approve", "deny", "modify"] as const;
 
-/** Prepares an event that ends the run. The test then starts the run with decisions. */
+/** Arranges how the next run ends, and returns additional options for that run. */
 type Ends = (playing: { readonly control: Playing["control"]; readonly abort: AbortController }) => Partial<LoopOptions>;
 
 const nothing = {};
@@ -116,7 +114,7 @@ describe.for(stages)("options.decisions ($where)", ({ isNested, open }) => {
     },
   );
 
-  // A token or cost limit also applies to the nested run, and ends it.
+  // Token and cost limits would also end the nested run, so these rows are only for calls of the run itself.
   it.for(later.filter(([, , reason]) => !isNested || !/tokens|cost/.test(reason)))(
     "run an approved call only once if the run is resumed after %s",
     async ([, ends, reason]) => {

@@ -1,5 +1,3 @@
-// Whole conversations in deliberate mode. The user's text decides which tools may run, in this turn and in the next turns.
-
 import { describe, expect, it } from "vitest";
 import { memoryJournal } from "turnwright";
 import type { DeliberateMode } from "turnwright/deliberate";
@@ -16,7 +14,7 @@ const search: Circumstances = { call: toolCall("search") };
 const broken: Circumstances = { call: toolCall("broken") };
 const triggers = { set_reminder: ["remind me", "reminder*"], search: "/look \\w+ up/i", broken: "break" };
 
-/** The call that the model makes whatever the user says, and the recent messages of the user. */
+/** `call` is the scripted tool call, and `recent` are earlier user messages. */
 interface Circumstances {
   readonly call?: ReturnType<typeof toolCall>;
   readonly recent?: readonly string[];
@@ -36,7 +34,7 @@ describe("createDeliberateMode()", () => {
   it("lets a tool run after its trigger, and for four turns after the tool succeeded", async () => {
     const mode = createDeliberateMode({ triggers });
     const outcomes: (string | undefined)[] = [await outcome(say(mode, "remind me to eat"))];
-    // A blocked call or a turn without calls is not a success. A success would start the four turns again.
+    // Blocked calls and turns without calls do not make the four turns start again.
     for (let turn = 0; turn < 3; turn += 1) outcomes.push(await outcome(say(mode, "hm", search)));
     outcomes.push(await outcome(say(mode, "and?")));
     for (let turn = 0; turn < 4; turn += 1) outcomes.push(await outcome(say(mode, "hm", search)));

@@ -44,7 +44,7 @@ interface Life {
   readonly result: LoopResult;
 }
 
-/** Each returned function continues the saved run like another process. */
+/** Returns a function that continues the saved run, as a new process would. */
 function createLives(keeping: Keeping, ran: string[], more: Partial<LoopOptions> = {}) {
   return async (drains: (playing: Playing) => void): Promise<Life> => {
     const work =

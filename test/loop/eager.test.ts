@@ -1,5 +1,3 @@
-// Calls that start while the model is still streaming. Each runs once, and its outcome is kept no matter how the stream ends.
-
 import { describe, expect, it } from "vitest";
 import { defineTool, type LoopOptions, type Tool } from "turnwright";
 import { chunk, createMockProvider, fail, finish, type MockPart, stall, text, toolCall, wait } from "turnwright/testing";

@@ -68,7 +68,7 @@ describe("prepareIteration", () => {
     const view = (iteration: number): object => ({ iteration, system: "s", modelSettings: undefined, toolChoice: undefined });
     expect(views).toEqual([
       [view(0), "user", 3, false],
-      // The message that is sent again comes last, after the context.
+      // A continuation sends the paused assistant message last, after the context items.
       [view(0), "assistant", 3, true],
       [view(1), "user", 3, true],
     ]);

@@ -1,6 +1,3 @@
-// A model whose output imitates something else: misspelled tool names, unusual ids, and text that looks like calls or results.
-// Nothing runs because of such output.
-
 import { describe, expect, it } from "vitest";
 import { type Approve, defineAgentTool, type LoopOptions, memoryJournal } from "turnwright";
 import { fileJournal } from "turnwright/journal";

@@ -1,5 +1,3 @@
-// Providers and callers whose values break their types.
-
 import { describe, expect, it, vi } from "vitest";
 import {
   contextRestart,

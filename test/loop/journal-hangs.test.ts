@@ -13,7 +13,7 @@ const endings: readonly (readonly [how: string, end: (playing: Playing) => void,
   ["control.stop() is called", ({ control }) => control.stop(), "stop", 5_000],
 ];
 
-/** After the last inbox check, control methods have no effect. */
+/** Returns true if the journal hangs so late that control methods have no effect any more. */
 function isOver({ at, when }: Hang): boolean {
   return at === "close" || (at === "i1/inbox-end" && when === "after");
 }
@@ -21,7 +21,7 @@ function isOver({ at, when }: Hang): boolean {
 const nameOf = ({ at, when }: Hang): string => (when === undefined ? `in ${at}()` : `${when} running the step "${at}"`);
 
 describe("runToolLoop", () => {
-  // A stop after the last inbox check comes too late and returns "finished".
+  // A late stop returns "finished" and does not end the run.
   const rows = places.flatMap((place) => endings.map(([how, ...ending]) => [nameOf(place), how, place, ending] as const));
   it.for(rows.filter(([, how, place]) => how !== "control.stop() is called" || !isOver(place)))(
     "rejects with journal-unresponsive if the journal hangs %s and %s",
@@ -57,7 +57,7 @@ describe("runToolLoop", () => {
   );
 });
 
-/** Creates a journal in which the test resolves the step with this key. */
+/** Creates a journal in which the test itself runs and resolves the step with the key `at`. */
 function held(at: string): {
   readonly journal: Journal;
   readonly run: () => unknown;

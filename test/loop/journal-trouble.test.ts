@@ -108,7 +108,10 @@ describe("runToolLoop with a saved journal", () => {
 
 describe("a journal that fails", () => {
   const broken = new Error("The disk is full.");
-  /** The journal rejects before or after the body of the step, or throws before or directly after calling the body. */
+  /**
+   * Creates a journal that rejects ("before", "after") or throws ("at once", "late at once") before or after running the step
+   * `key`.
+   */
   const failing = (key: string, how: "before" | "after" | "at once" | "late at once"): Journal => {
     const inner = memoryJournal();
     const step = <T>(one: Step<T>): PromiseLike<T> | T => {

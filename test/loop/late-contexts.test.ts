@@ -1,5 +1,3 @@
-// A tool that keeps its context and uses it after the run has ended. The old values can be read, but the methods do nothing.
-
 import { expect, it } from "vitest";
 import { createLoopEvents, type ToolContext } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";

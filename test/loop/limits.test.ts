@@ -104,7 +104,7 @@ describe("timeouts.streamIdleMs", () => {
     const clock = createTestClock();
     const provider = providerOf(async function* (call, index) {
       if (index === 1) return void (await never);
-      // Sends heartbeats long after its stream has ended.
+      // These heartbeats come long after the stream has ended.
       for (let beat = 1; beat < 40; beat += 1) void sleep(clock, beat * 10_000).then(call.heartbeat);
       yield { type: "call-ready", key: "k", name: "nothing", args: {} };
       yield { type: "finish", reason: "tool-calls" };

@@ -1,5 +1,3 @@
-// Mistakes that users of other libraries make. Each error message says what to write instead.
-
 import { expect, it } from "vitest";
 import { isLoopError, iterationCountIs, runToolLoop, unwrap, withRetry } from "turnwright";
 import { anthropicMessages } from "turnwright/anthropic";

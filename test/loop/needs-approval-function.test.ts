@@ -1,5 +1,3 @@
-// `needsApproval` as a function: which arguments it receives, and when it is called.
-
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createToolRegistry, defineTool, type Json, type NeedsApproval, type Tool } from "turnwright";
@@ -75,7 +73,7 @@ describe("needsApproval as a function", () => {
   });
 });
 
-/** The replacement of this tool takes cents instead of euros. */
+/** Creates a tool that takes euros, and a replacement for it that takes cents. */
 function changingTools(needsApproval: NeedsApproval<{ amount: number }>): {
   readonly registry: ReturnType<typeof createToolRegistry>;
   readonly swap: () => void;

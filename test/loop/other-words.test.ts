@@ -1,5 +1,3 @@
-// Options, fields and parts with the names that other libraries use. The error message contains turnwright's name.
-
 import { expect, it } from "vitest";
 import { stepCountIs, hasToolCall as aiHasToolCall } from "ai";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-// Every kind of outcome of a call, with the options that lead to the outcome, and the result that the model reads.
+// A table of all outcomes of tool calls: the options that lead to each outcome, and the result that the model gets.
 
 import { expect } from "vitest";
 import { z } from "zod";
@@ -22,7 +22,7 @@ export interface OutcomeRow {
   readonly end?: MockPart;
   readonly tool?: Tool;
   readonly options?: Partial<LoopOptions>;
-  /** The time to advance before the stop, if the run is stopped. */
+  /** The time in ms after which the run is stopped. By default, the run is not stopped. */
   readonly stopAfterMs?: number;
   readonly history?: false;
 }

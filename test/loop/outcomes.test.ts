@@ -32,7 +32,7 @@ describe("tool outcomes", () => {
           .slice(row.kind === "limit" ? 1 : 0),
       ).toEqual(row.history === false ? [] : [[row.kind, row.reads]]);
       const told = playing.recording.of("tool-end").find(({ callId }) => callId === answer?.callId);
-      // A message that ends the run starts none of its calls, so these calls have no tool-end event.
+      // Calls in a message that ends the run never start, so they have no tool-end event.
       if (row.end === undefined || row.kind === "truncated")
         expect(told?.outcome).toBe(row.kind === "restarted" ? "completed" : row.kind);
       else expect(told).toBeUndefined();
@@ -77,7 +77,7 @@ describe("createToolRegistry", () => {
     expect(answersOf(result).map(({ name, outcome }) => `${name} ${outcome}`)).toEqual([
       "work completed",
       "remove completed",
-      // The tool was visible to the model, but unregistered before the call ran.
+      // Here the tool was unregistered after the model saw it.
       "work failed",
       "work unknown-tool",
       "add completed",

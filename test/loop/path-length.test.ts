@@ -1,10 +1,8 @@
-// The functions on the way from runToolLoop to the model and to a tool. A reader who follows a call must read each of them.
-
 import { describe, expect, it } from "vitest";
 import { defineTool, type Provider, runToolLoop } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
-/** Returns the functions of the core that are on the stack, innermost first. */
+/** Returns the names of the functions from src/core on the call stack, innermost first. */
 function readStack(): readonly string[] {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 100;
@@ -13,7 +11,7 @@ function readStack(): readonly string[] {
   return stack.split("\n").filter((line) => /src[\\/]core[\\/]/.test(line));
 }
 
-/** `runToolLoop` may be missing on the stack, because it returns its promise before the first step. */
+/** Also counts runToolLoop if it is missing on the stack, because it has already returned its promise. */
 function countFunctions(stack: readonly string[]): number {
   return stack.length + (stack.some((line) => line.includes("runToolLoop")) ? 0 : 1);
 }

@@ -1,5 +1,3 @@
-// Ids of pending calls. A decision about one call must never apply to a later version of that call.
-
 import { describe, expect, it } from "vitest";
 import { createToolRegistry, defineAgentTool, type LoopOptions, type NestedLoopOptions, type Tool } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
@@ -13,7 +11,7 @@ interface Stage {
   start(description: string, decisions?: LoopOptions["decisions"]): Playing;
 }
 
-/** The tool has a different description in each process. */
+/** Sets up a tool whose description differs in each process. */
 function setUp(): Stage {
   const ran: string[] = [];
   const store = createDurableStore();
@@ -43,7 +41,7 @@ describe("options.decisions", () => {
     const all = { call_i0_0: approved, "call_i0_0#2": approved, "call_i0_0#3": approved };
     expect((await again(all, third).result).text).toBe("Done.");
     expect(ran).toEqual(["Pays the bank twice"]);
-    // The call is complete. The same decisions may be passed again, but no others.
+    // After the call has completed, only the same decisions are accepted.
     expect((await again(all, third).result).text).toBe("Done.");
     const late = again({ call_i0_0: { kind: "deny" } }, third);
     await expect(late.result).rejects.toMatchObject({ code: "unknown-decision", details: { call: "call_i0_0" } });

@@ -101,7 +101,6 @@ describe("runToolLoop", () => {
       expect(again.messages.slice(0, result.messages.length)).toEqual(result.messages);
       expect([again.functionHistory, again.undelivered]).toEqual([result.functionHistory, []]);
       expect(journal.keys().slice(0, keys.length)).toEqual(keys);
-      // The resumed run ends, and a replay gives the same ending.
       expect(withoutJournal((await recall(scenario, again)).again)).toEqual(withoutJournal(again));
     },
   );
@@ -121,7 +120,7 @@ describe("runToolLoop", () => {
       const id = "callId" in event ? event.callId : "continuation" in event ? `${event.iteration}.${event.continuation}` : "";
       const [noun, edge] = event.type.split("-");
       if (edge === "start") open.push(`${noun} ${id}`);
-      // Parallel calls may end in any order, but always within their iteration.
+      // Parallel calls can end in any order, but end within their iteration.
       if (edge === "end" && noun === "tool") expect(open.splice(open.indexOf(`tool ${id}`), 1)).toEqual([`tool ${id}`]);
       else if (edge === "end") expect(open.pop()).toBe(`${noun} ${id}`);
     }

@@ -9,13 +9,13 @@ const call = [text("Hm. "), toolCall("work"), toolCall("work")];
 
 const pondering: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: () => never } };
 
-/** A schema whose validation stays pending forever if the arguments were edited. */
+/** A schema whose validation never settles if the arguments were edited. */
 const wary = z.object({ edited: z.boolean().optional() }).refine(({ edited }) => (edited === true ? never : true));
 
 const checked = (inputSchema: StandardSchema): Tool =>
   defineTool({ name: "work", description: "work", inputSchema, jsonSchema: { type: "object" }, execute: () => 1 });
 
-/** All functions of the caller for which a run waits. Each function ignores its abort signal. */
+/** Functions for which a run waits, each of which ignores its abort signal. */
 const deaf: { readonly [where: string]: readonly [script: MockScript, options: Partial<LoopOptions>] } = {
   "a tool": [[call], { tools: [tool("work", () => never)] }],
   "a sequential tool": [[call], { tools: [tool("work", () => never, { sequential: true })] }],
@@ -32,7 +32,6 @@ const deaf: { readonly [where: string]: readonly [script: MockScript, options: P
   ],
 };
 
-/** The methods are called after 500 ms. */
 const verbs: { readonly [verb: string]: readonly [kind: string, act: (playing: Playing) => unknown] } = {
   stop: ["stopped", ({ control }) => control.stop()],
   kill: ["killed", ({ control }) => control.kill()],
@@ -90,18 +89,18 @@ describe("timeouts.settleMs", () => {
       return [playing.endedAt(), (await playing.result).reason.kind];
     };
     const stop = ({ control }: Playing): unknown => control.stop();
-    // The wall-clock limit is reached at 1,000 ms. A stop at 5,000 ms changes the reason, but does not extend the time.
+    // After the wall-clock limit at 1,000 ms, a stop at 5,000 ms changes the reason but not the time of the end.
     expect(await twice()).toEqual([6_000, "stopped"]);
-    // A stop at 400 ms, another stop at 700 ms, and the wall-clock limit at 1,000 ms.
+    // Stops at 400 and 700 ms and the wall-clock limit at 1,000 ms give only the 5 seconds after the first stop.
     expect(await twice(stop, stop)).toEqual([5_400, "stopped"]);
-    // A kill immediately abandons the work for which a stop still waits.
+    // After a stop, a kill or an abort ends the waiting immediately.
     expect(await twice(stop, ({ control }) => control.kill())).toEqual([700, "killed"]);
     expect(await twice(stop, ({ abort }) => abort.abort())).toEqual([700, "aborted"]);
   });
 
   it("lets a stop wait for a tool without limit if it is Infinity", async () => {
     const clock = createTestClock();
-    // Platform timers fire after 1 ms if their delay is longer than the platform supports.
+    // Like setTimeout in Node, this clock fires after 1 ms if the delay exceeds 2^31 - 1.
     const platform: Clock = { ...clock, now: clock.now, setTimeout: (fn, ms) => clock.setTimeout(fn, ms > 2 ** 31 - 1 ? 1 : ms) };
     const tools = [tool("work", () => new Promise((resolve) => clock.setTimeout(() => resolve("saved"), 50_000)))];
     const playing = play([toolCall("work")], { clock: platform, tools, timeouts: { settleMs: Number.POSITIVE_INFINITY } });

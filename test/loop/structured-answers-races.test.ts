@@ -76,7 +76,7 @@ describe("structuredOutput: while the answer is validated", () => {
     const { runId, messages } = playing.options;
     const options = { runId, messages, clock: createTestClock(), ...wanting(structuredOutput(schema)), provider };
     const again = await runToolLoop({ ...options, journal: saved, resume: "retry-last" });
-    // The retry removes the answer that was not validated.
+    // The retry replaces the answer whose validation was interrupted.
     expect([again.output, linesOf(again.messages), again.iterations]).toEqual([
       { n: 9 },
       ["user: Go.", 'assistant: { "n": 9 }'],

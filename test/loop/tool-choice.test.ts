@@ -1,5 +1,3 @@
-// `toolChoice` decides which calls run, even if a model or a server ignores it.
-
 import { expect, it } from "vitest";
 import { type LoopHooks, type LoopOptions, memoryJournal, type Tool } from "turnwright";
 import { type MockMessage, text, toolCall } from "turnwright/testing";

@@ -188,8 +188,7 @@ describe("tool timeouts: a tool that blocks the thread", () => {
     const counting: Clock = { ...clock, now: clock.now, setTimeout: (fn, ms) => ((timers += 1), clock.setTimeout(fn, ms)) };
     const turns = [[toolCall("work"), toolCall("work"), toolCall("work")], toolCall("work"), text("Done.")];
     await play(turns, { clock: counting, tools: [tool("work", () => "done")] }).result;
-    // The three timers are for the first chunk, the idle time and the end of the first stream. Later streams use the same
-    // timers.
+    // Three timers of the model streams: first chunk, idle time, and the end of a stream. Streams share them.
     expect(timers).toBe(3);
   });
 });

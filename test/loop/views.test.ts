@@ -1,6 +1,3 @@
-// A run passes functions values that cannot be changed. A run never changes the caller's values, and later changes by the
-// caller have no effect.
-
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type Message, runToolLoop } from "turnwright";
 import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
@@ -16,7 +13,7 @@ function contentOf(message: Message | undefined): Part[] {
   return message?.role === "assistant" ? (message.content as Part[]) : [];
 }
 
-/** Ways to change a list of messages, or a message in the list, in plain JavaScript. */
+/** Ways to change a list of messages, or one of its messages, in plain JavaScript. */
 const changes: { readonly [how: string]: (messages: Message[]) => unknown } = {
   "reverse()": (messages) => messages.reverse(),
   "sort()": (messages) => messages.sort(() => -1),
@@ -71,7 +68,7 @@ describe("messages that callbacks receive", () => {
     });
     const quiet = readers[who]?.(() => {});
     expect(await sent(options ?? {})).toEqual(await sent(quiet ?? {}));
-    // A change of a part that the list does not have yet throws nothing.
+    // Some changes concern a message that is not in the list yet, and throw nothing.
     for (const error of thrown) expect(error).toBeInstanceOf(TypeError);
   });
 
@@ -141,7 +138,7 @@ describe("messages of the caller", () => {
     const list = [...messages, { role: "user" as const, content: "And?" }];
     const next = await play([text("So.")], { messages: list }).result;
     expect(next.messages.slice(0, -3).every((message, index) => message === messages[index])).toBe(true);
-    // The list belongs to the caller, but its messages must not be changed.
+    // The result's list can be changed, unlike the messages in it.
     (messages as Message[]).push({ role: "user", content: "Mine." });
     expect(Object.isFrozen(messages)).toBe(false);
   });

@@ -73,7 +73,7 @@ describe("defineAgentTool", () => {
       ),
     ).toMatchObject({ data: "faked" });
     expect(told).toEqual([{ messages: question }]);
-    // Without a provider, there is no model to call, so the call fails.
+    // The call fails, because runTool has no provider for the nested run.
     expect(await runTool(agent(() => ({ messages: question })))).toMatchObject({ kind: "failed" });
   });
 

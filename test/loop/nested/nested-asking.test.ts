@@ -12,7 +12,10 @@ interface Stage {
   readonly start: (options?: Partial<LoopOptions>) => Playing;
 }
 
-/** The outer run calls an agent, `pay` and `look`. The agent calls `pay` and `look`. Payments need approval. */
+/**
+ * Sets up an outer run with calls of an agent, `pay` and `look`. The agent also calls `pay` and `look`. Only `pay` needs
+ * approval.
+ */
 function setUp(kind: Kind): Stage {
   const ran: string[] = [];
   const work = (name: string): ReturnType<typeof tool> => tool(name, (_, { idempotencyKey }) => void ran.push(idempotencyKey));

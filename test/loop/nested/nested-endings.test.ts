@@ -12,9 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => listeners.stop());
 
-/**
- * The work of the innermost run when the outer run is ended, and the control methods that wait the full time for that work.
- */
+/** Each row is the work of the innermost run, with the endings that wait the full settleMs for this work. */
 const busy: readonly (readonly [what: string, turn: MockMessage, settlesAt: readonly string[]])[] = [
   ["a silent stream", stall(), []],
   ["a stream that ignores its signal", stall({ ignoreSignal: true }), ["the wall clock"]],
@@ -219,7 +217,7 @@ describe("nested runs whose tool call ends", () => {
         attempts += 1;
         const running = ctx.runToolLoop({ messages: question, provider });
         if (attempts > 1) return (await running).text;
-        // Waits until the model was called, before the attempt fails for another reason.
+        // Lets the nested run call its model before this attempt fails.
         for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
         throw new Error("no");
       },

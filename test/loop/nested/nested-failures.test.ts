@@ -69,7 +69,7 @@ describe("a nested run that fails", () => {
       expect(answersOf(result)).toMatchObject([
         { outcome: "failed", result: { status: "tool_execution_failed", reason: ending, tool_name: "child" } },
       ]);
-      // The outer run has one of two allowed errors and has used one iteration.
+      // The nested failure counts as one tool error, and two are allowed, so the outer run ends by maxIterations.
       expect([result.reason.kind, result.iterations, playing.clock.pending]).toEqual(["max-iterations", 1, 0]);
       expect(playing.recording.of("run-end").map(({ status, reason }) => `${status}: ${reason.kind}`)).toEqual([
         ending,
@@ -124,7 +124,7 @@ describe.for(kinds)("a nested run with its own control, in an %s", (kind) => {
       ...(what === "control" ? { control } : { runId: "held" }),
     }));
     const result = await play([toolCall("child"), text("Moving on.")], { tools: [child] }).result;
-    // The loop sets the run id for a run of an agent tool.
+    // An agent tool cannot set a runId, so only an ordinary tool conflicts with the other run.
     const runs = kind === "agent tool" && what === "runId";
     expect([result.text, outcomesOf(result)]).toEqual(["Moving on.", [`call_i0_0: ${runs ? "completed" : "failed"}`]]);
     control.kill();

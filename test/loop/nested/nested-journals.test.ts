@@ -16,7 +16,7 @@ import { createOrderedStore } from "./ordered-store.ts";
 
 const ok = tool("ok", () => "fine");
 
-/** Chooses the message by the length of the transcript, so that the model works in any process. */
+/** Creates a model that chooses its message by the length of the transcript, so that a new process continues correctly. */
 const model = (turns: readonly MockMessage[]) =>
   createMockProvider(({ messages }) => turns[messages.filter(({ role }) => role === "assistant").length]);
 
@@ -78,7 +78,7 @@ describe("a journal with ordered steps", () => {
   });
 });
 
-/** Fails once, at one step, as if the disk were full. */
+/** Creates a store that rejects once, at the step with the key `at`. */
 function failingOnce(at: string): { open(): Journal } {
   const store = createDurableStore();
   let failed = false;

@@ -1,5 +1,3 @@
-// Messages for a nested run, and where they are returned if that run is suspended.
-
 import { describe, expect, it } from "vitest";
 import {
   createLoopControl,
@@ -19,19 +17,19 @@ import { question } from "./nesting.ts";
 
 const message: UserMessage = { role: "user", content: "In Celsius, please." };
 
-/** The innermost run is steered together with a stop or a drain, or while a call waits. */
+/** The moment at which the innermost run is steered. */
 type When = "during a stop" | "during a drain" | "beside a call that waits" | "while the run waits";
 const times: readonly When[] = ["during a drain", "beside a call that waits", "while the run waits"];
 
 interface Stage {
-  /** The messages that each model received in all executions. */
+  /** The messages that the inner and the outer model received in all executions. */
   readonly told: { readonly inner: Set<unknown>; readonly outer: Set<unknown> };
   readonly results: LoopResult[];
   readonly said: string[];
   run(options?: Partial<LoopOptions>): Promise<LoopResult>;
 }
 
-/** The innermost of `levels` nested runs has a control of its own, and is steered once. */
+/** Sets up nested runs. The innermost run is steered once through a separate control. */
 function setUp(when: When, levels = 1, slow: () => void = () => {}): Stage {
   const told: Stage["told"] = { inner: new Set(), outer: new Set() };
   const results: LoopResult[] = [];

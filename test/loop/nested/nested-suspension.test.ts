@@ -20,11 +20,11 @@ const ok = tool("ok", () => "fine");
 
 interface Draining {
   readonly options: Omit<LoopOptions, "journal">;
-  /** The number of requests to each model, outermost model first. */
+  /** Returns the number of requests to each model, outermost run first. */
   asked(): readonly number[];
 }
 
-/** The innermost run is drained in its first iteration, and answers in the next iteration. */
+/** Nests `levels` runs. The innermost run is drained in its first iteration and would answer in the second. */
 function draining(levels: number, more: Partial<LoopOptions> = {}): Draining {
   const inner = scripted(
     ["agent tool", "inner"],
@@ -107,7 +107,6 @@ describe("control.drain() on a nested run", () => {
       expect(pathsOf(again.events, "run-end")).toHaveLength(levels);
       expect(again.of("tool-start").map(({ replayed }) => replayed)).toEqual(Array.from({ length: levels }, () => true));
 
-      // The resumed run ends, and a replay gives the same ending.
       const third = await runToolLoop({ ...options, journal: open(second) });
       expect([third.text, third.usage, asked()]).toEqual(["Done.", second.usage, Array.from({ length: levels }, () => 2)]);
     },

@@ -1,5 +1,3 @@
-// Calls that wait twice: first for an approval, and then for their results.
-
 import { describe, expect, it } from "vitest";
 import type { Json, LoopOptions, Tool } from "turnwright";
 import { replayJournal } from "turnwright/journal";
@@ -82,7 +80,7 @@ it("a run with calls that wait for an approval and for a result ends as approval
     ["call_i0_1", "approval"],
   ]);
   const all: Decisions = { call_i0_0: { kind: "result", result: 1 }, call_i0_1: { kind: "approve" } };
-  // If one decision is wrong, the approved call does not run either.
+  // A wrong decision rejects the run before the approved call starts.
   await expect(start({ ...all, call_i0_0: { kind: "approve" } }).result).rejects.toMatchObject({ code: "invalid-decision" });
   expect(ran).toEqual(["job"]);
   expect(outcomesOf(await start(all).result)).toEqual(["call_i0_0: completed", "call_i0_1: completed"]);

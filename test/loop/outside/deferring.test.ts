@@ -1,5 +1,3 @@
-// Calls whose results come from outside. They suspend the run, and another execution gets the results.
-
 import { describe, expect, it } from "vitest";
 import { defineTool, type LoopOptions } from "turnwright";
 import { replayJournal } from "turnwright/journal";

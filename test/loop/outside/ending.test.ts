@@ -1,5 +1,3 @@
-// Runs that are ended, drained or steered while calls wait for results from outside.
-
 import { describe, expect, it } from "vitest";
 import { FatalToolError, type LoopOptions } from "turnwright";
 import { replayJournal } from "turnwright/journal";

@@ -1,5 +1,3 @@
-// Results from outside that are invalid. The run rejects with an error, and the call keeps waiting.
-
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {

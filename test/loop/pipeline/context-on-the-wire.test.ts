@@ -1,5 +1,3 @@
-// Context items in requests, with the real adapters and the vendors' clients.
-
 import { describe, expect, it, onTestFinished } from "vitest";
 import { contextRestart, createContextStash, defineTool, runToolLoop, type LoopOptions, type Tool } from "turnwright";
 import { type Scripted, type Wire, wires } from "../../wire/all-wires.ts";

@@ -1,5 +1,3 @@
-// The state that a run accumulates over its iterations, as the result and the requests show it.
-
 import { describe, expect, it } from "vitest";
 import { toolResult, type LoopOptions } from "turnwright";
 import {

@@ -1,5 +1,3 @@
-// Stashed context. A context restart contains a key, and the loop takes the item from the stash and sends it to the model.
-
 import { describe, expect, it } from "vitest";
 import {
   contextRestart,
@@ -34,7 +32,7 @@ const contextsOf = ({ provider }: Playing): readonly unknown[] =>
 const lookupsOf = ({ recording }: Playing): readonly unknown[] =>
   recording.of("restart").map(({ pendingContext }) => pendingContext);
 
-/** Always returns the same item, and logs the requested keys. */
+/** Creates a stash that returns the same item for every key, and logs the keys. */
 function createNoting(held: Json | undefined = item): ContextSource & { readonly asked: readonly unknown[] } {
   const asked: unknown[] = [];
   return { asked, take: (key) => (asked.push(key), held) };
@@ -49,7 +47,7 @@ describe("pending_context_key of a restart", () => {
     const result = await playing.result;
     expect(contextsOf(playing)).toEqual([shown, shown]);
     expect(lookupsOf(playing)).toEqual(["found"]);
-    // The item is not part of any result, history or transcript.
+    // The stashed item is sent in requests, but is not part of the results, history or messages.
     expect(answersOf(result)[0]).toMatchObject({ outcome: "restarted", result: { status: "context_restarted" } });
     expect(result.functionHistory.map(({ functionCall }) => functionCall.name)).toEqual(["other"]);
     expect(JSON.stringify([result.messages, result.functionHistory])).not.toContain("tides");

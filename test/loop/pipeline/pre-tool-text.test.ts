@@ -1,5 +1,3 @@
-// Messages with text and tool calls. The run ends if the text is the final answer.
-
 import { describe, expect, it } from "vitest";
 import {
   contextRestart,
@@ -50,7 +48,7 @@ const tools: readonly Tool[] = [
   tool("loud", act, { requiresFollowUp: true }),
 ];
 
-/** Parses calls. "memory:fail quiet" means a failing call of the tool `memory` and a call of the tool `quiet`. */
+/** Parses a list of calls: "memory:fail quiet" is a failing call of `memory` and a call of `quiet`. */
 const callsOf = (words: string): readonly MockPart[] =>
   words.split(" ").map((word) => {
     const [name = "", what = "work"] = word.split(":");
@@ -62,13 +60,12 @@ const preToolText: PreToolTextPolicy = {
   suppressFollowUpAfterText: ["update_short_term_memory"],
 };
 
-/** `more` may replace the policy. */
 function start(family: string | undefined, script: MockScript, more: Partial<LoopOptions> = {}): Playing {
   const policies = { preToolText, ...more.policies };
   return play([], { provider: createMockProvider(script, { family }), tools, ...more, policies });
 }
 
-/** The model writes `said`, calls tools, and answers if there is another request. */
+/** Runs a model that writes `said`, makes the calls, and answers if it is asked again. Returns how the run ends. */
 async function endOf(
   [family, said, calls]: readonly [family: string | undefined, said: string, calls: string],
   more: Partial<LoopOptions> = {},
@@ -84,7 +81,6 @@ const wentOn = "completed/answered: An answer.";
 
 describe("policies.preToolText", () => {
   it.for<[title: string, family: string | undefined, said: string, calls: string, end: string]>([
-    // For this family of providers, text is the final answer, whatever tools are called.
     ["ends the run with the trimmed text for a listed family", "novelai", " Noted. \n", "plain", ended],
     ["ends the run for a listed family, whatever tools are called", "novelai", "Noted.", "plain loud quiet memory", ended],
     ["continues for a listed family if the text is empty", "novelai", "", "plain", wentOn],
@@ -106,10 +102,10 @@ describe("policies.preToolText", () => {
     ["continues for a listed family if the call times out", "novelai", "Noted.", "plain:hang", wentOn],
     ["continues if a call of a listed tool fails", undefined, "Noted.", "memory:fail", wentOn],
     ["continues if one of two listed tools fails", undefined, "Noted.", "quiet memory:fail", wentOn],
-    // After a context restart, the model must answer with the new context.
+    // A context restart always continues, because the model must see the new context.
     ["continues for a listed family after a context restart", "novelai", "Noted.", "plain:restart", wentOn],
     ["continues after a context restart beside a listed tool", undefined, "Noted.", "memory quiet:restart", wentOn],
-    // If both would end the run, the reason is `end-turn`.
+    // toolResult with endTurn also ends the run, and its reason is used.
     [
       "leaves the reason end-turn in place for a listed family",
       "novelai",
@@ -251,7 +247,7 @@ describe("policies.preToolText with changed options", () => {
       "quiet",
       ended,
     ],
-    // The trait of a tool does not override the policy for that tool.
+    // The policy's list of tools is stronger than `requiresFollowUp` of the tool.
     [
       "ends the run for a listed tool even with requiresFollowUp: true",
       { suppressFollowUpAfterText: ["loud"] },

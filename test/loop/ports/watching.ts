@@ -1,4 +1,4 @@
-// Ports that observe a run or end it from outside: emitters, tracers, controls and signals.
+// Functions of the caller that observe a run or end it: emitters, tracers, controls and signals.
 
 import { INVALID_SPAN_CONTEXT, trace } from "@opentelemetry/api";
 import { createLoopControl, createLoopEvents, type LoopOptions } from "turnwright";
@@ -7,10 +7,10 @@ import { withTracing } from "turnwright/otel";
 import type { Fault } from "../faults.ts";
 import { called, type Port, type Ports, portsOf, question, usualProvider } from "./port.ts";
 
-/** Creates a port whose faults do not change the run. */
+/** For functions whose failures do not change the result of the run. */
 const unnoticed = (over: Port["over"]): Port => ({ over, ends: ["answered"] });
 
-/** Creates a port for an emitter with listeners, so that every function is called. */
+/** Replaces one method of an emitter. Its listeners make the run call every method. */
 const emitter = (verb: string): Port =>
   unnoticed((fault) => {
     const events = createLoopEvents();
@@ -49,7 +49,7 @@ export const watchingPorts: Ports = {
     traced({ meter: { createHistogram: () => ({ record: fault }), createCounter: () => ({ add: fault }) } }),
   ),
   "the redact option of withTracing": unnoticed((fault) => traced({ captureContent: true, redact: fault })),
-  // The loop uses the internal state of the control, and calls no method of the control.
+  // A run reads the internal state of its control, and calls none of the control's methods.
   "every method of a loop control": unnoticed((fault) => ({ control: Object.assign(createLoopControl(), all(fault)) })),
   "every method of an object that imitates a control": {
     over: (fault) => ({ control: all(fault) as never }),

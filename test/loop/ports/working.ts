@@ -1,4 +1,4 @@
-// Ports that do the work of a run: models, tools, registries and nested runs.
+// Functions of the caller that do the work of a run: models, tools, registries and nested runs.
 
 import { defineAgentTool, type LoopOptions, type ToolRegistry } from "turnwright";
 import { createMockProvider, text } from "turnwright/testing";
@@ -46,7 +46,7 @@ export const workingPorts: Ports = {
     ends: ["provider-error"],
     hangs: "stream-idle",
   },
-  // The run abandons the stream, no matter what `return` does.
+  // The stream has timed out, so the run ignores the result of `return`.
   "the return() of a stream that sends nothing": {
     over: (fault) => stream(() => ({ next: () => never, return: fault, throw: fault })),
     ends: ["first-chunk"],
@@ -75,13 +75,13 @@ export const workingPorts: Ports = {
         enumerable: true,
       }),
     }),
-    // The field is read only before the first request.
+    // The run reads the field only before its first request, so later reads never happen.
     ends: read === 2 ? ["thrown"] : ["answered"],
     isField: true,
   })),
   "registry.definitions": {
     over: (fault) => registry({ definitions: fault }),
-    // An empty list is a valid value.
+    // "answered" is allowed because one of the returned values is an empty list, which is valid.
     ends: ["thrown", "invalid-option", "answered"],
   },
   "the getter of a tool's name in a registry": {

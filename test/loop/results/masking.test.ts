@@ -1,5 +1,3 @@
-// Masking clears old tool results in requests, and nowhere else.
-
 import { describe, expect, it } from "vitest";
 import { contextRestart, maskResults, type Message, processResults, toolResult } from "turnwright";
 import type { MaskingOptions } from "turnwright/parts";

@@ -1,10 +1,8 @@
-// Runs that are steered, interrupted or suspended.
-
 import { stall, text, toolCall, wait } from "turnwright/testing";
 import { tool } from "../play.ts";
 import type { Scenario } from "./scenario.ts";
 
-/** Every way to control a run without stopping it. */
+/** Runs that are steered, interrupted or drained, or that wait for a decision. */
 export const controlled: readonly Scenario[] = [
   {
     title: "control.interrupt() during a stream",
@@ -107,7 +105,7 @@ export const controlled: readonly Scenario[] = [
       await clock.advance(40);
     },
     text: "Done.",
-    // The suspension returned the message as undelivered, so the run ends with the answer.
+    // The drained run returned its message as undelivered, so the resumed run ends with the answer.
     goesOnTo: "Done.",
   },
   {

@@ -1,5 +1,3 @@
-// Runs that end in an error.
-
 import { detectLoops, structuredOutput } from "turnwright";
 import { z } from "zod";
 import { endEarly, fail, failInBand, finish, text, toolCall, usage } from "turnwright/testing";

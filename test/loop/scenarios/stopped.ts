@@ -1,5 +1,3 @@
-// Runs that are ended from outside.
-
 import { stall, text, toolCall } from "turnwright/testing";
 import { always, type Scenario } from "./scenario.ts";
 

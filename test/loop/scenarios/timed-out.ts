@@ -1,5 +1,3 @@
-// Runs that take too long, or whose model sends nothing.
-
 import { finish, stall, text, toolCall, usage, wait } from "turnwright/testing";
 import { always, type Scenario } from "./scenario.ts";
 
