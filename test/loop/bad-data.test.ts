@@ -83,12 +83,12 @@ const called = (execute: () => unknown): Partial<LoopOptions> => ({ tools: [tool
  */
 const during: { readonly [place: string]: readonly [over: Place, outcome: string, ifLeftOut?: string] } = {
   "a tool's return value": [(value) => called(() => ({ value })), "failed", "completed"],
-  "data in toolResult()": [(value) => called(() => toolResult({ data: { value } })), "failed", "completed"],
-  "content in toolResult()": [
+  "the data of a toolResult()": [(value) => called(() => toolResult({ data: { value } })), "failed", "completed"],
+  "the content of a toolResult()": [
     (value) => called(() => toolResult({ data: 1, content: [{ type: "text", text: value }] })),
     "failed",
   ],
-  "error in toolResult()": [(error) => called(() => toolResult({ success: false, error })), "failed"],
+  "the error of a toolResult()": [(error) => called(() => toolResult({ success: false, error })), "failed"],
   "a value thrown by a tool": [
     (value) =>
       called(() => {
@@ -96,8 +96,8 @@ const during: { readonly [place: string]: readonly [over: Place, outcome: string
       }),
     "failed",
   ],
-  "metadata in toolResult()": [(metadata) => called(() => toolResult({ data: 1, metadata })), "completed"],
-  "progress reported by a tool": [(value) => ({ tools: [tool("t", (_, { progress }) => progress({ value }))] }), "completed"],
+  "the metadata of a toolResult()": [(metadata) => called(() => toolResult({ data: 1, metadata })), "completed"],
+  "the progress of a tool": [(value) => ({ tools: [tool("t", (_, { progress }) => progress({ value }))] }), "completed"],
   "the context item of a restart": [
     (value) => called(() => contextRestart({ type: "context_restart_more", enhanced_context_item: { value } })),
     "failed",

@@ -180,7 +180,7 @@ function keyOf({ path }: Pick<LoopEvent, "path">, { callId }: { readonly callId:
   return JSON.stringify([path, callId]);
 }
 
-/** A live stream reports its finish reason after the arguments of its calls, but a replay knows the finish reason earlier. */
+/** Describes an event without the details that differ in a replay, which knows the finish reason of a stream in advance. */
 function toLine(event: LoopEvent): string {
   const { replayed: _, ...told } = event;
   return JSON.stringify({ ...told, metadata: undefined, problem: undefined });

@@ -179,7 +179,7 @@ describe("limits.maxCostUSD", () => {
 });
 
 describe("limits.maxCostUSD with nested runs", () => {
-  it.for(kinds)("gives the nested run of an %s the rest of the parent's budget", async (kind) => {
+  it.for(kinds)("limits the nested run of an %s to the parent's remaining budget", async (kind) => {
     const budgets: ToolBudget[] = [];
     const inner = createMockProvider([work(1), work(1), work(1)]);
     const agent = nesting(kind, "agent", (_, { budget }) => {

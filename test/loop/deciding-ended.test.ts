@@ -24,9 +24,9 @@ const later: readonly (readonly [what: string, ends: Ends, reason: string])[] = 
   ["control.drain()", ({ control }) => (control.drain(), nothing), "drained"],
   ["control.interrupt()", ({ control }) => (control.interrupt("Wait."), nothing), "answered"],
   ["control.steer()", ({ control }) => (control.steer("Hurry."), nothing), "answered"],
-  ["maxIterations: 1", () => ({ limits: { maxIterations: 1 } }), "max-iterations"],
-  ["maxTokens: 10", () => ({ limits: { maxTokens: 10 } }), "max-tokens"],
-  ["maxCostUSD: 1", () => ({ limits: { maxCostUSD: 1 } }), "max-cost"],
+  ["the limit maxIterations: 1", () => ({ limits: { maxIterations: 1 } }), "max-iterations"],
+  ["the limit maxTokens: 10", () => ({ limits: { maxTokens: 10 } }), "max-tokens"],
+  ["the limit maxCostUSD: 1", () => ({ limits: { maxCostUSD: 1 } }), "max-cost"],
 ];
 
 interface Stage {
@@ -90,14 +90,14 @@ const stages = [true, false].flatMap((isNested) =>
       ["durable journal", durable],
       ["memory journal", inMemory],
     ] as const
-  ).map(([what, open]) => ({ where: `call in ${isNested ? "a nested run" : "the run itself"}, ${what}`, isNested, open })),
+  ).map(([what, open]) => ({ where: `${isNested ? "nested call" : "top-level call"}, ${what}`, isNested, open })),
 );
 
 describe.for(stages)("options.decisions ($where)", ({ isNested, open }) => {
   const id = isNested ? "call_i0_0/call_i0_0" : "call_i0_0";
 
   it.for(cutting.flatMap((row) => kinds.map((kind) => [...row, kind] as const)))(
-    "remain usable in the next run if the run is ended first by %s (decision: $3)",
+    "can be passed again after a run that was ended by %s (decision: $3)",
     async ([, ends, reason, kind]) => {
       const { ran, start } = setUp(isNested, open());
       expect((await start().result).reason.kind).toBe("approval-required");

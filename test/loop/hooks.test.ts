@@ -100,7 +100,7 @@ describe("prepareIteration", () => {
     ],
     ["returns a number", () => 7 as never, 'Option "prepareIteration" must be an object, but is 7.'],
     [
-      "misspells a field",
+      "returns a misspelled field",
       async () => ({ toolChoise: "none" }) as never,
       'There is no option "prepareIteration.toolChoise". Did you mean "prepareIteration.toolChoice"?',
     ],

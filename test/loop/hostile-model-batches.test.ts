@@ -56,17 +56,11 @@ const rows: Readonly<Record<string, Row>> = {
     streams: 1,
     peak: 1,
   },
-  "of names that are nearly right": { call: () => toolCall("qiuck"), outcomes: all("unknown-tool"), ...capped },
+  "of misspelled tool names": { call: () => toolCall("qiuck"), outcomes: all("unknown-tool"), ...capped },
   "with broken arguments": { call: () => toolCall("quick", {}, { rawArgs: "{" }), outcomes: all("malformed"), ...capped },
 };
 
-const large = [
-  "of a synchronous tool",
-  "of a slow tool",
-  "of an eager tool",
-  "that are approved",
-  "of names that are nearly right",
-];
+const large = ["of a synchronous tool", "of a slow tool", "of an eager tool", "that are approved", "of misspelled tool names"];
 const sizes: readonly (readonly [count: number, what: string])[] = [
   ...Object.keys(rows).map((what) => [1_000, what] as const),
   ...large.map((what) => [20_000, what] as const),
@@ -135,5 +129,5 @@ it.for(sizes)("hostile model: %i calls %s get one result each, at linear cost", 
   expect(explained.length).toBe(what === "with broken arguments" ? 16 : 0);
   // Comparing tool names is expensive, so only the first few results suggest a name.
   const hints = answersOf(result).filter((answer) => JSON.stringify(answer.result).includes("Did you mean"));
-  expect(hints.length).toBe(what === "of names that are nearly right" ? 16 : 0);
+  expect(hints.length).toBe(what === "of misspelled tool names" ? 16 : 0);
 });

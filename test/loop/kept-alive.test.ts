@@ -60,7 +60,7 @@ describe("timeouts.firstChunkMs", () => {
   it.for<[what: string, next: ModelChunk]>([
     ["empty texts", { type: "text-delta", text: "" }],
     ["token counts", { type: "usage", usage: spent, mode: "snapshot" }],
-  ])("ends an endless stream of %s, which a kill also ends", async ([, value]) => {
+  ])("ends an endless stream of %s, as a kill also does", async ([, value]) => {
     const provider = providerOf(() => ({
       [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve({ done: false, value }) }),
     }));

@@ -137,7 +137,7 @@ function hanging({ hung, ...port }: Port & { hung: string }, runId: string): rea
   const isJournal = hung === "journal-unresponsive";
   const hows = [...(hung === "never" ? [] : [undefined]), ...(Object.keys(endings) as How[])];
   return Object.entries(hangs).flatMap(([what, hang], index) =>
-    // A late answer has the same effect in all endings, so only the function that never answers is tried with all of them.
+    // Late answers have the same effect in all endings, so every ending is tried only with a function that never answers.
     (index === 0 ? hows : hows.slice(0, 2)).map((how) => async () => {
       const { fault, settle } = hang();
       const playing = start(port, fault, { runId, how });

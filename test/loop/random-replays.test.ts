@@ -8,7 +8,7 @@ import { comparable, type More, runPlan, savedOf } from "./run-plan.ts";
 /** Returns the journal as another process would read it. */
 const copyOf = (result: LoopResult): MemoryJournal => memoryJournal(savedOf(result));
 
-/** Makes results comparable: their undelivered messages and durations differ between executions. */
+/** Removes the fields that differ between executions: undelivered messages and the duration. */
 const same = (result: LoopResult): object => ({ ...comparable(result), undelivered: undefined, durationMs: undefined });
 
 const more =

@@ -74,7 +74,7 @@ const call: fc.Arbitrary<MockPart> = fc
     id: fc.option(fc.constantFrom("x", "y", "call_i0_0", "call_i1_1"), { nil: undefined, freq: 2 }),
     rawArgs: fc.option(fc.constantFrom("{", "", "null"), { nil: undefined, freq: 6 }),
     fragments: fc.constantFrom(0, 2),
-    // "checked" rejects edited arguments.
+    // The tool "checked" rejects arguments with edited: true.
     edited: fc.constantFrom(false, false, true),
     ids: fc.constantFrom(undefined, ["x", "call_i0_0"], ["x", "__proto__"], [7], []),
   })

@@ -36,7 +36,7 @@ const verbs: { readonly [verb: string]: readonly [kind: string, act: (playing: P
   stop: ["stopped", ({ control }) => control.stop()],
   kill: ["killed", ({ control }) => control.kill()],
   abort: ["aborted", ({ abort }) => abort.abort()],
-  "the wall clock": ["wall-clock", () => {}],
+  "a wall-clock timeout": ["wall-clock", () => {}],
 };
 
 async function endAfter(
@@ -46,7 +46,7 @@ async function endAfter(
 ): Promise<readonly [afterMs: number | undefined, kind: string]> {
   const [script, options] = deaf[where] ?? [[], {}];
   const [, act] = verbs[verb] ?? ["", () => {}];
-  const limits = verb === "the wall clock" ? { wallClockMs: 500 } : {};
+  const limits = verb === "a wall-clock timeout" ? { wallClockMs: 500 } : {};
   const listeners = countListeners();
   const playing = play(script, { ...options, limits, timeouts: { settleMs, hookMs: 60_000 } });
   await playing.clock.advance(500);
@@ -63,11 +63,11 @@ describe("timeouts.settleMs", () => {
   const tools = ["a tool", "a sequential tool", "a tool with retry"];
   const streams = ["a stream", "a silent stream"];
   const graceOf = (where: string, verb: string): boolean =>
-    (tools.includes(where) && (verb === "stop" || verb === "the wall clock")) ||
-    (streams.includes(where) && verb === "the wall clock");
+    (tools.includes(where) && (verb === "stop" || verb === "a wall-clock timeout")) ||
+    (streams.includes(where) && verb === "a wall-clock timeout");
   const rows = Object.keys(deaf).flatMap((where) => Object.keys(verbs).map((verb) => [where, verb] as const));
 
-  it.for(rows)("limits how long %s that ignores its signal delays the end on %s", async ([where, verb]) => {
+  it.for(rows)("limits how long %s that ignores its signal delays the end of the run on %s", async ([where, verb]) => {
     const kind = verbs[verb]?.[0];
     const grace = graceOf(where, verb) ? 1 : 0;
     expect(await endAfter(where, verb, undefined)).toEqual([5_000 * grace, kind]);

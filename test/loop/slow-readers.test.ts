@@ -62,7 +62,7 @@ describe("streamToolLoop: a reader slower than the model", () => {
     };
     const reading = start([], { provider, timeouts: { streamIdleMs: 1_000, settleMs: 0 } });
     await readSome(reading, 1);
-    // The model has waited for the reader longer than streamIdleMs.
+    // Meanwhile, the model waits for the reader for longer than streamIdleMs.
     await reading.clock.advance(5_500);
     quiet = true;
     await readSome(reading, 64);

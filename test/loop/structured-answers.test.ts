@@ -177,7 +177,7 @@ it.for<[ending: string, script: MockScript, more: Partial<LoopOptions>]>([
     [toolCall("echo"), text('{ "n": 8 }')],
     { limits: { maxIterations: 1 }, policies: { finalAnswer: true, output: structuredOutput(schema) } },
   ],
-])("structuredOutput: a run that ends with %s has no output", async ([ending, script, more]) => {
+])("structuredOutput: a run that ends for the reason %s has no output", async ([ending, script, more]) => {
   const result = await play(script, { ...wanting(structuredOutput(schema)), ...more }).result;
   expect([result.reason.kind, result.output, "output" in JSON.parse(JSON.stringify(result))]).toEqual([ending, undefined, false]);
 });

@@ -138,7 +138,7 @@ describe("messages of the caller", () => {
     const list = [...messages, { role: "user" as const, content: "And?" }];
     const next = await play([text("So.")], { messages: list }).result;
     expect(next.messages.slice(0, -3).every((message, index) => message === messages[index])).toBe(true);
-    // The result's list can be changed, unlike the messages in it.
+    // The array result.messages can be changed, but its messages are frozen.
     (messages as Message[]).push({ role: "user", content: "Mine." });
     expect(Object.isFrozen(messages)).toBe(false);
   });

@@ -151,7 +151,7 @@ describe("limits.wallClockMs: a resumed run", () => {
   it.for<[crashed: string, lastKey: string, endsAfterMs: number]>([
     ["in a stream", "i1/inbox", 400],
     ["in a tool", "i1/model", 400],
-    // The counted time is that of the second iteration's start, so a limit of 601 ms leaves 1 ms.
+    // The journal counts the 600 ms before the second iteration, so a limit of 601 ms leaves 1 ms.
     ["after the last tool", "i1/tool/0/nap", 1],
   ])("counts only active time if it crashed %s", async ([, lastKey, endsAfterMs]) => {
     const journal = await savedUpTo(lastKey);

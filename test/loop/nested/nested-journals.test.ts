@@ -62,7 +62,7 @@ describe("a journal with ordered steps", () => {
     expect([plain(again), store.keys]).toEqual([plain(first), keys]);
   });
 
-  it("runs nested runs one after the other, while other journals run them in parallel", async () => {
+  it("makes parallel nested runs run one after the other", async () => {
     const clock = createTestClock();
     const slow = agent("slow", [[wait(100), text("s")]]);
     const options = { ...optionsOf([[toolCall("slow"), toolCall("slow")], text("Done.")], [slow]), clock };

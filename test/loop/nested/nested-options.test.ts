@@ -141,7 +141,7 @@ describe.for(kinds)("options that a run inside an %s sets", (kind) => {
       "Message 0",
     ],
     ["two tools of one name", { messages: question, tools: [ok, ok] }, 'There are two tools named "ok": rename one'],
-  ])("fail the call, and the model gets the reason, if the options have %s", async ([, options, reason]) => {
+  ])("fail the call with a reason for the model if they contain %s", async ([, options, reason]) => {
     const child = nesting(kind, "child", () => options as NestedLoopOptions);
     const playing = play([toolCall("child"), text("Done.")], { tools: [child] });
     const result = await playing.result;

@@ -83,7 +83,7 @@ describe("a call with a result from outside", () => {
     expect([third.provider.calls, ran]).toEqual([0, ["call_i0_0", "call_i0_1"]]);
   });
 
-  it("sends events in two phases, and is marked as waiting between the phases", async () => {
+  it("sends events before and after its result arrives, and is marked as waiting in between", async () => {
     const { start } = setUp();
     const first = start();
     const second = start({ journal: await savedOf(first), decisions: both });
@@ -117,7 +117,7 @@ describe("a call with a result from outside", () => {
       );
   });
 
-  it("has journal records for both phases, and a replay has both phases too", async () => {
+  it("has journal records and replayed events before and after its result arrives", async () => {
     const store = createDurableStore();
     const { start } = setUp();
     const first = await start({ journal: store.open() }).result;

@@ -139,7 +139,7 @@ async function checkPlan(plan: Plan, place: Place): Promise<void> {
       result = ended;
       Object.assign(given, decisions);
     } catch (error) {
-      // A crashed process may have recorded the correct decision, so the wrong one may be refused with either code.
+      // A crashed process may already have recorded the correct decision, so both error codes are possible.
       const isRefusal = isLoopError(error, "invalid-decision") || isLoopError(error, "unknown-decision");
       if (isRefusal) expect(error.details.call).toBe(spoilt?.id);
       else if (!(error instanceof Crash)) throw error;

@@ -77,7 +77,7 @@ export const recordingPorts: Ports = {
   "journal.step for the first step": asked(atStep("run"), ["journal-mismatch", "journal-damaged"]),
   "journal.step for a model request": asked(atStep("i1/model"), ["journal-damaged"]),
   "journal.step for a tool call": asked(atStep("i1/tool/0/t"), ["journal-damaged"]),
-  // If the last step returns something else, the run continues with another check for messages.
+  // After an unexpected result of the last step, the run checks for messages once more.
   "journal.step for the last step": asked(atStep("i2/inbox-end"), ["answered", "journal-damaged"]),
   "journal.all": asked((fault) => journal(() => ({ all: fault }))),
   "journal.replays": asked(
@@ -92,7 +92,7 @@ export const recordingPorts: Ports = {
     hangs: "never",
     atWallClock: "approval-required",
   },
-  ...portsOf("registry.definitions() of a resumed run on call ", [2, 3, 4, 5], (call) => ({
+  ...portsOf("registry.definitions() (in a resumed run) on call ", [2, 3, 4, 5], (call) => ({
     over: (fault) => ({
       ...asking,
       ...resumed(waiting),

@@ -10,7 +10,7 @@ import { called, type Port, type Ports, portsOf, question, usualProvider } from 
 /** For functions whose failures do not change the result of the run. */
 const unnoticed = (over: Port["over"]): Port => ({ over, ends: ["answered"] });
 
-/** Replaces one method of an emitter. Its listeners make the run call every method. */
+/** Replaces one method of an emitter. The emitter has listeners, so that the run calls all of its methods. */
 const emitter = (verb: string): Port =>
   unnoticed((fault) => {
     const events = createLoopEvents();

@@ -93,7 +93,7 @@ export const workingPorts: Ports = {
     over: (fault) => registry({ definitions: after(call - 1, () => [definition], fault) }),
     ends: ["hook-failed", "answered"],
   })),
-  ...portsOf("registry.definitions() beside policies.approve on call ", [3, 4, 5], (call) => ({
+  ...portsOf("registry.definitions() (with policies.approve) on call ", [3, 4, 5], (call) => ({
     over: (fault) => ({
       ...registry({ definitions: after(call - 1, () => [definition], fault) }),
       policies: { approve: () => ({ kind: "approve" }) },
