@@ -73,7 +73,7 @@ describe("decisions about tools that have changed", () => {
     ["another timeoutMs and sequential: true", { timeoutMs: 5, sequential: true }],
     ["needsApproval: false", { needsApproval: false }],
     ["a wider parameter type", field({ type: ["number", "string"] })],
-  ])("still apply if the tool now has %s", async ([, change]) => {
+  ])("apply if the tool now has %s", async ([, change]) => {
     const { ran, start } = setUp({ needsApproval: true });
     await start({}).result;
     const done = await start({ change, decisions: { call_i0_0: approved } }).result;

@@ -104,7 +104,7 @@ describe("a call that waits for approval", () => {
     },
   );
 
-  it("is still pending in a replay without decisions, and gets its decision in a replay with decisions", async () => {
+  it("stays pending in a replay without decisions, and gets its decision in a replay with decisions", async () => {
     const { ran, start } = setUp();
     const first = start();
     const pending = await start({ journal: replayJournal(await savedOf(first)) }).result;

@@ -108,17 +108,19 @@ describe("runToolLoop with a saved journal", () => {
 
 describe("a journal that fails", () => {
   const broken = new Error("The disk is full.");
-  /**
-   * Creates a journal that rejects ("before", "after") or throws ("at once", "late at once") before or after running the step
-   * `key`.
-   */
-  const failing = (key: string, how: "before" | "after" | "at once" | "late at once"): Journal => {
+  /** Creates a journal that fails at the step with the key `key`. */
+  const failing = (
+    key: string,
+    how: "rejects before it runs" | "rejects after it has run" | "throws at once" | "runs, but throws at once",
+  ): Journal => {
     const inner = memoryJournal();
     const step = <T>(one: Step<T>): PromiseLike<T> | T => {
       if (one.key !== key) return inner.step(one);
-      if (how === "late at once") one.run({});
+      if (how === "runs, but throws at once") one.run({});
       if (how.endsWith("at once")) throw broken;
-      return how === "before" ? Promise.reject(broken) : Promise.resolve(one.run({})).then(() => Promise.reject(broken));
+      return how === "rejects before it runs"
+        ? Promise.reject(broken)
+        : Promise.resolve(one.run({})).then(() => Promise.reject(broken));
     };
     return { durable: true, step, all: (steps) => Promise.all(steps.map(step)) };
   };
@@ -134,16 +136,18 @@ describe("a journal that fails", () => {
     "i1/model",
     "i1/inbox-end",
   ];
-  const rows = keys.flatMap((key) => (["before", "after", "at once"] as const).map((how) => [key, how] as const));
+  const rows = keys.flatMap((key) =>
+    (["rejects before it runs", "rejects after it has run", "throws at once"] as const).map((how) => [key, how] as const),
+  );
 
   it.for([
-    ["i0/inbox", "before"],
-    ["i0/inbox", "after"],
-    ["i0/inbox", "at once"],
-    ["i1/inbox", "after"],
-    ["i1/inbox", "late at once"],
-    ["i1/inbox-end", "after"],
-  ] as const)('keeps an unrecorded steered message for the next run if the step "%s" fails (%s)', async ([key, how]) => {
+    ["i0/inbox", "rejects before it runs"],
+    ["i0/inbox", "rejects after it has run"],
+    ["i0/inbox", "throws at once"],
+    ["i1/inbox", "rejects after it has run"],
+    ["i1/inbox", "runs, but throws at once"],
+    ["i1/inbox-end", "rejects after it has run"],
+  ] as const)('keeps an unrecorded steered message for the next run if the step "%s" %s', async ([key, how]) => {
     const control = createLoopControl();
     const speak = (): void => void control.steer("Later.");
     if (key === "i0/inbox") speak();
@@ -160,7 +164,7 @@ describe("a journal that fails", () => {
     expect(said).toHaveLength(key === "i1/inbox" ? 2 : 1);
   });
 
-  it.for(rows)('rejects the run with its error and releases everything if the step "%s" fails (%s)', async ([key, how]) => {
+  it.for(rows)('rejects the run with its error and releases everything if the step "%s" %s', async ([key, how]) => {
     const listeners = countListeners();
     const control = createLoopControl();
     const playing = play([[toolCall("echo"), toolCall("deaf")], text("Done.")], {
@@ -185,7 +189,7 @@ describe("a journal that fails", () => {
     const keep = tool("keep", (_, { signal }) => (signals.push(signal), never));
     const playing = play([[toolCall("echo"), toolCall("keep")]], {
       tools: [echo, keep],
-      journal: failing("i0/tool/0/echo", "after"),
+      journal: failing("i0/tool/0/echo", "rejects after it has run"),
     });
     await expect(playing.result).rejects.toBe(broken);
     expect(signals.map(({ aborted, reason }) => [aborted, reason])).toEqual([[true, broken]]);

@@ -77,7 +77,7 @@ const chains = fc.record({
   asks: fc.boolean(),
 });
 
-it("journal keys: each key keeps one meaning across random limits and retries", async () => {
+it("journal keys: each key names one step, whatever limits and retries a random run has", async () => {
   await fc.assert(
     fc.asyncProperty(chains, async ({ first, others, nested, asks }) => {
       const plan: Plan = asks ? { ...first, approve: "ask", eager: false } : first;

@@ -96,7 +96,7 @@ describe("contextRestart", () => {
     ],
     ["a string as disable_tools", { disable_tools: "enrich" }, '"contextRestart.disable_tools" must be an array of strings'],
     ["a number as pending_context_key", { pending_context_key: 7 }, '"contextRestart.pending_context_key" must be a string'],
-    ["a misspelt field", { disabled_tools: [] }, 'Did you mean "contextRestart.disable_tools"?'],
+    ["a misspelled field", { disabled_tools: [] }, 'Did you mean "contextRestart.disable_tools"?'],
   ])("fails the call and names the problem if the restart data has %s", async ([title, fields, problem]) => {
     const whole = title === "no type" ? fields : { type: "context_restart_x", ...fields };
     const make = (): object => Reflect.apply(contextRestart, undefined, [whole]);

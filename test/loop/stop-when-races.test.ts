@@ -120,7 +120,7 @@ describe("stopWhen: while a condition is pending", () => {
   });
 });
 
-describe("stopWhen: over a journal", () => {
+describe("stopWhen with a journal", () => {
   it("calls that were undecided at a crash do not run", async () => {
     const store = createDurableStore();
     const playing = play([toolCall("echo")], { ...stopWhen(() => never), journal: store.open({ afterRecords: 3 }) });

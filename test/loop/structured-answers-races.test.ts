@@ -156,7 +156,7 @@ function stopBehind(key: string, act: () => unknown): NonNullable<LoopOptions["j
   };
 }
 
-describe("structuredOutput: over a journal", () => {
+describe("structuredOutput with a journal", () => {
   const turns: readonly MockMessage[] = [toolCall("echo"), text("Eight."), text('{ "n": 8 }')];
 
   it("a run resumed after any record gives the same result and validates no answer twice", async () => {

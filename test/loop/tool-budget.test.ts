@@ -34,7 +34,7 @@ describe("limits.maxToolCalls", () => {
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
   });
 
-  it("ends the run if the model still calls tools when they are forbidden", async () => {
+  it("ends the run if the model calls tools although they are forbidden", async () => {
     const playing = play(() => three, { tools: [ok], limits: { maxToolCalls: 2 } });
     const result = await playing.result;
     expect([result.status, result.reason, playing.provider.calls]).toEqual(["error", { kind: "max-tool-calls", limit: 2 }, 2]);

@@ -112,7 +112,7 @@ describe("a journal step that fails", () => {
     expect([result.text, answersOf(result)[1]?.result]).toEqual(["Done.", "c"]);
   });
 
-  it("beside a nested run rejects the outer run; a resumed run continues both", async () => {
+  it("beside a nested run rejects the outer run, and a resume continues both", async () => {
     const { open } = failingOnce("i0/tool/0/ok");
     const clock = createTestClock();
     const child = agent("child", [[wait(10), toolCall("ok")], text("c")]);

@@ -92,7 +92,7 @@ describe.for(kinds)("maxToolCalls of a run around an %s", (kind) => {
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
   });
 
-  it("ends an inner run that still calls tools, with the outer limit as reason", async () => {
+  it("ends an inner run that calls tools beyond the limit, with the outer limit as reason", async () => {
     const child = scripted([kind, "child"], [toolCall("ok"), toolCall("ok")], { tools: [ok], limits: { maxToolCalls: 40 } });
     const playing = play([toolCall("child"), text("Done.")], { tools: [child.tool], limits: { maxToolCalls: 1 } });
     expect((await playing.result).toolCallsExecuted).toBe(1);

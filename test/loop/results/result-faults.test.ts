@@ -17,7 +17,7 @@ describe("processResults: a stage that fails", () => {
     expect(changesOf(playing)).toEqual(["result-cached 2 -> 2"]);
   });
 
-  it("in the role cacher is reported, and other results are still cached", async () => {
+  it("in the role cacher is reported, and other results are cached", async () => {
     const store = (output: string): Promise<string> =>
       output === "a" ? Promise.reject(new Error("Full.")) : Promise.resolve("stored");
     const playing = play([[toolCall("a"), toolCall("b")], text("Done.")], {
