@@ -80,7 +80,7 @@ describe("runToolLoop", () => {
   });
 
   it.for(byTitle.filter((row) => !isSuspended(row)))(
-    'replays its journal to the same result without any call in the scenario "%s"',
+    'replays to the same result without calling the model or a tool in the scenario "%s"',
     async ([, scenario]) => {
       const first = await play(scenario);
       const { again, keys, journal } = await recall(scenario, first.result);

@@ -105,7 +105,7 @@ describe("policies.preToolText", () => {
     // A context restart always continues, because the model must see the new context.
     ["continues for a listed family after a context restart", "novelai", "Noted.", "plain:restart", wentOn],
     ["continues after a context restart beside a listed tool", undefined, "Noted.", "memory quiet:restart", wentOn],
-    // toolResult with endTurn also ends the run, and its reason is used.
+    // If a call also returns endTurn, the run ends for the reason end-turn.
     [
       "leaves the reason end-turn in place for a listed family",
       "novelai",

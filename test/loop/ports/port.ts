@@ -9,10 +9,7 @@ export interface Port {
   readonly over: (fault: Fault) => Partial<LoopOptions>;
   /** How the run may end if the function throws or returns an invalid value: a reason, the code of a LoopError, or "thrown". */
   readonly ends: readonly string[];
-  /**
-   * How the run ends if the function never settles. "never" means that it waits forever. Unset if it does not wait for the
-   * function.
-   */
+  /** How the run ends if the function never settles, or "never" if the run waits forever. Unset if the run does not wait. */
   readonly hangs?: string;
   /** How the run ends at `wallClockMs` if the function never settles. Default: "wall-clock". */
   readonly atWallClock?: string;
