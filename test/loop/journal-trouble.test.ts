@@ -85,14 +85,8 @@ describe("runToolLoop with a saved journal", () => {
   it.for<[what: string, options: Partial<LoopOptions>]>([
     ["additional tools that were not called", { tools: [echo, tool("constructor", () => 1), tool("__proto__", () => 1)] }],
     ["a missing tool that was not called", { tools: [echo] }],
-    [
-      "an additional optional field of a tool",
-      { tools: [{ ...echo, inputSchema: { type: "object", properties: { say: {} } } }] },
-    ],
-    [
-      "a tool change that policies.allowToolChange allows",
-      { tools: [changed], policies: { allowToolChange: ({ field }) => field === "say" } },
-    ],
+    ["a new optional field of a tool", { tools: [{ ...echo, inputSchema: { type: "object", properties: { say: {} } } }] }],
+    ["a change that allowToolChange allows", { tools: [changed], policies: { allowToolChange: ({ field }) => field === "say" } }],
     ["another order of tools", { tools: [tool("other", () => 1), echo] }],
     ["another description of a tool", { tools: [{ ...echo, description: "Says it back" }, tool("other", () => 2)] }],
     [
@@ -108,19 +102,14 @@ describe("runToolLoop with a saved journal", () => {
 
 describe("a journal that fails", () => {
   const broken = new Error("The disk is full.");
-  /** Creates a journal that fails at the step with the key `key`. */
-  const failing = (
-    key: string,
-    how: "rejects before it runs" | "rejects after it has run" | "throws at once" | "runs, but throws at once",
-  ): Journal => {
+  /** Creates a journal that fails at the step with the key `key`. "rejects late" means after the step has run. */
+  const failing = (key: string, how: "rejects" | "rejects late" | "throws at once" | "runs, throws at once"): Journal => {
     const inner = memoryJournal();
     const step = <T>(one: Step<T>): PromiseLike<T> | T => {
       if (one.key !== key) return inner.step(one);
-      if (how === "runs, but throws at once") one.run({});
+      if (how === "runs, throws at once") one.run({});
       if (how.endsWith("at once")) throw broken;
-      return how === "rejects before it runs"
-        ? Promise.reject(broken)
-        : Promise.resolve(one.run({})).then(() => Promise.reject(broken));
+      return how === "rejects" ? Promise.reject(broken) : Promise.resolve(one.run({})).then(() => Promise.reject(broken));
     };
     return { durable: true, step, all: (steps) => Promise.all(steps.map(step)) };
   };
@@ -136,17 +125,15 @@ describe("a journal that fails", () => {
     "i1/model",
     "i1/inbox-end",
   ];
-  const rows = keys.flatMap((key) =>
-    (["rejects before it runs", "rejects after it has run", "throws at once"] as const).map((how) => [key, how] as const),
-  );
+  const rows = keys.flatMap((key) => (["rejects", "rejects late", "throws at once"] as const).map((how) => [key, how] as const));
 
   it.for([
-    ["i0/inbox", "rejects before it runs"],
-    ["i0/inbox", "rejects after it has run"],
+    ["i0/inbox", "rejects"],
+    ["i0/inbox", "rejects late"],
     ["i0/inbox", "throws at once"],
-    ["i1/inbox", "rejects after it has run"],
-    ["i1/inbox", "runs, but throws at once"],
-    ["i1/inbox-end", "rejects after it has run"],
+    ["i1/inbox", "rejects late"],
+    ["i1/inbox", "runs, throws at once"],
+    ["i1/inbox-end", "rejects late"],
   ] as const)('keeps an unrecorded steered message for the next run if the step "%s" %s', async ([key, how]) => {
     const control = createLoopControl();
     const speak = (): void => void control.steer("Later.");
@@ -189,7 +176,7 @@ describe("a journal that fails", () => {
     const keep = tool("keep", (_, { signal }) => (signals.push(signal), never));
     const playing = play([[toolCall("echo"), toolCall("keep")]], {
       tools: [echo, keep],
-      journal: failing("i0/tool/0/echo", "rejects after it has run"),
+      journal: failing("i0/tool/0/echo", "rejects late"),
     });
     await expect(playing.result).rejects.toBe(broken);
     expect(signals.map(({ aborted, reason }) => [aborted, reason])).toEqual([[true, broken]]);

@@ -106,21 +106,9 @@ describe("policies.preToolText", () => {
     ["continues for a listed family after a context restart", "novelai", "Noted.", "plain:restart", wentOn],
     ["continues after a context restart beside a listed tool", undefined, "Noted.", "memory quiet:restart", wentOn],
     // If a call also returns endTurn, the run ends for the reason end-turn.
-    [
-      "leaves the reason end-turn in place for a listed family",
-      "novelai",
-      "Noted.",
-      "plain plain:end",
-      "completed/end-turn: Noted.",
-    ],
-    ["leaves the reason end-turn in place for a listed tool", undefined, "Noted.", "memory:end", "completed/end-turn: Noted."],
-    [
-      "leaves the reason end-turn in place if another call fails",
-      "novelai",
-      "Noted.",
-      "plain:fail plain:end",
-      "completed/end-turn: Noted.",
-    ],
+    ["reports end-turn for a listed family", "novelai", "Noted.", "plain plain:end", "completed/end-turn: Noted."],
+    ["reports end-turn for a listed tool", undefined, "Noted.", "memory:end", "completed/end-turn: Noted."],
+    ["reports end-turn even if a call fails", "novelai", "Noted.", "plain:fail plain:end", "completed/end-turn: Noted."],
     ["continues for a listed family after a context restart with endTurn", "novelai", "Noted.", "plain:leave", wentOn],
   ])("%s", async ([, family, said, calls, end]) => {
     expect(await endOf([family, said, calls])).toBe(end);
@@ -205,36 +193,18 @@ describe("policies.preToolText beside other reasons to end", () => {
 describe("policies.preToolText with changed options", () => {
   it.for<[title: string, policy: PreToolTextPolicy, family: string, calls: string, end: string]>([
     ["continues with an empty policy", {}, "novelai", "plain memory", wentOn],
-    [
-      "continues if both lists are undefined",
-      { endAfterTextFamilies: undefined, suppressFollowUpAfterText: undefined },
-      "novelai",
-      "plain",
-      wentOn,
-    ],
+    ["continues if unset", { endAfterTextFamilies: undefined, suppressFollowUpAfterText: undefined }, "novelai", "plain", wentOn],
     ["ends the run for requiresFollowUp: false even with an empty policy", {}, "openai", "quiet", ended],
     ["ends the run for a listed family", { endAfterTextFamilies: ["kobold", "openai"] }, "openai", "plain", ended],
     ["continues for a family that is not listed", { endAfterTextFamilies: ["kobold"] }, "novelai", "plain", wentOn],
     ["ends the run for a listed tool", { suppressFollowUpAfterText: ["plain"] }, "openai", "plain", ended],
     ["continues for a tool that is not listed", { suppressFollowUpAfterText: ["plain"] }, "openai", "memory", wentOn],
-    [
-      "ends the run for a listed tool beside a tool with requiresFollowUp: false",
-      { suppressFollowUpAfterText: ["plain"] },
-      "openai",
-      "plain quiet",
-      ended,
-    ],
+    ["ends the run for a listed tool beside another", { suppressFollowUpAfterText: ["plain"] }, "openai", "plain quiet", ended],
     ["continues if the list of families is empty", { ...preToolText, endAfterTextFamilies: [] }, "novelai", "plain", wentOn],
-    [
-      "ends the run for a listed tool if the list of families is empty",
-      { ...preToolText, endAfterTextFamilies: [] },
-      "novelai",
-      "memory",
-      ended,
-    ],
+    ["ends for a listed tool with no listed family", { ...preToolText, endAfterTextFamilies: [] }, "novelai", "memory", ended],
     ["continues if the list of tools is empty", { ...preToolText, suppressFollowUpAfterText: [] }, "openai", "memory", wentOn],
     [
-      "ends the run for a listed family if the list of tools is empty",
+      "ends for a listed family with no listed tool",
       { ...preToolText, suppressFollowUpAfterText: [] },
       "novelai",
       "memory",
@@ -248,13 +218,7 @@ describe("policies.preToolText with changed options", () => {
       ended,
     ],
     // The policy's list of tools is stronger than `requiresFollowUp` of the tool.
-    [
-      "ends the run for a listed tool even with requiresFollowUp: true",
-      { suppressFollowUpAfterText: ["loud"] },
-      "openai",
-      "loud",
-      ended,
-    ],
+    ["ends for a listed tool with requiresFollowUp: true", { suppressFollowUpAfterText: ["loud"] }, "openai", "loud", ended],
   ])("%s", async ([, preToolText, family, calls, end]) => {
     expect(await endOf([family, "Noted.", calls], { policies: { preToolText } })).toBe(end);
   });
