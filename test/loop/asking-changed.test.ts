@@ -1,5 +1,3 @@
-// Calls that wait for approval while their tools change before the run is resumed.
-
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type ApprovalDecision, type LoopOptions, type Tool } from "turnwright";
@@ -55,7 +53,7 @@ describe("decisions about tools that have changed", () => {
     const again = start({ policies: ask, change, decisions: { call_i0_0: approved } });
     expect((await pendingOf(again)).map((changes) => changes?.map(({ kind }) => kind))).toEqual([kinds]);
     expect([ran, again.recording.of("approval-asked").length]).toEqual([[], 1]);
-    // A second resume reports the same changes, and a decision about the changed tool runs the tool.
+    // After a second resume, the changes are reported again, and an approval under the new id runs the changed tool.
     expect((await pendingOf(start({ policies: ask, change })))[0]?.map(({ kind }) => kind)).toEqual(kinds);
     const done = await start({ policies: ask, change, decisions: { "call_i0_0#2": approved } }).result;
     expect([done.text, outcomesOf(done), ran.length]).toEqual(["Done.", ["call_i0_0: completed"], 1]);
@@ -75,7 +73,7 @@ describe("decisions about tools that have changed", () => {
     ["another timeoutMs and sequential: true", { timeoutMs: 5, sequential: true }],
     ["needsApproval: false", { needsApproval: false }],
     ["a wider parameter type", field({ type: ["number", "string"] })],
-  ])("still apply if the tool now has %s", async ([, change]) => {
+  ])("apply if the tool now has %s", async ([, change]) => {
     const { ran, start } = setUp({ needsApproval: true });
     await start({}).result;
     const done = await start({ change, decisions: { call_i0_0: approved } }).result;

@@ -1,5 +1,3 @@
-// Calls that wait for approval when the run ends while other calls of the batch are running.
-
 import { describe, expect, it } from "vitest";
 import { type Approve, FatalToolError, isLoopError, type LoopOptions } from "turnwright";
 import { replayJournal } from "turnwright/journal";

@@ -1,5 +1,3 @@
-// Calls that ran while an earlier call was waiting for approval. The earlier call then fails with FatalToolError.
-
 import { describe, expect, it } from "vitest";
 import { type ApprovalDecision, type Approve, defineAgentTool, FatalToolError, type LoopOptions } from "turnwright";
 import { replayJournal } from "turnwright/journal";
@@ -36,7 +34,7 @@ function setUp(calls: readonly MockPart[], more: Partial<LoopOptions> = {}): Sta
 
 const approved = { kind: "approve" } as const;
 
-/** Also checks that a replay gives the same result. */
+/** Returns how the run ends, after checking that a replay has the same reason and messages. */
 async function endOf({ start, store }: Stage, decisions: LoopOptions["decisions"]): Promise<readonly string[]> {
   const result = await start({ decisions }).result;
   for (const journal of [store.open(), replayJournal(store.open())]) {

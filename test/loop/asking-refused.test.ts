@@ -1,5 +1,3 @@
-// Decisions about calls that are not waiting, and values that are not decisions.
-
 import { describe, expect, it } from "vitest";
 import {
   type ApprovalDecision,
@@ -83,7 +81,7 @@ describe("options.decisions", () => {
     ["an inherited modification", { call_i0_0: Object.assign(Object.create({ args: {} }), { kind: "modify" }) }],
     ["a modification without arguments", { call_i0_0: { kind: "modify" } }],
     ["a modification that JSON cannot represent", { call_i0_0: { kind: "modify", args: 7n } }],
-  ])("are rejected if invalid: %s", async ([, decisions]) => {
+  ])("are rejected if they contain %s", async ([, decisions]) => {
     const { start } = setUp();
     await refused(start({ decisions: decisions as NonNullable<LoopOptions["decisions"]> }), "invalid-option");
   });
@@ -102,7 +100,7 @@ describe("options.decisions", () => {
   });
 });
 
-it("decisions: a run that is aborted before it reads its decisions does not reject", async () => {
+it("options.decisions: a run that is aborted before it reads the decisions does not reject", async () => {
   const { start } = setUp();
   const journal = await savedOf(start());
   const abort = new AbortController();

@@ -1,6 +1,3 @@
-// Batches with sequential calls and a call that waits for approval. Calls after a sequential call start only when that call has
-// ended.
-
 import { expect, it } from "vitest";
 import type { Approve, LoopOptions } from "turnwright";
 import { replayJournal } from "turnwright/journal";
@@ -29,7 +26,6 @@ it.for<[what: string, names: readonly string[], before: readonly string[], waiti
   const first = start({});
   const result = await first.result;
   expect([ran, result.pendingCalls.map(({ callId }) => callId)]).toEqual([before, waiting.map((index) => `call_i0_${index}`)]);
-  // Calls that have not started emit no tool-start event.
   expect(first.recording.of("tool-start").map(({ name }) => name)).toEqual(before);
   expect((await start({ journal: replayJournal(store.open()) }).result).messages).toEqual(result.messages);
 

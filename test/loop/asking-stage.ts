@@ -1,4 +1,4 @@
-// Shared setup for tests of runs that ask for approval.
+// Shared setup for tests of calls that wait for approval.
 
 import { z } from "zod";
 import { type Approve, defineTool, type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";

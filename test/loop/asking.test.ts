@@ -1,5 +1,3 @@
-// Calls without an immediate decision. The run is suspended, and another process resumes the run with the decisions.
-
 import { describe, expect, it } from "vitest";
 import { createLoopControl, type Json, type LoopOptions, memoryJournal } from "turnwright";
 import { replayJournal } from "turnwright/journal";
@@ -51,7 +49,7 @@ describe("a call that waits for approval", () => {
         ["call_i0_2", undefined, "call_i0_2"],
       ],
     );
-    // A third start accepts the same decisions again. It sends no request and runs no tool.
+    // The same decisions can be passed again: the replay sends no request and runs no tool.
     const third = start({ journal: await savedOf(second), decisions });
     expect([(await third.result).messages, third.provider.calls, ran]).toEqual([result.messages, 0, did]);
   });
@@ -106,7 +104,7 @@ describe("a call that waits for approval", () => {
     },
   );
 
-  it("is still pending in a replay without decisions, and gets its decision in a replay with decisions", async () => {
+  it("stays pending in a replay without decisions, and gets its decision in a replay with decisions", async () => {
     const { ran, start } = setUp();
     const first = start();
     const pending = await start({ journal: replayJournal(await savedOf(first)) }).result;

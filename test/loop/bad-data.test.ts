@@ -1,6 +1,3 @@
-// Data that JSON cannot represent, in every place that accepts data. The run reports such data immediately, not later when the
-// result is serialized.
-
 import { describe, expect, it } from "vitest";
 import { contextRestart, isLoopError, type LoopOptions, type Message, processResults, toolResult } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
@@ -18,7 +15,7 @@ const bad: { readonly [what: string]: unknown } = {
   "a cycle": cycle,
   "a value nested too deeply": deep,
 };
-/** JSON omits these values if they are properties of an object. */
+/** JSON.stringify omits an object's properties with these values. */
 const isLeftOut = (what: string): boolean => what === "a symbol";
 
 const t = tool("t", () => 1);
@@ -50,8 +47,8 @@ const data: { readonly [place: string]: Place } = {
   contextItems: (value) => ({ contextItems: [{ value }] }),
   "modelSettings.extra": (value) => ({ modelSettings: { extra: { value } } }),
   decisions: (value) => ({ decisions: { c: { kind: "modify", args: { value } } } }),
-  "a message's arguments": (value) => ({ messages: asked({ value }) }),
-  "a tool's schema": (value) => ({ tools: [{ ...t, inputSchema: { type: "object", default: { value } } }] }),
+  "a tool call's args": (value) => ({ messages: asked({ value }) }),
+  "a tool's inputSchema": (value) => ({ tools: [{ ...t, inputSchema: { type: "object", default: { value } } }] }),
 };
 
 async function findRefusal({ result, provider }: Playing): Promise<unknown> {
@@ -66,12 +63,12 @@ const rowsOf = (places: { readonly [place: string]: unknown }): readonly (readon
   Object.keys(places).flatMap((place) => Object.keys(bad).map((what) => [place, what] as const));
 
 describe("runToolLoop options", () => {
-  it.for(rowsOf(fields))("%s is rejected before any request if it contains %s", async ([place, what]) => {
+  it.for(rowsOf(fields))("are rejected before any request if the value of %s contains %s", async ([place, what]) => {
     expect(await findRefusal(play(usual, { tools: [t], ...fields[place]?.(bad[what] as never) }))).toBe("refused at once");
   });
 
   it.for(rowsOf(data).filter(([, what]) => !isLeftOut(what)))(
-    "%s is rejected before any request if it contains %s",
+    "are rejected before any request if the value of %s contains %s",
     async ([place, what]) => {
       expect(await findRefusal(play(usual, { tools: [t], ...data[place]?.(bad[what] as never) }))).toBe("refused at once");
     },
@@ -81,49 +78,55 @@ describe("runToolLoop options", () => {
 const called = (execute: () => unknown): Partial<LoopOptions> => ({ tools: [tool("t", execute)] });
 
 /**
- * Data that arrives during the run, and the expected outcome of the first call. The last entry is the outcome for data that
- * JSON omits, if it differs.
+ * Sources of data during a run, each with the expected outcome of the first call. The third value is the outcome for data that
+ * JSON omits.
  */
 const during: { readonly [place: string]: readonly [over: Place, outcome: string, ifLeftOut?: string] } = {
-  "a tool's result": [(value) => called(() => ({ value })), "failed", "completed"],
-  "a tool's data": [(value) => called(() => toolResult({ data: { value } })), "failed", "completed"],
-  "a tool's content": [(value) => called(() => toolResult({ data: 1, content: [{ type: "text", text: value }] })), "failed"],
-  "a tool's error": [(error) => called(() => toolResult({ success: false, error })), "failed"],
-  "a tool's thrown value": [
+  "a tool's return value": [(value) => called(() => ({ value })), "failed", "completed"],
+  "the data of a toolResult()": [(value) => called(() => toolResult({ data: { value } })), "failed", "completed"],
+  "the content of a toolResult()": [
+    (value) => called(() => toolResult({ data: 1, content: [{ type: "text", text: value }] })),
+    "failed",
+  ],
+  "the error of a toolResult()": [(error) => called(() => toolResult({ success: false, error })), "failed"],
+  "a value thrown by a tool": [
     (value) =>
       called(() => {
         throw value;
       }),
     "failed",
   ],
-  "a tool's metadata": [(metadata) => called(() => toolResult({ data: 1, metadata })), "completed"],
-  "a tool's progress": [(value) => ({ tools: [tool("t", (_, { progress }) => progress({ value }))] }), "completed"],
-  "a context restart's item": [
+  "the metadata of a toolResult()": [(metadata) => called(() => toolResult({ data: 1, metadata })), "completed"],
+  "the progress of a tool": [(value) => ({ tools: [tool("t", (_, { progress }) => progress({ value }))] }), "completed"],
+  "the context item of a restart": [
     (value) => called(() => contextRestart({ type: "context_restart_more", enhanced_context_item: { value } })),
     "failed",
     "restarted",
   ],
-  "a stashed context item": [
+  "a context item from the stash": [
     (value) => ({
       ...called(() => contextRestart({ type: "context_restart_more", pending_context_key: "k" })),
       policies: { restarts: { stash: { take: () => ({ value }) } } },
     }),
     "restarted",
   ],
-  "a denial's reason": [(reason) => ({ policies: { approve: () => ({ kind: "deny", reason }) } }), "denied"],
-  "edited arguments": [
+  "the reason for a denial": [(reason) => ({ policies: { approve: () => ({ kind: "deny", reason }) } }), "denied"],
+  "an argument edited by policies.approve": [
     (value) => ({ policies: { approve: () => ({ kind: "modify", args: { value } }) } }),
     "approval-failed",
     "completed",
   ],
-  "a stop's reason": [(reason) => ({ policies: { stopWhen: () => ({ kind: "stop", reason }) } }), "not-run"],
-  "an abort's reason": [(reason) => ({ hooks: { onIteration: () => ({ abort: true, reason }) } }), "completed"],
-  "a price": [(value) => ({ pricing: () => value }), "completed"],
-  "a processed result": [(value) => ({ policies: { results: processResults({ processor: () => value }) } }), "completed"],
+  "the reason from policies.stopWhen": [(reason) => ({ policies: { stopWhen: () => ({ kind: "stop", reason }) } }), "not-run"],
+  "the reason from hooks.onIteration": [(reason) => ({ hooks: { onIteration: () => ({ abort: true, reason }) } }), "completed"],
+  "the price from options.pricing": [(value) => ({ pricing: () => value }), "completed"],
+  "a result from processResults": [
+    (value) => ({ policies: { results: processResults({ processor: () => value }) } }),
+    "completed",
+  ],
 };
 
-describe("data received during a run", () => {
-  it.for(rowsOf(during))("%s with %s still gives a result that JSON can represent", async ([place, what]) => {
+describe("runToolLoop", () => {
+  it.for(rowsOf(during))("returns a result that JSON can represent if %s contains %s", async ([place, what]) => {
     const [over, outcome, ifLeftOut = outcome] = during[place] ?? [];
     const playing = play([toolCall("t"), text("Done.")], { tools: [t], ...over?.(bad[what] as never) });
     const result = await playing.result;

@@ -90,7 +90,7 @@ describe("runToolLoop options", () => {
 
   it.for<[title: string, bad: object, option: string, nearest: string | undefined]>([
     ["a misspelled option", { tool: [] }, "tool", "tools"],
-    ["a limit outside of limits", { maxIterations: 5 }, "maxIterations", "limits.maxIterations"],
+    ["a limit outside the object limits", { maxIterations: 5 }, "maxIterations", "limits.maxIterations"],
     ["a misspelled limit", { limits: { maxIteration: 5 } }, "limits.maxIteration", "limits.maxIterations"],
     ["a misspelled timeout", { timeouts: { streamIdle: 5 } }, "timeouts.streamIdle", "timeouts.streamIdleMs"],
     [
@@ -115,8 +115,8 @@ describe("runToolLoop options", () => {
     ["a misspelled hook", { hooks: { onIteratoin: () => 1 } }, "hooks.onIteratoin", "hooks.onIteration"],
     ["a limit named __proto__", JSON.parse('{"limits": {"__proto__": 5}}'), "limits.__proto__", undefined],
     ["a limit named toString", { limits: { toString: 5 } }, "limits.toString", undefined],
-    ["an unknown option that is undefined", { something: undefined }, "something", undefined],
-  ])("are rejected with unknown-option if they have %s", async ([, bad, option, nearest]) => {
+    ["an unknown option with the value undefined", { something: undefined }, "something", undefined],
+  ])("are rejected with unknown-option if they contain %s", async ([, bad, option, nearest]) => {
     expect(await refusal(bad)).toMatchObject({ code: "unknown-option", details: { option, nearest } });
   });
 
@@ -137,22 +137,22 @@ describe("runToolLoop options", () => {
       { policies: { loopDetection: { threshold: 3 } } },
       "must be made by detectLoops, but is an object.",
     ],
-  ])("are rejected with a message that explains the fix: %s", async ([, bad, message]) => {
+  ])("are rejected with a message that explains the fix if they contain %s", async ([, bad, message]) => {
     expect((await refusal(bad)).message).toContain(message);
   });
 
-  it("reject a result cache passed directly to processResults() instead of its cacher", () => {
+  it("reject the whole result of createResultCache() as a cacher", () => {
     expect(() => processResults({ cacher: createResultCache() as never })).toThrow(
       'Option "policies.results.cacher.store" must be a function, but is undefined.',
     );
   });
 
-  it("accept a cacher whose tool may be registered later", async () => {
+  it("accept a cacher without its tool if a registry can add the tool later", async () => {
     const policies = { results: processResults({ cacher: createResultCache().cacher }) };
     expect((await play([text("Hi.")], { tools: createToolRegistry(), policies }).result).text).toBe("Hi.");
   });
 
-  it("are rejected with an error that has the length of a wrong string, but not its text", async () => {
+  it("are rejected with an error that states the length of a wrong string, but not its text", async () => {
     const { message } = await refusal({ limits: { maxIterations: "sk-abc123def456ghi789" } });
     expect(message).toBe(
       'Option "limits.maxIterations" must be a whole number of at least 1, or Infinity, but is a string of 21 characters.',
@@ -165,19 +165,19 @@ describe("the tools option", () => {
   it.for<[what: string, tools: unknown, code: string]>([
     ["two tools of the same name", [ok, ok], "duplicate-tool"],
     ["a tool without a name", [{ ...ok, name: "" }], "invalid-tool"],
-    ["a space in a tool's name", [{ ...ok, name: "get weather" }], "invalid-tool"],
-    ["a string as execute", [{ ...ok, execute: "run" }], "invalid-tool"],
+    ["a tool whose name has a space", [{ ...ok, name: "get weather" }], "invalid-tool"],
+    ["a tool whose execute is a string", [{ ...ok, execute: "run" }], "invalid-tool"],
     ["a number in place of a tool", [7], "invalid-tool"],
-    ["a misspelled field", [{ ...ok, timeoutMS: 5 }], "invalid-tool"],
-    ["a timeoutMs of 0", [{ ...ok, timeoutMs: 0 }], "invalid-tool"],
-    ["a retry without idempotent", [{ ...ok, retry: { maxAttempts: 2 } }], "invalid-tool"],
-    ["a schema without a JSON Schema form", [{ ...ok, inputSchema: z.object({ at: z.date() }) }], "invalid-schema"],
-    ["a schema of type string", [{ ...ok, inputSchema: { type: "string" } }], "invalid-schema"],
-  ])("is rejected with %s", async ([, tools, code]) => {
+    ["a tool with a misspelled field", [{ ...ok, timeoutMS: 5 }], "invalid-tool"],
+    ["a tool with a timeoutMs of 0", [{ ...ok, timeoutMs: 0 }], "invalid-tool"],
+    ["a tool with retry but without idempotent", [{ ...ok, retry: { maxAttempts: 2 } }], "invalid-tool"],
+    ["a tool whose schema cannot become JSON Schema", [{ ...ok, inputSchema: z.object({ at: z.date() }) }], "invalid-schema"],
+    ["a tool whose schema has the type string", [{ ...ok, inputSchema: { type: "string" } }], "invalid-schema"],
+  ])("is rejected if it contains %s", async ([, tools, code]) => {
     expect(await refusal({ tools })).toMatchObject({ code });
   });
 
-  it("may be absent, empty or an empty registry", async () => {
+  it("can be absent, an empty list or an empty registry", async () => {
     for (const tools of [undefined, [], createToolRegistry()]) {
       expect((await play([text("Hi.")], { tools }).result).text).toBe("Hi.");
     }

@@ -1,5 +1,3 @@
-// The built-in tools accept only the arguments in their schemas.
-
 import { expect, it } from "vitest";
 import { createContextRelease, createToolRegistry, type Tool } from "turnwright";
 import { createResultCache } from "turnwright/cache";

@@ -40,7 +40,7 @@ describe("callId", () => {
         ["call_i1_0", undefined],
       ],
     ],
-    ["is built from iteration and index if the provider's is empty", [[said(1, "")]], [["call_i0_0", ""]]],
+    ["is built from iteration and index if the provider's id is empty", [[said(1, "")]], [["call_i0_0", ""]]],
     [
       "is generated for a duplicate in the same message",
       [[said(1, "x"), said(2, "x"), said(3, "x")]],
@@ -75,7 +75,7 @@ describe("callId", () => {
       ],
     ],
     [
-      "is generated if the provider's contains a slash, as ids of nested calls do",
+      "is generated if the provider's id contains a slash, as ids of nested calls do",
       [[said(1, "call_7/call_i0_0"), said(2, "/")]],
       [
         ["call_i0_0", "call_7/call_i0_0"],

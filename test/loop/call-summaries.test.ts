@@ -1,5 +1,3 @@
-// `iteration-end` lists the outcomes of the calls in its iteration, and is marked as replayed exactly if `iteration-start` is.
-
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
 import { fail, finish, type MockPart, type MockMessage, recordEvents, stall, text, toolCall } from "turnwright/testing";

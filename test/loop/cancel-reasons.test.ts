@@ -3,10 +3,7 @@ import type { LoopOptions, ModelChunk, Provider } from "turnwright";
 import { type MockScript, stall, text, toolCall } from "turnwright/testing";
 import { never, play, tool, type Playing } from "./play.ts";
 
-/**
- * Creates a matcher for the reason of a signal. Errors, strings and arrays must be equal; other objects must have the given
- * fields.
- */
+/** Returns a matcher for an abort reason: errors, strings and arrays must be equal, other objects need the given fields. */
 const like = (said: unknown): unknown =>
   said instanceof Error || typeof said === "string" || Array.isArray(said) ? said : expect.objectContaining(Object(said));
 
@@ -14,7 +11,6 @@ const disconnect = new Error("socket closed", { cause: "tab closed" });
 const cyclic: unknown[] = [];
 cyclic.push(cyclic);
 
-/** Each action ends the run after 500 ms. */
 const verbs: readonly (readonly [verb: string, act: (playing: Playing) => unknown, signal: unknown, reason: unknown])[] = [
   [
     "control.stop()",
@@ -71,7 +67,7 @@ async function endedBy(act: (playing: Playing) => unknown, script: MockScript, o
 }
 
 describe("the cancel reason", () => {
-  it.for(verbs)("reaches tools, providers, approvals and the result: %s", async ([, act, said, reason]) => {
+  it.for(verbs)("of %s reaches tools, providers, approvals and the result", async ([, act, said, reason]) => {
     let signal: AbortSignal | undefined;
     const keep = (held: { readonly signal: AbortSignal }): Promise<never> => ((signal = held.signal), never);
     const called = [toolCall("work")];
@@ -145,7 +141,7 @@ describe("the cancel reason", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort(), "aborted"],
-  ])("replaces a finished answer if a listener ends the run on iteration-end: %s", async ([, act, kind]) => {
+  ])("replaces a finished answer if an iteration-end listener ends the run by %s", async ([, act, kind]) => {
     const playing = play([text("Hello.")]);
     playing.recording.emitter.on("iteration-end", () => void act(playing));
     const result = await playing.result;

@@ -1,5 +1,3 @@
-// A run reads its options when it starts. Later changes by the caller do not affect the run.
-
 import { describe, expect, it } from "vitest";
 import { detectLoops, type LoopOptions, maskResults, processResults, runToolLoop } from "turnwright";
 import { createMockProvider, createTestClock, text, toolCall } from "turnwright/testing";
@@ -7,7 +5,7 @@ import { tool } from "./play.ts";
 
 type Fields = { [field: string]: unknown };
 
-/** Returns every option that holds data or a group of options. The run does not copy functions. */
+/** Returns options with every kind of data. The run does not copy functions, but it must keep those it was given. */
 function createOptions(): Fields {
   return {
     system: "Be brief.",
@@ -42,21 +40,21 @@ function createOptions(): Fields {
   };
 }
 
-/** Returns all paths below the top level at which a value can be changed. Values that the package creates are frozen. */
+/** Returns the paths of all values that a caller can change. Frozen objects, which detectLoops and others return, are skipped. */
 function pathsIn(value: unknown, path: readonly string[] = []): readonly (readonly string[])[] {
   if (typeof value !== "object" || value === null || value instanceof Map || Object.isFrozen(value)) return [];
   return Object.keys(value).flatMap((key) => [[...path, key], ...pathsIn((value as Fields)[key], [...path, key])]);
 }
 
 const wrong: { readonly [how: string]: (holder: Fields, key: string) => void } = {
-  "set to null": (holder, key) => (holder[key] = null),
-  "set to a number": (holder, key) => (holder[key] = 5),
-  "set to an empty object": (holder, key) => (holder[key] = {}),
-  "set to a symbol": (holder, key) => (holder[key] = Symbol("no")),
-  deleted: (holder, key) => void delete holder[key],
+  "is set to null": (holder, key) => (holder[key] = null),
+  "is set to a number": (holder, key) => (holder[key] = 5),
+  "is set to an empty object": (holder, key) => (holder[key] = {}),
+  "is set to a symbol": (holder, key) => (holder[key] = Symbol("no")),
+  "is deleted": (holder, key) => void delete holder[key],
 };
 
-/** Changes the options at each request and at each call of the tool `t`. */
+/** Calls `change` during each request and each call of the tool `t`. */
 async function run(change: (options: Fields) => void): Promise<unknown> {
   const options = createOptions();
   const mock = createMockProvider([[text("Let me see. "), toolCall("t"), toolCall("context")], toolCall("t"), text("Done.")]);
@@ -81,21 +79,21 @@ async function run(change: (options: Fields) => void): Promise<unknown> {
   return JSON.parse(JSON.stringify({ ...result, journal: undefined, requests }));
 }
 
-it("detectLoops, processResults and maskResults: return frozen values", () => {
+it("detectLoops, processResults and maskResults return frozen values", () => {
   const { loopDetection, results, masking } = createOptions()["policies"] as Fields;
   const data = Object.values(loopDetection as Fields).filter((value) => typeof value === "object");
   const made = [loopDetection, results, masking, ...data];
   expect([made.length, made.filter((value) => !Object.isFrozen(value))]).toEqual([4, []]);
 });
 
-describe("options changed during a run", () => {
+describe("a change to the options of a running loop", () => {
   const rows = pathsIn(createOptions()).flatMap((path) => Object.keys(wrong).map((how) => [path.join("."), how] as const));
 
-  it("can be changed in more than 250 ways", () => {
+  it("is tested in more than 250 variants", () => {
     expect(rows.length).toBeGreaterThan(250);
   });
 
-  it.for(rows)("have no effect on the run: %s %s", async ([path, how]) => {
+  it.for(rows)("has no effect if options.%s %s", async ([path, how]) => {
     const keys = path.split(".");
     const last = keys.pop() ?? "";
     const changed = await run((options) => {
@@ -106,7 +104,7 @@ describe("options changed during a run", () => {
     expect(changed).toEqual(await run(() => {}));
   });
 
-  it("have no effect if lists and maps are emptied", async () => {
+  it("has no effect if a list or a Map in policies.gate is emptied", async () => {
     const changed = await run((options) => {
       const policies = options["policies"] as { gate: { triggerMatchByToolName: Map<string, unknown>; allowedNames: string[] } };
       policies.gate.triggerMatchByToolName.clear();

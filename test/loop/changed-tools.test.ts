@@ -1,5 +1,3 @@
-// Tools that change during a run. A call runs the tool that the model saw, or does not run at all.
-
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
@@ -43,7 +41,7 @@ function setUp(change: Partial<Tool>, wrap: (registry: ToolRegistry) => ToolRegi
   return { ran, registry: wrap(own), swap };
 }
 
-/** This registry creates new definition objects on each call. */
+/** Wraps a registry so that definitions() returns new objects each time, as registries without a cache do. */
 const unkept = (registry: ToolRegistry): ToolRegistry => ({
   definitions: () => registry.definitions().map((definition) => ({ ...definition })),
   executeTool: (name, args, context) => registry.executeTool(name, args, context),
@@ -144,7 +142,7 @@ describe("an approved call whose tool changes before it runs", () => {
     play(options?: Partial<LoopOptions>): Playing;
   }
 
-  /** Creates a policy that changes the tool while `approve` decides about its first call. */
+  /** Sets up a run in which the tool `pay` changes while policies.approve decides about its first call. */
   function approving(change: Partial<Tool>, decide: (description: string) => "approve" | "deny" | "ask"): Approved {
     const { ran, registry, swap } = setUp(change);
     const asked: string[] = [];
@@ -170,7 +168,7 @@ describe("an approved call whose tool changes before it runs", () => {
   it.for<[answer: "approve" | "deny", outcome: string, ran: readonly string[]]>([
     ["approve", "call_i0_0: completed", ["look", "changed"]],
     ["deny", "call_i0_0: denied", ["look"]],
-  ])("waits for another approval, and the run obeys the new decision: %s", async ([answer, outcome, did]) => {
+  ])('waits for another approval, and the run obeys the new decision "%s"', async ([answer, outcome, did]) => {
     const stage = approving({ description: "REAL" }, (description) => (description === "REAL" ? answer : "approve"));
     const store = createDurableStore();
     const playing = stage.play({ journal: store.open() });

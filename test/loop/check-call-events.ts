@@ -1,4 +1,4 @@
-// Checks the events of one execution: each event identifies its call, and the events are in the documented order.
+// Checks the order of the events of one execution, and that each event about a call identifies the call.
 
 import { expect } from "vitest";
 import type { LoopEvent, LoopEvents } from "turnwright";
@@ -8,12 +8,11 @@ type CallEventOf = Extract<LoopEvent, { readonly callId: string }>;
 interface Told {
   readonly callId: string;
   readonly index: number;
-  /** The types of the call's events, in order. */
   readonly types: string[];
   outcome: string | undefined;
 }
 
-/** The event that must come before each event of a call. */
+/** For each event type of a call: the type that must come earlier. */
 const mustFollow: { readonly [Type in CallEventOf["type"]]?: string } = {
   "approval-asked": "tool-args-end",
   "approval-decided": "tool-args-end",
@@ -28,7 +27,7 @@ const mustFollow: { readonly [Type in CallEventOf["type"]]?: string } = {
   "result-cached": "tool-end",
 };
 
-/** The event that must not come before each event of a call. */
+/** For each event type of a call: the type that must not come earlier. */
 const ends: { readonly [Type in CallEventOf["type"]]?: string } = {
   "tool-args-delta": "tool-args-end",
   "tool-args-end": "tool-args-end",
@@ -44,21 +43,21 @@ const including = (one: string): unknown => expect.arrayContaining([one]);
 const excluding = (one: string): unknown => expect.not.arrayContaining([one]);
 const like = (pattern: RegExp): unknown => expect.stringMatching(pattern);
 
-/** Checks the events of one run, in order. */
+/** Receives the events of one run in order, and checks each. */
 class Reader {
   readonly #calls = new Map<string, Told>();
-  /** The calls of the current iteration, and the index of the first call of its current stream. */
+  /** The calls of the current iteration. The calls of its current stream begin at `#firstOfStream`. */
   #ofIteration: Told[] = [];
   #firstOfStream = 0;
   #open: LoopEvents["iteration-start"] | undefined;
-  /** The latest `iteration-end`. It shows whether calls wait for another execution. */
+  /** The latest `iteration-end` event. It lists which calls wait for a decision. */
   #last: LoopEvents["iteration-end"] | undefined;
 
   take(event: LoopEvent): void {
     if (event.type === "iteration-start") this.#start(event);
     else if (event.type === "iteration-end") this.#end(event);
     else if (event.type === "run-end") this.#close(event);
-    // The calls of a discarded attempt are discarded too. Only calls that had started may appear again.
+    // The next attempt makes its own calls, so the calls of the discarded attempt no longer count.
     else if (event.type === "attempt-discarded") this.#ofIteration.length = this.#firstOfStream;
     else if ("callId" in event) this.#call(event);
   }
@@ -74,7 +73,7 @@ class Reader {
 
   #end(event: LoopEvents["iteration-end"]): void {
     const { iteration, continuation, replayed } = event;
-    // Either both events are marked as replayed, or neither is.
+    // `iteration-start` and `iteration-end` must agree on `replayed`.
     check([this.#open?.iteration, this.#open?.continuation, this.#open?.replayed], [iteration, continuation, replayed]);
     for (const { callId, types } of this.#ofIteration) check([callId, types], [callId, including("tool-args-end")]);
     this.#open = undefined;
@@ -99,11 +98,11 @@ class Reader {
     this.#firstOfStream = 0;
   }
 
-  /** Every call must be listed in the `iteration-end` of its iteration. */
+  /** Checks that each iteration has ended and listed its calls. */
   #close({ status }: LoopEvents["run-end"]): void {
     check([this.#open, this.#ofIteration], [undefined, []]);
     const waits = this.#last?.calls.some(({ outcome }) => outcome === "waiting") === true;
-    // If the run ends while calls wait, they keep waiting, because they can still get decisions.
+    // A run with waiting calls can end only in these ways, because the calls can still get decisions.
     if (waits) check(["suspended", "stopped-by-user", "timeout"], including(status));
   }
 
@@ -123,7 +122,6 @@ class Reader {
     const { callId, index } = event;
     const known = this.#calls.get(callId);
     if (known !== undefined) return known;
-    // The first event of a call is about its arguments.
     check(event.type, like(/^tool-args-/));
     const told: Told = { callId, index, types: [], outcome: undefined };
     this.#calls.set(callId, told);
@@ -137,7 +135,7 @@ export function checkCallEvents(events: readonly LoopEvent[]): void {
   for (const run of new Set(events.map(keyOfRun))) {
     const told = events.filter((event) => keyOfRun(event) === run);
     readAll(told);
-    // A reader of only the new events, or only the replayed events, must never see an end event without its start event.
+    // Consumers may read only new events, or only replayed ones, and must see a start event before each end event.
     for (const replayed of [undefined, true]) readIterations(told.filter((event) => event.replayed === replayed));
   }
 }
@@ -154,7 +152,7 @@ function readIterations(events: readonly LoopEvent[]): void {
   );
 }
 
-/** The types of events that a replay emits again, the same number of times as in the original execution. */
+/** A replay emits each event of these types as often as the original execution. */
 const retold: ReadonlySet<string> = new Set([
   "iteration-start",
   "iteration-end",
@@ -169,7 +167,7 @@ const retold: ReadonlySet<string> = new Set([
   "result-cached",
 ]);
 
-/** Returns the events that a replay of an execution must emit, sorted. Omits discarded attempts. */
+/** Returns, sorted, the events that a replay must emit again. Discarded attempts are omitted. */
 export function retellable(events: readonly LoopEvent[]): readonly string[] {
   const listed = new Set(
     events.flatMap((event) => (event.type === "iteration-end" ? event.calls.map((call) => keyOf(event, call)) : [])),
@@ -182,7 +180,7 @@ function keyOf({ path }: Pick<LoopEvent, "path">, { callId }: { readonly callId:
   return JSON.stringify([path, callId]);
 }
 
-/** If the finish reason cuts off all calls, it arrives after their arguments. Only a replay knows the finish reason earlier. */
+/** Describes an event without the details that differ in a replay, which knows the finish reason of a stream in advance. */
 function toLine(event: LoopEvent): string {
   const { replayed: _, ...told } = event;
   return JSON.stringify({ ...told, metadata: undefined, problem: undefined });

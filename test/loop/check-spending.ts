@@ -1,4 +1,4 @@
-// Checks what a run spent: the sums are correct, and no stream was started that could exceed the limit.
+// Checks the usage and cost of a run against its streams and limits.
 
 import { expect } from "vitest";
 import type { LoopResult, Usage } from "turnwright";
@@ -18,10 +18,7 @@ function extractionsOf(result: LoopResult): readonly Spending[] {
   });
 }
 
-/**
- * Checks that usage and cost are the sums over all streams and extractions. The total cost is unknown if one of the costs is
- * unknown.
- */
+/** Checks that usage and cost are sums over all streams and extractions. If one cost is unknown, the total must be unknown. */
 export function checkSpending(result: LoopResult, { prices, limits }: Plan): void {
   const spendings = [...result.streamResults, ...extractionsOf(result)];
   const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
@@ -32,7 +29,7 @@ export function checkSpending(result: LoopResult, { prices, limits }: Plan): voi
   checkCap(result, limits);
 }
 
-/** Checks that each stream after the first was started only if the cost so far plus the last known cost was within the limit. */
+/** Checks that each stream after the first began only if the cost so far plus the last known cost was within `maxCostUSD`. */
 function checkCap({ streamResults, budgetExceeded }: LoopResult, { maxCostUSD, onUnknownCost }: Plan["limits"]): void {
   if (maxCostUSD === undefined) return expect(budgetExceeded).toBe(false);
   let spent = 0;

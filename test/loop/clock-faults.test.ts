@@ -1,5 +1,3 @@
-// A clock that throws. Its timers are unreliable, but the run still ends and releases everything.
-
 import { expect, it } from "vitest";
 import { createLoopControl, type LoopOptions, runToolLoop } from "turnwright";
 import { createMockProvider, createTestClock, text } from "turnwright/testing";
@@ -11,7 +9,7 @@ const rows = (["now", "setTimeout", "clearTimeout"] as const).flatMap((verb) =>
   [0, 1, 2, 3, 5, 9, 14].map((good) => [verb, good] as const),
 );
 
-it.for(rows)("a clock whose %s throws after %i calls: the run ends and its run id can be used again", async ([verb, good]) => {
+it.for(rows)("runToolLoop ends and releases its runId if clock.%s() throws after %i calls", async ([verb, good]) => {
   for (const kills of [true, false]) {
     const clock = createTestClock();
     let asked = 0;

@@ -6,7 +6,7 @@ import { createDurableStore, type DurableStore } from "./durable-store.ts";
 import { never, outcomesOf, play, type Playing, tool } from "./play.ts";
 import { linesOf, textsOf } from "./transcript-lines.ts";
 
-/** Returns the places where a message ended up. Every message must be in exactly one place. */
+/** Returns where a user message is found after the run: in the messages, in `undelivered` or in the reason. */
 function placesOf(said: string, { messages, undelivered, reason }: LoopResult): string {
   const places = [
     ...messages.flatMap((message) => (message.role === "user" ? textsOf([message]) : [])).map((sent) => [sent, "sent"]),
@@ -16,7 +16,7 @@ function placesOf(said: string, { messages, undelivered, reason }: LoopResult): 
   return places.flatMap(([content, place]) => (content === said ? [place] : [])).join(" and ");
 }
 
-/** A scheduler decides when chunks, tool results and journal answers arrive. */
+/** Lets a fast-check scheduler decide when chunks, tool results and journal answers arrive. */
 interface Odds {
   readonly s: Scheduler;
   turn(what: string): Promise<void>;
@@ -75,12 +75,12 @@ type Answer = string | undefined | void;
 interface Race {
   readonly script: readonly MockMessage[];
   readonly options?: (odds: Odds) => Partial<LoopOptions>;
-  /** Actions whose time the scheduler chooses. Their return values are part of the observed result. */
+  /** Calls that the scheduler makes at random moments. Their return values are part of the observed result. */
   readonly acts: readonly ((playing: Playing) => Answer | Promise<Answer>)[];
   readonly leg: (result: LoopResult) => string;
 }
 
-/** Runs a race in many orders that the scheduler chooses. Returns the distinct observed results, called legs. */
+/** Runs a race in many orders, and returns the distinct results. */
 async function legsOf({ script, options, acts, leg }: Race): Promise<readonly string[]> {
   const legs = new Set<string>();
   const once = async (s: Scheduler, patience: readonly number[]): Promise<void> => {
@@ -96,7 +96,7 @@ async function legsOf({ script, options, acts, leg }: Race): Promise<readonly st
       ...options?.(odds),
     });
     const answers = acts.map(async (act, index) => {
-      // Waits for some turns first. Otherwise the action would nearly always come before everything else.
+      // Without these waits, the action would nearly always come before everything else.
       for (let passed = 0; passed <= (patience[index] ?? 0); passed += 1) await odds.turn(`act ${index}`);
       return act(playing);
     });
@@ -112,8 +112,8 @@ async function legsOf({ script, options, acts, leg }: Race): Promise<readonly st
 
 const endOf = (result: LoopResult): string => `${result.reason.kind} ${outcomesOf(result).join(", ")}`;
 
-describe("control methods that race other events", () => {
-  it("stop() races the end of a tool", async () => {
+describe("createLoopControl", () => {
+  it("stop() that races the end of a tool has one of the expected results", async () => {
     const legs = await legsOf({ script: [toolCall("work"), text("Done.")], acts: [({ control }) => control.stop()], leg: endOf });
     expect(legs).toMatchInlineSnapshot(`
       [
@@ -126,7 +126,7 @@ describe("control methods that race other events", () => {
     `);
   });
 
-  it("kill() races a tool's timeout", async () => {
+  it("kill() that races a tool's timeout has one of the expected results", async () => {
     const legs = await legsOf({
       script: [toolCall("deaf"), text("Done.")],
       options: (odds) => ({ clock: odds.clock() }),
@@ -144,7 +144,7 @@ describe("control methods that race other events", () => {
     `);
   });
 
-  it("steer() races the end of the last iteration", async () => {
+  it("steer() that races the end of the last iteration has one of the expected results", async () => {
     const legs = await legsOf({
       script: [[text("Do"), text("ne.")], text("More.")],
       acts: [({ control }) => control.steer("Hey.")],
@@ -158,21 +158,24 @@ describe("control methods that race other events", () => {
     `);
   });
 
-  it.for(["memory", "durable"] as const)("interrupt() races the first tool call (%s journal)", async (kind) => {
-    const legs = await legsOf({
-      script: [[text("Hm. "), toolCall("work"), toolCall("alone")], text("Done.")],
-      options: (odds) => (kind === "durable" ? { journal: odds.journal() } : {}),
-      acts: [({ control }) => control.interrupt("Hey.")],
-      leg: (result) => `${endOf(result)} ${placesOf("Hey.", result)}`,
-    });
-    expect(legs).toEqual([
-      "accepted: answered call_i0_0: completed, call_i0_1: completed back",
-      "accepted: interrupted  taken",
-      "finished: answered call_i0_0: completed, call_i0_1: completed ",
-    ]);
-  });
+  it.for(["memory", "durable"] as const)(
+    "interrupt() that races the first tool call has one of the expected results (%s journal)",
+    async (kind) => {
+      const legs = await legsOf({
+        script: [[text("Hm. "), toolCall("work"), toolCall("alone")], text("Done.")],
+        options: (odds) => (kind === "durable" ? { journal: odds.journal() } : {}),
+        acts: [({ control }) => control.interrupt("Hey.")],
+        leg: (result) => `${endOf(result)} ${placesOf("Hey.", result)}`,
+      });
+      expect(legs).toEqual([
+        "accepted: answered call_i0_0: completed, call_i0_1: completed back",
+        "accepted: interrupted  taken",
+        "finished: answered call_i0_0: completed, call_i0_1: completed ",
+      ]);
+    },
+  );
 
-  it("interrupt() and stop() race the end of the first stream", async () => {
+  it("interrupt() and stop() that race the end of the first stream have one of the expected results", async () => {
     const legs = await legsOf({
       script: [[text("Hm. "), toolCall("work")], text("Done.")],
       acts: [({ control }) => control.interrupt("Hey."), ({ control }) => void control.stop()],
@@ -193,7 +196,7 @@ describe("control methods that race other events", () => {
     `);
   });
 
-  it("drain() races the end of a batch, and the resumed run repeats no call", async () => {
+  it("drain() that races the end of a batch lets a resumed run repeat no call", async () => {
     const resumed: Promise<LoopResult>[] = [];
     const legs = await legsOf({
       script: [[toolCall("work"), toolCall("work"), toolCall("alone")], text("Done.")],
@@ -216,7 +219,7 @@ describe("control methods that race other events", () => {
     for (const result of await Promise.all(resumed)) expect([result.text, result.reason.kind]).toEqual(["Done.", "answered"]);
   });
 
-  it("a second run on the same control races the end of the first run, and no message is lost", async () => {
+  it("a second run that races the end of the first run on one control loses no message", async () => {
     const legs = await legsOf({
       script: [[text("Hm. "), toolCall("work")], text("Done."), text("More."), text("More.")],
       acts: [

@@ -24,7 +24,6 @@ const verbs: { readonly [name: string]: (control: LoopControl) => readonly strin
 
 const endings: { readonly [verb: string]: string } = { "interrupt and stop": "stopped", "steer and kill": "killed" };
 
-/** Runs the loop with one scripted message for each iteration, and an answer after the last message. */
 const playOn = (script: readonly MockMessage[], more: Partial<LoopOptions>, ran: string[]): ReturnType<typeof play> => {
   const note = (_: unknown, { callId }: { readonly callId: string }): number => ran.push(callId);
   const tools = [
@@ -51,7 +50,7 @@ function openJournals(
   return [undefined, ({ journal }) => memoryJournal(JSON.parse(JSON.stringify(journal)))];
 }
 
-/** Calls the method after the given number of ticks. Resolves to true if the run had already ended. */
+/** Calls the control method after `tick` microtasks. Resolves to true if the run had already ended. */
 async function checkTick([verb, , kind, act, script]: (typeof rows)[number], tick: number): Promise<boolean> {
   const ran: string[] = [];
   const [journal, reopen] = openJournals(kind);
@@ -62,15 +61,15 @@ async function checkTick([verb, , kind, act, script]: (typeof rows)[number], tic
 
   expect([tick, ...saidIn(result)]).toEqual([tick, "Go.", ...(verb === "drain" || isOver ? [] : ["Hey."])]);
   expect([tick, playing.clock.pending]).toEqual([tick, 0]);
-  // A stop or kill replaces only a completed ending. A durable store may still be writing the last inbox step.
+  // A stop or kill replaces only a completed ending. With a store, it may come too late: the last step is still being written.
   const isObeyed = kind === "memory" && !isOver && result.status !== "empty-response";
   if (isObeyed && verb in endings) expect([tick, result.reason.kind]).toEqual([tick, endings[verb]]);
 
   const again = await playOn(script, { journal: reopen(result) }, ran).result;
   expect([tick, ...ran]).toEqual([tick, ...new Set(ran)]);
-  // The first run returned these messages, so the resumed run ends as if it had received no messages.
+  // A suspended run returned its messages as undelivered, so the resumed run must equal a run without messages.
   const first = result.status === "suspended" ? await playOn(script, {}, []).result : result;
-  // The last inbox step does not contain messages that arrive while the store writes the step.
+  // Messages that arrive while the store writes the last inbox step are not in that step.
   const differs = kind === "memory" ? {} : { undelivered: [] };
   expect([tick, { ...plain(again), ...differs }]).toEqual([tick, { ...plain(first), ...differs }]);
   return isOver;
@@ -81,8 +80,11 @@ function saidIn({ messages, undelivered, reason }: LoopResult): readonly string[
   return [...sent, ...textsOf(undelivered), ...(reason.kind === "interrupted" ? textsOf([reason.message]) : [])];
 }
 
-it.for(rows)("loop control: %s at any time loses no message and repeats no call: %s, journal in %s", async (row) => {
-  let tick = 0;
-  while (!(await checkTick(row, tick))) tick += 1;
-  expect(tick).toBeGreaterThan(10);
-});
+it.for(rows)(
+  'createLoopControl: "%s" at any moment of a run with %s loses no message and repeats no call (journal in %s)',
+  async (row) => {
+    let tick = 0;
+    while (!(await checkTick(row, tick))) tick += 1;
+    expect(tick).toBeGreaterThan(10);
+  },
+);

@@ -59,7 +59,7 @@ describe("createLoopControl()", () => {
     expect([seen, playing.control.isToolChainActive()]).toEqual([[false, true, true, true, true], false]);
   });
 
-  it.for(verbs)("applies a method called before the first run to that run only: %s", async ([, ask, kind]) => {
+  it.for(verbs)("applies %s() before the first run to the first run only", async ([, ask, kind]) => {
     const control = createLoopControl();
     expect([ask(control), control.hasStopRequest()]).toEqual(["accepted", kind === "stopped" || kind === "killed"]);
     const first = await play([text("Hi.")], { control }).result;
@@ -73,7 +73,7 @@ describe("createLoopControl()", () => {
     ]);
   });
 
-  it.for(verbs)("ignores a method called after an abort: %s", async ([, ask]) => {
+  it.for(verbs)("ignores %s() after an abort", async ([, ask]) => {
     const control = createLoopControl();
     const first = play([stall()], { control });
     await first.clock.flush();
@@ -84,7 +84,7 @@ describe("createLoopControl()", () => {
     expect([second.reason.kind, second.iterations, second.undelivered]).toEqual(["answered", 1, []]);
   });
 
-  it.for(verbs)("can start another run from a run-end listener: %s", async ([, ask, kind]) => {
+  it.for(verbs)("applies %s() to a second run that a run-end listener starts", async ([, ask, kind]) => {
     const control = createLoopControl();
     const first = play([text("Hi.")], { control });
     const heard: unknown[] = [];
@@ -122,7 +122,7 @@ describe("createLoopControl()", () => {
       },
       "another run",
     ],
-  ])("keeps steered messages if its run is rejected for %s", async ([, start, refusal]) => {
+  ])("keeps steered messages if its run is rejected because of %s", async ([, start, refusal]) => {
     const control = createLoopControl();
     control.steer("Hey.");
     await expect(start(control)).rejects.toThrow(refusal);
@@ -130,7 +130,7 @@ describe("createLoopControl()", () => {
     expect(linesOf(result.messages)).toEqual(["user: Go.", "user: Hey.", "assistant: Hi."]);
   });
 
-  it("still steers its run after a second run with the same control is rejected", async () => {
+  it("continues to steer its run after a second run with this control is rejected", async () => {
     const first = play([[wait(10), text("Hi.")], text("Yes?")]);
     const { control } = first;
     await first.clock.flush();
@@ -162,12 +162,12 @@ describe("limits.maxInterrupts", () => {
         expect((await interrupt(control, limits)).reason.kind).toBe("interrupted");
       }
       const past = await interrupt(control, limits);
-      // Any other kind of ending sets the count to zero.
+      // An ending other than an interrupt sets the count of interrupts to zero.
       expect([past.reason.kind, past.text, textsOf(past.undelivered)]).toEqual(["answered", "Hi.", ["Wait."]]);
     }
   });
 
-  it("returns a queued message if it is 0", async () => {
+  it("returns a queued interrupt message in result.undelivered if it is 0", async () => {
     const control = createLoopControl();
     control.interrupt("Wait.");
     const result = await play([text("Hi.")], { control, limits: { maxInterrupts: 0 } }).result;

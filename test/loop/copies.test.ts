@@ -1,6 +1,3 @@
-// Two copies of the package in one process, such as the ESM and the CommonJS build. Each accepts objects that the other copy
-// created.
-
 import { expect, it, vi } from "vitest";
 import * as first from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";

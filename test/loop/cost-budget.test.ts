@@ -1,5 +1,3 @@
-// Cost limits of a run, and streams whose cost is unknown.
-
 import { describe, expect, it } from "vitest";
 import {
   isLoopError,
@@ -15,7 +13,7 @@ import { createMockProvider, fail, finish, type MockMessage, text, toolCall, usa
 import { outcomesOf, play, tool } from "./play.ts";
 import { kinds, nesting, question } from "./nested/nesting.ts";
 
-/** One token costs 0.25 USD, so that sums are exact. The cost of 99 tokens is unknown. */
+/** A price of 0.25 USD per token gives exact sums. The cost of 99 tokens is unknown. */
 const pricing: Pricing = ({ totalTokens }) => (totalTokens === 99 ? undefined : totalTokens / 4);
 const spend = (tokens: number): ReturnType<typeof usage> => usage({ inputTokens: tokens, outputTokens: 0 });
 const work = (tokens: number): MockMessage => [text("Well. "), toolCall("t"), spend(tokens)];
@@ -67,7 +65,7 @@ describe("limits.maxCostUSD", () => {
       },
     ],
     [
-      "expects the cost of the last stream, not of the most expensive one",
+      "expects the next stream to cost as much as the last stream, not the most expensive one",
       { maxCostUSD: 2 },
       [work(4), work(1), work(1), [text("Done."), spend(99)]],
       { reason: { kind: "answered" }, requests: 4, costUSD: undefined, exceeded: false },
@@ -158,7 +156,7 @@ describe("limits.maxCostUSD", () => {
     expect(await run(script, { limits })).toEqual(ended);
   });
 
-  it.for([-1, Number.NaN, "a lot"])("treats the price %s as unknown", async (price) => {
+  it.for([-1, Number.NaN, "a lot"])('treats the price "%s" as unknown', async (price) => {
     const ended = await run([work(1)], { limits: { maxCostUSD: 1 }, pricing: () => price as number });
     expect(ended.reason).toEqual({ kind: "cost-unknown", ...mock, iteration: 0, why: "pricing-failed" });
   });
@@ -181,7 +179,7 @@ describe("limits.maxCostUSD", () => {
 });
 
 describe("limits.maxCostUSD with nested runs", () => {
-  it.for(kinds)("gives the nested run of an %s the rest of the parent's budget", async (kind) => {
+  it.for(kinds)("limits the nested run of an %s to the parent's remaining budget", async (kind) => {
     const budgets: ToolBudget[] = [];
     const inner = createMockProvider([work(1), work(1), work(1)]);
     const agent = nesting(kind, "agent", (_, { budget }) => {

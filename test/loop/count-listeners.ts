@@ -1,6 +1,5 @@
-// Counts the listeners on abort signals by observing addEventListener and removeEventListener.
+// Counts the listeners on abort signals by wrapping addEventListener and removeEventListener.
 
-/** Starts counting. Counts until `stop` is called. */
 export function countListeners(): { on(signal: AbortSignal): number; total(): number; stop(): void } {
   const { addEventListener, removeEventListener } = AbortSignal.prototype;
   const listeners = new Map<AbortSignal, Set<unknown>>();

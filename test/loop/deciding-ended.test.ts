@@ -1,5 +1,3 @@
-// Decisions for a run that ends for a reason unrelated to them, such as a stop. If the run ends before it reads the decisions, they can be passed again.
-
 import { describe, expect, it } from "vitest";
 import { type Journal, type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
@@ -9,7 +7,7 @@ import { outcomesOf, play, type Playing, tool } from "./play.ts";
 
 const kinds = ["approve", "deny", "modify"] as const;
 
-/** Prepares an event that ends the run. The test then starts the run with decisions. */
+/** Arranges how the next run ends, and returns additional options for that run. */
 type Ends = (playing: { readonly control: Playing["control"]; readonly abort: AbortController }) => Partial<LoopOptions>;
 
 const nothing = {};
@@ -17,18 +15,18 @@ const cutting: readonly (readonly [what: string, ends: Ends, reason: string])[] 
   ["control.stop()", ({ control }) => (control.stop(), nothing), "stopped"],
   ["control.kill()", ({ control }) => (control.kill(), nothing), "killed"],
   ["an aborted signal", ({ abort }) => (abort.abort(), nothing), "aborted"],
-  ["a stop and a drain", ({ control }) => (control.drain(), control.stop(), nothing), "stopped"],
-  ["a stop and an interrupt", ({ control }) => (control.interrupt("Wait."), control.stop(), nothing), "stopped"],
-  ["a stop and resume: retry-last", ({ control }) => (control.stop(), { resume: "retry-last" }), "stopped"],
-  ["a stop and an onIteration hook", ({ control }) => (control.stop(), { hooks: { onIteration: () => undefined } }), "stopped"],
+  ["a drain and then a stop", ({ control }) => (control.drain(), control.stop(), nothing), "stopped"],
+  ["an interrupt and then a stop", ({ control }) => (control.interrupt("Wait."), control.stop(), nothing), "stopped"],
+  ["a stop, with resume: retry-last", ({ control }) => (control.stop(), { resume: "retry-last" }), "stopped"],
+  ["a stop, with an onIteration hook", ({ control }) => (control.stop(), { hooks: { onIteration: () => undefined } }), "stopped"],
 ];
 const later: readonly (readonly [what: string, ends: Ends, reason: string])[] = [
   ["control.drain()", ({ control }) => (control.drain(), nothing), "drained"],
   ["control.interrupt()", ({ control }) => (control.interrupt("Wait."), nothing), "answered"],
   ["control.steer()", ({ control }) => (control.steer("Hurry."), nothing), "answered"],
-  ["maxIterations: 1", () => ({ limits: { maxIterations: 1 } }), "max-iterations"],
-  ["maxTokens: 10", () => ({ limits: { maxTokens: 10 } }), "max-tokens"],
-  ["maxCostUSD: 1", () => ({ limits: { maxCostUSD: 1 } }), "max-cost"],
+  ["the limit maxIterations: 1", () => ({ limits: { maxIterations: 1 } }), "max-iterations"],
+  ["the limit maxTokens: 10", () => ({ limits: { maxTokens: 10 } }), "max-tokens"],
+  ["the limit maxCostUSD: 1", () => ({ limits: { maxCostUSD: 1 } }), "max-cost"],
 ];
 
 interface Stage {
@@ -92,14 +90,14 @@ const stages = [true, false].flatMap((isNested) =>
       ["durable journal", durable],
       ["memory journal", inMemory],
     ] as const
-  ).map(([what, open]) => ({ where: `${isNested ? "nested run" : "run itself"}, ${what}`, isNested, open })),
+  ).map(([what, open]) => ({ where: `${isNested ? "nested call" : "top-level call"}, ${what}`, isNested, open })),
 );
 
-describe.for(stages)("decisions about a call: $where", ({ isNested, open }) => {
+describe.for(stages)("options.decisions ($where)", ({ isNested, open }) => {
   const id = isNested ? "call_i0_0/call_i0_0" : "call_i0_0";
 
   it.for(cutting.flatMap((row) => kinds.map((kind) => [...row, kind] as const)))(
-    "have no effect if the run ends by %s, and must be passed again (decision: $3)",
+    "can be passed again after a run that was ended by %s (decision: $3)",
     async ([, ends, reason, kind]) => {
       const { ran, start } = setUp(isNested, open());
       expect((await start().result).reason.kind).toBe("approval-required");
@@ -116,9 +114,9 @@ describe.for(stages)("decisions about a call: $where", ({ isNested, open }) => {
     },
   );
 
-  // A token or cost limit also applies to the nested run, and ends it.
+  // Token and cost limits would also end the nested run, so these rows are only for calls of the run itself.
   it.for(later.filter(([, , reason]) => !isNested || !/tokens|cost/.test(reason)))(
-    "take effect once if the run ends by %s",
+    "run an approved call only once if the run is resumed after %s",
     async ([, ends, reason]) => {
       const { ran, start } = setUp(isNested, open());
       await start().result;

@@ -1,5 +1,3 @@
-// Whole conversations in deliberate mode. The user's text decides which tools may run, in this turn and in the next turns.
-
 import { describe, expect, it } from "vitest";
 import { memoryJournal } from "turnwright";
 import type { DeliberateMode } from "turnwright/deliberate";
@@ -16,7 +14,7 @@ const search: Circumstances = { call: toolCall("search") };
 const broken: Circumstances = { call: toolCall("broken") };
 const triggers = { set_reminder: ["remind me", "reminder*"], search: "/look \\w+ up/i", broken: "break" };
 
-/** The call that the model makes whatever the user says, and the recent messages of the user. */
+/** `call` is the scripted tool call, and `recent` are earlier user messages. */
 interface Circumstances {
   readonly call?: ReturnType<typeof toolCall>;
   readonly recent?: readonly string[];
@@ -36,7 +34,7 @@ describe("createDeliberateMode()", () => {
   it("lets a tool run after its trigger, and for four turns after the tool succeeded", async () => {
     const mode = createDeliberateMode({ triggers });
     const outcomes: (string | undefined)[] = [await outcome(say(mode, "remind me to eat"))];
-    // A blocked call or a turn without calls is not a success. A success would start the four turns again.
+    // Blocked calls and turns without calls do not make the four turns start again.
     for (let turn = 0; turn < 3; turn += 1) outcomes.push(await outcome(say(mode, "hm", search)));
     outcomes.push(await outcome(say(mode, "and?")));
     for (let turn = 0; turn < 4; turn += 1) outcomes.push(await outcome(say(mode, "hm", search)));
@@ -55,7 +53,7 @@ describe("createDeliberateMode()", () => {
   it.for<[said: string, allowedToolNames: readonly string[]]>([
     ["hello", []],
     ["Remind me to look it up", ["set_reminder", "search"]],
-  ])("lists the allowed tools in the result of a blocked call, after the user message %j", async ([said, allowedToolNames]) => {
+  ])("lists the allowed tools in the result of a blocked call after the user message %j", async ([said, allowedToolNames]) => {
     const playing = say(createDeliberateMode({ triggers }), said, broken);
     const result = await playing.result;
     const answer = { status: "blocked_by_deliberate_tool_mode", functionName: "broken", allowedToolNames };
@@ -68,7 +66,7 @@ describe("createDeliberateMode()", () => {
     ["my reminders", [], { trigger: "reminder*", match: "reminders", source: "stem" }],
     ["again", ["remind me"], { trigger: "remind me", match: "remind me", source: "follow-up" }],
     ["hm", [], { trigger: "remind me", match: "Remind me", source: "retained" }],
-  ])("reports the trigger of an allowed tool in hidden-notice, after the user message %j", async ([said, recent, trigger]) => {
+  ])("reports the trigger of an allowed tool in hidden-notice after the user message %j", async ([said, recent, trigger]) => {
     const mode = createDeliberateMode({ triggers });
     if (recent.length === 0) await say(mode, "Remind me").result;
     const call = toolCall("set_reminder", { at: "six", apiKey: "abcdef", note: "sk-abc123def456" });

@@ -44,7 +44,7 @@ interface Life {
   readonly result: LoopResult;
 }
 
-/** Each returned function continues the saved run like another process. */
+/** Returns a function that continues the saved run, as a new process would. */
 function createLives(keeping: Keeping, ran: string[], more: Partial<LoopOptions> = {}) {
   return async (drains: (playing: Playing) => void): Promise<Life> => {
     const work =
@@ -97,7 +97,7 @@ describe("a drained run", () => {
     expect([playing.clock.pending, playing.control.stop(), playing.recording.types().at(-1)]).toEqual([0, "finished", "run-end"]);
   });
 
-  it.for(keepings)("resumes over %s without repeating a request or a call", async ([, make]) => {
+  it.for(keepings)("resumes with %s without repeating a request or a call", async ([, make]) => {
     const ran: string[] = [];
     const live = createLives(make(), ran);
     const first = await live(drainIn(0));
@@ -113,7 +113,7 @@ describe("a drained run", () => {
     expect([plain(again.result), ran]).toEqual([plain(third.result), everything]);
   });
 
-  it.for(keepings)("can be drained several times at the same point, over %s", async ([, make]) => {
+  it.for(keepings)("can be drained several times at one point with %s", async ([, make]) => {
     const ran: string[] = [];
     const keeping = make();
     const live = createLives(keeping, ran);
@@ -237,7 +237,7 @@ describe("control.drain()", () => {
     expect([second.result.text, second.result.undelivered]).toEqual(["Done.", []]);
   });
 
-  it("has no effect after stop, kill, abort or interrupt, but overrides maxIterations", async () => {
+  it("has no effect after a stop, kill, abort or interrupt, but comes before maxIterations", async () => {
     const end = async (act: (playing: Playing) => unknown): Promise<string> => {
       const playing = play([]);
       playing.control.drain();

@@ -1,32 +1,29 @@
-// Simulates the store of a durable engine in memory. Records are text, writes are asynchronous, and processes can crash.
+// Simulates the store of a durable workflow engine: records are text, writes are asynchronous, and processes can crash.
 
 import type { Journal, Step } from "turnwright";
 
-/** The error that a crashed process throws. */
 export class Crash extends Error {
   override readonly name = "Crash";
 }
 
-/** The moment at which a process crashes. */
 export interface Fate {
-  /** The process crashes right after it has written this many records. */
+  /** Crashes the process directly after this number of records. */
   readonly afterRecords?: number | undefined;
-  /** The process crashes right after it has written the result of this step. */
+  /** Crashes the process directly after the result of the step with this key is written. */
   readonly after?: string | undefined;
-  /** The process crashes after the body of this step has run, before the result is written. */
+  /** Crashes the process after the step with this key has run, but before its result is written. */
   readonly within?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface DurableStore {
-  /** The results as JSON text, by key, in the order in which they were written. */
+  /** Step results as JSON text, by key, in the order of their writes. */
   readonly records: Map<string, string>;
-  /** All requested steps in order, each with its key and its input. */
+  /** The key and input of each requested step, in order. */
   readonly asked: { readonly key: string; readonly input: unknown }[];
   open(fate?: Fate): Journal;
 }
 
-/** Creates an empty store. */
 export function createDurableStore(): DurableStore {
   const records = new Map<string, string>();
   const asked: DurableStore["asked"] = [];
@@ -39,7 +36,7 @@ export function createDurableStore(): DurableStore {
     };
     const step = async <T>({ key, input, run }: Step<T>): Promise<T> => {
       asked.push({ key, input });
-      // A real engine is asynchronous, so this one waits too.
+      // Real engines read records asynchronously.
       await Promise.resolve();
       if (dead) return die();
       const recorded = records.get(key);

@@ -1,5 +1,3 @@
-// Eager calls that started during an attempt that was then discarded.
-
 import { describe, expect, it } from "vitest";
 import { providerError } from "turnwright";
 import { createMockProvider, type MockPart, text, toolCall, usage, wait } from "turnwright/testing";

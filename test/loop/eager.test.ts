@@ -1,5 +1,3 @@
-// Calls that start while the model is still streaming. Each runs once, and its outcome is kept no matter how the stream ends.
-
 import { describe, expect, it } from "vitest";
 import { defineTool, type LoopOptions, type Tool } from "turnwright";
 import { chunk, createMockProvider, fail, finish, type MockPart, stall, text, toolCall, wait } from "turnwright/testing";
@@ -8,7 +6,7 @@ import { nesting, question } from "./nested/nesting.ts";
 import { finished, replayed, said, setUp } from "./eager-stage.ts";
 
 describe("an eager call", () => {
-  it("starts when its arguments are complete; other calls start with their batch", async () => {
+  it("starts when its arguments are complete, before the other calls of the batch", async () => {
     const { ran, start } = setUp();
     const playing = start([[toolCall("act", { n: 1 }), toolCall("look", { n: 2 }), wait(50), text("Hm.")], text("Done.")]);
     await playing.clock.advance(5);

@@ -1,5 +1,3 @@
-// Every event about a tool call has the id and the index of the call.
-
 import { describe, expect, it } from "vitest";
 import { contextRestart, type LoopEvent, type ModelChunk, providerError } from "turnwright";
 import { chunk, createTestClock, fail, finish, type MockPart, type MockMessage, text, toolCall, wait } from "turnwright/testing";
@@ -95,7 +93,7 @@ describe("callId and index in events", () => {
     expect(streamResults[0]?.calls.map(({ providerCallId }) => providerCallId)).toEqual(ids);
     expect(messages.some(({ role }) => role === "tool")).toBe(true);
     checkCallEvents(playing.recording.events);
-    // The ids are the same without listeners.
+    // Call ids must not depend on whether anyone listens to events.
     const quiet = play([turn, text("Done.")], { tools: [ok], events: undefined });
     expect((await quiet.result).messages).toEqual(messages);
   });

@@ -1,11 +1,10 @@
-// The ways in which the caller's code can fail.
+// Functions that fail in every possible way, to be passed to a run as a provider, tool, hook and so on.
 
 import { never } from "./play.ts";
 import { thenable } from "./thenable.ts";
 
 export type Fault = () => unknown;
 
-/** Throws an ordinary Error. */
 export const fail = (): never => {
   throw new Error("fault");
 };
@@ -22,7 +21,7 @@ const throwing =
     throw thrown();
   };
 
-/** Returns `first` for the first call, and the result of `second` for later calls. */
+/** Creates a function that returns `first` on its first call, and then calls `second`. */
 export function once<T>(first: T, second: () => unknown): () => unknown {
   let asked = 0;
   return () => (asked++ === 0 ? first : second());
@@ -61,13 +60,13 @@ export const faults: { readonly [what: string]: Fault } = {
     thenable({ value: (resolve: (n: number) => void) => (resolve(1), resolve(2), fail()) }),
 };
 
-/** A port that hangs at least until `settle` is called. */
+/** A function whose promise stays pending until `settle` is called, or forever. */
 export interface Hanging {
   readonly fault: Fault;
   settle(): void;
 }
 
-/** Faults that do not settle while the run is running. */
+/** Functions that return a promise which settles after the run, or never. */
 export const hangs: { readonly [what: string]: () => Hanging } = {
   "never answers": () => ({ fault: () => never, settle: () => {} }),
   "answers late": () => late((resolve) => resolve(42)),

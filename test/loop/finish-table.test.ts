@@ -30,23 +30,26 @@ describe("finish reason", () => {
     ["refusal", "completed refusal, 1", "completed refusal, 1", "not-run, completed refusal, 1"],
     ["content-filter", "completed content-filter, 1", "completed content-filter, 1", "not-run, completed content-filter, 1"],
     ["malformed-call", "completed answered, 2", "completed answered, 2", "malformed, completed answered, 2"],
-    // The next stream finishes with "stop", but the message still contains the calls of the first stream.
+    // The second stream finishes with "stop", which is invalid for a message that contains the calls of the first stream.
     ["paused", "completed answered, 2", "completed answered, 2", "not-run, error finish-unknown, 2"],
     ["continue", "completed answered, 2", "completed answered, 2", "not-run, error finish-unknown, 2"],
     ["error", "error finish-error, 1", "error finish-error, 1", "not-run, error finish-error, 1"],
     ["unknown", "error finish-unknown, 1", "error finish-unknown, 1", "not-run, error finish-unknown, 1"],
     ["nothing", "error stream-ended-early, 1", "error stream-ended-early, 1", "not-run, error stream-ended-early, 1"],
-  ])('"%s" gives the message the listed result', async ([how, withText, withNothing, withCalls]) => {
-    const summarise = async (...said: MockPart[]): Promise<string> => {
-      const playing = play([[...said, endOf(how)], text("Good.")], { tools: [note] });
-      return summaryOf(await playing.result, playing);
-    };
-    expect(await summarise(text("So."))).toBe(withText);
-    expect(await summarise()).toBe(withNothing);
-    expect(await summarise(text(" \n"))).toBe(withNothing);
-    expect(await summarise(...calls)).toBe(withCalls);
-    expect(await summarise(text("So."), ...calls)).toBe(withCalls);
-  });
+  ])(
+    '"%s" ends or continues the run as expected with text, without content and with calls',
+    async ([how, withText, withNothing, withCalls]) => {
+      const summarise = async (...said: MockPart[]): Promise<string> => {
+        const playing = play([[...said, endOf(how)], text("Good.")], { tools: [note] });
+        return summaryOf(await playing.result, playing);
+      };
+      expect(await summarise(text("So."))).toBe(withText);
+      expect(await summarise()).toBe(withNothing);
+      expect(await summarise(text(" \n"))).toBe(withNothing);
+      expect(await summarise(...calls)).toBe(withCalls);
+      expect(await summarise(text("So."), ...calls)).toBe(withCalls);
+    },
+  );
 
   it.for<[how: FinishReason, withNothing: string, withCalls: string]>([
     ["tool-calls", "", "tool"],
@@ -75,7 +78,7 @@ describe("finish reason", () => {
     ["malformed-call", [], 1],
     ["malformed-call", [text("So.")], 1],
     ["malformed-call", calls, 2],
-  ])('"%s" counts as one error per call, or as one error if there is no call (row %#)', async ([how, said, errors]) => {
+  ])('"%s" counts as one tool error per call, or as one without calls (case %#)', async ([how, said, errors]) => {
     const end = async (maxConsecutiveToolErrors: number): Promise<string> => {
       const { result } = play([[...said, finish(how)], text("Good.")], { tools: [note], limits: { maxConsecutiveToolErrors } });
       return (await result).reason.kind;
@@ -95,7 +98,7 @@ describe('finish reason "paused" with calls', () => {
     ["content-filter", "not-run", "content-filter"],
     ["error", "not-run", "provider-error"],
     ["nothing", "not-run", "provider-error"],
-  ])('gives every call the listed outcome if the next continuation ends with "%s": %s', async ([next, outcome, ending]) => {
+  ])('followed by a continuation with "%s" gives every call the outcome "%s"', async ([next, outcome, ending]) => {
     let ran = 0;
     const count = tool("note", () => (ran += 1));
     const turns = [
@@ -112,7 +115,7 @@ describe('finish reason "paused" with calls', () => {
 });
 
 describe("continuations of a message", () => {
-  it("resend the message or the token, and join the texts of all continuations", async () => {
+  it("resend the paused message or the token, and join all texts", async () => {
     const playing = play([
       [text("One "), finish("paused")],
       [text("two "), finish("continue", { token: "t1" })],
@@ -132,7 +135,7 @@ describe("continuations of a message", () => {
     expect([result.text, result.iterations, result.streamResults.length]).toEqual(["One two three four.", 1, 4]);
   });
 
-  it("end at limits.maxPauses, which counts over the whole run, separately from iterations", async () => {
+  it("end at limits.maxPauses, which counts all pauses of the run and no iterations", async () => {
     const paused = [text("."), finish("paused")];
     const turns = [paused, paused, toolCall("note"), paused, paused, text("never asked for")];
     const playing = play(turns, { tools: [note], limits: { maxPauses: 3, maxIterations: 2 } });

@@ -1,5 +1,3 @@
-// Tool registries and journals that were not created by this package.
-
 import { describe, expect, it } from "vitest";
 import {
   contextRestart,

@@ -1,10 +1,10 @@
-// Journals that hang in one place, and a run with every kind of step.
+// Creates journals that hang at one chosen place, and a run that passes every place.
 
 import { type Journal, type LoopOptions, memoryJournal, type Step, type Tool } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { never, play, type Playing, tool } from "./play.ts";
 
-/** The place where a journal hangs: in a method, or in a step before or after its body. */
+/** `at` is a method or the key of a step. `when` says if a step hangs before or after it has run. */
 export interface Hang {
   readonly at: string;
   readonly when?: "before" | "after";

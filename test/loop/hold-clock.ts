@@ -1,9 +1,9 @@
-// A test clock that can simulate a long computation. Time passes, but no timer fires.
+// A test clock that simulates blocking code: time passes, but no timer fires.
 
 import { createTestClock, type TestClock } from "turnwright/testing";
 
 export interface HoldClock extends TestClock {
-  /** Advances the time by `ms` milliseconds without firing timers. Timers that become due fire when the time advances next. */
+  /** Advances the time by `ms` milliseconds without firing timers. Due timers fire when the time advances the next time. */
   hold(ms: number): void;
 }
 

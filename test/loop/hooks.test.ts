@@ -68,7 +68,7 @@ describe("prepareIteration", () => {
     const view = (iteration: number): object => ({ iteration, system: "s", modelSettings: undefined, toolChoice: undefined });
     expect(views).toEqual([
       [view(0), "user", 3, false],
-      // The message that is sent again comes last, after the context.
+      // A continuation sends the paused assistant message last, after the context items.
       [view(0), "assistant", 3, true],
       [view(1), "user", 3, true],
     ]);
@@ -100,7 +100,7 @@ describe("prepareIteration", () => {
     ],
     ["returns a number", () => 7 as never, 'Option "prepareIteration" must be an object, but is 7.'],
     [
-      "misspells a field",
+      "returns a misspelled field",
       async () => ({ toolChoise: "none" }) as never,
       'There is no option "prepareIteration.toolChoise". Did you mean "prepareIteration.toolChoice"?',
     ],

@@ -1,5 +1,3 @@
-// A model that sends very large, deeply nested or malicious arguments. The run treats them as data and limits the stored size.
-
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineTool, detectLoops, type LoopOptions, maskResults } from "turnwright";
@@ -21,7 +19,7 @@ const pay = defineTool({
 interface Row {
   readonly call: MockPart;
   readonly outcome: string;
-  /** The maximum number of bytes in the result that the model reads. */
+  /** The maximum size in bytes of the tool result that the model gets. */
   readonly reads: number;
 }
 
@@ -73,8 +71,7 @@ it.for(Object.entries(rows))(
       0,
     ]);
     expect(bytesOf(answer?.result)).toBeLessThanOrEqual(row.reads);
-    // The messages contain the call, its result and the id again; four events contain the call; the result contains the
-    // messages, the events and the journal.
+    // The arguments are expected three times in the messages, in four events, and up to ten times in the whole result.
     const most = 11 * megabytes;
     expect(bytesOf(result.messages)).toBeLessThanOrEqual(3 * most);
     expect(bytesOf(playing.recording.events.filter(({ type }) => type !== "tool-args-delta"))).toBeLessThanOrEqual(4 * most);

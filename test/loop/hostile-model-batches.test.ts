@@ -1,6 +1,3 @@
-// A model that makes thousands of calls in one message. Each call gets one result, and the cost grows linearly with the number
-// of calls.
-
 import { expect, it } from "vitest";
 import { type LoopOptions, type LoopResult, type Tool, toolResult, type ToolResultPart } from "turnwright";
 import { type MockPart, text, toolCall } from "turnwright/testing";
@@ -59,23 +56,17 @@ const rows: Readonly<Record<string, Row>> = {
     streams: 1,
     peak: 1,
   },
-  "of names that are nearly right": { call: () => toolCall("qiuck"), outcomes: all("unknown-tool"), ...capped },
+  "of misspelled tool names": { call: () => toolCall("qiuck"), outcomes: all("unknown-tool"), ...capped },
   "with broken arguments": { call: () => toolCall("quick", {}, { rawArgs: "{" }), outcomes: all("malformed"), ...capped },
 };
 
-const large = [
-  "of a synchronous tool",
-  "of a slow tool",
-  "of an eager tool",
-  "that are approved",
-  "of names that are nearly right",
-];
+const large = ["of a synchronous tool", "of a slow tool", "of an eager tool", "that are approved", "of misspelled tool names"];
 const sizes: readonly (readonly [count: number, what: string])[] = [
   ...Object.keys(rows).map((what) => [1_000, what] as const),
   ...large.map((what) => [20_000, what] as const),
 ];
 
-/** The number of calls that ran, the number that are running now, and the maximum number that ran at the same time. */
+/** Counts calls that ran, calls that are running, and the maximum that ran at the same time. */
 interface Tally {
   ran: number;
   running: number;
@@ -131,12 +122,12 @@ it.for(sizes)("hostile model: %i calls %s get one result each, at linear cost", 
   const { ran, peak } = tally;
   expect({ ...row, streams: playing.provider.calls, ends: result.reason.kind, peak }).toEqual(row);
   expect([countOutcomes(result), ran, playing.endedAt()]).toEqual([outcomes, outcomes.completed ?? 0, 0]);
-  // Only the first few results quote the parser's message, because redacting credentials in the message is expensive.
+  // A quoted parser message is redacted, which is expensive, so only the first few results quote it.
   const explained = answersOf(result).filter(
     (answer) => answer.outcome === "malformed" && !JSON.stringify(answer.result).includes("the arguments are not valid JSON"),
   );
   expect(explained.length).toBe(what === "with broken arguments" ? 16 : 0);
-  // Only the first few results suggest a tool name, because comparing names is expensive.
+  // Comparing tool names is expensive, so only the first few results suggest a name.
   const hints = answersOf(result).filter((answer) => JSON.stringify(answer.result).includes("Did you mean"));
-  expect(hints.length).toBe(what === "of names that are nearly right" ? 16 : 0);
+  expect(hints.length).toBe(what === "of misspelled tool names" ? 16 : 0);
 });

@@ -1,5 +1,3 @@
-// A model that repeats itself forever. The run ends after a known number of requests and calls, without waiting.
-
 import { expect, it } from "vitest";
 import { z } from "zod";
 import {

@@ -1,5 +1,3 @@
-// Providers and callers whose values break their types.
-
 import { describe, expect, it, vi } from "vitest";
 import {
   contextRestart,
@@ -27,7 +25,7 @@ describe("hostile provider: chunk", () => {
     ["a finish without a reason", { type: "finish" }],
     ["a finish whose reason is a symbol", { type: "finish", reason: Symbol("x") }],
     ["an attempt-start with a BigInt as provider", { type: "attempt-start", attempt: 1, provider: 1n, model: "m" }],
-  ])("%s ends the run with provider-error and keeps the text", async ([, value]) => {
+  ])("%s ends the run with provider-error, and the text is kept", async ([, value]) => {
     const { result } = play([[text("Hi"), raw(value)]]);
     const ended = await result;
     expect([ended.status, ended.reason.kind, ended.text]).toEqual(["error", "provider-error", "Hi"]);
@@ -39,7 +37,7 @@ describe("hostile provider: chunk", () => {
     ["an unknown problem", { problem: "odd" }, undefined, "malformed"],
     ["a number as id", { id: 5 }, { amount: 5 }, "completed"],
     ["a BigInt as argsText", { argsText: 1n }, { amount: 5 }, "completed"],
-  ])("a call with %s becomes a call that can be sent back", async ([, more, args, outcome]) => {
+  ])("a call with %s is recorded in a form that a next request can contain", async ([, more, args, outcome]) => {
     const ran: unknown[] = [];
     const { result } = play([raw({ ...ready, ...more }), text("Done.")], { tools: [tool("t", (given) => ran.push(given))] });
     const ended = await result;
@@ -130,7 +128,7 @@ describe("hostile tool result", () => {
   });
 });
 
-describe("caller mistakes", () => {
+describe("mistakes of the caller", () => {
   it("deleting policies.approve during the run has no effect", async () => {
     const policies: { approve?: () => { kind: "deny" } } = { approve: () => ({ kind: "deny" }) };
     const { result } = play([[text("Hm. "), toolCall("t")], text("Done.")], (stage) => {
@@ -163,7 +161,7 @@ describe("caller mistakes", () => {
 });
 
 describe("unknown tool names", () => {
-  it("are followed by a suggested name in the first 16 results only", async () => {
+  it("get a suggestion of a similar name in the first 16 results only", async () => {
     const calls = Array.from({ length: 40 }, (_, index) => toolCall(`serch_${index % 10}`));
     const { result } = play([calls, text("Done.")], {
       tools: [tool("search_0", () => 1)],

@@ -1,5 +1,3 @@
-// `limits.maxIdenticalCalls` ends a run in which the model repeats the same calls and gets the same results.
-
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, memoryJournal, processResults, type Tool, toolResult } from "turnwright";
 import { type MockScript, text, toolCall } from "turnwright/testing";

@@ -13,7 +13,7 @@ import { type Plan, plans, type Verb } from "./random-run.ts";
 import { calmly, checkMessages, checkTranscript, comparable, type Ended, runPlan, savedOf, untouchable } from "./run-plan.ts";
 import { textsOf } from "./transcript-lines.ts";
 
-/** The latest time at which the run may end, in milliseconds. */
+/** Returns the latest time in milliseconds at which the run may end. */
 function latestEnd({ verbs, limits, settleMs }: Plan): number {
   const ends = verbs.flatMap(({ atMs, verb }) => {
     if (verb === "stop") return [Math.max(0, atMs) + settleMs];
@@ -22,10 +22,10 @@ function latestEnd({ verbs, limits, settleMs }: Plan): number {
   return Math.min(...ends, (limits.wallClockMs ?? Number.POSITIVE_INFINITY) + settleMs);
 }
 
-/** A discarded attempt may have run calls that the transcript does not contain, or contains with other ids. */
+/** With eager tools and a fallback, calls of a discarded attempt may run without being in the messages. */
 const movesCalls = ({ eager, wrapping }: Plan): boolean => eager && wrapping === "fallback";
 
-/** Checks that each call ran once if its outcome says so, and that no other call ran. */
+/** Checks that exactly the calls whose outcome says so ran, once each. The tool `flaky` is retried, so it may run more often. */
 function checkRan({ result, workshop }: Ended): void {
   const answers = answersOf(result);
   for (const { callId, name, outcome } of answers) {
@@ -50,19 +50,18 @@ async function checkPlan(plan: Plan): Promise<void> {
   expect(result.toolCallsExecuted).toBeLessThanOrEqual(limits.maxToolCalls ?? Number.POSITIVE_INFINITY);
   expect(workshop.peak()).toBeLessThanOrEqual(limits.toolConcurrency ?? 0);
   checkSpending(result, plan);
-  // A message that is being resent does not have results yet.
+  // A continuation resends an assistant message whose calls do not have results yet.
   for (const { messages } of ended.provider.requests)
     checkTranscript({ messages: messages.at(-1)?.role === "assistant" ? messages.slice(0, -1) : messages });
   if (!movesCalls(plan)) checkRan(ended);
 
-  // Another run must be able to continue the conversation.
   const next = await runToolLoop({
     provider: createMockProvider([text("Next.")]),
     messages: [...result.messages, { role: "user", content: "And?" }],
   });
   expect(next.text).toBe("Next.");
 
-  // With all of its records, a replay ends in the same way and runs nothing. Suspended runs are resumed below.
+  // A replay of all records ends in the same way and runs nothing. Suspended runs are resumed below.
   await checkReplay(plan, result, memoryJournal(savedOf(result)));
   if (result.status !== "suspended") {
     const again = await runPlan(calmly(plan), {
@@ -74,7 +73,7 @@ async function checkPlan(plan: Plan): Promise<void> {
     expect(again.workshop.ran).toEqual([]);
   }
 
-  // With some of its records, the run continues. With all records, the run can be retried. Recorded tools do not run again.
+  // A journal with some records continues the run, and a full journal allows a retry. Recorded calls must not run again.
   const entries = Object.entries(savedOf(result).steps);
   await checkResumed(plan, Object.fromEntries(entries.slice(0, Math.floor(plan.cutAt * entries.length))));
   await checkResumed(plan, Object.fromEntries(entries), "retry-last");
@@ -113,7 +112,7 @@ async function checkResumed(plan: Plan, steps: SavedJournal["steps"], resume?: "
   expect(comparable(again.result)).toEqual(comparable(result));
 }
 
-/** Runs a plan with a durable store, in processes that crash at the given points. */
+/** Runs a plan over a durable store in several processes. Each process crashes at its given point. */
 async function checkCrashes(plan: Plan, lives: readonly Fate[]): Promise<void> {
   const store = createDurableStore();
   const ran: string[] = [];
@@ -131,12 +130,12 @@ async function checkCrashes(plan: Plan, lives: readonly Fate[]): Promise<void> {
   checkTranscript(result);
   const again = answersOf(result).flatMap(({ name, callId }) => (name === "flaky" || name === "context_release" ? [callId] : []));
   const once = ran.filter((id) => !again.includes(id));
-  // Eager tools only read data, so they may run again after a crash.
+  // Eager calls may run again after a crash, because eager tools must be free of side effects.
   if (!plan.eager) expect(once).toEqual([...new Set(once)]);
   for (const { callId, outcome } of answersOf(result)) {
     const isRun = ["completed", "restarted", "failed", "timed-out"].includes(outcome);
-    // A call that a crash interrupted may or may not have run. A repeated request may return other calls than the calls that
-    // started early.
+    // Unknown cases: a crash may have interrupted a call before or after it ran, and a repeated request may return different
+    // calls.
     const isKnown = outcome !== "interrupted" && !movesCalls(plan) && (isRun || !plan.eager);
     if (isKnown) expect([callId, outcome, ran.includes(callId)]).toEqual([callId, outcome, isRun]);
   }
@@ -145,7 +144,7 @@ async function checkCrashes(plan: Plan, lives: readonly Fate[]): Promise<void> {
   if (plan.cutAt > 0.8) await checkReplay(calmly(plan), told.result, await writeFile(store));
 }
 
-/** Runs a plan with a durable store, and drains each process after the given number of milliseconds. */
+/** Runs a plan over a durable store in several processes. Each process is drained after its given time in milliseconds. */
 async function checkDrains(plan: Plan, lives: readonly number[]): Promise<void> {
   const store = createDurableStore();
   const ran: string[] = [];
@@ -163,7 +162,7 @@ async function checkDrains(plan: Plan, lives: readonly number[]): Promise<void> 
   if (ended === undefined) return;
   const { result } = ended;
   checkTranscript(result);
-  // A suspension returns each message only once, and returned messages are not sent. All other messages are sent.
+  // Each steered message is either sent once or returned once by a suspended run.
   expect(back.filter((said, index) => back.indexOf(said) < index)).toEqual([]);
   checkMessages({ ...ended, result: { ...result, undelivered: [] }, accepted: given.filter((said) => !back.includes(said)) });
   const answers = movesCalls(plan) ? [] : answersOf(result);

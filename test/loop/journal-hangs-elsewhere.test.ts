@@ -59,7 +59,7 @@ describe("a journal that hangs or fails", () => {
     const run = (isBroken: boolean): Playing => {
       const step = async <T>(one: Step<T>): Promise<T> => {
         if (!isBroken || one.key !== "i0/tool/1/agent/i0/model") return kept.step(one);
-        // 100 ms later, the other nested run is waiting for its approval.
+        // After 100 ms, the second nested run waits for its approval.
         await new Promise<void>((resolve) => void clock.setTimeout(resolve, 100));
         throw new Error("The disk is full.");
       };
@@ -132,7 +132,7 @@ describe("a journal that hangs or fails", () => {
     expect(provider.calls).toBe(0);
   });
 
-  it("has no time limit in wait(), but a kill ends the run", async () => {
+  it("can hang in wait() without a time limit, until a kill ends the run", async () => {
     const journal: Journal = { ...hanging({ at: "nowhere" }), wait: () => never };
     const playing = start(journal, { policies: { approve: () => ({ kind: "ask" }) } });
     await playing.clock.advance(86_400_000);

@@ -7,24 +7,24 @@ import { never, play, type Playing, tool } from "./play.ts";
 import { type Hang, hanging, places, start } from "./hanging-journal.ts";
 
 const endings: readonly (readonly [how: string, end: (playing: Playing) => void, ended: string | undefined, ms: number])[] = [
-  ["nobody ends the run", () => {}, undefined, 60_000],
-  ["the run is killed", ({ control }) => control.kill(), "kill", 500],
-  ["the signal of the run fires", ({ abort }) => abort.abort(), "abort", 500],
-  ["the run is stopped", ({ control }) => control.stop(), "stop", 5_000],
+  ["timeouts.journalMs expires", () => {}, undefined, 60_000],
+  ["control.kill() is called", ({ control }) => control.kill(), "kill", 500],
+  ["options.signal is aborted", ({ abort }) => abort.abort(), "abort", 500],
+  ["control.stop() is called", ({ control }) => control.stop(), "stop", 5_000],
 ];
 
-/** After the last inbox check, control methods have no effect. */
+/** Returns true if the journal hangs so late that control methods have no effect any more. */
 function isOver({ at, when }: Hang): boolean {
   return at === "close" || (at === "i1/inbox-end" && when === "after");
 }
 
-const nameOf = ({ at, when }: Hang): string => (when === undefined ? `in ${at}()` : `${when} the body of the step ${at}`);
+const nameOf = ({ at, when }: Hang): string => (when === undefined ? `in ${at}()` : `${when} running the step "${at}"`);
 
-describe("a journal that hangs", () => {
-  // A stop after the last inbox check comes too late and returns "finished".
+describe("runToolLoop", () => {
+  // A late stop returns "finished" and does not end the run.
   const rows = places.flatMap((place) => endings.map(([how, ...ending]) => [nameOf(place), how, place, ending] as const));
-  it.for(rows.filter(([, how, place]) => how !== "the run is stopped" || !isOver(place)))(
-    "rejects the run with journal-unresponsive if it hangs %s and %s",
+  it.for(rows.filter(([, how, place]) => how !== "control.stop() is called" || !isOver(place)))(
+    "rejects with journal-unresponsive if the journal hangs %s and %s",
     async ([, , place, [end, ended, ms]]) => {
       const listeners = countListeners();
       const playing = start(hanging(place));
@@ -46,7 +46,7 @@ describe("a journal that hangs", () => {
   );
 
   it.for(places.map((place) => [nameOf(place), place] as const))(
-    "rejects the run soon after limits.wallClockMs if it hangs %s",
+    "rejects at most 500 ms after limits.wallClockMs if the journal hangs %s",
     async ([, place]) => {
       const playing = start(hanging(place), { limits: { wallClockMs: 1_000 } });
       const failed = playing.result.catch((error: unknown) => error);
@@ -57,7 +57,7 @@ describe("a journal that hangs", () => {
   );
 });
 
-/** Creates a journal in which the test resolves the step with this key. */
+/** Creates a journal in which the test itself runs and resolves the step with the key `at`. */
 function held(at: string): {
   readonly journal: Journal;
   readonly run: () => unknown;
@@ -76,7 +76,7 @@ function held(at: string): {
 }
 
 describe("the journal of a rejected run", () => {
-  it("cannot run the body of a step any longer, and its late answer is dropped", async () => {
+  it("cannot run a step any longer, and its late answer has no effect", async () => {
     const { journal, run, answer } = held("i0/tool/0/echo");
     let ran = 0;
     const playing = start(journal, { tools: [tool("echo", () => (ran += 1), { sequential: true })] });
@@ -89,7 +89,7 @@ describe("the journal of a rejected run", () => {
     expect([ran, playing.provider.calls, playing.clock.pending]).toEqual([0, 1, 0]);
   });
 
-  it("cannot run the body of a step at the moment when its time limit expires", async () => {
+  it("cannot run a step at the moment when timeouts.journalMs expires", async () => {
     const { journal, run } = held("i0/tool/0/echo");
     let ran = 0;
     const timers = new Map<object, () => void>();
@@ -110,7 +110,7 @@ describe("the journal of a rejected run", () => {
     expect(ran).toBe(0);
   });
 
-  it("cannot run the body of a step after it has thrown", async () => {
+  it("cannot run a step after the journal has thrown", async () => {
     const { journal, run } = held("i0/tool/0/echo");
     let ran = 0;
     const step = <T>(one: Step<T>): PromiseLike<T> | T => {
@@ -124,7 +124,7 @@ describe("the journal of a rejected run", () => {
     expect(ran).toBe(0);
   });
 
-  it("cannot run the bodies of steps that hung in all()", async () => {
+  it("cannot run the steps that were passed to a hanging all()", async () => {
     const bodies: (() => unknown)[] = [];
     const inner = memoryJournal();
     const all: Journal["all"] = (steps) => {
@@ -141,7 +141,7 @@ describe("the journal of a rejected run", () => {
     expect(ran).toBe(0);
   });
 
-  it("is closed even if open() resolves too late", async () => {
+  it("is closed if its open() resolves after the rejection", async () => {
     let settle: (close: () => Promise<void>) => void = () => {};
     let closed = 0;
     const opening = new Promise<() => Promise<void>>((resolve) => (settle = resolve));
@@ -155,7 +155,7 @@ describe("the journal of a rejected run", () => {
     expect(closed).toBe(1);
   });
 
-  it("leaves the partial result in the error's details, but not in its JSON", async () => {
+  it("leaves the partial result in error.details, but not in the JSON of the error", async () => {
     const playing = start(hanging({ at: "i0/tool/0/echo", when: "after" }), {
       tools: [tool("echo", () => "paid", { sequential: true })],
       timeouts: { journalMs: 10_000 },
@@ -179,7 +179,7 @@ describe("the journal of a rejected run", () => {
 });
 
 describe("timeouts.journalMs", () => {
-  it("does not include the time in which the body of a step runs", async () => {
+  it("excludes the time in which a step runs", async () => {
     const journal = hanging({ at: "nowhere" });
     const finish: ((value: unknown) => void)[] = [];
     const slow = tool("echo", () => new Promise((resolve) => finish.push(resolve)), { timeoutMs: Infinity });
@@ -189,7 +189,7 @@ describe("timeouts.journalMs", () => {
     expect((await playing.result).text).toBe("Done.");
   });
 
-  it("starts again after the body of a step", async () => {
+  it("starts again after a step has run", async () => {
     const clock = createTestClock();
     const wait = (): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, 900));
     const step = async <T>(one: Step<T>): Promise<T> => {
@@ -204,7 +204,7 @@ describe("timeouts.journalMs", () => {
     expect((await playing.result).text).toBe("Done.");
   });
 
-  it("leaves a slow journal enough time to record its steps after a kill", async () => {
+  it("lets a slow journal record its steps after a kill", async () => {
     const inner = memoryJournal();
     const step = async <T>(one: Step<T>): Promise<T> => {
       const answer = await inner.step(one);

@@ -18,7 +18,7 @@ import { answersOf, never, outcomesOf, play, tool } from "./play.ts";
 const user = (content: string): Message => ({ role: "user", content });
 const echo = tool("echo", (args) => args);
 
-describe("journal check at the start of a run", () => {
+describe("runToolLoop with a saved journal", () => {
   async function recorded(options: Partial<LoopOptions> = {}): Promise<ReturnType<typeof createDurableStore>> {
     const store = createDurableStore();
     await play([toolCall("echo"), text("Done.")], { runId: "mine", tools: [echo], journal: store.open(), ...options }).result;
@@ -27,12 +27,12 @@ describe("journal check at the start of a run", () => {
   const changed = { ...echo, inputSchema: { type: "object", required: ["say"] } };
 
   it.for<[what: string, options: Partial<LoopOptions>, code: string, details: object]>([
-    ["another runId", { runId: "yours" }, "journal-mismatch", { field: "runId", expected: "yours", received: "mine" }],
-    ["other messages", { messages: [user("Stop.")] }, "journal-mismatch", { field: "messagesDigest" }],
+    ["a different runId", { runId: "yours" }, "journal-mismatch", { field: "runId", expected: "yours", received: "mine" }],
+    ["different messages", { messages: [user("Stop.")] }, "journal-mismatch", { field: "messagesDigest" }],
     ["additional messages", { messages: [user("Go."), user("On.")] }, "journal-mismatch", { field: "messagesDigest" }],
     ["a missing tool that was called", { tools: [] }, "tools-changed", { changes: [{ toolName: "echo", kind: "removed" }] }],
     [
-      "a called tool with a new required field",
+      "a new required field of a tool that was called",
       { tools: [changed] },
       "tools-changed",
       { changed: ["echo"], changes: [{ toolName: "echo", kind: "required-field-added", field: "say" }] },
@@ -49,7 +49,7 @@ describe("journal check at the start of a run", () => {
     expect([control.stop(), live]).toEqual(["finished", []]);
   });
 
-  it("rejects other messages or tools in a journal in memory, but accepts any runId", async () => {
+  it("rejects different messages or tools with a memory journal, but accepts any runId", async () => {
     const journal = memoryJournal();
     const first = await play([toolCall("echo"), text("Done.")], { tools: [echo], journal }).result;
     const keys = journal.keys();
@@ -71,7 +71,7 @@ describe("journal check at the start of a run", () => {
     expect([isLoopError(thrown, "invalid-option") && thrown.details.option, store.records.size]).toEqual(["runId", 0]);
   });
 
-  it("rejects a missing tool that was registered during the run and called", async () => {
+  it("rejects a missing tool that was registered and called during the run", async () => {
     const late = tool("late", () => 1);
     const registry = createToolRegistry([tool("grow", () => registry.register(late))]);
     const first = play([toolCall("grow"), toolCall("late"), text("Done.")], { tools: registry });
@@ -83,14 +83,14 @@ describe("journal check at the start of a run", () => {
   });
 
   it.for<[what: string, options: Partial<LoopOptions>]>([
-    ["other tools that were not called", { tools: [echo, tool("constructor", () => 1), tool("__proto__", () => 1)] }],
+    ["additional tools that were not called", { tools: [echo, tool("constructor", () => 1), tool("__proto__", () => 1)] }],
     ["a missing tool that was not called", { tools: [echo] }],
-    ["an additional optional field", { tools: [{ ...echo, inputSchema: { type: "object", properties: { say: {} } } }] }],
+    ["a new optional field of a tool", { tools: [{ ...echo, inputSchema: { type: "object", properties: { say: {} } } }] }],
     ["a change that allowToolChange allows", { tools: [changed], policies: { allowToolChange: ({ field }) => field === "say" } }],
     ["another order of tools", { tools: [tool("other", () => 1), echo] }],
-    ["another description", { tools: [{ ...echo, description: "Says it back" }, tool("other", () => 2)] }],
+    ["another description of a tool", { tools: [{ ...echo, description: "Says it back" }, tool("other", () => 2)] }],
     [
-      "another key order in a schema",
+      "another order of keys in a tool's schema",
       { tools: [tool("other", () => 1), { ...echo, inputSchema: JSON.parse('{"type":"object"}') }] },
     ],
   ])("accepts %s", async ([, options]) => {
@@ -102,14 +102,14 @@ describe("journal check at the start of a run", () => {
 
 describe("a journal that fails", () => {
   const broken = new Error("The disk is full.");
-  /** The journal rejects before or after the body of the step, or throws before or directly after calling the body. */
-  const failing = (key: string, how: "before" | "after" | "at once" | "late at once"): Journal => {
+  /** Creates a journal that fails at the step with the key `key`. "rejects late" means after the step has run. */
+  const failing = (key: string, how: "rejects" | "rejects late" | "throws at once" | "runs, throws at once"): Journal => {
     const inner = memoryJournal();
     const step = <T>(one: Step<T>): PromiseLike<T> | T => {
       if (one.key !== key) return inner.step(one);
-      if (how === "late at once") one.run({});
+      if (how === "runs, throws at once") one.run({});
       if (how.endsWith("at once")) throw broken;
-      return how === "before" ? Promise.reject(broken) : Promise.resolve(one.run({})).then(() => Promise.reject(broken));
+      return how === "rejects" ? Promise.reject(broken) : Promise.resolve(one.run({})).then(() => Promise.reject(broken));
     };
     return { durable: true, step, all: (steps) => Promise.all(steps.map(step)) };
   };
@@ -125,16 +125,16 @@ describe("a journal that fails", () => {
     "i1/model",
     "i1/inbox-end",
   ];
-  const rows = keys.flatMap((key) => (["before", "after", "at once"] as const).map((how) => [key, how] as const));
+  const rows = keys.flatMap((key) => (["rejects", "rejects late", "throws at once"] as const).map((how) => [key, how] as const));
 
   it.for([
-    ["i0/inbox", "before"],
-    ["i0/inbox", "after"],
-    ["i0/inbox", "at once"],
-    ["i1/inbox", "after"],
-    ["i1/inbox", "late at once"],
-    ["i1/inbox-end", "after"],
-  ] as const)("keeps an unrecorded steered message for the next run if it fails at %s (%s)", async ([key, how]) => {
+    ["i0/inbox", "rejects"],
+    ["i0/inbox", "rejects late"],
+    ["i0/inbox", "throws at once"],
+    ["i1/inbox", "rejects late"],
+    ["i1/inbox", "runs, throws at once"],
+    ["i1/inbox-end", "rejects late"],
+  ] as const)('keeps an unrecorded steered message for the next run if the step "%s" %s', async ([key, how]) => {
     const control = createLoopControl();
     const speak = (): void => void control.steer("Later.");
     if (key === "i0/inbox") speak();
@@ -151,7 +151,7 @@ describe("a journal that fails", () => {
     expect(said).toHaveLength(key === "i1/inbox" ? 2 : 1);
   });
 
-  it.for(rows)("rejects the run with its error and releases everything if it fails at %s (%s)", async ([key, how]) => {
+  it.for(rows)('rejects the run with its error and releases everything if the step "%s" %s', async ([key, how]) => {
     const listeners = countListeners();
     const control = createLoopControl();
     const playing = play([[toolCall("echo"), toolCall("deaf")], text("Done.")], {
@@ -171,12 +171,12 @@ describe("a journal that fails", () => {
     listeners.stop();
   });
 
-  it("aborts the signal of tools that are still running", async () => {
+  it("aborts the signals of running tools", async () => {
     const signals: AbortSignal[] = [];
     const keep = tool("keep", (_, { signal }) => (signals.push(signal), never));
     const playing = play([[toolCall("echo"), toolCall("keep")]], {
       tools: [echo, keep],
-      journal: failing("i0/tool/0/echo", "after"),
+      journal: failing("i0/tool/0/echo", "rejects late"),
     });
     await expect(playing.result).rejects.toBe(broken);
     expect(signals.map(({ aborted, reason }) => [aborted, reason])).toEqual([[true, broken]]);
@@ -189,7 +189,7 @@ describe("a journal engine that cancels a step", () => {
     ["a stream that ignores its signal", [stall({ ignoreSignal: true })], []],
     ["a tool", [toolCall("deaf")], ["call_i0_0: interrupted"]],
     ["an approval", [toolCall("asked")], ["call_i0_0: not-run"]],
-  ])("aborts the run with the reason of its signal during %s", async ([, script, outcomes]) => {
+  ])("aborts the run during %s, with the reason of the step's signal", async ([, script, outcomes]) => {
     const listeners = countListeners();
     const engine = new AbortController();
     const store = createDurableStore();
@@ -206,7 +206,7 @@ describe("a journal engine that cancels a step", () => {
     listeners.stop();
   });
 
-  it("aborts the run before any request if its signal has already fired", async () => {
+  it("aborts the run before any request if the signal is already aborted", async () => {
     const playing = play([text("Hi.")], { journal: createDurableStore().open({ signal: AbortSignal.abort("too late") }) });
     expect([(await playing.result).reason, playing.provider.calls]).toEqual([{ kind: "aborted", reason: "too late" }, 0]);
   });

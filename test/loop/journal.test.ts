@@ -24,7 +24,7 @@ import { answersOf, tool } from "./play.ts";
 
 const messages: readonly Message[] = [{ role: "user", content: "Go." }];
 
-/** Two iterations with tools, and an answer. The first iteration has parallel and sequential tools. */
+/** Two iterations, the first one with parallel and sequential calls, and then an answer. */
 const turns: readonly MockMessage[] = [
   [
     reasoning("Hm."),
@@ -61,7 +61,6 @@ async function live(store: DurableStore, fate: Fate, traits: Partial<Tool>): Pro
     tool("alone", (args, context) => (note(context), args), { ...traits, sequential: true }),
   ];
   const running = runToolLoop({ provider: provider(), messages, tools, clock, runId: "r", journal: store.open(fate) });
-  // The next process starts with a new clock.
   const ended = running.catch((error: unknown) => {
     if (error instanceof Crash) return error;
     throw error;
@@ -165,7 +164,6 @@ describe("a crashed run", () => {
     const twice = first.ran.filter((step) => second.ran.includes(step));
     expect(twice.filter((step) => isRecorded.has(step.slice("r/".length)))).toEqual([]);
     expect([...new Set([...first.ran, ...second.ran])].sort()).toEqual([...whole.ran].sort());
-    // In a third process, every step is already recorded.
     expect(said(await live(broken, {}, {}))).toEqual(said(whole));
   });
 

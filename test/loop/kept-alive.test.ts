@@ -1,5 +1,3 @@
-// Streams that are kept open without content, or that stay open after the model has finished.
-
 import { describe, expect, it } from "vitest";
 import { type Clock, type ModelCall, type ModelChunk, type Provider, providerError } from "turnwright";
 import { chunk, details, heartbeat, type MockPart, text, usage, wait } from "turnwright/testing";
@@ -9,7 +7,7 @@ const spent = { inputTokens: 5, outputTokens: 2, totalTokens: 7 };
 const week = 7 * 24 * 3_600_000;
 const repeat = (times: number, parts: readonly MockPart[]): readonly MockPart[] =>
   Array.from({ length: times }, () => parts).flat();
-/** Sends a part repeatedly, for longer than any limit in these tests. */
+/** Returns a stream that sends `part` every `everyMs` milliseconds, for longer than any limit in this file. */
 const forever = (everyMs: number, part: MockPart): readonly MockPart[] => repeat(3_000, [wait(everyMs), part]);
 const sleep = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, ms));
 const providerOf = (stream: (call: ModelCall) => AsyncIterable<ModelChunk>): Provider => ({
@@ -62,7 +60,7 @@ describe("timeouts.firstChunkMs", () => {
   it.for<[what: string, next: ModelChunk]>([
     ["empty texts", { type: "text-delta", text: "" }],
     ["token counts", { type: "usage", usage: spent, mode: "snapshot" }],
-  ])("ends an endless stream of %s, which a kill also ends", async ([, value]) => {
+  ])("ends an endless stream of %s, as a kill also does", async ([, value]) => {
     const provider = providerOf(() => ({
       [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve({ done: false, value }) }),
     }));
@@ -81,7 +79,7 @@ describe("timeouts.streamIdleMs", () => {
     ["heartbeats", heartbeat(), 12 * 120_000],
     ["empty texts", text(""), 120_000],
     ["token counts", usage(spent), 120_000],
-  ])("ends a stream in which only %s follows", async ([, part, limitMs]) => {
+  ])("ends a stream that sends only %s after its first text", async ([, part, limitMs]) => {
     const playing = play([[text("Half"), ...forever(60_000, part)]]);
     await playing.clock.advance(week);
     expect((await playing.result).reason).toEqual({ kind: "stream-idle", limitMs });
@@ -185,7 +183,7 @@ describe("a model stream after its finish chunk", () => {
     for (let at = 0; at < 2_000; at += 100) await playing.clock.advance(100);
     const { status, text: heard, usage: sum } = await playing.result;
     expect([status, heard, playing.endedAt(), sum?.totalTokens ?? 0]).toEqual(["completed", said, endedAt, tokens]);
-    // The signal is aborted if the provider does not close its stream.
+    // The run aborts the signal of a stream that is still open at the end.
     expect(signal?.aborted).toBe(isLeft);
   });
 });

@@ -1,5 +1,3 @@
-// A tool that keeps its context and uses it after the run has ended. The old values can be read, but the methods do nothing.
-
 import { expect, it } from "vitest";
 import { createLoopEvents, type ToolContext } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
@@ -62,24 +60,27 @@ const expected: { readonly [Member in keyof ToolContext]: readonly [answered: un
   ],
 };
 
-it.for(Object.keys(verbs) as (keyof ToolContext)[])("context.%s is harmless after the end of a run", async (member) => {
-  for (const [index, isKilled] of [false, true].entries()) {
-    let context: ToolContext | undefined;
-    const events = createLoopEvents();
-    let told = 0;
-    for (const type of ["tool-progress", "run-start", "listener-error"] as const) events.on(type, () => (told += 1));
-    const keeper = tool("t", (_, given) => {
-      context = given;
-      return isKilled ? never : 1;
-    });
-    const { clock, result, control } = play([toolCall("t"), text("Done.")], { tools: [keeper], events, runId: "late" });
-    await clock.advance(1);
-    if (isKilled) control.kill();
-    await result;
-    told = 0;
-    if (context === undefined) throw new Error("The tool was not called.");
-    expect(await verbs[member](context)).toEqual(expected[member][index]);
-    await clock.flush();
-    expect([told, clock.pending]).toEqual([0, 0]);
-  }
-});
+it.for(Object.keys(verbs) as (keyof ToolContext)[])(
+  "context.%s emits no event and starts no timer when a tool uses it after the run",
+  async (member) => {
+    for (const [index, isKilled] of [false, true].entries()) {
+      let context: ToolContext | undefined;
+      const events = createLoopEvents();
+      let told = 0;
+      for (const type of ["tool-progress", "run-start", "listener-error"] as const) events.on(type, () => (told += 1));
+      const keeper = tool("t", (_, given) => {
+        context = given;
+        return isKilled ? never : 1;
+      });
+      const { clock, result, control } = play([toolCall("t"), text("Done.")], { tools: [keeper], events, runId: "late" });
+      await clock.advance(1);
+      if (isKilled) control.kill();
+      await result;
+      told = 0;
+      if (context === undefined) throw new Error("The tool was not called.");
+      expect(await verbs[member](context)).toEqual(expected[member][index]);
+      await clock.flush();
+      expect([told, clock.pending]).toEqual([0, 0]);
+    }
+  },
+);

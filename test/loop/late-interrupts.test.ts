@@ -7,7 +7,7 @@ import { textsOf } from "./transcript-lines.ts";
 
 const quick = tool("quick", () => "done");
 
-/** A durable journal that takes 1,000 ms to record the first message of the model. */
+/** Creates a durable journal that takes 1,000 ms to record the first message of the model. */
 function slowJournal(clock: ReturnType<typeof createTestClock>): Journal {
   const journal = createDurableStore().open();
   const step = async <T>(asked: Step<T>): Promise<T> => {
@@ -41,7 +41,7 @@ describe("control.interrupt() between the end of a stream and the first call", (
   it.for<[order: string, interruptAt: number]>([
     ["before the limit", 300],
     ["after the limit", 550],
-  ])("does not prevent limits.wallClockMs from ending the run if it is called %s", async ([, interruptAt]) => {
+  ])("called %s, does not prevent limits.wallClockMs from ending the run", async ([, interruptAt]) => {
     const clock = createTestClock();
     const playing = play([toolCall("quick")], {
       clock,

@@ -75,7 +75,7 @@ describe("timeouts.streamIdleMs", () => {
     ["provider metadata", providerMetadata(1)],
     ["details", details(".")],
     ["a thought log", thoughtLog({})],
-  ])("restarts at any content: %s", async ([, part]) => {
+  ])("restarts when the stream sends %s", async ([, part]) => {
     const playing = play([[wait(90_000), part, wait(90_000), part, wait(90_000), part, stall()]], {
       timeouts: { firstChunkMs: 100_000, streamIdleMs: 100_000 },
     });
@@ -104,7 +104,7 @@ describe("timeouts.streamIdleMs", () => {
     const clock = createTestClock();
     const provider = providerOf(async function* (call, index) {
       if (index === 1) return void (await never);
-      // Sends heartbeats long after its stream has ended.
+      // These heartbeats come long after the stream has ended.
       for (let beat = 1; beat < 40; beat += 1) void sleep(clock, beat * 10_000).then(call.heartbeat);
       yield { type: "call-ready", key: "k", name: "nothing", args: {} };
       yield { type: "finish", reason: "tool-calls" };
@@ -148,7 +148,7 @@ describe("a stream that has timed out", () => {
     [50, 100, 7, 120_050],
     [150, 100, 0, 120_100],
     [0, 0, 0, 120_000],
-  ])("counts usage that arrives %d ms later only within timeouts.settleMs (%s)", async ([afterMs, settleMs, tokens, endedAt]) => {
+  ])("counts usage that arrives %d ms later only within its settleMs of %s", async ([afterMs, settleMs, tokens, endedAt]) => {
     const provider = dying(afterMs, [{ type: "usage", usage: spent, mode: "snapshot" }]);
     const playing = play([], { provider, timeouts: { settleMs } });
     await playing.clock.advance(120_000 + 10_000);
@@ -183,7 +183,7 @@ describe("a stream that has timed out", () => {
     expect((await playing.result).reason).toEqual({ kind: "stream-idle", limitMs: 120_000 });
   });
 
-  it("is abandoned after 5 seconds if it ignores its signal, and its late chunks are dropped", async () => {
+  it("is abandoned after 5 seconds if it ignores its signal, without its late chunks", async () => {
     const provider = providerOf(async function* ({ clock }) {
       yield { type: "text-delta", text: "Half" };
       await sleep(clock, 126_000);

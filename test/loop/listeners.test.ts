@@ -24,7 +24,7 @@ describe("event listener", () => {
           },
         }),
     ],
-  ])("does not disturb the run or other listeners if it %s, and the error is reported once", async ([, listener]) => {
+  ])("has its error reported once, without effect on the run or other listeners, if it %s", async ([, listener]) => {
     const playing = play([[text("Hello", { chunks: 5 }), toolCall("t")], text("Done.")], { tools: [tool("t", () => 1)] });
     const heard: string[] = [];
     playing.recording.emitter.on("text-delta", listener).on("text-delta", (event) => heard.push(event.text));

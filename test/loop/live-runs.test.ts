@@ -1,5 +1,3 @@
-// Two live runs may share some objects, but not others.
-
 import { describe, expect, it } from "vitest";
 import {
   createLoopControl,
@@ -29,7 +27,7 @@ describe("two concurrent runs", () => {
 
     first.abort.abort();
     await first.result;
-    // A shared journal holds the records of the first run.
+    // With a shared journal, the second run continues the first one, so it needs retry-last after the abort.
     expect((await runToolLoop({ ...second, resume: "retry-last" })).text).toBe("Hi.");
   });
 

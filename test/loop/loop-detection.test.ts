@@ -14,7 +14,7 @@ const watching = (options: LoopDetectionOptions): Partial<LoopOptions> => ({
 const warning = (count: number): string =>
   `user: You repeated identical tool calls ${count} times. Change your approach or answer.`;
 
-/** Each letter stands for one iteration: lower case for a call of `echo`, upper case for a call of `look`. */
+/** Creates a script with one iteration per letter: a lower-case letter calls `echo`, an upper-case letter calls `look`. */
 function calling(letters: string): MockScript {
   const turns = Array.from(letters, (letter) => toolCall(letter < "a" ? "look" : "echo", { letter }));
   return [...turns, text("Done.")];
@@ -156,7 +156,7 @@ describe("detectLoops: compareResults", () => {
     ["if true, ignores equal calls with different results", ["1", "2", "3", "4"], true, []],
     ["if true, reports equal calls with equal results", ["1", "1", "1", "1"], true, ["2: echo 3x1"]],
     ["if true, counts equal calls from the last change of the result", ["1", "2", "2", "2"], true, ["3: echo 3x1"]],
-    // The loop is reported before the third call runs and returns a different result.
+    // Here the third call returns a different result, but the loop is reported before that call runs.
     ["if true, reports a loop before a call whose result then differs", ["1", "1", "2", "2"], true, ["2: echo 3x1"]],
   ])("%s", async ([, values, compareResults, told]) => {
     const playing = play(calling("aaaa"), {

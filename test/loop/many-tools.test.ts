@@ -1,5 +1,3 @@
-// The tool names in the result of a rejected call. Without a limit, a thousand results would each list a thousand tools.
-
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, memoryJournal } from "turnwright";
 import { text, toolCall } from "turnwright/testing";

@@ -14,7 +14,7 @@ import {
 } from "turnwright/testing";
 import { tool } from "./play.ts";
 
-/** The arguments arrive in one piece, because a replay does not emit argument fragments. */
+/** Creates a call without argument fragments, because a replay emits no tool-args-delta events. */
 const call = (name: string, n: number): MockPart => toolCall(name, { n }, { fragments: 0 });
 
 const turns: readonly MockMessage[] = [

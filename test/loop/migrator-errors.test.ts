@@ -1,5 +1,3 @@
-// Mistakes that users of other libraries make. Each error message says what to write instead.
-
 import { expect, it } from "vitest";
 import { isLoopError, iterationCountIs, runToolLoop, unwrap, withRetry } from "turnwright";
 import { anthropicMessages } from "turnwright/anthropic";
@@ -21,11 +19,15 @@ const write = (make: unknown, ...given: readonly unknown[]): unknown => Reflect.
 
 it.for<Mistake>([
   ...Object.entries(adapters).map(([name, make]): Mistake => [
-    `an API key for ${name}`,
+    `an API key passed to ${name}`,
     () => write(make, { apiKey: "sk-abc12345678", model: "m" }),
     'Did you mean "client"? Write: client, an SDK client created with your key',
   ]),
-  ["maxRetries for withRetry", () => write(withRetry, createMockProvider([]), { maxRetries: 2 }), 'Did you mean "maxAttempts"?'],
+  [
+    "maxRetries passed to withRetry",
+    () => write(withRetry, createMockProvider([]), { maxRetries: 2 }),
+    'Did you mean "maxAttempts"?',
+  ],
   [
     "a tool call of the AI SDK",
     () => run({ messages: [{ role: "assistant", content: [call] }] }),
@@ -37,12 +39,12 @@ it.for<Mistake>([
     'their results as { role: "tool", results:',
   ],
   ["an unknown kind of decision", () => run({ decisions: { a: { kind: "approved" } } }), 'but is "approved"'],
-  ["a URL for fileJournal", () => write(fileJournal, new URL("file:///runs/a.jsonl")), "fileURLToPath"],
-  ["a file URL string for fileJournal", () => fileJournal("file:///runs/a.jsonl"), "fileURLToPath"],
-  ["a promise for unwrap", () => write(unwrap, Promise.resolve()), "the awaited result of runToolLoop, but is a promise"],
-  ["undefined for unwrap", () => write(unwrap), "the awaited result of runToolLoop, but is undefined"],
-  ["a string for iterationCountIs", () => write(iterationCountIs, "5"), '"iterationCountIs(n)" must be a whole number'],
-])("%s is rejected with advice about the right form", async ([, mistake, said]) => {
+  ["a URL passed to fileJournal", () => write(fileJournal, new URL("file:///runs/a.jsonl")), "fileURLToPath"],
+  ["a file URL string passed to fileJournal", () => fileJournal("file:///runs/a.jsonl"), "fileURLToPath"],
+  ["a promise passed to unwrap", () => write(unwrap, Promise.resolve()), "the awaited result of runToolLoop, but is a promise"],
+  ["undefined passed to unwrap", () => write(unwrap), "the awaited result of runToolLoop, but is undefined"],
+  ["a string passed to iterationCountIs", () => write(iterationCountIs, "5"), '"iterationCountIs(n)" must be a whole number'],
+])("%s is rejected with an error that says what to pass instead", async ([, mistake, said]) => {
   const error: unknown = await new Promise((resolve) => resolve(mistake())).catch((thrown: unknown) => thrown);
   expect(isLoopError(error)).toBe(true);
   expect(String(error)).toContain(said);

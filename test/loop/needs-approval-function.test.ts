@@ -1,5 +1,3 @@
-// `needsApproval` as a function: which arguments it receives, and when it is called.
-
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createToolRegistry, defineTool, type Json, type NeedsApproval, type Tool } from "turnwright";
@@ -54,7 +52,7 @@ describe("needsApproval as a function", () => {
     expect(result.functionHistory.map(({ functionResponse }) => functionResponse.response.result)).toEqual([7, 8]);
   });
 
-  it("is not called if the arguments fail their second validation; the call then waits", async () => {
+  it("is not called if the arguments fail their second validation, and the call waits", async () => {
     let checks = 0;
     const once = inputSchema.refine(() => (checks += 1) === 1);
     const never = { name: "pay", description: "pay", inputSchema: once, needsApproval: () => false, execute: () => 1 };
@@ -75,7 +73,7 @@ describe("needsApproval as a function", () => {
   });
 });
 
-/** The replacement of this tool takes cents instead of euros. */
+/** Creates a tool that takes euros, and a replacement for it that takes cents. */
 function changingTools(needsApproval: NeedsApproval<{ amount: number }>): {
   readonly registry: ReturnType<typeof createToolRegistry>;
   readonly swap: () => void;

@@ -1,5 +1,3 @@
-// Tools with `needsApproval`, both with and without `policies.approve`.
-
 import { describe, expect, it } from "vitest";
 import { type Json, type LoopOptions, memoryJournal, type NeedsApproval, type Tool } from "turnwright";
 import { finish, text, toolCall } from "turnwright/testing";
@@ -8,7 +6,7 @@ import { answersOf, never, outcomesOf, play, type Playing, tool } from "./play.t
 
 const amountOf = (args: Json): number => Number((args as { readonly amount?: number }).amount);
 
-/** Sets up two calls of a tool that may need approval, with a large and a small amount, and one call of another tool. */
+/** Sets up a run with three calls: two of a tool with `needsApproval`, with a large and a small amount, and one other call. */
 function setUp(needsApproval: Tool["needsApproval"]): {
   readonly ran: string[];
   readonly start: (more?: Partial<LoopOptions>) => Playing;

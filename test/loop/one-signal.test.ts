@@ -1,5 +1,3 @@
-// One abort signal for many runs, such as the shutdown signal of a server.
-
 import { expect, it, onTestFinished } from "vitest";
 import { type LoopResult, runToolLoop } from "turnwright";
 import { createMockProvider, createTestClock, stall, text, wait } from "turnwright/testing";

@@ -1,5 +1,3 @@
-// Options, fields and parts with the names that other libraries use. The error message contains turnwright's name.
-
 import { expect, it } from "vitest";
 import { stepCountIs, hasToolCall as aiHasToolCall } from "ai";
 import { z } from "zod";
@@ -110,7 +108,7 @@ it("toolResult: a call that returns bytes fails, and the error asks for base64 t
 });
 
 it.for([stepCountIs(5), aiHasToolCall("t")])(
-  "stopWhen: AI SDK stop condition number %# ends the run with hook-failed, and the error suggests iterationCountIs",
+  "stopWhen: an AI SDK condition (case %#) ends the run with hook-failed, and the error suggests iterationCountIs",
   async (condition) => {
     const { result } = play([text("Hi.")], { policies: { stopWhen: condition as unknown as StopCondition } });
     const error = { message: expect.stringContaining("Use iterationCountIs") };

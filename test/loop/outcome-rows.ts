@@ -1,4 +1,4 @@
-// Every kind of outcome of a call, with the options that lead to the outcome, and the result that the model reads.
+// A table of all outcomes of tool calls: the options that lead to each outcome, and the result that the model gets.
 
 import { expect } from "vitest";
 import { z } from "zod";
@@ -22,7 +22,7 @@ export interface OutcomeRow {
   readonly end?: MockPart;
   readonly tool?: Tool;
   readonly options?: Partial<LoopOptions>;
-  /** The time to advance before the stop, if the run is stopped. */
+  /** The time in ms after which the run is stopped. By default, the run is not stopped. */
   readonly stopAfterMs?: number;
   readonly history?: false;
 }
@@ -40,13 +40,17 @@ const failed = (reason: string): Json => ({ status: "tool_execution_failed", rea
 const notRun: Json = { status: "not_run", reason: "the run ended before this call started", tool_name: "work" };
 
 export const outcomeRows: { readonly [title: string]: OutcomeRow } = {
-  "a value": { kind: "completed", tool: tool("work", () => ({ celsius: 7 })), reads: { celsius: 7 } },
+  "a returned value": { kind: "completed", tool: tool("work", () => ({ celsius: 7 })), reads: { celsius: 7 } },
   "a result with content": {
     kind: "completed",
     tool: tool("work", () => toolResult({ data: "seen", content: [{ type: "text", text: "below" }] })),
     reads: "seen",
   },
-  "a message in place of data": { kind: "completed", tool: tool("work", () => toolResult({ message: "Sent." })), reads: "Sent." },
+  "a result with a message but no data": {
+    kind: "completed",
+    tool: tool("work", () => toolResult({ message: "Sent." })),
+    reads: "Sent.",
+  },
   "a context restart": {
     kind: "restarted",
     tool: tool("work", () => contextRestart({ type: "context_restart_x" })),
@@ -94,7 +98,7 @@ export const outcomeRows: { readonly [title: string]: OutcomeRow } = {
     options: gate("other", "third"),
     reads: { status: "blocked_by_deliberate_tool_mode", functionName: "work", allowedToolNames: ["other", "third"] },
   },
-  "an empty allowlist": {
+  "a tool blocked by an empty allowlist": {
     kind: "blocked",
     options: gate(),
     reads: { status: "blocked_by_deliberate_tool_mode", functionName: "work", allowedToolNames: [] },
@@ -168,7 +172,7 @@ export const outcomeRows: { readonly [title: string]: OutcomeRow } = {
     part: toolCall("work", ["Oslo"]),
     reads: { status: "invalid_input", reason: "Invalid input: expected object, received array", tool_name: "work" },
   },
-  "an empty argument text": {
+  "arguments that are an empty string": {
     kind: "invalid-input",
     tool: city,
     part: toolCall("work", {}, { rawArgs: "" }),

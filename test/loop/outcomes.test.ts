@@ -19,24 +19,27 @@ async function answerTo(row: OutcomeRow): Promise<readonly [ToolResultPart | und
 }
 
 describe("tool outcomes", () => {
-  it.for(Object.entries(outcomeRows))("of %s: answer, history and tool-end event have the expected outcome", async ([, row]) => {
-    const [answer, playing] = await answerTo(row);
-    expect(answer).toMatchObject({ outcome: row.kind });
-    expect(answer?.result).toEqual(row.reads);
-    const { functionHistory } = await playing.result;
-    expect(
-      functionHistory
-        .map(({ outcome, functionResponse }) => [outcome, functionResponse.response.result])
-        .slice(row.kind === "limit" ? 1 : 0),
-    ).toEqual(row.history === false ? [] : [[row.kind, row.reads]]);
-    const told = playing.recording.of("tool-end").find(({ callId }) => callId === answer?.callId);
-    // A message that ends the run starts none of its calls, so these calls have no tool-end event.
-    if (row.end === undefined || row.kind === "truncated")
-      expect(told?.outcome).toBe(row.kind === "restarted" ? "completed" : row.kind);
-    else expect(told).toBeUndefined();
-  });
+  it.for(Object.entries(outcomeRows))(
+    "are the same in the tool message, functionHistory and tool-end for %s",
+    async ([, row]) => {
+      const [answer, playing] = await answerTo(row);
+      expect(answer).toMatchObject({ outcome: row.kind });
+      expect(answer?.result).toEqual(row.reads);
+      const { functionHistory } = await playing.result;
+      expect(
+        functionHistory
+          .map(({ outcome, functionResponse }) => [outcome, functionResponse.response.result])
+          .slice(row.kind === "limit" ? 1 : 0),
+      ).toEqual(row.history === false ? [] : [[row.kind, row.reads]]);
+      const told = playing.recording.of("tool-end").find(({ callId }) => callId === answer?.callId);
+      // Calls in a message that ends the run never start, so they have no tool-end event.
+      if (row.end === undefined || row.kind === "truncated")
+        expect(told?.outcome).toBe(row.kind === "restarted" ? "completed" : row.kind);
+      else expect(told).toBeUndefined();
+    },
+  );
 
-  it("have a table row for every kind of outcome", () => {
+  it("are all covered by the rows of this test", () => {
     const kinds = Object.values(outcomeRows).map(({ kind }) => kind);
     expect([...new Set(kinds)].sort()).toEqual([
       ...["blocked", "completed", "denied", "failed", "interrupted", "invalid-input", "limit", "malformed"],
@@ -74,7 +77,7 @@ describe("createToolRegistry", () => {
     expect(answersOf(result).map(({ name, outcome }) => `${name} ${outcome}`)).toEqual([
       "work completed",
       "remove completed",
-      // The tool was visible to the model, but unregistered before the call ran.
+      // Here the tool was unregistered after the model saw it.
       "work failed",
       "work unknown-tool",
       "add completed",

@@ -1,10 +1,8 @@
-// The functions on the way from runToolLoop to the model and to a tool. A reader who follows a call must read each of them.
-
 import { describe, expect, it } from "vitest";
 import { defineTool, type Provider, runToolLoop } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
-/** Returns the functions of the core that are on the stack, innermost first. */
+/** Returns the names of the functions from src/core on the call stack, innermost first. */
 function readStack(): readonly string[] {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 100;
@@ -13,12 +11,12 @@ function readStack(): readonly string[] {
   return stack.split("\n").filter((line) => /src[\\/]core[\\/]/.test(line));
 }
 
-/** `runToolLoop` may be missing on the stack, because it returns its promise before the first step. */
+/** Also counts runToolLoop if it is missing on the stack, because it has already returned its promise. */
 function countFunctions(stack: readonly string[]): number {
   return stack.length + (stack.some((line) => line.includes("runToolLoop")) ? 0 : 1);
 }
 
-describe("runToolLoop: length of the call path", () => {
+describe("call stack of runToolLoop", () => {
   it("has at most 10 functions before provider.stream(), and at most 12 before tool.execute()", async () => {
     const stacks = new Map<string, readonly string[]>();
     const script = createMockProvider([[toolCall("look", {})], [text("Done.")]]);

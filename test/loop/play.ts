@@ -1,4 +1,4 @@
-// Starts a run with scripted messages, and provides everything that acts on the run from outside.
+// Starts runs with scripted messages, and returns everything that a test needs to control and observe them.
 
 import {
   createLoopControl,
@@ -26,13 +26,12 @@ export interface Playing extends Stage {
   readonly recording: EventRecording;
   readonly options: LoopOptions;
   readonly result: Promise<LoopResult>;
-  /** Returns when the run ended, on the run's clock; undefined while the run is running. */
+  /** Returns the time on the test clock at which the run ended, or undefined while it is running. */
   endedAt(): number | undefined;
 }
 
 export type More = Partial<LoopOptions> | ((stage: Stage) => Partial<LoopOptions>);
 
-/** Starts a run. Options in `more` replace the defaults. */
 export function play(script: MockScript, more: More = {}): Playing {
   const stage: Stage = { clock: createTestClock(), control: createLoopControl(), abort: new AbortController() };
   const provider = createMockProvider(script);
@@ -68,10 +67,8 @@ export function tool(
   return defineTool({ name, description: name, inputSchema: { type: "object" }, ...traits, execute });
 }
 
-/** A promise that never settles. */
 export const never: Promise<never> = new Promise(() => {});
 
-/** Returns every tool result in the transcript, in order. */
 export function answersOf({ messages }: Pick<LoopResult, "messages">): readonly ToolResultPart[] {
   return messages.flatMap((message) => (message.role === "tool" ? message.results : []));
 }

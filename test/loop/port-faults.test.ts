@@ -1,6 +1,3 @@
-// Every function that a caller passes to a run fails in every way. The run ends as expected, keeps its text and usage, and
-// releases everything.
-
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { isLoopError, type LoopResult, type PartialResult } from "turnwright";
 import { text } from "turnwright/testing";
@@ -20,13 +17,13 @@ const note = (error: unknown): void => void unhandled.push(error);
 beforeAll(() => void process.on("unhandledRejection", note));
 afterAll(() => void process.off("unhandledRejection", note));
 
-/** Long enough to end the run from outside before any timeout. */
+/** A timeout that is long enough for the test to end the run first. */
 const limit = 10_000;
 const waits = { toolMs: limit, hookMs: limit, approvalMs: limit, firstChunkMs: limit, streamIdleMs: limit, journalMs: limit };
-/** After the end, the journal has 500 ms, and tools have `settleMs`. */
+/** After the run is ended, its journal may take 500 ms more, and its tools `settleMs`. */
 const graceMs = 600;
 
-/** Ways to end a hanging run from outside, and the reason for each. A stop can come too late. */
+/** Ways to end a hanging run from outside, each with the expected reason. */
 const endings = {
   kill: { end: ({ control }: Playing) => void control.kill(), kind: "killed" },
   abort: { end: ({ abort }: Playing) => abort.abort(), kind: "aborted" },
@@ -37,7 +34,7 @@ type How = keyof typeof endings;
 
 function start({ over }: Port, fault: Fault, { runId, how }: { runId: string; how?: How | undefined }): Playing {
   const playing = play(usual, {
-    // All runs for a port use the same run id, so that a run cannot begin while the previous run still holds the id.
+    // All runs of a test use the same runId, so a run that has not released it would make the next one fail.
     runId,
     tools: [tool("t", () => "a result")],
     timeouts: { ...waits, settleMs: 50 },
@@ -54,11 +51,11 @@ function describeEnd(end: End): string {
   if ("status" in end) return end.reason.kind;
   if (!isLoopError(end.error)) return "thrown";
   const { code } = end.error;
-  // The details of journal-unresponsive say what ended the run.
+  // `details.ended` is the way in which the run was ended, or undefined if the journal exceeded its time limit.
   return isLoopError(end.error, "journal-unresponsive") ? [code, end.error.details.ended ?? "in time"].join(" ") : code;
 }
 
-/** Returns the result or the partial result of the run, or undefined if its journal lost the result. */
+/** Returns the result, or the partial result in a journal error. Undefined if the journal failed in another way. */
 function keptOf(end: End): LoopResult | PartialResult | undefined {
   if ("status" in end) return end;
   return isLoopError(end.error, "journal-unresponsive") ? end.error.details.partial : undefined;
@@ -72,7 +69,7 @@ function canBeWritten(end: End): boolean {
   }
 }
 
-/** The run must have ended, kept its text and usage, and released everything. */
+/** Returns how the run ended, and a list of problems, such as lost text or a pending timer. */
 async function findEnd(playing: Playing, settle?: () => void): Promise<string> {
   const { clock, provider, recording } = playing;
   if (playing.endedAt() === undefined) return "still running";
@@ -98,10 +95,10 @@ async function findEnd(playing: Playing, settle?: () => void): Promise<string> {
   return [describeEnd(end), ...found].join(", but ");
 }
 
-/** One run. Returns its ending and the allowed endings. */
+/** Plays one run, and returns how it ended and how it may end. */
 type Row = () => Promise<readonly [what: string, end: string, expected: readonly string[]]>;
 
-/** The runs share a run id, so they run one after the other. */
+/** Plays the runs one after the other, because they share a runId, and lists those that ended wrongly. */
 async function findWrong(runId: string, rows: readonly Row[]): Promise<string> {
   const listeners = countListeners();
   const wrong: string[] = [];
@@ -125,7 +122,7 @@ function failing(port: Port, runId: string): readonly Row[] {
   });
 }
 
-/** Runs in which the port does not answer, and the run does not wait for it. */
+/** Runs that do not wait for a function that never answers. */
 function ignored(port: Port, runId: string): readonly Row[] {
   return Object.entries(hangs).map(([what, hang]) => async () => {
     const { fault, settle } = hang();
@@ -135,12 +132,12 @@ function ignored(port: Port, runId: string): readonly Row[] {
   });
 }
 
-/** Runs in which the port does not answer, and the run waits until a timeout or an end from outside. */
+/** Runs that wait for a function that never answers, until a timeout or until they are ended from outside. */
 function hanging({ hung, ...port }: Port & { hung: string }, runId: string): readonly Row[] {
   const isJournal = hung === "journal-unresponsive";
   const hows = [...(hung === "never" ? [] : [undefined]), ...(Object.keys(endings) as How[])];
   return Object.entries(hangs).flatMap(([what, hang], index) =>
-    // A late answer has the same effect for all endings, so only the first row tries every ending.
+    // Late answers have the same effect in all endings, so every ending is tried only with a function that never answers.
     (index === 0 ? hows : hows.slice(0, 2)).map((how) => async () => {
       const { fault, settle } = hang();
       const playing = start(port, fault, { runId, how });
@@ -155,7 +152,7 @@ function hanging({ hung, ...port }: Port & { hung: string }, runId: string): rea
   );
 }
 
-/** Returns the expected reason, or undefined if the end comes too late. */
+/** Ends the run, and returns the expected reason. Undefined if the run had already finished. */
 function endIn(playing: Playing, how: How, { atWallClock }: Port): string | undefined {
   const { end, kind } = endings[how];
   if (end(playing) === "finished") return undefined;
@@ -164,13 +161,16 @@ function endIn(playing: Playing, how: How, { atWallClock }: Port): string | unde
 
 const all = Object.entries(ports);
 
-it.each(all)("caller code that fails: the run ends as expected if %s throws or returns an invalid value", async (runId, port) => {
-  expect(await findWrong(runId, failing(port, runId))).toBe("");
-});
+it.each(all)(
+  "runToolLoop ends with the expected reason and releases everything if %s throws or returns an invalid value",
+  async (runId, port) => {
+    expect(await findWrong(runId, failing(port, runId))).toBe("");
+  },
+);
 
-// A field cannot respond late, so fields are left out.
+// A getter returns immediately, so only functions are tested here.
 it.each(all.filter(([, { isField }]) => isField === undefined))(
-  "caller code that fails: the run ends as expected if %s never answers or answers late",
+  "runToolLoop ends with the expected reason and releases everything if %s never answers or answers late",
   async (runId, port) => {
     const { hangs: hung } = port;
     const rows = hung === undefined ? ignored(port, runId) : hanging({ ...port, hung }, runId);

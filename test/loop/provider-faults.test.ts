@@ -70,7 +70,7 @@ describe("provider faults", () => {
     ["reports an error in its stream", [text("Half"), failInBand(overloaded)], "overloaded"],
     ["reports an error in its stream and then finishes", [text("Half"), failInBand(overloaded), finish("stop")], "overloaded"],
     ["finishes with an unknown reason", [text("Half"), finish("end_turn" as "stop")], "finish-unknown"],
-    ["finishes with the reason constructor", [text("Half"), finish("constructor" as "stop")], "finish-unknown"],
+    ["finishes with the reason named constructor", [text("Half"), finish("constructor" as "stop")], "finish-unknown"],
   ])("keeps the streamed text if the provider %s", async ([, parts, code]) => {
     const playing = play([[...parts.slice(0, 1), toolCall("t"), ...parts.slice(1)]], { tools: [tool("t", () => 1)] });
     const result = await playing.result;
@@ -166,8 +166,8 @@ describe("attempt-discarded before a second attempt", () => {
   });
 });
 
-describe("attempt-discarded: ending and redaction", () => {
-  it("the event redacts secrets in the error", async () => {
+describe("attempt-discarded", () => {
+  it("redacts secrets in its error", async () => {
     const secret = "sk-ant-abc12345678";
     const thrown = Object.assign(new Error(`Bad key ${secret}`), { headers: { authorization: secret }, status: 401 });
     const [discarded] = said({ type: "attempt-discarded", attempt: 1, error: thrown });

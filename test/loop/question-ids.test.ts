@@ -1,5 +1,3 @@
-// Ids of pending calls. A decision about one call must never apply to a later version of that call.
-
 import { describe, expect, it } from "vitest";
 import { createToolRegistry, defineAgentTool, type LoopOptions, type NestedLoopOptions, type Tool } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
@@ -13,7 +11,7 @@ interface Stage {
   start(description: string, decisions?: LoopOptions["decisions"]): Playing;
 }
 
-/** The tool has a different description in each process. */
+/** Sets up a tool whose description differs in each process. */
 function setUp(): Stage {
   const ran: string[] = [];
   const store = createDurableStore();
@@ -26,7 +24,7 @@ function setUp(): Stage {
 }
 
 describe("options.decisions", () => {
-  it("a decision about the old tool never applies to the call of the changed tool", async () => {
+  it("have no effect on a changed tool if they were made for the old tool", async () => {
     const { ran, start } = setUp();
     const again = (decisions: LoopOptions["decisions"], description = "Pays the bank"): Playing => start(description, decisions);
     await start("Pays").result;
@@ -43,14 +41,14 @@ describe("options.decisions", () => {
     const all = { call_i0_0: approved, "call_i0_0#2": approved, "call_i0_0#3": approved };
     expect((await again(all, third).result).text).toBe("Done.");
     expect(ran).toEqual(["Pays the bank twice"]);
-    // The call is complete. The same decisions may be passed again, but no others.
+    // After the call has completed, only the same decisions are accepted.
     expect((await again(all, third).result).text).toBe("Done.");
     const late = again({ call_i0_0: { kind: "deny" } }, third);
     await expect(late.result).rejects.toMatchObject({ code: "unknown-decision", details: { call: "call_i0_0" } });
     expect(ran.length).toBe(1);
   });
 
-  it("a repeated approval request in a nested run has a numbered id too", async () => {
+  it("need a numbered id for a repeated approval request, also in a nested run", async () => {
     const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("agent", {}) : text("Done.")));
     const inner = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("pay", {}) : text("Paid.")));
     const ran: string[] = [];
@@ -73,7 +71,7 @@ describe("options.decisions", () => {
     expect(ran).toEqual(["new"]);
   });
 
-  it("a decision does not apply if the tool changes between the decision and the call", async () => {
+  it("have no effect if the tool changes between the decision and the call", async () => {
     const ran: string[] = [];
     const store = createDurableStore();
     const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("pay", {}) : text("Done.")));
@@ -97,13 +95,13 @@ describe("options.decisions", () => {
     expect(ran).toEqual(["new"]);
   });
 
-  it("a provider's call id that looks like a numbered approval id is replaced", async () => {
+  it("use a generated call id if the provider's id looks like a numbered approval id", async () => {
     const script = [toolCall("pay", {}, { id: "a#2" }), text("Done.")];
     const { result } = play(script, { tools: [tool("pay", () => 1)] });
     expect((await result).messages.at(1)).toMatchObject({ content: [{ callId: "call_i0_0", providerCallId: "a#2" }] });
   });
 
-  it("a decision about a call beyond maxToolCalls is rejected with unknown-decision", async () => {
+  it("are rejected with unknown-decision for a call beyond maxToolCalls", async () => {
     const store = createDurableStore();
     const provider = createMockProvider(({ messages }) =>
       messages.length === 1 ? [toolCall("look"), toolCall("pay")] : text("Done."),
@@ -118,7 +116,7 @@ describe("options.decisions", () => {
     expect(store.records.size).toBe(size);
   });
 
-  it("a decision about a call beyond maxToolCalls applies if an earlier call is denied", async () => {
+  it("apply to a call beyond maxToolCalls if an earlier call is denied", async () => {
     const ran: unknown[] = [];
     const store = createDurableStore();
     const pay = toolCall("pay", { n: 1 });

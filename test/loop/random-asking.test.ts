@@ -1,5 +1,3 @@
-// Random runs whose calls wait for approval. The runs suspend, get decisions, crash, and continue in other processes.
-
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { ApprovalDecision, LoopOptions, LoopResult } from "turnwright";
@@ -12,7 +10,7 @@ import { calmly, checkTranscript, comparable, runPlan, untouchable } from "./run
 type Decisions = NonNullable<LoopOptions["decisions"]>;
 type Answer = ApprovalDecision | "none";
 
-/** The process crashes after `afterRecords` records. */
+/** One process of the run. It crashes after `afterRecords` records. */
 interface Life {
   readonly answers: readonly Answer[];
   readonly afterRecords: number | undefined;
@@ -36,7 +34,7 @@ const lives: fc.Arbitrary<readonly Life[]> = fc.array(
   { maxLength: 6 },
 );
 
-/** Every call needs approval, and nothing else ends a run early. */
+/** Plans in which every call needs approval and only an answer or a limit ends the run. */
 const asking: fc.Arbitrary<Plan> = plans.map((plan) => ({ ...calmly(plan), approve: "ask", eager: false, stopWhen: "none" }));
 
 const waitsFor = (result: LoopResult | undefined): readonly { readonly id: string }[] =>
@@ -54,7 +52,7 @@ interface Process {
   readonly afterRecords: number | undefined;
 }
 
-/** Returns undefined if the process crashed. */
+/** Runs one process. Returns undefined if it crashed. */
 async function live(plan: Plan, { store, ran, decisions, afterRecords }: Process): Promise<LoopResult | undefined> {
   const isDecided = Object.keys(decisions).length > 0;
   try {
@@ -78,11 +76,11 @@ async function checkAsking(plan: Plan, given: readonly Life[]): Promise<void> {
   const ran: string[] = [];
   let result: LoopResult | undefined;
   let decisions: Decisions = {};
-  // At the end, every waiting call is approved, in as many processes as needed.
+  // The last processes approve every waiting call, so that the run ends.
   const last: readonly Life[] = Array.from({ length: 12 }, () => ({ answers: [{ kind: "approve" }], afterRecords: undefined }));
   for (const { answers, afterRecords } of [...given, ...last]) {
     const ended = await live(plan, { store, ran, decisions, afterRecords });
-    // After a crash, the next process gets the same decisions.
+    // A process that follows a crash gets the same decisions again.
     if (ended === undefined) continue;
     result = ended;
     checkTranscript(result);
@@ -99,7 +97,7 @@ function checkAnswers(result: LoopResult, ran: readonly string[]): void {
   for (const { callId, name, outcome } of answersOf(result)) {
     const times = ran.filter((id) => id === callId).length;
     const isRun = ["completed", "restarted", "failed", "timed-out"].includes(outcome);
-    // These tools may run again, and a call that a crash interrupted may have run.
+    // Both tools may run again after a crash.
     if (name === "flaky" || name === "context_release") expect(times > 0 || !isRun).toBe(true);
     else if (outcome === "interrupted") expect(times).toBeLessThanOrEqual(1);
     else expect([callId, outcome, times]).toEqual([callId, outcome, isRun ? 1 : 0]);

@@ -1,5 +1,3 @@
-// All events of a call have the same id and index, in live runs, replays, retries and after crashes.
-
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type LoopOptions, type LoopResult, type MemoryJournal, memoryJournal, type ModelChunk, providerError } from "turnwright";
@@ -75,7 +73,7 @@ it("call events: keep one id and index per call in random runs, replays, retries
   await fc.assert(fc.asyncProperty(plans, fc.boolean(), check), { numRuns: runs, seed });
 });
 
-/** A streamed call. Its id or its name may arrive late, or never. */
+/** A streamed call whose id or name may arrive late or never. */
 interface WireCall {
   readonly start: { readonly id: string | undefined; readonly name: string } | undefined;
   readonly pieces: number;
@@ -112,7 +110,7 @@ function chunksOf({ start, pieces, ready }: WireCall, key: string): readonly Mod
   ];
 }
 
-/** Interleaves the chunks of several calls. The chunks of each call stay in order. */
+/** Mixes the chunks of several calls, but keeps the order within each call. */
 function interleave(lists: readonly (readonly ModelChunk[])[], picks: readonly number[]): readonly MockPart[] {
   const left = lists.map((list) => [...list]);
   const out: ModelChunk[] = [];

@@ -1,4 +1,4 @@
-// Policies of a random run: approval, stopping, prices and result pipelines.
+// Creates the policies of a random run: approval, stop conditions, prices and result pipelines.
 
 import {
   type Approve,
@@ -34,7 +34,6 @@ export function policiesOf(plan: Plan, workshop: Workshop): NonNullable<LoopOpti
   };
 }
 
-/** Creates the approval policy of the plan, if there is one. */
 function approvalOf({ approve }: Plan, { later }: Workshop): Approve | undefined {
   const decisions: { readonly [Kind in Exclude<Plan["approve"], "none">]: Approve } = {
     yes: () => ({ kind: "approve" }),
@@ -47,7 +46,6 @@ function approvalOf({ approve }: Plan, { later }: Workshop): Approve | undefined
   return approve === "none" ? undefined : decisions[approve];
 }
 
-/** Creates the stop condition of the plan, if there is one. */
 function stopOf({ stopWhen }: Plan, { later }: Workshop): StopCondition | undefined {
   const conditions: { readonly [Kind in Exclude<Plan["stopWhen"], "none">]: StopCondition } = {
     calls: ({ toolCallsExecuted }) => toolCallsExecuted > 1,
@@ -57,7 +55,7 @@ function stopOf({ stopWhen }: Plan, { later }: Workshop): StopCondition | undefi
   return stopWhen === "none" ? undefined : conditions[stopWhen];
 }
 
-/** Creates the structured output of the plan, if there is one. Its validation takes time, and rejects "So.", which is not JSON. */
+/** Creates a structured output with a slow validation. The text "So." is invalid, because it is not JSON. */
 function outputOf({ output }: Plan, { later }: Workshop): StructuredOutput | undefined {
   if (!output) return undefined;
   const schema: StandardSchema = {
@@ -66,7 +64,7 @@ function outputOf({ output }: Plan, { later }: Workshop): StructuredOutput | und
   return structuredOutput(schema, { jsonSchema: {}, maxRetries: 1 });
 }
 
-/** Creates the result pipeline of the plan, if there is one. Each stage behaves differently, and not every result is changed. */
+/** Creates a result pipeline. Some stages change results, some are slow, and some fail. */
 function pipelineOf({ results }: Plan, { later }: Workshop): ResultPipeline | undefined {
   const usage = { inputTokens: 3, outputTokens: 1, totalTokens: 4 };
   const pipelines: { readonly [Kind in Exclude<Plan["results"], "none">]: ResultPipeline } = {
@@ -92,15 +90,12 @@ function maskingOf({ masking }: Plan, { force }: Workshop): Masking | undefined 
   return masking && maskResults({ ...masking, minTokens: 1, force });
 }
 
-/**
- * Creates the pricing of the plan. If the plan says "some", the cost is unknown when the number of tokens is divisible by three.
- */
+/** Creates a pricing function. With prices: "some", the cost is unknown if the token count is divisible by three. */
 export function pricingOf({ prices }: Plan): Pricing | undefined {
   if (prices === "none") return undefined;
   return ({ totalTokens }) => (prices === "some" && totalTokens % 3 === 0 ? undefined : totalTokens / 1_000);
 }
 
-/** Wraps the provider in a retry or a fallback, if the plan says so. */
 export function wrap({ wrapping }: Plan, provider: Provider): Provider {
   switch (wrapping) {
     case "none":

@@ -1,5 +1,3 @@
-// Random runs that are repeated with their journals: as retries, with other limits, and with control calls.
-
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type Journal, type LoopOptions, type LoopResult, type MemoryJournal, memoryJournal, type Step } from "turnwright";
@@ -7,17 +5,17 @@ import { withAgent } from "./random-agent.ts";
 import { type Plan, plans } from "./random-run.ts";
 import { comparable, type More, runPlan, savedOf } from "./run-plan.ts";
 
-/** Copies a journal, as another process would read it. */
+/** Returns the journal as another process would read it. */
 const copyOf = (result: LoopResult): MemoryJournal => memoryJournal(savedOf(result));
 
-/** Omits messages that only this execution received. */
+/** Removes the fields that differ between executions: undelivered messages and the duration. */
 const same = (result: LoopResult): object => ({ ...comparable(result), undelivered: undefined, durationMs: undefined });
 
 const more =
   (given: Partial<LoopOptions>, nested: boolean): More =>
   (own) => ({ ...own, ...given, ...(nested ? { tools: withAgent(own) } : {}) });
 
-/** Each retry gets the next messages of the script. */
+/** Runs a plan and retries it. Each retry begins with the next message of the script. */
 async function runAndRetry(plan: Plan, retries: number, nested: boolean): Promise<LoopResult> {
   let { result } = await runPlan(plan, more({}, nested));
   for (let retry = 0; retry < retries; retry += 1) {
@@ -43,7 +41,7 @@ it("replay: a random finished run gives the same result despite control calls", 
   );
 });
 
-/** Records the meaning of each key, and fails if a later step gives it another meaning. */
+/** Fails if two steps with the same key have different meanings. */
 function watchKeys(): (journal: MemoryJournal) => Journal {
   const meanings = new Map<string, string>();
   const note = ({ key, kind, input }: Step<unknown>): void => {
@@ -79,7 +77,7 @@ const chains = fc.record({
   asks: fc.boolean(),
 });
 
-it("journal keys: each key keeps one meaning across random limits and retries", async () => {
+it("journal keys: each key names one step, whatever limits and retries a random run has", async () => {
   await fc.assert(
     fc.asyncProperty(chains, async ({ first, others, nested, asks }) => {
       const plan: Plan = asks ? { ...first, approve: "ask", eager: false } : first;
@@ -88,9 +86,9 @@ it("journal keys: each key keeps one meaning across random limits and retries", 
       let last: LoopResult | undefined;
       let now = plan;
       for (const { limits, turns, verbs } of [plan, ...others]) {
-        // Recorded answers stay the same. Only limits, control calls and the next answers of the model differ.
+        // The next execution has other limits, control calls and model messages, but the same recorded results.
         const other: Plan = { ...plan, turns, verbs, limits: { ...limits, maxToolCalls, maxCostUSD, wallClockMs: undefined } };
-        // Decisions are passed for calls that the run reaches again.
+        // A run that waits for decisions keeps its limits, so that it reaches the waiting calls again.
         now = last?.reason.kind === "approval-required" ? { ...now, turns } : other;
         const journal = last === undefined ? memoryJournal() : copyOf(last);
         const given = { journal: watch(journal), resume: "retry-last" as const, decisions: decisionsOf(last) };

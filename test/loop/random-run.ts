@@ -1,4 +1,4 @@
-// Random runs: random turns, tools and limits, and control calls and messages at random moments.
+// Generates random runs: messages of the model, tools, limits, and control calls at random moments.
 
 import fc from "fast-check";
 import type { LoopLimits } from "turnwright";
@@ -17,7 +17,7 @@ import {
 } from "turnwright/testing";
 
 export interface Verb {
-  /** The time of the call in milliseconds. Negative before the run. */
+  /** The time of the control call in milliseconds. Negative if it comes before the start of the run. */
   readonly atMs: number;
   readonly verb: "stop" | "kill" | "abort" | "steer" | "interrupt" | "drain";
   readonly id: number;
@@ -35,7 +35,7 @@ export interface Plan {
   readonly loopDetection: LoopDetectionOptions | undefined;
   /** True if the answer must match a schema. */
   readonly output: boolean;
-  /** True if tools may start during the stream. No policy may then forbid calls. */
+  /** True if tools are eager. The plan then has no policy that could forbid calls. */
   readonly eager: boolean;
   readonly prices: "none" | "all" | "some";
   readonly results: "none" | "short" | "late" | "broken";
@@ -66,7 +66,7 @@ const toolNames = [
 
 const call: fc.Arbitrary<MockPart> = fc
   .record({
-    // Calls that do not end the run are more frequent, so that runs are long enough.
+    // Tools that never end the run are more frequent, so that runs are long enough.
     name: fc.oneof(
       { weight: 3, arbitrary: fc.constantFrom("quick", "slow", "slower", "alone") },
       { weight: 2, arbitrary: fc.constantFrom(...toolNames) },
@@ -74,7 +74,7 @@ const call: fc.Arbitrary<MockPart> = fc
     id: fc.option(fc.constantFrom("x", "y", "call_i0_0", "call_i1_1"), { nil: undefined, freq: 2 }),
     rawArgs: fc.option(fc.constantFrom("{", "", "null"), { nil: undefined, freq: 6 }),
     fragments: fc.constantFrom(0, 2),
-    // "checked" rejects edited arguments.
+    // The tool "checked" rejects arguments with edited: true.
     edited: fc.constantFrom(false, false, true),
     ids: fc.constantFrom(undefined, ["x", "call_i0_0"], ["x", "__proto__"], [7], []),
   })

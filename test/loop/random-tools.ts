@@ -1,4 +1,4 @@
-// The tools of a random run, and a log of their calls.
+// Creates the tools of a random run, and a log of their calls.
 
 import {
   contextRestart,
@@ -16,18 +16,17 @@ import type { Plan } from "./random-run.ts";
 
 export interface Workshop {
   readonly tools: readonly Tool[];
-  /** The calls that ran, in order. */
   readonly ran: string[];
   /** Returns the maximum number of calls that ran at the same time. */
   peak(): number;
-  /** Returns a promise that resolves to `value` after `ms` milliseconds. */
+  /** Resolves to `value` after `ms` milliseconds. */
   later<T>(ms: number, value: T): Promise<T>;
   timers(): number;
-  /** The iterations whose results are masked. Grows during the run. */
+  /** The iterations that maskResults must mask. Grows during the run. */
   readonly force: Set<number>;
 }
 
-/** Creates a schema whose validation takes time, and rejects edited arguments. */
+/** Creates a schema with a slow validation that rejects edited arguments. */
 function ponder(later: Workshop["later"]): StandardSchema {
   const judge = (value: unknown): StandardResult<unknown> =>
     JSON.stringify(value).includes("true") ? { issues: [{ message: "edited" }] } : { value };
@@ -49,7 +48,7 @@ function createDelays(clock: TestClock): Pick<Workshop, "later" | "timers"> {
   return { later, timers: () => timers };
 }
 
-/** Creates the tools. Calls that run are added to `ran`. */
+/** Creates the tools. Each call adds its id to `ran`. */
 export function openWorkshop({ eager }: Plan, clock: TestClock, ran: string[]): Workshop {
   const force = new Set<number>();
   const { later, timers } = createDelays(clock);
@@ -62,7 +61,7 @@ export function openWorkshop({ eager }: Plan, clock: TestClock, ran: string[]): 
         ran.push(callId);
         running += 1;
         peak = Math.max(peak, running);
-        // For the loop, an abandoned tool no longer runs.
+        // A call whose signal is aborted no longer counts as running, even if its code continues.
         const leave = (): void => void (running -= 1);
         signal.addEventListener("abort", leave, { once: true });
         progress(name);

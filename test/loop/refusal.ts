@@ -1,4 +1,4 @@
-// Checks runs that are rejected: the error, that no model was called, and that nothing stays reserved.
+// Checks how a run with invalid options is rejected.
 
 import { expect } from "vitest";
 import { createLoopControl, isLoopError, type LoopError, type LoopOptions, runToolLoop, streamToolLoop } from "turnwright";
@@ -6,8 +6,8 @@ import { createMockProvider, createTestClock, text } from "turnwright/testing";
 import { countListeners } from "./count-listeners.ts";
 
 /**
- * Starts a run in which `bad` replaces valid options, and returns the error. Checks that no model was called and that nothing
- * stays reserved.
+ * Starts a run with the invalid options `bad`, and returns its error. Checks that no model was called and the runId is free
+ * again.
  */
 export async function refusal(bad: object): Promise<Pick<LoopError, "code" | "details" | "message">> {
   const listeners = countListeners();
@@ -25,7 +25,7 @@ export async function refusal(bad: object): Promise<Pick<LoopError, "code" | "de
   expect(() => streamToolLoop(options)).toThrow(isLoopError(thrown) ? thrown.message : "");
   expect([good.provider.calls, good.clock.pending, listeners.on(signal)], "requests, timers, listeners").toEqual([0, 0, 0]);
   listeners.stop();
-  // Another run can use the control and the run id, so both are free.
+  // The next run can use the same control and runId.
   expect((await runToolLoop(good)).text).toBe("Hi.");
   if (!isLoopError(thrown)) throw thrown;
   return thrown;

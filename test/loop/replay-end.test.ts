@@ -6,7 +6,7 @@ import { tool } from "./play.ts";
 
 const ask = [{ role: "user" as const, content: "Go." }];
 
-/** The first iteration has a call. Returns the outline of the events without deltas. */
+/** Runs a model that makes one call and answers. Returns an outline of the events, without deltas. */
 async function run(journal: LoopOptions["journal"], more: Partial<LoopOptions> = {}) {
   const recording = recordEvents();
   const provider = createMockProvider(({ iteration }) =>
@@ -40,7 +40,7 @@ describe("replay-end", () => {
     ["i0/tool/0/save", 0, "tool-start"],
     ["i1/inbox", 1, "iteration-start"],
     ["i1/model", 1, "iteration-start"],
-  ] as const)("comes before the first new step, if the journal ends before %s", async ([key, iteration, next]) => {
+  ] as const)('comes before the first new step if the journal ends before the step "%s"', async ([key, iteration, next]) => {
     const { result } = await run(undefined);
     const { recording } = await run(memoryJournal(upTo(result, key)));
     const index = recording.types().indexOf("replay-end");

@@ -27,7 +27,7 @@ describe("contextRestart", () => {
       ["completed", "other"],
       ["completed", "other"],
     ]);
-    // The item is part of the requests, not of the transcript.
+    // The context item is sent in requests, but is not part of result.messages.
     expect(result.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant", "tool", "assistant"]);
     expect(result.messages[1]).toMatchObject({ content: [{ text: "Wait. " }, {}, {}] });
     expect(playing.recording.of("restart")).toMatchObject([
@@ -64,7 +64,7 @@ describe("contextRestart", () => {
     expect(toolsOf(playing)).toEqual(["enrich,other,third", shown, shown]);
   });
 
-  it("a call of a hidden tool has the outcome unknown-tool", async () => {
+  it("gives a call of a hidden tool the outcome unknown-tool", async () => {
     const playing = start([toolCall("enrich"), toolCall("enrich"), text("Done.")], restart("x", { disable_tools: ["enrich"] }));
     expect(answersOf(await playing.result).map((part) => part.outcome)).toEqual(["restarted", "unknown-tool"]);
   });
@@ -78,10 +78,13 @@ describe("contextRestart", () => {
   it.for([
     [0, 1],
     [2, 3],
-  ] as const)("ends the run with restart-cap after limits.maxRestarts: %d", async ([maxRestarts, requests]) => {
-    const playing = start(() => toolCall("enrich"), restart("x"), { limits: { maxRestarts } });
-    expect([(await playing.result).reason.kind, playing.provider.calls]).toEqual(["restart-cap", requests]);
-  });
+  ] as const)(
+    "ends the run with restart-cap after %d restarts, as set by limits.maxRestarts",
+    async ([maxRestarts, requests]) => {
+      const playing = start(() => toolCall("enrich"), restart("x"), { limits: { maxRestarts } });
+      expect([(await playing.result).reason.kind, playing.provider.calls]).toEqual(["restart-cap", requests]);
+    },
+  );
 
   it.for<[title: string, fields: object, problem: string]>([
     ["another type", { type: "restart_x" }, '"contextRestart.type" must be "context_restart_" followed by a suffix'],
@@ -93,7 +96,7 @@ describe("contextRestart", () => {
     ],
     ["a string as disable_tools", { disable_tools: "enrich" }, '"contextRestart.disable_tools" must be an array of strings'],
     ["a number as pending_context_key", { pending_context_key: 7 }, '"contextRestart.pending_context_key" must be a string'],
-    ["a misspelt field", { disabled_tools: [] }, 'Did you mean "contextRestart.disable_tools"?'],
+    ["a misspelled field", { disabled_tools: [] }, 'Did you mean "contextRestart.disable_tools"?'],
   ])("fails the call and names the problem if the restart data has %s", async ([title, fields, problem]) => {
     const whole = title === "no type" ? fields : { type: "context_restart_x", ...fields };
     const make = (): object => Reflect.apply(contextRestart, undefined, [whole]);

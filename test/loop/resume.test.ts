@@ -45,7 +45,7 @@ it("retry-last: continues after a provider error without running a finished tool
   expect([third.text, untouched.calls, third.messages]).toEqual(["Done.", 0, second.messages]);
 });
 
-it("retry-last: a failed run that is resumed without retry-last ends as recorded, and a later retry still continues", async () => {
+it("retry-last: continues a failed run even after a resume without retry-last", async () => {
   const { options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider(broken) });
   const provider = createMockProvider([]);

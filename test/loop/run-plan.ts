@@ -1,4 +1,4 @@
-// Runs a random plan to its end, and checks properties of every run.
+// Runs a random plan, and checks properties that every run must have.
 
 import { setImmediate } from "node:timers/promises";
 import { expect } from "vitest";
@@ -21,9 +21,7 @@ import { openWorkshop, type Workshop } from "./random-tools.ts";
 import { textsOf } from "./transcript-lines.ts";
 
 const listeners = countListeners();
-/**
- * The maximum real time for a run on the test clock. A busy disk may take part of this time. A run that hangs takes all of it.
- */
+/** The maximum real time for one run. A slow disk needs some of it, and a run that hangs needs all of it. */
 const longestWaitMs = 10_000;
 
 export interface Ended {
@@ -32,14 +30,14 @@ export interface Ended {
   readonly provider: MockProvider;
   readonly workshop: Workshop;
   readonly options: LoopOptions;
-  /** The messages that the control had accepted, in order. */
+  /** The messages that the control accepted, in order. */
   readonly accepted: readonly string[];
 }
 
 /** Options that replace those of a plan, or a function that changes the plan's options. */
 export type More = Partial<LoopOptions> | ((own: LoopOptions) => LoopOptions);
 
-/** Runs a plan to its end on a test clock. Checks that nothing is lost and that no timers or streams are left. */
+/** Runs a plan on a test clock. Checks that no message is lost and that no timer or stream is open at the end. */
 export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): Promise<Ended> {
   const clock = createTestClock();
   const control = createLoopControl();
@@ -60,7 +58,7 @@ export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): 
     limits,
     timeouts: {
       ...{ settleMs, streamIdleMs: 400, firstChunkMs: 600, toolMs: 350, hookMs: 100, approvalMs: 250 },
-      // A file is read in real time, which does not depend on the test clock.
+      // The test clock is faster than the disk, so a journal file would exceed any time limit.
       journalMs: Infinity,
     },
     policies: policiesOf(plan, workshop),
@@ -77,13 +75,12 @@ export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): 
   const running = runToolLoop(options).finally(() => {
     atEnd.push({ now: clock.now(), timers: clock.pending - workshop.timers(), listeners: listeners.on(abort.signal) });
   });
-  // The run is awaited below, after the time has advanced.
   running.catch(() => undefined);
   for (const verb of verbs.slice(early.length)) {
     await clock.advance(verb.atMs - clock.now());
     act(verb);
   }
-  // A journal file takes real time, because of the disk.
+  // Waits in real time, because a journal file writes to the disk.
   for (const giveUpAt = performance.now() + longestWaitMs; atEnd.length === 0 && performance.now() < giveUpAt;) {
     await clock.runAll();
     if (atEnd.length === 0) await setImmediate();
@@ -92,7 +89,7 @@ export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): 
   if (end === undefined) throw new Error("The run hangs.");
   const result = await running;
   expect(end).toMatchObject({ timers: 0, listeners: 0 });
-  // Events of a nested run have a path.
+  // Only events of nested runs have a path.
   const told = recording.events.filter(({ path }) => path === undefined);
   expect(told.filter(({ type }) => type === "run-end")).toHaveLength(1);
   expect(told.at(-1)?.type).toBe("run-end");
@@ -100,20 +97,20 @@ export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): 
   return { result, endedAt: end.now, provider, workshop, options, accepted };
 }
 
-/** Returns all text that listeners received, without discarded attempts. */
+/** Returns the text that listeners received, without the text of discarded attempts. */
 function heard(events: readonly LoopEvent[]): string {
   let before = "";
   let said = "";
   for (const event of events) {
     if (event.type === "iteration-start") [before, said] = [before + said, ""];
-    // A retry of the run discards a message without an attempt. The message stays in `streamResults`.
+    // Without `attempt`, the event is about a retried run, whose discarded message stays in streamResults.
     else if (event.type === "attempt-discarded" && event.attempt !== undefined) said = "";
     else if (event.type === "text-delta") said += event.text;
   }
   return before + said;
 }
 
-/** Returns a function that calls the control, and adds accepted messages to `accepted`. */
+/** Creates a function that calls the control, and adds each accepted message to `accepted`. */
 function createActor(control: LoopControl, abort: AbortController, accepted: string[]): (verb: Verb) => void {
   return ({ atMs, verb, id }) => {
     const said = `${verb} ${id} at ${atMs}`;
@@ -123,10 +120,7 @@ function createActor(control: LoopControl, abort: AbortController, accepted: str
   };
 }
 
-/**
- * Checks that every accepted message is in exactly one place (the transcript, `undelivered`, or the reason) and that the order
- * is kept.
- */
+/** Checks that each accepted message is in `messages`, in `undelivered` or in the reason, and that the order is kept. */
 export function checkMessages({ result, accepted }: Ended): void {
   const { messages, undelivered, reason } = result;
   const isSaid = (said: string): boolean => /^(steer|interrupt) /.test(said);
@@ -138,12 +132,12 @@ export function checkMessages({ result, accepted }: Ended): void {
   expect(sent.filter((said) => said.startsWith("interrupt"))).toEqual([]);
 }
 
-/** Creates a script with the message of each request, and an answer after the last message. */
+/** Creates a script from the messages of the plan, with an answer at the end. */
 function turnsOf({ turns }: Plan): MockScript {
   return (_, index) => turns[index] ?? text('"The end."');
 }
 
-/** Checks that each assistant message is followed by the results of its calls, and that all ids are different. */
+/** Checks that the results follow each message with calls, and that all call ids are different. */
 export function checkTranscript({ messages }: Pick<LoopResult, "messages">): void {
   messages.forEach((message, index) => {
     if (message.role !== "assistant") return;
@@ -155,7 +149,7 @@ export function checkTranscript({ messages }: Pick<LoopResult, "messages">): voi
   expect(new Set(ids).size).toBe(ids.length);
 }
 
-/** A provider that must not be called on replay. */
+/** A provider that throws if a replay calls it. */
 export const untouchable: Provider = {
   id: "mock",
   model: "mock-model",
@@ -165,8 +159,7 @@ export const untouchable: Provider = {
 };
 
 /**
- * Returns a result as plain data, without its journal. A run that waits for decisions does not record the messages that it
- * returned undelivered.
+ * Returns a result as plain data, without its journal. A suspended run does not record undelivered messages, so they are omitted.
  */
 export function comparable({ journal: _, undelivered, ...rest }: LoopResult): object {
   const isWaiting = rest.reason.kind === "approval-required";

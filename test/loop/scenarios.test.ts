@@ -28,7 +28,7 @@ async function play(scenario: Scenario, more: Partial<LoopOptions> = {}): Promis
   return { staged, result: await running };
 }
 
-/** The provider, tools, hooks and policies throw if they are called. */
+/** Replaces the provider, tools, hooks and policies with functions that throw, because a replay must call none of them. */
 function untouchable(options: LoopOptions, tools: readonly Tool[]): Partial<LoopOptions> {
   const fail = (): never => {
     throw new Error("touched on replay");
@@ -73,26 +73,26 @@ async function recall(scenario: Scenario, result: LoopResult, provider?: Provide
 const withoutJournal = ({ journal: _, ...rest }: LoopResult): unknown => JSON.parse(JSON.stringify(rest));
 
 describe("runToolLoop", () => {
-  it.for(byTitle)('scenario "%s": returns the expected status, reason and text', async ([, scenario]) => {
+  it.for(byTitle)('returns the expected status, reason and text in the scenario "%s"', async ([, scenario]) => {
     const { result } = await play(scenario);
     expect([result.status, result.reason.kind, result.text]).toEqual([scenario.status, scenario.reason, scenario.text]);
     expect(() => JSON.stringify(result)).not.toThrow();
   });
 
   it.for(byTitle.filter((row) => !isSuspended(row)))(
-    'scenario "%s": a replay gives the same result and calls nothing',
+    'replays to the same result without calling the model or a tool in the scenario "%s"',
     async ([, scenario]) => {
       const first = await play(scenario);
       const { again, keys, journal } = await recall(scenario, first.result);
       expect(withoutJournal(again)).toEqual(withoutJournal(first.result));
-      // In a replay, some endings record that no retry was requested.
+      // A replay may add steps with keys such as retry1, which record that no retry was requested.
       expect(journal.keys().filter((key) => !/^retry\d+$/.test(key))).toEqual(keys);
     },
   );
 
-  // For runs that wait for a decision, see asking.test.ts.
+  // Runs that wait for a decision are tested in asking.test.ts.
   it.for(byTitle.filter(([, { reason }]) => reason === "drained"))(
-    'scenario "%s": the run continues from its journal and repeats nothing',
+    'continues from its journal without repeating any step in the scenario "%s"',
     async ([, scenario]) => {
       const { result } = await play(scenario);
       const provider = createMockProvider([text("Going on.")]);
@@ -101,19 +101,18 @@ describe("runToolLoop", () => {
       expect(again.messages.slice(0, result.messages.length)).toEqual(result.messages);
       expect([again.functionHistory, again.undelivered]).toEqual([result.functionHistory, []]);
       expect(journal.keys().slice(0, keys.length)).toEqual(keys);
-      // The resumed run ends, and a replay gives the same ending.
       expect(withoutJournal((await recall(scenario, again)).again)).toEqual(withoutJournal(again));
     },
   );
 
-  it.for(byTitle)('scenario "%s": another run accepts the transcript', async ([, scenario]) => {
+  it.for(byTitle)('returns messages that a next run accepts in the scenario "%s"', async ([, scenario]) => {
     const { result } = await play(scenario);
     const provider = createMockProvider([text("Next.")]);
     const next = await runToolLoop({ provider, messages: [...result.messages, { role: "user", content: "And now?" }] });
     expect(next.text).toBe("Next.");
   });
 
-  it.for(byTitle)('scenario "%s": the events are a tree with one end for each start event', async ([, scenario]) => {
+  it.for(byTitle)('emits one end event for each start event, correctly nested, in the scenario "%s"', async ([, scenario]) => {
     const recording = recordEvents();
     const { result } = await play(scenario, { events: recording.emitter });
     const open: string[] = [];
@@ -121,7 +120,7 @@ describe("runToolLoop", () => {
       const id = "callId" in event ? event.callId : "continuation" in event ? `${event.iteration}.${event.continuation}` : "";
       const [noun, edge] = event.type.split("-");
       if (edge === "start") open.push(`${noun} ${id}`);
-      // Parallel calls may end in any order, but always within their iteration.
+      // Parallel calls can end in any order, but end within their iteration.
       if (edge === "end" && noun === "tool") expect(open.splice(open.indexOf(`tool ${id}`), 1)).toEqual([`tool ${id}`]);
       else if (edge === "end") expect(open.pop()).toBe(`${noun} ${id}`);
     }
@@ -130,14 +129,14 @@ describe("runToolLoop", () => {
     expect(recording.events.at(-1)?.type).toBe("run-end");
   });
 
-  it.for(byTitle)('scenario "%s": the texts in the result equal the texts of the events', async ([, scenario]) => {
+  it.for(byTitle)('returns the same text as its text-delta events in the scenario "%s"', async ([, scenario]) => {
     const recording = recordEvents();
     const { result } = await play(scenario, { events: recording.emitter });
     const seen = recording.of("text-delta").map((event) => event.text);
     expect(result.streamResults.map((each) => each.text).join("")).toBe(seen.join(""));
   });
 
-  it.for(byTitle)('scenario "%s": every timer, listener and stream is released', async ([, scenario]) => {
+  it.for(byTitle)('releases every timer, listener and stream in the scenario "%s"', async ([, scenario]) => {
     const counting = countListeners();
     try {
       const { staged, result } = await play(scenario);
@@ -152,7 +151,7 @@ describe("runToolLoop", () => {
     }
   });
 
-  it.for(byTitle)('scenario "%s": each call has one result, directly after its message, in call order', async ([, scenario]) => {
+  it.for(byTitle)('puts one result per call, in order, into the next message in the scenario "%s"', async ([, scenario]) => {
     const { result } = await play(scenario);
     result.messages.forEach((message, index) => {
       if (message.role !== "assistant") return;
@@ -179,8 +178,8 @@ describe("options.signal", () => {
   });
 });
 
-describe("runToolLoop with an invalid option", () => {
-  it("releases the control and the run id", async () => {
+describe("runToolLoop rejected for an invalid option", () => {
+  it("releases its control and its runId for the next run", async () => {
     const staged = setUp({ title: "", status: "completed", reason: "answered", script: [text("Hi")], text: "Hi" });
     const refused = await runToolLoop({ ...staged.options, limits: { maxIterations: 0 } }).catch((error: unknown) => error);
     expect(isLoopError(refused, "invalid-option")).toBe(true);

@@ -9,35 +9,34 @@ const call = [text("Hm. "), toolCall("work"), toolCall("work")];
 
 const pondering: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: () => never } };
 
-/** A schema whose validation stays pending forever if the arguments were edited. */
+/** A schema whose validation never settles if the arguments were edited. */
 const wary = z.object({ edited: z.boolean().optional() }).refine(({ edited }) => (edited === true ? never : true));
 
 const checked = (inputSchema: StandardSchema): Tool =>
   defineTool({ name: "work", description: "work", inputSchema, jsonSchema: { type: "object" }, execute: () => 1 });
 
-/** All functions of the caller for which a run waits. Each function ignores its abort signal. */
+/** Functions for which a run waits, each of which ignores its abort signal. */
 const deaf: { readonly [where: string]: readonly [script: MockScript, options: Partial<LoopOptions>] } = {
   "a tool": [[call], { tools: [tool("work", () => never)] }],
   "a sequential tool": [[call], { tools: [tool("work", () => never, { sequential: true })] }],
-  "a retried tool": [[call], { tools: [tool("work", () => never, { idempotent: true, retry: { maxAttempts: 9 } })] }],
+  "a tool with retry": [[call], { tools: [tool("work", () => never, { idempotent: true, retry: { maxAttempts: 9 } })] }],
   "a stream": [[[text("Hm. "), stall({ ignoreSignal: true })]], {}],
   "a silent stream": [[stall({ ignoreSignal: true })], {}],
   "a prepareIteration hook": [[], { hooks: { prepareIteration: () => never } }],
   "an onIteration hook": [[call], { tools: [tool("work", () => 1)], hooks: { onIteration: () => never } }],
   "an approve policy": [[call], { tools: [tool("work", () => 1)], policies: { approve: () => never } }],
-  "a validation": [[call], { tools: [checked(pondering)] }],
-  "the validation of an edit": [
+  "an argument validation": [[call], { tools: [checked(pondering)] }],
+  "a validation of edited arguments": [
     [call],
     { tools: [checked(wary)], policies: { approve: () => ({ kind: "modify", args: { edited: true } }) } },
   ],
 };
 
-/** The methods are called after 500 ms. */
 const verbs: { readonly [verb: string]: readonly [kind: string, act: (playing: Playing) => unknown] } = {
   stop: ["stopped", ({ control }) => control.stop()],
   kill: ["killed", ({ control }) => control.kill()],
   abort: ["aborted", ({ abort }) => abort.abort()],
-  "the wall clock": ["wall-clock", () => {}],
+  "a wall-clock timeout": ["wall-clock", () => {}],
 };
 
 async function endAfter(
@@ -47,7 +46,7 @@ async function endAfter(
 ): Promise<readonly [afterMs: number | undefined, kind: string]> {
   const [script, options] = deaf[where] ?? [[], {}];
   const [, act] = verbs[verb] ?? ["", () => {}];
-  const limits = verb === "the wall clock" ? { wallClockMs: 500 } : {};
+  const limits = verb === "a wall-clock timeout" ? { wallClockMs: 500 } : {};
   const listeners = countListeners();
   const playing = play(script, { ...options, limits, timeouts: { settleMs, hookMs: 60_000 } });
   await playing.clock.advance(500);
@@ -60,15 +59,15 @@ async function endAfter(
   return [afterMs === undefined ? undefined : afterMs - 500, reason.kind];
 }
 
-describe("timeouts.settleMs: code that ignores its signal", () => {
-  const tools = ["a tool", "a sequential tool", "a retried tool"];
+describe("timeouts.settleMs", () => {
+  const tools = ["a tool", "a sequential tool", "a tool with retry"];
   const streams = ["a stream", "a silent stream"];
   const graceOf = (where: string, verb: string): boolean =>
-    (tools.includes(where) && (verb === "stop" || verb === "the wall clock")) ||
-    (streams.includes(where) && verb === "the wall clock");
+    (tools.includes(where) && (verb === "stop" || verb === "a wall-clock timeout")) ||
+    (streams.includes(where) && verb === "a wall-clock timeout");
   const rows = Object.keys(deaf).flatMap((where) => Object.keys(verbs).map((verb) => [where, verb] as const));
 
-  it.for(rows)("%s delays the end of the run on %s by at most its grace period", async ([where, verb]) => {
+  it.for(rows)("limits how long %s that ignores its signal delays the end of the run on %s", async ([where, verb]) => {
     const kind = verbs[verb]?.[0];
     const grace = graceOf(where, verb) ? 1 : 0;
     expect(await endAfter(where, verb, undefined)).toEqual([5_000 * grace, kind]);
@@ -76,7 +75,7 @@ describe("timeouts.settleMs: code that ignores its signal", () => {
     expect(await endAfter(where, verb, 0)).toEqual([0, kind]);
   });
 
-  it("gets one grace period, no matter how many times the run is ended", async () => {
+  it("applies once, no matter how many times the run is ended", async () => {
     const twice = async (...acts: readonly ((playing: Playing) => unknown)[]): Promise<readonly unknown[]> => {
       const playing = play([call], { tools: [tool("work", () => never)], limits: { wallClockMs: 1_000 } });
       await playing.clock.advance(1_000 - 300 * acts.length);
@@ -90,18 +89,18 @@ describe("timeouts.settleMs: code that ignores its signal", () => {
       return [playing.endedAt(), (await playing.result).reason.kind];
     };
     const stop = ({ control }: Playing): unknown => control.stop();
-    // The wall-clock limit is reached at 1,000 ms. A stop at 5,000 ms changes the reason, but does not extend the time.
+    // After the wall-clock limit at 1,000 ms, a stop at 5,000 ms changes the reason but not the time of the end.
     expect(await twice()).toEqual([6_000, "stopped"]);
-    // A stop at 400 ms, another stop at 700 ms, and the wall-clock limit at 1,000 ms.
+    // Stops at 400 and 700 ms and the wall-clock limit at 1,000 ms give only the 5 seconds after the first stop.
     expect(await twice(stop, stop)).toEqual([5_400, "stopped"]);
-    // A kill immediately abandons the work for which a stop still waits.
+    // After a stop, a kill or an abort ends the waiting immediately.
     expect(await twice(stop, ({ control }) => control.kill())).toEqual([700, "killed"]);
     expect(await twice(stop, ({ abort }) => abort.abort())).toEqual([700, "aborted"]);
   });
 
-  it("is awaited without a limit if settleMs is Infinity", async () => {
+  it("lets a stop wait for a tool without limit if it is Infinity", async () => {
     const clock = createTestClock();
-    // Platform timers fire after 1 ms if their delay is longer than the platform supports.
+    // Like setTimeout in Node, this clock fires after 1 ms if the delay exceeds 2^31 - 1.
     const platform: Clock = { ...clock, now: clock.now, setTimeout: (fn, ms) => clock.setTimeout(fn, ms > 2 ** 31 - 1 ? 1 : ms) };
     const tools = [tool("work", () => new Promise((resolve) => clock.setTimeout(() => resolve("saved"), 50_000)))];
     const playing = play([toolCall("work")], { clock: platform, tools, timeouts: { settleMs: Number.POSITIVE_INFINITY } });
@@ -112,8 +111,8 @@ describe("timeouts.settleMs: code that ignores its signal", () => {
   });
 });
 
-describe("timeouts.settleMs: code that settles after the end", () => {
-  it("lets the run end as soon as the code settles", async () => {
+describe("a tool that settles after the run is ended", () => {
+  it("lets the run end as soon as it settles", async () => {
     const clock = createTestClock();
     const tidy = tool(
       "work",
@@ -128,7 +127,7 @@ describe("timeouts.settleMs: code that settles after the end", () => {
     expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: interrupted"]);
   });
 
-  it("has its value dropped and reported as late-result, and the call is interrupted", async () => {
+  it("is reported as late-result, and its call has the outcome interrupted", async () => {
     const clock = createTestClock();
     const ends = (
       ms: number,
@@ -158,7 +157,7 @@ describe("timeouts.settleMs: code that settles after the end", () => {
     expect(JSON.stringify(result)).not.toContain("dropped");
   });
 
-  it("gets no further attempt after a stop if it is a retried tool", async () => {
+  it("gets no further attempt from tool.retry", async () => {
     const clock = createTestClock();
     const ran: number[] = [];
     const work = (): Promise<never> => {

@@ -17,7 +17,7 @@ function callThen(name: string, then: Provider): Provider {
 }
 
 describe("streamToolLoop: a reader slower than the model", () => {
-  it("makes the model wait without a time limit, and few chunks stay unread", async () => {
+  it("makes the model wait without a time limit, so that few chunks stay unread", async () => {
     const { provider, sent } = chatter(10_000);
     const reading = start([], { provider, timeouts: { streamIdleMs: 1_000 } });
     await readSome(reading, 1);
@@ -62,7 +62,7 @@ describe("streamToolLoop: a reader slower than the model", () => {
     };
     const reading = start([], { provider, timeouts: { streamIdleMs: 1_000, settleMs: 0 } });
     await readSome(reading, 1);
-    // The model is waiting for the reader while its idle timer fires.
+    // Meanwhile, the model waits for the reader for longer than streamIdleMs.
     await reading.clock.advance(5_500);
     quiet = true;
     await readSome(reading, 64);
@@ -89,7 +89,7 @@ describe("streamToolLoop: a reader slower than the model", () => {
     abort.abort();
     const { reason, text: said } = await reading.stream.result;
     expect(reason.kind).toBe(kind);
-    // The reader still gets text from before the end.
+    // The reader can still read the text that was sent before the end.
     const rest = await readAll(reading.stream);
     expect(rest.filter((event) => event.type === "text-delta")).toHaveLength(said.length);
     expect([rest.at(-1)?.type, reading.clock.pending]).toEqual(["run-end", 0]);
@@ -127,7 +127,7 @@ describe("streamToolLoop: unread events", () => {
     },
   );
 
-  it("include all progress of a tool; the model waits until they are read", async () => {
+  it("include all progress of a tool, and the model waits until they are read", async () => {
     const flood = tool("flood", (_, { progress }) => {
       for (let count = 0; count < 10_000; count += 1) progress(count);
     });
@@ -139,7 +139,7 @@ describe("streamToolLoop: unread events", () => {
     });
     const first = await watched.read(1);
     await watched.clock.advance(1_000_000);
-    // One chunk arrived before the run could notice that the reader was slow.
+    // The run requests one chunk before it notices the slow reader.
     expect([watched.unread() > 10_000, sent()]).toEqual([true, 1]);
     const most = await watched.read(watched.unread() - 32);
     await watched.clock.advance(1_000_000);
@@ -154,14 +154,14 @@ describe("streamToolLoop: unread events", () => {
     expect((await watched.stream.result).reason.kind).toBe("answered");
   });
 
-  it("can be thousands if reading begins late; then the model waits until they are read", async () => {
+  it("can be thousands if reading begins late, and the model waits until they are read", async () => {
     const many = text("x".repeat(5_000), { chunks: 5_000 });
     const watched = watch([[many, wait(10), many]]);
     await watched.clock.flush();
     expect(watched.unread()).toBe(5_002);
     await watched.read(1);
     await watched.clock.advance(1_000_000);
-    // One chunk had already been requested.
+    // The request for one chunk was already sent.
     expect(watched.unread()).toBe(5_002);
     await watched.read(5_002 - 32);
     await watched.clock.flush();
@@ -173,7 +173,7 @@ describe("streamToolLoop: unread events", () => {
     expect((await watched.stream.result).text).toHaveLength(10_000);
   });
 
-  it("do not delay tools: calls start and end, and listeners get their events", async () => {
+  it("do not delay tool calls, or events for listeners", async () => {
     const work = tool(
       "work",
       async (_, { progress }) => {

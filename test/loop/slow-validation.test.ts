@@ -1,5 +1,3 @@
-// Slow validations. Their outcome is recorded, and a replay gives the same outcome no matter how fast the validation then is.
-
 import { expect, it } from "vitest";
 import { type Approve, defineTool, type LoopResult } from "turnwright";
 import type { StandardResult } from "turnwright/parts";
@@ -15,7 +13,7 @@ interface Said {
 
 const edit: Approve = () => ({ kind: "modify", args: { amount: 5 } });
 
-/** The schema rejects the amount 5. Each start simulates a new process. */
+/** Sets up a tool whose schema rejects the amount 5 after `tookMs`. Each start simulates a new process. */
 function setUp({ amount, approve }: Said): {
   readonly ran: unknown[];
   start(tookMs: number, replays?: boolean): Playing;

@@ -1,6 +1,3 @@
-// The arguments of `control.stop`: a requester and a note. Other arguments, such as events from buttons and signals, are
-// accepted and ignored.
-
 import { expect, it } from "vitest";
 import { createLoopControl } from "turnwright";
 import type { StopRequest } from "turnwright/parts";

@@ -90,7 +90,7 @@ describe("stopWhen: while a condition is pending", () => {
   it.for<[answer: boolean, reason: string]>([
     [true, "stop-condition"],
     [false, "answered"],
-  ])("an interrupt comes too late, and the condition's answer (%s) is obeyed", async ([answer, reason]) => {
+  ])("an interrupt comes too late, and the condition's result (%s) decides", async ([answer, reason]) => {
     const playing = play([toolCall("echo"), text("Done.")], ({ clock }) => ({
       tools,
       policies: {
@@ -120,7 +120,7 @@ describe("stopWhen: while a condition is pending", () => {
   });
 });
 
-describe("stopWhen: over a journal", () => {
+describe("stopWhen with a journal", () => {
   it("calls that were undecided at a crash do not run", async () => {
     const store = createDurableStore();
     const playing = play([toolCall("echo")], { ...stopWhen(() => never), journal: store.open({ afterRecords: 3 }) });
@@ -134,7 +134,7 @@ describe("stopWhen: over a journal", () => {
   });
 
   it.for([1, 2, 3, 4, 5, 6, 7, 8, 9])(
-    "a crash after record %i changes nothing, and no condition is called again",
+    "a run resumed after record %i gives the same result and calls no condition again",
     async (afterRecords) => {
       const store = createDurableStore();
       const asked: number[] = [];

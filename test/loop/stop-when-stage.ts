@@ -3,7 +3,7 @@
 import type { LoopOptions, LoopResult, Tool } from "turnwright";
 import { tool } from "./play.ts";
 
-/** A tool that runs, and a tool whose calls never run. */
+/** The tool `echo` runs; the tool `final_answer` must never run. */
 export const tools: readonly Tool[] = [tool("echo", (args) => args), tool("final_answer", () => "never run")];
 
 export const stopWhen = (condition: NonNullable<LoopOptions["policies"]>["stopWhen"]): Partial<LoopOptions> => ({

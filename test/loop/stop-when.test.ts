@@ -101,7 +101,7 @@ describe("stopWhen: several conditions", () => {
     ["toolCallCountIs(2)", toolCallCountIs(2), 3],
     ["tokenBudget(20)", tokenBudget(20), 2],
     ["textMatches(/look 4/i)", textMatches(/look 4/i), 4],
-  ])("are tried in order: %s ends the run as the second condition", async ([, condition, count]) => {
+  ])("are tried in order, so that %s as the second condition ends the run", async ([, condition, count]) => {
     const script: MockScript = (_, index) => [
       text(`Look ${index + 1}.`),
       toolCall("echo"),

@@ -76,7 +76,7 @@ describe("structuredOutput: while the answer is validated", () => {
     const { runId, messages } = playing.options;
     const options = { runId, messages, clock: createTestClock(), ...wanting(structuredOutput(schema)), provider };
     const again = await runToolLoop({ ...options, journal: saved, resume: "retry-last" });
-    // The retry removes the answer that was not validated.
+    // The retry replaces the answer whose validation was interrupted.
     expect([again.output, linesOf(again.messages), again.iterations]).toEqual([
       { n: 9 },
       ["user: Go.", 'assistant: { "n": 9 }'],
@@ -156,10 +156,10 @@ function stopBehind(key: string, act: () => unknown): NonNullable<LoopOptions["j
   };
 }
 
-describe("structuredOutput: over a journal", () => {
+describe("structuredOutput with a journal", () => {
   const turns: readonly MockMessage[] = [toolCall("echo"), text("Eight."), text('{ "n": 8 }')];
 
-  it("a crash at any record changes nothing, and no answer is validated twice", async () => {
+  it("a run resumed after any record gives the same result and validates no answer twice", async () => {
     for (let afterRecords = 1; afterRecords < 16; afterRecords += 1) {
       const store = createDurableStore();
       const validated: unknown[] = [];
@@ -204,7 +204,7 @@ describe("structuredOutput: over a journal", () => {
     ]);
   });
 
-  it("retry-last makes no new request if the answer only becomes invalid in the resumed run", async () => {
+  it("retry-last makes no new request if a recorded answer is invalid only in the resumed run", async () => {
     const { journal, runId } = await play([text("Eight.")], wanting(structuredOutput(schema, { maxRetries: 0 }))).result;
     const { steps } = JSON.parse(JSON.stringify(journal)) as SavedJournal;
     const saved = memoryJournal({ steps: Object.fromEntries(Object.entries(steps).slice(0, 3)) });
@@ -219,7 +219,7 @@ describe("structuredOutput: over a journal", () => {
     expect([result.reason.kind, provider.calls]).toEqual(["invalid-output", 0]);
   });
 
-  it("retry-last grants the same number of tries again", async () => {
+  it("retry-last allows the same number of tries again", async () => {
     const options = {
       runId: "r",
       messages: [{ role: "user" as const, content: "Go." }],

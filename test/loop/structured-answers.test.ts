@@ -48,7 +48,7 @@ describe("structuredOutput: a valid answer", () => {
     expect(JSON.parse(JSON.stringify(result)).output).toEqual(result.output);
   });
 
-  it("can be split by a continuation", async () => {
+  it("can be split across a continuation", async () => {
     const result = await play([[text('{ "n":'), finish("paused")], text(" 8 }")], wanting(structuredOutput(schema))).result;
     expect(result.output).toEqual({ n: 8 });
   });
@@ -63,7 +63,7 @@ describe("structuredOutput: a valid answer", () => {
     expect([result.reason.kind, result.output]).toEqual(["answered", null]);
   });
 
-  it("uses the original schema and limits, despite later changes to the options", async () => {
+  it("is checked with the original schema and limits, despite later changes to the options", async () => {
     const options: { jsonSchema?: JsonSchema; maxRetries: number } = { maxRetries: 1 };
     const output = structuredOutput(schema, options);
     options.maxRetries = 0;
@@ -177,7 +177,7 @@ it.for<[ending: string, script: MockScript, more: Partial<LoopOptions>]>([
     [toolCall("echo"), text('{ "n": 8 }')],
     { limits: { maxIterations: 1 }, policies: { finalAnswer: true, output: structuredOutput(schema) } },
   ],
-])("structuredOutput: a run that ends with %s has no output", async ([ending, script, more]) => {
+])("structuredOutput: a run that ends for the reason %s has no output", async ([ending, script, more]) => {
   const result = await play(script, { ...wanting(structuredOutput(schema)), ...more }).result;
   expect([result.reason.kind, result.output, "output" in JSON.parse(JSON.stringify(result))]).toEqual([ending, undefined, false]);
 });

@@ -1,6 +1,6 @@
-// Creates unusual promise-like objects, with any kind of `then`.
+// Creates promise-like objects with an unusual `then`.
 
-/** Creates an object with the property `then`, from a descriptor with a value or a getter. */
+/** Defines the property `then` on an object, with a value or a getter. */
 export function thenable(then: PropertyDescriptor, object: object = {}): PromiseLike<unknown> {
   return withProperty(object, "then", then) as PromiseLike<unknown>;
 }

@@ -1,5 +1,3 @@
-// Values that are nested too deeply are rejected with a LoopError.
-
 import { expect, it } from "vitest";
 import { isLoopError, type Json, type JsonSchema, type Message, type ToolRegistry } from "turnwright";
 import { createMcpRegistry, type McpClient } from "turnwright/mcp";

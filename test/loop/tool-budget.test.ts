@@ -17,7 +17,7 @@ describe("limits.maxToolCalls", () => {
     expect([kinds(result), result.text, result.toolCallsExecuted]).toEqual(["completed completed limit", "Enough.", 2]);
     expect(playing.provider.requests.map(({ toolChoice, tools }) => [toolChoice, tools.length])).toEqual([
       [undefined, 1],
-      // The definitions of tools are still sent, so that a cached prompt stays valid.
+      // The request keeps its tool definitions, so that the provider's prompt cache stays valid.
       ["none", 1],
     ]);
   });
@@ -34,7 +34,7 @@ describe("limits.maxToolCalls", () => {
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
   });
 
-  it("ends the run if the model still calls tools when they are forbidden", async () => {
+  it("ends the run if the model calls tools although they are forbidden", async () => {
     const playing = play(() => three, { tools: [ok], limits: { maxToolCalls: 2 } });
     const result = await playing.result;
     expect([result.status, result.reason, playing.provider.calls]).toEqual(["error", { kind: "max-tool-calls", limit: 2 }, 2]);
@@ -62,7 +62,7 @@ describe("limits.maxToolCalls", () => {
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([{ name: "ok" }, "none"]);
   });
 
-  it("grants a final answer with policies.finalAnswer, and is still the reason", async () => {
+  it("allows a final answer with policies.finalAnswer, and remains the reason of the run", async () => {
     const playing = play((_, index) => (index < 2 ? three : text("In short.")), {
       tools: [ok],
       limits: { maxToolCalls: 2 },
@@ -99,7 +99,7 @@ describe("limits.maxIterations", () => {
     expect((await playing.result).reason.kind).toBe("answered");
   });
 
-  it("grants one final answer, whose calls do not run", async () => {
+  it("allows one final answer, whose calls do not run", async () => {
     let ran = 0;
     const count = tool("ok", () => (ran += 1));
     const playing = play(() => [text("Again. "), toolCall("ok")], {
@@ -146,7 +146,7 @@ describe("limits.maxTokens", () => {
 });
 
 describe("tool context", () => {
-  it("has the rest of each limit in context.budget", async () => {
+  it("has the remaining amount of each limit in context.budget", async () => {
     const clock = createTestClock();
     const budgets: ToolBudget[] = [];
     const spend = tool("spend", (_, { budget }) => {

@@ -1,5 +1,3 @@
-// `toolChoice` decides which calls run, even if a model or a server ignores it.
-
 import { expect, it } from "vitest";
 import { type LoopHooks, type LoopOptions, memoryJournal, type Tool } from "turnwright";
 import { type MockMessage, text, toolCall } from "turnwright/testing";
@@ -29,17 +27,20 @@ it.for<[what: string, more: Partial<LoopOptions>, ran: readonly string[], outcom
     ["look", "wipe"],
     "completed completed unknown-tool",
   ],
-])("toolChoice: %s determines which calls run, including eager calls", async ([, more, expected, outcomes]) => {
-  const ran: string[] = [];
-  const playing = play([both, text("Done.")], { tools: makeTools(ran), ...more });
-  const result = await playing.result;
-  expect(ran).toEqual(expected);
-  expect(
-    answersOf(result)
-      .map(({ outcome }) => outcome)
-      .join(" "),
-  ).toBe(outcomes);
-});
+])(
+  'toolChoice in the case "%s" lets only the expected calls run, including eager calls',
+  async ([, more, expected, outcomes]) => {
+    const ran: string[] = [];
+    const playing = play([both, text("Done.")], { tools: makeTools(ran), ...more });
+    const result = await playing.result;
+    expect(ran).toEqual(expected);
+    expect(
+      answersOf(result)
+        .map(({ outcome }) => outcome)
+        .join(" "),
+    ).toBe(outcomes);
+  },
+);
 
 it("toolChoice: the result of a blocked call names the allowed tools", async () => {
   const playing = play([both, text("Done.")], { tools: makeTools([]), toolChoice: { name: "look" } });

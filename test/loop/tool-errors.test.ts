@@ -11,7 +11,7 @@ const tools: readonly Tool[] = [
   tool("asked", () => "yes"),
 ];
 
-/** For example, "bad bad | ok" stands for two failing calls, and one successful call in the next iteration. */
+/** Parses iterations: "bad bad | ok" is one iteration with two failing calls, and one with a successful call. */
 const script = (iterations: string): readonly (readonly MockPart[])[] =>
   [...iterations.split("|"), ""].map((iteration) => {
     const names = iteration
@@ -110,7 +110,7 @@ describe("toolResult with endTurn", () => {
   it.for([
     ["fails", (): unknown => toolResult({ success: false, endTurn: true })],
     ["returns a context restart", (): unknown => ({ ...contextRestart({ type: "context_restart_x" }), endTurn: true })],
-    ["returns it in a plain object", (): unknown => ({ success: true, endTurn: true })],
+    ["returns endTurn in a plain object", (): unknown => ({ success: true, endTurn: true })],
   ] as const)("does not end the run if the tool %s", async ([, execute]) => {
     const { result } = play([toolCall("over"), text("On.")], { tools: [tool("over", execute)] });
     expect((await result).reason.kind).toBe("answered");
@@ -118,7 +118,7 @@ describe("toolResult with endTurn", () => {
 });
 
 describe("FatalToolError", () => {
-  it("ends the run; running calls finish and no further call starts", async () => {
+  it("ends the run after the running calls, and starts no further call", async () => {
     const clock = createTestClock();
     const fatal = tool("fatal", () => Promise.reject(new FatalToolError("The licence is revoked.", { cause: new Error("E7") })));
     const slow = tool("slow", () => new Promise((resolve) => clock.setTimeout(() => resolve("slow"), 50)));
@@ -185,7 +185,7 @@ describe("tool.retry", () => {
     const playing = play([toolCall("try"), text("Done.")], { tools: [again] });
     const result = await playing.result;
     expect([outcomesOf(result), ran()]).toEqual([[`call_i0_0: ${outcome}`], expected]);
-    // All attempts together are one call, with one entry, one error, one start event and one end event.
+    // All attempts of a call count as one call and one error.
     expect([result.functionHistory.length, result.toolCallsExecuted, playing.recording.of("tool-start").length]).toEqual([
       1, 1, 1,
     ]);

@@ -127,7 +127,7 @@ describe("tool.idleTimeoutMs", () => {
     expect(answersOf(result)[0]?.result).toMatchObject({ reason: "timed out after 100 ms" });
   });
 
-  it("is not the whole limit: heartbeats do not extend the timeout of the whole call", async () => {
+  it("leaves the timeout of the whole call unchanged, even with heartbeats", async () => {
     const clock = createTestClock();
     const playing = play(script, { clock, tools: [beating(clock, ({ heartbeat }) => heartbeat())], timeouts: { toolMs: 200 } });
     await clock.runAll();
@@ -171,7 +171,7 @@ describe("tool timeouts: a tool that blocks the thread", () => {
     expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: timed-out"]);
   });
 
-  it("has the blocked time counted if it then waits", async () => {
+  it("has the blocked time counted toward its timeout if it then waits", async () => {
     const clock = createHoldClock();
     const work = (): Promise<never> => {
       clock.hold(200_000);
@@ -182,14 +182,13 @@ describe("tool timeouts: a tool that blocks the thread", () => {
     expect([outcomesOf(await playing.result), playing.endedAt()]).toEqual([["call_i0_0: timed-out"], 300_000]);
   });
 
-  it("tool timeouts: a synchronous tool sets no timer", async () => {
+  it("sets no timer if it is synchronous", async () => {
     const clock = createTestClock();
     let timers = 0;
     const counting: Clock = { ...clock, now: clock.now, setTimeout: (fn, ms) => ((timers += 1), clock.setTimeout(fn, ms)) };
     const turns = [[toolCall("work"), toolCall("work"), toolCall("work")], toolCall("work"), text("Done.")];
     await play(turns, { clock: counting, tools: [tool("work", () => "done")] }).result;
-    // The three timers are for the first chunk, the idle time and the end of the first stream. Later streams use the same
-    // timers.
+    // Three timers of the model streams: first chunk, idle time, and the end of a stream. Streams share them.
     expect(timers).toBe(3);
   });
 });

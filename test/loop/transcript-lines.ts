@@ -1,4 +1,4 @@
-// Converts transcripts to readable text, one line per message.
+// Converts messages to readable text, one line per message.
 
 import type { Message } from "turnwright";
 

@@ -1,6 +1,3 @@
-// A run passes functions values that cannot be changed. A run never changes the caller's values, and later changes by the
-// caller have no effect.
-
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type Message, runToolLoop } from "turnwright";
 import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
@@ -16,19 +13,19 @@ function contentOf(message: Message | undefined): Part[] {
   return message?.role === "assistant" ? (message.content as Part[]) : [];
 }
 
-/** Ways to change a list of messages, or a message in the list, in plain JavaScript. */
+/** Ways to change a list of messages, or one of its messages, in plain JavaScript. */
 const changes: { readonly [how: string]: (messages: Message[]) => unknown } = {
   "reverse()": (messages) => messages.reverse(),
   "sort()": (messages) => messages.sort(() => -1),
   "push()": (messages) => messages.push({ role: "user", content: "Forged." }),
   "pop()": (messages) => messages.pop(),
   "splice()": (messages) => messages.splice(0, 1),
-  "setting the length": (messages) => (messages.length = 0),
+  "setting their length": (messages) => (messages.length = 0),
   "replacing a message": (messages) => (messages[0] = { role: "user", content: "Forged." }),
-  "setting a field": (messages) => Object.assign(messages[0] ?? {}, { content: "Forged." }),
-  "adding a part": (messages) => contentOf(messages[1]).push({ type: "text", text: "Forged." }),
+  "setting a field of a message": (messages) => Object.assign(messages[0] ?? {}, { content: "Forged." }),
+  "adding a part to a message": (messages) => contentOf(messages[1]).push({ type: "text", text: "Forged." }),
   "setting a field of a part": (messages) => Object.assign(contentOf(messages[1])[0] ?? {}, { text: "Forged." }),
-  "setting an argument": (messages) =>
+  "setting an argument of a call": (messages) =>
     Object.assign(messages.flatMap(contentOf).at(-1)?.args ?? messages, {
       to: "me",
     }),
@@ -71,7 +68,7 @@ describe("messages that callbacks receive", () => {
     });
     const quiet = readers[who]?.(() => {});
     expect(await sent(options ?? {})).toEqual(await sent(quiet ?? {}));
-    // A change of a part that the list does not have yet throws nothing.
+    // Some changes concern a message that is not in the list yet, and throw nothing.
     for (const error of thrown) expect(error).toBeInstanceOf(TypeError);
   });
 
@@ -97,7 +94,7 @@ describe("messages that callbacks receive", () => {
     expect(await run(changes[how] ?? (() => {}))).toEqual(await run(() => {}));
   });
 
-  it("can be cloned, serialized and spread, and all callbacks get the same array", async () => {
+  it("can be cloned, serialized and spread, and are the same array for all callbacks", async () => {
     const seen: (readonly Message[])[] = [];
     const look = tool("t", (_, { messages }) => void seen.push(messages));
     await play([[toolCall("t"), toolCall("t")], text("Done.")], { tools: [look], messages: given() }).result;
@@ -107,7 +104,7 @@ describe("messages that callbacks receive", () => {
     expect(Array.isArray(first)).toBe(true);
   });
 
-  it("are in a copy of a request", async () => {
+  it("are included when a provider copies its request", async () => {
     const mock = createMockProvider(script);
     const copies: (readonly Message[])[] = [];
     const provider = {
@@ -141,7 +138,7 @@ describe("messages of the caller", () => {
     const list = [...messages, { role: "user" as const, content: "And?" }];
     const next = await play([text("So.")], { messages: list }).result;
     expect(next.messages.slice(0, -3).every((message, index) => message === messages[index])).toBe(true);
-    // The list belongs to the caller, but its messages must not be changed.
+    // The array result.messages can be changed, but its messages are frozen.
     (messages as Message[]).push({ role: "user", content: "Mine." });
     expect(Object.isFrozen(messages)).toBe(false);
   });
@@ -155,28 +152,31 @@ describe("messages of the caller", () => {
   });
 });
 
-describe("other values shown to callbacks", () => {
+describe("callbacks of runToolLoop", () => {
   it.for<[what: string, options: (change: (value: unknown) => void) => Partial<LoopOptions>]>([
     [
       "context items",
       (change) => ({ contextItems: [{ a: [1] }], tools: [tool("t", (_, { contextItems }) => change(contextItems))] }),
     ],
-    ["tools of an iteration", (change) => ({ hooks: { prepareIteration: ({ tools }) => change(tools) } })],
-    ["a definition", (change) => ({ hooks: { prepareIteration: ({ tools }) => change(tools[0]) } })],
+    ["lists of tools", (change) => ({ hooks: { prepareIteration: ({ tools }) => change(tools) } })],
+    ["tool definitions", (change) => ({ hooks: { prepareIteration: ({ tools }) => change(tools[0]) } })],
     ["usage", (change) => ({ hooks: { prepareIteration: ({ usage }) => change(usage) } })],
     [
-      "settings",
+      "model settings",
       (change) => ({ modelSettings: { seed: 1 }, hooks: { prepareIteration: ({ modelSettings }) => change(modelSettings) } }),
     ],
     [
-      "a tool choice",
+      "toolChoice objects",
       (change) => ({ toolChoice: { name: "t" }, hooks: { prepareIteration: ({ toolChoice }) => change(toolChoice) } }),
     ],
-    ["calls of an iteration", (change) => ({ hooks: { onIteration: (_, { lastToolCalls }) => change(lastToolCalls[0]) } })],
-    ["a response", (change) => ({ policies: { stopWhen: ({ response }) => (change(response), false) } })],
-    ["calls of a response", (change) => ({ policies: { stopWhen: ({ response }) => (change(response.calls), false) } })],
-    ["outcomes", (change) => ({ policies: { stopWhen: ({ lastToolResults }) => (change(lastToolResults[0]), false) } })],
-  ])("are frozen: %s", async ([, options]) => {
+    ["tool calls of an iteration", (change) => ({ hooks: { onIteration: (_, { lastToolCalls }) => change(lastToolCalls[0]) } })],
+    ["responses", (change) => ({ policies: { stopWhen: ({ response }) => (change(response), false) } })],
+    [
+      "lists of the calls in a response",
+      (change) => ({ policies: { stopWhen: ({ response }) => (change(response.calls), false) } }),
+    ],
+    ["tool outcomes", (change) => ({ policies: { stopWhen: ({ lastToolResults }) => (change(lastToolResults[0]), false) } })],
+  ])("receive frozen %s", async ([, options]) => {
     const seen: unknown[] = [];
     const playing = play(script, { tools: [tool("t", () => 1)], ...options((value) => void seen.push(value)) });
     expect((await playing.result).status).toBe("completed");
@@ -184,7 +184,7 @@ describe("other values shown to callbacks", () => {
     expect(seen.length).toBeGreaterThan(0);
   });
 
-  it("are frozen: arguments and results in events", async () => {
+  it("receive frozen arguments and results in events", async () => {
     const playing = play(script, { tools: [tool("t", () => ({ list: [1] }))] });
     await playing.result;
     const [start] = playing.recording.of("tool-start");

@@ -86,8 +86,8 @@ describe("limits.wallClockMs", () => {
   });
 });
 
-describe("limits.wallClockMs: while no timer can fire", () => {
-  /** Creates a provider that yields forever without waiting. Each chunk takes some time. */
+describe("limits.wallClockMs without a chance for timers to fire", () => {
+  /** Creates a provider that yields chunks forever without awaiting anything. Each chunk blocks the thread for 10 ms. */
   function chatter(hold: (ms: number) => void): Provider {
     return {
       id: "p",
@@ -132,7 +132,7 @@ describe("limits.wallClockMs: a resumed run", () => {
   const nap = (clock: { setTimeout(fn: () => void, ms: number): unknown }) =>
     tool("nap", () => new Promise((resolve) => void clock.setTimeout(() => resolve("ok"), 600)));
 
-  /** The run has used 600 ms of its 1,000 ms. */
+  /** Returns a journal with the records up to `lastKey`, in which 600 ms of active time are counted. */
   async function savedUpTo(lastKey: string): Promise<Journal> {
     const clock = createTestClock();
     const playing = play([toolCall("nap"), toolCall("nap"), text("Done.")], {
@@ -151,7 +151,7 @@ describe("limits.wallClockMs: a resumed run", () => {
   it.for<[crashed: string, lastKey: string, endsAfterMs: number]>([
     ["in a stream", "i1/inbox", 400],
     ["in a tool", "i1/model", 400],
-    // The second iteration began at 600 ms and lasted until 1,200 ms.
+    // The journal counts the 600 ms before the second iteration, so a limit of 601 ms leaves 1 ms.
     ["after the last tool", "i1/tool/0/nap", 1],
   ])("counts only active time if it crashed %s", async ([, lastKey, endsAfterMs]) => {
     const journal = await savedUpTo(lastKey);

@@ -1,4 +1,4 @@
-// Reads streams, with an additional listener that shows which events have not been read yet.
+// Reads streams next to a listener, which shows how many events the reader has not read yet.
 
 import type { LoopEvent, LoopOptions } from "turnwright";
 import { type EventRecording, type MockScript, recordEvents } from "turnwright/testing";
@@ -7,7 +7,7 @@ import { type Reading, start } from "./reading.ts";
 export interface Watched extends Reading {
   readonly recording: EventRecording;
   read(count: number): Promise<LoopEvent[]>;
-  /** Returns the number of events that the listener has received and the reader has not read yet. */
+  /** Returns how many emitted events the reader has not read yet. */
   unread(): number;
 }
 
@@ -28,7 +28,7 @@ export function watch(script: MockScript, more: Partial<LoopOptions> = {}): Watc
   return { ...reading, recording, read, unread: () => recording.events.length - count };
 }
 
-/** Reads `count` events. Advances the time only while there are no events to read. */
+/** Reads `count` events. Advances the clock only while no event is available. */
 export async function readAsTheyCome({ iterator, clock }: Reading, count: number): Promise<void> {
   for (let read = 0; read < count; read += 1) {
     const progress = { came: false };

@@ -73,7 +73,7 @@ describe("defineAgentTool", () => {
       ),
     ).toMatchObject({ data: "faked" });
     expect(told).toEqual([{ messages: question }]);
-    // Without a provider, there is no model to call, so the call fails.
+    // The call fails, because runTool has no provider for the nested run.
     expect(await runTool(agent(() => ({ messages: question })))).toMatchObject({ kind: "failed" });
   });
 
@@ -124,7 +124,7 @@ describe("defineAgentTool", () => {
   it.for<[sequential: boolean | undefined, endsAt: number]>([
     [undefined, 100],
     [true, 300],
-  ])("with sequential: %s, three calls of an agent tool end after %d ms", async ([sequential, endsAt]) => {
+  ])("with sequential: %s, finishes three calls after %d ms", async ([sequential, endsAt]) => {
     const one = agent(() => ({ messages: question, provider: createMockProvider([[wait(100), text("c")]]) }), undefined, {
       sequential,
     });

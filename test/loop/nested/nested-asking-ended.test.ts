@@ -1,5 +1,3 @@
-// Calls in nested runs wait for approval, and the outer run ends while other calls in its batch are running.
-
 import { describe, expect, it } from "vitest";
 import { FatalToolError, isLoopError, type Journal, type LoopOptions, type LoopResult, type Tool } from "turnwright";
 import { replayJournal } from "turnwright/journal";
@@ -14,7 +12,7 @@ interface Stage {
   start(more: Partial<LoopOptions>): Playing;
 }
 
-/** The innermost of `levels` nested agents makes a call that waits for approval. The outer run makes another call. */
+/** Sets up nested agents, whose innermost run has a call that waits for approval, and another call in the outer run. */
 function setUp(levels: number, other: () => unknown): Stage {
   const ran: string[] = [];
   const providers: MockProvider[] = [];
@@ -60,7 +58,7 @@ const ends: readonly [verb: string, end: (playing: Playing) => void, kind: strin
   ["aborted", ({ abort }) => abort.abort(), "aborted"],
 ];
 
-describe.for([1, 2])("a call that waits for approval inside %i agent(s)", (levels) => {
+describe.for([1, 2])("a call that waits for approval at nesting level %i", (levels) => {
   it.for(ends)("never runs if the outer run is %s while another call runs", async ([, end, kind]) => {
     const stage = setUp(levels, () => never);
     const store = createDurableStore();

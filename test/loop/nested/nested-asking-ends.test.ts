@@ -1,5 +1,3 @@
-// Calls that wait for approval in a nested run, or next to the call of an agent, when the nested run or the outer run ends.
-
 import { describe, expect, it } from "vitest";
 import {
   type Approve,
@@ -27,7 +25,7 @@ interface Stage {
   start(more?: Partial<LoopOptions>): Playing;
 }
 
-/** `make` gets a function that creates tools. `ran` lists each execution of these tools. */
+/** `make` receives a function for creating tools. Each run of such a tool is added to `ran`. */
 function setUp(names: readonly string[], make: (work: (name: string, traits?: Partial<Tool>) => Tool) => readonly Tool[]): Stage {
   const ran: string[] = [];
   const store = createDurableStore();
@@ -47,7 +45,7 @@ const broken = tool("broken", () => {
   throw new FatalToolError("No.");
 });
 
-/** Also checks that a replay gives the same result and runs nothing. */
+/** Checks the final result, and that a replay gives the same result and runs nothing. */
 async function checkOver({ start, ran, store }: Stage, ended: LoopResult): Promise<void> {
   const before = [...ran];
   for (const journal of [store.open(), replayJournal(store.open())]) {
@@ -63,7 +61,7 @@ async function checkOver({ start, ran, store }: Stage, ended: LoopResult): Promi
   expect(ran).toEqual(before);
 }
 
-it("a FatalToolError inside an agent cancels the agent's waiting calls; the outer run can still be stopped", async () => {
+it("a FatalToolError inside an agent cancels the agent's waiting calls, and the outer run can then be stopped", async () => {
   const said: string[] = [];
   const stage = setUp(["agent", "look"], (work) => [agent(["broken", "pay"], { tools: [broken, work("pay")] }), work("look")]);
   const provider = createMockProvider(({ messages }) => {
@@ -181,7 +179,7 @@ describe("sequential calls", () => {
     expect([second.text, stage.ran]).toEqual(["Done.", ["payIn", "alone", "look"]]);
   });
 
-  it("keep later calls from starting after a sequential agent with a waiting call", async () => {
+  it("do not start after a sequential agent with a waiting call", async () => {
     const provider = createMockProvider(({ messages }) => (messages.length === 1 ? calls("payIn") : text("Inside.")));
     const stage = setUp(["look", "agent", "late"], (work) => [
       work("look"),

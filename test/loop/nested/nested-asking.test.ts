@@ -12,7 +12,10 @@ interface Stage {
   readonly start: (options?: Partial<LoopOptions>) => Playing;
 }
 
-/** The outer run calls an agent, `pay` and `look`. The agent calls `pay` and `look`. Payments need approval. */
+/**
+ * Sets up an outer run with calls of an agent, `pay` and `look`. The agent also calls `pay` and `look`. Only `pay` needs
+ * approval.
+ */
 function setUp(kind: Kind): Stage {
   const ran: string[] = [];
   const work = (name: string): ReturnType<typeof tool> => tool(name, (_, { idempotencyKey }) => void ran.push(idempotencyKey));
@@ -80,7 +83,7 @@ describe("approval of a call in a nested run", () => {
     },
   );
 
-  it("is not possible, so the nested call is denied, if the outer call is an ordinary tool", async () => {
+  it("is impossible if the outer call is an ordinary tool, so the nested call is denied", async () => {
     const { ran, inner, start } = setUp("ordinary tool");
     const result = await start().result;
     expect(result.reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_1" }] });

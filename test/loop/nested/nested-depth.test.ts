@@ -19,12 +19,12 @@ import { kinds, type Kind, nesting, question } from "./nesting.ts";
 
 interface Levels {
   readonly playing: Playing;
-  /** `context.depth` in each call, outermost first. */
+  /** The values of `context.depth`, outermost run first. */
   readonly depths: readonly number[];
   readonly providers: readonly MockProvider[];
 }
 
-/** `limits` has the limits of each run, outermost first. */
+/** Nests `levels` runs. `limits` contains the limits of each run, outermost run first. */
 function nest(kind: Kind, levels: number, limits: readonly (LoopLimits | undefined)[] = []): Levels {
   const depths: number[] = [];
   const providers: MockProvider[] = [];
@@ -60,12 +60,12 @@ describe.for(kinds)("limits.maxDepth in an %s", (kind) => {
     ]);
   });
 
-  it("rejects a fourth level, and the model on the third level gets the reason", async () => {
+  it("rejects a fourth level and tells the model on the third level the reason", async () => {
     const { playing, depths, providers } = nest(kind, 3);
     const result = await playing.result;
     expect([result.status, result.text, answersOf(result)[0]?.result]).toEqual(["completed", "Top.", "Level 1."]);
     expect([depths, providers.map(({ calls }) => calls)]).toEqual([
-      // The depth limit is checked before `prepare` of an agent tool is called.
+      // An agent tool checks the depth before it calls `prepare`, so its list is shorter.
       kind === "agent tool" ? [0, 1] : [0, 1, 2],
       [2, 2, 0],
     ]);
@@ -79,18 +79,20 @@ describe.for(kinds)("limits.maxDepth in an %s", (kind) => {
   it.for<[maxDepth: number, inner: number | undefined, asked: readonly number[]]>([
     [1, undefined, [0, 0, 0]],
     [2, undefined, [2, 0, 0]],
-    // A nested run may allow fewer levels, but not more.
     [2, 100, [2, 0, 0]],
     [2, Number.POSITIVE_INFINITY, [2, 0, 0]],
     [4, 2, [2, 0, 0]],
     [4, 1, [0, 0, 0]],
     [4, undefined, [2, 2, 1]],
     [Number.POSITIVE_INFINITY, undefined, [2, 2, 1]],
-  ])("of %s, with %s in the first nested run, allows %j requests of nested models", async ([maxDepth, inner, asked]) => {
-    const { playing, providers } = nest(kind, 3, [{ maxDepth }, { maxDepth: inner }]);
-    expect((await playing.result).text).toBe("Top.");
-    expect(providers.map(({ calls }) => calls)).toEqual(asked);
-  });
+  ])(
+    "set to %s, and to %s in the first nested run, allows %j requests on the nested levels",
+    async ([maxDepth, inner, asked]) => {
+      const { playing, providers } = nest(kind, 3, [{ maxDepth }, { maxDepth: inner }]);
+      expect((await playing.result).text).toBe("Top.");
+      expect(providers.map(({ calls }) => calls)).toEqual(asked);
+    },
+  );
 });
 
 it("context.runToolLoop: rejects with depth-exceeded, or with invalid-option or unknown-option for bad options", async () => {
@@ -128,7 +130,7 @@ it("context.runToolLoop: rejects with depth-exceeded, or with invalid-option or 
 describe("limits.maxDepth: runToolLoop called inside a tool", () => {
   type Start = (options: NestedLoopOptions, context: ToolContext) => Promise<unknown>;
   const provider = (): MockProvider => createMockProvider([toolCall("down"), text("Done.")]);
-  /** Starts a run, whose tool starts a nested run, and so on, until a run is rejected. Returns the number of levels. */
+  /** Nests runs inside tools until a run is rejected. Returns the number of levels and the error. */
   const dive = async (start: Start, limits?: LoopLimits): Promise<readonly [levels: number, error: unknown]> => {
     let levels = 1;
     let refused: unknown;

@@ -12,9 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => listeners.stop());
 
-/**
- * The work of the innermost run when the outer run is ended, and the control methods that wait the full time for that work.
- */
+/** Each row is the work of the innermost run, with the endings that wait the full settleMs for this work. */
 const busy: readonly (readonly [what: string, turn: MockMessage, settlesAt: readonly string[]])[] = [
   ["a silent stream", stall(), []],
   ["a stream that ignores its signal", stall({ ignoreSignal: true }), ["the wall clock"]],
@@ -58,9 +56,9 @@ function busyTower(kind: Kind, turn: MockMessage, wallClockMs?: number): Tower {
 
 const cases = kinds.flatMap((kind) => ends.flatMap((end) => busy.map((state) => ({ kind, end, state }))));
 
-describe("nested runs when the outermost run ends", () => {
+describe("nested runs", () => {
   it.for(cases.map(({ kind, end, state }) => [end[0], state[0], kind, end, state] as const))(
-    "end at %s during %s, in an %s",
+    "end if %s ends the outermost run during %s, in an %s",
     async ([, , kind, [how, reason, act], [what, turn, settlesAt]]) => {
       const wallClockMs = how === "the wall clock" ? 500 : undefined;
       const playing = busyTower(kind, turn, wallClockMs);
@@ -80,7 +78,7 @@ describe("nested runs when the outermost run ends", () => {
     },
   );
 
-  it.for(kinds)("a kill overrides a stop that is settling, on every level, in an %s", async (kind) => {
+  it.for(kinds)("end immediately on all levels of an %s if a kill follows a stop", async (kind) => {
     const playing = busyTower(kind, toolCall("deaf"));
     await playing.clock.flush();
     playing.control.stop();
@@ -92,7 +90,7 @@ describe("nested runs when the outermost run ends", () => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it.for(kinds)("calls of an %s that have not started do not run", async (kind) => {
+  it.for(kinds)("are not started by a waiting call of an %s after a stop", async (kind) => {
     let prepared = 0;
     const child = nesting(kind, "child", () => {
       prepared += 1;
@@ -107,7 +105,7 @@ describe("nested runs when the outermost run ends", () => {
     expect(result.toolCallsExecuted).toBe(1);
   });
 
-  it.for(kinds)("each run-end has the requester and the note of the stop, in an %s", async (kind) => {
+  it.for(kinds)("have the requester and note of the outermost stop in run-end, in an %s", async (kind) => {
     const playing = busyTower(kind, stall());
     await playing.clock.flush();
     playing.control.stop({ requester: "me", note: "why" });
@@ -116,7 +114,7 @@ describe("nested runs when the outermost run ends", () => {
     expect(playing.recording.of("run-end").map(({ reason }) => reason)).toEqual([stopped, stopped, stopped]);
   });
 
-  it.for(kinds)("each run-end has the wall clock limit of the outer run, in an %s", async (kind) => {
+  it.for(kinds)("have the wallClockMs of the outermost run in run-end, in an %s", async (kind) => {
     const playing = busyTower(kind, toolCall("deaf"), 500);
     await playing.clock.runAll();
     await playing.result;
@@ -124,7 +122,7 @@ describe("nested runs when the outermost run ends", () => {
     expect(playing.recording.of("run-end").map(({ reason }) => reason)).toEqual([struck, struck, struck]);
   });
 
-  it.for(kinds)("the wall clock ends a run in an %s that blocks the thread", async (kind) => {
+  it.for(kinds)("end at the wall clock in an %s that blocks the thread", async (kind) => {
     const clock = createHoldClock();
     const provider = createMockProvider((_, index) => (index < 20 ? toolCall("hold") : text("At last.")));
     const hold = tool("hold", () => clock.hold(300));
@@ -134,7 +132,7 @@ describe("nested runs when the outermost run ends", () => {
     expect([(await playing.result).reason.kind, provider.calls]).toEqual(["wall-clock", 4]);
   });
 
-  it("a longer settleMs of the nested run does not delay the outer run", async () => {
+  it("do not delay the end of the outer run by a longer settleMs", async () => {
     const child = scripted(["agent tool", "child"], [toolCall("deaf"), text("More.")], { tools, timeouts: { settleMs: 9_000 } });
     const playing = play([toolCall("child"), text("More.")], { tools: [child.tool], timeouts: { settleMs: 40 } });
     await playing.clock.flush();
@@ -145,8 +143,8 @@ describe("nested runs when the outermost run ends", () => {
   });
 });
 
-describe("nested runs when their call ends", () => {
-  it.for(busy)("end at the timeout of the tool during %s", async ([what, turn]) => {
+describe("nested runs whose tool call ends", () => {
+  it.for(busy)("end at the timeout of the call during %s", async ([what, turn]) => {
     const child = scripted(["ordinary tool", "child"], [turn, text("More.")], { tools });
     const [{ execute, ...traits }] = [child.tool];
     const playing = play([toolCall("child"), text("Moving on.")], {
@@ -166,7 +164,7 @@ describe("nested runs when their call ends", () => {
 
   it.for<[how: string, execute: (start: () => Promise<unknown>) => unknown, outcome: string, asked: number]>([
     ["returns", (start) => void start(), "completed", 0],
-    ["returns later", async (start) => [void start(), await Promise.resolve()], "completed", 2],
+    ["returns asynchronously", async (start) => [void start(), await Promise.resolve()], "completed", 2],
     [
       "throws",
       (start) => {
@@ -219,7 +217,7 @@ describe("nested runs when their call ends", () => {
         attempts += 1;
         const running = ctx.runToolLoop({ messages: question, provider });
         if (attempts > 1) return (await running).text;
-        // Waits until the model was called, before the attempt fails for another reason.
+        // Lets the nested run call its model before this attempt fails.
         for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
         throw new Error("no");
       },

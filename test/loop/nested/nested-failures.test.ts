@@ -55,7 +55,7 @@ const failures: readonly (readonly [ending: string, script: readonly MockMessage
 
 describe("a nested run that fails", () => {
   it.for(kinds.flatMap((kind) => failures.map(([ending, script, more]) => [ending, kind, script, more] as const)))(
-    "fails only its own call: %s, in an %s (case %#)",
+    'fails only its own call if it ends as "%s", in an %s (case %#)',
     async ([ending, kind, script, more]) => {
       const child = scripted([kind, "child"], script, { tools, ...more });
       const timeouts = { streamIdleMs: 500, firstChunkMs: 800, settleMs: 10, toolMs: 1_000_000 };
@@ -69,7 +69,7 @@ describe("a nested run that fails", () => {
       expect(answersOf(result)).toMatchObject([
         { outcome: "failed", result: { status: "tool_execution_failed", reason: ending, tool_name: "child" } },
       ]);
-      // The outer run has one of two allowed errors and has used one iteration.
+      // The nested failure counts as one tool error, and two are allowed, so the outer run ends by maxIterations.
       expect([result.reason.kind, result.iterations, playing.clock.pending]).toEqual(["max-iterations", 1, 0]);
       expect(playing.recording.of("run-end").map(({ status, reason }) => `${status}: ${reason.kind}`)).toEqual([
         ending,
@@ -114,7 +114,7 @@ describe.for(kinds)("a nested run with its own control, in an %s", (kind) => {
     expect(child.provider.requests[1]?.messages.at(-1)).toEqual({ role: "user", content: "In Celsius." });
   });
 
-  it.for(["control", "runId"] as const)("affects only its call if another live run holds its %s", async (what) => {
+  it.for(["control", "runId"] as const)("affects only its call if another running run uses its %s", async (what) => {
     const control = createLoopControl();
     const clock = createTestClock();
     const holding = runToolLoop({ provider: createMockProvider([stall()]), messages: question, control, runId: "held", clock });
@@ -124,7 +124,7 @@ describe.for(kinds)("a nested run with its own control, in an %s", (kind) => {
       ...(what === "control" ? { control } : { runId: "held" }),
     }));
     const result = await play([toolCall("child"), text("Moving on.")], { tools: [child] }).result;
-    // The loop sets the run id for a run of an agent tool.
+    // An agent tool cannot set a runId, so only an ordinary tool conflicts with the other run.
     const runs = kind === "agent tool" && what === "runId";
     expect([result.text, outcomesOf(result)]).toEqual(["Moving on.", [`call_i0_0: ${runs ? "completed" : "failed"}`]]);
     control.kill();
@@ -151,7 +151,7 @@ describe.for(kinds)("a nested run with its own control, in an %s", (kind) => {
 });
 
 describe("timeouts of an agent tool", () => {
-  it("toolMs does not limit the call, nor does the toolMs of the nested run", async () => {
+  it("exclude the toolMs of the outer run and of the nested run", async () => {
     const child = scripted(["agent tool", "child"], [toolCall("slow"), toolCall("slow"), text("c")], {
       tools: [tool("slow", () => new Promise((resolve) => void playing.clock.setTimeout(() => resolve(1), 900)))],
       timeouts: { toolMs: 1_000 },
@@ -162,7 +162,7 @@ describe("timeouts of an agent tool", () => {
     expect([outcomesOf(result), playing.endedAt()]).toEqual([["call_i0_0: completed"], 1_800]);
   });
 
-  it("streamIdleMs ends a silent model of the nested run", async () => {
+  it("include streamIdleMs for a silent model of the nested run", async () => {
     const child = scripted(["agent tool", "child"], [[text("x"), stall({ ignoreSignal: true })]]);
     const playing = play([toolCall("child"), text("Done.")], {
       tools: [child.tool],

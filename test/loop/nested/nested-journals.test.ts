@@ -16,7 +16,7 @@ import { createOrderedStore } from "./ordered-store.ts";
 
 const ok = tool("ok", () => "fine");
 
-/** Chooses the message by the length of the transcript, so that the model works in any process. */
+/** Creates a model that chooses its message by the length of the transcript, so that a new process continues correctly. */
 const model = (turns: readonly MockMessage[]) =>
   createMockProvider(({ messages }) => turns[messages.filter(({ role }) => role === "assistant").length]);
 
@@ -62,7 +62,7 @@ describe("a journal with ordered steps", () => {
     expect([plain(again), store.keys]).toEqual([plain(first), keys]);
   });
 
-  it("runs nested runs one after the other, while other journals run them in parallel", async () => {
+  it("makes parallel nested runs run one after the other", async () => {
     const clock = createTestClock();
     const slow = agent("slow", [[wait(100), text("s")]]);
     const options = { ...optionsOf([[toolCall("slow"), toolCall("slow")], text("Done.")], [slow]), clock };
@@ -78,7 +78,7 @@ describe("a journal with ordered steps", () => {
   });
 });
 
-/** Fails once, at one step, as if the disk were full. */
+/** Creates a store that rejects once, at the step with the key `at`. */
 function failingOnce(at: string): { open(): Journal } {
   const store = createDurableStore();
   let failed = false;
@@ -112,7 +112,7 @@ describe("a journal step that fails", () => {
     expect([result.text, answersOf(result)[1]?.result]).toEqual(["Done.", "c"]);
   });
 
-  it("beside a nested run rejects the outer run; a resumed run continues both", async () => {
+  it("beside a nested run rejects the outer run, and a resume continues both", async () => {
     const { open } = failingOnce("i0/tool/0/ok");
     const clock = createTestClock();
     const child = agent("child", [[wait(10), toolCall("ok")], text("c")]);

@@ -14,7 +14,6 @@ describe.for(kinds)("usage of a run inside an %s", (kind) => {
     const result = await playing.result;
     expect([result.text, answersOf(result)[0]?.result]).toEqual(["child is done.", "ok is done."]);
     expect(spendingOf(result)).toEqual([1_111, 1_111 / 8, 2]);
-    // Each run counts its own iterations.
     expect([result.iterations, result.streamResults.length]).toEqual([2, 2]);
   });
 
@@ -110,7 +109,7 @@ describe.for(kinds)("usage of a run inside an %s", (kind) => {
     expect(spendingOf(result)).toEqual([32, undefined, 2]);
   });
 
-  it("includes its duration in the call and in the outer run", async () => {
+  it("has its time included in the durationMs of the call and of the outer run", async () => {
     const child = scripted(
       [kind, "child"],
       [

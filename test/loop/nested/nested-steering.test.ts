@@ -1,5 +1,3 @@
-// Messages for a nested run, and where they are returned if that run is suspended.
-
 import { describe, expect, it } from "vitest";
 import {
   createLoopControl,
@@ -19,19 +17,19 @@ import { question } from "./nesting.ts";
 
 const message: UserMessage = { role: "user", content: "In Celsius, please." };
 
-/** The innermost run is steered together with a stop or a drain, or while a call waits. */
-type When = "with a stop" | "with a drain" | "beside a call that waits" | "while it waits";
-const times: readonly When[] = ["with a drain", "beside a call that waits", "while it waits"];
+/** The moment at which the innermost run is steered. */
+type When = "during a stop" | "during a drain" | "beside a call that waits" | "while the run waits";
+const times: readonly When[] = ["during a drain", "beside a call that waits", "while the run waits"];
 
 interface Stage {
-  /** The messages that each model received in all executions. */
+  /** The messages that the inner and the outer model received in all executions. */
   readonly told: { readonly inner: Set<unknown>; readonly outer: Set<unknown> };
   readonly results: LoopResult[];
   readonly said: string[];
   run(options?: Partial<LoopOptions>): Promise<LoopResult>;
 }
 
-/** The innermost of `levels` nested runs has a control of its own, and is steered once. */
+/** Sets up nested runs. The innermost run is steered once through a separate control. */
 function setUp(when: When, levels = 1, slow: () => void = () => {}): Stage {
   const told: Stage["told"] = { inner: new Set(), outer: new Set() };
   const results: LoopResult[] = [];
@@ -45,11 +43,11 @@ function setUp(when: When, levels = 1, slow: () => void = () => {}): Stage {
       return messages.some(({ role }) => role === "assistant") ? text(answer) : calls.map((name) => toolCall(name));
     });
   const act = tool("act", () => {
-    if (when === "with a stop") control.stop();
-    if (when === "with a drain") control.drain();
-    if (when !== "while it waits") steer();
+    if (when === "during a stop") control.stop();
+    if (when === "during a drain") control.drain();
+    if (when !== "while the run waits") steer();
   });
-  const calls = when === "with a drain" || when === "with a stop" ? ["act"] : ["act", "pay"];
+  const calls = when === "during a drain" || when === "during a stop" ? ["act"] : ["act", "pay"];
   const tools = [act, tool("pay", () => 1, { needsApproval: true })];
   let agent: Tool = defineAgentTool({
     name: "agent",
@@ -68,7 +66,7 @@ function setUp(when: When, levels = 1, slow: () => void = () => {}): Stage {
   }
   const beside = tool("beside", async () => {
     await new Promise<void>((resolve) => void clock.setTimeout(resolve, 10));
-    if (when === "while it waits") steer();
+    if (when === "while the run waits") steer();
     slow();
   });
   const provider = model(told.outer, ["agent", "beside"], "Done.");
@@ -103,7 +101,7 @@ const stores: readonly (readonly [what: string, make: () => (last?: LoopResult) 
 describe("control.steer() on a nested run", () => {
   it.for(
     times.flatMap((when) => stores.flatMap(([where, make]) => [1, 2].map((levels) => [when, levels, where, make] as const))),
-  )("%s at level %d, returns the message in result.undelivered, over %s", async ([when, levels, , make]) => {
+  )("called %s at level %d, returns the message in result.undelivered with %s", async ([when, levels, , make]) => {
     const { told, said, run } = setUp(when, levels);
     const open = make();
     const first = await run({ journal: open() });
@@ -117,19 +115,19 @@ describe("control.steer() on a nested run", () => {
 
   it("returns the message before later messages to the outer run", async () => {
     const control = createLoopControl();
-    const { run } = setUp("with a drain", 1, () => control.steer("Later."));
+    const { run } = setUp("during a drain", 1, () => control.steer("Later."));
     const { undelivered } = await run({ control });
     expect(undelivered.map(({ content }) => content)).toEqual([message.content, "Later."]);
   });
 
   it("returns the message in a replay too", async () => {
-    const { run } = setUp("with a drain");
+    const { run } = setUp("during a drain");
     const first = await run();
     expect((await run({ journal: replayJournal(first.journal) })).undelivered).toEqual(first.undelivered);
   });
 
   it.for(times.flatMap((when) => ([1, 2] as const).map((levels) => [when, levels] as const)))(
-    "%s at level %d, returns the message if the outermost run is stopped, also on replay",
+    "called %s at level %d, returns the message if the outermost run is stopped, also on replay",
     async ([when, levels]) => {
       const control = createLoopControl();
       const { run } = setUp(when, levels, () => control.stop());
@@ -140,7 +138,7 @@ describe("control.steer() on a nested run", () => {
   );
 
   it("returns the message to toResult if the nested run is stopped alone", async () => {
-    const { results, run } = setUp("with a stop");
+    const { results, run } = setUp("during a stop");
     const { status, undelivered } = await run();
     expect([status, undelivered]).toEqual(["completed", []]);
     expect(results.map((inner) => [inner.status, inner.undelivered])).toEqual([["stopped-by-user", [message]]]);

@@ -20,11 +20,11 @@ const ok = tool("ok", () => "fine");
 
 interface Draining {
   readonly options: Omit<LoopOptions, "journal">;
-  /** The number of requests to each model, outermost model first. */
+  /** Returns the number of requests to each model, outermost run first. */
   asked(): readonly number[];
 }
 
-/** The innermost run is drained in its first iteration, and answers in the next iteration. */
+/** Nests `levels` runs. The innermost run is drained in its first iteration and would answer in the second. */
 function draining(levels: number, more: Partial<LoopOptions> = {}): Draining {
   const inner = scripted(
     ["agent tool", "inner"],
@@ -76,7 +76,7 @@ function createOrderedStoreOf(): () => Journal {
 
 describe("control.drain() on a nested run", () => {
   it.for(stores.flatMap(([what, make]) => [2, 3].map((levels) => [levels, what, make] as const)))(
-    "suspends all %d levels, which continue together over %s",
+    "suspends all %d levels, and a resume with %s continues all of them",
     async ([levels, , make]) => {
       const { options, asked } = draining(levels);
       const open = make();
@@ -107,13 +107,12 @@ describe("control.drain() on a nested run", () => {
       expect(pathsOf(again.events, "run-end")).toHaveLength(levels);
       expect(again.of("tool-start").map(({ replayed }) => replayed)).toEqual(Array.from({ length: levels }, () => true));
 
-      // The resumed run ends, and a replay gives the same ending.
       const third = await runToolLoop({ ...options, journal: open(second) });
       expect([third.text, third.usage, asked()]).toEqual(["Done.", second.usage, Array.from({ length: levels }, () => 2)]);
     },
   );
 
-  it("suspends the runs again if they are drained again", async () => {
+  it("suspends the resumed runs again if it is called again", async () => {
     const inner = scripted(["agent tool", "inner"], [toolCall("drain"), toolCall("drain"), text("i")], {
       control,
       tools: [drain],
@@ -172,7 +171,7 @@ describe("control.drain() on a nested run", () => {
 });
 
 describe("a suspended nested run", () => {
-  it.for(["stop", "kill", "abort"] as const)("never continues after a %s of the outer run", async (verb) => {
+  it.for(["stop", "kill", "abort"] as const)("never continues if the outer run is ended by %s", async (verb) => {
     const inner = scripted(["agent tool", "inner"], [toolCall("drain"), text("i")], { control, tools: [drain] });
     const playing = play([[toolCall("inner"), toolCall("hang")], text("Done.")], {
       tools: [inner.tool, tool("hang", () => never)],
@@ -193,7 +192,7 @@ describe("a suspended nested run", () => {
     expect([again.options.provider === playing.provider, inner.provider.calls]).toEqual([true, 1]);
   });
 
-  it.for(stores)("delays a later sequential call until the nested run has ended, over %s", async ([, make]) => {
+  it.for(stores)("delays a later sequential call until the nested run has ended, with %s", async ([, make]) => {
     const order: string[] = [];
     const alone = tool("alone", () => order.push("alone"), { sequential: true });
     const late = tool("late", () => order.push("late"));

@@ -1,4 +1,4 @@
-// Shared setup for tests of nested runs, for both ways to start them.
+// Shared setup for tests of nested runs, which start in an agent tool or in an ordinary tool.
 
 import {
   defineAgentTool,
@@ -21,7 +21,7 @@ import {
 } from "turnwright/testing";
 import { tool } from "../play.ts";
 
-/** How a call starts a nested run: by an agent tool, or by `ctx.runToolLoop` in an ordinary tool. */
+/** A nested run starts in an agent tool, or by `context.runToolLoop` in an ordinary tool. */
 export type Kind = "agent tool" | "ordinary tool";
 
 export const kinds: readonly Kind[] = ["agent tool", "ordinary tool"];
@@ -30,7 +30,7 @@ export type Prepare = (args: unknown, context: ToolContext) => NestedLoopOptions
 
 export const question: readonly UserMessage[] = [{ role: "user", content: "Well?" }];
 
-/** Creates a tool of the given kind. Both kinds convert the result in the same way. */
+/** Creates a tool that starts a nested run. Both kinds convert the result of the nested run in the same way. */
 export function nesting(kind: Kind, name: string, prepare: Prepare): Tool {
   if (kind === "ordinary tool") {
     const execute = async (args: unknown, context: ToolContext): Promise<unknown> =>
@@ -55,7 +55,7 @@ export function scripted(
 
 export const tokens = (inputTokens: number, outputTokens = 0): MockPart => usage({ inputTokens, outputTokens });
 
-/** Creates a message with a call and a message with an answer, each with its token counts. */
+/** Creates two messages with token counts: a call of the tool `name`, and an answer. */
 export function callAndAnswer(name: string, [first, second]: readonly [number, number] = [1, 1]): readonly MockMessage[] {
   return [
     [toolCall(name), tokens(first)],
@@ -63,12 +63,11 @@ export function callAndAnswer(name: string, [first, second]: readonly [number, n
   ];
 }
 
-/** Returns the path of each event of a type, or "-" for the outermost run. */
+/** Returns the path of each event of this type. The path of the outermost run is "-". */
 export function pathsOf(events: readonly LoopEvent[], type: LoopEvent["type"]): readonly string[] {
   return events.filter((event) => event.type === type).map(({ path }) => path?.join(" > ") ?? "-");
 }
 
-/** Returns a result as plain data, without its journal. */
 export function plain({ journal: _, ...rest }: LoopResult): unknown {
   return JSON.parse(JSON.stringify(rest));
 }

@@ -1,16 +1,14 @@
-// Simulates the store of an engine that identifies steps by their order. Throws if a process requests a different step than the
-// previous process.
+// Simulates a workflow engine that identifies steps by their order. Throws if a process requests steps in a different order than
+// before.
 
 import type { Journal, Step } from "turnwright";
 
-/** Records that outlive the processes that write them, in the order in which the steps were requested. */
 interface OrderedStore {
-  /** Every key, in the order of the first requests. */
+  /** The keys of all steps, in the order of their first requests. */
   readonly keys: readonly string[];
   open(): Journal;
 }
 
-/** Creates an empty store. */
 export function createOrderedStore(): OrderedStore {
   const keys: string[] = [];
   const records = new Map<string, string>();

@@ -1,4 +1,4 @@
-// Random trees of nested runs.
+// Generates random trees of nested runs.
 
 import fc from "fast-check";
 import type { NestedLoopOptions, Provider, Tool } from "turnwright";
@@ -48,7 +48,7 @@ export interface Stage {
   ran: number;
 }
 
-/** Creates the options of a run. Counts the streams and tools that begin in the run. */
+/** Creates the options of one run in the tree. `stage` counts the streams and tools that start. */
 export function optionsOf(
   { iterations, maxToolCalls, maxTokens }: Plan,
   stage: Stage,

@@ -1,5 +1,3 @@
-// Random trees of runs that wait for approval, are ended while they wait, crash, and continue in other processes.
-
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type Journal, type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
@@ -13,16 +11,16 @@ type Decisions = NonNullable<LoopOptions["decisions"]>;
 interface Word {
   readonly atMs: number;
   readonly verb: "stop" | "kill" | "drain";
-  /** The index of the run that receives the verb: 0 is the outermost. */
+  /** The index of the run whose control method is called. The outermost run has the index 0. */
   readonly run: number;
 }
 
-/** `afterRecords` is the number of records after which the process crashes. */
+/** One process of the run. It crashes after `afterRecords` records. */
 interface Life {
   readonly answers: readonly ("approve" | "deny" | "none")[];
   readonly words: readonly Word[];
   readonly afterRecords: number | undefined;
-  /** True if one of the decisions is about a call that does not wait. */
+  /** True to pass an additional decision about a call that does not wait. */
   readonly isMistaken: boolean;
 }
 
@@ -52,7 +50,7 @@ interface Process {
 interface Lived {
   readonly end: unknown;
   readonly deeds: readonly Deed[];
-  /** True if the outermost run accepted a control method that ends it. */
+  /** True if the outermost run accepted a stop or a kill. */
   readonly isTold: boolean;
 }
 
@@ -98,7 +96,7 @@ const isResult = (end: unknown): end is LoopResult => typeof end === "object" &&
 const waitsFor = ({ reason }: LoopResult): readonly { readonly id: string }[] =>
   reason.kind === "approval-required" ? reason.calls : [];
 
-/** The outer calls, outermost first. Each has its position and whether it is sequential. */
+/** Returns the calls in the path of a journal key, outermost first. */
 function placesOf(key: string): readonly { readonly index: number; readonly isAlone: boolean }[] {
   return [...key.matchAll(/\/tool\/(\d+)\/([^/]+)/g)].map(([, index, name = ""]) => ({
     index: Number(index),
@@ -111,10 +109,7 @@ const idOf = (key: string): string =>
     .map(({ index }) => `call_i0_${index}`)
     .join("/");
 
-/**
- * Checks the order of calls. A sequential call starts when all earlier calls have ended, and later calls start when the
- * sequential call has ended.
- */
+/** Checks that a sequential call starts after all earlier calls have ended, and ends before later calls start. */
 function checkOrder(deeds: readonly Deed[]): void {
   const begun = begunIn(deeds);
   for (const [at, later] of begun.entries()) {
@@ -186,7 +181,7 @@ function checkDeeds({ deeds, approved }: History): void {
 
 async function liveOn(history: History, life: Life, last: LoopResult | undefined): Promise<LoopResult | undefined> {
   const { plan, store, deeds, ids } = history;
-  // After a crash, the next process gets the same decisions.
+  // A process that follows a crash gets the decisions of the crashed process again.
   const decisions = history.repeated ?? decide(history, life, last);
   if (life.isMistaken && history.repeated === undefined && last !== undefined) await checkMistaken(history, decisions, last);
   const lived = await live(plan, { journal: store.open({ afterRecords: life.afterRecords }), decisions, words: life.words });
@@ -218,7 +213,7 @@ async function check(plan: Plan, given: readonly Life[]): Promise<void> {
     if (end === undefined) continue;
     last = end;
     if (end.status === "suspended") continue;
-    // If the run was ended before it did anything new, it is still waiting.
+    // A resumed run that ends before its first new step leaves the journal waiting, so it can be resumed again.
     const told = await live(plan, { journal: replayJournal(history.store.open()) });
     if ((told.end as LoopResult).status === "suspended") {
       last = told.end as LoopResult;

@@ -1,9 +1,9 @@
-// Reads and creates records of runs, and creates models that work in any process.
+// Helpers for journal records, and models that continue correctly in a new process.
 
 import { type Journal, type LoopResult, memoryJournal, type Provider, type SavedJournal, type ToolContext } from "turnwright";
 import { createMockProvider, type MockMessage } from "turnwright/testing";
 
-/** The keys of the steps in which a model was called or a tool ran, in order. */
+/** The keys of model and tool steps that ran, in order. */
 export type Log = string[];
 
 export function scriptOf(runKey: string, turns: readonly MockMessage[], log: Log): Provider {

@@ -72,7 +72,7 @@ describe.for(kinds)("maxTokens of a run around an %s", (kind) => {
 });
 
 describe.for(kinds)("maxToolCalls of a run around an %s", (kind) => {
-  it("counts the call and all calls inside it; later calls have the outcome limit", async () => {
+  it("counts the call and all calls inside it, and gives later calls the outcome limit", async () => {
     const child = scripted([kind, "child"], [[toolCall("ok"), toolCall("ok"), toolCall("ok")], text("c")], { tools: [ok] });
     const playing = play([toolCall("child"), toolCall("ok"), text("Done.")], {
       tools: [child.tool, ok],
@@ -87,12 +87,12 @@ describe.for(kinds)("maxToolCalls of a run around an %s", (kind) => {
       "completed",
       "limit",
     ]);
-    // The next requests of the nested run and of the outer run forbid tools.
+    // After the limit, both runs forbid tool calls in their next request.
     expect(child.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, "none"]);
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
   });
 
-  it("ends an inner run that still calls tools, with the outer limit as reason", async () => {
+  it("ends an inner run that calls tools beyond the limit, with the outer limit as reason", async () => {
     const child = scripted([kind, "child"], [toolCall("ok"), toolCall("ok")], { tools: [ok], limits: { maxToolCalls: 40 } });
     const playing = play([toolCall("child"), text("Done.")], { tools: [child.tool], limits: { maxToolCalls: 1 } });
     expect((await playing.result).toolCallsExecuted).toBe(1);
@@ -131,7 +131,7 @@ describe.for(kinds)("maxToolCalls of a run around an %s", (kind) => {
 });
 
 describe.for(kinds)("context.budget of a tool inside an %s", (kind) => {
-  it("is the smallest rest in all outer runs, except for iterations", async () => {
+  it("is the smallest remaining amount of all outer runs, except for iterations", async () => {
     const seen: (readonly [where: string, ToolBudget])[] = [];
     const look = tool("look", (_, { budget, depth }) => void seen.push([`tool at ${depth}`, budget]));
     const clock = createTestClock();
@@ -154,7 +154,7 @@ describe.for(kinds)("context.budget of a tool inside an %s", (kind) => {
       ["tool at 1", { iterations: 4, toolCalls: 2, tokens: 960 }],
       ["tool at 1", { iterations: 3, toolCalls: 1, tokens: 920 }],
     ]);
-    // The outer run has 1,000 ms in total, part of which has passed.
+    // The outer run has wallClockMs: 1,000, and some of that time has passed.
     for (const [, { wallClockMs }] of seen) expect(wallClockMs).toBeLessThanOrEqual(1_000);
   });
 

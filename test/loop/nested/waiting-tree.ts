@@ -1,4 +1,4 @@
-// Random trees of runs whose calls wait for approval, with sequential calls, fatal failures, and control calls at random moments.
+// Generates random trees of runs with calls that wait for approval, sequential calls, fatal errors and control calls.
 
 import fc from "fast-check";
 import {
@@ -14,7 +14,7 @@ import { createMockProvider, type TestClock, text, toolCall } from "turnwright/t
 import { tool } from "../play.ts";
 import { question } from "./nesting.ts";
 
-/** Calls without nested runs. "ask" waits for a decision, "alone" is sequential, "fatal" ends the run, "drain" drains the run. */
+/** Tools without nested runs: "ask" waits for a decision, "alone" is sequential, "fatal" ends its run, "drain" drains its run. */
 const leaves = ["look", "slow", "alone", "slow_alone", "ask", "ask", "ask_alone", "fatal", "drain"] as const;
 type Leaf = (typeof leaves)[number];
 
@@ -44,7 +44,6 @@ export interface Deed {
 export interface Stage {
   readonly clock: TestClock;
   readonly deeds: Deed[];
-  /** The control of each run, outermost first. */
   readonly controls: LoopControl[];
 }
 

@@ -1,5 +1,3 @@
-// Calls that wait twice: first for an approval, and then for their results.
-
 import { describe, expect, it } from "vitest";
 import type { Json, LoopOptions, Tool } from "turnwright";
 import { replayJournal } from "turnwright/journal";
@@ -46,7 +44,7 @@ describe("a call that waits for an approval and then for its result", () => {
     expect(message?.role === "assistant" && message.content[0]).toMatchObject({ approvedArgs: { amount: 90 } });
   });
 
-  it("gets the result that was passed under the id of the call, once, but no decision about the approval", async () => {
+  it("gets one result under its call id, but no decision about its approval", async () => {
     const { ran, start } = setUp();
     const short: Decisions = { call_i0_0: { kind: "result", result: "paid" } };
     await start().result;
@@ -67,7 +65,7 @@ describe("a call that waits for an approval and then for its result", () => {
   });
 });
 
-it("a run with one call that waits for an approval and one that waits for a result ends as approval-required", async () => {
+it("a run with calls that wait for an approval and for a result ends as approval-required", async () => {
   const store = createDurableStore();
   const ran: string[] = [];
   const tools = [
@@ -82,7 +80,7 @@ it("a run with one call that waits for an approval and one that waits for a resu
     ["call_i0_1", "approval"],
   ]);
   const all: Decisions = { call_i0_0: { kind: "result", result: 1 }, call_i0_1: { kind: "approve" } };
-  // If one decision is wrong, the approved call does not run either.
+  // A wrong decision rejects the run before the approved call starts.
   await expect(start({ ...all, call_i0_0: { kind: "approve" } }).result).rejects.toMatchObject({ code: "invalid-decision" });
   expect(ran).toEqual(["job"]);
   expect(outcomesOf(await start(all).result)).toEqual(["call_i0_0: completed", "call_i0_1: completed"]);
@@ -124,7 +122,7 @@ describe("a nested run with a call that waits for its result", () => {
   });
 
   it.for([false, true])(
-    "accepts the result of another call after a crash before the end of this call was recorded (journal with has: %s)",
+    "accepts another call's result after a crash that lost the end of this call (journal with has: %s)",
     async (hasHas) => {
       const store = createDurableStore();
       const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("job") : text("Inside.")));

@@ -1,5 +1,3 @@
-// Calls whose results come from outside. They suspend the run, and another execution gets the results.
-
 import { describe, expect, it } from "vitest";
 import { defineTool, type LoopOptions } from "turnwright";
 import { replayJournal } from "turnwright/journal";
@@ -85,7 +83,7 @@ describe("a call with a result from outside", () => {
     expect([third.provider.calls, ran]).toEqual([0, ["call_i0_0", "call_i0_1"]]);
   });
 
-  it("sends events in two phases, and is marked as waiting between the phases", async () => {
+  it("sends events before and after its result arrives, and is marked as waiting in between", async () => {
     const { start } = setUp();
     const first = start();
     const second = start({ journal: await savedOf(first), decisions: both });
@@ -119,7 +117,7 @@ describe("a call with a result from outside", () => {
       );
   });
 
-  it("has journal records for both phases, and a replay has both phases too", async () => {
+  it("has journal records and replayed events before and after its result arrives", async () => {
     const store = createDurableStore();
     const { start } = setUp();
     const first = await start({ journal: store.open() }).result;
@@ -207,7 +205,7 @@ describe("a deferred result", () => {
 });
 
 describe("a tool without execute", () => {
-  it("can start again after a crash, because a call has no effect", async () => {
+  it("can be called again after a crash, because a call has no effect", async () => {
     const store = createDurableStore();
     const tools = [defineTool({ name: "ask", description: "Asks", inputSchema: { type: "object" } })];
     const start = (fate: Parameters<typeof store.open>[0], more: Partial<LoopOptions> = {}): Playing =>

@@ -1,5 +1,3 @@
-// Runs that are ended, drained or steered while calls wait for results from outside.
-
 import { describe, expect, it } from "vitest";
 import { FatalToolError, type LoopOptions } from "turnwright";
 import { replayJournal } from "turnwright/journal";
@@ -30,7 +28,7 @@ describe("a run that is ended while another call of the batch runs", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort("gone"), "aborted"],
-  ])("on %s, a call with a deferred result has the outcome interrupted, also on replay", async ([, act, kind]) => {
+  ])("gives a call with a deferred result the outcome interrupted on %s, also on replay", async ([, act, kind]) => {
     const store = createDurableStore();
     const playing = setUpBusy({ journal: store.open() });
     await playing.clock.advance(10);
@@ -50,7 +48,7 @@ describe("a run that is ended while another call of the batch runs", () => {
     await expect(setUpBusy({ journal: store.open(), decisions }).result).rejects.toMatchObject({ code: "unknown-decision" });
   });
 
-  it("on a fatal tool error, a call with a deferred result has the outcome interrupted", async () => {
+  it("gives a call with a deferred result the outcome interrupted on a fatal tool error", async () => {
     const store = createDurableStore();
     const playing = setUpBusy({ journal: store.open() }, () => {
       throw new FatalToolError("gone");
@@ -68,7 +66,7 @@ describe("a run that is ended while another call of the batch runs", () => {
   it.for<[how: string, limits: LoopOptions["limits"], act: (playing: Playing) => void]>([
     ["the wall clock", { wallClockMs: 50 }, () => {}],
     ["a drain", {}, ({ control }) => control.drain()],
-  ])("on %s, the deferred call keeps waiting", async ([, limits, act]) => {
+  ])("leaves a call with a deferred result waiting on %s", async ([, limits, act]) => {
     const playing = setUpBusy({ limits });
     await playing.clock.advance(10);
     act(playing);
@@ -87,7 +85,7 @@ describe("a resumed run that is ended before it does anything new", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort("gone"), "aborted"],
-  ])("on %s, uses no result, and the same results can be passed again later", async ([, act, kind]) => {
+  ])("uses no result on %s, so that the same results can be passed again later", async ([, act, kind]) => {
     const store = createDurableStore();
     const { ran, start } = setUp();
     await start({ journal: store.open() }).result;

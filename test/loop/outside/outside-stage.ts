@@ -1,11 +1,11 @@
-// Shared setup for runs whose tools get their results from outside.
+// Shared setup for tests of calls whose results come from outside the run.
 
 import { z } from "zod";
 import { defineTool, type LoopOptions, memoryJournal, type SavedJournal, type Tool } from "turnwright";
 import { type MockMessage, text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "../play.ts";
 
-/** A tool without `execute`. A web page sends the results of its calls. */
+/** A tool without `execute`, whose results a web page sends. */
 export const askUser: Tool<{ question: string }> = defineTool({
   name: "ask_user",
   description: "Asks the user",
@@ -19,8 +19,8 @@ export interface OutsideStage {
 }
 
 /**
- * Sets up runs with one batch: a job that another machine finishes, a lookup that returns immediately, and a question to the
- * user. The first execution calls the tools, and later executions answer.
+ * Sets up a run with three calls: a job that another machine finishes, a lookup that returns immediately, and a question to the
+ * user.
  */
 export function setUp(
   more: Partial<LoopOptions> = {},

@@ -1,6 +1,3 @@
-// Random runs whose calls get their results from outside. The runs suspend, get results in any order and repeatedly, crash, and
-// continue in other processes.
-
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -16,16 +13,19 @@ import { checkTranscript } from "../run-plan.ts";
 
 type Decisions = NonNullable<LoopOptions["decisions"]>;
 
-/** Three tools defer (`sign` after an approval), one tool returns immediately, and the agent calls "job". */
+/**
+ * Tools of the random runs. `job`, `ask` and `sign` get results from outside, and `sign` also needs approval. The agent calls
+ * `job`.
+ */
 const names = ["job", "job", "ask", "sign", "look", "alone", "agent"] as const;
 type Name = (typeof names)[number];
 
-/** The waiting calls whose results the process gets, in order, and the record after which it crashes. */
+/** One process: the waiting calls that get results, in order, and the number of records before a crash. */
 interface Life {
   readonly picks: readonly number[];
-  /** True if the process also gets all earlier results again. */
+  /** True to pass all earlier results again. */
   readonly repeats: boolean;
-  /** True if one of the decisions is of the wrong kind. */
+  /** True to pass one decision of the wrong kind. */
   readonly errs: boolean;
   readonly afterRecords: number | undefined;
 }
@@ -93,11 +93,11 @@ const places: { readonly [where: string]: () => Place } = {
     const store = createDurableStore();
     return { open: (afterRecords) => store.open({ afterRecords }) };
   },
-  "a durable store that says what it holds": () => {
+  "a durable store with has()": () => {
     const store = createDurableStore();
     return { open: (afterRecords) => ({ ...store.open({ afterRecords }), has: (key) => store.records.has(key) }) };
   },
-  "a store that orders its steps": () => {
+  "a store with ordered steps": () => {
     const store = createDurableStore();
     return { open: (afterRecords) => ({ ...store.open({ afterRecords }), ordered: true }) };
   },
@@ -105,14 +105,14 @@ const places: { readonly [where: string]: () => Place } = {
     const path = join(makeFolder(), "run.jsonl");
     return { open: (afterRecords) => mortal(fileJournal(path, { fsync: false }), afterRecords) };
   },
-  // Only a saved result outlives the process here, so the process does not crash.
+  // A memory journal is saved only with the result, so this process never crashes.
   memory: () => ({ open: (_, last) => memoryJournal(last && JSON.parse(JSON.stringify(last.journal))) }),
 };
 
 const waitingIn = (result: LoopResult | undefined): Extract<LoopResult["reason"], { calls: unknown }>["calls"] =>
   result !== undefined && "calls" in result.reason ? result.reason.calls : [];
 
-/** Returns the only correct decision for a waiting call. */
+/** Returns the decision that the waiting call accepts. */
 const right = ({ id, waitsFor }: { readonly id: string; readonly waitsFor: string }): Decisions[string] =>
   waitsFor === "approval" ? { kind: "approve" } : { kind: "result", result: { for: id } };
 
@@ -139,7 +139,7 @@ async function checkPlan(plan: Plan, place: Place): Promise<void> {
       result = ended;
       Object.assign(given, decisions);
     } catch (error) {
-      // A process that crashed may already have recorded the correct decision.
+      // A crashed process may already have recorded the correct decision, so both error codes are possible.
       const isRefusal = isLoopError(error, "invalid-decision") || isLoopError(error, "unknown-decision");
       if (isRefusal) expect(error.details.call).toBe(spoilt?.id);
       else if (!(error instanceof Crash)) throw error;
@@ -164,7 +164,7 @@ async function checkEnd(plan: Plan, place: Place, result: LoopResult): Promise<v
 function checkAnswers(result: LoopResult, ran: readonly string[]): void {
   expect(new Set(ran).size).toBe(ran.length);
   for (const { callId, name, outcome, result: answer } of answersOf(result)) {
-    // A crash interrupted these calls before they were recorded.
+    // A crash came before these calls were recorded.
     if (outcome === "interrupted") continue;
     const own = name === "sign" ? `${callId}#2` : callId;
     const isOutside = name === "job" || name === "ask" || name === "sign" || name === "alone";
@@ -181,7 +181,7 @@ const runs = Number(process.env["OUTSIDES"] ?? 60);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
 it.for(Object.entries(places))(
-  "decisions: random results reach each call exactly once over %s",
+  "options.decisions: random results reach each call exactly once with %s",
   { timeout: 600_000 },
   async ([, make]) => {
     await fc.assert(

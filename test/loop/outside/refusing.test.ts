@@ -1,5 +1,3 @@
-// Results from outside that are invalid. The run rejects with an error, and the call keeps waiting.
-
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
@@ -33,7 +31,7 @@ const resultAdvice = 'Pass { kind: "result", result } or { kind: "failed", error
 const approvalAdvice =
   'Pass { kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }. The call is still waiting.';
 
-describe("decisions: a call that waits for its result", () => {
+describe("a call that waits for a result in options.decisions", () => {
   it.for<[what: string, decisions: Decisions, code: string, message: string]>([
     [
       "an approval",
@@ -110,15 +108,15 @@ describe("decisions: a call that waits for its result", () => {
 
   it.for<[what: string, decision: unknown]>([
     ["a result without a value", { kind: "result" }],
-    ["a result that is no plain data", { kind: "result", result: new Map() }],
+    ["a result that is not plain data", { kind: "result", result: new Map() }],
     ["a result with a Promise", { kind: "result", result: { inner: Promise.resolve(1) } }],
     ["a result with NaN", { kind: "result", result: [Number.NaN] }],
-    ["a result with a hole", { kind: "result", result: new Array(2) }],
+    ["a result that is an array with a hole", { kind: "result", result: new Array(2) }],
     ["a result with a function", { kind: "result", result: { run: () => 1 } }],
     ["a result with a BigInt", { kind: "result", result: [1n] }],
     ["a result whose kind is inherited", Object.create({ kind: "result", result: 1 })],
     ["a result whose value is inherited", Object.assign(Object.create({ result: 1 }), { kind: "result" })],
-    ["a failure whose error is no text", { kind: "failed", error: new Error("no") }],
+    ["a failure whose error is not a string", { kind: "failed", error: new Error("no") }],
   ])("rejects %s with the code invalid-option", async ([, decision]) => {
     const decisions = { call_1: decision } as Decisions;
     const { result } = play([text("Hi.")], { decisions });
@@ -126,7 +124,7 @@ describe("decisions: a call that waits for its result", () => {
   });
 });
 
-it("decisions: a call that waits for an approval rejects a result", async () => {
+it("a call that waits for an approval rejects a result in options.decisions", async () => {
   const tools = [tool("pay", () => "paid", { needsApproval: true })];
   const first = play([toolCall("pay")], { runId: "r", tools });
   const decisions: Decisions = { call_i0_0: { kind: "result", result: 1 } };
@@ -161,7 +159,7 @@ describe("outputSchema", () => {
     expect((await start("blue").result).reason.kind).toBe("answered");
   });
 
-  it("may be asynchronous, and must settle within hookMs", async () => {
+  it("can be asynchronous, but must settle within timeouts.hookMs", async () => {
     const decisions: Decisions = { call_i0_0: { kind: "result", result: "blue" } };
     for (const [one, message] of [
       [slow, "is not known"],

@@ -1,5 +1,3 @@
-// Journals that wait for results themselves, like those of durable engines. The run does not end while the journal waits.
-
 import { expect, it } from "vitest";
 import type { Journal, Json } from "turnwright";
 import { isLoopError } from "turnwright";

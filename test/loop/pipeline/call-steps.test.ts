@@ -1,5 +1,3 @@
-// The order and the number of callbacks and events for one call.
-
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { contextRestart, createToolRegistry, defineTool, type LoopOptions } from "turnwright";

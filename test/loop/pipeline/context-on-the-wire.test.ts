@@ -1,5 +1,3 @@
-// Context items in requests, with the real adapters and the vendors' clients.
-
 import { describe, expect, it, onTestFinished } from "vitest";
 import { contextRestart, createContextStash, defineTool, runToolLoop, type LoopOptions, type Tool } from "turnwright";
 import { type Scripted, type Wire, wires } from "../../wire/all-wires.ts";
@@ -42,7 +40,7 @@ describe.for(wires)("context items in requests of $name", (wire) => {
     expect(bodies.map(userTextsIn)).toEqual([["Who am I?", 'Context:\nIt is night.\n{"at":"home"}']]);
   });
 
-  it("follow the results after a restart, and the tools that the restart disables are omitted", async () => {
+  it("follow the results after a restart, without the tools that the restart disables", async () => {
     const bodies = await send(wire, [calling("call_1", "enrich"), hello]);
     expect(bodies.map(userTextsIn)).toEqual([["Who am I?"], ["Who am I?", 'Context:\n{"name":"Ada"}']]);
     const sent = JSON.stringify(bodies[1]);

@@ -1,5 +1,3 @@
-// The state that a run accumulates over its iterations, as the result and the requests show it.
-
 import { describe, expect, it } from "vitest";
 import { toolResult, type LoopOptions } from "turnwright";
 import {
@@ -28,7 +26,7 @@ describe("result.streamResults", () => {
     ["timeout", [text("Half"), stall()], ({ clock }) => clock.advance(120_000)],
     ["empty-response", finish("stop")],
     ["stopped-by-user", [text("Half"), stall()], ({ control }) => control.stop()],
-  ])("has an entry for every stream, including a stream that ends as %s", async ([status, turn, act]) => {
+  ])('has an entry for every stream, and the last one has the status "%s" of the run', async ([status, turn, act]) => {
     const playing = start([toolCall("look"), turn]);
     await playing.clock.flush();
     await act?.(playing);
@@ -152,11 +150,11 @@ describe("result.details", () => {
       "Hi.\n\nDay.",
     ],
     ["details without text", [[details("Night."), toolCall("look")], finish("stop")], "Night.", "Night."],
-  ])("come after the text in responseText (tested with: %s)", async ([, turns, said, response]) => {
+  ])('come after the text in responseText in the case "%s"', async ([, turns, said, response]) => {
     expect(await detailsOf(turns)).toEqual([said, response]);
   });
 
-  it("have the label session.detailsLabel in responseText", async () => {
+  it("come after the label session.detailsLabel in responseText", async () => {
     const session = { detailsLabel: "Scene:" };
     expect(await detailsOf([[text("Hi."), details("Night.")]], { session })).toEqual(["Night.", "Hi.\n\nScene:\nNight."]);
   });

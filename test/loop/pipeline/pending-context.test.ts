@@ -1,5 +1,3 @@
-// Stashed context. A context restart contains a key, and the loop takes the item from the stash and sends it to the model.
-
 import { describe, expect, it } from "vitest";
 import {
   contextRestart,
@@ -34,14 +32,14 @@ const contextsOf = ({ provider }: Playing): readonly unknown[] =>
 const lookupsOf = ({ recording }: Playing): readonly unknown[] =>
   recording.of("restart").map(({ pendingContext }) => pendingContext);
 
-/** Always returns the same item, and logs the requested keys. */
+/** Creates a stash that returns the same item for every key, and logs the keys. */
 function createNoting(held: Json | undefined = item): ContextSource & { readonly asked: readonly unknown[] } {
   const asked: unknown[] = [];
   return { asked, take: (key) => (asked.push(key), held) };
 }
 
-describe("pending_context_key of a stashed item", () => {
-  it("adds the item after the results in all later requests", async () => {
+describe("pending_context_key of a restart", () => {
+  it("adds the stashed item after the results in all later requests", async () => {
     const stash = createContextStash();
     const tools = [tool("enrich", () => naming(stash.put(item))), tool("other", () => 1)];
     const turns = [toolCall("enrich"), toolCall("other"), text("Hello Ada.")];
@@ -49,7 +47,7 @@ describe("pending_context_key of a stashed item", () => {
     const result = await playing.result;
     expect(contextsOf(playing)).toEqual([shown, shown]);
     expect(lookupsOf(playing)).toEqual(["found"]);
-    // The item is not part of any result, history or transcript.
+    // The stashed item is sent in requests, but is not part of the results, history or messages.
     expect(answersOf(result)[0]).toMatchObject({ outcome: "restarted", result: { status: "context_restarted" } });
     expect(result.functionHistory.map(({ functionCall }) => functionCall.name)).toEqual(["other"]);
     expect(JSON.stringify([result.messages, result.functionHistory])).not.toContain("tides");
@@ -73,7 +71,7 @@ describe("pending_context_key of a stashed item", () => {
     expect(lookupsOf(playing)).toEqual(["found"]);
   });
 
-  it("adds the item to the contextItems of later tools", async () => {
+  it("adds the stashed item to the contextItems of later tools", async () => {
     let seen: readonly Json[] = [];
     const look = tool("look", (_, { contextItems }) => void (seen = [...contextItems]));
     const tools = [tool("enrich", () => naming("k")), look];
@@ -93,7 +91,7 @@ describe("pending_context_key of a stashed item", () => {
     expect(contextsOf(playing)).toEqual([shown]);
   });
 
-  it("takes the item once, for the first of two calls with the same key", async () => {
+  it("takes the stashed item once, for the first of two calls with the same key", async () => {
     const stash = createContextStash();
     const key = stash.put(item);
     const turns = [[toolCall("enrich"), toolCall("enrich")], toolCall("enrich"), text("Done.")];
@@ -129,13 +127,13 @@ describe("pending_context_key in createContextStash", () => {
   it.for<[what: string, stash: ContextSource | undefined, key: () => Promise<string>, found: string]>([
     ["is unknown", createContextStash(), async () => "guessed", "missing"],
     ["is __proto__", createContextStash(), async () => "__proto__", "missing"],
-    ["is just young enough", inTime, () => putAndWait(inTime, 299_999), "found"],
+    ["is 1 ms younger than five minutes", inTime, () => putAndWait(inTime, 299_999), "found"],
     ["is five minutes old", tooOld, () => putAndWait(tooOld, 300_000), "missing"],
-    ["is followed by 15 newer ones", full, () => putBefore(full, 15), "found"],
-    ["is followed by 16 newer ones", full, () => putBefore(full, 16), "missing"],
+    ["is followed by 15 newer keys", full, () => putBefore(full, 15), "found"],
+    ["is followed by 16 newer keys", full, () => putBefore(full, 16), "missing"],
     ["is as old as ttlMs", own, () => putAndWait(own, 10), "missing"],
     ["is beyond maxEntries", own, () => putBefore(own, 1), "missing"],
-  ])("gives the expected result if the key %s", async ([, stash, make, found]) => {
+  ])("finds an item only within its time and entry limits if the key %s", async ([, stash, make, found]) => {
     const playing = start(naming(await make()), stash, { clock });
     const result = await playing.result;
     expect(lookupsOf(playing)).toEqual([found]);

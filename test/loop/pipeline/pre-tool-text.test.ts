@@ -1,5 +1,3 @@
-// Messages with text and tool calls. The run ends if the text is the final answer.
-
 import { describe, expect, it } from "vitest";
 import {
   contextRestart,
@@ -50,7 +48,7 @@ const tools: readonly Tool[] = [
   tool("loud", act, { requiresFollowUp: true }),
 ];
 
-/** Parses calls. "memory:fail quiet" means a failing call of the tool `memory` and a call of the tool `quiet`. */
+/** Parses a list of calls: "memory:fail quiet" is a failing call of `memory` and a call of `quiet`. */
 const callsOf = (words: string): readonly MockPart[] =>
   words.split(" ").map((word) => {
     const [name = "", what = "work"] = word.split(":");
@@ -62,13 +60,12 @@ const preToolText: PreToolTextPolicy = {
   suppressFollowUpAfterText: ["update_short_term_memory"],
 };
 
-/** `more` may replace the policy. */
 function start(family: string | undefined, script: MockScript, more: Partial<LoopOptions> = {}): Playing {
   const policies = { preToolText, ...more.policies };
   return play([], { provider: createMockProvider(script, { family }), tools, ...more, policies });
 }
 
-/** The model writes `said`, calls tools, and answers if there is another request. */
+/** Runs a model that writes `said`, makes the calls, and answers if it is asked again. Returns how the run ends. */
 async function endOf(
   [family, said, calls]: readonly [family: string | undefined, said: string, calls: string],
   more: Partial<LoopOptions> = {},
@@ -84,36 +81,35 @@ const wentOn = "completed/answered: An answer.";
 
 describe("policies.preToolText", () => {
   it.for<[title: string, family: string | undefined, said: string, calls: string, end: string]>([
-    // For this family of providers, text is the final answer, whatever tools are called.
-    ["listed family: ends the run with the trimmed text", "novelai", " Noted. \n", "plain", ended],
-    ["listed family: ends the run whatever tools are called", "novelai", "Noted.", "plain loud quiet memory", ended],
-    ["listed family: continues if the text is empty", "novelai", "", "plain", wentOn],
-    ["listed family: continues if the text is blank", "novelai", " \n", "plain", wentOn],
-    ["for another family, continues the run", "openai", "Noted.", "plain", wentOn],
-    ["distinguishes upper and lower case", "NovelAI", "Noted.", "plain", wentOn],
-    ["without a family, continues the run", undefined, "Noted.", "plain", wentOn],
+    ["ends the run with the trimmed text for a listed family", "novelai", " Noted. \n", "plain", ended],
+    ["ends the run for a listed family, whatever tools are called", "novelai", "Noted.", "plain loud quiet memory", ended],
+    ["continues for a listed family if the text is empty", "novelai", "", "plain", wentOn],
+    ["continues for a listed family if the text is blank", "novelai", " \n", "plain", wentOn],
+    ["continues for a family that is not listed", "openai", "Noted.", "plain", wentOn],
+    ["continues for a listed family in another letter case", "NovelAI", "Noted.", "plain", wentOn],
+    ["continues for a provider without a family", undefined, "Noted.", "plain", wentOn],
     ["ends the run for a listed tool", undefined, "Noted.", "memory", ended],
     ["ends the run for a tool with requiresFollowUp: false", undefined, "Noted.", "quiet", ended],
     ["ends the run if no tool requires a follow-up", "openai", "Noted.", "memory quiet memory", ended],
-    ["continues after empty text", undefined, "", "memory", wentOn],
-    ["continues after blank text", undefined, " ", "quiet", wentOn],
+    ["continues for a listed tool after empty text", undefined, "", "memory", wentOn],
+    ["continues for a tool with requiresFollowUp: false after blank text", undefined, " ", "quiet", wentOn],
     ["continues for a tool with requiresFollowUp: true", undefined, "Noted.", "loud", wentOn],
     ["continues for a listed tool beside an ordinary tool", undefined, "Noted.", "memory plain", wentOn],
-    ["continues for an ordinary tool beside a tool without follow-up", undefined, "Noted.", "plain quiet", wentOn],
-    ["listed family: continues if the call fails", "novelai", "Noted.", "plain:fail", wentOn],
-    ["listed family: continues if one of three calls fails", "novelai", "Noted.", "plain plain:fail plain", wentOn],
-    ["listed family: continues after a call of an unknown tool", "novelai", "Noted.", "unknown", wentOn],
-    ["listed family: continues if the call times out", "novelai", "Noted.", "plain:hang", wentOn],
+    ["continues for an ordinary tool beside a tool with requiresFollowUp: false", undefined, "Noted.", "plain quiet", wentOn],
+    ["continues for a listed family if the call fails", "novelai", "Noted.", "plain:fail", wentOn],
+    ["continues for a listed family if one of three calls fails", "novelai", "Noted.", "plain plain:fail plain", wentOn],
+    ["continues for a listed family after a call of an unknown tool", "novelai", "Noted.", "unknown", wentOn],
+    ["continues for a listed family if the call times out", "novelai", "Noted.", "plain:hang", wentOn],
     ["continues if a call of a listed tool fails", undefined, "Noted.", "memory:fail", wentOn],
-    ["continues if one of two tools fails", undefined, "Noted.", "quiet memory:fail", wentOn],
-    // After a context restart, the model must answer with the new context.
-    ["listed family: continues after a context restart", "novelai", "Noted.", "plain:restart", wentOn],
+    ["continues if one of two listed tools fails", undefined, "Noted.", "quiet memory:fail", wentOn],
+    // A context restart always continues, because the model must see the new context.
+    ["continues for a listed family after a context restart", "novelai", "Noted.", "plain:restart", wentOn],
     ["continues after a context restart beside a listed tool", undefined, "Noted.", "memory quiet:restart", wentOn],
-    // If both would end the run, the reason is `end-turn`.
-    ["listed family: ends as end-turn", "novelai", "Noted.", "plain plain:end", "completed/end-turn: Noted."],
-    ["listed tool: ends as end-turn", undefined, "Noted.", "memory:end", "completed/end-turn: Noted."],
-    ["listed family: end-turn despite a failure", "novelai", "Noted.", "plain:fail plain:end", "completed/end-turn: Noted."],
-    ["listed family: continues after a context restart with endTurn", "novelai", "Noted.", "plain:leave", wentOn],
+    // If a call also returns endTurn, the run ends for the reason end-turn.
+    ["reports end-turn for a listed family", "novelai", "Noted.", "plain plain:end", "completed/end-turn: Noted."],
+    ["reports end-turn for a listed tool", undefined, "Noted.", "memory:end", "completed/end-turn: Noted."],
+    ["reports end-turn even if a call fails", "novelai", "Noted.", "plain:fail plain:end", "completed/end-turn: Noted."],
+    ["continues for a listed family after a context restart with endTurn", "novelai", "Noted.", "plain:leave", wentOn],
   ])("%s", async ([, family, said, calls, end]) => {
     expect(await endOf([family, said, calls])).toBe(end);
   });
@@ -135,7 +131,7 @@ describe("policies.preToolText", () => {
     expect(await playing.result).toMatchObject({ reason: { kind: "pre-tool-text" }, text: "Noted." });
   });
 
-  it("applies to the model family of the attempt that is kept", async () => {
+  it("compares the model family of the attempt whose message is used", async () => {
     const attempt = (family: string): MockPart =>
       chunk({ type: "attempt-start", attempt: 1, provider: "inner", model: "m", family });
     const script = (family: string): MockScript => [[attempt(family), text("Noted."), ...callsOf("plain")], text("An answer.")];
@@ -150,7 +146,7 @@ describe("policies.preToolText", () => {
     expect(await endOf(["novelai", "Noted.", "memory"], more)).toBe(wentOn);
   });
 
-  it("leaves the calls answered in the transcript and listed in the history", async () => {
+  it("keeps each call and its result in the messages and in functionHistory", async () => {
     const result = await start(undefined, [[text("Noted."), ...callsOf("memory quiet")]]).result;
     expect(linesOf(result.messages)).toEqual([
       "user: Go.",
@@ -168,8 +164,8 @@ describe("policies.preToolText", () => {
   });
 });
 
-describe("policies.preToolText next to other endings", () => {
-  it("does not apply if onIteration, which is called first, aborts the run", async () => {
+describe("policies.preToolText beside other reasons to end", () => {
+  it("does not apply if onIteration aborts the run first", async () => {
     const asked: number[] = [];
     const hooks = (reason?: string): LoopOptions["hooks"] => ({
       onIteration: (iteration) => {
@@ -194,28 +190,40 @@ describe("policies.preToolText next to other endings", () => {
   });
 });
 
-describe("policies.preToolText options", () => {
+describe("policies.preToolText with changed options", () => {
   it.for<[title: string, policy: PreToolTextPolicy, family: string, calls: string, end: string]>([
     ["continues with an empty policy", {}, "novelai", "plain memory", wentOn],
-    ["unset: continues", { endAfterTextFamilies: undefined, suppressFollowUpAfterText: undefined }, "novelai", "plain", wentOn],
-    ["empty policy: requiresFollowUp: false ends the run", {}, "openai", "quiet", ended],
-    ["a listed family ends the run", { endAfterTextFamilies: ["kobold", "openai"] }, "openai", "plain", ended],
+    ["continues if unset", { endAfterTextFamilies: undefined, suppressFollowUpAfterText: undefined }, "novelai", "plain", wentOn],
+    ["ends the run for requiresFollowUp: false even with an empty policy", {}, "openai", "quiet", ended],
+    ["ends the run for a listed family", { endAfterTextFamilies: ["kobold", "openai"] }, "openai", "plain", ended],
     ["continues for a family that is not listed", { endAfterTextFamilies: ["kobold"] }, "novelai", "plain", wentOn],
-    ["a listed tool ends the run", { suppressFollowUpAfterText: ["plain"] }, "openai", "plain", ended],
+    ["ends the run for a listed tool", { suppressFollowUpAfterText: ["plain"] }, "openai", "plain", ended],
     ["continues for a tool that is not listed", { suppressFollowUpAfterText: ["plain"] }, "openai", "memory", wentOn],
-    ["a listed tool beside another ends the run", { suppressFollowUpAfterText: ["plain"] }, "openai", "plain quiet", ended],
-    ["continues without families", { ...preToolText, endAfterTextFamilies: [] }, "novelai", "plain", wentOn],
-    ["no families: a listed tool ends the run", { ...preToolText, endAfterTextFamilies: [] }, "novelai", "memory", ended],
-    ["continues without tools", { ...preToolText, suppressFollowUpAfterText: [] }, "openai", "memory", wentOn],
-    ["no tools: a listed family ends the run", { ...preToolText, suppressFollowUpAfterText: [] }, "novelai", "memory", ended],
-    ["requiresFollowUp: false is enough", { endAfterTextFamilies: [], suppressFollowUpAfterText: [] }, "novelai", "quiet", ended],
-    // The trait of a tool does not override the policy for that tool.
-    ["overrides requiresFollowUp of a listed tool", { suppressFollowUpAfterText: ["loud"] }, "openai", "loud", ended],
+    ["ends the run for a listed tool beside another", { suppressFollowUpAfterText: ["plain"] }, "openai", "plain quiet", ended],
+    ["continues if the list of families is empty", { ...preToolText, endAfterTextFamilies: [] }, "novelai", "plain", wentOn],
+    ["ends for a listed tool with no listed family", { ...preToolText, endAfterTextFamilies: [] }, "novelai", "memory", ended],
+    ["continues if the list of tools is empty", { ...preToolText, suppressFollowUpAfterText: [] }, "openai", "memory", wentOn],
+    [
+      "ends for a listed family with no listed tool",
+      { ...preToolText, suppressFollowUpAfterText: [] },
+      "novelai",
+      "memory",
+      ended,
+    ],
+    [
+      "ends the run for requiresFollowUp: false if both lists are empty",
+      { endAfterTextFamilies: [], suppressFollowUpAfterText: [] },
+      "novelai",
+      "quiet",
+      ended,
+    ],
+    // The policy's list of tools is stronger than `requiresFollowUp` of the tool.
+    ["ends for a listed tool with requiresFollowUp: true", { suppressFollowUpAfterText: ["loud"] }, "openai", "loud", ended],
   ])("%s", async ([, preToolText, family, calls, end]) => {
     expect(await endOf([family, "Noted.", calls], { policies: { preToolText } })).toBe(end);
   });
 
-  it("are copied when the run starts, so later changes have no effect", async () => {
+  it("copies its lists when the run starts, so later changes have no effect", async () => {
     const policies = { preToolText: { endAfterTextFamilies: ["openai"] } };
     const playing = start("openai", [[text("Noted."), ...callsOf("plain")], text("An answer.")], { policies });
     policies.preToolText = { endAfterTextFamilies: [] };
@@ -230,7 +238,7 @@ describe("policies.preToolText options", () => {
     [{ suppressFollowUpAfterText: new Set(["plain"]) }, "invalid-option", "policies.preToolText.suppressFollowUpAfterText"],
     [{ suppressFollowUpAfterText: [null] }, "invalid-option", "policies.preToolText.suppressFollowUpAfterText"],
     [{ families: [] }, "unknown-option", "policies.preToolText.families"],
-  ])("are rejected if invalid (%j), with an error that names the option", async ([preToolText, code, option]) => {
+  ])("rejects the invalid value %j with an error that names the option", async ([preToolText, code, option]) => {
     expect(await refusal({ policies: { preToolText } })).toMatchObject({ code, details: { option } });
   });
 });
@@ -240,7 +248,7 @@ describe("requiresFollowUp", () => {
     ["no", '"no"'],
     [0, "0"],
     [null, "null"],
-  ])("with the value %j is rejected", ([value, received]) => {
+  ])("is rejected with the value %j", ([value, received]) => {
     const make = (): Tool => tool("plain", act, { requiresFollowUp: value as boolean });
     expect(make).toThrow(`Tool "plain" has an invalid "requiresFollowUp": it must be true or false, but is ${received}.`);
   });

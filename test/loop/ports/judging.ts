@@ -1,4 +1,4 @@
-// Ports that decide or change something: hooks, policies, prices and stores.
+// Functions of the caller that decide or change something: hooks, policies, prices and stores.
 
 import {
   contextRestart,
@@ -21,14 +21,14 @@ const skipped = (policies: (fault: never) => LoopPolicies, more: Partial<LoopOpt
   hangs: "answered",
 });
 
-/** Creates a port for a policy whose failure the run ignores and for which the run does not wait. */
+/** For policies whose failures the run ignores, and whose promises it does not await. */
 const atOnce = (policies: (fault: never) => LoopPolicies): Port => {
   const { over, ends } = skipped(policies);
   return { over, ends };
 };
 
 const force = (verb: PropertyKey, fault: Fault): Set<number> => {
-  // If the set has more entries than there are iterations, the run calls `has` for each iteration.
+  // The run calls `has` only for a set with more entries than there are iterations.
   const set = new Set(verb === "has" ? [1, 2, 3, 4, 5] : []);
   return Object.defineProperty(set, verb, verb === "size" ? { get: fault } : { value: fault });
 };
@@ -48,7 +48,7 @@ const store: (verb: string) => Port = (verb) => ({
       list: () => [...texts].map(([id, said]) => ({ id, bytes: said.length })),
       [verb]: fault,
     };
-    // The cache has space for one result, so the second result removes the first.
+    // With space for only one result, the second result removes the first.
     const { tool: look, cacher } = createResultCache({ store: own, maxBytes: 10_000 });
     const provider = createMockProvider(looking);
     return { provider, tools: [tool("t", () => "x".repeat(9_000)), look], policies: { results: processResults({ cacher }) } };
@@ -85,7 +85,7 @@ export const judgingPorts: Ports = {
   "policies.results.processor": skipped((processor) => ({ results: processResults({ processor }) })),
   "policies.results.extractor": skipped((extract) => ({ results: processResults({ extractor: { threshold: 0, extract } }) })),
   "policies.results.cacher": skipped((keep) => ({ results: processResults({ cacher: { threshold: 0, store: keep } }) })),
-  "policies.restarts.stash": skipped((take) => ({ restarts: { stash: { ...createContextStash(), take } } }), restarting),
+  "policies.restarts.stash.take": skipped((take) => ({ restarts: { stash: { ...createContextStash(), take } } }), restarting),
   "policies.gate.retain": atOnce((retain) => ({ gate: { active: true, retain } })),
   "policies.gate.triggerMatchByToolName": atOnce((get) => ({ gate: { active: true, triggerMatchByToolName: { get } as never } })),
   "policies.gate.allowedNames": {
@@ -95,6 +95,6 @@ export const judgingPorts: Ports = {
   ...portsOf("policies.masking.force.", ["has", "size", Symbol.iterator], (verb) =>
     atOnce((fault) => ({ masking: maskResults({ minTokens: 0, force: force(verb, fault) }) })),
   ),
-  pricing: { over: (fault) => ({ pricing: fault as never }), ends: ["answered"] },
-  ...portsOf("store.", ["write", "read", "remove", "list"], store),
+  "the pricing function": { over: (fault) => ({ pricing: fault as never }), ends: ["answered"] },
+  ...portsOf("createResultCache's store.", ["write", "read", "remove", "list"], store),
 };

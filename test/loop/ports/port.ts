@@ -1,4 +1,4 @@
-// A function that a caller passes to a run, and the endings of the run if the function fails.
+// Describes a function that a caller passes to a run, and how the run ends if the function fails.
 
 import { createMockProvider, type MockProvider, type MockScript, text, toolCall, usage } from "turnwright/testing";
 import type { LoopOptions, Message, Tool } from "turnwright";
@@ -7,18 +7,13 @@ import { tool } from "../play.ts";
 
 export interface Port {
   readonly over: (fault: Fault) => Partial<LoopOptions>;
-  /**
-   * The allowed endings if the function fails or returns an invalid value: kinds of reasons, codes of LoopErrors, or "thrown".
-   */
+  /** How the run may end if the function throws or returns an invalid value: a reason, the code of a LoopError, or "thrown". */
   readonly ends: readonly string[];
-  /**
-   * The ending if the function does not settle, or "never". By default, the run does not wait for the function and ends as in
-   * `ends`.
-   */
+  /** How the run ends if the function never settles, or "never" if the run waits forever. Unset if the run does not wait. */
   readonly hangs?: string;
-  /** The ending at the wall-clock limit if the function does not settle. Default "wall-clock". */
+  /** How the run ends at `wallClockMs` if the function never settles. Default: "wall-clock". */
   readonly atWallClock?: string;
-  /** Set for a field with a getter that can throw. The value of the field belongs to the caller. */
+  /** True for a getter. Only its errors are tested, because any value is allowed. */
   readonly isField?: true;
 }
 
@@ -32,13 +27,13 @@ export function portsOf<Name extends string | number | symbol>(
   return Object.fromEntries(names.map((name) => [`${prefix}${String(name)}`, make(name)]));
 }
 
-/** Returns a function that calls `well` for the first `count` calls, and then `fault`. */
+/** Creates a function that calls `well` for its first `count` calls, and `fault` for later calls. */
 export function after(count: number, well: () => unknown, fault: Fault): Fault {
   let asked = 0;
   return () => ((asked += 1) > count ? fault() : well());
 }
 
-/** The usual messages of the model: a message with two calls, a message with one call, and an answer. */
+/** A script of three messages: two calls, one call, and an answer. */
 export const usual: MockScript = [
   [text("Look: "), toolCall("t"), toolCall("t"), usage({ inputTokens: 3, outputTokens: 4 })],
   toolCall("t"),

@@ -1,4 +1,4 @@
-// Ports of journals.
+// Functions of journals, and functions that only a resumed run calls.
 
 import { type Approve, type Journal, type LoopOptions, memoryJournal, type SavedJournal, type Step } from "turnwright";
 import { createMockProvider, type MockScript, text, toolCall } from "turnwright/testing";
@@ -71,36 +71,35 @@ const asked = (over: Port["over"], ends: readonly string[] = []): Port => ({
 
 const definition = { name: "t", description: "", inputSchema: {} };
 
-/** The functions of journals, and the functions of registries and policies that a resumed run calls. */
 export const recordingPorts: Ports = {
   "journal.open": asked((fault) => journal(() => ({ open: fault })), ["invalid-option"]),
-  "journal's close": asked((fault) => journal(() => ({ open: () => Promise.resolve(fault) })), ["answered"]),
-  "the first journal.step": asked(atStep("run"), ["journal-mismatch", "journal-damaged"]),
-  "journal.step of a stream": asked(atStep("i1/model"), ["journal-damaged"]),
-  "journal.step of a tool call": asked(atStep("i1/tool/0/t"), ["journal-damaged"]),
-  // The run ignores a different result of the last inbox check, and continues with the next check.
-  "the last journal.step": asked(atStep("i2/inbox-end"), ["answered", "journal-damaged"]),
+  "the close function of a journal": asked((fault) => journal(() => ({ open: () => Promise.resolve(fault) })), ["answered"]),
+  "journal.step for the first step": asked(atStep("run"), ["journal-mismatch", "journal-damaged"]),
+  "journal.step for a model request": asked(atStep("i1/model"), ["journal-damaged"]),
+  "journal.step for a tool call": asked(atStep("i1/tool/0/t"), ["journal-damaged"]),
+  // After an unexpected result of the last step, the run checks for messages once more.
+  "journal.step for the last step": asked(atStep("i2/inbox-end"), ["answered", "journal-damaged"]),
   "journal.all": asked((fault) => journal(() => ({ all: fault }))),
   "journal.replays": asked(
     (fault) => ({ ...called(() => 1), ...asking, ...resumed(waiting, { replays: fault }) }),
     ["approval-required"],
   ),
   "journal.has": asked((fault) => ({ ...inside, ...resumed(waitingInside, { has: fault }) }), ["approval-required"]),
-  // A decision may take days, so only the end of the run ends the wait.
+  // A decision may take days, so `wait` has no time limit and ends only with the run.
   "journal.wait": {
     over: (fault) => ({ ...journal(() => ({ wait: fault })), policies: asking.policies }),
     ends: ["thrown", "answered"],
     hangs: "never",
     atWallClock: "approval-required",
   },
-  ...portsOf("registry.definitions in a resumed run on call ", [2, 3, 4, 5], (call) => ({
+  ...portsOf("registry.definitions() (in a resumed run) on call ", [2, 3, 4, 5], (call) => ({
     over: (fault) => ({
       ...asking,
       ...resumed(waiting),
       decisions: { [waiting.id]: { kind: "approve" } },
       tools: { definitions: after(call - 1, () => [{ ...definition }], fault), executeTool: () => 1 } as never,
     }),
-    // A replay that breaks off loses nothing. After the replay, the call is rejected, and the model continues.
+    // A failure on call 2 happens during the replay and rejects the run. Later failures end the run, or only the call.
     ends: call === 2 ? ["thrown", "invalid-option", "tools-changed"] : ["hook-failed", "approval-required", "answered"],
   })),
   "policies.allowToolChange": {

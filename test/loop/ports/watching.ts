@@ -1,4 +1,4 @@
-// Ports that observe a run or end it from outside: emitters, tracers, controls and signals.
+// Functions of the caller that observe a run or end it: emitters, tracers, controls and signals.
 
 import { INVALID_SPAN_CONTEXT, trace } from "@opentelemetry/api";
 import { createLoopControl, createLoopEvents, type LoopOptions } from "turnwright";
@@ -7,10 +7,10 @@ import { withTracing } from "turnwright/otel";
 import type { Fault } from "../faults.ts";
 import { called, type Port, type Ports, portsOf, question, usualProvider } from "./port.ts";
 
-/** Creates a port whose faults do not change the run. */
+/** For functions whose failures do not change the result of the run. */
 const unnoticed = (over: Port["over"]): Port => ({ over, ends: ["answered"] });
 
-/** Creates a port for an emitter with listeners, so that every function is called. */
+/** Replaces one method of an emitter. The emitter has listeners, so that the run calls all of its methods. */
 const emitter = (verb: string): Port =>
   unnoticed((fault) => {
     const events = createLoopEvents();
@@ -34,12 +34,12 @@ const verbs = ["steer", "interrupt", "drain", "stop", "kill", "hasStopRequest", 
 const all = (fault: Fault): object => Object.fromEntries(verbs.map((verb) => [verb, fault]));
 
 export const watchingPorts: Ports = {
-  "a listener": unnoticed((fault) => {
+  "an event listener": unnoticed((fault) => {
     const events = createLoopEvents();
     for (const type of heard) events.on(type, fault);
     return { events };
   }),
-  ...portsOf("events.", ["listeners", "listenerCount", "removeListener", "turnwright.run-closed"], emitter),
+  ...portsOf("the emitter method ", ["listeners", "listenerCount", "removeListener", "turnwright.run-closed"], emitter),
   "tracer.startSpan": unnoticed((fault) => traced({ tracer: { startSpan: fault } })),
   ...portsOf("span.", ["setAttributes", "addEvent", "setStatus", "end"], (verb) =>
     unnoticed((fault) => traced({ tracer: { startSpan: () => span(verb, fault) } })),
@@ -48,10 +48,13 @@ export const watchingPorts: Ports = {
   "histogram.record": unnoticed((fault) =>
     traced({ meter: { createHistogram: () => ({ record: fault }), createCounter: () => ({ add: fault }) } }),
   ),
-  "tracing.redact": unnoticed((fault) => traced({ captureContent: true, redact: fault })),
-  // The loop uses the internal state of the control, and calls no method of the control.
-  "every method of the control": unnoticed((fault) => ({ control: Object.assign(createLoopControl(), all(fault)) })),
-  "every method of a hand-written control": { over: (fault) => ({ control: all(fault) as never }), ends: ["invalid-option"] },
+  "the redact option of withTracing": unnoticed((fault) => traced({ captureContent: true, redact: fault })),
+  // A run reads the internal state of its control, and calls none of the control's methods.
+  "every method of a loop control": unnoticed((fault) => ({ control: Object.assign(createLoopControl(), all(fault)) })),
+  "every method of an object that imitates a control": {
+    over: (fault) => ({ control: all(fault) as never }),
+    ends: ["invalid-option"],
+  },
   "signal.addEventListener": {
     over: (fault) => signal("addEventListener", { value: fault }),
     ends: ["thrown", "answered"],
@@ -64,8 +67,8 @@ export const watchingPorts: Ports = {
     };
     return signal("removeEventListener", { value });
   }),
-  "signal.aborted": { over: (fault) => signal("aborted", { get: fault }), ends: ["thrown"], isField: true },
-  ...portsOf("session.", ["detailsLabel", "surfaceUserErrors", "responseTarget"], (field) => ({
+  "the getter of signal.aborted": { over: (fault) => signal("aborted", { get: fault }), ends: ["thrown"], isField: true },
+  ...portsOf("the getter of session.", ["detailsLabel", "surfaceUserErrors", "responseTarget"], (field) => ({
     over: (fault) => ({ session: Object.defineProperty({}, field, { get: fault, enumerable: true }) }),
     ends: ["thrown"],
     isField: true,

@@ -1,4 +1,4 @@
-// Ports that do the work of a run: models, tools, registries and nested runs.
+// Functions of the caller that do the work of a run: models, tools, registries and nested runs.
 
 import { defineAgentTool, type LoopOptions, type ToolRegistry } from "turnwright";
 import { createMockProvider, text } from "turnwright/testing";
@@ -35,20 +35,24 @@ export const workingPorts: Ports = {
     over: (fault) => ({ provider: { id: "p", model: "m", stream: fault as never } }),
     ends: ["provider-error"],
   },
-  "provider's iterator": { over: (fault) => stream(fault), ends: ["provider-error"] },
-  "provider's next": { over: (fault) => stream(() => ({ next: fault })), ends: ["provider-error"], hangs: "first-chunk" },
-  "provider's second next": {
+  "the [Symbol.asyncIterator] method of a stream": { over: (fault) => stream(fault), ends: ["provider-error"] },
+  "the first next() of a stream": {
+    over: (fault) => stream(() => ({ next: fault })),
+    ends: ["provider-error"],
+    hangs: "first-chunk",
+  },
+  "the second next() of a stream": {
     over: (fault) => stream(() => ({ next: once(said, fault) })),
     ends: ["provider-error"],
     hangs: "stream-idle",
   },
-  // The run abandons the stream, no matter what `return` does.
-  "provider's return": {
+  // The stream has timed out, so the run ignores the result of `return`.
+  "the return() of a stream that sends nothing": {
     over: (fault) => stream(() => ({ next: () => never, return: fault, throw: fault })),
     ends: ["first-chunk"],
     hangs: "first-chunk",
   },
-  "provider's return after the finish": {
+  "the return() of a finished stream": {
     over: (fault) => {
       const inner = usualProvider();
       const open: typeof inner.stream = (request, call) => {
@@ -59,37 +63,37 @@ export const workingPorts: Ports = {
     },
     ends: ["answered"],
   },
-  ...portsOf("provider.", ["id", "model", "family"], (field) => ({
+  ...portsOf("the getter of provider.", ["id", "model", "family"], (field) => ({
     over: (fault) => ({ provider: Object.defineProperty({ ...usualProvider() }, field, { get: fault, enumerable: true }) }),
     ends: ["thrown"],
     isField: true,
   })),
-  ...portsOf("provider.model on read ", [2, 3, 4, 5, 6], (read) => ({
+  ...portsOf("the getter of provider.model on read ", [2, 3, 4, 5, 6], (read) => ({
     over: (fault) => ({
       provider: Object.defineProperty({ ...usualProvider() }, "model", {
         get: after(read - 1, () => "m", fault),
         enumerable: true,
       }),
     }),
-    // The field is read only before the first request.
+    // The run reads the field only before its first request, so later reads never happen.
     ends: read === 2 ? ["thrown"] : ["answered"],
     isField: true,
   })),
   "registry.definitions": {
     over: (fault) => registry({ definitions: fault }),
-    // An empty list is a valid value.
+    // "answered" is allowed because one of the returned values is an empty list, which is valid.
     ends: ["thrown", "invalid-option", "answered"],
   },
-  "the name in registry.definitions": {
+  "the getter of a tool's name in a registry": {
     over: (fault) => registry({ definitions: () => [Object.defineProperty({}, "name", { get: fault })] }),
     ends: ["invalid-option"],
     isField: true,
   },
-  ...portsOf("registry.definitions on call ", [2, 3, 4], (call) => ({
+  ...portsOf("registry.definitions() on call ", [2, 3, 4], (call) => ({
     over: (fault) => registry({ definitions: after(call - 1, () => [definition], fault) }),
     ends: ["hook-failed", "answered"],
   })),
-  ...portsOf("registry.definitions with an approve policy on call ", [3, 4, 5], (call) => ({
+  ...portsOf("registry.definitions() (with policies.approve) on call ", [3, 4, 5], (call) => ({
     over: (fault) => ({
       ...registry({ definitions: after(call - 1, () => [definition], fault) }),
       policies: { approve: () => ({ kind: "approve" }) },
@@ -100,14 +104,16 @@ export const workingPorts: Ports = {
   "registry.validate": forModel((fault) => registry({ validate: fault })),
   "registry.agentOf": { over: (fault) => registry({ agentOf: fault }), ends: ["answered"] },
   "tool.execute": forModel((fault) => called(fault)),
-  "execute of a sequential tool": forModel((fault) => called(fault, { sequential: true })),
-  "execute of an eager tool": forModel((fault) => called(fault, { eager: true })),
-  "execute of a retried tool": forModel((fault) => called(fault, { idempotent: true, retry: { maxAttempts: 3 } })),
+  "tool.execute of a sequential tool": forModel((fault) => called(fault, { sequential: true })),
+  "tool.execute of an eager tool": forModel((fault) => called(fault, { eager: true })),
+  "tool.execute of a tool with retry": forModel((fault) => called(fault, { idempotent: true, retry: { maxAttempts: 3 } })),
   "tool.needsApproval": forModel((fault) => called(() => 1, { needsApproval: fault as () => boolean }), ["approval-required"]),
-  "tool's schema": forModel((fault) => called(() => 1, { inputSchema: schema(fault), jsonSchema: {} })),
-  "agent.prepare": forModel((fault) => agent({ prepare: fault })),
-  "agent.toResult": forModel((fault) => agent({ toResult: fault })),
-  "context.runToolLoop's provider": forModel((fault) => ({
+  "the validate function of a tool's schema": forModel((fault) =>
+    called(() => 1, { inputSchema: schema(fault), jsonSchema: {} }),
+  ),
+  "prepare of an agent tool": forModel((fault) => agent({ prepare: fault })),
+  "toResult of an agent tool": forModel((fault) => agent({ toResult: fault })),
+  "the provider of a nested run": forModel((fault) => ({
     tools: [
       tool("t", async (_, context) => {
         const provider = { id: "p", model: "m", stream: () => ({ [Symbol.asyncIterator]: () => ({ next: fault }) }) as never };

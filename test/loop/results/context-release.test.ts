@@ -1,5 +1,3 @@
-// The tool with which a model releases results that it no longer needs.
-
 import { describe, expect, it } from "vitest";
 import { createContextRelease, createToolRegistry, maskResults, memoryJournal, toolResult } from "turnwright";
 import { type MockMessage, text, toolCall } from "turnwright/testing";

@@ -1,5 +1,3 @@
-// A run masks the same results in every execution.
-
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, maskResults, memoryJournal, type Message, runToolLoop } from "turnwright";
 import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
@@ -40,7 +38,7 @@ describe("maskResults: a live force set", () => {
     });
     await again.result;
     expect(masksOf(first.provider.requests)).toEqual(["", "", "c0", "c0 c1", "c0 c1 c2", "c0 c1 c2 c3"]);
-    // The inbox step of iteration 4 was recorded; the inbox step of iteration 5 was not.
+    // Iteration 4 had begun before the crash, so it sends its recorded masks again. Iteration 5 had not.
     expect(masksOf(again.provider.requests)).toEqual(["c0 c1 c2", "c0 c1 c2"]);
     expect(again.provider.requests[0]?.messages).toEqual(first.provider.requests[4]?.messages);
   });

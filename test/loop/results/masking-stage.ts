@@ -1,10 +1,10 @@
-// Runs with many iterations and large results, and functions that list masked results.
+// Sets up runs with many iterations and large results, and lists which results are masked.
 
 import type { LoopOptions, Message, ModelRequest, Tool } from "turnwright";
 import { type MockMessage, text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "../play.ts";
 
-/** Creates messages that each call `name` once, with the ids c0, c1 and so on, and an answer. */
+/** Creates `count` messages, each with one call of the tool `name` (ids c0, c1, …), and an answer. */
 export const turnsOf = (count: number, name = "search"): readonly MockMessage[] => [
   ...Array.from({ length: count }, (_, index) => toolCall(name, {}, { id: `c${index}` })),
   text("Done."),

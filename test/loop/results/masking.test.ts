@@ -1,5 +1,3 @@
-// Masking clears old tool results in requests, and nowhere else.
-
 import { describe, expect, it } from "vitest";
 import { contextRestart, maskResults, type Message, processResults, toolResult } from "turnwright";
 import type { MaskingOptions } from "turnwright/parts";
@@ -21,10 +19,14 @@ describe("maskResults", () => {
       ["", "", "c0", "c0 c1", "c0 c1 c2", "c0 c1 c2 c3"],
     ],
     ["nothing with keepIterations: Infinity", { keepIterations: Number.POSITIVE_INFINITY }, ["", "", "", "", "", ""]],
-    ["nothing just below minTokens", { minTokens: 1_001 }, ["", "", "", "", "", ""]],
+    ["nothing if the results are just below minTokens", { minTokens: 1_001 }, ["", "", "", "", "", ""]],
     ["results of exactly minTokens", { minTokens: 1_000 }, ["", "", "", "c0", "c0 c1", "c0 c1 c2"]],
-    ["in steps of two with batchOf: 2", { keepIterations: 1, batchOf: 2 }, ["", "", "", "c0 c1", "c0 c1", "c0 c1 c2 c3"]],
-    ["in steps of three with batchOf: 3", { keepIterations: 2, batchOf: 3 }, ["", "", "", "", "", "c0 c1 c2"]],
+    [
+      "two iterations at a time with batchOf: 2",
+      { keepIterations: 1, batchOf: 2 },
+      ["", "", "", "c0 c1", "c0 c1", "c0 c1 c2 c3"],
+    ],
+    ["three iterations at a time with batchOf: 3", { keepIterations: 2, batchOf: 3 }, ["", "", "", "", "", "c0 c1 c2"]],
     ["forced iterations of any age", { keepIterations: 4, force: new Set([1, 3]) }, ["", "", "c1", "c1", "c1 c3", "c0 c1 c3"]],
     ["no forced iterations below minTokens", { minTokens: 1_001, force: new Set([0, 1]) }, ["", "", "", "", "", ""]],
     [
@@ -167,7 +169,7 @@ describe("masked results", () => {
     expect(recording.outline()).toContain("  iteration-start 3\n    masked c0 1000 -> 18\n");
   });
 
-  it("are the same objects in every later request", async () => {
+  it("are identical objects in every later request", async () => {
     const { provider, result } = playIterations(8, { policies: { masking: maskResults() } });
     await result;
     const last = provider.requests.at(-1)?.messages ?? [];

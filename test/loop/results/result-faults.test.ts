@@ -17,7 +17,7 @@ describe("processResults: a stage that fails", () => {
     expect(changesOf(playing)).toEqual(["result-cached 2 -> 2"]);
   });
 
-  it("in the role cacher is reported, and other results are still cached", async () => {
+  it("in the role cacher is reported, and other results are cached", async () => {
     const store = (output: string): Promise<string> =>
       output === "a" ? Promise.reject(new Error("Full.")) : Promise.resolve("stored");
     const playing = play([[toolCall("a"), toolCall("b")], text("Done.")], {
@@ -78,7 +78,7 @@ describe("processResults: the end of the run", () => {
     playing.control[verb]();
     await playing.clock.advance(1);
     const result = await playing.result;
-    // Finished stages keep their changes. The result of the interrupted stage is unchanged.
+    // Result "a" was already processed, "b" was interrupted, and "c" had not started.
     expect([result.reason.kind, await readingsOf(playing), asked]).toEqual([reason, ["A", "b", "c"], ["a", "b"]]);
     expect([failuresOf(playing), playing.clock.pending, playing.provider.calls]).toEqual([[], 0, 1]);
     const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)));

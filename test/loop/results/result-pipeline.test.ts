@@ -1,5 +1,3 @@
-// The processing of successful results before the model reads them.
-
 import { describe, expect, it } from "vitest";
 import {
   contextRestart,

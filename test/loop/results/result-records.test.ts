@@ -1,5 +1,3 @@
-// Usage and records of a result pipeline: replay, crashes and suspensions.
-
 import { describe, expect, it } from "vitest";
 import {
   createLoopControl,
@@ -161,7 +159,7 @@ describe("processed results in a journal", () => {
   });
 
   it("are not processed again if they were recorded before a crash", async () => {
-    // The six records are run, inbox, model, intent, tool and results.
+    // Stops after six records: run, inbox, model, intent, tool and results.
     expect(await durable({ afterRecords: 6 })).toEqual(["processor", "extractor", "store"]);
   });
 });

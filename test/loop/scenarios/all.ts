@@ -1,4 +1,4 @@
-// Every ending that a run can have. Each scenario runs twice: once live, and once from its journal.
+// Lists scenarios for every reason for which a run can end.
 
 import { completed } from "./completed.ts";
 import { controlled } from "./controlled.ts";

@@ -8,7 +8,7 @@ import { type Scenario } from "./scenario.ts";
 export const completed: readonly Scenario[] = [
   { title: "a plain answer", status: "completed", reason: "answered", script: [text("Hello", { chunks: 3 })], text: "Hello" },
   {
-    title: "an answer after two parallel calls and one more",
+    title: "two parallel calls, then one call, then an answer",
     status: "completed",
     reason: "answered",
     script: [
@@ -27,14 +27,14 @@ export const completed: readonly Scenario[] = [
     text: "Bye.",
   },
   {
-    title: "text before a tool that requires no follow-up",
+    title: "text and a call of a tool with requiresFollowUp: false",
     status: "completed",
     reason: "pre-tool-text",
     script: [[text("Noted. "), toolCall("note")]],
     text: "Noted.",
   },
   {
-    title: "a stop condition after a call",
+    title: "a stopWhen condition that holds after a call",
     status: "completed",
     reason: "stop-condition",
     script: [
@@ -45,7 +45,7 @@ export const completed: readonly Scenario[] = [
     text: "So:",
   },
   {
-    title: "an async stop condition after an answer",
+    title: "an async stopWhen condition with a model that answers",
     status: "completed",
     reason: "stop-condition",
     script: [[text("DONE")]],
@@ -69,21 +69,21 @@ export const completed: readonly Scenario[] = [
     text: '```json\n{ "n": 8 }\n```',
   },
   {
-    title: "text at the length limit",
+    title: "text cut off at the output limit",
     status: "completed",
     reason: "length",
     script: [[text("Half of"), finish("length")]],
     text: "Half of",
   },
   {
-    title: "text at a full context",
+    title: "text cut off because the context is full",
     status: "completed",
     reason: "length",
     script: [[text("Half of"), finish("context-full")]],
     text: "Half of",
   },
   {
-    title: "a refusal with a call",
+    title: "a refusal that also contains a call",
     status: "completed",
     reason: "refusal",
     script: [[text("No."), toolCall("echo", { say: "x" }), finish("refusal")]],
@@ -104,14 +104,14 @@ export const completed: readonly Scenario[] = [
     text: "Look:",
   },
   {
-    title: "an empty message after a tool image",
+    title: "an empty message after a tool result with an image",
     status: "completed",
     reason: "answered",
     script: [toolCall("picture"), finish("stop")],
     text: "",
   },
   {
-    title: "finish reason tool-calls with only text",
+    title: "a message of text with finish reason tool-calls",
     status: "completed",
     reason: "answered",
     script: [[text("So."), finish("tool-calls")]],
@@ -129,7 +129,7 @@ export const completed: readonly Scenario[] = [
     text: "One two three",
   },
   {
-    title: "a call in a paused message, then a continuation",
+    title: "a tool call in a paused message, then a continuation",
     status: "completed",
     reason: "answered",
     script: [[toolCall("echo", { say: "x" }), finish("paused")], [finish("tool-calls")], text("Good.")],
@@ -150,7 +150,7 @@ export const completed: readonly Scenario[] = [
     text: "Sorry.",
   },
   {
-    title: "finish reason malformed-call without a call, then an answer",
+    title: "a message without calls and with finish reason malformed-call",
     status: "completed",
     reason: "answered",
     script: [finish("malformed-call"), text("Again.")],
@@ -190,7 +190,7 @@ export const completed: readonly Scenario[] = [
     text: "Hello Ada.",
   },
   {
-    title: "a gate that blocks",
+    title: "a call that policies.gate blocks",
     status: "completed",
     reason: "answered",
     script: [[toolCall("echo", { say: "x" }), toolCall("alone")], text("Allowed.")],
@@ -206,7 +206,7 @@ export const completed: readonly Scenario[] = [
     text: "Allowed.",
   },
   {
-    title: "approvals: yes, no and an edit",
+    title: "calls that policies.approve allows, denies and edits",
     status: "completed",
     reason: "answered",
     script: [[toolCall("echo", { say: "a" }), toolCall("alone"), toolCall("echo", { say: "c" })], text("Approved.")],

@@ -1,13 +1,11 @@
-// Runs that are steered, interrupted or suspended.
-
 import { stall, text, toolCall, wait } from "turnwright/testing";
 import { tool } from "../play.ts";
 import type { Scenario } from "./scenario.ts";
 
-/** Every way to control a run without stopping it. */
+/** Runs that are steered, interrupted or drained, or that wait for a decision. */
 export const controlled: readonly Scenario[] = [
   {
-    title: "an interrupt during a stream",
+    title: "control.interrupt() during a stream",
     status: "follow-up-interrupt",
     reason: "interrupted",
     script: [[text("Let me "), stall()]],
@@ -19,7 +17,7 @@ export const controlled: readonly Scenario[] = [
     text: "",
   },
   {
-    title: "an interrupt of a model that ignores its signal",
+    title: "control.interrupt() during a stream that ignores its signal",
     status: "follow-up-interrupt",
     reason: "interrupted",
     script: [stall({ ignoreSignal: true })],
@@ -31,7 +29,7 @@ export const controlled: readonly Scenario[] = [
     deafProvider: true,
   },
   {
-    title: "an interrupt before the start",
+    title: "control.interrupt() before the start",
     status: "follow-up-interrupt",
     reason: "interrupted",
     script: [],
@@ -39,7 +37,7 @@ export const controlled: readonly Scenario[] = [
     text: "",
   },
   {
-    title: "an interrupt while tools run",
+    title: "control.interrupt() while tools run",
     status: "completed",
     reason: "answered",
     script: [[text("Hm. "), toolCall("later")], text("Done.")],
@@ -76,7 +74,7 @@ export const controlled: readonly Scenario[] = [
     text: "Done.",
   },
   {
-    title: "a drain before the start",
+    title: "control.drain() before the start",
     status: "suspended",
     reason: "drained",
     script: [],
@@ -84,7 +82,7 @@ export const controlled: readonly Scenario[] = [
     text: "",
   },
   {
-    title: "a drain while tools run",
+    title: "control.drain() while tools run",
     status: "suspended",
     reason: "drained",
     script: [[text("Hm. "), toolCall("later"), toolCall("alone"), toolCall("broken")]],
@@ -107,7 +105,7 @@ export const controlled: readonly Scenario[] = [
       await clock.advance(40);
     },
     text: "Done.",
-    // The suspension returned the message as undelivered, so the run ends with the answer.
+    // The drained run returned its message as undelivered, so the resumed run ends with the answer.
     goesOnTo: "Done.",
   },
   {
@@ -119,7 +117,7 @@ export const controlled: readonly Scenario[] = [
     text: "Hm.",
   },
   {
-    title: "a call that waits for its result",
+    title: "a call whose result comes from outside the run",
     status: "suspended",
     reason: "result-required",
     script: [[text("Hm. "), toolCall("page"), toolCall("broken")]],

@@ -1,5 +1,3 @@
-// Runs that end in an error.
-
 import { detectLoops, structuredOutput } from "turnwright";
 import { z } from "zod";
 import { endEarly, fail, failInBand, finish, text, toolCall, usage } from "turnwright/testing";
@@ -21,7 +19,7 @@ export const failed: readonly Scenario[] = [
     text: "",
   },
   {
-    title: "a stream that ends early, with a call",
+    title: "a stream that ends early after a call",
     status: "error",
     reason: "provider-error",
     script: [[text("Cut"), toolCall("echo", { say: "x" }), endEarly()]],
@@ -57,7 +55,7 @@ export const failed: readonly Scenario[] = [
     text: "Again.",
   },
   {
-    title: "repeated calls that are detected as a loop",
+    title: "repeated calls that detectLoops stops",
     status: "error",
     reason: "loop-detected",
     script: (_, index) => [text("Again. "), toolCall("echo", { say: index % 2 === 0 ? "a" : "b" }), toolCall("alone")],
@@ -65,7 +63,7 @@ export const failed: readonly Scenario[] = [
     text: "Again.",
   },
   {
-    title: "a stop condition that throws",
+    title: "a stopWhen condition that throws",
     status: "error",
     reason: "hook-failed",
     script: [[text("Hm. "), toolCall("alone")]],
@@ -121,7 +119,7 @@ export const failed: readonly Scenario[] = [
     text: "Again.",
   },
   {
-    title: "a service that pauses again and again",
+    title: "a model that pauses its message again and again",
     status: "error",
     reason: "max-pauses",
     script: () => [text("."), finish("paused")],

@@ -1,4 +1,4 @@
-// Whole runs, one for each way in which a run can end.
+// Defines a scenario: a complete run and its expected result.
 
 import { createLoopControl, type LoopOptions, type LoopStatus, type EndReason } from "turnwright";
 import { createMockProvider, createTestClock, type MockProvider, type MockScript, text, toolCall } from "turnwright/testing";
@@ -12,9 +12,9 @@ export interface Scenario {
   readonly options?: (stage: Stage) => Partial<LoopOptions>;
   readonly meanwhile?: (stage: Stage) => Promise<void> | void;
   readonly text: string;
-  /** The final text of the continued run, if it makes no further model request. */
+  /** The text of the resumed run, if it ends without another model request. */
   readonly goesOnTo?: string;
-  /** The provider never notices that its stream was abandoned. */
+  /** True if the provider ignores its signal, so that its stream stays open. */
   readonly deafProvider?: true;
 }
 

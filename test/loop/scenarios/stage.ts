@@ -1,4 +1,4 @@
-// The stage of a scenario: its clock, its control and its tools.
+// Creates the clock, the control and the tools of a scenario.
 
 import { z } from "zod";
 import {

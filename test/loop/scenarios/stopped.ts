@@ -1,11 +1,9 @@
-// Runs that are ended from outside.
-
 import { stall, text, toolCall } from "turnwright/testing";
 import { always, type Scenario } from "./scenario.ts";
 
 export const stopped: readonly Scenario[] = [
   {
-    title: "a stop during a stream",
+    title: "control.stop() during a stream",
     status: "stopped-by-user",
     reason: "stopped",
     script: [[text("Let me "), stall()]],
@@ -16,14 +14,14 @@ export const stopped: readonly Scenario[] = [
     text: "Let me",
   },
   {
-    title: "a stop from within a tool",
+    title: "control.stop() called by a tool",
     status: "stopped-by-user",
     reason: "stopped",
     script: [[toolCall("stopper"), toolCall("alone")]],
     text: "",
   },
   {
-    title: "a stop while tools run",
+    title: "control.stop() while tools run",
     status: "stopped-by-user",
     reason: "stopped",
     script: [[text("Working. "), toolCall("polite"), toolCall("echo", { say: "x" }), toolCall("deaf"), toolCall("alone")]],
@@ -35,7 +33,7 @@ export const stopped: readonly Scenario[] = [
     text: "Working.",
   },
   {
-    title: "a stop before the start",
+    title: "control.stop() before the start",
     status: "stopped-by-user",
     reason: "stopped",
     script: [],
@@ -43,7 +41,7 @@ export const stopped: readonly Scenario[] = [
     text: "",
   },
   {
-    title: "a kill of a tool that ignores its signal",
+    title: "control.kill() during a tool that ignores its signal",
     status: "stopped-by-user",
     reason: "killed",
     script: [[text("Working. "), toolCall("deaf"), toolCall("echo", { say: "x" })]],
@@ -54,7 +52,7 @@ export const stopped: readonly Scenario[] = [
     text: "Working.",
   },
   {
-    title: "an abort of a stream that ignores its signal",
+    title: "options.signal aborted during a stream that ignores its signal",
     status: "stopped-by-user",
     reason: "aborted",
     script: [[text("Le"), stall({ ignoreSignal: true })]],
@@ -66,7 +64,7 @@ export const stopped: readonly Scenario[] = [
     deafProvider: true,
   },
   {
-    title: "an abort before the start",
+    title: "options.signal aborted before the start",
     status: "stopped-by-user",
     reason: "aborted",
     script: [],

@@ -1,5 +1,3 @@
-// Runs that take too long, or whose model sends nothing.
-
 import { finish, stall, text, toolCall, usage, wait } from "turnwright/testing";
 import { always, type Scenario } from "./scenario.ts";
 
@@ -13,7 +11,7 @@ export const timedOut: readonly Scenario[] = [
     text: "Again.",
   },
   {
-    title: "maxIterations reached, with a final answer",
+    title: "maxIterations reached with policies.finalAnswer",
     status: "timeout",
     reason: "max-iterations",
     script: (request) => (request.toolChoice === "none" ? text("In short: no.") : [text("Again."), toolCall("alone")]),
@@ -21,7 +19,7 @@ export const timedOut: readonly Scenario[] = [
     text: "In short: no.",
   },
   {
-    title: "a model that never begins",
+    title: "a model that never sends a first chunk",
     status: "timeout",
     reason: "first-chunk",
     script: [stall()],
@@ -29,7 +27,7 @@ export const timedOut: readonly Scenario[] = [
     text: "",
   },
   {
-    title: "a model that falls silent",
+    title: "a model that stops sending in the middle of a stream",
     status: "timeout",
     reason: "stream-idle",
     script: [[text("And then"), wait(119_000), text(" it"), stall()]],
@@ -37,7 +35,7 @@ export const timedOut: readonly Scenario[] = [
     text: "And then it",
   },
   {
-    title: "a silent model that ignores its signal",
+    title: "a model that sends nothing and ignores its signal",
     status: "timeout",
     reason: "stream-idle",
     script: [[text("And"), stall({ ignoreSignal: true })]],
@@ -46,7 +44,7 @@ export const timedOut: readonly Scenario[] = [
     deafProvider: true,
   },
   {
-    title: "the wall clock during a stream",
+    title: "wallClockMs reached during a stream",
     status: "timeout",
     reason: "wall-clock",
     script: [[text("Tick"), usage({ inputTokens: 3, outputTokens: 1 }), stall()]],
@@ -55,7 +53,7 @@ export const timedOut: readonly Scenario[] = [
     text: "Tick",
   },
   {
-    title: "the wall clock during a tool that ignores its signal",
+    title: "wallClockMs reached during a tool that ignores its signal",
     status: "timeout",
     reason: "wall-clock",
     script: [[text("Tock"), toolCall("deaf"), toolCall("alone"), toolCall("echo", { say: "x" })]],
@@ -64,5 +62,11 @@ export const timedOut: readonly Scenario[] = [
     text: "Tock",
   },
   { title: "an empty message", status: "empty-response", reason: "empty", script: [finish("stop")], text: "" },
-  { title: "a message of blanks", status: "empty-response", reason: "empty", script: [text(" \n ")], text: "" },
+  {
+    title: "a message of only spaces and line breaks",
+    status: "empty-response",
+    reason: "empty",
+    script: [text(" \n ")],
+    text: "",
+  },
 ];
