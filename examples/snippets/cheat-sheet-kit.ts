@@ -42,6 +42,7 @@ import type {
   MockMessage,
   ProviderScenario,
   ProviderSuiteSetup,
+  JournalSuiteSetup,
   RegistrySuiteSetup,
   RunToolOverrides,
   SuiteCheck,
@@ -125,6 +126,7 @@ interface Testing {
   recordEvents(emitter?: LoopEmitter, types?: readonly LoopEvent["type"][]): EventRecording; // emitter, events, types(), of(type), outline(), stop()
   providerSuite(setup: ProviderSuiteSetup): readonly SuiteCheck[]; // { title, run() }
   registrySuite(setup: RegistrySuiteSetup): readonly SuiteCheck[];
+  journalSuite(setup: JournalSuiteSetup): readonly SuiteCheck[];
   providerScenarios: Record<ProviderScenario["name"], ProviderScenario>;
   createScenarioProvider(scenario: ProviderScenario): MockProvider;
   scenarioTool: ToolDefinition;

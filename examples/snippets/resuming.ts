@@ -11,7 +11,7 @@ import {
   type SavedJournal,
   type Step,
 } from "turnwright";
-import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
+import { createMockProvider, fail, journalSuite, text, toolCall } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "Order the book." }];
 let orders = 0;
@@ -156,10 +156,24 @@ function storeJournal(store: Store): Journal {
 }
 // #endregion journal
 
+{
+  const stores = new Map<string, Store>();
+  const storeOf = (runId: string): Store => {
+    const store = stores.get(runId) ?? createStore();
+    stores.set(runId, store);
+    return store;
+  };
+  // #region suite
+  const checks = journalSuite({ execute: (runId, body) => body(storeJournal(storeOf(runId))) });
+  for (const { run } of checks) await run(); // rejects with an Error that describes the fault of the journal
+  // #endregion suite
+  assert.equal(checks.length, 13);
+}
+
 const crash = new Error("The machine went down.");
 
 /** Makes a store in memory that fails once, when it stores the result of the step `crashAt`. */
-function createStore(crashAt: string): Store & { readonly kept: ReadonlyMap<string, string> } {
+function createStore(crashAt?: string): Store & { readonly kept: ReadonlyMap<string, string> } {
   const kept = new Map<string, string>();
   let crashed = false;
   return {

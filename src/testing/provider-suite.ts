@@ -73,7 +73,7 @@ type Check = readonly [title: string, scenario: ProviderScenario, run: (bench: B
  * for (const { title, run } of providerSuite({ create: (scenario) => startServer(scenario) })) it(title, run);
  */
 export function providerSuite(setup: ProviderSuiteSetup): readonly SuiteCheck[] {
-  checkSetup(setup);
+  checkSetup(setup, "create");
   return checks.map(([title, scenario, run]) => ({ title, run: () => runCheck(setup, scenario, run) }));
 }
 

@@ -87,7 +87,7 @@ const tools: readonly Tool[] = [
  * for (const { title, run } of registrySuite({ create: (tools) => ({ registry: createToolRegistry(tools) }) })) it(title, run);
  */
 export function registrySuite(setup: RegistrySuiteSetup): readonly SuiteCheck[] {
-  checkSetup(setup);
+  checkSetup(setup, "create");
   return checks.map(([title, run]) => ({ title, run: () => runRegistryCheck(setup, run) }));
 }
 

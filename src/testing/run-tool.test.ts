@@ -254,11 +254,8 @@ describe("runTool", () => {
 
   it("reports metadata to onMetadata", async () => {
     const heard: unknown[] = [];
-    await runTool(
-      toolOf(() => toolResult({ data: 1, metadata: { rows: 2 } })),
-      {},
-      { onMetadata: (metadata) => heard.push(metadata) },
-    );
+    const tool = toolOf(() => toolResult({ data: 1, metadata: { rows: 2 } }));
+    await runTool(tool, {}, { onMetadata: (metadata) => heard.push(metadata) });
     expect(heard).toEqual([{ rows: 2 }]);
   });
 

@@ -100,15 +100,16 @@ export interface Patience {
   readonly withinMs?: number | undefined;
 }
 
-const setupChecks: { readonly [field: string]: Check } = {
-  create: is.fn,
+const patienceChecks: { readonly [field: string]: Check } = {
   clock: is.object,
   withinMs: ["a number of milliseconds above 0", (value) => typeof value === "number" && value > 0],
 };
 
-export function checkSetup(setup: Patience & { readonly create: unknown }): void {
-  checkFields("setup", setup, setupChecks);
-  if (setup.create === undefined) throw invalidOption("setup.create", is.fn[0], undefined);
+/** Checks the setup of a suite, which must have the function `needed`. */
+export function checkSetup(setup: Patience, needed: string, more?: string): void {
+  const functions = more === undefined ? { [needed]: is.fn } : { [needed]: is.fn, [more]: is.fn };
+  checkFields("setup", setup, { ...functions, ...patienceChecks });
+  if (Reflect.get(setup, needed) === undefined) throw invalidOption(`setup.${needed}`, is.fn[0], undefined);
 }
 
 export function check(condition: boolean, message: string): asserts condition {

@@ -1,0 +1,201 @@
+// The journals of the package pass the suite. Each broken journal fails exactly the checks for its fault.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { memoryJournal, type SavedJournal } from "../core/journal/memory-journal.ts";
+import { fileJournal } from "../journal/file-journal.ts";
+import type { Journal, Step } from "../core/types/journal.ts";
+import { stableJson } from "../core/utils/json.ts";
+import type { JournalSuiteSetup } from "./journal-steps.ts";
+import { journalSuite } from "./journal-suite.ts";
+import { createTestClock } from "./test-clock.ts";
+
+describe("journalSuite with memoryJournal", () => {
+  const saved = new Map<string, string>();
+  const execute: JournalSuiteSetup["execute"] = async (runId, body) => {
+    const text = saved.get(runId);
+    const journal = memoryJournal(text === undefined ? undefined : (JSON.parse(text) as SavedJournal));
+    try {
+      return await body(journal);
+    } finally {
+      saved.set(runId, JSON.stringify(journal));
+    }
+  };
+  for (const { title, run } of journalSuite({ execute })) it(title, run);
+});
+
+describe("journalSuite with fileJournal", () => {
+  let folder = "";
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "turnwright-suite-"));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+  const execute: JournalSuiteSetup["execute"] = (runId, body) =>
+    body(fileJournal(join(folder, `${runId}.jsonl`), { fsync: false }));
+  for (const { title, run } of journalSuite({ execute })) it(title, run);
+});
+
+/** The records of all runs. Key: the run id, two spaces and the key of the step. */
+type Records = Map<string, string>;
+
+interface Fault {
+  /** True for a journal without optional methods. */
+  readonly only?: true;
+  /** Changes a key before it is used. */
+  readonly toKey?: (runId: string, key: string) => string;
+  readonly write?: (value: unknown) => string | undefined;
+  readonly change?: (journal: Required<Omit<Journal, "ordered" | "replays" | "wait">>, records: Records) => Partial<Journal>;
+}
+
+function brokenSetup({
+  toKey = (runId, key) => `${runId}  ${key}`,
+  write = JSON.stringify,
+  change,
+  only,
+}: Fault): JournalSuiteSetup {
+  const records: Records = new Map();
+  const open = new Set<string>();
+  const journalOf = (runId: string): Journal => {
+    const step = async <T>({ key, run }: Step<T>): Promise<T> => {
+      const found = records.get(toKey(runId, key));
+      if (found !== undefined) return JSON.parse(found) as T;
+      const answer = await run({});
+      const text = write(answer);
+      if (text !== undefined) records.set(toKey(runId, key), text);
+      return answer;
+    };
+    const journal = {
+      durable: true,
+      step,
+      all: <T>(steps: readonly Step<T>[]) => Promise.all(steps.map((one) => step(one))),
+      has: (key: string) => records.has(toKey(runId, key)),
+      read: () => {
+        const own = [...records].filter(([key]) => key.startsWith(`${runId}  `));
+        return new Map(own.map(([key, text]) => [key.slice(runId.length + 2), JSON.parse(text) as unknown]));
+      },
+      open: async () => {
+        if (open.has(runId)) throw new Error("The journal is open.");
+        open.add(runId);
+        return async () => void open.delete(runId);
+      },
+    };
+    return only === true ? { durable: true, step, all: journal.all } : { ...journal, ...change?.(journal, records) };
+  };
+  return { execute: (runId, body) => body(journalOf(runId)) };
+}
+
+async function findComplaints(fault: Fault): Promise<readonly string[]> {
+  const clock = createTestClock();
+  const complaints: string[] = [];
+  for (const { title, run } of journalSuite({ ...brokenSetup(fault), clock, withinMs: 1_000 })) {
+    const running = run().catch(() => void complaints.push(title));
+    await clock.runAll();
+    await running;
+  }
+  return complaints;
+}
+
+const order = "runs the steps of a group at the same time, and returns their results in the order of the steps";
+const cut = "keeps the finished steps of a group that was cut off";
+const bytes = "returns each result as it was recorded, byte for byte";
+const large = "keeps a result of 4 MB";
+const keys = "keeps the records of similar keys and of other runs apart";
+const failure = "runs a step again in a later execution if the step failed";
+const records = "says which steps are recorded, if it has `has` or `read`";
+const everyCut = "ends a run that was cut off after any step like a run that was not cut off";
+const owner = "refuses a second owner while it is open, if it has `open`";
+
+describe("journalSuite with a journal that", () => {
+  it.for<[what: string, fault: Fault]>([
+    ["has no fault", {}],
+    ["has only step and all", { only: true }],
+  ])("%s passes", async ([, fault]) => {
+    expect(await findComplaints(fault)).toEqual([]);
+  });
+
+  it.for<[what: string, fault: Fault, complaints: readonly string[]]>([
+    [
+      "runs the steps of a group one after another",
+      {
+        change: ({ step }) => ({
+          async all<T>(steps: readonly Step<T>[]) {
+            const results: T[] = [];
+            for (const one of steps) results.push(await step(one));
+            return results;
+          },
+        }),
+      },
+      [order],
+    ],
+    [
+      "returns the results of a group in the order of their ends",
+      {
+        change: ({ step }) => ({
+          async all<T>(steps: readonly Step<T>[]) {
+            const results: T[] = [];
+            await Promise.all(steps.map(async (one) => results.push(await step(one))));
+            return results;
+          },
+        }),
+      },
+      [order],
+    ],
+    [
+      "records a group only as a whole",
+      {
+        change: ({ step, has }) => ({
+          async all<T>(steps: readonly Step<T>[]) {
+            if (await has(steps[0]?.key ?? "")) return Promise.all(steps.map((one) => step(one)));
+            const results = await Promise.all(steps.map(({ run }) => run({})));
+            return Promise.all(steps.map((one, index) => step({ ...one, run: () => results[index] as T })));
+          },
+        }),
+      },
+      [cut],
+    ],
+    ["sorts the keys of results", { write: stableJson }, [bytes]],
+    ["loses null characters", { write: (value) => JSON.stringify(value).replaceAll("\\u0000", "") }, [bytes]],
+    [
+      "loses large results",
+      { write: (value) => (JSON.stringify(value).length > 1_000_000 ? undefined : JSON.stringify(value)) },
+      [large],
+    ],
+    ["ignores the case of keys", { toKey: (runId, key) => `${runId}  ${key.toLowerCase()}` }, [keys]],
+    ["shortens keys", { toKey: (runId, key) => `${runId}  ${key.slice(0, 255)}` }, [keys]],
+    [
+      "records failures",
+      {
+        change: ({ step }) => ({
+          async step<T>(one: Step<T>) {
+            const run = async (): Promise<unknown> => {
+              try {
+                return { value: await one.run({}) };
+              } catch (error) {
+                return { error: String(error) };
+              }
+            };
+            const end = (await step({ ...one, run })) as { readonly value: T } | { readonly error: string };
+            if ("error" in end) throw new Error(end.error);
+            return end.value;
+          },
+        }),
+      },
+      [failure, records],
+    ],
+    ["reports each step as recorded", { change: () => ({ has: () => true }) }, [records, everyCut]],
+    [
+      "reads its records in reverse order",
+      { change: ({ read }) => ({ read: async () => new Map([...(await read())].reverse()) }) },
+      [records],
+    ],
+    ["opens for two owners", { change: () => ({ open: async () => async () => {} }) }, [owner]],
+  ])("%s fails the checks for it", async ([, fault, complaints]) => {
+    expect(await findComplaints(fault)).toEqual(complaints);
+  });
+
+  it("records nothing fails all checks that need a later execution", async () => {
+    expect((await findComplaints({ write: () => undefined })).length).toBeGreaterThanOrEqual(9);
+  });
+});
