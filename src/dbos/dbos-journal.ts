@@ -1,0 +1,94 @@
+// A journal over the steps of a DBOS workflow.
+
+import { DBOS } from "@dbos-inc/dbos-sdk";
+import { type Journal, type Json, LoopError, type Step, toPlainError } from "../core/entry-kit.ts";
+
+/**
+ * How a step is stored. `text` is the JSON text of the result, because DBOS's own format changes some values. `failed` is the
+ * message of an error: DBOS replays errors, but a later execution must run the step again.
+ */
+type Stored = { readonly text: string } | { readonly failed: string };
+
+/** The end of a step in this execution. `error` is only set if the body has just thrown it. */
+interface StepEnd<T> {
+  readonly step: Step<T>;
+  readonly stored: Stored;
+  readonly thrown?: { readonly error: unknown } | undefined;
+}
+
+/** The longest time that one call of DBOS.recv waits, in seconds. The call is repeated. */
+const longestWait = 86_400;
+
+/**
+ * Makes the journal of the DBOS workflow that calls this function. Each step of the run is a step of the workflow. If the worker dies,
+ * DBOS calls the workflow again, and the run continues. Call `runToolLoop` once in a workflow, with the id of the workflow as `runId`.
+ *
+ * Throws LoopError "invalid-option" outside a workflow.
+ *
+ * @example
+ * const answer = DBOS.registerWorkflow(
+ *   async (question: string) => {
+ *     const messages = [{ role: "user" as const, content: question }];
+ *     const { text } = await runToolLoop({ ...options, messages, runId: DBOS.workflowID, journal: dbosJournal() });
+ *     return text;
+ *   },
+ *   { name: "answer" },
+ * );
+ */
+export function dbosJournal(): Journal {
+  const { workflowID } = DBOS;
+  if (workflowID === undefined || !DBOS.isInWorkflow()) {
+    throw new LoopError("invalid-option", {
+      option: "dbosJournal()",
+      expected: "called inside a DBOS workflow, and outside its steps",
+      received: "called elsewhere",
+    });
+  }
+  return {
+    durable: true,
+    // DBOS matches steps by their position in the workflow.
+    ordered: true,
+    step: async (step) => finishStep(await storeStep(step, 0)),
+    async all<T>(steps: readonly Step<T>[]) {
+      // All steps are created synchronously, in call order, because DBOS numbers them in this order.
+      const ends = await Promise.all(steps.map((step) => storeStep(step, 0)));
+      const results: T[] = [];
+      for (const end of ends) results.push(await finishStep(end));
+      return results;
+    },
+    wait: receive,
+  };
+}
+
+async function storeStep<T>(step: Step<T>, attempt: number): Promise<StepEnd<T>> {
+  let thrown: { readonly error: unknown } | undefined;
+  const body = async (): Promise<Stored> => {
+    try {
+      const answer = await step.run({ signal: DBOS.stepStatus?.cancelSignal });
+      return { text: JSON.stringify(answer) };
+    } catch (error) {
+      thrown = { error };
+      return { failed: toPlainError(error).message };
+    }
+  };
+  const stored = await DBOS.runStep(body, { name: attempt === 0 ? step.key : `${step.key} attempt ${attempt}` });
+  return { step, stored, thrown };
+}
+
+/** Returns the result of a step. If the step failed in an earlier execution, runs it again. */
+async function finishStep<T>(first: StepEnd<T>): Promise<T> {
+  let end = first;
+  for (let attempt = 1; ; attempt += 1) {
+    if ("text" in end.stored) return JSON.parse(end.stored.text) as T;
+    if (end.thrown !== undefined) throw end.thrown.error;
+    end = await storeStep(end.step, attempt);
+  }
+}
+
+/** Waits for a message on the topic `key`, without a time limit. */
+async function receive(key: string): Promise<Json> {
+  for (;;) {
+    const text = await DBOS.recv<string>(key, { timeoutSeconds: longestWait });
+    if (text !== null) return JSON.parse(text) as Json;
+  }
+}

@@ -1,0 +1,59 @@
+import { DBOS } from "@dbos-inc/dbos-sdk";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Journal } from "turnwright";
+import { journalSuite, type JournalSuiteSetup } from "turnwright/testing";
+import { dbosJournal } from "../../src/dbos/index.ts";
+import { type Postgres, startPostgres } from "./postgres.ts";
+
+let postgres: Postgres;
+
+/** The bodies that the next execution of a workflow calls, by workflow id. */
+const bodies = new Map<string, (journal: Journal) => Promise<void>>();
+
+const suiteRun = DBOS.registerWorkflow(
+  async (): Promise<void> => {
+    await bodies.get(DBOS.workflowID ?? "")?.(dbosJournal());
+    // The workflow stays unfinished, so that a later execution can continue it.
+    await new Promise(() => {});
+  },
+  { name: "suiteRun" },
+);
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  DBOS.setConfig({ name: "suite", systemDatabaseUrl: postgres.url, applicationVersion: "1", executorID: "a", logLevel: "error" });
+  await DBOS.launch();
+}, 60_000);
+
+afterAll(async () => {
+  await DBOS.shutdown();
+  await postgres.stop();
+});
+
+const started = new Set<string>();
+
+const execute: JournalSuiteSetup["execute"] = (runId, body) =>
+  new Promise((resolve, reject) => {
+    bodies.set(runId, (journal) => body(journal).then(resolve, reject));
+    const begin = async (): Promise<void> => {
+      if (!started.has(runId)) {
+        started.add(runId);
+        await DBOS.startWorkflow(suiteRun, { workflowID: runId })();
+        return;
+      }
+      await DBOS.cancelWorkflow(runId);
+      await DBOS.resumeWorkflow(runId);
+    };
+    begin().catch(reject);
+  });
+
+describe("journalSuite with dbosJournal", () => {
+  const send = (runId: string, key: string, decision: unknown): Promise<void> => DBOS.send(runId, JSON.stringify(decision), key);
+  for (const { title, run } of journalSuite({ execute, send, withinMs: 20_000 })) it(title, run, 60_000);
+});
+
+describe("dbosJournal", () => {
+  it("throws outside a workflow", () => {
+    expect(() => dbosJournal()).toThrow('Option "dbosJournal()" must be called inside a DBOS workflow');
+  });
+});
