@@ -77,17 +77,20 @@ export async function checkReplay(bench: JournalBench): Promise<void> {
 
 export async function checkGroup(bench: JournalBench): Promise<void> {
   const keys = ["i0/tool/0/a", "i0/tool/1/b", "i0/tool/2/c"];
-  const begun: (() => void)[] = [];
-  // The steps end in reverse order, after the last one has begun.
-  const body = async (): Promise<number> => {
-    const position = begun.length;
-    const turn = new Promise<void>((resolve) => begun.push(resolve));
-    if (position === keys.length - 1) begun[position]?.();
-    await within(turn, "The steps of a group did not run at the same time", bench.setup);
-    begun[position - 1]?.();
+  const release: (() => void)[] = [];
+  const turns = keys.map((_, position) => new Promise<void>((resolve) => (release[position] = resolve)));
+  let begun = 0;
+  // When all steps have begun, they end in reverse order.
+  const bodyOf = (position: number) => async (): Promise<number> => {
+    begun += 1;
+    if (begun === keys.length) release.at(-1)?.();
+    await within(turns[position] ?? Promise.resolve(), "The steps of a group did not run at the same time", bench.setup);
+    release[position - 1]?.();
     return position;
   };
-  const results = await executeOpen(bench, async (journal) => journal.all(keys.map((key) => stepOf(key, body))));
+  const results = await executeOpen(bench, async (journal) =>
+    journal.all(keys.map((key, position) => stepOf(key, bodyOf(position)))),
+  );
   checkJson(results, [0, 1, 2], "The results of a group");
   const again = await executeOpen(bench, async (journal) => journal.all(keys.map(refusing)));
   checkJson(again, [0, 1, 2], "The recorded results of a group");

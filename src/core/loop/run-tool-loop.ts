@@ -123,17 +123,18 @@ type Performed<Kind> = Extract<NextStep, { readonly kind: Kind }>;
 const perform: {
   readonly [Kind in Exclude<NextStep["kind"], "end">]: (run: Run, next: Performed<Kind>) => void | PromiseLike<void>;
 } = {
-  inbox: (run) => readInbox(run, (looked) => endAfter(run, looked)),
+  inbox: (run) => readInbox(run, (read) => endAfter(run, read)),
   steer: steerRun,
   model: runIteration,
   batch: runBatch,
   output: (run, { mayAskAgain }) => run.features.output?.judge(run, mayAskAgain),
   hook: askIteration,
-  "last-look": (run, { ending }) => readLastInbox(run, ending, (looked) => endAfter(run, looked)),
+  "last-look": (run, { ending }) => readLastInbox(run, ending, (read) => endAfter(run, read)),
 };
 
-function endAfter({ bounds }: Run, looked: LoopState): Ending | undefined {
-  const next = nextStep(looked, bounds);
+/** Returns the ending that follows if the inbox was read with this result. */
+function endAfter({ bounds }: Run, read: LoopState): Ending | undefined {
+  const next = nextStep(read, bounds);
   return next.kind === "end" ? next.ending : undefined;
 }
 
@@ -183,13 +184,13 @@ function resumeRun(run: Run): boolean | PromiseLike<boolean> {
   const { state, token, journal } = run;
   // The run stays suspended: calls still wait, or a nested run was suspended in this execution.
   if (suspensionOf(state) !== undefined) return false;
-  const resumesPast = journal.replays === undefined ? state.lastInbox?.token !== token : isReplayed(run, nextKeyAfter(state));
+  const wasResumed = journal.replays === undefined ? state.lastInbox?.token !== token : isReplayed(run, nextKeyAfter(state));
   const resume = (): true => {
     applyStep(state, { kind: "resume" });
     return true;
   };
-  return whenReady(resumesPast, (goes) => {
-    if (goes) return resume();
+  return whenReady(wasResumed, (isResumed) => {
+    if (isResumed) return resume();
     // A nested run stays suspended only if its outer run is suspended too. If the outer run ends first, its nested runs also end.
     return whenReady(parkRun(run, true), (end) => (end === "suspended" ? false : resume()));
   });

@@ -12,14 +12,14 @@ import type { ProviderError, ProviderErrorCode } from "../../types/common.ts";
 /** Creates the id of a call from its position in the iteration and from the provider's id, if there is one. */
 export type IdOf = (index: number, id: string | undefined) => string;
 
-interface CallPlace {
+interface IdScope {
   readonly iteration: number;
   readonly heldIds: ReadonlySet<string>;
   /** The position of each call, by call id. New calls are added to the map. */
   readonly places: Map<string, number>;
 }
 
-export function createCallIds({ iteration, heldIds, places }: CallPlace): IdOf {
+export function createCallIds({ iteration, heldIds, places }: IdScope): IdOf {
   return (index, id) => {
     // Replaces provider ids that look like other ids of the package: with a slash, the path to a call in a nested run; with a
     // number sign and a number at the end, such as "#2", the id of a later question.
