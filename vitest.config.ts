@@ -6,9 +6,10 @@ import { browserTests, findChromium, noChromium } from "./test/web-chat/find-chr
 const needsBrowser = findChromium() === undefined ? [browserTests] : [];
 if (needsBrowser.length > 0) console.warn(noChromium);
 
-/** Files that use a vendor's mock or browser driver that keeps async hooks on: each promise of their process becomes up to 20 times as slow. */
+/** Files that use a vendor's mock, engine or browser driver that keeps async hooks on: each promise of their process becomes up to 20 times as slow. */
 const slowing = [
   ...(needsBrowser.length > 0 ? [] : [browserTests]),
+  "test/dbos/dbos-journal.test.ts",
   "test/wire/aimock.test.ts",
   "test/wire/openai-chat-loop.test.ts",
   "test/plan/wire-rounds.test.ts",

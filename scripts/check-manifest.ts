@@ -43,7 +43,7 @@ function exportProblems(): readonly string[] {
 }
 
 /** Matches an exact version. An alias such as `npm:name@1.2.3` is allowed. */
-const pinned = /^(?:npm:(?:@[\w.-]+\/)?[\w.-]+@)?\d+\.\d+\.\d+$/;
+const pinned = /^(?:npm:(?:@[\w.-]+\/)?[\w.-]+@)?\d+\.\d+\.\d+(?:-[\w.]+)?$/;
 
 function pinProblems(): readonly string[] {
   return Object.entries(manifest.devDependencies)

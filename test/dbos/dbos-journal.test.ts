@@ -2,7 +2,7 @@ import { DBOS } from "@dbos-inc/dbos-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Journal } from "turnwright";
 import { journalSuite, type JournalSuiteSetup } from "turnwright/testing";
-import { dbosJournal } from "../../src/dbos/index.ts";
+import { dbosJournal } from "turnwright/dbos";
 import { type Postgres, startPostgres } from "./postgres.ts";
 
 let postgres: Postgres;
@@ -23,6 +23,7 @@ beforeAll(async () => {
   postgres = await startPostgres();
   DBOS.setConfig({ name: "suite", systemDatabaseUrl: postgres.url, applicationVersion: "1", executorID: "a", logLevel: "error" });
   await DBOS.launch();
+  await DBOS.registerQueue("suite", { minPollingIntervalMs: 20 });
 }, 60_000);
 
 afterAll(async () => {
@@ -32,20 +33,29 @@ afterAll(async () => {
 
 const started = new Set<string>();
 
-const execute: JournalSuiteSetup["execute"] = (runId, body) =>
-  new Promise((resolve, reject) => {
+/** The executions that have not ended. A second one joins the first, because DBOS runs a workflow once at a time. */
+const live = new Map<string, Promise<unknown>>();
+
+const execute: JournalSuiteSetup["execute"] = <T>(runId: string, body: (journal: Journal) => Promise<T>): Promise<T> => {
+  const running = live.get(runId);
+  if (running !== undefined) return running as Promise<T>;
+  const execution = new Promise<T>((resolve, reject) => {
     bodies.set(runId, (journal) => body(journal).then(resolve, reject));
-    const begin = async (): Promise<void> => {
-      if (!started.has(runId)) {
-        started.add(runId);
-        await DBOS.startWorkflow(suiteRun, { workflowID: runId })();
-        return;
-      }
-      await DBOS.cancelWorkflow(runId);
-      await DBOS.resumeWorkflow(runId);
-    };
-    begin().catch(reject);
+    begin(runId).catch(reject);
   });
+  live.set(runId, execution);
+  return execution.finally(() => live.delete(runId));
+};
+
+async function begin(runId: string): Promise<void> {
+  if (!started.has(runId)) {
+    started.add(runId);
+    await DBOS.startWorkflow(suiteRun, { workflowID: runId })();
+    return;
+  }
+  await DBOS.cancelWorkflow(runId);
+  await DBOS.resumeWorkflow(runId, { queueName: "suite" });
+}
 
 describe("journalSuite with dbosJournal", () => {
   const send = (runId: string, key: string, decision: unknown): Promise<void> => DBOS.send(runId, JSON.stringify(decision), key);

