@@ -9,7 +9,7 @@ if (needsBrowser.length > 0) console.warn(noChromium);
 /** Files that use a vendor's mock, engine or browser driver that keeps async hooks on: each promise of their process becomes up to 20 times as slow. */
 const slowing = [
   ...(needsBrowser.length > 0 ? [] : [browserTests]),
-  "test/dbos/dbos-journal.test.ts",
+  "test/dbos/*.test.ts",
   "test/wire/aimock.test.ts",
   "test/wire/openai-chat-loop.test.ts",
   "test/plan/wire-rounds.test.ts",

@@ -1,13 +1,30 @@
 // A journal over the steps of a DBOS workflow.
 
 import { DBOS } from "@dbos-inc/dbos-sdk";
-import { type Journal, type Json, LoopError, type Step, toPlainError } from "../core/entry-kit.ts";
+import {
+  isRecord,
+  type Journal,
+  type Json,
+  LoopError,
+  type Message,
+  runKey,
+  type Step,
+  toPlainError,
+} from "../core/entry-kit.ts";
 
 /**
  * How a step is stored. `text` is the JSON text of the result, because DBOS's own format changes some values. `failed` is the
  * message of an error: DBOS replays errors, but a later execution must run the step again.
  */
-type Stored = { readonly text: string } | { readonly failed: string };
+type Stored = { readonly text: string; readonly lastRead?: number | undefined } | { readonly failed: string };
+
+/** The work of a durable loop inside the steps of its journal. */
+export interface StepHooks {
+  /** Passes new messages to the run, before it reads its inbox. Returns the position of the last message. */
+  beforeInbox(lastRead: number): Promise<number>;
+  /** Called after a step, before its result is recorded. */
+  beforeRecord(): Promise<void>;
+}
 
 /** The end of a step in this execution. `error` is only set if the body has just thrown it. */
 interface StepEnd<T> {
@@ -16,8 +33,8 @@ interface StepEnd<T> {
   readonly thrown?: { readonly error: unknown } | undefined;
 }
 
-/** The longest time that one call of DBOS.recv waits, in seconds. The call is repeated. */
-const longestWait = 86_400;
+/** The longest time that one call of DBOS.recv waits, in seconds. The call is repeated, and each call is one more record. */
+const longestWait = 3_600;
 
 /**
  * Makes the journal of the DBOS workflow that calls this function. Each step of the run is a step of the workflow. If the worker dies,
@@ -36,6 +53,11 @@ const longestWait = 86_400;
  * );
  */
 export function dbosJournal(): Journal {
+  return createDbosJournal();
+}
+
+/** Makes the journal, with hooks for a durable loop. */
+export function createDbosJournal(hooks?: StepHooks): Journal {
   const { workflowID } = DBOS;
   if (workflowID === undefined || !DBOS.isInWorkflow()) {
     throw new LoopError("invalid-option", {
@@ -44,45 +66,81 @@ export function dbosJournal(): Journal {
       received: "called elsewhere",
     });
   }
+  const steps = new WorkflowSteps(hooks);
   return {
     durable: true,
     // DBOS matches steps by their position in the workflow.
     ordered: true,
-    step: async (step) => finishStep(await storeStep(step, 0)),
-    async all<T>(steps: readonly Step<T>[]) {
+    step: async (step) => steps.finish(await steps.store(step, 0)),
+    async all<T>(group: readonly Step<T>[]) {
       // All steps are created synchronously, in call order, because DBOS numbers them in this order.
-      const ends = await Promise.all(steps.map((step) => storeStep(step, 0)));
+      const ends = await Promise.all(group.map((step) => steps.store(step, 0)));
       const results: T[] = [];
-      for (const end of ends) results.push(await finishStep(end));
+      for (const end of ends) results.push(await steps.finish(end));
       return results;
     },
     wait: receive,
   };
 }
 
-async function storeStep<T>(step: Step<T>, attempt: number): Promise<StepEnd<T>> {
-  let thrown: { readonly error: unknown } | undefined;
-  const body = async (): Promise<Stored> => {
-    try {
-      const answer = await step.run({ signal: DBOS.stepStatus?.cancelSignal });
-      return { text: JSON.stringify(answer) };
-    } catch (error) {
-      thrown = { error };
-      return { failed: toPlainError(error).message };
+class WorkflowSteps {
+  readonly #hooks: StepHooks | undefined;
+  #lastRead = 0;
+
+  constructor(hooks: StepHooks | undefined) {
+    this.#hooks = hooks;
+  }
+
+  async store<T>(step: Step<T>, attempt: number): Promise<StepEnd<T>> {
+    let thrown: { readonly error: unknown } | undefined;
+    const body = async (): Promise<Stored> => {
+      try {
+        const lastRead = step.kind === "inbox" ? await this.#hooks?.beforeInbox(this.#lastRead) : undefined;
+        const answer = await step.run({ signal: DBOS.stepStatus?.cancelSignal });
+        await this.#hooks?.beforeRecord();
+        const text = JSON.stringify(step.kind === "run" && this.#hooks !== undefined ? withoutMessages(answer) : answer);
+        return lastRead === undefined ? { text } : { text, lastRead };
+      } catch (error) {
+        thrown = { error };
+        return { failed: toPlainError(error).message };
+      }
+    };
+    const stored = await DBOS.runStep(body, { name: attempt === 0 ? step.key : `${step.key} attempt ${attempt}` });
+    if ("text" in stored) this.#lastRead = stored.lastRead ?? this.#lastRead;
+    return { step, stored, thrown };
+  }
+
+  /** Returns the result of a step. If the step failed in an earlier execution, runs it again. */
+  async finish<T>(first: StepEnd<T>): Promise<T> {
+    let end = first;
+    for (let attempt = 1; ; attempt += 1) {
+      if ("text" in end.stored) return JSON.parse(end.stored.text) as T;
+      if (end.thrown !== undefined) throw end.thrown.error;
+      end = await this.store(end.step, attempt);
     }
-  };
-  const stored = await DBOS.runStep(body, { name: attempt === 0 ? step.key : `${step.key} attempt ${attempt}` });
-  return { step, stored, thrown };
+  }
 }
 
-/** Returns the result of a step. If the step failed in an earlier execution, runs it again. */
-async function finishStep<T>(first: StepEnd<T>): Promise<T> {
-  let end = first;
-  for (let attempt = 1; ; attempt += 1) {
-    if ("text" in end.stored) return JSON.parse(end.stored.text) as T;
-    if (end.thrown !== undefined) throw end.thrown.error;
-    end = await storeStep(end.step, attempt);
-  }
+/** The messages of a run are in the input of its workflow. A long conversation would otherwise be stored twice. */
+function withoutMessages(record: unknown): unknown {
+  return isRecord(record) ? { ...record, messages: [] } : record;
+}
+
+/** Returns a journal that only reads the records of a run, for `inspectJournal`. `messages` are the messages that began the run. */
+export function readDbosJournal(runId: string, messages: readonly Message[]): Journal {
+  const read = async (): Promise<ReadonlyMap<string, unknown>> => {
+    const records = new Map<string, unknown>();
+    for (const { name, output } of (await DBOS.listWorkflowSteps(runId)) ?? []) {
+      if (!isRecord(output) || typeof output["text"] !== "string") continue;
+      const answer: unknown = JSON.parse(output["text"]);
+      records.set(name.replace(/ attempt \d+$/, ""), name === runKey && isRecord(answer) ? { ...answer, messages } : answer);
+    }
+    return records;
+  };
+  const refuse = (): never => {
+    throw new Error("This journal can only be read.");
+  };
+  return { durable: true, ordered: true, step: refuse, all: refuse, read };
 }
 
 /** Waits for a message on the topic `key`, without a time limit. */

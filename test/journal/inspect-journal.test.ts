@@ -24,13 +24,14 @@ describe("inspectJournal", () => {
     await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path) });
     const { status, pendingCalls } = await inspectJournal(path);
     const pay = { description: "pay", inputSchema: { type: "object" }, needsApproval: true };
+    const waitKey = "i0/approval/0/pay/decision1";
     const asks = { callId: "call_i0_0", index: 0, name: "pay", state: "awaiting-approval", tool: pay };
     expect([status, pendingCalls]).toEqual([
       "suspended",
       [
-        { ...asks, id: own, args: { n: 1 } },
+        { ...asks, id: own, waitKey, args: { n: 1 } },
         { id: "call_i0_1", callId: "call_i0_1", index: 1, name: "research", args: {}, state: "nested-run" },
-        { ...asks, id: inner, args: { n: 8 } },
+        { ...asks, id: inner, waitKey: `i0/tool/1/research/${waitKey}`, args: { n: 8 } },
       ],
     ]);
     const waiting = pendingCalls.filter(({ state }) => state === "awaiting-approval");

@@ -106,14 +106,15 @@ function findEarly({ records, state }: CallReading, call: ToolCall, index: numbe
 }
 
 function readDecision({ records, state }: CallReading, call: ToolCall, place: CallPlace): CallProgress | undefined {
-  const decision = findLast<RecordedDecision>(records, callKey(state, "approval", place), "ask");
-  if (decision === undefined) return undefined;
+  const last = findLast<RecordedDecision>(records, callKey(state, "approval", place), "ask");
+  if (last === undefined) return undefined;
+  const { answer: decision, waitKey } = last;
   if (decision.kind === "ask" && decision.isBeyond === true) return toOver({ call, durationMs: 0, kind: "limit" });
   if (decision.kind === "ask") {
     const { tool, changes: toolChanges } = decision;
     const id = questionId(call.callId, decision.earlier);
     const changed = toolChanges === undefined ? {} : { toolChanges };
-    const pending: PendingCall = { ...describe(call, place), id, state: "awaiting-approval", tool, ...changed };
+    const pending: PendingCall = { ...describe(call, place), id, waitKey, state: "awaiting-approval", tool, ...changed };
     const outcome: ToolOutcome = { call, durationMs: 0, kind: "not-run" };
     return { stage: "waits", settled: { outcome, awaiting: id, ...changed }, pending: [pending] };
   }
@@ -122,25 +123,37 @@ function readDecision({ records, state }: CallReading, call: ToolCall, place: Ca
   return refused === undefined ? undefined : toOver(refused);
 }
 
-/** Returns the last recorded answer to a question. The question was asked again after each answer of the kind `open`. */
-function findLast<T extends { readonly kind: string }>(records: Records, key: string, open: T["kind"]): T | undefined {
-  let answer = records.find<T>(key);
-  for (let attempt = 1; answer?.kind === open; attempt += 1) {
-    const next = records.find<T>(decisionKey(key, attempt));
-    if (next === undefined) break;
+/**
+ * Returns the last recorded answer to a question, and the key of the next one. The question was asked again after each answer of the
+ * kind `open`.
+ */
+function findLast<T extends { readonly kind: string }>(
+  records: Records,
+  key: string,
+  open: T["kind"],
+): { readonly answer: T; readonly waitKey: string } | undefined {
+  const first = records.find<T>(key);
+  if (first === undefined) return undefined;
+  let answer: T = first;
+  for (let attempt = 1; ; attempt += 1) {
+    const waitKey = decisionKey(key, attempt);
+    const next: T | undefined = answer.kind === open ? records.find<T>(waitKey) : undefined;
+    if (next === undefined) return { answer, waitKey };
     answer = next;
   }
-  return answer;
 }
 
 function readResult({ records, state }: CallReading, place: CallPlace, deferred: DeferredOutcome): CallProgress {
   const { call } = deferred;
-  const record = findLast<RecordedResult>(records, callKey(state, "result", place), "wait");
+  const key = callKey(state, "result", place);
+  const last = findLast<RecordedResult>(records, key, "wait");
+  const record = last?.answer;
   if (record !== undefined && record.kind !== "wait") return toOver(answeredBy(record, deferred));
   const id = questionId(call.callId, record === undefined ? countQuestions({ records, state }, place) : record.earlier);
   const pending: PendingCall = {
     ...describe(call, place),
     id,
+    waitKey: last?.waitKey ?? decisionKey(key, 1),
     state: "awaiting-result",
     ...(deferred.fromPage && { fromPage: true }),
   };
@@ -173,7 +186,7 @@ function readStep(reading: CallReading, call: ToolCall, place: CallPlace): CallP
   const begun = records.find<BegunRecord>(callKey(state, "agent", place));
   if (begun?.kind === "must-ask") return "ask-again";
   if (begun?.kind === "over") return toOver(begun.outcome);
-  if (begun?.kind === "begun") return toNested(call, place, readNested(records.within(`${key}/`)));
+  if (begun?.kind === "begun") return toNested(call, place, { key, ...readNested(records.within(`${key}/`)) });
   const stage = records.has(callKey(state, "intent", place)) ? "begun" : "held";
   const pending: PendingCall = { ...describe(call, place), state: stage === "begun" ? "may-have-run" : "not-begun" };
   return { stage, settled: { outcome: { call, durationMs: 0, kind: "not-run" } }, pending: [pending] };
@@ -183,8 +196,15 @@ function readStep(reading: CallReading, call: ToolCall, place: CallPlace): CallP
  * Returns the progress of a call with a nested run. If the nested run is suspended, the call waits. If the nested run has ended,
  * the call still has no recorded outcome.
  */
-function toNested(call: ToolCall, place: CallPlace, { ending, pendingCalls, spent, durationMs }: NestedProgress): CallProgress {
-  const inner = pendingCalls.map((one): PendingCall => ({ ...one, id: `${call.callId}/${one.id}` }));
+function toNested(
+  call: ToolCall,
+  place: CallPlace,
+  { key, ending, pendingCalls, spent, durationMs }: NestedProgress & { readonly key: string },
+): CallProgress {
+  const inner = pendingCalls.map((one): PendingCall => {
+    const id = `${call.callId}/${one.id}`;
+    return "waitKey" in one ? { ...one, id, waitKey: `${key}/${one.waitKey}` } : { ...one, id };
+  });
   const pending: readonly PendingCall[] = [{ ...describe(call, place), state: "nested-run" }, ...inner];
   const outcome: ToolOutcome = { call, kind: "interrupted", durationMs, nested: spent };
   return ending?.status === "suspended"

@@ -21,6 +21,8 @@ export type PendingCall = {
        * decision }`.
        */
       readonly state: "awaiting-approval";
+      /** The key with which the run calls `wait` of a journal that has this method, such as `i0/approval/1/pay/decision1`. */
+      readonly waitKey: string;
       /**
        * The tool that the decision is about. If the tool has changed when the run is resumed, the run ignores the decision and requests a
        * new one.
@@ -35,6 +37,8 @@ export type PendingCall = {
        * `decisions: { [id]: result }`.
        */
       readonly state: "awaiting-result";
+      /** The key with which the run calls `wait` of a journal that has this method, such as `i0/result/1/pay/decision1`. */
+      readonly waitKey: string;
       /** True if a web page may send the result of the call. */
       readonly fromPage?: true | undefined;
     }

@@ -1,0 +1,205 @@
+// A loop whose runs any worker can execute, stop and show.
+
+import { DBOS } from "@dbos-inc/dbos-sdk";
+import {
+  type CallDecision,
+  checkFields,
+  checkRequired,
+  type Checks,
+  is,
+  type Json,
+  LoopError,
+  type LoopEvent,
+  type LoopOptions,
+  type LoopResult,
+  runToolLoop,
+  type StopRequest,
+  type UserMessage,
+} from "../core/entry-kit.ts";
+import { createLoopControl } from "../core/index.ts";
+import { createEmitter } from "../host/execution-events.ts";
+import { inspectJournal, type JournalInspection } from "../journal/inspect/inspect-journal.ts";
+import { createDbosJournal, readDbosJournal, type StepHooks } from "./dbos-journal.ts";
+import { EventWriter } from "./event-writer.ts";
+import { type LiveRun, queueName, type WorkerProcess, workerHere } from "./worker.ts";
+
+/** The options that the durable loop sets itself. */
+type OwnOptions = "runId" | "journal" | "events" | "control" | "decisions" | "resume";
+
+/** The definition of a durable loop. */
+export interface DurableLoopFields<Input> {
+  /** The name of the loop. Keep it while runs are under way, because their records contain it. */
+  readonly name: string;
+  /**
+   * Returns the options of a run. Called each time a worker begins to execute the run, and when its status is read. Must return the
+   * same messages for the same input.
+   */
+  readonly options: (input: Input) => Omit<LoopOptions, OwnOptions> | PromiseLike<Omit<LoopOptions, OwnOptions>>;
+}
+
+/** The result of a durable run, as plain data. */
+export type DurableResult = Pick<
+  LoopResult,
+  | "status"
+  | "reason"
+  | "text"
+  | "messages"
+  | "usage"
+  | "costUSD"
+  | "iterations"
+  | "toolCallsExecuted"
+  | "durationMs"
+  | "error"
+  | "output"
+  | "undelivered"
+  | "runId"
+>;
+
+/** An event of a run, with its position in the run. */
+export interface DurableEvent {
+  /** The position, counted from 0. Pass the next position as `from` to continue reading. */
+  readonly seq: number;
+  readonly event: LoopEvent;
+}
+
+/** A loop whose runs any worker can execute. All methods work in every worker. */
+export interface DurableLoop<Input> {
+  /** Starts a run. Does nothing if the run exists already. `id` is its run id, unique among all loops. */
+  start(id: string, input: Input): Promise<void>;
+  /** Waits for the end of a run. Rejects with an error of `runToolLoop`, for example for invalid options. */
+  result(id: string): Promise<DurableResult>;
+  /** Returns the state of a run. Undefined if the run does not exist. */
+  status(id: string): Promise<JournalInspection | undefined>;
+  /** Ends a run as `stopped`: the model is cut off, and running tools get `timeouts.settleMs` to finish. */
+  stop(id: string, request?: StopRequest): Promise<void>;
+  /** Ends a run immediately, as `killed`. */
+  kill(id: string): Promise<void>;
+  /** Adds a message before the next iteration of a run. */
+  steer(id: string, message: string | UserMessage): Promise<void>;
+  /**
+   * Sends a decision or a result to a waiting call. `callId` is the `id` of a call in `pendingCalls` of the status. Rejects with
+   * LoopError "unknown-decision" if the call does not wait.
+   */
+  decide(id: string, callId: string, decision: CallDecision): Promise<void>;
+  /**
+   * Yields the events of a run, in order and without gaps, until the run has ended. Returns after `run-end`. If a worker died while
+   * a model was streaming, `attempt-discarded` says that the deltas of the iteration are replaced by new ones.
+   */
+  events(id: string, options?: { readonly from?: number | undefined }): AsyncGenerator<DurableEvent, void, undefined>;
+}
+
+const fieldChecks: Checks<DurableLoopFields<never>> = { name: is.text, options: is.fn };
+
+/**
+ * Defines a loop whose runs survive their workers. A run is a DBOS workflow: its steps are recorded in Postgres, and if its worker
+ * dies, another worker continues it. Define the loop in each worker, before `launchWorker`.
+ *
+ * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid.
+ *
+ * @example
+ * const support = defineDurableLoop({
+ *   name: "support",
+ *   options: ({ question }: { question: string }) => ({ provider, tools, messages: [{ role: "user", content: question }] }),
+ * });
+ * await launchWorker({ databaseUrl });
+ * await support.start("ticket-7", { question: "Where is my order?" });
+ * const { text } = await support.result("ticket-7");
+ */
+export function defineDurableLoop<Input extends Json>(fields: DurableLoopFields<Input>): DurableLoop<Input> {
+  checkFields("fields", fields, fieldChecks);
+  checkRequired(fields, fieldChecks, ["name", "options"]);
+  const { name, options } = fields;
+  const optionsOf = async (text: string): Promise<Omit<LoopOptions, OwnOptions>> => options(JSON.parse(text) as Input);
+  const workflow = DBOS.registerWorkflow(
+    async (text: string): Promise<string> => executeDurableRun(await optionsOf(text), workerHere()),
+    { name: `turnwright ${name}` },
+  );
+  const inspect = async (id: string): Promise<JournalInspection | undefined> => {
+    const [found] = await DBOS.listWorkflows({ workflowIDs: [id], loadInput: true });
+    if (found === undefined) return undefined;
+    const { messages } = await optionsOf(String(found.input?.[0]));
+    return inspectJournal(readDbosJournal(id, messages));
+  };
+  return {
+    async start(id, input) {
+      await DBOS.startWorkflow(workflow, { workflowID: id, queueName })(JSON.stringify(input));
+    },
+    async result(id) {
+      const end = await DBOS.retrieveWorkflow<string>(id).getResult({ pollingIntervalMs: 100 });
+      const state = await inspect(id);
+      const facts = JSON.parse(end) as Omit<DurableResult, "messages">;
+      return { ...facts, messages: state?.messages ?? [] };
+    },
+    status: inspect,
+    stop: (id, request) => workerHere().store.send(id, { verb: "stop", request }),
+    kill: (id) => workerHere().store.send(id, { verb: "kill" }),
+    steer: (id, message) => workerHere().store.send(id, { verb: "steer", message }),
+    async decide(id, callId, decision) {
+      const pending = (await inspect(id))?.pendingCalls ?? [];
+      const call = pending.find((one) => one.id === callId);
+      if (call === undefined || !("waitKey" in call)) {
+        const waiting = pending.filter((one) => "waitKey" in one).map((one) => one.id);
+        throw new LoopError("unknown-decision", { call: callId, ...(waiting.length === 0 ? {} : { waiting }) });
+      }
+      // With a key, the second of two decisions about one question is dropped.
+      await DBOS.send(id, JSON.stringify(decision), call.waitKey, `${id} ${call.waitKey}`);
+    },
+    events: (id, { from = 0 } = {}) => readEvents(workerHere(), id, from),
+  };
+}
+
+/** Executes a run in its workflow. Returns the facts of the result as JSON. */
+async function executeDurableRun(options: Omit<LoopOptions, OwnOptions>, worker: WorkerProcess): Promise<string> {
+  const runId = DBOS.workflowID ?? "";
+  const control = createLoopControl();
+  const live: LiveRun = { control, lastRead: 0 };
+  const writer = await EventWriter.begin(worker.store, runId);
+  const hooks: StepHooks = {
+    // Messages are read in the step that records them, so that no message is lost or read twice.
+    beforeInbox: async (lastRead) => {
+      const rows = await worker.store.readMessages(runId, lastRead);
+      for (const { body } of rows) if (body.verb === "steer") control.steer(body.message as string | UserMessage);
+      return rows.at(-1)?.seq ?? lastRead;
+    },
+    beforeRecord: () => writer.flush(),
+  };
+  worker.live.set(runId, live);
+  try {
+    await worker.obey(runId, live);
+    const journal = createDbosJournal(hooks);
+    const result = await runToolLoop({ ...options, runId, control, journal, events: createEmitter(writer.take) });
+    await writer.flush();
+    return JSON.stringify(factsOf(result));
+  } finally {
+    worker.live.delete(runId);
+    writer.close();
+  }
+}
+
+function factsOf(result: LoopResult): Omit<DurableResult, "messages"> {
+  const { status, reason, text, usage, costUSD, iterations, toolCallsExecuted, durationMs, error, output, undelivered, runId } =
+    result;
+  return { status, reason, text, usage, costUSD, iterations, toolCallsExecuted, durationMs, error, output, undelivered, runId };
+}
+
+async function* readEvents(worker: WorkerProcess, id: string, from: number): AsyncGenerator<DurableEvent, void, undefined> {
+  let next = from;
+  let wake: () => void = () => {};
+  let woken = new Promise<void>((resolve) => (wake = resolve));
+  const leave = worker.watch(id, () => wake());
+  try {
+    for (;;) {
+      const rows = await worker.store.readEvents(id, next);
+      for (const { seq, body } of rows) {
+        next = seq + 1;
+        const event = JSON.parse(body) as LoopEvent;
+        yield { seq, event };
+        if (event.type === "run-end" && event.path === undefined) return;
+      }
+      if (rows.length === 0) await woken;
+      woken = new Promise<void>((resolve) => (wake = resolve));
+    }
+  } finally {
+    leave();
+  }
+}

@@ -1,0 +1,239 @@
+// A process that executes durable loops. Workers take over the runs of workers that died or froze.
+
+import { DBOS } from "@dbos-inc/dbos-sdk";
+import { Client, Pool } from "pg";
+import { type Checks, checkFields, checkRequired, is, type LoopControl, numberWithin } from "../core/entry-kit.ts";
+import { channel, DurableStore } from "./durable-store.ts";
+
+/** The options of `launchWorker`. */
+export interface WorkerOptions {
+  /** The URL of the Postgres database, such as `postgresql://user:password@host:5432/app`. */
+  readonly databaseUrl: string;
+  /** The name of the application. Processes with the same name share their runs. Default "turnwright". */
+  readonly name?: string | undefined;
+  /**
+   * How long a worker may be silent, in milliseconds. After that, other workers take its runs over, even if its process still
+   * exists. The runs of a killed process are taken over without this delay. Default 10,000.
+   */
+  readonly leaseMs?: number | undefined;
+  /** False for a process that only starts, reads and stops runs, such as a web server. Default true. */
+  readonly executes?: boolean | undefined;
+}
+
+/** A launched worker. */
+export interface Worker {
+  /** The id of this worker, which is new for each process. */
+  readonly id: string;
+  /** Stops the worker. Its runs continue in other workers, or when a worker is launched again. */
+  stop(): Promise<void>;
+}
+
+/** A run that this worker executes. */
+export interface LiveRun {
+  readonly control: LoopControl;
+  /** The position of the last message that was read. */
+  lastRead: number;
+}
+
+const checks: Checks<WorkerOptions> = {
+  databaseUrl: is.text,
+  name: is.text,
+  leaseMs: numberWithin({ min: 100, infinite: false }),
+  executes: is.flag,
+};
+
+/** The queue of all durable loops. Each worker takes runs from it. */
+export const queueName = "turnwright";
+
+/** How often a worker looks for runs without a worker, in milliseconds. */
+const sweepMs = 500;
+
+let current: WorkerProcess | undefined;
+
+/** Returns the worker of this process. Throws if there is none. */
+export function workerHere(): WorkerProcess {
+  if (current === undefined) throw new Error("No worker runs in this process. Call launchWorker() first.");
+  return current;
+}
+
+/**
+ * Launches DBOS and makes this process a worker, which executes runs of durable loops. Define all durable loops first. Every process
+ * that starts, reads or stops runs has to be a worker. A process can launch one worker at a time.
+ *
+ * Throws LoopError "invalid-option" or "unknown-option". Rejects with the errors of Postgres, for example if the database cannot be
+ * reached.
+ *
+ * @example
+ * const worker = await launchWorker({ databaseUrl: process.env.DATABASE_URL });
+ */
+export async function launchWorker(options: WorkerOptions): Promise<Worker> {
+  checkFields("options", options, checks);
+  checkRequired(options, checks, ["databaseUrl"]);
+  if (current !== undefined) throw new Error("A worker already runs in this process. Call its stop() first.");
+  const worker = new WorkerProcess(options);
+  current = worker;
+  try {
+    await worker.launch();
+  } catch (error) {
+    await worker.stop();
+    throw error;
+  }
+  return { id: worker.id, stop: () => worker.stop() };
+}
+
+interface Settings {
+  readonly databaseUrl: string;
+  readonly name: string;
+  readonly leaseMs: number;
+  readonly executes: boolean;
+}
+
+export class WorkerProcess {
+  readonly id: string = `worker-${globalThis.crypto.randomUUID()}`;
+  readonly store: DurableStore;
+  /** The runs that this worker executes, by run id. */
+  readonly live: Map<string, LiveRun> = new Map();
+  readonly #options: Settings;
+  readonly #pool: Pool;
+  /** The connection that holds the lock of this worker and gets notifications. Undefined while it is being opened again. */
+  #session: Client | undefined;
+  #timers: ReturnType<typeof setInterval>[] = [];
+  #readers = new Map<string, Set<() => void>>();
+  #isStopped = false;
+  /** The workers whose lock was free at the last look. */
+  #suspects: ReadonlySet<string> = new Set();
+  #isSweeping = false;
+
+  constructor({ databaseUrl, name = "turnwright", leaseMs = 10_000, executes = true }: WorkerOptions) {
+    this.#options = { databaseUrl, name, leaseMs, executes };
+    this.#pool = new Pool({ connectionString: databaseUrl, max: 8 });
+    // Broken idle connections are replaced by the pool.
+    this.#pool.on("error", () => {});
+    this.store = new DurableStore(this.#pool);
+  }
+
+  async launch(): Promise<void> {
+    const { databaseUrl, name, leaseMs, executes } = this.#options;
+    await this.store.migrate();
+    await this.#connect();
+    await this.#beat();
+    // The version is fixed, so that new code continues the runs of old code. The journal of each run checks what has changed.
+    const applicationVersion = `${name}-turnwright-1`;
+    DBOS.setConfig({
+      name,
+      systemDatabaseUrl: databaseUrl,
+      executorID: this.id,
+      applicationVersion,
+      logLevel: "error",
+      listenQueues: [executes ? queueName : "no-queue"],
+    });
+    await DBOS.launch();
+    await DBOS.registerQueue(queueName, { minPollingIntervalMs: 50 });
+    const every = (ms: number, work: () => Promise<void>): void => {
+      // A failed round is repeated by the next one, for example while Postgres restarts.
+      this.#timers.push(setInterval(() => void work().catch(() => {}), ms));
+    };
+    every(Math.min(1_000, leaseMs / 4), () => this.#beat());
+    every(sweepMs, () => this.#sweep());
+  }
+
+  async stop(): Promise<void> {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    for (const timer of this.#timers) clearInterval(timer);
+    if (DBOS.isInitialized()) await DBOS.shutdown();
+    // Without its row, the runs of this worker are taken over immediately.
+    await this.#pool.query("DELETE FROM turnwright.workers WHERE id = $1", [this.id]).catch(() => {});
+    await this.#session?.end().catch(() => {});
+    await this.#pool.end();
+    if (current === this) current = undefined;
+  }
+
+  /** Opens the session with the lock. If the session breaks, opens another one. */
+  async #connect(): Promise<void> {
+    const session = new Client({ connectionString: this.#options.databaseUrl });
+    const reconnect = (): void => {
+      if (this.#session !== session) return;
+      this.#session = undefined;
+      if (!this.#isStopped) setTimeout(() => void this.#connect().catch(reconnect), 200);
+    };
+    this.#session = session;
+    session.on("error", reconnect);
+    session.on("end", reconnect);
+    session.on("notification", ({ payload = "" }) => this.#wake(payload));
+    await session.connect();
+    await session.query("SELECT pg_advisory_lock(hashtextextended($1, 0))", [this.id]);
+    await session.query(`LISTEN ${channel}`);
+  }
+
+  async #beat(): Promise<void> {
+    await this.#pool.query(
+      "INSERT INTO turnwright.workers VALUES ($1, now()) ON CONFLICT (id) DO UPDATE SET beat = EXCLUDED.beat",
+      [this.id],
+    );
+    // A notification may be lost while the session is opened again.
+    for (const runId of new Set([...this.live.keys(), ...this.#readers.keys()])) this.#wake(runId);
+  }
+
+  /** Resumes the runs of dead workers. Only one worker at a time does this. */
+  async #sweep(): Promise<void> {
+    const session = this.#session;
+    if (session === undefined || this.#isSweeping) return;
+    this.#isSweeping = true;
+    try {
+      const dead = await this.#findDead(session);
+      for (const id of dead) await this.#takeOver(id);
+    } finally {
+      this.#isSweeping = false;
+    }
+  }
+
+  /**
+   * Finds workers that are silent for longer than the lease, and workers whose lock was free twice. Once is not enough: after a
+   * restart of Postgres, all locks are free until the workers have connected again.
+   */
+  async #findDead(session: Client): Promise<readonly string[]> {
+    const { rows } = await session.query<{ readonly id: string; readonly late: boolean; readonly free: boolean }>(
+      `SELECT id, beat < now() - $2 * interval '1 millisecond' AS late, pg_try_advisory_lock(hashtextextended(id, 0)) AS free
+       FROM turnwright.workers WHERE id <> $1`,
+      [this.id, this.#options.leaseMs],
+    );
+    const free = rows.filter((row) => row.free).map(({ id }) => id);
+    for (const id of free) await session.query("SELECT pg_advisory_unlock(hashtextextended($1, 0))", [id]);
+    const dead = rows.filter(({ id, late, free: isFree }) => late || (isFree && this.#suspects.has(id)));
+    this.#suspects = new Set(free);
+    return dead.map(({ id }) => id);
+  }
+
+  async #takeOver(workerId: string): Promise<void> {
+    const runs = await DBOS.listWorkflows({ executorId: workerId, status: "PENDING", loadInput: false, loadOutput: false });
+    const ids = runs.map(({ workflowID }) => workflowID);
+    if (ids.length > 0) await DBOS.resumeWorkflows(ids, { queueName });
+    // Last, so that another worker tries again if this one fails in between.
+    await this.#pool.query("DELETE FROM turnwright.workers WHERE id = $1", [workerId]);
+  }
+
+  #wake(runId: string): void {
+    for (const wake of this.#readers.get(runId) ?? []) wake();
+    const run = this.live.get(runId);
+    if (run !== undefined) void this.obey(runId, run).catch(() => {});
+  }
+
+  /** Carries out the stops and kills that were sent to a run. Both may be repeated without harm. */
+  async obey(runId: string, run: LiveRun): Promise<void> {
+    for (const { body } of await this.store.readMessages(runId, 0)) {
+      if (body.verb === "kill") run.control.kill();
+      else if (body.verb === "stop") run.control.stop(body.request as Parameters<LoopControl["stop"]>[0]);
+    }
+  }
+
+  /** Calls `wake` when the run may have new events. Returns a function that ends this. */
+  watch(runId: string, wake: () => void): () => void {
+    const readers = this.#readers.get(runId) ?? new Set();
+    this.#readers.set(runId, readers.add(wake));
+    return () => {
+      readers.delete(wake);
+      if (readers.size === 0) this.#readers.delete(runId);
+    };
+  }
+}

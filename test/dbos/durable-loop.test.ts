@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { defineTool } from "turnwright";
+import { defineDurableLoop, type DurableEvent, launchWorker, type Worker } from "turnwright/dbos";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { type Postgres, startPostgres } from "./postgres.ts";
+
+let postgres: Postgres;
+let worker: Worker;
+let booked = 0;
+let hold: Promise<void> = Promise.resolve();
+
+const book = defineTool({
+  name: "book",
+  description: "Books a room",
+  inputSchema: { type: "object" },
+  needsApproval: true,
+  execute: () => ({ booking: ++booked }),
+});
+const look = defineTool({
+  name: "look",
+  description: "Looks for a room",
+  inputSchema: { type: "object" },
+  execute: async (_, { signal }) => {
+    await Promise.race([hold, new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)))]);
+    return "Room 7";
+  },
+});
+
+const rooms = defineDurableLoop({
+  name: "rooms",
+  options: ({ question, approves = false }: { question: string; approves?: boolean }) => ({
+    provider: createMockProvider(({ iteration, messages }) => {
+      if (iteration === 0) return toolCall(approves ? "book" : "look", {});
+      const said = messages.filter(({ role }) => role === "user").length;
+      return text(`Done after ${said} messages.`);
+    }),
+    tools: [book, look],
+    messages: [{ role: "user" as const, content: question }],
+  }),
+});
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  worker = await launchWorker({ databaseUrl: postgres.url });
+}, 60_000);
+
+afterAll(async () => {
+  await worker.stop();
+  await postgres.stop();
+});
+
+async function readAll(id: string, from = 0): Promise<readonly DurableEvent[]> {
+  const all: DurableEvent[] = [];
+  for await (const one of rooms.events(id, { from })) all.push(one);
+  return all;
+}
+
+function typesOf(events: readonly DurableEvent[]): readonly string[] {
+  return events.map(({ event }) => event.type);
+}
+
+/** Waits until a run has a pending call, and returns the id of the call. */
+async function findWaiting(id: string): Promise<string> {
+  for await (const { event } of rooms.events(id)) if (event.type === "approval-asked") break;
+  for (;;) {
+    const call = (await rooms.status(id))?.pendingCalls[0];
+    if (call?.state === "awaiting-approval") return call.id;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+describe("defineDurableLoop", () => {
+  it("runs to the end, and returns the result and all events", async () => {
+    await rooms.start("run-1", { question: "A room?" });
+    const result = await rooms.result("run-1");
+    expect([result.status, result.text, result.messages.length, result.runId]).toEqual([
+      "completed",
+      "Done after 1 messages.",
+      4,
+      "run-1",
+    ]);
+    const events = await readAll("run-1");
+    expect(typesOf(events)).toMatchInlineSnapshot(`
+      [
+        "run-start",
+        "iteration-start",
+        "tool-args-delta",
+        "tool-args-end",
+        "tool-start",
+        "tool-end",
+        "iteration-end",
+        "iteration-start",
+        "text-delta",
+        "iteration-end",
+        "run-end",
+      ]
+    `);
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index));
+    expect(await readAll("run-1", 5)).toEqual(events.slice(5));
+    expect((await rooms.status("run-1"))?.status).toBe("completed");
+  });
+
+  it("starts a run with the same id once", async () => {
+    await rooms.start("run-1", { question: "Another room?" });
+    expect((await rooms.result("run-1")).messages[0]).toMatchObject({ content: "A room?" });
+  });
+
+  it("returns undefined as the status of an unknown run", async () => {
+    expect(await rooms.status("no-run")).toBeUndefined();
+  });
+
+  it("waits for a decision, and runs the approved call once", async () => {
+    await rooms.start("run-2", { question: "Book it.", approves: true });
+    const call = await findWaiting("run-2");
+    await expect(rooms.decide("run-2", "call_x", { kind: "approve" })).rejects.toMatchObject({ code: "unknown-decision" });
+    await rooms.decide("run-2", call, { kind: "approve" });
+    const result = await rooms.result("run-2");
+    expect([result.status, booked]).toEqual(["completed", 1]);
+  });
+
+  it("stops a run that is waiting for a decision", async () => {
+    await rooms.start("run-3", { question: "Book it.", approves: true });
+    await findWaiting("run-3");
+    await rooms.stop("run-3", { requester: "Kim" });
+    expect((await rooms.result("run-3")).reason).toMatchObject({ kind: "stopped" });
+    expect(booked).toBe(1);
+  });
+
+  it("kills a run while its tool is running", async () => {
+    hold = new Promise(() => {});
+    await rooms.start("run-4", { question: "A room?" });
+    for await (const { event } of rooms.events("run-4")) if (event.type === "tool-start") break;
+    await rooms.kill("run-4");
+    expect((await rooms.result("run-4")).reason).toMatchObject({ kind: "killed" });
+  });
+
+  it("passes a steering message to the next iteration once", async () => {
+    let release: () => void = () => {};
+    hold = new Promise((resolve) => (release = resolve));
+    await rooms.start("run-5", { question: "A room?" });
+    for await (const { event } of rooms.events("run-5")) if (event.type === "tool-start") break;
+    await rooms.steer("run-5", "On the first floor.");
+    release();
+    const result = await rooms.result("run-5");
+    expect([result.text, result.undelivered]).toEqual(["Done after 2 messages.", []]);
+    expect(typesOf(await readAll("run-5"))).toContain("steered");
+  });
+});
+
+describe("launchWorker", () => {
+  it("rejects a second worker in the process, and invalid options", async () => {
+    await expect(launchWorker({ databaseUrl: postgres.url })).rejects.toThrow("A worker already runs in this process.");
+    const wrong = launchWorker({ databaseUrl: postgres.url, leaseMs: 1 });
+    await expect(wrong).rejects.toMatchObject({ code: "invalid-option", details: { option: "leaseMs" } });
+  });
+});

@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { launchWorker, type Worker } from "turnwright/dbos";
+import { type Postgres, startPostgres } from "./postgres.ts";
+import { defineTrips, readNotes } from "./trips.ts";
+
+const leaseMs = 1_000;
+const folder = mkdtempSync(join(tmpdir(), "turnwright-takeover-"));
+const notes = join(folder, "notes.jsonl");
+const trips = defineTrips(notes);
+let postgres: Postgres;
+let client: Worker;
+const children = new Set<ChildProcess>();
+
+async function startWorker(): Promise<ChildProcess> {
+  const script = fileURLToPath(new URL("worker-process.ts", import.meta.url));
+  const child = spawn(process.execPath, ["--import", "tsx", script, postgres.url, notes, String(leaseMs)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  children.add(child);
+  if (child.stdout === null) throw new Error("The worker has no output.");
+  await once(child.stdout, "data");
+  return child;
+}
+
+beforeAll(async () => {
+  writeFileSync(notes, "");
+  postgres = await startPostgres();
+  client = await launchWorker({ databaseUrl: postgres.url, leaseMs, executes: false });
+}, 60_000);
+
+afterAll(async () => {
+  for (const child of children) child.kill("SIGKILL");
+  await client.stop();
+  await postgres.stop();
+  rmSync(folder, { recursive: true });
+});
+
+/** Starts runs, and returns their ids. */
+async function startTrips(prefix: string, count: number): Promise<readonly string[]> {
+  const ids = Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+  await Promise.all(ids.map((id) => trips.start(id, { city: `Oslo ${id}` })));
+  return ids;
+}
+
+/** Waits until a tool of a run has begun. */
+async function untilToolBegins(id: string): Promise<void> {
+  for await (const { event } of trips.events(id)) if (event.type === "tool-start") return;
+}
+
+/** Returns the text that a reader of the events has at the end. */
+async function readText(id: string): Promise<string> {
+  let said: readonly { readonly iteration: number; readonly text: string }[] = [];
+  for await (const { event } of trips.events(id)) {
+    if (event.path !== undefined) continue;
+    if (event.type === "text-delta") said = [...said, event];
+    if (event.type === "attempt-discarded") said = said.filter(({ iteration }) => iteration !== event.iteration);
+  }
+  return said.map(({ text }) => text).join("");
+}
+
+async function checkTrips(ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    const { status, text, iterations } = await trips.result(id);
+    expect([id, status, text, iterations]).toEqual([id, "completed", `To Oslo ${id}.`, 3]);
+    expect(await readText(id)).toBe(`I look around.To Oslo ${id}.`);
+  }
+  const own = readNotes(notes).filter(({ key }) => ids.some((id) => key.startsWith(`${id}/`)));
+  const begun = own.filter(({ what, tool }) => what === "begin" && tool === "pay").map(({ key }) => key);
+  expect(new Set(begun).size).toBe(begun.length);
+}
+
+describe("a durable run whose worker", () => {
+  it("was killed is finished by another worker, and no unsafe call begins twice", async () => {
+    const first = await startWorker();
+    const ids = await startTrips("killed", 6);
+    await untilToolBegins("killed-0");
+    const second = await startWorker();
+    first.kill("SIGKILL");
+    await checkTrips(ids);
+    second.kill("SIGKILL");
+  }, 60_000);
+
+  it("is frozen for longer than its lease is finished by another worker, and the thawed worker changes nothing", async () => {
+    const first = await startWorker();
+    const ids = await startTrips("frozen", 6);
+    await untilToolBegins("frozen-0");
+    const second = await startWorker();
+    first.kill("SIGSTOP");
+    await checkTrips(ids);
+    const before = await Promise.all(ids.map(readText));
+    first.kill("SIGCONT");
+    // A later run shows that both workers still work.
+    await checkTrips(await startTrips("thawed", 6));
+    expect(await Promise.all(ids.map(readText))).toEqual(before);
+    for (const child of [first, second]) child.kill("SIGKILL");
+  }, 60_000);
+});

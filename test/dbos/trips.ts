@@ -1,0 +1,67 @@
+// A durable loop for tests with several processes. Its tools note in a file when they begin and end.
+
+import { appendFileSync, readFileSync } from "node:fs";
+import { defineAgentTool, defineTool, type Tool } from "turnwright";
+import { defineDurableLoop, type DurableLoop } from "turnwright/dbos";
+import { createMockProvider, text, toolCall, wait } from "turnwright/testing";
+
+export interface Trip {
+  readonly city: string;
+}
+
+export interface Note {
+  readonly what: "begin" | "end";
+  readonly tool: string;
+  readonly key: string;
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+export function defineTrips(notesPath: string): DurableLoop<{ city: string }> {
+  const note = (what: Note["what"], tool: string, key: string): void =>
+    appendFileSync(notesPath, `${JSON.stringify({ what, tool, key } satisfies Note)}\n`);
+  const noting = (name: string, traits: Partial<Tool> = {}): Tool =>
+    defineTool({
+      name,
+      description: name,
+      inputSchema: { type: "object" },
+      ...traits,
+      execute: async (_args, { idempotencyKey }) => {
+        note("begin", name, idempotencyKey);
+        await pause(40);
+        note("end", name, idempotencyKey);
+        return { name };
+      },
+    });
+  const look = noting("look", { replay: "safe" });
+  const pay = noting("pay");
+  const research = defineAgentTool({
+    name: "research",
+    description: "Looks things up",
+    inputSchema: { type: "object" },
+    prepare: () => ({
+      provider: createMockProvider(({ iteration }) => (iteration === 0 ? [toolCall("look", {})] : [text("Found.")])),
+      tools: [look],
+      messages: [{ role: "user", content: "Look it up." }],
+    }),
+  });
+  return defineDurableLoop({
+    name: "trips",
+    options: ({ city }: { city: string }) => ({
+      provider: createMockProvider(({ iteration }) => {
+        const calls = [toolCall("look", {}), toolCall("look", {}), toolCall("research", {})];
+        if (iteration === 0) return [text("I"), wait(30), text(" look"), wait(30), text(" around."), ...calls];
+        return iteration === 1 ? [toolCall("pay", {}), toolCall("look", {})] : [text("To "), wait(30), text(`${city}.`)];
+      }),
+      tools: [look, pay, research],
+      messages: [{ role: "user" as const, content: `To ${city}` }],
+    }),
+  });
+}
+
+export function readNotes(notesPath: string): readonly Note[] {
+  return readFileSync(notesPath, "utf8")
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Note);
+}
