@@ -20,7 +20,7 @@ const loopLayers = [["start"], ["stream", "tool-call", "control", "result"], ["r
 const doors = "^src/core/(index|parts|provider-kit|observe-kit|web-kit|entry-kit|utils/linear-regexp)\\.ts$";
 
 /** Entries that may import other entries. A server's answers are checked as arguments are: docs/decisions/0018. */
-const mayImportEntries = "^src/(host|testing|cli)/|^src/mcp/check-answer\\.ts$";
+const mayImportEntries = "^src/(host|testing|cli|dbos)/|^src/mcp/check-answer\\.ts$";
 
 /** Entries that import Node's modules. */
 const onNode = "cache|cli|diagnostics|host|journal|testing";

@@ -24,7 +24,7 @@ import { EventWriter } from "./event-writer.ts";
 import { type LiveRun, queueName, type WorkerProcess, workerHere } from "./worker.ts";
 
 /** The options that the durable loop sets itself. */
-type OwnOptions = "runId" | "journal" | "events" | "control" | "decisions" | "resume";
+export type DurableOwnOptions = "runId" | "journal" | "events" | "control" | "decisions" | "resume";
 
 /** The definition of a durable loop. */
 export interface DurableLoopFields<Input> {
@@ -34,7 +34,7 @@ export interface DurableLoopFields<Input> {
    * Returns the options of a run. Called each time a worker begins to execute the run, and when its status is read. Must return the
    * same messages for the same input.
    */
-  readonly options: (input: Input) => Omit<LoopOptions, OwnOptions> | PromiseLike<Omit<LoopOptions, OwnOptions>>;
+  readonly options: (input: Input) => Omit<LoopOptions, DurableOwnOptions> | PromiseLike<Omit<LoopOptions, DurableOwnOptions>>;
 }
 
 /** The result of a durable run, as plain data. */
@@ -109,7 +109,7 @@ export function defineDurableLoop<Input extends Json>(fields: DurableLoopFields<
   checkFields("fields", fields, fieldChecks);
   checkRequired(fields, fieldChecks, ["name", "options"]);
   const { name, options } = fields;
-  const optionsOf = async (text: string): Promise<Omit<LoopOptions, OwnOptions>> => options(JSON.parse(text) as Input);
+  const optionsOf = async (text: string): Promise<Omit<LoopOptions, DurableOwnOptions>> => options(JSON.parse(text) as Input);
   const workflow = DBOS.registerWorkflow(
     async (text: string): Promise<string> => executeDurableRun(await optionsOf(text), workerHere()),
     { name: `turnwright ${name}` },
@@ -149,7 +149,7 @@ export function defineDurableLoop<Input extends Json>(fields: DurableLoopFields<
 }
 
 /** Executes a run in its workflow. Returns the facts of the result as JSON. */
-async function executeDurableRun(options: Omit<LoopOptions, OwnOptions>, worker: WorkerProcess): Promise<string> {
+async function executeDurableRun(options: Omit<LoopOptions, DurableOwnOptions>, worker: WorkerProcess): Promise<string> {
   const runId = DBOS.workflowID ?? "";
   const control = createLoopControl();
   const live: LiveRun = { control, lastRead: 0 };

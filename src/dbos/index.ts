@@ -6,6 +6,7 @@ export {
   type DurableEvent,
   type DurableLoop,
   type DurableLoopFields,
+  type DurableOwnOptions,
   type DurableResult,
 } from "./define-durable-loop.ts";
 export { launchWorker, type Worker, type WorkerOptions } from "./worker.ts";

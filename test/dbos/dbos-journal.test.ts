@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Journal } from "turnwright";
 import { journalSuite, type JournalSuiteSetup } from "turnwright/testing";
 import { dbosJournal } from "turnwright/dbos";
-import { type Postgres, startPostgres } from "./postgres.ts";
+import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 
 let postgres: Postgres;
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { defineTool } from "turnwright";
 import { defineDurableLoop, type DurableEvent, launchWorker, type Worker } from "turnwright/dbos";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
-import { type Postgres, startPostgres } from "./postgres.ts";
+import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 
 let postgres: Postgres;
 let worker: Worker;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launchWorker, type Worker } from "turnwright/dbos";
-import { type Postgres, startPostgres } from "./postgres.ts";
+import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 import { defineTrips, readNotes } from "./trips.ts";
 
 const leaseMs = 1_000;

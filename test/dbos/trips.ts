@@ -5,10 +5,6 @@ import { defineAgentTool, defineTool, type Tool } from "turnwright";
 import { defineDurableLoop, type DurableLoop } from "turnwright/dbos";
 import { createMockProvider, text, toolCall, wait } from "turnwright/testing";
 
-export interface Trip {
-  readonly city: string;
-}
-
 export interface Note {
   readonly what: "begin" | "end";
   readonly tool: string;

@@ -1,4 +1,4 @@
-// A Postgres database for tests: on the server that TURNWRIGHT_POSTGRES_URL names, or on an embedded server.
+// Makes a Postgres database: on the server that TURNWRIGHT_POSTGRES_URL names, or on an embedded server.
 
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";

@@ -1,0 +1,106 @@
+// Durable loops: runs that any worker can execute. Starts a Postgres server for the example.
+
+import assert from "node:assert/strict";
+import { DBOS } from "@dbos-inc/dbos-sdk";
+import { defineTool, runToolLoop, type UserMessage } from "turnwright";
+import { dbosJournal, defineDurableLoop, launchWorker } from "turnwright/dbos";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { startPostgres } from "../workers/start-postgres.ts";
+
+const provider = createMockProvider(({ iteration }) => (iteration === 0 ? toolCall("refund", { order: 7 }) : text("Refunded.")));
+const refund = defineTool<{ readonly order: number }>({
+  name: "refund",
+  description: "Refunds an order",
+  inputSchema: { type: "object", properties: { order: { type: "number" } } },
+  needsApproval: true,
+  execute: ({ order }) => ({ refunded: order }),
+});
+const tools = [refund];
+let printed = "";
+const print = (part: string): void => {
+  printed += part;
+};
+
+// #region define
+const support = defineDurableLoop({
+  name: "support",
+  options: ({ question }: { readonly question: string }) => ({
+    provider,
+    tools,
+    messages: [{ role: "user", content: question } satisfies UserMessage],
+  }),
+});
+// #endregion define
+
+// #region journal
+const answer = DBOS.registerWorkflow(
+  async (question: string) => {
+    const messages = [{ role: "user" as const, content: question }];
+    const end = await runToolLoop({ provider: briefProvider, messages, runId: DBOS.workflowID, journal: dbosJournal() });
+    return end.text;
+  },
+  { name: "answer" },
+);
+// #endregion journal
+
+const briefProvider = createMockProvider(() => text("Yes."));
+const postgres = await startPostgres();
+const databaseUrl = postgres.url;
+
+// #region launch
+const worker = await launchWorker({ databaseUrl }); // such as postgresql://user:password@host:5432/app
+// #endregion launch
+
+async function follow(): Promise<void> {
+  // #region events
+  for await (const { event } of support.events("ticket-7", { from: 0 })) {
+    if (event.type === "text-delta") print(event.text);
+  }
+  // #endregion events
+}
+
+async function decideAll(): Promise<void> {
+  // #region decide
+  const pending = (await support.status("ticket-7"))?.pendingCalls ?? [];
+  for (const { id, state } of pending) {
+    if (state === "awaiting-approval") await support.decide("ticket-7", id, { kind: "approve" });
+  }
+  // #endregion decide
+}
+
+async function untilAsked(id: string): Promise<void> {
+  for await (const { event } of support.events(id)) if (event.type === "approval-asked") break;
+  while ((await support.status(id))?.pendingCalls[0]?.state !== "awaiting-approval") {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+const start = async (): Promise<string> => {
+  // #region start
+  await support.start("ticket-7", { question: "Please refund order 7." });
+  const result = await support.result("ticket-7"); // in any worker
+  return result.text;
+  // #endregion start
+};
+
+const started = start();
+await untilAsked("ticket-7");
+const followed = follow();
+await decideAll();
+assert.equal(await started, "Refunded.");
+await followed;
+assert.equal(printed, "Refunded.");
+
+await support.start("ticket-8", { question: "Please refund order 8." });
+await untilAsked("ticket-8");
+// #region stop
+await support.steer("ticket-8", "Only half of it, please.");
+await support.stop("ticket-8", { requester: "Kim" });
+// #endregion stop
+const stopped = await support.result("ticket-8");
+assert.deepEqual([stopped.reason.kind, stopped.undelivered.length], ["stopped", 1]);
+
+assert.equal(await answer("Is it open?"), "Yes.");
+
+await worker.stop();
+await postgres.stop();

@@ -1,0 +1,30 @@
+// A durable loop that plans trips. Each worker defines it.
+
+import { defineTool } from "turnwright";
+import { defineDurableLoop, type DurableLoop } from "turnwright/dbos";
+import { createMockProvider, text, toolCall, wait } from "turnwright/testing";
+
+const findTrain = defineTool<{ readonly city: string }>({
+  name: "find_train",
+  description: "Finds a train",
+  inputSchema: { type: "object", properties: { city: { type: "string" } } },
+  // The search has no effects, so a search that was cut off may run again.
+  replay: "safe",
+  execute: async ({ city }) => {
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    return { city, leaves: "09:04", worker: process.pid };
+  },
+});
+
+export const trips: DurableLoop<{ readonly city: string }> = defineDurableLoop({
+  name: "trips",
+  options: ({ city }: { readonly city: string }) => ({
+    provider: createMockProvider(({ iteration }) =>
+      iteration < 3
+        ? [text("I look. "), wait(100), toolCall("find_train", { city })]
+        : text(`Your train to ${city} leaves at 09:04.`),
+    ),
+    tools: [findTrain],
+    messages: [{ role: "user" as const, content: `I want to go to ${city}.` }],
+  }),
+});

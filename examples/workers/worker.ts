@@ -1,0 +1,8 @@
+// One worker. Its argument is the URL of the database.
+
+import { launchWorker } from "turnwright/dbos";
+import "./trips.ts";
+
+const [databaseUrl = ""] = process.argv.slice(2);
+await launchWorker({ databaseUrl });
+console.log("ready");
