@@ -130,14 +130,14 @@ describe("googleGenerateContent: tool results in a request", () => {
     expect(answerOf(message)).toEqual([answer, answer]);
   });
 
-  it.for<[outcome: ToolResultPart["outcome"], key: string]>([
-    ["completed", "output"],
-    ["restarted", "output"],
-    ["failed", "error"],
-    ["denied", "error"],
-    ["unknown-tool", "error"],
-    ["interrupted", "error"],
-  ])("with the outcome %s are sent in the field %s", ([outcome, key]) => {
+  it.for<[key: string, outcome: ToolResultPart["outcome"]]>([
+    ["output", "completed"],
+    ["output", "restarted"],
+    ["error", "failed"],
+    ["error", "denied"],
+    ["error", "unknown-tool"],
+    ["error", "interrupted"],
+  ])('are sent in the field "%s" if their outcome is "%s"', ([key, outcome]) => {
     const message: ToolMessage = { role: "tool", results: [result("c", { outcome, result: { a: [1] } })] };
     expect(answerOf(message)).toEqual([{ name: "f", response: { [key]: { a: [1] } } }]);
   });

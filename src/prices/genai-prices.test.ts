@@ -175,7 +175,7 @@ describe("runToolLoop with genaiPrices", () => {
       0.0015,
     ],
     ["reasoning tokens to an output count that lacks them", { inputTokens: 0, outputTokens: 100, reasoningTokens: 900 }, 0.01],
-  ])("adds %s before it computes the cost", async ([, usage, costUSD]) => {
+  ])("before it computes the cost, adds %s", async ([, usage, costUSD]) => {
     const heard: unknown[] = [];
     const events = createLoopEvents();
     events.on("listener-error", ({ error }) => void heard.push(error.message));

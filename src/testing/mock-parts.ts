@@ -15,7 +15,7 @@ import {
 function checkWord(value: unknown, maker: string, { what, example }: { readonly what: string; readonly example: string }): void {
   if (typeof value === "string") return;
   throw new TypeError(
-    `${maker}() expects ${what} as its first argument, a string, but got ${describeValue(value)}. Write ${example}.`,
+    `The first argument of ${maker}() must be ${what} (a string), but is ${describeValue(value)}. Write ${example}.`,
   );
 }
 

@@ -105,7 +105,7 @@ describe("host.start", () => {
 });
 
 describe("host.start in a busy conversation", () => {
-  it('with whenBusy: "refuse" returns busy and changes nothing', async () => {
+  it('with whenBusy: "refuse", returns busy and changes nothing', async () => {
     const { host, clock, id } = createStage();
     const first = await host.start(id, { ...playing([[text("One."), wait(10), text("Two.")]], clock), message: "Hello." });
     const second = playing([text("No.")], clock);
@@ -123,7 +123,7 @@ describe("host.start in a busy conversation", () => {
     expect((await Promise.all(starts)).map(({ kind }) => kind)).toEqual(["started", "busy", "busy"]);
   });
 
-  it('with whenBusy: "steer" sends the message to the live run', async () => {
+  it('with whenBusy: "steer", sends the message to the live run', async () => {
     const { host, clock, id } = createStage({ whenBusy: "steer" });
     const live = playing([[text("One."), wait(10)], text("Two.")], clock);
     const first = await host.start(id, { ...live, message: "Hello." });
@@ -149,7 +149,7 @@ describe("host.start in a busy conversation", () => {
     ]);
   });
 
-  it('with whenBusy: "queue" runs up to maxQueued starts one after the other', async () => {
+  it('with whenBusy: "queue", runs up to maxQueued starts one after the other', async () => {
     const { host, clock, id } = createStage({ maxQueued: 2 });
     const say = (said: string) => ({ ...playing([[wait(10), text(said)]], clock), whenBusy: "queue" as const, message: said });
     const starts = ["1", "2", "3", "4"].map(async (said) => host.start(id, say(said)));

@@ -24,7 +24,7 @@ it.for<[pattern: string, text: string]>([
   ["b", "abc"],
   ["^(?:a|ab)(?:c|bcd)$", "abcd"],
   ["^a{2,3}?$", "aaaa"],
-])("fromJsonSchema: checks the pattern %j against %j like a JavaScript regular expression", ([pattern, text]) => {
+])("fromJsonSchema: for the pattern %j and the text %j, agrees with a JavaScript regular expression", ([pattern, text]) => {
   expect(linesOf({ pattern }, text).length === 0).toBe(new RegExp(pattern, "u").test(text));
 });
 

@@ -97,7 +97,7 @@ describe("a drained run", () => {
     expect([playing.clock.pending, playing.control.stop(), playing.recording.types().at(-1)]).toEqual([0, "finished", "run-end"]);
   });
 
-  it.for(keepings)("resumes with %s without repeating a request or a call", async ([, make]) => {
+  it.for(keepings)("with %s, resumes without repeating a request or a call", async ([, make]) => {
     const ran: string[] = [];
     const live = createLives(make(), ran);
     const first = await live(drainIn(0));
@@ -113,7 +113,7 @@ describe("a drained run", () => {
     expect([plain(again.result), ran]).toEqual([plain(third.result), everything]);
   });
 
-  it.for(keepings)("can be drained several times at one point with %s", async ([, make]) => {
+  it.for(keepings)("with %s, can be drained several times at one point", async ([, make]) => {
     const ran: string[] = [];
     const keeping = make();
     const live = createLives(keeping, ran);

@@ -137,7 +137,7 @@ function turnsOf({ turns }: Plan): MockScript {
   return (_, index) => turns[index] ?? text('"The end."');
 }
 
-/** Checks that the results follow each message with calls, and that all call ids are different. */
+/** Checks that each message that has calls is followed by their results, and that all call ids are different. */
 export function checkTranscript({ messages }: Pick<LoopResult, "messages">): void {
   messages.forEach((message, index) => {
     if (message.role !== "assistant") return;

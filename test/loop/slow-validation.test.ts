@@ -58,7 +58,7 @@ it.for<[what: string, said: Said, stopMs: number]>([
   expect(ran).toEqual([]);
 });
 
-it("input validation: a call whose validation timed out has the outcome invalid-input on replay too", async () => {
+it('input validation: a call whose validation timed out has the outcome "invalid-input", live and in a replay', async () => {
   const { ran, start } = setUp({ amount: 1, approve: undefined });
   const playing = start(300);
   await playing.clock.advance(200);

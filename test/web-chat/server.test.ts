@@ -63,7 +63,7 @@ describe("web-chat server", () => {
     expect(lines.length).toBeLessThanOrEqual(40);
   });
 
-  it("continues the page's message after an approval, repeats no text, and orders once", async () => {
+  it("continues the page's message after an approval, repeats no text, and places the order only once", async () => {
     const id = await askForOrder();
     const rest = await (await post({ id: "c1", messages: [decided({ id, approved: true })] })).text();
     expect(wordsOf(rest)).toBe("I have ordered 2 bags of Sencha.");
@@ -73,7 +73,7 @@ describe("web-chat server", () => {
     expect([again.status, stage.orders.length]).toEqual([409, 1]);
   });
 
-  it("orders nothing after a denial, and orders with the edited arguments after an edit", async () => {
+  it("places no order after a denial, and an order with the edited arguments after an edit", async () => {
     const first = await askForOrder();
     const denied = await (await post({ id: "c1", messages: [decided({ id: first, approved: false })] })).text();
     expect([wordsOf(denied), stage.orders]).toEqual(["All right, I have ordered nothing.", []]);

@@ -101,7 +101,7 @@ const stores: readonly (readonly [what: string, make: () => (last?: LoopResult) 
 describe("control.steer() on a nested run", () => {
   it.for(
     times.flatMap((when) => stores.flatMap(([where, make]) => [1, 2].map((levels) => [when, levels, where, make] as const))),
-  )("called %s at level %d, returns the message in result.undelivered with %s", async ([when, levels, , make]) => {
+  )("called %s at level %d, with %s, returns the message in result.undelivered", async ([when, levels, , make]) => {
     const { told, said, run } = setUp(when, levels);
     const open = make();
     const first = await run({ journal: open() });
@@ -120,14 +120,14 @@ describe("control.steer() on a nested run", () => {
     expect(undelivered.map(({ content }) => content)).toEqual([message.content, "Later."]);
   });
 
-  it("returns the message in a replay too", async () => {
+  it("returns the message both live and in a replay", async () => {
     const { run } = setUp("during a drain");
     const first = await run();
     expect((await run({ journal: replayJournal(first.journal) })).undelivered).toEqual(first.undelivered);
   });
 
   it.for(times.flatMap((when) => ([1, 2] as const).map((levels) => [when, levels] as const)))(
-    "called %s at level %d, returns the message if the outermost run is stopped, also on replay",
+    "called %s at level %d, returns the message, live and in a replay, if the outermost run is stopped",
     async ([when, levels]) => {
       const control = createLoopControl();
       const { run } = setUp(when, levels, () => control.stop());

@@ -248,7 +248,7 @@ describe("requiresFollowUp", () => {
     ["no", '"no"'],
     [0, "0"],
     [null, "null"],
-  ])("is rejected with the value %j", ([value, received]) => {
+  ])("is rejected if its value is %j", ([value, received]) => {
     const make = (): Tool => tool("plain", act, { requiresFollowUp: value as boolean });
     expect(make).toThrow(`Tool "plain" has an invalid "requiresFollowUp": it must be true or false, but is ${received}.`);
   });

@@ -245,7 +245,7 @@ export function isCut(run: Run): boolean {
   return isEnded(run.scope) && hasWorked(run);
 }
 
-/** A run and those of its outer runs that share its journal. */
+/** A run, linked to each outer run that shares its journal. */
 type Part = Pick<Run, "isIterationReplayed" | "sharesJournal"> & { readonly outer: Part | undefined };
 
 /** Records that a run and its outer runs took a new step. A nested run is part of an iteration of its outer run. */
