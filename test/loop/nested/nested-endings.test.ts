@@ -141,7 +141,7 @@ it("a longer settleMs of a nested run does not delay the end of the outer run", 
 });
 
 describe("nested runs in a tool call that ends", () => {
-  it.for(busy)("end with the timeout of the call, during %s", async ([what, turn]) => {
+  it.for(busy)("end if the call times out during %s", async ([what, turn]) => {
     const child = scripted(["ordinary tool", "child"], [turn, text("More.")], { tools });
     const [{ execute, ...traits }] = [child.tool];
     const playing = play([toolCall("child"), text("Moving on.")], {

@@ -54,9 +54,9 @@ const failures: readonly (readonly [ending: string, script: readonly MockMessage
 ];
 
 describe("a nested run that fails", () => {
-  it.for(kinds.flatMap((kind) => failures.map(([ending, script, more]) => [ending, kind, script, more] as const)))(
-    'fails only its own call if it ends with "%s" in an %s (case %#)',
-    async ([ending, kind, script, more]) => {
+  it.for(kinds.flatMap((kind) => failures.map(([ending, script, more]) => [kind, ending, script, more] as const)))(
+    'in an %s, makes only its own call fail if it ends with "%s" (case %#)',
+    async ([kind, ending, script, more]) => {
       const child = scripted([kind, "child"], script, { tools, ...more });
       const timeouts = { streamIdleMs: 500, firstChunkMs: 800, settleMs: 10, toolMs: 1_000_000 };
       const playing = play([toolCall("child"), toolCall("child"), text("Moving on.")], {
