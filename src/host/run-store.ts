@@ -15,8 +15,8 @@ export interface ConversationRecord {
   /** Messages that were steered to the last run but did not reach the model. The next run begins with these messages. */
   readonly undelivered?: readonly UserMessage[] | undefined;
   /**
-   * All messages that the host accepted for steering the last run, in order. If the run is resumed, it gets those that are
-   * missing in its journal.
+   * All messages that the host accepted for steering the last run, in order. A resumed run gets the messages in this list that
+   * are missing in its journal.
    */
   readonly steered?: readonly UserMessage[] | undefined;
 }

@@ -91,7 +91,7 @@ export function findAt(visit: Visit, schema: unknown, [key, value]: readonly [ke
   return visit.ports.find(schema, value, { key, up: visit.path });
 }
 
-/** If the subschema accepts the value, adds the properties and items that it evaluated to the evaluated ones of this visit. */
+/** If the subschema accepts the value, adds the properties and items that the subschema evaluated to those of this visit. */
 export function takeOver(visit: Visit, { faults, evaluated }: Finding): void {
   if (!visit.ports.tracksEvaluated || faults.length > 0) return;
   spendEntries(visit, evaluated.size);

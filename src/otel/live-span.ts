@@ -16,7 +16,7 @@ export function quietly<Value>(work: () => Value): Value | undefined {
 }
 
 /**
- * An OpenTelemetry span that never throws. If the tracer cannot start it, nothing is recorded, and spans inside it become
+ * An OpenTelemetry span that never throws. If the tracer cannot start the span, nothing is recorded, and inner spans become
  * children of the parent span.
  */
 export class LiveSpan {

@@ -46,7 +46,8 @@ export interface DeltaEvent extends EventBase {
   readonly text: string;
   readonly attempt?: number | undefined;
   /**
-   * True if the output of this attempt is never discarded: for `withRetry` in each attempt, for `withFallback` in the last one.
+   * True if the output of this attempt is never discarded. True in each attempt of `withRetry`, and in the last attempt of
+   * `withFallback`.
    */
   readonly isFinal?: true | undefined;
 }
@@ -66,9 +67,9 @@ export interface LoopEvents {
     readonly durationMs: number;
   };
   /**
-   * Emitted when a resumed run begins new work. The outermost run sends it once: before the first model request, tool call or
-   * hook that is not in the journal, or before `run-end` if all of them are in the journal. A run that replays none of them sends
-   * none.
+   * Emitted when a resumed run begins new work. The outermost run sends this event once: before the first model request, tool
+   * call or hook that is not in the journal, or before `run-end` if the journal has all of these steps. Not sent by a run that
+   * replays no such step.
    */
   "replay-end": EventBase;
   /** Emitted when a stream starts. `continuation` is the number of the stream within its iteration, counted from 0. */

@@ -199,7 +199,7 @@ export interface LoopOptions<Output = unknown> {
    * "stopped-by-user". It has no effect on a journal without records.
    */
   readonly resume?: "retry-last" | undefined;
-  /** The decisions about waiting calls, or their results. The keys are the values of `id` in `reason.calls`. */
+  /** The decisions about waiting calls, and the results for waiting calls. The keys are the values of `id` in `reason.calls`. */
   readonly decisions?: { readonly [id: string]: CallDecision } | undefined;
   /** The source of time. Default: the clock of the platform. */
   readonly clock?: Clock | undefined;
@@ -302,14 +302,14 @@ export interface ToolContext {
    */
   defer(options?: { readonly fromPage?: boolean | undefined }): Deferred;
   /**
-   * Starts a nested run in this call, which ends with the call at the latest. The nested run shares the remaining tokens and tool
-   * calls of the outer run, and its usage counts for both. Listeners of the outer run also get its events, with a `path`. Rejects
-   * with LoopError "depth-exceeded", and with the errors of the function `runToolLoop`.
+   * Starts a nested run, which ends at the latest when this call ends. The nested run shares the remaining tokens and tool calls
+   * of the outer run, and its usage counts for both. Listeners of the outer run also get its events, with a `path`. Rejects with
+   * LoopError "depth-exceeded", and with the errors of the function `runToolLoop`.
    */
   runToolLoop(options: NestedLoopOptions): Promise<LoopResult>;
 }
 
-/** Provides the tools and runs them. Created by `createToolRegistry`, but your own object with these methods works too. */
+/** Provides the tools and runs them. Created by `createToolRegistry`. An object of your own with these methods also works. */
 export interface ToolRegistry {
   /**
    * Returns the current tools. Called at the start of the run and before each stream. Must return a new array if the tools have

@@ -58,8 +58,8 @@ export interface LoopResult<Output = unknown> {
    */
   readonly pendingCalls: readonly (ToolCall & Partial<Pick<WaitingCall, "waitsFor" | "fromPage">>)[];
   /**
-   * The messages to `control` that were not sent to the model, in order of arrival. Includes those to the controls of nested runs
-   * that were suspended or ended together with this run.
+   * The messages to `control` that were not sent to the model, in order of arrival. Includes the messages to the control of each
+   * nested run that was suspended, or that ended together with this run.
    */
   readonly undelivered: readonly UserMessage[];
   readonly journal: Journal;

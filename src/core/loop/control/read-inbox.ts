@@ -30,8 +30,8 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
 }
 
 /**
- * Reads the inbox for the last time before the run ends. Skips a recorded last reading for another ending: a limit ended the run
- * there, and the run later continued with a higher limit.
+ * Reads the inbox for the last time before the run ends. Skips a recorded last reading that belongs to another ending: a limit
+ * ended the run at that time, and the run later continued with a higher limit.
  */
 export function readLastInbox(run: Run, ending: Ending, findEnd: FindEnd): void | PromiseLike<void> {
   const { state } = run;

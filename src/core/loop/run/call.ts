@@ -17,7 +17,7 @@ export interface ReadyCall {
   /** The arguments that the tool gets. If they were validated, this is the output of the schema. */
   readonly args: unknown;
   readonly approvedArgs?: Json | undefined;
-  /** Set if the call may no longer run. It then ends with this outcome, unless the journal has recorded another one. */
+  /** Set if the call may no longer run. The call then ends with this outcome, unless the journal has recorded another outcome. */
   readonly unfit?: ToolOutcome | undefined;
   /** Set for a recorded call whose tool has changed. The arguments must be validated before the tool runs. */
   readonly unvalidated?: true | undefined;
