@@ -24,7 +24,10 @@ export interface Finding {
 export type TypeName = "string" | "number" | "boolean" | "null" | "array" | "object";
 
 export interface Ports {
-  /** Adds work to the count, in units of about a microsecond. Throws if the check exceeds its limit, so it is called before the work. */
+  /**
+   * Adds work to the count, in units of about a microsecond. Throws if the check exceeds its limit, so this function is called
+   * before the work.
+   */
   spend(units: number): void;
   find(schema: unknown, value: unknown, path: Path | undefined): Finding;
   follow(part: Schema): unknown;

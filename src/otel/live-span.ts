@@ -3,7 +3,10 @@ import { dropPromise, type LoopEvents, redactText, toPlainError } from "../core/
 import { common, definedIn, genAi, own } from "./facts.ts";
 import { cutName } from "../core/observe-kit.ts";
 
-/** Calls a function that uses a tracer or a meter. Logs its errors with OpenTelemetry's `diag`, so that they do not affect the run. */
+/**
+ * Calls a function that uses a tracer or a meter. Logs the errors of the function with OpenTelemetry's `diag`, so that errors do
+ * not affect the run.
+ */
 export function quietly<Value>(work: () => Value): Value | undefined {
   try {
     const value = work();

@@ -21,7 +21,7 @@ import { openWorkshop, type Workshop } from "./random-tools.ts";
 import { textsOf } from "./transcript-lines.ts";
 
 const listeners = countListeners();
-/** The maximum real time for one run. A slow disk needs some of it, and a run that hangs needs all of it. */
+/** The maximum real time for one run. A slow disk needs a part of this time, and a run that hangs needs all of it. */
 const longestWaitMs = 10_000;
 
 export interface Ended {

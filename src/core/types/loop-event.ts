@@ -173,7 +173,7 @@ export interface LoopEvents {
    * `iteration-end` if `resume: "retry-last"` discards the last message; `attempt` and `error` are then absent.
    */
   "attempt-discarded": EventBase & { readonly attempt?: number | undefined; readonly error?: ProviderError | undefined };
-  /** Emitted when a tool ends after the loop has stopped waiting for it. Its result is dropped. */
+  /** Emitted when a tool ends after the loop has stopped waiting for it. The result of the tool is dropped. */
   "late-result": CallEvent & { readonly success: boolean };
   /**
    * Emitted when a listener, `gate.retain`, `pricing`, the stash or a stage of `policies.results` threw or rejected. Each

@@ -316,7 +316,7 @@ export interface ToolRegistry {
    * changed, and should return the same array otherwise.
    */
   definitions(): readonly ToolDefinition[];
-  /** Runs one tool. Returns its result or a promise for it. */
+  /** Runs one tool. Returns the result or a promise for the result. */
   executeTool(name: string, args: unknown, context: ToolContext): unknown;
   /** Validates the arguments before the tool runs. Without this method, tools get the model's arguments unchanged. */
   validate?(name: string, args: unknown): Validation | Promise<Validation>;

@@ -15,7 +15,7 @@ export interface LoopResult<Output = unknown> {
   readonly reason: EndReason;
   /** The last text from the model that is not blank, trimmed. */
   readonly text: string;
-  /** The details from the last stream that had any. */
+  /** The details from the last stream that had details. */
   readonly details: string;
   /** The text, followed by the details under their label, if there are any. */
   readonly responseText: string;

@@ -23,7 +23,10 @@ export interface Provider {
 
 /** The request of one iteration. Valid only while the stream for this request is open. */
 export interface ModelRequest {
-  /** The messages to send, as a frozen array. It is created when this property is read, so read it before the stream ends. */
+  /**
+   * The messages to send, as a frozen array. The array is created when this property is read, so read the property before the
+   * stream ends.
+   */
   readonly messages: readonly Message[];
   readonly system?: string | undefined;
   readonly tools: readonly ToolDefinition[];
@@ -144,7 +147,7 @@ export type ModelChunk =
       /** Set to true if the output of this attempt is never discarded, so that a page can show it immediately. Default false. */
       readonly isFinal?: boolean | undefined;
     }
-  /** Sent by a provider that wraps others, to discard the output of an attempt. Its usage is still counted. */
+  /** Sent by a provider that wraps others, to discard the output of an attempt. The usage of the attempt is still counted. */
   | { readonly type: "attempt-discarded"; readonly attempt: number; readonly error: ProviderError }
   /** The last chunk of a stream. Sent once, and only after the service has reported the end of the message. */
   | {
