@@ -8,7 +8,7 @@ export interface ConversationRecord {
   readonly status: "running" | LoopStatus;
   /** Why the last run ended or is suspended. Undefined while the status is "running". */
   readonly reason?: EndReason | undefined;
-  /** The transcript after the last run. While the status is "running", only the messages that the run began with. */
+  /** The transcript after the last run. While the status is "running", contains only the messages that the run began with. */
   readonly messages: readonly Message[];
   /** Identifies the events of the last run, which are only in the memory of the process of that run. */
   readonly epoch?: string | undefined;

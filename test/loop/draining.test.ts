@@ -194,7 +194,7 @@ describe("control.drain()", () => {
     ["an answer", [text("Hi."), wait(10)], "completed"],
     ["an empty response", wait(10), "empty-response"],
     ["a silent model", stall(), "timeout"],
-  ])("has no effect if the run ends by itself with %s", async ([, turn, status]) => {
+  ])("has no effect if the run itself ends with %s", async ([, turn, status]) => {
     const playing = play([turn]);
     await playing.clock.flush();
     expect(playing.control.drain()).toBe("accepted");

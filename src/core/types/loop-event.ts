@@ -98,7 +98,7 @@ export interface LoopEvents {
   "tool-args-delta": CallEvent & { readonly text: string };
   /**
    * Emitted once for each call when its arguments are complete, before the call is approved or run. `problem` is set if the
-   * arguments cannot be used: "malformed" if they are not JSON, "truncated" if they were cut off.
+   * arguments cannot be used: "malformed" if they are not JSON, and "truncated" if they were cut off.
    */
   "tool-args-end": CallEvent & { readonly args: Json; readonly problem?: ToolCall["problem"] };
   /** Emitted when a call starts, is refused, or gets its result from outside. */
@@ -200,7 +200,10 @@ export interface EventSink {
   wants(type: LoopEventType): boolean;
   /** Sends an event. The payload includes `type`, so that listeners and stream readers get the same object. */
   send(event: LoopEvent): void;
-  /** Returns undefined if the reader can take more events, otherwise a promise that resolves as soon as the reader can. */
+  /**
+   * Returns undefined if the reader can take more events. Otherwise, returns a promise that resolves when the reader can take
+   * more.
+   */
   room(): Promise<void> | undefined;
 }
 

@@ -50,8 +50,8 @@ export interface LoopLimits {
    */
   readonly maxCostUSD?: number | undefined;
   /**
-   * How a run with `maxCostUSD` reacts to a stream with an unknown cost: "end" ends the run as `cost-unknown`, "continue" counts
-   * only known costs. Default "end".
+   * How a run with `maxCostUSD` reacts to a stream with an unknown cost: "end" ends the run as `cost-unknown`, and "continue"
+   * counts only known costs. Default "end".
    */
   readonly onUnknownCost?: "continue" | "end" | undefined;
   /** The maximum active time of the run, in milliseconds. Default: no limit. */

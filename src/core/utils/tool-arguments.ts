@@ -145,7 +145,9 @@ interface Letters {
   readonly counts: Uint8Array;
 }
 
-/** A candidate and one form of the name to compare it with. `least` is a lower bound for their distance. */
+/**
+ * A candidate, and the form of the name to compare with the candidate. `least` is a lower bound for the distance between the two.
+ */
 interface Pair {
   readonly candidate: string;
   readonly place: number;
