@@ -17,14 +17,14 @@ const mapped = (alone: FinishReason, withCalls: FinishReason): string =>
   alone === withCalls ? `${alone}, with or without calls` : `${withCalls} if there are calls, otherwise to ${alone}`;
 
 it.for(rows.map((row) => [row[0], mapped(row[1], row[2]), row] as const))(
-  "anthropicMessages: maps the stop reason %s to %s",
+  'anthropicMessages: maps the stop reason "%s" to %s',
   ([, , [raw, alone, withCalls]]) => {
     expect([toFinishReason(raw, false), toFinishReason(raw, true)]).toEqual([alone, withCalls]);
   },
 );
 
 it.for(rows.map(([raw, , , cut]) => [cut ? "may be cut off" : "is complete", raw, cut] as const))(
-  "anthropicMessages: the last block %s if the stop reason is %s",
+  'anthropicMessages: the last block %s if the stop reason is "%s"',
   ([, raw, cut]) => {
     expect(mayBeCut(raw)).toBe(cut);
   },

@@ -31,7 +31,7 @@ const partsOf = (message: Message, more: Partial<ContentSettings> = {}, before?:
   createContentConverter({ ...settings, ...more })(message, before, 0).parts;
 
 describe("googleGenerateContent: an assistant message in a request", () => {
-  it("is sent back unchanged with the role model", () => {
+  it('is sent back unchanged with the role "model"', () => {
     const turn = turnOf([text("A"), call("c")], { text: "Hm", thought: true }, { text: "A" }, signedCall);
     expect(createContentConverter(settings)(turn, undefined, 0)).toEqual({
       role: "model",

@@ -133,7 +133,7 @@ it.for<[what: string, messages: readonly Message[], contents: readonly object[]]
   ],
   ["an empty conversation", [], []],
 ])(
-  "googleGenerateContent: the contents of a request alternate between the roles user and model for %s",
+  'googleGenerateContent: the contents of a request alternate between the roles "user" and "model" for %s',
   ([, messages, contents]) => {
     expect(build({ messages }).contents).toEqual(contents);
   },

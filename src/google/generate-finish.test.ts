@@ -24,7 +24,7 @@ it.for<[raw: string, reason: FinishReason, isKept: boolean]>([
   ["IMAGE_OTHER", "error", false],
   ["FINISH_REASON_UNSPECIFIED", "unknown", false],
   ["FUNCTION_CALL", "unknown", false],
-])("googleGenerateContent: maps the finish reason %s to %s, with or without calls", ([raw, reason, kept]) => {
+])('googleGenerateContent: maps the finish reason "%s" to "%s", with or without calls', ([raw, reason, kept]) => {
   expect(toFinishReason(raw, { hasCalls: false, hasToken: true })).toBe(reason);
   expect(toFinishReason(raw, { hasCalls: true, hasToken: true })).toBe(reason);
   expect(isKept(reason)).toBe(kept);

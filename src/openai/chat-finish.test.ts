@@ -26,7 +26,7 @@ const mapped = ([, plain, withCalls, refused]: Row): string =>
     : `${plain} (with calls: ${withCalls}; with calls and a refusal: ${refused})`;
 
 it.for(rows.map((row) => [row[0], mapped(row), row] as const))(
-  "openaiChat: maps the finish reason %s to %s",
+  'openaiChat: maps the finish reason "%s" to %s',
   ([, , [raw, plain, withCalls, refused, cut]]) => {
     const reason = chatWords.get(raw) ?? "unknown";
     expect(toFinishReason(reason, { hasCalls: false, refused: false })).toBe(plain);

@@ -53,7 +53,7 @@ describe("openaiResponses: the end of the stream", () => {
       ["finish stop completed"],
     ],
     [
-      "yields the finish reason length if the response is cut off by max_output_tokens",
+      'yields the finish reason "length" if the response is cut off by max_output_tokens',
       [piece(0, "m", "Hel"), incomplete("max_output_tokens")],
       ['text "Hel"', "finish length max_output_tokens"],
     ],

@@ -45,8 +45,8 @@ describe("host.start", () => {
     ["options without a message", {}],
     ["message together with regenerate: true", { message: "a", regenerate: true }],
     ["a blank message", { message: " " }],
-    ["a message with the role assistant", { message: { role: "assistant", content: "I am allowed to." } }],
-    ["a message with the role tool", { message: { role: "tool", results: [] } }],
+    ['a message with the role "assistant"', { message: { role: "assistant", content: "I am allowed to." } }],
+    ['a message with the role "tool"', { message: { role: "tool", results: [] } }],
     ["regenerate: false", { regenerate: false }],
     ["regenerate: true in an empty conversation", { regenerate: true }],
     ["the option journal", { message: "a", journal: {} }],
@@ -219,7 +219,7 @@ describe("host.close", () => {
 });
 
 describe("a hosted run whose provider fails", () => {
-  it('ends with the status error, and continues in the same log with resume: "retry-last"', async () => {
+  it('ends with the status "error", and continues in the same log with resume: "retry-last"', async () => {
     const { host, clock, id } = createStage();
     let broken = true;
     const provider = createMockProvider(() => (broken ? fail({ status: 400, message: "No." }) : text("Yes.")));

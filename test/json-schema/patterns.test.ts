@@ -30,7 +30,7 @@ it.for<[pattern: string, text: string]>([
 
 it.for<readonly [what: string, schema: JsonSchema, value: unknown, lines: readonly string[]]>([
   [
-    "the keyword pattern",
+    'the keyword "pattern"',
     { properties: { a: { type: "string", pattern: "^a+$", format: "date" } } },
     { a: "b" },
     ['"a": The string does not match the pattern in the schema', '"a": The string does not have the format "date"'],

@@ -28,7 +28,7 @@ describe("hostile model: tool name", () => {
     ["a path around the name", "../search/../../etc", true],
     ["JSON syntax after the name", 'search"}]}', false],
     ["thousands of hostile characters", `search ${traps.repeat(50)}`, false],
-  ])('in the case "%s", gives the outcome unknown-tool and an error without control characters', async ([, name, isNear]) => {
+  ])('in the case "%s", gives the outcome "unknown-tool" and an error without control characters', async ([, name, isNear]) => {
     let ran = 0;
     const playing = play([toolCall(name), text("Done.")], { tools: [tool("search", () => (ran += 1))] });
     const result = await endOf(playing);

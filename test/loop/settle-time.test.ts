@@ -130,7 +130,7 @@ describe("a tool that settles after the run is ended", () => {
     expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: interrupted"]);
   });
 
-  it("is reported as late-result, and its call has the outcome interrupted", async () => {
+  it('is reported in the event late-result, and the call has the outcome "interrupted"', async () => {
     const clock = createTestClock();
     const ends = (
       ms: number,

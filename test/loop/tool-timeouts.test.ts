@@ -161,7 +161,7 @@ describe("tool timeouts: a tool that blocks the thread", () => {
     expect([outcomesOf(result), result.text]).toEqual([[`call_i0_0: ${outcome}`], "Moving on."]);
   });
 
-  it("has the outcome timed-out if it throws late", async () => {
+  it('has the outcome "timed-out" if it throws late', async () => {
     const clock = createHoldClock();
     const work = (): never => {
       clock.hold(300_000);

@@ -102,7 +102,7 @@ describe.for(kinds)("nested runs in an %s", (kind) => {
     expect(result.toolCallsExecuted).toBe(1);
   });
 
-  it("report the requester and note of the outermost stop in the event run-end", async () => {
+  it('report the requester and note of the outermost stop in the event "run-end"', async () => {
     const playing = busyTower(kind, stall());
     await playing.clock.flush();
     playing.control.stop({ requester: "me", note: "why" });
@@ -111,7 +111,7 @@ describe.for(kinds)("nested runs in an %s", (kind) => {
     expect(playing.recording.of("run-end").map(({ reason }) => reason)).toEqual([stopped, stopped, stopped]);
   });
 
-  it("report the wallClockMs of the outermost run in the event run-end", async () => {
+  it('report the wallClockMs of the outermost run in the event "run-end"', async () => {
     const playing = busyTower(kind, toolCall("deaf"), 500);
     await playing.clock.runAll();
     await playing.result;

@@ -193,7 +193,13 @@ describe("policies.preToolText beside other reasons to end", () => {
 describe("policies.preToolText with changed options", () => {
   it.for<[title: string, policy: PreToolTextPolicy, family: string, calls: string, end: string]>([
     ["continues with an empty policy", {}, "novelai", "plain memory", wentOn],
-    ["continues if unset", { endAfterTextFamilies: undefined, suppressFollowUpAfterText: undefined }, "novelai", "plain", wentOn],
+    [
+      "continues if both lists are undefined",
+      { endAfterTextFamilies: undefined, suppressFollowUpAfterText: undefined },
+      "novelai",
+      "plain",
+      wentOn,
+    ],
     ["ends the run for requiresFollowUp: false even with an empty policy", {}, "openai", "quiet", ended],
     ["ends the run for a listed family", { endAfterTextFamilies: ["kobold", "openai"] }, "openai", "plain", ended],
     ["continues for a family that is not listed", { endAfterTextFamilies: ["kobold"] }, "novelai", "plain", wentOn],
