@@ -101,7 +101,7 @@ describe("timeouts.settleMs", () => {
     expect(await twice(stop, ({ abort }) => abort.abort())).toEqual([700, "aborted"]);
   });
 
-  it("lets a stop wait for a tool without limit if it is Infinity", async () => {
+  it("with the value Infinity, lets a stop wait for a tool without a time limit", async () => {
     const clock = createTestClock();
     // Like setTimeout in Node, this clock fires after 1 ms if the delay exceeds 2^31 - 1.
     const platform: Clock = { ...clock, now: clock.now, setTimeout: (fn, ms) => clock.setTimeout(fn, ms > 2 ** 31 - 1 ? 1 : ms) };

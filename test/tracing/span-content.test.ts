@@ -24,7 +24,7 @@ describe("withTracing: the content of messages and results", () => {
     }
   });
 
-  it.for([false, true])("of a context restart is recorded only if captureContent is true (here: %s)", async (captureContent) => {
+  it.for([false, true])("is recorded for a context restart only if captureContent is true (here: %s)", async (captureContent) => {
     const restarting = tool("look", () =>
       contextRestart({ type: "context_restart_private", disable_tools: Array.from({ length: 99 }, () => "private") }),
     );
