@@ -122,7 +122,7 @@ const tools = [
 
 {
   // `saved` is the journal at the end of the first iteration. The run then reads its inbox once more, and this copy does not
-  // record that.
+  // contain that reading.
   const journal = memoryJournal();
   const events = createLoopEvents();
   let saved = "";

@@ -1,5 +1,5 @@
-// A provider for Ollama's chat API that a third party could publish. It uses the client of the npm package `ollama`. Like the
-// adapters in this package, it has options, a request body, and a reader for events.
+// An example of a provider that a third party could publish, for Ollama's chat API. It uses the client of the npm package
+// `ollama`. Like the adapters in this package, it has options, a request body, and a reader for events.
 
 import type { FinishReason, Message, ModelChunk, ModelRequest, Provider } from "turnwright";
 import {

@@ -19,7 +19,7 @@ export class Outbox {
     this.#out = out;
   }
 
-  /** Identifies the events that are held back now, by a number. Undefined if no events are held back. */
+  /** A number that identifies the events that are held back now. Undefined if no events are held back. */
   get holding(): number | undefined {
     return this.#held === undefined ? undefined : this.#holds;
   }

@@ -27,7 +27,7 @@ export class PlacedMapper implements EventMapper<PlacedEvent> {
   readonly #mapper: EntryMapper;
   readonly #isSent: (entry: Entry) => boolean;
   readonly #after: string | undefined;
-  /** Identifies the source of the events: the id of its first event. */
+  /** The id of the first event, which identifies the source of the events. */
   #source: string | undefined;
   #seen: Place = { events: 0, chars: 0 };
   #at: Place = { events: 0, chars: 0 };

@@ -80,7 +80,7 @@ export async function readAGUIRequest(
   const ids = { threadId: readNeeded(body.threadId, "threadId"), runId: readNeeded(body.runId, "runId") };
   const last: unknown = messages.at(-1);
   const entries = readResume(body.resume);
-  // A page that answers interrupts sends its whole history. The last message may then be an old user message, so it is ignored.
+  // When a page answers an interrupt, it sends its whole history. The last message may be an old user message, and is ignored.
   const isFromUser = entries.length === 0 && isRecord(last) && last.role === "user";
   const answers = readAnswers(entries.length > 0 ? entries : readToolMessages(messages));
   if (!isFromUser && Object.keys(answers.decisions).length + Object.keys(answers.results).length === 0)

@@ -274,8 +274,8 @@ export class RunEvents {
     const messageId = isRecalled ? said : this.#text.said;
     this.#discardCalls(holding);
     this.#text = { ...noText, parts: this.#text.parts };
-    // If the discard itself is replayed, no event is needed: pages with `from: "live"` already got it, and other pages never got
-    // the text.
+    // If the discard itself is replayed, no event is needed: pages with `from: "live"` already got `attempt-discarded`, and other
+    // pages never got the text.
     if (messageId === undefined || (isRecalled && isReplayed)) return;
     this.custom("attempt-discarded", { messageId }, isRecalled ? "again" : this.#audience);
   }

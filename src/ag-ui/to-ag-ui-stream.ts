@@ -48,7 +48,7 @@ export function toAGUIResponse(events: AsyncIterable<EventItem> | undefined, opt
 }
 
 /**
- * Streams a run to an AG-UI client, like `toAGUIResponse`, but on a node:http response. Works with Express and Fastify too.
+ * Streams a run to an AG-UI client, like `toAGUIResponse`, but on a node:http response. Also works with Express and Fastify.
  * Resolves when the response has ended or the page has disconnected.
  *
  * @example

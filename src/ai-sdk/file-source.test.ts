@@ -8,7 +8,7 @@ function takesUrl(patterns: unknown, mediaType: string, url: string): boolean {
 }
 
 describe("aiSdkModel: supported URLs", () => {
-  it.for<[patterns: unknown, mediaType: string, url: string, taken: boolean]>([
+  const rows: readonly (readonly [patterns: unknown, mediaType: string, url: string, taken: boolean])[] = [
     [{ "image/*": [/^https:/] }, "image/png", "https://a.test/", true],
     [{ "IMAGE/*": [/^https:/] }, "image/png", "https://a.test/", true],
     [{ "image/*": [/^https:/] }, "image/*", "https://a.test/", true],
@@ -25,9 +25,14 @@ describe("aiSdkModel: supported URLs", () => {
     [{ "*": /^https:/ }, "video/mp4", "https://a.test/", false],
     [{}, "image/png", "https://a.test/", false],
     [undefined, "image/png", "https://a.test/", false],
-  ])("with the patterns %o, a file of type %s at %s is sent as a URL: %s", ([patterns, mediaType, url, taken]) => {
-    expect(takesUrl(patterns, mediaType, url)).toBe(taken);
-  });
+  ];
+
+  it.for(rows.map(([patterns, type, url, taken]) => [taken ? "include" : "exclude", url, type, patterns, taken] as const))(
+    "%s the URL %s of a file with the type %s if the patterns are %o",
+    ([, url, mediaType, patterns, taken]) => {
+      expect(takesUrl(patterns, mediaType, url)).toBe(taken);
+    },
+  );
 
   it("match a pattern with the g flag every time", () => {
     const patterns = { "*": [/^gs:\/\/A/g] };

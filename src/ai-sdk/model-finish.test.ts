@@ -37,19 +37,21 @@ describe("aiSdkModel", () => {
 });
 
 describe("aiSdkModel", () => {
-  it.for<[reason: FinishReason, hasCalls: boolean, hasAnswers: boolean, expected: FinishReason]>([
-    ["stop", false, false, "stop"],
-    ["stop", true, false, "tool-calls"],
-    ["stop", false, true, "paused"],
-    ["tool-calls", false, true, "paused"],
-    ["tool-calls", true, true, "tool-calls"],
-    ["length", true, true, "length"],
-    ["content-filter", true, false, "content-filter"],
-    ["paused", true, false, "paused"],
-  ])(
-    "maps the finish reason %s, with tool calls: %s and approval answers: %s, to %s",
-    ([reason, hasCalls, hasAnswers, expected]) => {
-      expect(toFinishReason({ reason, raw: "" }, { hasCalls, hasAnswers })).toBe(expected);
-    },
-  );
+  const neither = { hasCalls: false, hasAnswers: false };
+  const onlyCalls = { hasCalls: true, hasAnswers: false };
+  const onlyAnswers = { hasCalls: false, hasAnswers: true };
+  const both = { hasCalls: true, hasAnswers: true };
+
+  it.for<[reason: FinishReason, expected: FinishReason, content: string, has: typeof both]>([
+    ["stop", "stop", "neither tool calls nor approval answers", neither],
+    ["stop", "tool-calls", "tool calls", onlyCalls],
+    ["stop", "paused", "approval answers", onlyAnswers],
+    ["tool-calls", "paused", "approval answers", onlyAnswers],
+    ["tool-calls", "tool-calls", "tool calls and approval answers", both],
+    ["length", "length", "tool calls and approval answers", both],
+    ["content-filter", "content-filter", "tool calls", onlyCalls],
+    ["paused", "paused", "tool calls", onlyCalls],
+  ])("maps the finish reason %s to %s if the message has %s", ([reason, expected, , has]) => {
+    expect(toFinishReason({ reason, raw: "" }, has)).toBe(expected);
+  });
 });

@@ -35,8 +35,8 @@ function readNested(input: UnknownRecord, output: UnknownRecord): Usage | undefi
 
 /**
  * Packages with specification v2 count differently. Anthropic's input excludes tokens read from the cache
- * (github.com/PostHog/posthog-js/issues/2829). Google's and xAI's output excludes reasoning tokens, but their total includes them
- * (github.com/vercel/ai/issues/7542).
+ * (github.com/PostHog/posthog-js/issues/2829). The output counts of Google and xAI exclude reasoning tokens, but the totals
+ * include these tokens (github.com/vercel/ai/issues/7542).
  */
 function readFlat(usage: UnknownRecord, provider: string): Usage | undefined {
   const [input, output, total] = [countOf(usage.inputTokens), countOf(usage.outputTokens), countOf(usage.totalTokens)];

@@ -36,7 +36,7 @@ describe("aiSdkModel", () => {
     ["providerTools", { bash: { id: "a.b" } }],
     ["approveProviderTool", true],
     ["onWarning", "warn"],
-  ])("rejects the option %s with the value %o", ([name, value]) => {
+  ])('rejects the option "%s" with the value %o', ([name, value]) => {
     const options = { model, [name]: value };
     expect(() => checkModelOptions(options)).toThrow(
       expect.objectContaining({ code: "invalid-option", details: expect.objectContaining({ option: name }) }),

@@ -154,9 +154,9 @@ export interface AiSdkModelOptions {
   /** HTTP headers to send with each request. Default none. */
   readonly headers?: { readonly [name: string]: string } | undefined;
   /**
-   * Tools that the service defines. The keys are the names that the model uses. If the service runs a tool itself, the run does not
-   * execute its calls, and sends them back unchanged. Otherwise the run executes the tool in `tools` that has the same name. Default
-   * none.
+   * Tools that the service defines. The keys are the names that the model uses. If the service runs a tool itself, the run does
+   * not execute the calls of this tool, and sends these calls back unchanged. Otherwise the run executes the tool in `tools` that
+   * has the same name. Default none.
    */
   readonly providerTools?: { readonly [name: string]: AiSdkProviderTool } | undefined;
   /**

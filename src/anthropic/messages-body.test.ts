@@ -67,7 +67,7 @@ describe("anthropicMessages: the body of a request", () => {
     ],
     ["no stop sequences if their list is empty", { settings: { stopSequences: [] } }, plain],
     [
-      "the fields of settings.extra, which replace equal settings",
+      "the fields of settings.extra, which replace settings of the same name",
       { settings: { temperature: 1, extra: { temperature: 0, top_k: 5 } } },
       { ...plain, temperature: 0, top_k: 5 },
     ],

@@ -76,7 +76,10 @@ function readCounts(usage: UnknownRecord, before: Counts): Counts {
   };
 }
 
-/** Reads the counts of requests that summarized the context. They are billed, but the counts of the message exclude them. */
+/**
+ * Reads the token counts of the requests that summarized the context. These requests are billed, but are not included in the
+ * counts of the message.
+ */
 function readCompactions(iterations: readonly unknown[]): readonly Counts[] {
   return iterations
     .map(recordOf)

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { FinishReason } from "../core/provider-kit.ts";
 import { mayBeCut, toFinishReason } from "./messages-events.ts";
 
-it.for<[raw: string, alone: FinishReason, withCalls: FinishReason, cut: boolean]>([
+const rows: readonly (readonly [raw: string, alone: FinishReason, withCalls: FinishReason, cut: boolean])[] = [
   ["end_turn", "stop", "tool-calls", false],
   ["stop_sequence", "stop", "tool-calls", true],
   ["tool_use", "tool-calls", "tool-calls", false],
@@ -12,9 +12,20 @@ it.for<[raw: string, alone: FinishReason, withCalls: FinishReason, cut: boolean]
   ["pause_turn", "paused", "paused", false],
   ["compaction", "paused", "paused", false],
   ["toString", "unknown", "unknown", true],
-])(
-  "anthropicMessages: maps the stop reason %s to %s, and to %s after calls; its last block may be cut off: %s",
-  ([raw, alone, withCalls, cut]) => {
-    expect([toFinishReason(raw, false), toFinishReason(raw, true), mayBeCut(raw)]).toEqual([alone, withCalls, cut]);
+];
+const mapped = (alone: FinishReason, withCalls: FinishReason): string =>
+  alone === withCalls ? `${alone}, with or without calls` : `${withCalls} if there are calls, otherwise to ${alone}`;
+
+it.for(rows.map((row) => [row[0], mapped(row[1], row[2]), row] as const))(
+  'anthropicMessages: maps the stop reason "%s" to %s',
+  ([, , [raw, alone, withCalls]]) => {
+    expect([toFinishReason(raw, false), toFinishReason(raw, true)]).toEqual([alone, withCalls]);
+  },
+);
+
+it.for(rows.map(([raw, , , cut]) => [cut ? "may be cut off" : "is complete", raw, cut] as const))(
+  'anthropicMessages: the last block %s if the stop reason is "%s"',
+  ([, raw, cut]) => {
+    expect(mayBeCut(raw)).toBe(cut);
   },
 );

@@ -244,7 +244,7 @@ it.for<[option: string, options: unknown, code: string]>([
   ["threshold", { threshold: -1 }, "invalid-option"],
   ["clock", { clock: Date }, "invalid-option"],
   ["directory", { directory: "x" }, "unknown-option"],
-])("createResultCache: rejects the option %s if it is invalid or unknown", ([option, options, code]) => {
+])('createResultCache: rejects the option "%s" if it is invalid or unknown', ([option, options, code]) => {
   expect(() => createResultCache(options as ResultCacheOptions)).toThrow(
     expect.objectContaining({ code, details: expect.objectContaining({ option }) }),
   );

@@ -107,7 +107,7 @@ describe("createDeliberateMode: follow-ups", () => {
     ["repeat nothing", "againx", ""],
     ["repeat nothing", "", ""],
     ["repeat nothing", "!", ""],
-  ])("%s for the text %j", ([, text, exposed]) => {
+  ])("%s if the text is %j", ([, text, exposed]) => {
     expect(judge(createDeliberateMode({ triggers }), { text, recent })).toBe(exposed);
   });
 

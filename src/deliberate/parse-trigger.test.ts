@@ -61,7 +61,7 @@ describe("parseTrigger: literal triggers", () => {
     // Korean has spaces, so a word with a suffix does not match.
     ["알림", "알림 설정", "알림"],
     ["알림", "알림을 설정", none],
-  ])("the trigger %j, searched in %j, finds %j", ([trigger, text, match]) => {
+  ])("the trigger %j, applied to the text %j, finds %j", ([trigger, text, match]) => {
     expect(find(trigger, text)).toBe(match);
     expect(parseTrigger(trigger)).toMatchObject({ source: "literal" });
   });
@@ -80,7 +80,7 @@ describe("parseTrigger: stem triggers", () => {
     ["caf*", "cafe\u0301s x", "caf\u00e9s"],
     ["提醒*", "请提醒我", "提醒"],
     ["c++*", "c++17 x", "c++17"],
-  ])("the trigger %j, searched in %j, finds %j", ([trigger, text, match]) => {
+  ])("the trigger %j, applied to the text %j, finds %j", ([trigger, text, match]) => {
     expect(find(trigger, text)).toBe(match);
     expect(parseTrigger(trigger)).toMatchObject({ source: "stem" });
   });
@@ -96,7 +96,7 @@ describe("parseTrigger: regular expressions", () => {
     ["/a/b/", "a/b", "a/b"],
     ["/caf\u00e9/", "cafe\u0301", "caf\u00e9"],
     ["/cafe\u0301$/", "caf\u00e9", "caf\u00e9"],
-  ])("the trigger %j, searched in %j, finds %j", ([trigger, text, match]) => {
+  ])("the trigger %j, applied to the text %j, finds %j", ([trigger, text, match]) => {
     expect(find(trigger, text)).toBe(match);
     expect(parseTrigger(trigger)).toMatchObject({ source: "regex" });
   });

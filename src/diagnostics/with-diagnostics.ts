@@ -162,10 +162,10 @@ const checks: Checks<DiagnosticsOptions> = { captureContent: is.flag };
  * Returns loop options that publish the run on tracing channels of `node:diagnostics_channel`. The tracing channels are
  * `turnwright:run`, `turnwright:iteration` and `turnwright:tool`.
  *
- * Each operation publishes `start` and `end` when the operation begins, and `asyncStart` and `asyncEnd` when it is over. A
- * failed operation publishes `error` before `asyncStart`. All messages about an operation are the same object, whose remaining
- * fields are set at the end. AsyncLocalStorage stores that are bound to `start` are available inside the operation. The stores
- * of a run are available in its streams and tools, and the stores of a call in its tool.
+ * Each operation publishes `start` and `end` when the operation begins, and `asyncStart` and `asyncEnd` when it is over. A failed
+ * operation publishes `error` before `asyncStart`. All messages about an operation are the same object, whose remaining fields
+ * are set at the end. AsyncLocalStorage stores that are bound to `start` are available inside the operation. The stores of a run
+ * are available in the streams and tools of that run, and the stores of a call are available in its tool.
  *
  * If no tracing channel has subscribers when a run begins, the run publishes nothing and has almost no overhead. To use
  * `withTracing` too, write `withDiagnostics(withTracing(options))`.

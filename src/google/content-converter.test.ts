@@ -31,7 +31,7 @@ const partsOf = (message: Message, more: Partial<ContentSettings> = {}, before?:
   createContentConverter({ ...settings, ...more })(message, before, 0).parts;
 
 describe("googleGenerateContent: an assistant message in a request", () => {
-  it("is sent back unchanged with the role model", () => {
+  it('is sent back unchanged with the role "model"', () => {
     const turn = turnOf([text("A"), call("c")], { text: "Hm", thought: true }, { text: "A" }, signedCall);
     expect(createContentConverter(settings)(turn, undefined, 0)).toEqual({
       role: "model",
@@ -130,14 +130,14 @@ describe("googleGenerateContent: tool results in a request", () => {
     expect(answerOf(message)).toEqual([answer, answer]);
   });
 
-  it.for<[outcome: ToolResultPart["outcome"], key: string]>([
-    ["completed", "output"],
-    ["restarted", "output"],
-    ["failed", "error"],
-    ["denied", "error"],
-    ["unknown-tool", "error"],
-    ["interrupted", "error"],
-  ])("with the outcome %s are sent in the field %s", ([outcome, key]) => {
+  it.for<[key: string, outcome: ToolResultPart["outcome"]]>([
+    ["output", "completed"],
+    ["output", "restarted"],
+    ["error", "failed"],
+    ["error", "denied"],
+    ["error", "unknown-tool"],
+    ["error", "interrupted"],
+  ])('are sent in the field "%s" if their outcome is "%s"', ([key, outcome]) => {
     const message: ToolMessage = { role: "tool", results: [result("c", { outcome, result: { a: [1] } })] };
     expect(answerOf(message)).toEqual([{ name: "f", response: { [key]: { a: [1] } } }]);
   });

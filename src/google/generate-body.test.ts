@@ -84,7 +84,7 @@ it.for<[what: string, request: Partial<ModelRequest>, options: Partial<GoogleGen
   ],
   ["no stop sequences if their list is empty", { settings: { stopSequences: [] } }, {}, {}],
   [
-    "the fields of settings.extra, which replace equal settings",
+    "the fields of settings.extra, which replace settings of the same name",
     { settings: { temperature: 0, extra: { temperature: 1, topK: 2 } } },
     {},
     { temperature: 1, topK: 2 },
@@ -133,7 +133,7 @@ it.for<[what: string, messages: readonly Message[], contents: readonly object[]]
   ],
   ["an empty conversation", [], []],
 ])(
-  "googleGenerateContent: the contents of a request alternate between the roles user and model for %s",
+  'googleGenerateContent: the contents of a request alternate between the roles "user" and "model" for %s',
   ([, messages, contents]) => {
     expect(build({ messages }).contents).toEqual(contents);
   },

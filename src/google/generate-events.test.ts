@@ -256,7 +256,7 @@ describe("googleGenerateContent: the chunks of a stream", () => {
   });
 });
 
-it.for([999, 20_000])("googleGenerateContent: keeps arguments that are nested %i levels deep as text", (levels) => {
+it.for([999, 20_000])("googleGenerateContent: keeps arguments as text if they are nested %i levels deep", (levels) => {
   let args: object = {};
   for (let level = 1; level < levels; level += 1) args = { a: args };
   const chunks = read(call({ name: "f", args }), stop());

@@ -59,11 +59,11 @@ it("googleGenerateContent: fills in the default options", () => {
   });
 });
 
-it.for<[vertexai: boolean | undefined, id: string | undefined, used: string]>([
-  [true, undefined, "gcp.vertex_ai"],
-  [false, undefined, "gcp.gemini"],
-  [true, "gcp.gen_ai", "gcp.gen_ai"],
-])("googleGenerateContent: with a client whose vertexai is %s and the option id: %s, has the id %s", ([vertexai, id, used]) => {
+it.for<[used: string, vertexai: boolean | undefined, id: string | undefined]>([
+  ["gcp.vertex_ai", true, undefined],
+  ["gcp.gemini", false, undefined],
+  ["gcp.gen_ai", true, "gcp.gen_ai"],
+])("googleGenerateContent: has the id %s if client.vertexai is %s and the option id is %s", ([used, vertexai, id]) => {
   expect(checkGenerateOptions({ client: { models, vertexai }, model: "m", id }).id).toBe(used);
 });
 

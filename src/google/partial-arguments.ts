@@ -108,7 +108,7 @@ function closersOf(path: readonly PathSegment[], depth: number): string {
 export interface PartialArguments {
   /** Adds one entry of `partialArgs`. Returns the JSON text to send; empty if the entry is out of order. */
   add(entry: unknown): string;
-  /** "malformed" if entries contradict each other, "truncated" if a string is incomplete. */
+  /** "malformed" if entries contradict each other, and "truncated" if a string is incomplete. */
   readonly problem: "malformed" | "truncated" | undefined;
   end(): string;
   toText(): string;

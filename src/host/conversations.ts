@@ -131,7 +131,7 @@ export class Conversations {
   }
 }
 
-/** True if a log contains the event `from` and either has later events or can still get some. */
+/** True if a log contains the event `from`, and has later events or can still get later events. */
 function hasMore(log: RunLog, from: string | undefined): boolean {
   const cursor = from === undefined ? undefined : log.find(from);
   return cursor !== undefined && !log.isOverAt(cursor);

@@ -35,7 +35,7 @@ export class EndedLogs {
     this.#arm();
   }
 
-  /** Removes the log of a run that is resumed. Does not call `drop`, because the log is still used. */
+  /** Takes the log of a resumed run off the list of ended logs. Does not call `drop`, because the log is in use again. */
   take(log: RunLog): void {
     if (!this.#logs.delete(log)) return;
     this.#bytes -= log.bytes;

@@ -57,7 +57,7 @@ export async function executeRun(turn: RunTurn, plan: ExecutionPlan): Promise<Ex
 interface Claim {
   /** Called after the journal was opened. If `begin` rejects, the run is refused. */
   begin(): Promise<void>;
-  /** Called before the journal is closed. Once it is closed, another process may take over the run. */
+  /** Called before the journal is closed. After the journal is closed, another process may take over the run. */
   finish(): Promise<void>;
 }
 

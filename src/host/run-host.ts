@@ -139,7 +139,7 @@ export interface HostedStatus {
   readonly isLive: boolean;
   /** The number of starts and resumes in this process that wait for the live run to end. */
   readonly queued: number;
-  /** The transcript of the conversation. While a run is live, only the messages that the run began with. */
+  /** The transcript of the conversation. While a run is live, contains only the messages that the run began with. */
   readonly messages: readonly Message[];
 }
 
@@ -160,8 +160,8 @@ export interface RunHost {
    */
   resume(id: string, options: ResumeOptions): Promise<ResumeAnswer>;
   /**
-   * Reads the run that has the event `from`, if that run has later events, otherwise the last run of the conversation. Returns
-   * undefined if the events of the run are not in the memory of this process. An endpoint can then answer with 204.
+   * Reads the run that has the event `from`, if that run has later events. Otherwise, reads the last run of the conversation.
+   * Returns undefined if the events of the run are not in the memory of this process. An endpoint can then answer with 204.
    */
   join(id: string, options?: JoinOptions): HostedStream | undefined;
   /** Stops the live run of a conversation in this process. Starts that wait for this run begin afterwards. */

@@ -8,15 +8,15 @@ export interface ConversationRecord {
   readonly status: "running" | LoopStatus;
   /** Why the last run ended or is suspended. Undefined while the status is "running". */
   readonly reason?: EndReason | undefined;
-  /** The transcript after the last run. While the status is "running", only the messages that the run began with. */
+  /** The transcript after the last run. While the status is "running", contains only the messages that the run began with. */
   readonly messages: readonly Message[];
   /** Identifies the events of the last run, which are only in the memory of the process of that run. */
   readonly epoch?: string | undefined;
   /** Messages that were steered to the last run but did not reach the model. The next run begins with these messages. */
   readonly undelivered?: readonly UserMessage[] | undefined;
   /**
-   * All messages that the host accepted for steering the last run, in order. If the run is resumed, it gets those that are
-   * missing in its journal.
+   * All messages that the host accepted for steering the last run, in order. A resumed run gets the messages in this list that
+   * are missing in its journal.
    */
   readonly steered?: readonly UserMessage[] | undefined;
 }

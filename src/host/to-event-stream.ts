@@ -61,7 +61,7 @@ export function toEventStreamResponse(source: EventSource | undefined, options: 
 }
 
 /**
- * Sends the events of a run, like `toEventStreamResponse`, but on a node:http response. Works with Express and Fastify too.
+ * Sends the events of a run, like `toEventStreamResponse`, but on a node:http response. Also works with Express and Fastify.
  * Resolves when the response has ended or the page has disconnected.
  *
  * @example

@@ -15,7 +15,7 @@ interface LockOwner {
   readonly instance: string;
   /** Changes with each restart of the machine. */
   readonly boot?: string | undefined;
-  /** Identifies the machine, also after a restart. */
+  /** Identifies the machine. A restart does not change this id. */
   readonly machine?: string | undefined;
   /** The PID and time namespaces of the process. `pid` and `start` are only valid inside these namespaces. */
   readonly namespace?: string | undefined;

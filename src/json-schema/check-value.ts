@@ -84,7 +84,7 @@ function toChecks(part: Schema, draft: Rules["draft"]): readonly TypedCheck[] {
   return own.map(({ name, on, make }) => ({ on, check: makeOrThrow(() => make(part[name], part)) }));
 }
 
-/** Delays the error for an invalid keyword until a value is checked to which the keyword applies. */
+/** Delays the error for an invalid keyword until the keyword is applied to a value. */
 function makeOrThrow(make: () => Check): Check {
   try {
     return make();

@@ -24,7 +24,10 @@ export interface Finding {
 export type TypeName = "string" | "number" | "boolean" | "null" | "array" | "object";
 
 export interface Ports {
-  /** Adds work to the count, in units of about a microsecond. Throws if the check exceeds its limit, so it is called before the work. */
+  /**
+   * Adds work to the count, in units of about a microsecond. Throws if the check exceeds its limit, so this function is called
+   * before the work.
+   */
   spend(units: number): void;
   find(schema: unknown, value: unknown, path: Path | undefined): Finding;
   follow(part: Schema): unknown;
@@ -91,7 +94,7 @@ export function findAt(visit: Visit, schema: unknown, [key, value]: readonly [ke
   return visit.ports.find(schema, value, { key, up: visit.path });
 }
 
-/** If the subschema accepts the value, adds the properties and items that it evaluated to the evaluated ones of this visit. */
+/** If the subschema accepts the value, adds the properties and items that the subschema evaluated to those of this visit. */
 export function takeOver(visit: Visit, { faults, evaluated }: Finding): void {
   if (!visit.ports.tracksEvaluated || faults.length > 0) return;
   spendEntries(visit, evaluated.size);

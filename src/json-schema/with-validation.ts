@@ -61,8 +61,8 @@ interface Source {
   readonly registry: ToolRegistry;
   isUnchecked(definition: ToolDefinition): boolean;
   /**
-   * `compileForeignSchema` for a registry, whose schemas may come from a server. `compileSchema` for a list, whose schemas come
-   * from the caller.
+   * The function is `compileForeignSchema` for a registry, whose schemas may come from a server, and `compileSchema` for a list,
+   * whose schemas come from the caller.
    */
   readonly compile: typeof compileSchema;
 }

@@ -146,8 +146,8 @@ function describe({ name, title, description, annotations }: McpTool): string {
 }
 
 /**
- * Runs `act` once at a time. A request while `act` is running starts it again afterwards, so that it sees everything that
- * happened before the request.
+ * Runs `act` once at a time. After a request that arrives while `act` is running, `act` runs once more, and then sees everything
+ * that happened before the request.
  */
 function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;

@@ -66,7 +66,7 @@ describe("toToolNames (MCP)", () => {
     expect(Object.fromEntries(toToolNames([...unique].reverse(), ""))).toEqual(Object.fromEntries(toToolNames(unique, "")));
   });
 
-  it("keeps a valid name that equals another tool's name with a digest", () => {
+  it("keeps a valid name even if the shortened name of another tool would be equal", () => {
     const [taken = ""] = named(["a.b", "a/b"]);
     const made = named(["a.b", "a/b", taken]);
     expect(made[2]).toBe(taken);

@@ -66,7 +66,7 @@ describe("openaiChat: the body of a request", () => {
     ],
     ["no stop sequences if their list is empty", { settings: { stopSequences: [] } }, plain],
     [
-      "the fields of settings.extra, which replace equal settings",
+      "the fields of settings.extra, which replace settings of the same name",
       { settings: { temperature: 1, extra: { temperature: 0, reasoning_effort: "low" } } },
       { ...plain, temperature: 0, reasoning_effort: "low" },
     ],

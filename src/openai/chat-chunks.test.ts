@@ -33,14 +33,14 @@ describe("openaiChat: chunks of the stream", () => {
       [text("Hm."), finish("tool_calls")],
       ["text Hm.", "finish tool-calls (tool_calls)"],
     ],
-    ["an answer with the finish reason length", [text("Once"), finish("length")], ["text Once", "finish length (length)"]],
+    ['an answer with the finish reason "length"', [text("Once"), finish("length")], ["text Once", "finish length (length)"]],
     [
-      "an incomplete call before the finish reason length as truncated",
+      'an incomplete call before the finish reason "length" as truncated',
       [call("{"), finish("length")],
       ["start f", "call-args {", "ready f truncated", "finish length (length)"],
     ],
     [
-      "a complete call before the finish reason length as truncated",
+      'a complete call before the finish reason "length" as truncated',
       [call('{"n":1}'), finish("length")],
       [...cut, "finish length (length)"],
     ],
@@ -81,13 +81,13 @@ describe("openaiChat: chunks of the stream", () => {
 
   it.for<[what: string, chunks: readonly unknown[], lines: readonly string[]]>([
     [
-      "the finish reason stop after a call as tool-calls",
+      'the finish reason "stop" after a call as "tool-calls"',
       [call('{"n":1}'), finish("stop")],
       [...called, "finish tool-calls (stop)"],
     ],
     ["a call after the finish reason", [finish("stop"), call('{"n":1}')], [...called, "finish tool-calls (stop)"]],
-    ["the finish reason length before stop as length", [finish("length"), finish("stop")], ["finish length (length)"]],
-    ["the finish reason length after stop as length", [finish("stop"), finish("length")], ["finish length (length)"]],
+    ['the finish reason "length" before "stop" as "length"', [finish("length"), finish("stop")], ["finish length (length)"]],
+    ['the finish reason "length" after "stop" as "length"', [finish("stop"), finish("length")], ["finish length (length)"]],
     ["an unknown finish reason", [text("x"), finish("weather")], ["text x", "finish unknown (weather)"]],
     ["an unknown finish reason after a call", [call('{"n":1}'), finish("weather")], [...called, "finish unknown (weather)"]],
     ["text without a finish reason", [text("x")], ["text x"]],
@@ -199,7 +199,7 @@ describe("openaiChat: chunks of the stream", () => {
       [choice({ content: "" }, { finish_reason: "error", error: { code: 502, message: "Upstream." } }), finish("stop")],
       ["error server: Upstream."],
     ],
-    ["the finish reason error", [text("x"), finish("error")], ["text x", "finish error (error)"]],
+    ['the finish reason "error"', [text("x"), finish("error")], ["text x", "finish error (error)"]],
   ])("reads %s", ([, chunks, lines]) => {
     expect(linesOf(read(chunks))).toEqual(lines);
   });

@@ -2,7 +2,9 @@ import { expect, it } from "vitest";
 import type { FinishReason } from "../core/provider-kit.ts";
 import { chatWords, isCleanEnd, isCut, toFinishReason } from "./chat-chunks.ts";
 
-it.for<[raw: string, plain: FinishReason, withCalls: FinishReason, refused: FinishReason, cut: boolean]>([
+type Row = readonly [raw: string, plain: FinishReason, withCalls: FinishReason, refused: FinishReason, cut: boolean];
+
+const rows: readonly Row[] = [
   ["stop", "stop", "tool-calls", "refusal", false],
   ["eos", "stop", "tool-calls", "refusal", false],
   ["tool_calls", "tool-calls", "tool-calls", "refusal", false],
@@ -17,9 +19,15 @@ it.for<[raw: string, plain: FinishReason, withCalls: FinishReason, refused: Fini
   ["insufficient_system_resource", "error", "error", "error", false],
   ["STOP", "unknown", "unknown", "unknown", false],
   ["toString", "unknown", "unknown", "unknown", false],
-])(
-  "openaiChat: maps the finish reason %s to %s, to %s after calls, and to %s after calls and a refusal",
-  ([raw, plain, withCalls, refused, cut]) => {
+];
+const mapped = ([, plain, withCalls, refused]: Row): string =>
+  plain === refused
+    ? `${plain}, with or without calls`
+    : `${plain} (with calls: ${withCalls}; with calls and a refusal: ${refused})`;
+
+it.for(rows.map((row) => [row[0], mapped(row), row] as const))(
+  'openaiChat: maps the finish reason "%s" to %s',
+  ([, , [raw, plain, withCalls, refused, cut]]) => {
     const reason = chatWords.get(raw) ?? "unknown";
     expect(toFinishReason(reason, { hasCalls: false, refused: false })).toBe(plain);
     expect(toFinishReason(reason, { hasCalls: true, refused: false })).toBe(withCalls);

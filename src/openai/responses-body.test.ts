@@ -58,7 +58,7 @@ describe("openaiResponses: the body of a request", () => {
       { ...plain, max_output_tokens: 9, temperature: 0, top_p: 0.5 },
     ],
     [
-      "the fields of settings.extra, which replace equal settings",
+      "the fields of settings.extra, which replace settings of the same name",
       { settings: { temperature: 1, extra: { temperature: 0, service_tier: "flex", store: true } } },
       { ...plain, temperature: 0, service_tier: "flex", store: true },
     ],

@@ -53,7 +53,7 @@ describe("openaiResponses: the end of the stream", () => {
       ["finish stop completed"],
     ],
     [
-      "yields the finish reason length if the response is cut off by max_output_tokens",
+      'yields the finish reason "length" if the response is cut off by max_output_tokens',
       [piece(0, "m", "Hel"), incomplete("max_output_tokens")],
       ['text "Hel"', "finish length max_output_tokens"],
     ],
@@ -118,12 +118,13 @@ describe("openaiResponses: provider metadata of a stream", () => {
     expect(metadataOf(read(events))).toEqual([]);
   });
 
-  it.for<[asked: boolean, said: unknown, stored: boolean]>([
-    [false, undefined, false],
-    [true, undefined, true],
-    [true, false, false],
-    [false, true, true],
-  ])("with the option store: %s and store: %s in the response, marks items as stored: %s", ([store, said, stored]) => {
+  it.for<[verb: "marks" | "does not mark", asked: boolean, said: unknown]>([
+    ["does not mark", false, undefined],
+    ["marks", true, undefined],
+    ["does not mark", true, false],
+    ["marks", false, true],
+  ])("%s items as stored if the option store is %s and the field store of the response is %s", ([verb, store, said]) => {
+    const stored = verb === "marks";
     const end = { type: "response.completed", response: { store: said } };
     expect(metadataOf(read([done(0, finished), end], { store }))).toEqual([
       { output_item: finished, ...(stored ? { stored } : {}) },

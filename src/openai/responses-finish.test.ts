@@ -50,7 +50,7 @@ describe("openaiResponses: the end of a response", () => {
       { kind: "failed", error: { code: "server", retryable: false, message: "The response was cancelled." } },
     ],
     ["response.cancelled", {}, { kind: "failed", error: { code: "server", retryable: false } }],
-  ])("reads %s with the response %j as %j", ([event, response, end]) => {
+  ])("reads the event %s with the response %j as %j", ([event, response, end]) => {
     expect(isTerminal(event)).toBe(true);
     expect(toResponseEnd(event, response)).toMatchObject(end);
   });

@@ -147,20 +147,21 @@ describe("openaiResponses: sending back an output item", () => {
   const id = { id: "x_1" };
   const status = { status: "completed" };
 
-  it.for<[item: Item, keepsId: boolean]>([
-    [message("a"), false],
-    [reasoning, false],
-    [call("1"), false],
-    [custom, false],
-    [{ type: "web_search_call" }, false],
-    [{ type: "tool_search_call" }, false],
-    [{ type: "tool_search_output" }, false],
-    [{ type: "compaction" }, false],
-    [{ type: "image_generation_call" }, true],
-    [{ type: "mcp_call" }, true],
-    [{ type: "code_interpreter_call" }, true],
-    [{ type: "novelty" }, true],
-  ])("keeps the id of the unstored item %j: %s", ([item, keepsId]) => {
+  it.for<[verb: "keeps" | "removes", item: Item]>([
+    ["removes", message("a")],
+    ["removes", reasoning],
+    ["removes", call("1")],
+    ["removes", custom],
+    ["removes", { type: "web_search_call" }],
+    ["removes", { type: "tool_search_call" }],
+    ["removes", { type: "tool_search_output" }],
+    ["removes", { type: "compaction" }],
+    ["keeps", { type: "image_generation_call" }],
+    ["keeps", { type: "mcp_call" }],
+    ["keeps", { type: "code_interpreter_call" }],
+    ["keeps", { type: "novelty" }],
+  ])("%s the id of the unstored item %j", ([verb, item]) => {
+    const keepsId = verb === "keeps";
     const known = { ...item, ...id };
     expect(send(known)).toEqual(keepsId ? known : item);
     expect(send(known, { store: true })).toEqual(keepsId ? known : item);
@@ -168,16 +169,17 @@ describe("openaiResponses: sending back an output item", () => {
     expect(send(known, { stored: true, store: true })).toEqual(known);
   });
 
-  it.for<[item: Item, stored: boolean, keepsStatus: boolean]>([
-    [message("a"), false, false],
-    [message("a"), true, true],
-    [reasoning, true, false],
-    [call("1"), true, false],
-    [custom, true, false],
-    [{ type: "web_search_call" }, false, true],
-  ])("keeps the status of the item %j with stored: %s: %s", ([item, stored, keepsStatus]) => {
+  it.for<[verb: "keeps" | "removes", kind: "stored" | "unstored", item: Item]>([
+    ["removes", "unstored", message("a")],
+    ["keeps", "stored", message("a")],
+    ["removes", "stored", reasoning],
+    ["removes", "stored", call("1")],
+    ["removes", "stored", custom],
+    ["keeps", "unstored", { type: "web_search_call" }],
+  ])("%s the status of the %s item %j", ([verb, kind, item]) => {
+    const stored = kind === "stored";
     const known = { ...item, ...status };
-    expect(send(known, { stored, store: stored })).toEqual(keepsStatus ? known : item);
+    expect(send(known, { stored, store: stored })).toEqual(verb === "keeps" ? known : item);
   });
 
   it.for<[what: string, item: Item, sent: unknown]>([

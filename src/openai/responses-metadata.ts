@@ -115,7 +115,7 @@ const idIsOptional: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * Item types that must not have a status. The service rejects it: "Unknown parameter: 'input[1].status'"
+ * Item types that must not have a status, because the service rejects a status there: "Unknown parameter: 'input[1].status'"
  * (github.com/BerriAI/litellm/issues/13420).
  */
 const statusIsOutput: ReadonlySet<unknown> = new Set(["reasoning", "function_call", "custom_tool_call"]);

@@ -3,7 +3,10 @@ import { dropPromise, type LoopEvents, redactText, toPlainError } from "../core/
 import { common, definedIn, genAi, own } from "./facts.ts";
 import { cutName } from "../core/observe-kit.ts";
 
-/** Calls a function that uses a tracer or a meter. Logs its errors with OpenTelemetry's `diag`, so that they do not affect the run. */
+/**
+ * Calls a function that uses a tracer or a meter. Logs the errors of the function with OpenTelemetry's `diag`, so that errors do
+ * not affect the run.
+ */
 export function quietly<Value>(work: () => Value): Value | undefined {
   try {
     const value = work();
@@ -16,7 +19,7 @@ export function quietly<Value>(work: () => Value): Value | undefined {
 }
 
 /**
- * An OpenTelemetry span that never throws. If the tracer cannot start it, nothing is recorded, and spans inside it become
+ * An OpenTelemetry span that never throws. If the tracer cannot start the span, nothing is recorded, and inner spans become
  * children of the parent span.
  */
 export class LiveSpan {

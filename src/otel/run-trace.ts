@@ -168,7 +168,10 @@ export class RunTrace implements RunObserver {
     return inside === undefined ? execute() : context.with(inside, execute);
   }
 
-  /** Observes a nested run. The parent of its span is the active span, which the tool may have created, otherwise the span of the call. */
+  /**
+   * Observes a nested run. The parent of its span is the active span, which the tool may have created. If no span is active, the
+   * parent is the span of the call.
+   */
   nest({ callId, name }: ToolContext): StartObserving {
     const { tracing } = this.#place;
     const active = context.active();

@@ -13,7 +13,7 @@ const parsed: unknown = JSON.parse(plan);
 
 describe("PlanScanner", () => {
   it.for<[where: string, text: string]>([
-    ["without other text", plan],
+    ["that is the whole text", plan],
     ["in a code fence", `\`\`\`json\n${plan}\n\`\`\``],
     ["after text", `Let me see: ${plan}`],
     ["before text with braces", `${plan} {so} }`],

@@ -14,7 +14,8 @@ export class ThoughtFilter {
   /** Returns the text that is certainly not reasoning. Leading blanks are dropped. */
   take(piece: string): string {
     if (this.#state === "behind") return piece;
-    // Leading blanks are not held back. Otherwise each fragment of an endless blank text would take longer than the last.
+    // Leading blanks are not held back. Otherwise each fragment of an endless blank text would take longer than the fragment
+    // before it.
     this.#held += this.#held === "" ? piece.trimStart() : piece;
     if (this.#state === "before") {
       if (this.#held.length < begin.length && begin.startsWith(this.#held)) return "";

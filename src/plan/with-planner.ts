@@ -139,7 +139,7 @@ const instruction =
   "action_results contains the tool results for this task. The key of each result is the purpose of its call. Use them to answer the user. If a result is an error or does not serve its purpose, say so. Do not claim anything that the results do not show.";
 
 /**
- * Wraps a provider whose model cannot call tools, so that runs with it can use tools.
+ * Wraps a provider whose model cannot call tools, so that runs with the returned provider can use tools.
  *
  * Each iteration requests a plan, `{ next_action, execution_commands }`. The commands of the plan become the tool calls of the
  * iteration. All gates, approvals, limits and records of the run apply to these calls. If the plan says "response" or has no

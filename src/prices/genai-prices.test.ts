@@ -83,7 +83,7 @@ describe("genaiPrices", () => {
     ["an unknown model", "openai", "gpt-99"],
     ["a model of another provider", "openai", "claude-sonnet-4-5"],
     ["an unknown provider", "ibm.watsonx.ai", "granite-3"],
-    ["a provider name that contains the name of another", "my-openai-proxy", "gpt-5"],
+    ["a provider name that contains the name of another provider", "my-openai-proxy", "gpt-5"],
     ["a proxy whose model name contains the provider", "litellm", "openai/gpt-5"],
     ["an empty provider", "", "gpt-5"],
     ["an empty model", "openai", ""],
@@ -121,7 +121,7 @@ describe("genaiPrices", () => {
 
   it.for<[what: string, options: unknown, code: string, named: string]>([
     ["a misspelled provider", { provider: "opnai" }, "invalid-option", '"provider"'],
-    ["a provider name that contains the name of another", { provider: "my-openai" }, "invalid-option", '"provider"'],
+    ["a provider name that contains the name of another provider", { provider: "my-openai" }, "invalid-option", '"provider"'],
     ["a blank provider", { provider: " " }, "invalid-option", '"provider"'],
     ["a blank model", { model: "" }, "invalid-option", '"model"'],
     ["a date as a string", { date: "2026-01-01" }, "invalid-option", '"date"'],
@@ -175,7 +175,7 @@ describe("runToolLoop with genaiPrices", () => {
       0.0015,
     ],
     ["reasoning tokens to an output count that lacks them", { inputTokens: 0, outputTokens: 100, reasoningTokens: 900 }, 0.01],
-  ])("adds %s before it computes the cost", async ([, usage, costUSD]) => {
+  ])("before it computes the cost, adds %s", async ([, usage, costUSD]) => {
     const heard: unknown[] = [];
     const events = createLoopEvents();
     events.on("listener-error", ({ error }) => void heard.push(error.message));

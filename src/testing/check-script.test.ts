@@ -56,13 +56,13 @@ describe("createMockProvider", () => {
 
 describe("mock parts", () => {
   it.for<[maker: string, make: (...args: readonly unknown[]) => unknown, message: string]>([
-    ["text", text as never, 'text() expects the text as its first argument, a string, but got undefined. Write text("Hello.").'],
-    ["reasoning", reasoning as never, "reasoning() expects the text as its first argument"],
-    ["refusal", refusal as never, "refusal() expects the text as its first argument"],
+    ["text", text as never, 'The first argument of text() must be the text (a string), but is undefined. Write text("Hello.").'],
+    ["reasoning", reasoning as never, "The first argument of reasoning() must be the text (a string)"],
+    ["refusal", refusal as never, "The first argument of refusal() must be the text (a string)"],
     [
       "toolCall",
       toolCall as never,
-      'toolCall() expects the name of the tool as its first argument, a string, but got undefined. Write toolCall("get_weather", { city: "Oslo" }).',
+      'The first argument of toolCall() must be the name of the tool (a string), but is undefined. Write toolCall("get_weather", { city: "Oslo" }).',
     ],
   ])("%s() throws without its first argument", ([, make, message]) => {
     expect(() => make()).toThrow(TypeError);
@@ -70,7 +70,7 @@ describe("mock parts", () => {
   });
 
   it("toolCall() throws for an object in place of the name", () => {
-    expect(() => toolCall({ name: "x" } as unknown as string)).toThrow("but got an object.");
+    expect(() => toolCall({ name: "x" } as unknown as string)).toThrow("but is an object.");
   });
 });
 

@@ -7,9 +7,9 @@ import { untilAborted } from "./until-aborted.ts";
 /** The setup of a journal suite. */
 export interface JournalSuiteSetup extends Patience {
   /**
-   * Calls `body` with the journal of the run `runId`, and returns its result. The suite calls it again with the same `runId` for a
-   * later execution of the run: the journal must then have all records of the earlier executions. Two executions may overlap. In
-   * a workflow engine, `body` is called inside the workflow `runId`.
+   * Calls `body` with the journal of the run `runId`, and returns its result. For a later execution of the run, the suite calls
+   * this function again with the same `runId`: the journal must then have all records of the earlier executions. Two executions
+   * may overlap. In a workflow engine, `body` is called inside the workflow `runId`.
    *
    * Do not open the journal, because `body` does. `runId` has at most 60 letters, digits and hyphens, and is new for each check.
    */

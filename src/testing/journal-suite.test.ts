@@ -107,11 +107,11 @@ const records = "says which steps are recorded, if it has `has` or `read`";
 const everyCut = "ends a run that was cut off after any step like a run that was not cut off";
 const owner = "refuses a second owner while it is open, if it has `open`";
 
-describe("journalSuite with a journal that", () => {
+describe("journalSuite", () => {
   it.for<[what: string, fault: Fault]>([
     ["has no fault", {}],
     ["has only step and all", { only: true }],
-  ])("%s passes", async ([, fault]) => {
+  ])("passes for a journal that %s", async ([, fault]) => {
     expect(await findComplaints(fault)).toEqual([]);
   });
 
@@ -191,11 +191,11 @@ describe("journalSuite with a journal that", () => {
       [records],
     ],
     ["opens for two owners", { change: () => ({ open: async () => async () => {} }) }, [owner]],
-  ])("%s fails the checks for it", async ([, fault, complaints]) => {
+  ])("fails exactly the expected checks for a journal that %s", async ([, fault, complaints]) => {
     expect(await findComplaints(fault)).toEqual(complaints);
   });
 
-  it("records nothing fails all checks that need a later execution", async () => {
+  it("for a journal that records nothing, fails all checks that need a later execution", async () => {
     expect((await findComplaints({ write: () => undefined })).length).toBeGreaterThanOrEqual(9);
   });
 });

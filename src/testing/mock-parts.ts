@@ -15,7 +15,7 @@ import {
 function checkWord(value: unknown, maker: string, { what, example }: { readonly what: string; readonly example: string }): void {
   if (typeof value === "string") return;
   throw new TypeError(
-    `${maker}() expects ${what} as its first argument, a string, but got ${describeValue(value)}. Write ${example}.`,
+    `The first argument of ${maker}() must be ${what} (a string), but is ${describeValue(value)}. Write ${example}.`,
   );
 }
 
@@ -137,7 +137,10 @@ export function reasoning(thought: string, options: TextOptions = {}): MockPart 
   return chunksOf("reasoning-delta", thought, options);
 }
 
-/** Makes a part in which the model refuses, in text separate from its answer. Set the finish reason yourself. Options as for `text`. */
+/**
+ * Makes a part in which the model refuses, in text separate from its answer. Set the finish reason yourself. The options are
+ * those of `text`.
+ */
 export function refusal(said: string, options: TextOptions = {}): MockPart {
   checkWord(said, "refusal", { what: "the text", example: 'refusal("No.")' });
   return chunksOf("refusal-delta", said, options);

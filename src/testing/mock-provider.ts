@@ -22,7 +22,9 @@ function estimateUsage(request: ModelRequest, parts: readonly MockPart[]): Usage
   return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
 }
 
-/** Returns the length of a message or tool definition as JSON. It is cached, so that a long run measures each object once. */
+/**
+ * Returns the length of a message or tool definition as JSON. The length is cached, so that a long run measures each object once.
+ */
 const lengthOf = memoize((item: object) => JSON.stringify(item).length);
 
 function spokenLengthOf(part: MockPart): number {
@@ -73,9 +75,9 @@ export interface MockProvider extends Provider {
 /**
  * Makes a provider that plays `messages`, one message for each request.
  *
- * A message without a finish ends with "tool-calls" if it has a tool call, otherwise with "stop". Before the finish, it reports
- * estimated usage. A request after the last message throws an Error with its index. The signal of the call only affects `wait` and
- * `stall`.
+ * A message without a finish ends with "tool-calls" if it has a tool call, otherwise with "stop". Before the finish, the message
+ * reports estimated usage. A request after the last message throws an Error with the index of the request. The signal of the call
+ * only affects `wait` and `stall`.
  *
  * A new provider starts at the first message, also in a process that resumes a run. To script resumed runs, pass a function that
  * chooses the message from the request. Throws a TypeError for an invalid script.

@@ -33,7 +33,7 @@ describe("providerSuite: faults", () => {
       },
     ],
     [
-      "sends tool calls with the finish reason stop",
+      'sends tool calls with the finish reason "stop"',
       mapping((chunk) => [chunk.type === "finish" ? { type: "finish", reason: "stop" } : chunk]),
       {
         "sends a complete tool call with parsed arguments": 'The finish reason must be "tool-calls", but is "stop".',

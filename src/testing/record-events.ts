@@ -23,8 +23,8 @@ export interface EventRecording {
 }
 
 /**
- * Records the events of an emitter. Without an emitter, it makes a new one. With `types`, only events of those types are
- * recorded, and the loop creates no other events.
+ * Records the events of an emitter. Without an emitter, the function makes a new one. With `types`, only events of those types
+ * are recorded, and the loop creates no other events.
  *
  * @example
  * const recording = recordEvents();

@@ -170,7 +170,7 @@ describe("runTool", () => {
     expect(await runTool(tool)).toMatchObject({ kind: "completed", data: 3 });
   });
 
-  it("returns the outcome deferred for a tool that calls defer() or has no execute", async () => {
+  it('returns the outcome "deferred" if the tool calls defer() or has no execute', async () => {
     expect(await runTool(toolOf((_, { defer }) => defer()))).toMatchObject({ kind: "deferred" });
     const { execute: _, ...waiting } = toolOf(() => 1);
     expect(await runTool(waiting)).toMatchObject({ kind: "deferred" });
@@ -227,7 +227,7 @@ describe("runTool", () => {
     expect(outcome.call.callId).toBe("c");
   });
 
-  it("runs an agent tool with the provider from the overrides, or else with the agent's", async () => {
+  it("runs an agent tool with the provider from the overrides, or else with the provider of the agent", async () => {
     const agentWith = (provider?: Provider): Tool =>
       defineAgentTool({
         name: "ask",

@@ -134,11 +134,11 @@ const overrideChecks: Checks<RunToolOverrides> = {
 };
 
 /**
- * Runs one tool call as the loop would: validates the arguments, runs the tool with its time limit and signal, and resolves to the
- * outcome. If the tool throws, hangs or returns an invalid value, that is also an outcome, not a rejection.
+ * Runs one tool call as the loop would: validates the arguments, runs the tool with its time limit and signal, and resolves to
+ * the outcome. A tool that throws, hangs or returns an invalid value also gives an outcome, and never a rejection.
  *
- * Calls are never held for approval: `needsApproval` is ignored. The nested run of an agent tool uses `overrides.provider`, otherwise
- * the provider that its `prepare` returns.
+ * Calls are never held for approval: `needsApproval` is ignored. The nested run of an agent tool uses `overrides.provider`.
+ * Without that override, it uses the provider that `prepare` of the tool returns.
  *
  * `args` are the arguments as a model would send them: any JSON, default `{}`. Rejects with LoopError "invalid-tool" or
  * "invalid-schema" for an invalid tool, and with "unknown-option" or "invalid-option" for an invalid override. Rejects with a

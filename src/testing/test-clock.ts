@@ -28,7 +28,10 @@ const mostTimers = 100_000;
 /** Waits for one turn of the event loop. Read when the module loads, so that fake timers of a test runner do not replace it. */
 const hostTurn: (fn: () => void) => unknown = globalThis.setImmediate ?? ((fn) => globalThis.setTimeout(fn, 0));
 
-/** Waits for two turns of the event loop. The first runs all queued tasks, the second runs the tasks that they queued. */
+/**
+ * Waits for two turns of the event loop. The first turn runs all queued tasks, and the second turn runs the tasks that those have
+ * queued.
+ */
 async function drain(): Promise<void> {
   await new Promise<void>((resolve) => hostTurn(resolve));
   await new Promise<void>((resolve) => hostTurn(resolve));

@@ -123,9 +123,9 @@ export class MessageWriter {
   }
 
   /**
-   * Discards the text of the current attempt. The held-back chunks of a replayed iteration are dropped and returned. Otherwise,
-   * version 7 removes the text from the page. Versions 5 and 6 cannot remove text: held-back text is dropped, and text that was
-   * already sent stays visible, followed by a `data-attempt-discarded` part.
+   * Discards the text of the current attempt. The held-back chunks of a replayed iteration are dropped and returned. Outside of a
+   * replayed iteration, version 7 removes the text from the page. Versions 5 and 6 cannot remove text: held-back text is dropped,
+   * and text that was already sent stays visible, followed by a `data-attempt-discarded` part.
    */
   discard({ iteration, attempt }: Pick<LoopEvents["attempt-discarded"], "iteration" | "attempt">): Hold | undefined {
     if (attempt === undefined) this.retries += 1;

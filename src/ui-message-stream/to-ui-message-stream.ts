@@ -50,7 +50,7 @@ export function toUIMessageStreamResponse(events: AsyncIterable<EventItem>, opti
 }
 
 /**
- * Streams a run to `useChat`, like `toUIMessageStreamResponse`, but on a node:http response. Works with Express and Fastify too.
+ * Streams a run to `useChat`, like `toUIMessageStreamResponse`, but on a node:http response. Also works with Express and Fastify.
  * Resolves when the response has ended or the page has disconnected. If the page disconnects, the iteration of `events` ends.
  * `events` is read only as fast as the connection takes data. Throws LoopError "invalid-option" or "unknown-option" if an option
  * is invalid.

@@ -59,7 +59,7 @@ function toFilledParts(content: Parameters<typeof toUserParts>[0]): UIMessagePar
 }
 
 interface Step {
-  /** The id of the message. All its call ids begin with it, because call ids are unique only within a run. */
+  /** The id of the message. Every call id in the message begins with this id, because call ids are unique only within a run. */
   readonly id: string;
   readonly results: readonly ToolResultPart[];
 }

@@ -95,7 +95,7 @@ describe("createAGUIMapper", () => {
     expect([textOf(page), resultsOf(page).size]).toEqual(["Right. Done.", 1]);
   });
 
-  it("with holdAttempts: false sends attempt-discarded for discarded text", async () => {
+  it("with holdAttempts: false, sends attempt-discarded for discarded text", async () => {
     const { events } = await play({ provider: flaky(), tools: [tool("look", () => 1)] });
     const sent = toEvents(events, { holdAttempts: false });
     checkEvents(sent);
@@ -136,7 +136,7 @@ describe("createAGUIMapper", () => {
     ]);
   });
 
-  it("ends a stopped run with the outcome cancelled in AG-UI 1.0 and with success in AG-UI 0.0", async () => {
+  it('ends a stopped run with the outcome "cancelled" in AG-UI 1.0 and the outcome "success" in AG-UI 0.0', async () => {
     const control = createLoopControl();
     const stop = tool("stop", () => control.stop({ note: "secret" }));
     const { events } = await play({ script: [toolCall("stop"), text("No.")], tools: [stop], control });

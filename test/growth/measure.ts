@@ -8,7 +8,8 @@
 export type Prepare = (size: number) => () => unknown;
 
 /**
- * The maximum factor by which the time may grow for an input ten times as large. Linear growth gives 10, quadratic growth 100.
+ * The maximum factor by which the time may grow for an input ten times as large. Linear growth gives 10, and quadratic growth
+ * gives 100.
  */
 export const mostGrowth = 15;
 

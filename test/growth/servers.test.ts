@@ -83,7 +83,7 @@ const schemas: readonly Row[] = [
   ],
   ...formats.flatMap((format) =>
     probes.map((probe): Row => [
-      `fromJsonSchema: validating a text of repeated ${JSON.stringify(probe)} against the format ${format}`,
+      `fromJsonSchema: validating repeated ${JSON.stringify(probe)} against the format "${format}"`,
       20_000,
       onText(probe, (text) => ofFormat(format)["~standard"].validate(text)),
     ]),

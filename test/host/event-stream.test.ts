@@ -63,7 +63,7 @@ describe("toEventStreamResponse", () => {
     expect([response.status, response.body, response.headers.get("x-own")]).toEqual([204, null, "1"]);
   });
 
-  it("sends the event reset first if the reader must start again", async () => {
+  it('sends the event "reset" first if the reader must start again', async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     const sent = parse(await toEventStreamResponse(host.join(id, { from: "other-1" })).text());
@@ -134,7 +134,7 @@ describe("toEventStream", () => {
     expect(parse(await bodyOf(listOf(internal), { includeMetadata: true }))).toHaveLength(1);
   });
 
-  it("ends with the event failure, which has a neutral text, if the source throws", async () => {
+  it('ends with the event "failure", which has a neutral text, if the source throws', async () => {
     async function* failing(): AsyncGenerator<LoopEvent> {
       yield { ...base, type: "text-delta", text: "One." };
       throw new Error("secret");
@@ -195,7 +195,7 @@ describe("lastEventId", () => {
   it.for<[title: string, given: object, expected: string | undefined]>([
     ["the offset in the query of the URL", { url: "http://x/?a=1&offset=abc-1#x", headers: new Headers() }, "abc-1"],
     [
-      "the Last-Event-ID header if the URL has an offset too",
+      "the Last-Event-ID header even if the URL has an offset",
       { url: "http://x/?offset=abc-1", headers: new Headers({ "Last-Event-ID": "abc-2-5" }) },
       "abc-2-5",
     ],

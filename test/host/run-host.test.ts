@@ -45,8 +45,8 @@ describe("host.start", () => {
     ["options without a message", {}],
     ["message together with regenerate: true", { message: "a", regenerate: true }],
     ["a blank message", { message: " " }],
-    ["a message with the role assistant", { message: { role: "assistant", content: "I am allowed to." } }],
-    ["a message with the role tool", { message: { role: "tool", results: [] } }],
+    ['a message with the role "assistant"', { message: { role: "assistant", content: "I am allowed to." } }],
+    ['a message with the role "tool"', { message: { role: "tool", results: [] } }],
     ["regenerate: false", { regenerate: false }],
     ["regenerate: true in an empty conversation", { regenerate: true }],
     ["the option journal", { message: "a", journal: {} }],
@@ -105,7 +105,7 @@ describe("host.start", () => {
 });
 
 describe("host.start in a busy conversation", () => {
-  it('with whenBusy: "refuse" returns busy and changes nothing', async () => {
+  it('with whenBusy: "refuse", returns busy and changes nothing', async () => {
     const { host, clock, id } = createStage();
     const first = await host.start(id, { ...playing([[text("One."), wait(10), text("Two.")]], clock), message: "Hello." });
     const second = playing([text("No.")], clock);
@@ -123,7 +123,7 @@ describe("host.start in a busy conversation", () => {
     expect((await Promise.all(starts)).map(({ kind }) => kind)).toEqual(["started", "busy", "busy"]);
   });
 
-  it('with whenBusy: "steer" sends the message to the live run', async () => {
+  it('with whenBusy: "steer", sends the message to the live run', async () => {
     const { host, clock, id } = createStage({ whenBusy: "steer" });
     const live = playing([[text("One."), wait(10)], text("Two.")], clock);
     const first = await host.start(id, { ...live, message: "Hello." });
@@ -149,7 +149,7 @@ describe("host.start in a busy conversation", () => {
     ]);
   });
 
-  it('with whenBusy: "queue" runs up to maxQueued starts one after the other', async () => {
+  it('with whenBusy: "queue", runs up to maxQueued starts one after the other', async () => {
     const { host, clock, id } = createStage({ maxQueued: 2 });
     const say = (said: string) => ({ ...playing([[wait(10), text(said)]], clock), whenBusy: "queue" as const, message: said });
     const starts = ["1", "2", "3", "4"].map(async (said) => host.start(id, say(said)));
@@ -219,7 +219,7 @@ describe("host.close", () => {
 });
 
 describe("a hosted run whose provider fails", () => {
-  it('ends with the status error, and continues in the same log with resume: "retry-last"', async () => {
+  it('ends with the status "error", and continues in the same log with resume: "retry-last"', async () => {
     const { host, clock, id } = createStage();
     let broken = true;
     const provider = createMockProvider(() => (broken ? fail({ status: 400, message: "No." }) : text("Yes.")));

@@ -105,7 +105,7 @@ it.for([
 
 describe("createRunHost: options.storeMs", () => {
   it.each(["read", "write"] as const)(
-    "ends a start with an error and frees the conversation if store.%s() takes longer",
+    "ends a start with an error and frees the conversation if store.%s() takes longer than storeMs",
     async (verb) => {
       let hangs = true;
       const store = sharedStore();

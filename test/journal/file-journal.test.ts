@@ -59,7 +59,7 @@ describe("fileJournal", () => {
     expect([readFileSync(path).equals(bytes), existsSync(`${path}.lock`)]).toEqual([true, false]);
   });
 
-  it("creates no file before the run, and releases its lock if the run is killed or its stream is left", async () => {
+  it("creates no file before the run, and releases the lock if the run is killed or the reader of the stream stops", async () => {
     const { path } = setUp();
     const { options } = runOver(path);
     expect(existsSync(path)).toBe(false);

@@ -132,7 +132,7 @@ describe("inspectJournal", () => {
     expect(seen).toEqual([["may-have-run"]]);
   });
 
-  it("reports the status running while one call waits for approval and another call runs", async () => {
+  it('reports the status "running" while one call waits for approval and another call runs', async () => {
     const store = createDurableStore();
     const seen: unknown[] = [];
     const slow = tool("slow", async () => {
@@ -152,7 +152,7 @@ describe("inspectJournal", () => {
     ["empty", (path) => writeFileSync(path, "")],
     ["cut in its header", (path) => truncateSync(path, 20)],
     ["cut in its first record", (path) => truncateSync(path, 60)],
-  ])("reports the status not-started for a file that is %s", async ([, write]) => {
+  ])('reports the status "not-started" for a file that is %s', async ([, write]) => {
     const path = join(makeFolder(), "run.jsonl");
     await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path) });
     write(path);
@@ -198,7 +198,7 @@ describe("inspectJournal", () => {
     await expect(inspectJournal(other)).rejects.toMatchObject({ code: "journal-mismatch" });
   });
 
-  it("reports a drained run as suspended, and as completed after it was resumed", async () => {
+  it("reports a drained run as suspended, and the resumed run as completed", async () => {
     const journal = memoryJournal();
     const control = createLoopControl();
     const turns: readonly MockMessage[] = [toolCall("look"), text("Done.")];

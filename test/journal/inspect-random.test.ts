@@ -108,7 +108,7 @@ const chains = fc.record({
   durable: fc.boolean(),
 });
 
-it("inspectJournal: agrees with a random run while it runs, and with each of its results", async () => {
+it("inspectJournal: agrees with the state of a random run, and with each of its results", async () => {
   await fc.assert(
     fc.asyncProperty(chains, async ({ first, others, nested, asks, durable }) => {
       const plan = askable(first, asks);

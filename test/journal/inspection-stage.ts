@@ -22,8 +22,8 @@ export const say = (turns: readonly MockMessage[]): MockProvider =>
 
 /**
  * Returns the options of a run whose model sends `turns`. "pay" needs approval, and "research" is a nested run that also calls
- * "pay". "job" and "sign" get their results from outside the run, "sign" only after an approval. "delegate" is a nested run
- * that calls "job".
+ * "pay". "job" and "sign" get their results from outside the run, and "sign" needs an approval before that. "delegate" is a
+ * nested run that calls "job".
  */
 export function optionsFor(turns: readonly MockMessage[], more: Partial<LoopOptions> = {}): LoopOptions {
   const pay = tool("pay", () => "paid", { needsApproval: true });

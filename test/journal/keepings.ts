@@ -40,7 +40,10 @@ interface Life {
   readonly provider: MockProvider;
 }
 
-/** Starts the next process of a run, with the messages that the model sends and the options that differ. */
+/**
+ * Starts the next process of a run, with the messages that the model sends, and the options that differ from those of the
+ * previous process.
+ */
 export type Live = (turns: readonly MockMessage[], more?: Partial<LoopOptions>) => Promise<Life>;
 
 export function createLives(open: OpenNext, tools: readonly Tool[], own: Partial<LoopOptions> = {}): Live {

@@ -103,7 +103,7 @@ describe("fileJournal: an existing lock file", () => {
     expect(existsSync(`${path}.lock`) && readFileSync(`${path}.lock`, "utf8")).toBe(end === "taken" ? false : lock);
   });
 
-  it("is kept on close if another writer has replaced it", async () => {
+  it("is not removed by close() if another writer has replaced it", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const close = await fileJournal(path).open();
     const lock = line({ token: "t", pid: process.pid, host: hostname() });

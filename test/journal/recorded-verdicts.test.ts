@@ -161,7 +161,7 @@ describe("calls that are blocked, unknown, malformed or invalid", () => {
     return { tools: [make("look", { type: "object" }), make("strict", strict), make("other", { type: "object" })], ran };
   };
 
-  it("are stored in the record of the model stream with the kind of each problem", async () => {
+  it("are stored in the record of the model stream, with the kind of each problem", async () => {
     const journal = memoryJournal();
     await createLives(() => journal, openTools().tools, gated("look", "nope", "strict"))(asked);
     const { steps } = JSON.parse(JSON.stringify(journal)) as { steps: { [key: string]: { refusals?: unknown } } };
@@ -188,7 +188,7 @@ describe("calls that are blocked, unknown, malformed or invalid", () => {
     expect(ran).toEqual(["look"]);
   });
 
-  it("get the outcome blocked and no approval if the gate now blocks a call that had not run", async () => {
+  it('get the outcome "blocked" and no approval if the gate now blocks a call that had not run', async () => {
     const { tools, ran } = openTools();
     const questions: string[] = [];
     const policies = { approve: ({ name }: { name: string }) => (questions.push(name), { kind: "approve" as const }) };

@@ -80,27 +80,27 @@ it.for(misfits)("fromJsonSchema: reports the path and the problem of %s", ([, va
 
 const keywords: readonly (readonly [string, JsonSchema, unknown, readonly string[]])[] = [
   [
-    "the keyword allOf",
+    'the keyword "allOf"',
     { allOf: [{ required: ["a"] }, { required: ["b"] }] },
     { a: 1 },
     [': The required property "b" is missing'],
   ],
-  ["the keyword if", { if: { required: ["b"] }, else: { required: ["a"] } }, {}, [': The required property "a" is missing']],
-  ["the keyword not", { not: { required: ["a"] } }, { a: 1 }, [': The value must not match the schema in "not"']],
+  ['the keyword "if"', { if: { required: ["b"] }, else: { required: ["a"] } }, {}, [': The required property "a" is missing']],
+  ['the keyword "not"', { not: { required: ["a"] } }, { a: 1 }, [': The value must not match the schema in "not"']],
   [
-    "the keyword patternProperties",
+    'the keyword "patternProperties"',
     { patternProperties: { "^n": { type: "number" } } },
     { n1: "x" },
     ['"n1": The type "string" is not allowed. Expected type: "number"'],
   ],
   [
-    "the keyword dependencies",
+    'the keyword "dependencies"',
     { $schema: "http://json-schema.org/draft-07/schema#", dependencies: { a: ["b"] } },
     { a: 1 },
     [': An object with the property "a" must also have the property "b"'],
   ],
   [
-    "the keyword dependencies together with an invalid property",
+    'the keyword "dependencies", together with an invalid property',
     { dependencies: { a: ["b"] }, properties: { a: { type: "number" } } },
     { a: "x" },
     [
@@ -109,7 +109,7 @@ const keywords: readonly (readonly [string, JsonSchema, unknown, readonly string
     ],
   ],
   [
-    "the keyword propertyNames",
+    'the keyword "propertyNames"',
     { propertyNames: { maxLength: 1 } },
     { ab: 1 },
     [
@@ -118,13 +118,13 @@ const keywords: readonly (readonly [string, JsonSchema, unknown, readonly string
     ],
   ],
   [
-    "the keyword uniqueItems",
+    'the keyword "uniqueItems"',
     { properties: { l: { uniqueItems: true } } },
     { l: [1, 1] },
     ['"l": The items at indexes 0 and 1 are equal, but all items must differ'],
   ],
   [
-    "the keyword prefixItems",
+    'the keyword "prefixItems"',
     { properties: { l: { prefixItems: [{ type: "string" }] } } },
     { l: [1] },
     ['"l" 0: The type "number" is not allowed. Expected type: "string"'],
@@ -137,7 +137,7 @@ const keywords: readonly (readonly [string, JsonSchema, unknown, readonly string
     ['"at": The string does not have the format "date"'],
   ],
   [
-    "the format url as uri",
+    'the format "url" as "uri"',
     { properties: { at: { format: "url" } } },
     { at: "no url" },
     ['"at": The string does not have the format "uri"'],
@@ -196,8 +196,8 @@ const bad: readonly (readonly [string, unknown, RegExp])[] = [
   ],
   ["a dangling $ref", { $ref: "#/$defs/gone" }, /has the "\$ref" "#\/\$defs\/gone", which the schema does not define/],
   ["a remote $ref inside dependencies", { dependencies: { a: { items: [{ $ref: "other.json" }] } } }, /"other\.json"/],
-  ["the keyword $dynamicRef", { $dynamicRef: "#node" }, /has a "\$dynamicRef", which is not supported: use "\$ref"/],
-  ["the keyword $recursiveRef", { properties: { a: { $recursiveRef: "#" } } }, /has a "\$recursiveRef"/],
+  ['the keyword "$dynamicRef"', { $dynamicRef: "#node" }, /has a "\$dynamicRef", which is not supported: use "\$ref"/],
+  ['the keyword "$recursiveRef"', { properties: { a: { $recursiveRef: "#" } } }, /has a "\$recursiveRef"/],
   ["a faulty pattern", { properties: { a: { pattern: "(" } } }, /has the pattern "\(", which is not a valid regular expression/],
   ["a faulty pattern for property names", { patternProperties: { "[": {} } }, /has the pattern "\["/],
   ["a schema that contains a BigInt", { const: 1n }, /cannot be compiled: a BigInt/],

@@ -71,7 +71,7 @@ describe("fromJsonSchema: a hostile value", () => {
     expect(linesOf({ allOf: Array.from({ length: 1_000 }, () => part) }, value)).toEqual([]);
   });
 
-  it("is refused if it is too long for the format regex", () => {
+  it('is refused if it is too long for the format "regex"', () => {
     const schema = { format: "regex" };
     expect(linesOf(schema, "(?:a|b)*".repeat(1_000))).toEqual([]);
     expect(linesOf(schema, "(")).toEqual([': The string does not have the format "regex"']);
@@ -109,7 +109,7 @@ describe("fromJsonSchema: a hostile value", () => {
     expect(linesOf(schema, list(10_000, misfits))).toEqual([": The value could not be checked: it would take too long"]);
   });
 
-  it("is checked for the format url in linear time", () => {
+  it('is checked against the format "url" in linear time', () => {
     const schema = { properties: { at: { type: "string", format: "url" } } };
     expect(linesOf(schema, { at: `http://${"a".repeat(200)}!` })).toEqual([]);
   });

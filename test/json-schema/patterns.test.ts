@@ -24,13 +24,13 @@ it.for<[pattern: string, text: string]>([
   ["b", "abc"],
   ["^(?:a|ab)(?:c|bcd)$", "abcd"],
   ["^a{2,3}?$", "aaaa"],
-])("fromJsonSchema: checks the pattern %j against %j like a JavaScript regular expression", ([pattern, text]) => {
+])("fromJsonSchema: for the pattern %j and the text %j, agrees with a JavaScript regular expression", ([pattern, text]) => {
   expect(linesOf({ pattern }, text).length === 0).toBe(new RegExp(pattern, "u").test(text));
 });
 
 it.for<readonly [what: string, schema: JsonSchema, value: unknown, lines: readonly string[]]>([
   [
-    "the keyword pattern",
+    'the keyword "pattern"',
     { properties: { a: { type: "string", pattern: "^a+$", format: "date" } } },
     { a: "b" },
     ['"a": The string does not match the pattern in the schema', '"a": The string does not have the format "date"'],

@@ -96,7 +96,7 @@ describe("decisions about tools that have changed", () => {
     }
   });
 
-  it("that were recorded before a crash do not apply to a changed tool", async () => {
+  it("do not apply to a changed tool, even if they were recorded before a crash", async () => {
     for (const policies of [ask, { approve: (): ApprovalDecision => approved }]) {
       const ran: string[] = [];
       const store = createDurableStore();

@@ -56,7 +56,7 @@ describe("a call approved on resume that throws FatalToolError", () => {
     expect(stage.ran).toEqual([name]);
   });
 
-  it("leaves a later call that a crash interrupted with the outcome interrupted", async () => {
+  it('does not change the outcome "interrupted" of a later call that a crash interrupted', async () => {
     const stage = setUp([toolCall("gone"), toolCall("look")]);
     await stage.start({ journal: stage.store.open({ within: "i0/tool/1/look" }) }).result.catch(() => undefined);
     expect(await endOf(stage, { call_i0_0: approved })).toEqual([

@@ -137,7 +137,7 @@ describe("a call that waits for approval", () => {
     expect(asked).toEqual(["i0/approval/0/pay/decision1", "i0/approval/2/pay/decision1"]);
   });
 
-  it.for(["kill", "stop"] as const)("stops waiting in journal.wait() on control.%s()", async (verb) => {
+  it.for(["kill", "stop"] as const)("stops waiting in journal.wait() when control.%s() is called", async (verb) => {
     const control = createLoopControl();
     const { ran, start } = setUp({ control });
     const playing = start({ journal: { ...memoryJournal(), wait: () => new Promise<Json>(() => {}) } });

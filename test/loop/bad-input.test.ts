@@ -24,7 +24,7 @@ describe("runToolLoop options", () => {
   const isTimed = (name: string): boolean => name.endsWith("Ms");
   const numbers = [...limits.map((name) => ["limits", name] as const), ...timeouts.map((name) => ["timeouts", name] as const)];
 
-  it.for(numbers)("%s.%s accepts only whole numbers in its range, and Infinity", async ([group, name]) => {
+  it.for(numbers)("the option %s.%s accepts only whole numbers in its range, and Infinity", async ([group, name]) => {
     const bad: unknown[] = [Number.NaN, -1, 1.5, "5", null, true, [], 5n, Number.NEGATIVE_INFINITY];
     if (!mayBeZero.includes(name)) bad.push(0);
     bad.push(isTimed(name) ? 2 ** 31 : 2 ** 53);
@@ -78,7 +78,7 @@ describe("runToolLoop options", () => {
     ["clock", [{}, Date]],
     ["session", [7, [], "me"]],
     ["session.responseTarget", [null, "default", {}, { kind: 7 }, { kind: "persona", name: 7 }]],
-  ])("%s is rejected if its value has the wrong type", async ([option, values]) => {
+  ])("the option %s is rejected if its value has the wrong type", async ([option, values]) => {
     const path = option.split(".");
     for (const value of values) {
       const bad = path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);

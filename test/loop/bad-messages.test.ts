@@ -36,7 +36,7 @@ describe("the messages option", () => {
     ["an unknown role", [{ role: "system", content: "Be brief." }], 0],
     ["a user message without content", [{ role: "user" }], 0],
     ["an image without a media type", [{ role: "user", content: [{ type: "image", data: "aGk=" }] }], 0],
-    ["an assistant message whose content is a string", [user("a"), { role: "assistant", content: "Hi." }], 1],
+    ["an assistant message with a string as its content", [user("a"), { role: "assistant", content: "Hi." }], 1],
     [
       "a call with an empty id",
       [user("a"), { role: "assistant", content: [{ type: "tool-call", callId: "", name: "t", args: {} }] }],
@@ -70,7 +70,7 @@ describe("the messages option", () => {
     ["a call id used twice in one message", [user("a"), asks("x", "x"), answers("x")], 1],
   ];
 
-  it.for(bad)("is rejected with the index of %s", async ([, messages, index]) => {
+  it.for(bad)("is rejected if it contains %s, and the error gives the index of the message", async ([, messages, index]) => {
     expect(await refusal({ messages })).toMatchObject({
       code: "invalid-messages",
       details: { index },
@@ -114,7 +114,7 @@ describe("the messages option", () => {
     expect(await refusal({ messages, repair: true })).toMatchObject({ code: "invalid-messages", details: { index } });
   });
 
-  it("with repair: true, is rejected with the index of the message in the caller's list", async () => {
+  it("is rejected with repair: true, and the error gives the index of the invalid message in the caller's list", async () => {
     const messages = [user("a"), asks("x", "y"), answers("x"), answers("y"), user("b"), 7];
     expect(await refusal({ messages, repair: true })).toMatchObject({ code: "invalid-messages", details: { index: 5 } });
   });

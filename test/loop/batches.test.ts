@@ -41,7 +41,7 @@ describe("a batch of tool calls", () => {
     [50, 7, 7],
     [50, Number.POSITIVE_INFINITY, 50],
     [3, undefined, 3],
-  ])("of %d calls with toolConcurrency %s runs at most %d calls at a time", async ([count, limit, expected]) => {
+  ])("with %d calls and toolConcurrency %s, runs at most %d calls at a time", async ([count, limit, expected]) => {
     const batch = Array.from({ length: count }, (_, index) => call("work", `${index}`, 1 + ((index * 7) % 5)));
     const { peak, result } = await run(batch, limit);
     expect([peak(), answersOf(await result).map((part) => part.result)]).toEqual([expected, batch.map((_, index) => `${index}`)]);
@@ -197,7 +197,7 @@ describe("a batch of tool calls", () => {
     ["tool-start", ["call_i0_0: not-run", "call_i0_1: not-run"], 1],
     ["iteration-start", [], 0],
     ["run-start", [], 0],
-  ])("starts no call if a listener stops the run on %s", async ([event, outcomes, requests]) => {
+  ])("starts no call if a listener for %s stops the run", async ([event, outcomes, requests]) => {
     let ran = 0;
     const playing = play([[toolCall("count"), toolCall("count")]], ({ control }) => {
       const events = createLoopEvents();

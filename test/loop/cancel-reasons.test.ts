@@ -141,14 +141,14 @@ describe("the cancel reason", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort(), "aborted"],
-  ])("replaces a finished answer if an iteration-end listener ends the run by %s", async ([, act, kind]) => {
+  ])("replaces a finished answer if a listener for iteration-end ends the run by %s", async ([, act, kind]) => {
     const playing = play([text("Hello.")]);
     playing.recording.emitter.on("iteration-end", () => void act(playing));
     const result = await playing.result;
     expect([result.reason.kind, result.text, result.messages.length]).toEqual([kind, "Hello.", 2]);
   });
 
-  it("does not replace a timeout if the run is stopped on iteration-end", async () => {
+  it("does not replace a timeout if a listener for iteration-end stops the run", async () => {
     const playing = play([stall()]);
     playing.recording.emitter.on("iteration-end", () => void playing.control.stop());
     await playing.clock.runAll();

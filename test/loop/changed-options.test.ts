@@ -5,7 +5,7 @@ import { tool } from "./play.ts";
 
 type Fields = { [field: string]: unknown };
 
-/** Returns options with every kind of data. The run does not copy functions, but it must keep those it was given. */
+/** Returns options with every kind of data. The run does not copy functions, but must keep the functions that it was given. */
 function createOptions(): Fields {
   return {
     system: "Be brief.",

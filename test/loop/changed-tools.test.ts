@@ -95,7 +95,7 @@ describe("a call whose tool has changed since the model saw it", () => {
     expect([outcomesOf(result), ran]).toEqual([["call_i0_0: failed"], ["shown"]]);
   });
 
-  it("does not run if a tool-start listener changes the tool, eager or not", async () => {
+  it("does not run if a listener for tool-start changes the tool, even if the call is eager", async () => {
     for (const eager of [true, false]) {
       const { ran, registry, swap } = setUp({ eager, description: "changed" });
       const playing = play([[toolCall("pay"), toolCall("look")], text("Done.")], { tools: registry });

@@ -61,7 +61,8 @@ async function checkTick([verb, , kind, act, script]: (typeof rows)[number], tic
 
   expect([tick, ...saidIn(result)]).toEqual([tick, "Go.", ...(verb === "drain" || isOver ? [] : ["Hey."])]);
   expect([tick, playing.clock.pending]).toEqual([tick, 0]);
-  // A stop or kill replaces only a completed ending. With a store, it may come too late: the last step is still being written.
+  // A stop or kill replaces only a completed ending. With a store, the stop or kill may come too late: the last step is still
+  // being written.
   const isObeyed = kind === "memory" && !isOver && result.status !== "empty-response";
   if (isObeyed && verb in endings) expect([tick, result.reason.kind]).toEqual([tick, endings[verb]]);
 

@@ -59,7 +59,7 @@ describe("createLoopControl()", () => {
     expect([seen, playing.control.isToolChainActive()]).toEqual([[false, true, true, true, true], false]);
   });
 
-  it.for(verbs)("applies %s() before the first run to the first run only", async ([, ask, kind]) => {
+  it.for(verbs)("applies %s(), if called before the first run, only to that run", async ([, ask, kind]) => {
     const control = createLoopControl();
     expect([ask(control), control.hasStopRequest()]).toEqual(["accepted", kind === "stopped" || kind === "killed"]);
     const first = await play([text("Hi.")], { control }).result;
@@ -84,7 +84,7 @@ describe("createLoopControl()", () => {
     expect([second.reason.kind, second.iterations, second.undelivered]).toEqual(["answered", 1, []]);
   });
 
-  it.for(verbs)("applies %s() to a second run that a run-end listener starts", async ([, ask, kind]) => {
+  it.for(verbs)("applies %s() to a second run that a listener for run-end starts", async ([, ask, kind]) => {
     const control = createLoopControl();
     const first = play([text("Hi.")], { control });
     const heard: unknown[] = [];

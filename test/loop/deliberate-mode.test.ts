@@ -53,7 +53,7 @@ describe("createDeliberateMode()", () => {
   it.for<[said: string, allowedToolNames: readonly string[]]>([
     ["hello", []],
     ["Remind me to look it up", ["set_reminder", "search"]],
-  ])("lists the allowed tools in the result of a blocked call after the user message %j", async ([said, allowedToolNames]) => {
+  ])("after the user message %j, lists the allowed tools in the result of a blocked call", async ([said, allowedToolNames]) => {
     const playing = say(createDeliberateMode({ triggers }), said, broken);
     const result = await playing.result;
     const answer = { status: "blocked_by_deliberate_tool_mode", functionName: "broken", allowedToolNames };
@@ -66,7 +66,7 @@ describe("createDeliberateMode()", () => {
     ["my reminders", [], { trigger: "reminder*", match: "reminders", source: "stem" }],
     ["again", ["remind me"], { trigger: "remind me", match: "remind me", source: "follow-up" }],
     ["hm", [], { trigger: "remind me", match: "Remind me", source: "retained" }],
-  ])("reports the trigger of an allowed tool in hidden-notice after the user message %j", async ([said, recent, trigger]) => {
+  ])("after the user message %j, reports the trigger of an allowed tool in hidden-notice", async ([said, recent, trigger]) => {
     const mode = createDeliberateMode({ triggers });
     if (recent.length === 0) await say(mode, "Remind me").result;
     const call = toolCall("set_reminder", { at: "six", apiKey: "abcdef", note: "sk-abc123def456" });

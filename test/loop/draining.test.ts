@@ -97,7 +97,7 @@ describe("a drained run", () => {
     expect([playing.clock.pending, playing.control.stop(), playing.recording.types().at(-1)]).toEqual([0, "finished", "run-end"]);
   });
 
-  it.for(keepings)("resumes with %s without repeating a request or a call", async ([, make]) => {
+  it.for(keepings)("with %s, resumes without repeating a request or a call", async ([, make]) => {
     const ran: string[] = [];
     const live = createLives(make(), ran);
     const first = await live(drainIn(0));
@@ -113,7 +113,7 @@ describe("a drained run", () => {
     expect([plain(again.result), ran]).toEqual([plain(third.result), everything]);
   });
 
-  it.for(keepings)("can be drained several times at one point with %s", async ([, make]) => {
+  it.for(keepings)("with %s, can be drained several times at one point", async ([, make]) => {
     const ran: string[] = [];
     const keeping = make();
     const live = createLives(keeping, ran);
@@ -194,7 +194,7 @@ describe("control.drain()", () => {
     ["an answer", [text("Hi."), wait(10)], "completed"],
     ["an empty response", wait(10), "empty-response"],
     ["a silent model", stall(), "timeout"],
-  ])("has no effect if the run ends by itself with %s", async ([, turn, status]) => {
+  ])("has no effect if the run itself ends with %s", async ([, turn, status]) => {
     const playing = play([turn]);
     await playing.clock.flush();
     expect(playing.control.drain()).toBe("accepted");

@@ -37,7 +37,7 @@ describe("finish reason", () => {
     ["unknown", "error finish-unknown, 1", "error finish-unknown, 1", "not-run, error finish-unknown, 1"],
     ["nothing", "error stream-ended-early, 1", "error stream-ended-early, 1", "not-run, error stream-ended-early, 1"],
   ])(
-    '"%s" ends or continues the run as expected with text, without content and with calls',
+    '"%s" ends or continues the run as expected, whether the message has text, calls or no content',
     async ([how, withText, withNothing, withCalls]) => {
       const summarise = async (...said: MockPart[]): Promise<string> => {
         const playing = play([[...said, endOf(how)], text("Good.")], { tools: [note] });
@@ -78,13 +78,16 @@ describe("finish reason", () => {
     ["malformed-call", [], 1],
     ["malformed-call", [text("So.")], 1],
     ["malformed-call", calls, 2],
-  ])('"%s" counts as one tool error per call, or as one without calls (case %#)', async ([how, said, errors]) => {
-    const end = async (maxConsecutiveToolErrors: number): Promise<string> => {
-      const { result } = play([[...said, finish(how)], text("Good.")], { tools: [note], limits: { maxConsecutiveToolErrors } });
-      return (await result).reason.kind;
-    };
-    expect([await end(errors), await end(errors + 1)]).toEqual(["tool-error-cap", "answered"]);
-  });
+  ])(
+    '"%s" counts as one tool error for each call, or as one tool error if there are no calls (case %#)',
+    async ([how, said, errors]) => {
+      const end = async (maxConsecutiveToolErrors: number): Promise<string> => {
+        const { result } = play([[...said, finish(how)], text("Good.")], { tools: [note], limits: { maxConsecutiveToolErrors } });
+        return (await result).reason.kind;
+      };
+      expect([await end(errors), await end(errors + 1)]).toEqual(["tool-error-cap", "answered"]);
+    },
+  );
 });
 
 describe('finish reason "paused" with calls', () => {
@@ -98,7 +101,7 @@ describe('finish reason "paused" with calls', () => {
     ["content-filter", "not-run", "content-filter"],
     ["error", "not-run", "provider-error"],
     ["nothing", "not-run", "provider-error"],
-  ])('followed by a continuation with "%s" gives every call the outcome "%s"', async ([next, outcome, ending]) => {
+  ])('followed by a continuation with "%s", gives every call the outcome "%s"', async ([next, outcome, ending]) => {
     let ran = 0;
     const count = tool("note", () => (ran += 1));
     const turns = [

@@ -59,7 +59,7 @@ describe("a custom tool registry", () => {
   });
 
   it.for([Number.NaN, 0, -1, 1.5, 2 ** 31, "5"])(
-    "is rejected before any request if a tool has timeoutMs: %s",
+    "is rejected before any request if the timeoutMs of a tool is %o",
     async (timeoutMs) => {
       const tools: ToolRegistry = {
         definitions: () => [{ ...definition, timeoutMs: timeoutMs as number }],

@@ -28,7 +28,7 @@ describe("hostile model: tool name", () => {
     ["a path around the name", "../search/../../etc", true],
     ["JSON syntax after the name", 'search"}]}', false],
     ["thousands of hostile characters", `search ${traps.repeat(50)}`, false],
-  ])('with "%s" gives the outcome unknown-tool and an error without control characters', async ([, name, isNear]) => {
+  ])('in the case "%s", gives the outcome "unknown-tool" and an error without control characters', async ([, name, isNear]) => {
     let ran = 0;
     const playing = play([toolCall(name), text("Done.")], { tools: [tool("search", () => (ran += 1))] });
     const result = await endOf(playing);
@@ -45,7 +45,7 @@ describe("hostile model: tool name", () => {
     ["a space", " "],
     ["a line break", "\n"],
     ["a series of Unicode spaces", "\t\u00a0\ufeff\u2028"],
-  ])('of "%s" is treated as a missing name and ends the run before any call runs', async ([, name]) => {
+  ])('in the case "%s", is treated as missing, and the run ends before any call runs', async ([, name]) => {
     let ran = 0;
     const playing = play([[toolCall("search"), toolCall(name)]], { tools: [tool("search", () => (ran += 1))] });
     const result = await endOf(playing);
@@ -121,7 +121,7 @@ describe("hostile model: call id", () => {
     ["a text like a journal key", "i0/approval/0/pay"],
     ["a text like a generated id", "call_i9_9"],
     ["a space", " "],
-  ])('of "%s" identifies its call correctly, also in an approval', async ([, id]) => {
+  ])('in the case "%s", identifies its call correctly, even in an approval', async ([, id]) => {
     let ran = 0;
     const start = (more: Partial<LoopOptions> = {}): ReturnType<typeof play> =>
       play([...(more.journal === undefined ? [toolCall("pay", {}, { id })] : []), text("Done.")], {
@@ -137,7 +137,7 @@ describe("hostile model: call id", () => {
     expect([calls.length, result.reason.kind, ran]).toEqual([1, "answered", 1]);
   });
 
-  it("of a/b is not confused with the call b in the nested run of the call a", async () => {
+  it('"a/b" is not confused with the call "b" in the nested run of the call "a"', async () => {
     const ran: string[] = [];
     const ask: Approve = ({ name }) => ({ kind: name === "agent" ? "approve" : "ask" });
     const agent = defineAgentTool({

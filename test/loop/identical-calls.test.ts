@@ -21,7 +21,7 @@ describe("limits.maxIdenticalCalls", () => {
     [2, 2],
     [25, 25],
     [Number.POSITIVE_INFINITY, 40],
-  ])("set to %d allows %d equal iterations", async ([maxIdenticalCalls, iterations]) => {
+  ])("set to %d, allows %d equal iterations", async ([maxIdenticalCalls, iterations]) => {
     const playing = start(same, () => "same", { limits: { maxIdenticalCalls, maxIterations: 40 } });
     const { reason } = await playing.result;
     expect([playing.provider.calls, reason.kind]).toEqual([iterations, iterations === 40 ? "max-iterations" : "loop-detected"]);

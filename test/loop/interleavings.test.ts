@@ -25,7 +25,10 @@ function latestEnd({ verbs, limits, settleMs }: Plan): number {
 /** With eager tools and a fallback, calls of a discarded attempt may run without being in the messages. */
 const movesCalls = ({ eager, wrapping }: Plan): boolean => eager && wrapping === "fallback";
 
-/** Checks that exactly the calls whose outcome says so ran, once each. The tool `flaky` is retried, so it may run more often. */
+/**
+ * Checks that a call ran exactly once if its outcome says that it ran, and otherwise not at all. The tool `flaky` is retried, so
+ * it may run more often.
+ */
 function checkRan({ result, workshop }: Ended): void {
   const answers = answersOf(result);
   for (const { callId, name, outcome } of answers) {

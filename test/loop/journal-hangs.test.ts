@@ -24,7 +24,7 @@ describe("runToolLoop", () => {
   // A late stop returns "finished" and does not end the run.
   const rows = places.flatMap((place) => endings.map(([how, ...ending]) => [nameOf(place), how, place, ending] as const));
   it.for(rows.filter(([, how, place]) => how !== "control.stop() is called" || !isOver(place)))(
-    "rejects with journal-unresponsive if the journal hangs %s and %s",
+    "if the journal hangs %s, rejects with journal-unresponsive when %s",
     async ([, , place, [end, ended, ms]]) => {
       const listeners = countListeners();
       const playing = start(hanging(place));
@@ -46,7 +46,7 @@ describe("runToolLoop", () => {
   );
 
   it.for(places.map((place) => [nameOf(place), place] as const))(
-    "rejects at most 500 ms after limits.wallClockMs if the journal hangs %s",
+    "if the journal hangs %s, rejects at most 500 ms after limits.wallClockMs",
     async ([, place]) => {
       const playing = start(hanging(place), { limits: { wallClockMs: 1_000 } });
       const failed = playing.result.catch((error: unknown) => error);

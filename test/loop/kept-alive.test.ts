@@ -60,7 +60,7 @@ describe("timeouts.firstChunkMs", () => {
   it.for<[what: string, next: ModelChunk]>([
     ["empty texts", { type: "text-delta", text: "" }],
     ["token counts", { type: "usage", usage: spent, mode: "snapshot" }],
-  ])("ends an endless stream of %s, as a kill also does", async ([, value]) => {
+  ])("ends an endless stream of %s, and so does control.kill()", async ([, value]) => {
     const provider = providerOf(() => ({
       [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve({ done: false, value }) }),
     }));

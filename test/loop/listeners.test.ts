@@ -73,7 +73,7 @@ describe("event listener", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort(), "aborted"],
-  ])("ends the run immediately if it calls %s on text-delta", async ([, act, kind]) => {
+  ])('for text-delta, ends the run immediately if it calls "%s"', async ([, act, kind]) => {
     const playing = play([[text("abcdef", { chunks: 6 }), toolCall("t")]], { tools: [tool("t", () => 1)] });
     playing.recording.emitter.on("text-delta", (event) => void (event.text === "c" && act(playing)));
     const result = await playing.result;
@@ -96,7 +96,7 @@ describe("event listener", () => {
     expect([(await playing.result).text, asked]).toEqual(["123", 3]);
   });
 
-  it("does not change the result if it calls control.stop() on run-end", async () => {
+  it("for run-end, does not change the result if it calls control.stop()", async () => {
     const playing = play([text("Hi")]);
     playing.recording.emitter.on("run-end", () => void playing.control.stop());
     expect((await playing.result).reason.kind).toBe("answered");

@@ -29,7 +29,7 @@ const dear: NeedsApproval<unknown> = (args) => amountOf(args as Json) > 100;
 
 describe("needsApproval", () => {
   it.for<[what: string, needs: Tool["needsApproval"], outcomes: readonly string[]]>([
-    ["true makes every call wait", true, ["awaiting-approval", "completed", "awaiting-approval"]],
+    ["the value true makes every call wait", true, ["awaiting-approval", "completed", "awaiting-approval"]],
     ["a function selects the calls that wait", dear, ["awaiting-approval", "completed", "completed"]],
     [
       "an async function selects the calls that wait",
@@ -46,8 +46,8 @@ describe("needsApproval", () => {
       () => Promise.reject(new Error("Who knows?")),
       ["approval-failed", "completed", "approval-failed"],
     ],
-    ["false lets every call run", false, ["completed", "completed", "completed"]],
-  ])("without policies.approve: %s", async ([, needs, outcomes]) => {
+    ["the value false lets every call run", false, ["completed", "completed", "completed"]],
+  ])("without policies.approve, %s", async ([, needs, outcomes]) => {
     const playing = setUp(needs).start();
     const result = await playing.result;
     expect(answersOf(result).map(({ outcome }) => outcome)).toEqual(outcomes);
@@ -152,23 +152,26 @@ describe("an approval that fails", () => {
       { policies: { approve: () => never }, timeouts: { approvalMs: 50 } },
       "No decision was made within 50 ms.",
     ],
-  ])("skips the call, reports the error only to the caller, and continues if %s", async ([, needs, more, message]) => {
-    const { ran, start } = setUp(needs);
-    const playing = start(more);
-    await playing.clock.advance(50);
-    const result = await playing.result;
-    const [answer] = answersOf(result);
-    expect([result.text, answer?.outcome, ran.filter((line) => line.startsWith("call_i0_0"))]).toEqual([
-      "Done.",
-      "approval-failed",
-      [],
-    ]);
-    expect(JSON.stringify(answer)).not.toContain(message);
-    expect(result.functionHistory[0]).toMatchObject({ outcome: "approval-failed", error: { message } });
-    const told = playing.recording.of("approval-decided").find(({ callId }) => callId === "call_i0_0");
-    expect([told?.decision, told?.error?.message]).toEqual(["failed", message]);
-    const again = start({ ...more, journal: memoryJournal(JSON.parse(JSON.stringify(result.journal))) });
-    const { messages, functionHistory } = await again.result;
-    expect([messages, functionHistory[0]]).toEqual([result.messages, result.functionHistory[0]]);
-  });
+  ])(
+    "skips the call, reports the error only to the caller, and lets the run continue, if %s",
+    async ([, needs, more, message]) => {
+      const { ran, start } = setUp(needs);
+      const playing = start(more);
+      await playing.clock.advance(50);
+      const result = await playing.result;
+      const [answer] = answersOf(result);
+      expect([result.text, answer?.outcome, ran.filter((line) => line.startsWith("call_i0_0"))]).toEqual([
+        "Done.",
+        "approval-failed",
+        [],
+      ]);
+      expect(JSON.stringify(answer)).not.toContain(message);
+      expect(result.functionHistory[0]).toMatchObject({ outcome: "approval-failed", error: { message } });
+      const told = playing.recording.of("approval-decided").find(({ callId }) => callId === "call_i0_0");
+      expect([told?.decision, told?.error?.message]).toEqual(["failed", message]);
+      const again = start({ ...more, journal: memoryJournal(JSON.parse(JSON.stringify(result.journal))) });
+      const { messages, functionHistory } = await again.result;
+      expect([messages, functionHistory[0]]).toEqual([result.messages, result.functionHistory[0]]);
+    },
+  );
 });

@@ -11,7 +11,7 @@ function readStack(): readonly string[] {
   return stack.split("\n").filter((line) => /src[\\/]core[\\/]/.test(line));
 }
 
-/** Also counts runToolLoop if it is missing on the stack, because it has already returned its promise. */
+/** If `runToolLoop` has already returned its promise, it is missing on the stack, and is counted in addition. */
 function countFunctions(stack: readonly string[]): number {
   return stack.length + (stack.some((line) => line.includes("runToolLoop")) ? 0 : 1);
 }

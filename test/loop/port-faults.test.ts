@@ -20,7 +20,7 @@ afterAll(() => void process.off("unhandledRejection", note));
 /** A timeout that is long enough for the test to end the run first. */
 const limit = 10_000;
 const waits = { toolMs: limit, hookMs: limit, approvalMs: limit, firstChunkMs: limit, streamIdleMs: limit, journalMs: limit };
-/** After the run is ended, its journal may take 500 ms more, and its tools `settleMs`. */
+/** After the run is ended, its journal may take 500 ms more, and its tools may take `settleMs` more. */
 const graceMs = 600;
 
 /** Ways to end a hanging run from outside, each with the expected reason. */
@@ -34,7 +34,7 @@ type How = keyof typeof endings;
 
 function start({ over }: Port, fault: Fault, { runId, how }: { runId: string; how?: How | undefined }): Playing {
   const playing = play(usual, {
-    // All runs of a test use the same runId, so a run that has not released it would make the next one fail.
+    // All runs of a test use the same runId, so a run that does not release the runId makes the next run fail.
     runId,
     tools: [tool("t", () => "a result")],
     timeouts: { ...waits, settleMs: 50 },

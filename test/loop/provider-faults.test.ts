@@ -101,7 +101,7 @@ describe("provider faults", () => {
     ],
     ["an object with a BigInt", { n: 7n }],
     ["undefined", undefined],
-  ])("gives a call the outcome malformed if its arguments are %s", async ([, args]) => {
+  ])('gives a call the outcome "malformed" if its arguments are %s', async ([, args]) => {
     const playing = play([[...said({ type: "call-ready", key: "k", name: "t", args }), finish("tool-calls")], text("Done.")], {
       tools: [tool("t", () => 1)],
     });

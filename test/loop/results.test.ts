@@ -42,7 +42,7 @@ describe("tool results", () => {
     ["an empty toolResult", toolResult({}), "completed", null],
     ["a toolResult with a cycle", toolResult({ data: cyclic }), "failed", unwritable("a cyclic value")],
     ["a plain object that looks like a toolResult", { success: false, error: "E" }, "completed", { success: false, error: "E" }],
-  ])("from a tool that returns %s have the expected outcome and text", async ([, given, outcome, read]) => {
+  ])("have the expected outcome and text if the tool returns %s", async ([, given, outcome, read]) => {
     expect(await answerTo(() => given)).toEqual([outcome, read]);
     expect(await answerTo(async () => given)).toEqual([outcome, read]);
   });

@@ -21,7 +21,7 @@ import { openWorkshop, type Workshop } from "./random-tools.ts";
 import { textsOf } from "./transcript-lines.ts";
 
 const listeners = countListeners();
-/** The maximum real time for one run. A slow disk needs some of it, and a run that hangs needs all of it. */
+/** The maximum real time for one run. A slow disk needs a part of this time, and a run that hangs needs all of it. */
 const longestWaitMs = 10_000;
 
 export interface Ended {
@@ -137,7 +137,7 @@ function turnsOf({ turns }: Plan): MockScript {
   return (_, index) => turns[index] ?? text('"The end."');
 }
 
-/** Checks that the results follow each message with calls, and that all call ids are different. */
+/** Checks that each message that has calls is followed by their results, and that all call ids are different. */
 export function checkTranscript({ messages }: Pick<LoopResult, "messages">): void {
   messages.forEach((message, index) => {
     if (message.role !== "assistant") return;

@@ -25,17 +25,17 @@ const deaf: { readonly [where: string]: readonly [script: MockScript, options: P
   "a prepareIteration hook": [[], { hooks: { prepareIteration: () => never } }],
   "an onIteration hook": [[call], { tools: [tool("work", () => 1)], hooks: { onIteration: () => never } }],
   "an approve policy": [[call], { tools: [tool("work", () => 1)], policies: { approve: () => never } }],
-  "an argument validation": [[call], { tools: [checked(pondering)] }],
-  "a validation of edited arguments": [
+  "the validation of arguments": [[call], { tools: [checked(pondering)] }],
+  "the validation of edited arguments": [
     [call],
     { tools: [checked(wary)], policies: { approve: () => ({ kind: "modify", args: { edited: true } }) } },
   ],
 };
 
 const verbs: { readonly [verb: string]: readonly [kind: string, act: (playing: Playing) => unknown] } = {
-  stop: ["stopped", ({ control }) => control.stop()],
-  kill: ["killed", ({ control }) => control.kill()],
-  abort: ["aborted", ({ abort }) => abort.abort()],
+  "a stop": ["stopped", ({ control }) => control.stop()],
+  "a kill": ["killed", ({ control }) => control.kill()],
+  "an abort": ["aborted", ({ abort }) => abort.abort()],
   "a wall-clock timeout": ["wall-clock", () => {}],
 };
 
@@ -63,11 +63,14 @@ describe("timeouts.settleMs", () => {
   const tools = ["a tool", "a sequential tool", "a tool with retry"];
   const streams = ["a stream", "a silent stream"];
   const graceOf = (where: string, verb: string): boolean =>
-    (tools.includes(where) && (verb === "stop" || verb === "a wall-clock timeout")) ||
+    (tools.includes(where) && (verb === "a stop" || verb === "a wall-clock timeout")) ||
     (streams.includes(where) && verb === "a wall-clock timeout");
-  const rows = Object.keys(deaf).flatMap((where) => Object.keys(verbs).map((verb) => [where, verb] as const));
+  const doesOf = (where: string, verb: string): string => (graceOf(where, verb) ? "can delay" : "does not delay");
+  const rows = Object.keys(deaf).flatMap((where) =>
+    Object.keys(verbs).map((verb) => [doesOf(where, verb), verb, where] as const),
+  );
 
-  it.for(rows)("limits how long %s that ignores its signal delays the end of the run on %s", async ([where, verb]) => {
+  it.for(rows)("%s the end of the run after %s during %s that ignores its signal", async ([, verb, where]) => {
     const kind = verbs[verb]?.[0];
     const grace = graceOf(where, verb) ? 1 : 0;
     expect(await endAfter(where, verb, undefined)).toEqual([5_000 * grace, kind]);
@@ -98,7 +101,7 @@ describe("timeouts.settleMs", () => {
     expect(await twice(stop, ({ abort }) => abort.abort())).toEqual([700, "aborted"]);
   });
 
-  it("lets a stop wait for a tool without limit if it is Infinity", async () => {
+  it("with the value Infinity, lets a stop wait for a tool without a time limit", async () => {
     const clock = createTestClock();
     // Like setTimeout in Node, this clock fires after 1 ms if the delay exceeds 2^31 - 1.
     const platform: Clock = { ...clock, now: clock.now, setTimeout: (fn, ms) => clock.setTimeout(fn, ms > 2 ** 31 - 1 ? 1 : ms) };
@@ -127,7 +130,7 @@ describe("a tool that settles after the run is ended", () => {
     expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: interrupted"]);
   });
 
-  it("is reported as late-result, and its call has the outcome interrupted", async () => {
+  it('is reported in the event late-result, and the call has the outcome "interrupted"', async () => {
     const clock = createTestClock();
     const ends = (
       ms: number,

@@ -76,11 +76,11 @@ describe("streamToolLoop: a reader slower than the model", () => {
   });
 
   it.for<[verb: string, options: (abort: AbortController) => Partial<LoopOptions>, kind: string]>([
-    ["the wall clock", () => ({ limits: { wallClockMs: 5_000 } }), "wall-clock"],
+    ["a wall-clock timeout", () => ({ limits: { wallClockMs: 5_000 } }), "wall-clock"],
     ["an abort", ({ signal }) => ({ signal }), "aborted"],
     ["a stop", ({ signal }) => onAbort(signal, "stop"), "stopped"],
     ["a kill", ({ signal }) => onAbort(signal, "kill"), "killed"],
-  ])("does not delay the end of the run on %s", async ([, options, kind]) => {
+  ])("does not delay the end of the run after %s", async ([, options, kind]) => {
     const abort = new AbortController();
     const { provider } = chatter(10_000);
     const reading = start([], { provider, ...options(abort) });

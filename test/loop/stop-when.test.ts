@@ -73,8 +73,8 @@ describe("stopWhen", () => {
   });
 });
 
-describe("stopWhen: several conditions", () => {
-  it("are called in order until one of them stops the run", async () => {
+describe("stopWhen: a list of conditions", () => {
+  it("is called in order until one condition stops the run", async () => {
     const asked: string[] = [];
     const says =
       (name: string, answer: ReturnType<StopCondition>): StopCondition =>
@@ -89,7 +89,7 @@ describe("stopWhen: several conditions", () => {
     expect([result.reason, asked]).toEqual([{ kind: "stop-condition", reason: "late" }, ["no", "go on", "late"]]);
   });
 
-  it("have no effect if the list is empty, and later additions to the list are ignored", async () => {
+  it("has no effect if it is empty, and ignores later additions", async () => {
     const conditions: StopCondition[] = [];
     const playing = play([text("Fine.")], stopWhen(conditions));
     conditions.push(() => true);
@@ -101,7 +101,7 @@ describe("stopWhen: several conditions", () => {
     ["toolCallCountIs(2)", toolCallCountIs(2), 3],
     ["tokenBudget(20)", tokenBudget(20), 2],
     ["textMatches(/look 4/i)", textMatches(/look 4/i), 4],
-  ])("are tried in order, so that %s as the second condition ends the run", async ([, condition, count]) => {
+  ])("ends the run if the second condition, %s, returns true", async ([, condition, count]) => {
     const script: MockScript = (_, index) => [
       text(`Look ${index + 1}.`),
       toolCall("echo"),

@@ -134,7 +134,7 @@ describe("structuredOutput: while the answer is validated", () => {
     }
   });
 
-  it("a stop after the last invalid answer replaces the reason invalid-output", async () => {
+  it('a stop after the last invalid answer replaces the reason "invalid-output"', async () => {
     const playing = play([text("Eight.")], ({ control }) => ({
       ...wanting(structuredOutput(schema, { maxRetries: 0 })),
       events: undefined,

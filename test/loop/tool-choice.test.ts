@@ -63,7 +63,7 @@ it("toolChoice: a replayed iteration uses the recorded choice of a hook without 
   expect([outcomes, ran, again.provider.calls]).toEqual([["blocked", "blocked", "unknown-tool"], [], 1]);
 });
 
-it("toolChoice: a call beyond maxToolCalls has the outcome limit, not blocked", async () => {
+it('toolChoice: a call beyond maxToolCalls has the outcome "limit", not "blocked"', async () => {
   const playing = play([toolCall("look"), [toolCall("look"), toolCall("look")], toolCall("look"), text("Done.")], {
     tools: makeTools([]),
     limits: { maxToolCalls: 2 },

@@ -86,7 +86,7 @@ describe("limits.maxConsecutiveToolErrors", () => {
     for (let round = 0; round < 3; round += 1) expect((await end("bad bad", 3)).reason.kind).toBe("answered");
   });
 
-  it("set to Infinity never ends a run", async () => {
+  it("set to Infinity, never ends a run", async () => {
     expect((await end("bad bad bad bad bad bad | bad bad", Number.POSITIVE_INFINITY)).reason.kind).toBe("answered");
   });
 });

@@ -22,7 +22,7 @@ describe("timeouts.toolMs and tool.timeoutMs", () => {
     [1_000, undefined, 1_000],
     [1_000, 2_000, 2_000],
     [undefined, 10, 10],
-  ])("with toolMs %s and timeoutMs %s end a call after %d ms", async ([toolMs, timeoutMs, limitMs]) => {
+  ])("with toolMs %s and timeoutMs %s, end a call after %d ms", async ([toolMs, timeoutMs, limitMs]) => {
     const playing = play(script, { tools: [tool("work", () => never, { timeoutMs })], timeouts: { toolMs } });
     await playing.clock.runAll();
     const result = await playing.result;
@@ -161,7 +161,7 @@ describe("tool timeouts: a tool that blocks the thread", () => {
     expect([outcomesOf(result), result.text]).toEqual([[`call_i0_0: ${outcome}`], "Moving on."]);
   });
 
-  it("has the outcome timed-out if it throws late", async () => {
+  it('has the outcome "timed-out" if it throws late', async () => {
     const clock = createHoldClock();
     const work = (): never => {
       clock.hold(300_000);

@@ -104,7 +104,7 @@ describe("limits.wallClockMs without a chance for timers to fire", () => {
   it.for<[settleMs: number, endedAt: number]>([
     [0, 1_000],
     [200, 1_200],
-  ])("ends a stream that never waits, with settleMs %d", async ([settleMs, endedAt]) => {
+  ])("with settleMs %d, ends a stream that never waits", async ([settleMs, endedAt]) => {
     const clock = createHoldClock();
     const playing = play([], { provider: chatter(clock.hold), clock, timeouts: { settleMs }, ...within(1_000) });
     const result = await playing.result;

@@ -177,7 +177,7 @@ describe("withPlanner: cost of a run", () => {
   });
 });
 
-it("withPlanner: a plan with the finish reason content-filter ends the run, even with withRetry inside", async () => {
+it('withPlanner: a plan with the finish reason "content-filter" ends the run, even with withRetry inside', async () => {
   const { result } = await run(plans(retry(cheap([text("I will not."), finish("content-filter"), took(1)]))));
   expect((await result).reason.kind).toBe("content-filter");
 });

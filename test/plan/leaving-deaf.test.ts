@@ -120,7 +120,7 @@ const playWith = (planner: Planner, more: Partial<LoopOptions> = {}): Playing =>
   playOver(createMockProvider([text("Here.")]), () => ({ timeouts, ...more }), { planner });
 
 describe("withPlanner: a planner function", () => {
-  it.for(verbs)("that ignores its signal is abandoned immediately on %s", async ([, act, kind]) => {
+  it.for(verbs)("is abandoned immediately on %s, even if it ignores its signal", async ([, act, kind]) => {
     let signal: AbortSignal | undefined;
     const playing = playWith((_, ports) => ((signal = ports.signal), never));
     await playing.clock.advance(50);
@@ -131,7 +131,7 @@ describe("withPlanner: a planner function", () => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("that never returns ends the run with first-chunk", async () => {
+  it("ends the run with first-chunk if it never returns", async () => {
     const playing = playWith(() => never);
     await playing.clock.runAll();
     expect([(await playing.result).reason, playing.endedAt()]).toEqual([{ kind: "first-chunk", limitMs: 3_000 }, 3_500]);
@@ -178,14 +178,14 @@ describe("withPlanner: a planner function", () => {
         }) as PromiseLike<never>,
       "no idea",
     ],
-  ])("that %s ends the run with an error before any request", async ([, planner, message]) => {
+  ])("ends the run with an error before any request if it %s", async ([, planner, message]) => {
     const model = createMockProvider([text("Here.")]);
     const playing = playOver(model, undefined, { planner });
     const { reason, error } = await playing.result;
     expect([reason.kind, error?.message, model.calls]).toEqual(["provider-error", expect.stringContaining(message), 0]);
   });
 
-  it("that returns no plan ends the run with no-output", async () => {
+  it("ends the run with no-output if it returns no plan", async () => {
     const model = createMockProvider([text("Here.")]);
     const { error, toolCallsExecuted } = await playOver(model, undefined, { planner: () => 7 as never }).result;
     expect(error).toMatchObject({
@@ -195,7 +195,7 @@ describe("withPlanner: a planner function", () => {
     expect([toolCallsExecuted, model.calls]).toEqual([0, 0]);
   });
 
-  it("that fails keeps the results of earlier rounds", async () => {
+  it("keeps the results of earlier rounds if it fails", async () => {
     const playing = playWith(({ roundIndex }) => {
       if (roundIndex > 0) throw new Error("no idea");
       return { tool_command: { tool_name: "look" } };
@@ -204,7 +204,7 @@ describe("withPlanner: a planner function", () => {
     expect([reason.kind, functionHistory.map(({ outcome }) => outcome)]).toEqual(["provider-error", ["completed"]]);
   });
 
-  it("that returns after the end of the run has no effect", async () => {
+  it("has no effect if it returns after the end of the run", async () => {
     let answer: (value: PlannerAnswer) => void = () => {};
     const playing = playWith(() => new Promise((resolve) => (answer = resolve)));
     await playing.clock.flush();

@@ -34,20 +34,28 @@ describe("withPlanner: timeouts of a plan", () => {
   });
 
   it.for<[what: string, turn: MockMessage, ended: Ended]>([
-    ["allow a first chunk just before firstChunkMs", [wait(2_900), respond], { kind: "answered", at: 2_900 }],
-    ["end a plan without any chunk at firstChunkMs", stall(), { kind: "first-chunk", at: 3_000 }],
-    ["end a plan that stops in the middle at streamIdleMs", [text("{"), stall()], { kind: "stream-idle", at: 1_000 }],
     [
-      "end a plan that stops after other text at streamIdleMs",
+      "accept a first chunk that arrives just before firstChunkMs has passed",
+      [wait(2_900), respond],
+      { kind: "answered", at: 2_900 },
+    ],
+    ["end a plan after firstChunkMs if no chunk arrives", stall(), { kind: "first-chunk", at: 3_000 }],
+    [
+      "end a plan after streamIdleMs if its stream goes silent in the middle of the plan",
+      [text("{"), stall()],
+      { kind: "stream-idle", at: 1_000 },
+    ],
+    [
+      "end a plan after streamIdleMs if its stream goes silent after other text",
       [text("Let me see."), wait(900), text("{"), stall()],
       { kind: "stream-idle", at: 1_900 },
     ],
     [
-      "end a plan that stops after reasoning at streamIdleMs",
+      "end a plan after streamIdleMs if its stream goes silent after the reasoning",
       [reasoning("Hm."), wait(900), text("{"), stall()],
       { kind: "stream-idle", at: 1_900 },
     ],
-    ["end a plan that sends only a usage chunk at firstChunkMs", [tokens, stall()], { kind: "first-chunk", at: 3_000 }],
+    ["end a plan after firstChunkMs if only a usage chunk arrives", [tokens, stall()], { kind: "first-chunk", at: 3_000 }],
     ["restart at a heartbeat", [wait(2_000), heartbeat(), wait(2_000), respond], { kind: "answered", at: 4_000 }],
   ])("%s", async ([, turn, ended]) => {
     expect(await run([turn, text("Done.")])).toEqual(ended);
@@ -68,8 +76,12 @@ describe("withPlanner: timeouts of a plan", () => {
 describe("withPlanner: timeouts of the answer", () => {
   it.for<[what: string, turn: MockMessage, ended: Ended]>([
     ["start again after the plan", [wait(2_900), text("Done.")], { kind: "answered", at: 2_900 + 2_900 }],
-    ["end an answer without any chunk at firstChunkMs", stall(), { kind: "first-chunk", at: 2_900 + 3_000 }],
-    ["end an answer that stops in the middle at streamIdleMs", [text("Do"), stall()], { kind: "stream-idle", at: 2_900 + 1_000 }],
+    ["end an answer after firstChunkMs if no chunk arrives", stall(), { kind: "first-chunk", at: 2_900 + 3_000 }],
+    [
+      "end an answer after streamIdleMs if its stream goes silent in the middle of the answer",
+      [text("Do"), stall()],
+      { kind: "stream-idle", at: 2_900 + 1_000 },
+    ],
   ])("%s", async ([, turn, ended]) => {
     expect(await run([[wait(2_900), respond], turn])).toEqual(ended);
   });

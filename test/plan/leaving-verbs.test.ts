@@ -209,7 +209,7 @@ it.for<[what: string, options: PlannerOptions]>([
   ["a model", {}],
   ["a planner function", { planner: () => Promise.resolve({ next_action: "response" }) }],
   ["a planner function that never returns", { planner: () => never }],
-])("withPlanner with %s as its planner: sends no request after its stream is closed", async ([, options]) => {
+])("withPlanner: sends no request after its stream is closed (planner: %s)", async ([, options]) => {
   for (let tick = 0; tick < 100; tick += 1) {
     const turns = "planner" in options ? [] : [text("No plan."), respond];
     const model = createMockProvider([...turns, [text("Hi."), stall()]]);

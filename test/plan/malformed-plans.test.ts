@@ -12,7 +12,7 @@ describe("withPlanner: a plan", () => {
     ["is read from a code fence", text(`\`\`\`json\n${whole}\n\`\`\``)],
     ["is read with trailing commas", text(whole.replace("}]}", "},],}"))],
     ["is read after a <think> block", text(`<think>Or {"next_action":"response"}?</think>\n${whole}`)],
-    ["is read from a message with the finish reason tool-calls", text(whole), finish("tool-calls")],
+    ['is read from a message with the finish reason "tool-calls"', text(whole), finish("tool-calls")],
   ])("%s", async ([, ...parts]) => {
     const { result, model } = plan([parts, respond, text("Quiet.")]);
     expect([(await result).text, planLogs(await result).length, model.calls]).toEqual(["Quiet.", 1, 3]);
@@ -104,10 +104,10 @@ describe("withPlanner: a failed planning request", () => {
 
   it.for<[what: string, kind: string, said: string, ...parts: MockPart[]]>([
     ["a refusal-delta chunk", "refusal", "I cannot.", chunk({ type: "refusal-delta", text: "I cannot." }), finish("refusal")],
-    ["a plain text with the finish reason refusal", "refusal", "I cannot.", text("I cannot."), finish("refusal")],
-    ["the finish reason unknown", "provider-error", "", text(whole), finish("unknown")],
-    ["the finish reason content-filter", "content-filter", "", finish("content-filter")],
-    ["the finish reason context-full", "provider-error", "", finish("context-full")],
+    ['a plain text with the finish reason "refusal"', "refusal", "I cannot.", text("I cannot."), finish("refusal")],
+    ['the finish reason "unknown"', "provider-error", "", text(whole), finish("unknown")],
+    ['the finish reason "content-filter"', "content-filter", "", finish("content-filter")],
+    ['the finish reason "context-full"', "provider-error", "", finish("context-full")],
     ["an error chunk", "provider-error", "", chunk({ type: "error", error: providerError("overloaded", "Busy.") })],
     ["a thrown error", "provider-error", "", fail({ status: 401 })],
     ["a stream that ends early", "provider-error", "", text("{"), chunk({ type: "finish", reason: "error" })],

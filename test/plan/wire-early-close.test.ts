@@ -45,7 +45,7 @@ describe.for(textWires)("withPlanner over $name", (wire) => {
   it("adds an estimate for a plan that was closed early to the usage of the answer", async () => {
     const { result } = await run(wire, ['{"next_action":"response","note":"', ...chatter, '"}']);
     const { inputTokens, outputTokens, totalTokens } = result.usage;
-    // Anthropic reports input tokens at the start of a stream, OpenAI only at the end.
+    // Anthropic reports input tokens at the start of a stream, and OpenAI reports them only at the end.
     if (wire.name === "anthropic") expect(inputTokens).toBe(3 + 3);
     else expect(inputTokens).toBeGreaterThan(3 + 100);
     // The estimate is a quarter of the characters that were read. The answer adds 2 tokens.
@@ -53,7 +53,7 @@ describe.for(textWires)("withPlanner over $name", (wire) => {
     expect(totalTokens).toBe(inputTokens + outputTokens);
   });
 
-  it("with closesEarly: false reads the whole plan, and counts its reported usage", async () => {
+  it("with closesEarly: false, reads the whole plan, and counts its reported usage", async () => {
     const { result, plan, read } = await run(wire, ['{"next_action":"response","note":"', ...chatter.slice(0, 8), '"}'], {
       closesEarly: false,
     });

@@ -12,19 +12,16 @@ describe("withFallback: the continuation of a message", () => {
     ["paused", undefined],
     ["continue", "t:1\n2"],
     ["continue", ""],
-  ])(
-    "after the finish reason %s with the token %j is requested only from the provider that started the message",
-    async ([reason, token]) => {
-      const a = mock("a", busy, text("Wrong."));
-      const b = mock("b", [text("Half "), finish(reason, { token })], busy);
-      const provider = withFallback([a, b]);
-      let continuationToken: string | undefined;
-      for await (const one of provider.stream(goRequest, callOf())) if (one.type === "finish") continuationToken = one.token;
-      const lines = await outlineAll(provider, { request: { continuationToken } });
-      expect(lines).toEqual(["start 1 b/b-1", "throws overloaded"]);
-      expect([a.calls, b.calls, b.requests[1]?.continuationToken]).toEqual([1, 2, token]);
-    },
-  );
+  ])("is requested only from the provider that started the message (finish reason %s, token %j)", async ([reason, token]) => {
+    const a = mock("a", busy, text("Wrong."));
+    const b = mock("b", [text("Half "), finish(reason, { token })], busy);
+    const provider = withFallback([a, b]);
+    let continuationToken: string | undefined;
+    for await (const one of provider.stream(goRequest, callOf())) if (one.type === "finish") continuationToken = one.token;
+    const lines = await outlineAll(provider, { request: { continuationToken } });
+    expect(lines).toEqual(["start 1 b/b-1", "throws overloaded"]);
+    expect([a.calls, b.calls, b.requests[1]?.continuationToken]).toEqual([1, 2, token]);
+  });
 
   it("may add no text, and the next provider is not called", async () => {
     const messages: readonly Message[] = [

@@ -13,7 +13,7 @@ describe("runToolLoop with a silent provider", () => {
     expect(playing.endedAt()).toBe(300_000 + 5_000 + 290_000 + 110_000);
   });
 
-  it("ends with the reason stream-idle if the last provider falls silent", async () => {
+  it('ends with the reason "stream-idle" if the last provider falls silent', async () => {
     const providers = [named("a", ...[stall()]), named("b", ...[[text("Half"), stall()]])];
     const playing = play([], { provider: withFallback(providers, { firstChunkMs: 10_000 }) });
     await playing.clock.runAll();
@@ -41,7 +41,7 @@ describe("runToolLoop with a silent provider", () => {
     expect((await playing.result).text).toBe("Hi.");
   });
 
-  it("ends with the reason first-chunk if the second attempt of withRetry stays silent", async () => {
+  it('ends with the reason "first-chunk" if the second attempt of withRetry stays silent', async () => {
     const playing = play([], { provider: withRetry(named("a", ...[busy, stall()])) });
     await playing.clock.runAll();
     expect((await playing.result).reason).toEqual({ kind: "first-chunk", limitMs: 300_000 });

@@ -58,13 +58,13 @@ const untouchable = (scenario: Scenario): Scenario => ({
 });
 
 describe("cassettes of whole runs", () => {
-  it.for(byTitle)('recordTo does not change the result in the scenario "%s"', async ([, scenario]) => {
+  it.for(byTitle)('in the scenario "%s", recordTo does not change the result', async ([, scenario]) => {
     const bare = await run(scenario, (own) => own);
     const recorded = await run(scenario, (own) => recordTo(memoryCassette(), own));
     expect(withoutJournal(recorded)).toEqual(withoutJournal(bare));
   });
 
-  it.for(byTitle)('replayFrom returns the recorded result in the scenario "%s"', async ([, scenario]) => {
+  it.for(byTitle)('in the scenario "%s", replayFrom returns the recorded result', async ([, scenario]) => {
     const cassette = memoryCassette();
     const recorded = await run(scenario, (own) => recordTo(cassette, own));
     const replayed = await run(untouchable(scenario), () => replayFrom(cassette, { timing: true }));
@@ -72,7 +72,7 @@ describe("cassettes of whole runs", () => {
   });
 
   it.for(byTitle.filter(([title]) => !timed.has(title)))(
-    'replayFrom with timing: false returns the recorded result in the scenario "%s"',
+    'in the scenario "%s", replayFrom with timing: false returns the recorded result',
     async ([, scenario]) => {
       const cassette = memoryCassette();
       const recorded = await run(scenario, (own) => recordTo(cassette, own));

@@ -162,7 +162,7 @@ describe("recordTo and replayFrom: a stream", () => {
     ["undefined", undefined],
     ["an object without a type", {}],
     ["not JSON", { type: "thought-log", payload: 1n }],
-  ])("throws for a chunk that is %s, and its recording is incomplete", async ([, chunk]) => {
+  ])("throws for a chunk that is %s, and the recording is incomplete", async ([, chunk]) => {
     let active = 0;
     const hostile: Provider = {
       id: "p",

@@ -24,7 +24,7 @@ describe("withTracing: the content of messages and results", () => {
     }
   });
 
-  it.for([false, true])("that belongs to a context restart follows captureContent: %s", async (captureContent) => {
+  it.for([false, true])("is recorded for a context restart only if captureContent is true (here: %s)", async (captureContent) => {
     const restarting = tool("look", () =>
       contextRestart({ type: "context_restart_private", disable_tools: Array.from({ length: 99 }, () => "private") }),
     );
@@ -126,7 +126,7 @@ describe("withTracing: the content of messages and results", () => {
     expect([call?.["gen_ai.tool.call.arguments"], call?.["gen_ai.tool.call.result"]]).toEqual(["{}", "{}"]);
   });
 
-  it("that comes from an error is passed to redact as tool-result or error", async () => {
+  it('that comes from an error is passed to redact with the kind "tool-result" or "error"', async () => {
     const script = [toolCall("look"), fail({ status: 400, message: "Ada is unknown" })];
     const fails = (): never => {
       throw new Error("Ada has no orders");

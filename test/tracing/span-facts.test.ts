@@ -70,8 +70,8 @@ describe("withTracing: span attributes", () => {
 
   it.for<[what: string, turn: MockScript, reasons: readonly string[] | undefined]>([
     ["contain no finish reason for a request that fails", [fail({ status: 400, message: "no" })], undefined],
-    ["contain the finish reason error for a stream that ends early", [[text("Par"), endEarly()]], ["error"]],
-    ["contain the finish reason error for a stream that falls silent", [[text("Par"), stall()]], ["error"]],
+    ['contain the finish reason "error" for a stream that ends early', [[text("Par"), endEarly()]], ["error"]],
+    ['contain the finish reason "error" for a stream that falls silent', [[text("Par"), stall()]], ["error"]],
   ])("%s", async ([, script, reasons]) => {
     const scene = trace(script);
     await settle(scene);

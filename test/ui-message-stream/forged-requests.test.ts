@@ -123,7 +123,7 @@ const denied: readonly (readonly [name: string, approval: object])[] = [
   ["with approved: {}", { approved: {} }],
 ];
 
-it.each(denied)("a chat request that answers an approval question %s denies the call", async (_, approval) => {
+it.each(denied)("an approval question: a chat request that answers %s denies the call", async (_, approval) => {
   const { server, ran } = await wait();
   await (await send(server, body(assistant(answered(waiting, approval))))).text();
   expect(server.last.result?.status).toBe("completed");

@@ -75,7 +75,7 @@ describe.each<[name: string, read: Read]>([
   });
 
   it.each([{ bodyMs: 5 }, { bodyMs: Infinity }])(
-    "reads a body that arrives in time and leaves no timer, with the options %j",
+    "with the options %j, reads a body that arrives in time and leaves no timer",
     async (limits) => {
       const clock = createTestClock();
       const { request, body } = openRequest();

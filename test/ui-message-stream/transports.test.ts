@@ -16,7 +16,9 @@ const runStart: LoopEvent = { type: "run-start", ...base, provider: "mock", mode
 const stepStart: LoopEvent = { type: "iteration-start", ...base, continuation: 0 };
 const delta = (text: string): LoopEvent => ({ type: "text-delta", ...base, text });
 
-/** Creates a source of events. `read` returns how often the source was read, and `left` how often the source was closed. */
+/**
+ * Creates a source of events. `read` returns how often the source was read, and `left` returns how often the source was closed.
+ */
 function createSource(
   events: readonly LoopEvent[],
   end: "done" | "never" | Error = "done",

@@ -72,7 +72,8 @@ async function readReply(wire: Wire, reply: RawReply, sequel: Sequel): Promise<s
 
 const titleOf = (line: string): string => {
   const [text = "", end = ""] = line.split(", ");
-  return end === "no finish" ? `without a finish reason and with the text "${text}"` : `as ${end} with the text "${text}"`;
+  if (end === "no finish") return `with the text "${text}" and no finish reason`;
+  return `with the text "${text}" and the ${end === "stop" ? "finish reason" : "error"} ${end}`;
 };
 
 describe.for(rows)("provider $name: answer followed by $sequel", ({ wire, name, sequel }) => {
@@ -125,7 +126,7 @@ describe.for(packageWires)("aiSdkModel ($name): finished answer", ({ connect, ap
   it.for<[line: string, how: "stays open" | "is reset"]>([
     ["Hel, stop, 5 tokens", "stays open"],
     [api === "generate" ? "Hel, network, undefined tokens" : "Hel, stop, 5 tokens", "is reset"],
-  ])('gives the text, the finish reason and the usage "%s" if the connection %s', async ([line, how]) => {
+  ])('gives "%s" as text, finish reason and usage if the connection %s', async ([line, how]) => {
     const frames = framesOf(wire?.toReply({ text: "Hel", end: "stop" }) ?? {});
     const ending = how === "is reset" ? "drop" : "stall";
     const { provider } = await connectReply({ frames, ending }, (url) => aiSdkModel({ model: connect(url).model }));

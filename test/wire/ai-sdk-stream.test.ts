@@ -186,7 +186,7 @@ describe.each(specs)("aiSdkModel (spec $version): stream", (spec) => {
     expect({}).not.toHaveProperty("polluted");
   });
 
-  it("keeps arguments that are nested too deeply as text", async () => {
+  it("keeps arguments as text if they are nested too deeply", async () => {
     const input = `${'{"a":'.repeat(999)}1${"}".repeat(999)}`;
     const heard = await hear(spec, { parts: [{ type: "tool-call", toolCallId: "a", toolName: "search", input }, done] });
     expect(partsOf(heard)).toMatchObject([{ part: { input: { INVALID_ARGUMENTS: input } } }]);

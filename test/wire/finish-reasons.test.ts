@@ -48,26 +48,18 @@ interface Cell {
   readonly rowWithCalls: FinishRow;
 }
 
-const endings: { readonly [Name in End]: string } = {
-  stop: "a complete answer",
-  tools: "tool calls",
-  length: "the length limit",
-  "context-full": "a full context window",
-  "content-filter": "a filtered answer",
-  refusal: "a refusal",
-  paused: "a paused message",
-  continue: "an answer that must be continued",
-  "malformed-call": "a malformed call",
-  error: "a failure",
-  unknown: "an unknown stop reason",
+const endings = {
   lost: "the stream ends without a stop reason",
   dropped: "the connection drops",
   broken: "the stream reports an error",
-};
+} as const;
 
-const isCut = (end: End): boolean => end === "lost" || end === "dropped" || end === "broken";
+/** Some services report different endings with the same stop reason. */
+const contexts: { readonly [Name in End]?: string } = { tools: " after tool calls", refusal: " after a refusal" };
+
+const isCut = (end: End): end is keyof typeof endings => end === "lost" || end === "dropped" || end === "broken";
 const causeOf = (end: End, word: string): string => {
-  if (!isCut(end)) return `the service reports ${endings[end]} as "${word}"`;
+  if (!isCut(end)) return `the service reports the stop reason "${word}"${contexts[end] ?? ""}`;
   return end === "broken" && word !== "an error" ? `${endings[end]} in the event "${word}"` : endings[end];
 };
 const outcomeOf = (reads: End): string => {
@@ -87,7 +79,7 @@ function cellsOf({ ends }: Adapter): readonly (readonly Cell[])[] {
   );
 }
 
-const statusOf = ({ row }: Cell): string => row.text.replace(/^(\S+) (\S+), .*/, "status $1 ($2)");
+const statusOf = ({ row }: Cell): string => row.text.replace(/^(\S+) (\S+), .*/, 'the status "$1" and the reason "$2"');
 
 for (const adapter of adapters) {
   describe(`${adapter.name}: end of a stream`, () => {
@@ -109,7 +101,7 @@ for (const adapter of adapters) {
 for (const adapter of [...vendorAdapters, ...specAdapters]) {
   describe(`runToolLoop with ${adapter.name}`, () => {
     it.for(cellsOf(adapter).flatMap((cells) => cells.slice(0, 1).map((cell) => [statusOf(cell), cell.cause, cell] as const)))(
-      "ends with %s after a text if %s",
+      "after a text, ends with %s if %s",
       async ([, , { end, word, row, rowWithCalls }]) => {
         const run = (content: Content): Promise<string> => play(adapter, { ...contents[content], end, word });
         expect({ text: await run("text"), nothing: await run("nothing"), calls: await run("calls") }).toEqual({

@@ -208,7 +208,7 @@ describe("googleGenerateContent over a real connection", () => {
     ["CONTINUATION", "length"],
     ["FINISH_REASON_UNSPECIFIED", "unknown"],
     ["WEATHER", "unknown"],
-  ])("maps the finish reason %s after a complete call to %s", async ([reason, finish]) => {
+  ])('after a complete call, maps the finish reason "%s" to %s', async ([reason, finish]) => {
     expect(await read({ frames: [oneCall, stop(reason)] })).toEqual({ ...nothing, calls: [whole], usage: spent, finish });
   });
 

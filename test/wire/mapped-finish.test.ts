@@ -24,7 +24,7 @@ describe.for([...vendorAdapters, ...specAdapters])("option finishReasons of $nam
     ["FUNCTION_CALL", "stop", "stop", "tool-calls whole"],
     ["constructor", "error", "error", "error"],
     ["__proto__", "content-filter", "content-filter", "content-filter"],
-  ])("maps the service value %s to the finish reason %s", async ([word, reason, plain, withCalls]) => {
+  ])('maps the service value "%s" to the finish reason "%s"', async ([word, reason, plain, withCalls]) => {
     const hear = async (turn: Omit<ScriptedTurn, "end">): Promise<string> => {
       const { provider } = await open({ ...turn, ...say(adapter, word) }, Object.fromEntries([[word, reason]]));
       const { finish, calls: read, error } = await runIteration(provider, ask("Go."));

@@ -146,7 +146,7 @@ describe("runToolLoop with openaiChat", () => {
     expect(bodies).toMatchObject([{}, { messages: [{ role: "user" }, sent, { role: "tool" }] }]);
   });
 
-  it("runs both calls if two calls share one id, despite the finish reason stop", async () => {
+  it('runs both calls if two calls share one id, despite the finish reason "stop"', async () => {
     const turn: RawReply = { frames: [call("a", '{"city":"Oslo"}', 0), call("a", '{"city":"Rome"}', 1), finish("stop"), done] };
     const { result, asked } = await play((await serve(turn, answer)).url);
     expect(asked).toEqual([{ city: "Oslo" }, { city: "Rome" }]);

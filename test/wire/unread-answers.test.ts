@@ -130,7 +130,7 @@ describe.for(vendors)("provider $name: response with status 200 that is not a st
     await server.left;
   });
 
-  it("gives a retryable error or none if the body is empty", async () => {
+  it("gives a retryable error, or no error, if the body is empty", async () => {
     const { error: found, finish } = await read(page(200, "application/json", ""));
     expect([found?.retryable ?? true, finish]).toEqual([true, undefined]);
   });

@@ -112,7 +112,7 @@ export class CancelScope {
   }
 
   /**
-   * Returns the remaining time of this run and its outer runs, in milliseconds: the shortest one, or Infinity without a limit.
+   * Returns the shortest remaining time of this run and its outer runs, in milliseconds. Infinity if none of them has a limit.
    */
   leftMs(now: number): number {
     return Math.max(0, Math.min(this.#deadlineAt - now, this.#outer?.leftMs(now) ?? Number.POSITIVE_INFINITY));

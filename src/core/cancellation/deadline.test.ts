@@ -70,7 +70,7 @@ describe("Deadline.race with limitMs", () => {
     expect([endedAt, deadline.expired]).toEqual([1_000, true]);
   });
 
-  it("expires after 1 ms if limitMs has already passed when it starts", async () => {
+  it("expires after 1 ms if limitMs has already passed when the race starts", async () => {
     const clock = createTestClock();
     const deadline = new Deadline({ limitMs: 1_000 }, { clock, scope: new CancelScope() });
     await clock.advance(3_000);

@@ -79,7 +79,7 @@ export class Deadline implements Cancellable {
     return this.#ports.clock.now() - this.#startedAt;
   }
 
-  /** Marks the work as ended. `race` calls this method; the caller does so only for work that needed no race. */
+  /** Marks the work as ended. `race` calls this method itself; the caller calls it only for work that needed no race. */
   end(): void {
     this.#over = true;
   }

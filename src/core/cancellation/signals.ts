@@ -87,7 +87,7 @@ export interface FollowingSignal {
   release(): void;
 }
 
-/** Returns a signal for an SDK. SDKs may never remove their listeners, so they must not get the caller's own signal. */
+/** Returns a signal for an SDK. Some SDKs never remove their listeners, so SDKs must not get the caller's own signal. */
 export function followSignal(signal: AbortSignal): FollowingSignal {
   const own = new AbortController();
   const abort = (): void => own.abort(signal.reason);

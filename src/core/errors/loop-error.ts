@@ -32,7 +32,7 @@ export interface LoopErrorDetails {
   readonly "invalid-messages": { readonly index: number; readonly problem: string };
   /** A control, a run id or an in-memory journal belongs to a running loop. */
   readonly "already-running": { readonly what: "control" | "runId" | "journal"; readonly runId?: string | undefined };
-  /** A nested run would be too deep: the run has `current` outer runs, and `limit` levels are allowed. */
+  /** A nested run would be too deep: it would have `current` outer runs, but at most `limit` levels are allowed. */
   readonly "depth-exceeded": { readonly current: number; readonly limit: number };
   /** The journal belongs to another run. `field` names the field that differs. */
   readonly "journal-mismatch": { readonly field: string; readonly expected: string; readonly received: string };
@@ -128,7 +128,7 @@ const messages: Messages = {
   "already-running": ({ what, runId }) =>
     `${what === "runId" ? `Run ${quote(runId ?? "")} is already running in this process` : `This ${what} already belongs to a running loop`}. Use another ${what}.`,
   "depth-exceeded": ({ current, limit }) =>
-    `A run with ${current} outer run${current === 1 ? "" : "s"} is one level deeper than "limits.maxDepth" (${limit}) allows. Answer without a nested run.`,
+    `The nested run was refused: it would be on level ${current + 1}, but "limits.maxDepth" allows only ${limit}. Answer without a nested run.`,
   "journal-mismatch": ({ field, expected, received }) => {
     if (field === "messagesDigest")
       return "The journal was written by a run that began with other messages. Pass the messages from inspectJournal(...).initialMessages, not the messages of the result. A new question needs a new journal and a new runId.";

@@ -177,7 +177,7 @@ describe("providerError", () => {
     [{ retryAfterMs: 1e300, status: Number.NaN }, { retryAfterMs: Number.MAX_SAFE_INTEGER }],
     [{ retryAfterMs: Number.NaN, status: Number.POSITIVE_INFINITY }, {}],
     [{ retryAfterMs: -1 }, {}],
-  ])("keeps only numbers that JSON can represent from the fields %o", ([facts, kept]) => {
+  ])("from the fields %o, keeps only numbers that JSON can represent", ([facts, kept]) => {
     const { name: _, message: __, code: ___, retryable: ____, ...more } = providerError("rate-limit", "Slow.", facts);
     expect(more).toEqual(kept);
   });

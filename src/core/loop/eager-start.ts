@@ -33,7 +33,9 @@ function isEager({ visibleTools, registry }: Run, { name }: ToolCall): boolean {
   return eager === true && needsApproval === false && registry.agentOf?.(name) === undefined;
 }
 
-/** Starts one prepared call. Returns undefined if the call may not run; it is then rejected after the message has ended. */
+/**
+ * Starts one prepared call. Returns undefined if the call must not run; the call is then rejected after the message has ended.
+ */
 function begin(run: Run, prepared: ReadyCall | ToolOutcome): ReturnType<EagerPorts["start"]> {
   const { scope, control } = run;
   if (prepared.kind !== "ready" || scope.cause !== undefined) return undefined;

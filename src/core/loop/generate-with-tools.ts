@@ -24,8 +24,8 @@ export interface ToolExecutor {
   /** The descriptions of the tools that the model gets. */
   readonly definitions: readonly ToolDefinition[];
   /**
-   * Runs one tool call, and returns its result or a promise for it. If the function throws, the model gets a failed result. The
-   * arguments are not validated.
+   * Runs one tool call, and returns the result or a promise for the result. If the function throws, the model gets a failed
+   * result. The arguments are not validated.
    */
   execute(name: string, args: unknown, context: ToolContext): unknown;
 }

@@ -248,7 +248,7 @@ function sendLoop(run: Run): void {
 }
 
 /**
- * Emits `iteration-end` after the calls of the iteration. The event is marked as replayed if its stream was replayed, even if its
+ * Emits `iteration-end` after the calls of the iteration. The event is marked as replayed if the stream was replayed, even if the
  * calls ran in this execution: usage and cost come from the recorded stream.
  */
 export function endIteration(run: Run, isPaused: boolean): void {

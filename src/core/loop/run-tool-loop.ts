@@ -68,7 +68,8 @@ export async function driveRun(run: Run): Promise<LoopResult> {
         if (isThenable(continued) ? await continued : continued) continue;
         // Determine the ending before the journal is closed. A cancellation during the closing comes too late.
         const ending = toFinalEnding(run, next.ending);
-        // Close before the result is built: if closing fails, records are missing. New messages are still returned.
+        // Close the journal before the result is built, because records are missing if closing fails. Messages that arrive
+        // meanwhile are returned in the result.
         if (close !== undefined) await close();
         return finishRun(run, ending);
       }
@@ -197,8 +198,8 @@ function resumeRun(run: Run): boolean | PromiseLike<boolean> {
 }
 
 /**
- * Continues a run after a recorded ending, if this call or an earlier recorded one has set `resume: "retry-last"`. A recorded
- * retry is always replayed. No new retry begins while the run is being cancelled.
+ * Continues a run after a recorded ending, if `resume: "retry-last"` was set in this execution, or in an earlier execution that
+ * recorded a retry. A recorded retry is always replayed. No new retry begins while the run is being cancelled.
  */
 async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
   const { state, options, clock, token, journal, scope } = run;

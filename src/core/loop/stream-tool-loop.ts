@@ -32,7 +32,7 @@ export interface LoopStream<Output = unknown> extends AsyncIterable<LoopEvent> {
 
 /**
  * Starts a run immediately and yields its events as `{ type, ...payload }`. After the first `next()`, a slow reader pauses the
- * model; its timeouts are paused too. Leaving the `for await` loop early stops the run. Invalid options throw the LoopErrors of
+ * model and the timeouts of the model. Leaving the `for await` loop early stops the run. Invalid options throw the LoopErrors of
  * `runToolLoop` synchronously.
  *
  * @example

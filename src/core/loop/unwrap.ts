@@ -37,8 +37,8 @@ const classes: { readonly [Kind in EndedKind]?: ErrorClass<Kind> } = {
 
 /**
  * Returns the result if the run completed, and throws otherwise. The error is an IterationLimitError, CostLimitError,
- * AbortedError, ProviderFailedError, TimedOutError or SuspendedError. For any other ending it is their base class,
- * LoopEndedError. `error.result` is the whole result, and `error.reason` tells exactly how the run ended.
+ * AbortedError, ProviderFailedError, TimedOutError or SuspendedError. For any other ending, the error is a LoopEndedError, the
+ * base class of these classes. `error.result` is the whole result, and `error.reason` tells exactly how the run ended.
  *
  * Throws LoopError "invalid-option" if the argument is not a result, for example a promise that was not awaited.
  *

@@ -38,7 +38,8 @@ interface ToolPorts {
 function toRegistry({ tools, policies }: Pick<LoopOptions, "tools" | "policies">): ToolRegistry | undefined {
   if (isToolRegistry(tools)) return tools;
   if (!Array.isArray(tools)) return undefined;
-  // Keeps the array in this case: only for an array, the run checks that the tool which `policies.results` names exists.
+  // If the tool that `policies.results` names is missing, the array stays an array, because the run reports a missing tool only
+  // for an array.
   const needed = policies?.results?.toolName;
   if (needed !== undefined && !tools.some((tool: unknown) => isRecord(tool) && tool["name"] === needed)) return undefined;
   try {
@@ -174,7 +175,7 @@ function observeIterator(iterator: AsyncIterator<ModelChunk>, observer: StreamOb
 
 /**
  * Returns options with which a run and its nested runs are observed. `start` is called once at the start of each run, and returns
- * an observer. The observer is closed when its run is over, in whatever way it ended. Tools and results do not change, and the
+ * an observer. The observer is closed when the run is over, however the run ended. Tools and results do not change, and the
  * caller's listeners are called after the observer. Invalid options are reported by the run, not by this function.
  *
  * @example

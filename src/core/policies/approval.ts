@@ -1,4 +1,4 @@
-// Decides if a tool call may run. It runs only after an explicit approval within the time limit.
+// Decides if a tool call may run. A call runs only after an explicit approval within the time limit.
 
 import type { Json } from "../types/json.ts";
 import type { PlainError } from "../types/common.ts";

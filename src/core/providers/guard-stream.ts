@@ -199,8 +199,8 @@ export class StreamGuard implements ModelCall, Cancellable {
   }
 
   /**
-   * Closes the stream when the time for its last chunks is over. Also called for each chunk, because the timer cannot fire
-   * while the stream never waits.
+   * Closes the stream when the time allowed for its last chunks has passed. Also called for each chunk, because the timer cannot
+   * fire if chunks arrive without a pause.
    */
   #settleUntil(now: number): void {
     if (now >= this.#settleBy) this.#close(this.#verdict, givenUp);

@@ -35,7 +35,7 @@ describe("judgeFinish", () => {
     });
   });
 
-  it("rejects the finish reason stop for a message with calls, and suggests tool-calls", () => {
+  it('rejects the finish reason "stop" for a message with calls, and suggests "tool-calls"', () => {
     expect(judgeFinish("stop", { text: true, calls: true }).reason).toMatchObject({
       error: {
         code: "finish-unknown",
@@ -53,7 +53,7 @@ describe("judgeFinish", () => {
     ],
     ["problemOf returns malformed only for malformed-call", (finish) => problemOf(finish) === "malformed", ["malformed-call"]],
     [
-      "has the status tool-calls only for finish reasons that allow calls",
+      'returns the status "tool-calls" only for finish reasons that allow calls',
       (finish) => judgeFinish(finish, { text: false, calls: true }).status === "tool-calls",
       ["tool-calls", "length", "context-full", "malformed-call"],
     ],

@@ -57,8 +57,8 @@ export class AnswerIds {
 export interface AttemptPlan {
   readonly first: PlannedAttempt;
   /**
-   * Returns the attempt to make after a failed one, or undefined if there is none. The stream then ends with the failure, as it
-   * does if the limits of the run allow no further request.
+   * Returns the attempt to make after a failed one, or undefined if there is none. The stream ends with the failure if there is
+   * no further attempt, or if the limits of the run allow no further request.
    */
   next(fault: Fault, wasHeard: boolean): PlannedAttempt | undefined;
   toFinish(chunk: FinishChunk): FinishChunk;

@@ -84,7 +84,7 @@ function isList(value: unknown): value is Providers {
 class Roster {
   readonly providers: Providers;
   readonly #restMs: number;
-  /** For each provider, the time on the clock of the call until which the provider is tried only after the others. */
+  /** For each provider, the time until which the provider is tried only after the others, measured by the clock of the call. */
   readonly #restUntil: number[];
 
   constructor(providers: Providers, restMs: number) {

@@ -42,9 +42,9 @@ const final: ReadonlySet<ProviderErrorCode> = new Set(["auth", "bad-request", "c
  * Makes a provider that repeats a request after a `retryable` error, which may be thrown or in the stream. There is no retry if
  * the attempt has already emitted text, reasoning or a call. The stream then ends with the error.
  *
- * A stream without a finish reason, or with the finish reason "error", is a retryable error too. The finish reason "unknown" and
- * the codes `auth`, `bad-request` and `context-too-long` are never retried. There is no retry after a stop or an abort. A silent
- * stream is not retried: the silence ends the iteration.
+ * A stream without a finish reason, or with the finish reason "error", also counts as a retryable error. The finish reason
+ * "unknown" and the codes `auth`, `bad-request` and `context-too-long` are never retried. There is no retry after a stop or an
+ * abort. A silent stream is not retried: the silence ends the iteration.
  *
  * The wait is between half and all of `baseDelayMs`, which doubles with each attempt up to `maxDelayMs`. If the service requests
  * a longer wait, that wait is used. The last error is passed on unchanged. Each attempt emits the chunk `attempt-start`, and each

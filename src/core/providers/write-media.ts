@@ -1,5 +1,6 @@
 // Converts images and files to the format of a provider API. If the format does not support an image or a file, the result
-// depends on its origin: from a user it is an error for the caller, and from a tool it becomes text for the model.
+// depends on the origin: an image or a file from a user is an error for the caller, and one from a tool becomes text for the
+// model.
 
 import { quote } from "../utils/texts.ts";
 import { locateMedia, type MediaPart, type MediaSource, type ReadableMedia } from "../utils/media-source.ts";

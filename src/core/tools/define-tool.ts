@@ -156,9 +156,9 @@ export type ArgsOf<Args, Schema extends ToolSchema> = [Args] extends [FromSchema
  * schema: validated arguments, with defaults and transforms applied. With a plain JSON Schema, `execute` gets the model's
  * arguments unvalidated, with the type `unknown`. Pass a type argument to give them another type.
  *
- * A plain value that `execute` returns is a success. An error that it throws is a failure, and the model reads its message.
- * Return `toolResult` for more control, return `context.defer()` if the result comes later, and throw `FatalToolError` to end the
- * run. Calls of a tool without `execute` wait for a result from outside.
+ * A plain value that `execute` returns is a success. If `execute` throws an error, the call fails, and the model reads the error
+ * message. Return `toolResult` for more control, return `context.defer()` if the result comes later, and throw `FatalToolError`
+ * to end the run. Calls of a tool without `execute` wait for a result from outside.
  *
  * Throws LoopError "invalid-tool" if the shape of the tool is wrong. Throws "invalid-schema" if its JSON Schema is not JSON, for
  * example an object of zod schemas that is not wrapped in `z.object({ ... })`.

@@ -71,18 +71,20 @@ export interface Clock {
 /** The time limits for code outside the package, in milliseconds. `Infinity` means no limit. */
 export interface Timeouts {
   /**
-   * The maximum silence of a model stream after its first content. Heartbeats of the provider can extend it to at most twelve
-   * times its length. Default 120,000.
+   * The maximum silence of a model stream after its first content. Heartbeats of the provider can extend this limit to at most
+   * twelve times its length. Default 120,000.
    */
   readonly streamIdleMs: number;
   /**
-   * The maximum silence before the first content of a model stream. Heartbeats of the provider can extend it to at most twelve
-   * times its length. Default: 300,000 or `streamIdleMs`, whichever is larger.
+   * The maximum silence before the first content of a model stream. Heartbeats of the provider can extend this limit to at most
+   * twelve times its length. Default: 300,000 or `streamIdleMs`, whichever is larger.
    */
   readonly firstChunkMs: number;
   /** The maximum duration of one tool call. Each call has its own timer. Default 300,000. */
   readonly toolMs: number;
-  /** How long the loop waits until a stopped tool or a timed-out stream finishes. With 0 it does not wait. Default 5,000. */
+  /**
+   * How long the loop waits until a stopped tool or a timed-out stream finishes. With 0, the loop does not wait. Default 5,000.
+   */
   readonly settleMs: number;
   /** The maximum wait for an approval. Default: no limit, because a person may take days. */
   readonly approvalMs: number;

@@ -46,7 +46,7 @@ export interface Journal {
   all<T>(steps: readonly Step<T>[]): PromiseLike<readonly T[]> | readonly T[];
   /**
    * Locks the journal for one run. Needed if only one run at a time may use the journal. Called before the first step. Returns a
-   * function that unlocks the journal. The loop calls it after every run, in whatever way the run ended, and maybe more than
+   * function that unlocks the journal. The loop calls this function after every run, however the run ended, and maybe more than
    * once. `open` is not called for nested runs, because they use the journal of the outer run.
    */
   open?(how?: { readonly readOnly?: boolean | undefined }): PromiseLike<() => PromiseLike<void>>;
@@ -57,7 +57,7 @@ export interface Journal {
   replays?(key: string): PromiseLike<boolean> | boolean;
   /**
    * Returns true if a step is recorded, without running it. If the outcome of a tool call is recorded, the nested run in that
-   * call starts no new work, even if its own records are incomplete.
+   * call starts no new work, even if the records of the nested run are incomplete.
    */
   has?(key: string): PromiseLike<boolean> | boolean;
   /**

@@ -46,7 +46,8 @@ export interface DeltaEvent extends EventBase {
   readonly text: string;
   readonly attempt?: number | undefined;
   /**
-   * True if the output of this attempt is never discarded: for `withRetry` in each attempt, for `withFallback` in the last one.
+   * True if the output of this attempt is never discarded. True in each attempt of `withRetry`, and in the last attempt of
+   * `withFallback`.
    */
   readonly isFinal?: true | undefined;
 }
@@ -66,9 +67,9 @@ export interface LoopEvents {
     readonly durationMs: number;
   };
   /**
-   * Emitted when a resumed run begins new work. The outermost run sends it once: before the first model request, tool call or
-   * hook that is not in the journal, or before `run-end` if all of them are in the journal. A run that replays none of them sends
-   * none.
+   * Emitted when a resumed run begins new work. The outermost run sends this event once: before the first model request, tool
+   * call or hook that is not in the journal, or before `run-end` if the journal has all of these steps. Not sent by a run that
+   * replays no such step.
    */
   "replay-end": EventBase;
   /** Emitted when a stream starts. `continuation` is the number of the stream within its iteration, counted from 0. */
@@ -97,7 +98,7 @@ export interface LoopEvents {
   "tool-args-delta": CallEvent & { readonly text: string };
   /**
    * Emitted once for each call when its arguments are complete, before the call is approved or run. `problem` is set if the
-   * arguments cannot be used: "malformed" if they are not JSON, "truncated" if they were cut off.
+   * arguments cannot be used: "malformed" if they are not JSON, and "truncated" if they were cut off.
    */
   "tool-args-end": CallEvent & { readonly args: Json; readonly problem?: ToolCall["problem"] };
   /** Emitted when a call starts, is refused, or gets its result from outside. */
@@ -172,7 +173,7 @@ export interface LoopEvents {
    * `iteration-end` if `resume: "retry-last"` discards the last message; `attempt` and `error` are then absent.
    */
   "attempt-discarded": EventBase & { readonly attempt?: number | undefined; readonly error?: ProviderError | undefined };
-  /** Emitted when a tool ends after the loop has stopped waiting for it. Its result is dropped. */
+  /** Emitted when a tool ends after the loop has stopped waiting for it. The result of the tool is dropped. */
   "late-result": CallEvent & { readonly success: boolean };
   /**
    * Emitted when a listener, `gate.retain`, `pricing`, the stash or a stage of `policies.results` threw or rejected. Each
@@ -199,7 +200,10 @@ export interface EventSink {
   wants(type: LoopEventType): boolean;
   /** Sends an event. The payload includes `type`, so that listeners and stream readers get the same object. */
   send(event: LoopEvent): void;
-  /** Returns undefined if the reader can take more events, otherwise a promise that resolves as soon as the reader can. */
+  /**
+   * Returns undefined if the reader can take more events. Otherwise, returns a promise that resolves when the reader can take
+   * more.
+   */
   room(): Promise<void> | undefined;
 }
 

@@ -50,8 +50,8 @@ export interface LoopLimits {
    */
   readonly maxCostUSD?: number | undefined;
   /**
-   * How a run with `maxCostUSD` reacts to a stream with an unknown cost: "end" ends the run as `cost-unknown`, "continue" counts
-   * only known costs. Default "end".
+   * How a run with `maxCostUSD` reacts to a stream with an unknown cost: "end" ends the run as `cost-unknown`, and "continue"
+   * counts only known costs. Default "end".
    */
   readonly onUnknownCost?: "continue" | "end" | undefined;
   /** The maximum active time of the run, in milliseconds. Default: no limit. */
@@ -199,7 +199,7 @@ export interface LoopOptions<Output = unknown> {
    * "stopped-by-user". It has no effect on a journal without records.
    */
   readonly resume?: "retry-last" | undefined;
-  /** The decisions about waiting calls, or their results. The keys are the values of `id` in `reason.calls`. */
+  /** The decisions about waiting calls, and the results for waiting calls. The keys are the values of `id` in `reason.calls`. */
   readonly decisions?: { readonly [id: string]: CallDecision } | undefined;
   /** The source of time. Default: the clock of the platform. */
   readonly clock?: Clock | undefined;
@@ -302,21 +302,21 @@ export interface ToolContext {
    */
   defer(options?: { readonly fromPage?: boolean | undefined }): Deferred;
   /**
-   * Starts a nested run in this call, which ends with the call at the latest. The nested run shares the remaining tokens and tool
-   * calls of the outer run, and its usage counts for both. Listeners of the outer run also get its events, with a `path`. Rejects
-   * with LoopError "depth-exceeded", and with the errors of the function `runToolLoop`.
+   * Starts a nested run, which ends at the latest when this call ends. The nested run shares the remaining tokens and tool calls
+   * of the outer run, and its usage counts for both. Listeners of the outer run also get its events, with a `path`. Rejects with
+   * LoopError "depth-exceeded", and with the errors of the function `runToolLoop`.
    */
   runToolLoop(options: NestedLoopOptions): Promise<LoopResult>;
 }
 
-/** Provides the tools and runs them. Created by `createToolRegistry`, but your own object with these methods works too. */
+/** Provides the tools and runs them. Created by `createToolRegistry`. An object of your own with these methods also works. */
 export interface ToolRegistry {
   /**
    * Returns the current tools. Called at the start of the run and before each stream. Must return a new array if the tools have
    * changed, and should return the same array otherwise.
    */
   definitions(): readonly ToolDefinition[];
-  /** Runs one tool. Returns its result or a promise for it. */
+  /** Runs one tool. Returns the result or a promise for the result. */
   executeTool(name: string, args: unknown, context: ToolContext): unknown;
   /** Validates the arguments before the tool runs. Without this method, tools get the model's arguments unchanged. */
   validate?(name: string, args: unknown): Validation | Promise<Validation>;

@@ -15,7 +15,7 @@ export interface LoopResult<Output = unknown> {
   readonly reason: EndReason;
   /** The last text from the model that is not blank, trimmed. */
   readonly text: string;
-  /** The details from the last stream that had any. */
+  /** The details from the last stream that had details. */
   readonly details: string;
   /** The text, followed by the details under their label, if there are any. */
   readonly responseText: string;
@@ -58,8 +58,8 @@ export interface LoopResult<Output = unknown> {
    */
   readonly pendingCalls: readonly (ToolCall & Partial<Pick<WaitingCall, "waitsFor" | "fromPage">>)[];
   /**
-   * The messages to `control` that were not sent to the model, in order of arrival. Includes those to the controls of nested runs
-   * that were suspended or ended together with this run.
+   * The messages to `control` that were not sent to the model, in order of arrival. Includes the messages to the control of each
+   * nested run that was suspended, or that ended together with this run.
    */
   readonly undelivered: readonly UserMessage[];
   readonly journal: Journal;

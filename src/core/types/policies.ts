@@ -127,7 +127,10 @@ export type StopDecision =
 export interface StopContext {
   /** The number of the current iteration, counted from 1. */
   readonly iteration: number;
-  /** The response of the model. If it has several streams, this is the last one, with the text, reasoning and calls of all. */
+  /**
+   * The response of the model. If the response has several streams, this is the last stream, with the text, reasoning and calls
+   * of all of them.
+   */
   readonly response: StreamResult;
   /** The usage so far of all streams and nested runs, including this response. */
   readonly totalUsage: Usage;

@@ -8,7 +8,8 @@ import type { NestedSpending, ShownTool, ToolCall, ToolOutcome } from "./tool-ou
 import type { CostUnknownWhy, EndReason, StreamStatus } from "./termination.ts";
 
 /**
- * The common interface of all models. An adapter implements it with the API of a model service, a wrapper with another provider.
+ * The common interface of all models. An adapter implements this interface with the API of a model service, and a wrapper
+ * implements it with another provider.
  */
 export interface Provider {
   /** The name of the model service, as in the OpenTelemetry attribute `gen_ai.provider.name`: "openai", "anthropic". */
@@ -20,9 +21,12 @@ export interface Provider {
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>;
 }
 
-/** The request of one iteration. It is valid only during its stream. */
+/** The request of one iteration. Valid only while the stream for this request is open. */
 export interface ModelRequest {
-  /** The messages to send, as a frozen array. It is created when this property is read, so read it before the stream ends. */
+  /**
+   * The messages to send, as a frozen array. The array is created when this property is read, so read the property before the
+   * stream ends.
+   */
   readonly messages: readonly Message[];
   readonly system?: string | undefined;
   readonly tools: readonly ToolDefinition[];
@@ -58,8 +62,8 @@ export interface ModelCall {
   readonly timeouts: Timeouts;
   /**
    * Returns true if the limits of the run allow one more request after these attempts. A provider that may send several requests
-   * in one stream must call it before each further request. If it returns false, end the stream with the failure of the last
-   * attempt. The run then ends because of the limit. Undefined if there are no limits.
+   * in one stream must call this method before each further request. If the method returns false, end the stream with the failure
+   * of the last attempt. The run then ends because of the limit. Undefined if there are no limits.
    */
   mayAsk?: ((spent: readonly AttemptSpending[]) => boolean) | undefined;
 }
@@ -121,7 +125,7 @@ export type ModelChunk =
       readonly argsText?: string | undefined;
       readonly problem?: "malformed" | "truncated" | undefined;
     }
-  /** The usage of the attempt. A snapshot replaces the earlier usage of the attempt, a delta is added to it. */
+  /** The usage of the attempt. A snapshot replaces the earlier usage of the attempt, and a delta is added to that usage. */
   | { readonly type: "usage"; readonly usage: Usage; readonly mode: "snapshot" | "delta" }
   /** A part of the message in the provider's own format, which is sent back unchanged in the next iteration. */
   | { readonly type: "provider-metadata"; readonly item: Json }
@@ -143,7 +147,7 @@ export type ModelChunk =
       /** Set to true if the output of this attempt is never discarded, so that a page can show it immediately. Default false. */
       readonly isFinal?: boolean | undefined;
     }
-  /** Sent by a provider that wraps others, to discard the output of an attempt. Its usage is still counted. */
+  /** Sent by a provider that wraps others, to discard the output of an attempt. The usage of the attempt is still counted. */
   | { readonly type: "attempt-discarded"; readonly attempt: number; readonly error: ProviderError }
   /** The last chunk of a stream. Sent once, and only after the service has reported the end of the message. */
   | {

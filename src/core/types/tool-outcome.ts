@@ -51,7 +51,7 @@ export interface ToolCall {
   readonly args: Json;
   /** The arguments as text, if the provider streamed them as text. */
   readonly argsText?: string | undefined;
-  /** Set if the arguments cannot be used: "malformed" if they are not JSON, "truncated" if they were cut off. */
+  /** Set if the arguments cannot be used: "malformed" if they are not JSON, and "truncated" if they were cut off. */
   readonly problem?: "malformed" | "truncated" | undefined;
 }
 

@@ -24,9 +24,9 @@ function addKnown(a: number | undefined, b: number | undefined): number | undefi
 
 /**
  * Corrects counts in which a part is larger than the whole. Some services do not include a part in the whole. For example, they
- * report 7 input tokens and 161 cached ones, or 9 output tokens and 61 for reasoning (a gateway billed 70 tokens for the latter).
- * Such a part is added to the whole. The total is raised to the sum of input and output if it is lower. Valid counts are returned
- * unchanged.
+ * report 7 input tokens and 161 cached tokens, or 9 output tokens and 61 reasoning tokens (for the second example, a gateway
+ * billed 70 tokens). Such a part is added to the whole. The total is raised to the sum of input and output if it is lower. Valid
+ * counts are returned unchanged.
  */
 export function reconcileUsage(usage: Usage): Usage {
   const inputTokens = wholeInput(usage);

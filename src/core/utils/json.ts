@@ -81,7 +81,9 @@ export function toJson(value: unknown, headroom = 0): Json {
 type Copied = Json | undefined;
 type Fields = { readonly [key: string]: unknown };
 
-/** The maximum length of a value as JSON text, in UTF-16 units. Half of the longest string, because other texts contain it. */
+/**
+ * The maximum length of a value as JSON text, in UTF-16 units. Half of the longest string, because other texts contain this text.
+ */
 const longestJson = 2 ** 28;
 
 /**

@@ -81,10 +81,13 @@ it.for<[source: string, flags: string, text: string, found: Found]>([
   ["\\p{Lu}+", "u", "aÄÖ", [1, 3]],
   ["[\\]a]+", "", "]a", [0, 2]],
   ["a{,2}", "", "aa{,2}", [1, 6]],
-])("parseLinearRegExp: the pattern /%s/%s, searched in %j, finds %j as JavaScript does", ([source, flags, text, found]) => {
-  expect(find(source, flags, text)).toEqual(found);
-  expect(findNatively(source, flags, text)).toEqual(found);
-});
+])(
+  "parseLinearRegExp: the pattern /%s/%s, applied to the text %j, finds %j, as in JavaScript",
+  ([source, flags, text, found]) => {
+    expect(find(source, flags, text)).toEqual(found);
+    expect(findNatively(source, flags, text)).toEqual(found);
+  },
+);
 
 const slow = /^cannot be run in linear time: /;
 

@@ -1,4 +1,4 @@
-/** Passes `value` to `next`: immediately if it is a plain value, or when its promise is fulfilled. */
+/** Passes `value` to `next`: immediately if `value` is not a promise, otherwise when the promise is fulfilled. */
 export function whenReady<T, R>(value: T | PromiseLike<T>, next: (value: T) => R | PromiseLike<R>): R | PromiseLike<R> {
   const ready = promiseOrValue(value);
   return ready instanceof Promise ? ready.then(next) : next(ready);

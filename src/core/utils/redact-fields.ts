@@ -19,8 +19,8 @@ export function namesSecret(key: string): boolean {
 }
 
 /**
- * True if a word in a text is the name of a secret. More names match if "=" or a quoted value follows the name,
- * because prose rarely has either there.
+ * True if a word in a text is the name of a secret. More names match if "=" or a quoted value follows the name, because prose
+ * rarely has either of them after such a word.
  */
 export function namesSecretInText(name: string, isAssigned: boolean): boolean {
   const squashed = squash(name);

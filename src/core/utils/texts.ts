@@ -73,8 +73,8 @@ function describeText(text: string): string {
 }
 
 /**
- * The content of a message that any model can read. Reasoning is omitted, because a service rejects it without its signature, and
- * another model cannot use it.
+ * The content of a message that any model can read. Reasoning is omitted, because a service rejects reasoning without its
+ * signature, and another model cannot use the reasoning.
  */
 export interface PlainMessage {
   /** All text parts of the message, concatenated. */

@@ -112,8 +112,8 @@ const mostCompared = 64;
 
 /**
  * Returns the candidate nearest to `name`, or undefined if none is near. At most a third of the letters may be wrong, missing,
- * extra or swapped with their neighbour. Case and separators do not count. Neither does a namespace before the name, as in
- * "functions.search". Of equally near candidates the first is returned.
+ * extra or swapped with their neighbour. Case, separators, and a namespace before the name, as in "functions.search", do not
+ * count. Of equally near candidates the first is returned.
  *
  * The work is bounded: only the first 10,000 candidates are considered, and only the 64 likeliest are compared letter by letter.
  *
@@ -145,7 +145,9 @@ interface Letters {
   readonly counts: Uint8Array;
 }
 
-/** A candidate and one form of the name to compare it with. `least` is a lower bound for their distance. */
+/**
+ * A candidate, and the form of the name to compare with the candidate. `least` is a lower bound for the distance between the two.
+ */
 interface Pair {
   readonly candidate: string;
   readonly place: number;

@@ -18,8 +18,8 @@ export interface RequestLimits extends BodyLimits {
   /** The maximum number of files in the new message. Default 10. */
   readonly maxFiles?: number | undefined;
   /**
-   * Set to true to allow http(s) URLs of files. The library does not fetch these URLs, but the model service or your tools may.
-   * Default false: only data URLs are allowed.
+   * Set to true to allow http(s) URLs of files. The library does not fetch these URLs, but the model service or your tools may
+   * fetch them. Default false: only data URLs are allowed.
    */
   readonly allowWebUrls?: boolean | undefined;
 }

@@ -16,8 +16,8 @@ import { type PendingCall, toRecords } from "./records.ts";
 import { rebuildRun } from "./rebuild-run.ts";
 
 /**
- * The status of a run in its journal: `not-started` before the first record, `running` until the run ends (also after a crash),
- * then the status of the result.
+ * The status of a run in its journal: `not-started` before the first record, then `running` until the run ends (also after a
+ * crash), and then the status of the result.
  */
 export type InspectedStatus = "not-started" | "running" | LoopStatus;
 

@@ -184,9 +184,9 @@ export interface RecordOptions {
 const optionChecks: Checks<RecordOptions> = { redact: is.fn };
 
 /**
- * Makes a provider that passes on the streams of `provider` and records them to a cassette, for `replayFrom`. `file` is a path
- * or a `Cassette`; missing folders of a path are created. An existing recording is overwritten immediately. Use one cassette
- * for each provider; it can record any number of runs.
+ * Makes a provider that passes on the streams of `provider` and records them to a cassette, for `replayFrom`. `file` is a path or
+ * a `Cassette`; missing folders of a path are created. An existing recording is overwritten immediately. Use one cassette for
+ * each provider. A cassette can record any number of runs.
  *
  * Each line is written before its chunk is passed on, so that a crash loses at most one line. The recording contains chunks,
  * thrown errors as provider errors, the firing of the signal, heartbeats after a silence, and whether the reader stopped early.

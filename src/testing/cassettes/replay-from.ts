@@ -102,8 +102,8 @@ const optionChecks: Checks<ReplayOptions> = { match: oneOf("request", "order"), 
  * then ends as `provider-error` (`server`) with that message.
  *
  * Recorded errors are thrown again as provider errors. If the signal fired during the recording, the stream waits until the
- * signal fires again. If the reader stopped while it waited for a chunk, the replayed stream sends nothing more until its
- * reader stops.
+ * signal fires again. If the recorded reader stopped while it waited for a chunk, the replayed stream then sends nothing until
+ * its own reader stops.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. Also throws if the file cannot be read. If
  * the file is damaged, throws an Error with the number of the line.

@@ -74,24 +74,27 @@ describe("defineAgentTool: prepare", () => {
     expect(playing.recording.of("run-start")).toHaveLength(1);
   });
 
-  it.for(["stop", "kill"] as const)("is abandoned immediately on a %s if it hangs, and its signal aborts", async (verb) => {
-    const signals: AbortSignal[] = [];
-    const hangs = defineAgentTool({
-      name: "agent",
-      description: "",
-      inputSchema: {},
-      prepare: (_, { signal }) => {
-        signals.push(signal);
-        return never;
-      },
-    });
-    const playing = playAgent(hangs);
-    await playing.clock.flush();
-    playing.control[verb]();
-    const result = await playing.result;
-    expect([outcomesOf(result), playing.clock.now(), playing.clock.pending]).toEqual([["call_i0_0: interrupted"], 0, 0]);
-    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
-  });
+  it.for(["stop", "kill"] as const)(
+    "is abandoned immediately after a %s if it hangs, and its signal is aborted",
+    async (verb) => {
+      const signals: AbortSignal[] = [];
+      const hangs = defineAgentTool({
+        name: "agent",
+        description: "",
+        inputSchema: {},
+        prepare: (_, { signal }) => {
+          signals.push(signal);
+          return never;
+        },
+      });
+      const playing = playAgent(hangs);
+      await playing.clock.flush();
+      playing.control[verb]();
+      const result = await playing.result;
+      expect([outcomesOf(result), playing.clock.now(), playing.clock.pending]).toEqual([["call_i0_0: interrupted"], 0, 0]);
+      expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+    },
+  );
 
   it("can itself start a nested run, whose usage counts once", async () => {
     const used = (total: number) => ({ messages: question, provider: createMockProvider([[text("x"), tokens(total)]]) });
@@ -180,7 +183,7 @@ describe("defineAgentTool: toResult", () => {
     expect([result.text, result.toolCallsExecuted, playing.clock.pending]).toEqual(["Done.", 1, 0]);
   });
 
-  it("is replaced by a report of the ending and the text if the run is incomplete and toResult is not defined", async () => {
+  it("is replaced by a report of the ending and the text if it is not defined and the run is incomplete", async () => {
     const said = createMockProvider([[text("Half an answer"), fail({ status: 503 })]]);
     const result = await playAgent(agent(() => ({ messages: question, provider: said }))).result;
     expect(answersOf(result)[0]).toMatchObject({

@@ -74,7 +74,7 @@ it("a FatalToolError inside an agent cancels the agent's waiting calls, and the 
 });
 
 describe("a resumed run that ends while a call waits for approval", () => {
-  it.for(["stop", "kill", "abort"] as const)("never runs the waiting call of the outer run on %s", async (verb) => {
+  it.for(["stop", "kill", "abort"] as const)("on %s, never runs the waiting call of the outer run", async (verb) => {
     let end = (): void => {};
     const stage = setUp(["agent", "pay"], (work) => [
       agent(["payIn", "payToo"], {
@@ -92,7 +92,7 @@ describe("a resumed run that ends while a call waits for approval", () => {
     expect(stage.ran).toEqual([]);
   });
 
-  it("never runs the waiting call of the nested run on stop", async () => {
+  it("on stop, never runs the waiting call of the nested run", async () => {
     let end = (): void => {};
     const stage = setUp(["agent", "pay"], (work) => [
       agent(["look", "payIn"], { tools: [work("look"), work("payIn")] }),

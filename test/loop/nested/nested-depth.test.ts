@@ -46,7 +46,7 @@ function nest(kind: Kind, levels: number, limits: readonly (LoopLimits | undefin
 
 const refusal = (current: number, limit: number) => ({
   status: "tool_execution_failed",
-  reason: `A run with ${current} outer run${current === 1 ? "" : "s"} is one level deeper than "limits.maxDepth" (${limit}) allows. Answer without a nested run.`,
+  reason: `The nested run was refused: it would be on level ${current + 1}, but "limits.maxDepth" allows only ${limit}. Answer without a nested run.`,
   tool_name: "down",
 });
 
@@ -76,23 +76,20 @@ describe.for(kinds)("limits.maxDepth in an %s", (kind) => {
     expect(playing.recording.of("run-start")).toHaveLength(3);
   });
 
-  it.for<[maxDepth: number, inner: number | undefined, asked: readonly number[]]>([
-    [1, undefined, [0, 0, 0]],
-    [2, undefined, [2, 0, 0]],
-    [2, 100, [2, 0, 0]],
-    [2, Number.POSITIVE_INFINITY, [2, 0, 0]],
-    [4, 2, [2, 0, 0]],
-    [4, 1, [0, 0, 0]],
-    [4, undefined, [2, 2, 1]],
-    [Number.POSITIVE_INFINITY, undefined, [2, 2, 1]],
-  ])(
-    "set to %s, and to %s in the first nested run, allows %j requests on the nested levels",
-    async ([maxDepth, inner, asked]) => {
-      const { playing, providers } = nest(kind, 3, [{ maxDepth }, { maxDepth: inner }]);
-      expect((await playing.result).text).toBe("Top.");
-      expect(providers.map(({ calls }) => calls)).toEqual(asked);
-    },
-  );
+  it.for<[levels: number, maxDepth: number, inner: number | undefined, asked: readonly number[]]>([
+    [1, 1, undefined, [0, 0, 0]],
+    [2, 2, undefined, [2, 0, 0]],
+    [2, 2, 100, [2, 0, 0]],
+    [2, 2, Number.POSITIVE_INFINITY, [2, 0, 0]],
+    [2, 4, 2, [2, 0, 0]],
+    [1, 4, 1, [0, 0, 0]],
+    [4, 4, undefined, [2, 2, 1]],
+    [4, Number.POSITIVE_INFINITY, undefined, [2, 2, 1]],
+  ])("allows %d of 4 levels if it is %s in the outer run and %s in the first nested run", async ([, maxDepth, inner, asked]) => {
+    const { playing, providers } = nest(kind, 3, [{ maxDepth }, { maxDepth: inner }]);
+    expect((await playing.result).text).toBe("Top.");
+    expect(providers.map(({ calls }) => calls)).toEqual(asked);
+  });
 });
 
 it("context.runToolLoop: rejects with depth-exceeded, or with invalid-option or unknown-option for bad options", async () => {

@@ -54,31 +54,28 @@ function busyTower(kind: Kind, turn: MockMessage, wallClockMs?: number): Tower {
   return { ...playing, asked: sum("calls"), active: sum("active") };
 }
 
-const cases = kinds.flatMap((kind) => ends.flatMap((end) => busy.map((state) => ({ kind, end, state }))));
+const cases = ends.flatMap((end) => busy.map((state) => [end[0], state[0], end, state] as const));
 
-describe("nested runs", () => {
-  it.for(cases.map(({ kind, end, state }) => [end[0], state[0], kind, end, state] as const))(
-    "end if %s ends the outermost run during %s, in an %s",
-    async ([, , kind, [how, reason, act], [what, turn, settlesAt]]) => {
-      const wallClockMs = how === "the wall clock" ? 500 : undefined;
-      const playing = busyTower(kind, turn, wallClockMs);
-      await playing.clock.advance(500);
-      act(playing);
-      await playing.clock.advance(40);
-      const isLeft = what === "a stream that ignores its signal";
-      expect(playing.endedAt()).toBe(settlesAt.includes(how) ? 540 : 500);
-      const result = await playing.result;
-      expect([result.reason.kind, outcomesOf(result)]).toEqual([reason, ["call_i0_0: interrupted"]]);
-      expect(playing.recording.of("run-end").map(({ reason: { kind: ended } }) => ended)).toEqual([reason, reason, reason]);
-      expect(playing.recording.of("tool-end").map(({ outcome }) => outcome)).not.toContain("completed");
-      expect([playing.asked(), playing.active()]).toEqual([3, isLeft ? 1 : 0]);
-      await playing.clock.runAll();
-      expect([playing.clock.pending, listeners.on(playing.abort.signal)]).toEqual([0, 0]);
-      expect([playing.asked(), signals.every(({ aborted }) => aborted)]).toEqual([3, true]);
-    },
-  );
+describe.for(kinds)("nested runs in an %s", (kind) => {
+  it.for(cases)("end if %s ends the outermost run during %s", async ([, , [how, reason, act], [what, turn, settlesAt]]) => {
+    const wallClockMs = how === "the wall clock" ? 500 : undefined;
+    const playing = busyTower(kind, turn, wallClockMs);
+    await playing.clock.advance(500);
+    act(playing);
+    await playing.clock.advance(40);
+    const isLeft = what === "a stream that ignores its signal";
+    expect(playing.endedAt()).toBe(settlesAt.includes(how) ? 540 : 500);
+    const result = await playing.result;
+    expect([result.reason.kind, outcomesOf(result)]).toEqual([reason, ["call_i0_0: interrupted"]]);
+    expect(playing.recording.of("run-end").map(({ reason: { kind: ended } }) => ended)).toEqual([reason, reason, reason]);
+    expect(playing.recording.of("tool-end").map(({ outcome }) => outcome)).not.toContain("completed");
+    expect([playing.asked(), playing.active()]).toEqual([3, isLeft ? 1 : 0]);
+    await playing.clock.runAll();
+    expect([playing.clock.pending, listeners.on(playing.abort.signal)]).toEqual([0, 0]);
+    expect([playing.asked(), signals.every(({ aborted }) => aborted)]).toEqual([3, true]);
+  });
 
-  it.for(kinds)("end immediately on all levels of an %s if a kill follows a stop", async (kind) => {
+  it("end immediately on all levels if a kill follows a stop", async () => {
     const playing = busyTower(kind, toolCall("deaf"));
     await playing.clock.flush();
     playing.control.stop();
@@ -90,7 +87,7 @@ describe("nested runs", () => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it.for(kinds)("are not started by a waiting call of an %s after a stop", async (kind) => {
+  it("are not started by a waiting call after a stop", async () => {
     let prepared = 0;
     const child = nesting(kind, "child", () => {
       prepared += 1;
@@ -105,7 +102,7 @@ describe("nested runs", () => {
     expect(result.toolCallsExecuted).toBe(1);
   });
 
-  it.for(kinds)("have the requester and note of the outermost stop in run-end, in an %s", async (kind) => {
+  it('report the requester and note of the outermost stop in the event "run-end"', async () => {
     const playing = busyTower(kind, stall());
     await playing.clock.flush();
     playing.control.stop({ requester: "me", note: "why" });
@@ -114,7 +111,7 @@ describe("nested runs", () => {
     expect(playing.recording.of("run-end").map(({ reason }) => reason)).toEqual([stopped, stopped, stopped]);
   });
 
-  it.for(kinds)("have the wallClockMs of the outermost run in run-end, in an %s", async (kind) => {
+  it('report the wallClockMs of the outermost run in the event "run-end"', async () => {
     const playing = busyTower(kind, toolCall("deaf"), 500);
     await playing.clock.runAll();
     await playing.result;
@@ -122,7 +119,7 @@ describe("nested runs", () => {
     expect(playing.recording.of("run-end").map(({ reason }) => reason)).toEqual([struck, struck, struck]);
   });
 
-  it.for(kinds)("end at the wall clock in an %s that blocks the thread", async (kind) => {
+  it("end when limits.wallClockMs has passed, even if a tool blocks the thread", async () => {
     const clock = createHoldClock();
     const provider = createMockProvider((_, index) => (index < 20 ? toolCall("hold") : text("At last.")));
     const hold = tool("hold", () => clock.hold(300));
@@ -131,20 +128,20 @@ describe("nested runs", () => {
     await clock.runAll();
     expect([(await playing.result).reason.kind, provider.calls]).toEqual(["wall-clock", 4]);
   });
-
-  it("do not delay the end of the outer run by a longer settleMs", async () => {
-    const child = scripted(["agent tool", "child"], [toolCall("deaf"), text("More.")], { tools, timeouts: { settleMs: 9_000 } });
-    const playing = play([toolCall("child"), text("More.")], { tools: [child.tool], timeouts: { settleMs: 40 } });
-    await playing.clock.flush();
-    playing.control.stop();
-    await playing.clock.advance(40);
-    expect(playing.endedAt()).toBe(40);
-    await playing.clock.runAll();
-  });
 });
 
-describe("nested runs whose tool call ends", () => {
-  it.for(busy)("end at the timeout of the call during %s", async ([what, turn]) => {
+it("a longer settleMs of a nested run does not delay the end of the outer run", async () => {
+  const child = scripted(["agent tool", "child"], [toolCall("deaf"), text("More.")], { tools, timeouts: { settleMs: 9_000 } });
+  const playing = play([toolCall("child"), text("More.")], { tools: [child.tool], timeouts: { settleMs: 40 } });
+  await playing.clock.flush();
+  playing.control.stop();
+  await playing.clock.advance(40);
+  expect(playing.endedAt()).toBe(40);
+  await playing.clock.runAll();
+});
+
+describe("nested runs in a tool call that ends", () => {
+  it.for(busy)("end if the call times out during %s", async ([what, turn]) => {
     const child = scripted(["ordinary tool", "child"], [turn, text("More.")], { tools });
     const [{ execute, ...traits }] = [child.tool];
     const playing = play([toolCall("child"), text("Moving on.")], {

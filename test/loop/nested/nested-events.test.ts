@@ -75,7 +75,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
     expect(events.at(-1)).toMatchObject({ type: "run-end", status: "completed" });
   });
 
-  it("wait for a slow reader, like the model of the nested run, without a timeout", async () => {
+  it("wait for a slow reader without a timeout, and so does the model of the nested run", async () => {
     const { provider, sent } = chatter(300);
     const timeouts = { streamIdleMs: 1_000, firstChunkMs: 1_000, toolMs: Number.POSITIVE_INFINITY };
     const child = nesting(kind, "child", () => ({ messages: question, provider }));
@@ -93,7 +93,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
     expect(events.filter(({ type, path }) => type === "text-delta" && path !== undefined).length).toBeGreaterThan(200);
   });
 
-  it("report the error of a listener to its own run and to the outer runs", async () => {
+  it("report the error of a listener to the run of the listener and to the outer runs", async () => {
     const inner = recordEvents();
     const child = scripted([kind, "child"], [text("c")], { events: inner.emitter });
     const playing = play([toolCall("child"), text("Done.")], { tools: [child.tool] });
@@ -110,7 +110,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
     ]);
   });
 
-  it("end with the run, even if the tool does not await it", async () => {
+  it("end with the run, even if the tool does not await the run", async () => {
     const clock = createTestClock();
     const late = createMockProvider([[wait(1_000), text("late")]]);
     const loses = tool("loses", (_, ctx) => void ctx.runToolLoop({ messages: question, provider: late }));

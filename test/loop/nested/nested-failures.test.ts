@@ -54,9 +54,9 @@ const failures: readonly (readonly [ending: string, script: readonly MockMessage
 ];
 
 describe("a nested run that fails", () => {
-  it.for(kinds.flatMap((kind) => failures.map(([ending, script, more]) => [ending, kind, script, more] as const)))(
-    'fails only its own call if it ends as "%s", in an %s (case %#)',
-    async ([ending, kind, script, more]) => {
+  it.for(kinds.flatMap((kind) => failures.map(([ending, script, more]) => [kind, ending, script, more] as const)))(
+    'in an %s, makes only its own call fail if it ends with "%s" (case %#)',
+    async ([kind, ending, script, more]) => {
       const child = scripted([kind, "child"], script, { tools, ...more });
       const timeouts = { streamIdleMs: 500, firstChunkMs: 800, settleMs: 10, toolMs: 1_000_000 };
       const playing = play([toolCall("child"), toolCall("child"), text("Moving on.")], {
@@ -78,7 +78,7 @@ describe("a nested run that fails", () => {
     },
   );
 
-  it.for(kinds)("counts as one tool error of the outer run, in an %s", async (kind) => {
+  it.for(kinds)("in an %s, counts as one tool error of the outer run", async (kind) => {
     const child = nesting(kind, "child", () => ({ messages: question, provider: createMockProvider([fail({ status: 500 })]) }));
     const playing = play(() => toolCall("child"), { tools: [child], limits: { maxConsecutiveToolErrors: 2 } });
     const result = await playing.result;
@@ -86,7 +86,7 @@ describe("a nested run that fails", () => {
   });
 });
 
-describe.for(kinds)("a nested run with its own control, in an %s", (kind) => {
+describe.for(kinds)("a nested run in an %s, with its own control", (kind) => {
   it.for<[how: string, act: (control: ReturnType<typeof createLoopControl>, abort: AbortController) => void, ending: string]>([
     ["its own stop", (control) => control.stop(), "stopped-by-user: stopped"],
     ["its own kill", (control) => control.kill(), "stopped-by-user: killed"],
@@ -114,7 +114,7 @@ describe.for(kinds)("a nested run with its own control, in an %s", (kind) => {
     expect(child.provider.requests[1]?.messages.at(-1)).toEqual({ role: "user", content: "In Celsius." });
   });
 
-  it.for(["control", "runId"] as const)("affects only its call if another running run uses its %s", async (what) => {
+  it.for(["control", "runId"] as const)("affects only its call if another live run uses its %s", async (what) => {
     const control = createLoopControl();
     const clock = createTestClock();
     const holding = runToolLoop({ provider: createMockProvider([stall()]), messages: question, control, runId: "held", clock });

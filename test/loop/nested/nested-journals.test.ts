@@ -101,7 +101,7 @@ describe("a journal step that fails", () => {
     "i0/tool/1/child/i0/model",
     "i0/tool/1/child/i1/inbox-end",
     "i0/tool/1/child",
-  ])("at the key %s rejects the outer run, which can be resumed", async (at) => {
+  ])("at the key %s, rejects the outer run, which can be resumed", async (at) => {
     const { open } = failingOnce(at);
     const options = optionsOf(
       [[toolCall("ok"), toolCall("child")], text("Done.")],
@@ -112,7 +112,7 @@ describe("a journal step that fails", () => {
     expect([result.text, answersOf(result)[1]?.result]).toEqual(["Done.", "c"]);
   });
 
-  it("beside a nested run rejects the outer run, and a resume continues both", async () => {
+  it("beside a nested run, rejects the outer run, and a resume continues both", async () => {
     const { open } = failingOnce("i0/tool/0/ok");
     const clock = createTestClock();
     const child = agent("child", [[wait(10), toolCall("ok")], text("c")]);

@@ -6,7 +6,7 @@ import { callAndAnswer, kinds, nesting, question, tokens } from "./nesting.ts";
 
 const ok = tool("ok", () => "fine");
 
-describe.for(kinds)("options that a run inside an %s does not set", (kind) => {
+describe.for(kinds)("options that are not set for a nested run in an %s", (kind) => {
   it("are inherited for the model, pricing, session and context", async () => {
     const seen: unknown[] = [];
     const look = tool(
@@ -92,7 +92,7 @@ describe.for(kinds)("options that a run inside an %s does not set", (kind) => {
   });
 });
 
-describe.for(kinds)("options that a run inside an %s sets", (kind) => {
+describe.for(kinds)("options of a nested run in an %s", (kind) => {
   it("apply only to the nested run", async () => {
     const clock = createTestClock(5);
     const provider = createMockProvider(callAndAnswer("ok", [1, 2]), { model: "small" });
@@ -141,7 +141,7 @@ describe.for(kinds)("options that a run inside an %s sets", (kind) => {
       "Message 0",
     ],
     ["two tools of one name", { messages: question, tools: [ok, ok] }, 'There are two tools named "ok": rename one'],
-  ])("fail the call with a reason for the model if they contain %s", async ([, options, reason]) => {
+  ])("make the call fail, with a reason for the model, if they contain %s", async ([, options, reason]) => {
     const child = nesting(kind, "child", () => options as NestedLoopOptions);
     const playing = play([toolCall("child"), text("Done.")], { tools: [child] });
     const result = await playing.result;

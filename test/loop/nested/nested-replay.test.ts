@@ -6,7 +6,7 @@ import { callAndAnswer, kinds, nesting, plain, question, scripted, spendingOf, t
 import { keyOf, over, scriptOf, stepsOf } from "./records.ts";
 
 describe("replay of a finished run with a nested run", () => {
-  it.for(kinds)("gives the same result and cost over three levels without calling a model or tool, in an %s", async (kind) => {
+  it.for(kinds)("in an %s, gives the same result and cost over three levels, and calls no model or tool", async (kind) => {
     const nest = (create: () => Provider, execute: () => unknown): Tool => {
       const inside = { messages: question, tools: [tool("ok", execute)] };
       const grandchild = nesting(kind, "grandchild", () => ({ ...inside, provider: create() }));

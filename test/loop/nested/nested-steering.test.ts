@@ -100,8 +100,8 @@ const stores: readonly (readonly [what: string, make: () => (last?: LoopResult) 
 
 describe("control.steer() on a nested run", () => {
   it.for(
-    times.flatMap((when) => stores.flatMap(([where, make]) => [1, 2].map((levels) => [when, levels, where, make] as const))),
-  )("called %s at level %d, returns the message in result.undelivered with %s", async ([when, levels, , make]) => {
+    times.flatMap((when) => stores.flatMap(([where, make]) => [1, 2].map((levels) => [levels, when, where, make] as const))),
+  )("at level %d, returns the message in result.undelivered if called %s (%s)", async ([levels, when, , make]) => {
     const { told, said, run } = setUp(when, levels);
     const open = make();
     const first = await run({ journal: open() });
@@ -120,15 +120,15 @@ describe("control.steer() on a nested run", () => {
     expect(undelivered.map(({ content }) => content)).toEqual([message.content, "Later."]);
   });
 
-  it("returns the message in a replay too", async () => {
+  it("returns the message both live and in a replay", async () => {
     const { run } = setUp("during a drain");
     const first = await run();
     expect((await run({ journal: replayJournal(first.journal) })).undelivered).toEqual(first.undelivered);
   });
 
-  it.for(times.flatMap((when) => ([1, 2] as const).map((levels) => [when, levels] as const)))(
-    "called %s at level %d, returns the message if the outermost run is stopped, also on replay",
-    async ([when, levels]) => {
+  it.for(times.flatMap((when) => ([1, 2] as const).map((levels) => [levels, when] as const)))(
+    "at level %d, returns the message if the outermost run is stopped, live and in a replay (called %s)",
+    async ([levels, when]) => {
       const control = createLoopControl();
       const { run } = setUp(when, levels, () => control.stop());
       const first = await run({ control });

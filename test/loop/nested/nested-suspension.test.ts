@@ -143,7 +143,7 @@ describe("control.drain() on a nested run", () => {
     expect([[...ran].sort(), other.provider.calls]).toEqual([["r/i0/tool/0/other/i0/tool/0/work", "r/i0/tool/2/work"], 2]);
   });
 
-  it.for(kinds)("does not suspend the run around an ordinary tool, in an %s", async (kind) => {
+  it.for(kinds)("in an ordinary tool, does not suspend the outer run, which itself is in an %s", async (kind) => {
     const inner = nesting("ordinary tool", "inner", () => ({
       messages: question,
       provider: createMockProvider([toolCall("drain"), text("i")]),
@@ -171,7 +171,7 @@ describe("control.drain() on a nested run", () => {
 });
 
 describe("a suspended nested run", () => {
-  it.for(["stop", "kill", "abort"] as const)("never continues if the outer run is ended by %s", async (verb) => {
+  it.for(["stop", "kill", "abort"] as const)('never continues if the outer run is ended by "%s"', async (verb) => {
     const inner = scripted(["agent tool", "inner"], [toolCall("drain"), text("i")], { control, tools: [drain] });
     const playing = play([[toolCall("inner"), toolCall("hang")], text("Done.")], {
       tools: [inner.tool, tool("hang", () => never)],
@@ -192,7 +192,7 @@ describe("a suspended nested run", () => {
     expect([again.options.provider === playing.provider, inner.provider.calls]).toEqual([true, 1]);
   });
 
-  it.for(stores)("delays a later sequential call until the nested run has ended, with %s", async ([, make]) => {
+  it.for(stores)("with %s, delays a later sequential call until the nested run has ended", async ([, make]) => {
     const order: string[] = [];
     const alone = tool("alone", () => order.push("alone"), { sequential: true });
     const late = tool("late", () => order.push("late"));

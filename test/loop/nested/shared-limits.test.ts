@@ -72,7 +72,7 @@ describe.for(kinds)("maxTokens of a run around an %s", (kind) => {
 });
 
 describe.for(kinds)("maxToolCalls of a run around an %s", (kind) => {
-  it("counts the call and all calls inside it, and gives later calls the outcome limit", async () => {
+  it('counts the call and all calls inside it, and gives later calls the outcome "limit"', async () => {
     const child = scripted([kind, "child"], [[toolCall("ok"), toolCall("ok"), toolCall("ok")], text("c")], { tools: [ok] });
     const playing = play([toolCall("child"), toolCall("ok"), text("Done.")], {
       tools: [child.tool, ok],

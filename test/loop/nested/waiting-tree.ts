@@ -14,7 +14,9 @@ import { createMockProvider, type TestClock, text, toolCall } from "turnwright/t
 import { tool } from "../play.ts";
 import { question } from "./nesting.ts";
 
-/** Tools without nested runs: "ask" waits for a decision, "alone" is sequential, "fatal" ends its run, "drain" drains its run. */
+/**
+ * Tools without nested runs: "ask" waits for a decision, "alone" is sequential, "fatal" ends its run, and "drain" drains its run.
+ */
 const leaves = ["look", "slow", "alone", "slow_alone", "ask", "ask", "ask_alone", "fatal", "drain"] as const;
 type Leaf = (typeof leaves)[number];
 

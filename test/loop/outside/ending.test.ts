@@ -28,7 +28,7 @@ describe("a run that is ended while another call of the batch runs", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort("gone"), "aborted"],
-  ])("gives a call with a deferred result the outcome interrupted on %s, also on replay", async ([, act, kind]) => {
+  ])('on %s, gives a call with a deferred result the outcome "interrupted", even in a replay', async ([, act, kind]) => {
     const store = createDurableStore();
     const playing = setUpBusy({ journal: store.open() });
     await playing.clock.advance(10);
@@ -48,7 +48,7 @@ describe("a run that is ended while another call of the batch runs", () => {
     await expect(setUpBusy({ journal: store.open(), decisions }).result).rejects.toMatchObject({ code: "unknown-decision" });
   });
 
-  it("gives a call with a deferred result the outcome interrupted on a fatal tool error", async () => {
+  it('on a fatal tool error, gives a call with a deferred result the outcome "interrupted"', async () => {
     const store = createDurableStore();
     const playing = setUpBusy({ journal: store.open() }, () => {
       throw new FatalToolError("gone");
@@ -64,9 +64,9 @@ describe("a run that is ended while another call of the batch runs", () => {
   });
 
   it.for<[how: string, limits: LoopOptions["limits"], act: (playing: Playing) => void]>([
-    ["the wall clock", { wallClockMs: 50 }, () => {}],
+    ["a wall-clock timeout", { wallClockMs: 50 }, () => {}],
     ["a drain", {}, ({ control }) => control.drain()],
-  ])("leaves a call with a deferred result waiting on %s", async ([, limits, act]) => {
+  ])("on %s, leaves a call with a deferred result waiting", async ([, limits, act]) => {
     const playing = setUpBusy({ limits });
     await playing.clock.advance(10);
     act(playing);
@@ -85,7 +85,7 @@ describe("a resumed run that is ended before it does anything new", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort("gone"), "aborted"],
-  ])("uses no result on %s, so that the same results can be passed again later", async ([, act, kind]) => {
+  ])("on %s, uses no result, so that the same results can be passed again later", async ([, act, kind]) => {
     const store = createDurableStore();
     const { ran, start } = setUp();
     await start({ journal: store.open() }).result;

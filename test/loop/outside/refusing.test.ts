@@ -117,7 +117,7 @@ describe("a call that waits for a result in options.decisions", () => {
     ["a result whose kind is inherited", Object.create({ kind: "result", result: 1 })],
     ["a result whose value is inherited", Object.assign(Object.create({ result: 1 }), { kind: "result" })],
     ["a failure whose error is not a string", { kind: "failed", error: new Error("no") }],
-  ])("rejects %s with the code invalid-option", async ([, decision]) => {
+  ])('rejects %s with the code "invalid-option"', async ([, decision]) => {
     const decisions = { call_1: decision } as Decisions;
     const { result } = play([text("Hi.")], { decisions });
     await expect(result).rejects.toThrow('Option "decisions.call_1" must be an object whose "kind" is approve, deny, modify');
@@ -192,7 +192,7 @@ describe("outputSchema", () => {
     );
   });
 
-  it("does not validate the values that execute returns, nor failures", async () => {
+  it("validates neither the values that execute returns nor failures", async () => {
     const tools = [defineTool({ ...own, name: "direct", outputSchema: z.string(), execute: () => 7 }), strings];
     const first = play([[toolCall("direct"), toolCall("ask")]], { runId: "r", tools });
     const decisions: Decisions = { call_i0_1: { kind: "failed", error: "gone" } };

@@ -58,7 +58,7 @@ it("journal.wait: an invalid result is reported, and the call waits for another 
   ]);
 });
 
-it("journal.wait: a stop ends the wait, and the call has the outcome interrupted", async () => {
+it('journal.wait: a stop ends the wait, and the call has the outcome "interrupted"', async () => {
   const { start } = setUp();
   const playing = start();
   await playing.clock.advance(0);

@@ -150,7 +150,7 @@ describe("result.details", () => {
       "Hi.\n\nDay.",
     ],
     ["details without text", [[details("Night."), toolCall("look")], finish("stop")], "Night.", "Night."],
-  ])('come after the text in responseText in the case "%s"', async ([, turns, said, response]) => {
+  ])('in the case "%s", come after the text in responseText', async ([, turns, said, response]) => {
     expect(await detailsOf(turns)).toEqual([said, response]);
   });
 

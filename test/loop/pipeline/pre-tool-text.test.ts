@@ -193,7 +193,13 @@ describe("policies.preToolText beside other reasons to end", () => {
 describe("policies.preToolText with changed options", () => {
   it.for<[title: string, policy: PreToolTextPolicy, family: string, calls: string, end: string]>([
     ["continues with an empty policy", {}, "novelai", "plain memory", wentOn],
-    ["continues if unset", { endAfterTextFamilies: undefined, suppressFollowUpAfterText: undefined }, "novelai", "plain", wentOn],
+    [
+      "continues if both lists are undefined",
+      { endAfterTextFamilies: undefined, suppressFollowUpAfterText: undefined },
+      "novelai",
+      "plain",
+      wentOn,
+    ],
     ["ends the run for requiresFollowUp: false even with an empty policy", {}, "openai", "quiet", ended],
     ["ends the run for a listed family", { endAfterTextFamilies: ["kobold", "openai"] }, "openai", "plain", ended],
     ["continues for a family that is not listed", { endAfterTextFamilies: ["kobold"] }, "novelai", "plain", wentOn],
@@ -248,16 +254,14 @@ describe("requiresFollowUp", () => {
     ["no", '"no"'],
     [0, "0"],
     [null, "null"],
-  ])("is rejected with the value %j", ([value, received]) => {
+  ])("is rejected if its value is %j", ([value, received]) => {
     const make = (): Tool => tool("plain", act, { requiresFollowUp: value as boolean });
     expect(make).toThrow(`Tool "plain" has an invalid "requiresFollowUp": it must be true or false, but is ${received}.`);
   });
 
   it("is obeyed in the definitions of a custom registry", async () => {
     const inner = createToolRegistry(tools);
-    const definitions = inner
-      .definitions()
-      .map((definition) => ({ ...definition, requiresFollowUp: definition.name !== "plain" }));
+    const definitions = inner.definitions().map((one) => ({ ...one, requiresFollowUp: one.name !== "plain" }));
     const registry = { definitions: () => definitions, executeTool: inner.executeTool.bind(inner) };
     expect(await endOf([undefined, "Noted.", "plain"], { tools: registry })).toBe(ended);
     expect(await endOf([undefined, "Noted.", "quiet"], { tools: registry })).toBe(wentOn);
@@ -265,8 +269,7 @@ describe("requiresFollowUp", () => {
 
   it("is obeyed on replay, without calling the model or the tool", async () => {
     const { options, result: ended } = start(undefined, [[text("Noted."), ...callsOf("quiet")]]);
-    const first = await ended;
-    const saved: unknown = JSON.parse(JSON.stringify(first.journal));
+    const saved: unknown = JSON.parse(JSON.stringify((await ended).journal));
     const mute = (options.tools as readonly Tool[]).map((one) => ({ ...one, execute: () => never }));
     const again = start(undefined, [stall()], { tools: mute, journal: memoryJournal(saved as never) });
     const result = await again.result;

@@ -99,7 +99,7 @@ export const recordingPorts: Ports = {
       decisions: { [waiting.id]: { kind: "approve" } },
       tools: { definitions: after(call - 1, () => [{ ...definition }], fault), executeTool: () => 1 } as never,
     }),
-    // A failure on call 2 happens during the replay and rejects the run. Later failures end the run, or only the call.
+    // A failure on call 2 happens during the replay and rejects the run. Later failures end the run, or fail only the tool call.
     ends: call === 2 ? ["thrown", "invalid-option", "tools-changed"] : ["hook-failed", "approval-required", "answered"],
   })),
   "policies.allowToolChange": {

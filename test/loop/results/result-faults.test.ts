@@ -8,7 +8,7 @@ describe("processResults: a stage that fails", () => {
   it.for<[stage: string, results: (fail: () => never) => ResultPipeline]>([
     ["processor", (fail) => ({ processor: fail, cacher: { threshold: 0, store: () => "stored" } })],
     ["extractor", (fail) => ({ extractor: { threshold: 0, extract: fail }, cacher: { threshold: 0, store: () => "stored" } })],
-  ])("in the role %s is reported, and the next stage gets the unchanged result", async ([stage, results]) => {
+  ])("is reported, and the next stage gets the unchanged result, if its role is %s", async ([stage, results]) => {
     const fail = (): never => {
       throw new Error("Out of order.");
     };
@@ -17,7 +17,7 @@ describe("processResults: a stage that fails", () => {
     expect(changesOf(playing)).toEqual(["result-cached 2 -> 2"]);
   });
 
-  it("in the role cacher is reported, and other results are cached", async () => {
+  it("is reported, and other results are cached, if its role is cacher", async () => {
     const store = (output: string): Promise<string> =>
       output === "a" ? Promise.reject(new Error("Full.")) : Promise.resolve("stored");
     const playing = play([[toolCall("a"), toolCall("b")], text("Done.")], {

@@ -81,7 +81,7 @@ describe("processResults", () => {
     expect(answersOf(await playing.result)).toMatchObject([{ result: "short", content }]);
   });
 
-  it("processes texts next to a result too, and replaces all of them with one text", async () => {
+  it("processes a result together with the texts next to it, and replaces all of these with one text", async () => {
     const image = { type: "image" as const, mediaType: "image/png", data: "aGk=" };
     const content = [{ type: "text" as const, text: texts(500) }, image, { type: "text" as const, text: "end" }];
     const output = toolResult({ data: { ok: true }, content });

@@ -38,7 +38,7 @@ interface ControlState {
  * Makes a control for `runToolLoop` or `streamToolLoop`:
  *
  * - `steer` sends a message before the next iteration.
- * - `interrupt` ends a run that has called no tool yet, so that the message can be answered first.
+ * - `interrupt` ends a run that has called no tool yet, so that the next run can answer both user messages.
  * - `drain` suspends the run between two iterations.
  * - `stop` ends the run, and lets running tools finish within `settleMs`.
  * - `kill` ends the run without waiting for running tools.

@@ -20,7 +20,7 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
   const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
   run.isIterationReplayed = true;
   const body = (): InboxAnswer => {
-    // Not called for the last reading of the inbox: if the process crashes there, a retry must still be possible.
+    // Not called for the last reading of the inbox: if the process crashes at that point, a retry must still be possible.
     noteWork(run);
     const answer = withForced(run, lookAround(run));
     if (answer.drain === true) shutIfLast(run, findEnd({ ...previewLook(state, answer), phase: "inbox" }));
@@ -30,8 +30,8 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
 }
 
 /**
- * Reads the inbox for the last time before the run ends. Skips a recorded last reading for another ending: a limit ended the run
- * there, and the run later continued with a higher limit.
+ * Reads the inbox for the last time before the run ends. Skips a recorded last reading that belongs to another ending: a limit
+ * ended the run at that time, and the run later continued with a higher limit.
  */
 export function readLastInbox(run: Run, ending: Ending, findEnd: FindEnd): void | PromiseLike<void> {
   const { state } = run;

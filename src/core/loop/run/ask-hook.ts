@@ -84,7 +84,7 @@ function once(hook: () => unknown): () => unknown {
   let asked: { readonly answer: unknown } | undefined;
   return () => {
     if (asked === undefined) {
-      // Convert once: a thenable from another library may not allow a second `then` call.
+      // Convert once: a thenable from another library might not allow a second `then` call.
       asked = { answer: promiseOrValue(hook()) };
     }
     return asked.answer;

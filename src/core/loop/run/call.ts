@@ -17,7 +17,7 @@ export interface ReadyCall {
   /** The arguments that the tool gets. If they were validated, this is the output of the schema. */
   readonly args: unknown;
   readonly approvedArgs?: Json | undefined;
-  /** Set if the call may no longer run. It then ends with this outcome, unless the journal has recorded another one. */
+  /** Set if the call may no longer run. The call then ends with this outcome, unless the journal has recorded another outcome. */
   readonly unfit?: ToolOutcome | undefined;
   /** Set for a recorded call whose tool has changed. The arguments must be validated before the tool runs. */
   readonly unvalidated?: true | undefined;
@@ -35,7 +35,7 @@ export interface ToolCallPorts extends DeadlinePorts {
   readonly exposed: ReadonlyMap<string, ToolDefinition>;
   /** The tools that have changed after their calls were recorded. Recorded calls are not checked against the new definitions. */
   readonly changed?: ReadonlyMap<string, unknown> | undefined;
-  /** The tool names that the gate of `policies.deliberate` allows. Undefined if the gate is not active. */
+  /** The tool names that `policies.gate` allows. Undefined if the gate is not active. */
   readonly allowed?: ReadonlySet<string> | undefined;
   /** The `toolChoice` that the loop enforces, because servers and models may ignore it. Default: any tool may run. */
   readonly choice?: StreamResult["toolChoice"];

@@ -127,9 +127,9 @@ export class Decisions {
   }
 
   /**
-   * Throws LoopError "unknown-decision" for an unused decision. It is called before the first new step of the run, after every
-   * waiting call has taken its decision. Any other decision is therefore for a call that does not wait. Only decisions for calls
-   * inside `nestedCalls` may remain: "call_1/call_2" is not used until the nested run of "call_1" reaches "call_2".
+   * Throws LoopError "unknown-decision" for an unused decision. Called before the first new step of the run, when every waiting
+   * call has taken its decision. Any other decision is therefore for a call that does not wait. Only decisions for calls inside
+   * `nestedCalls` may remain: "call_1/call_2" is not used until the nested run of "call_1" reaches "call_2".
    */
   refuseUnused(nestedCalls: readonly { readonly callId: string }[] = []): void {
     this.#refuse((path) => path.startsWith(this.#prefix) && !this.#isInside(path, nestedCalls));

@@ -94,7 +94,10 @@ export class LoopEventSink implements EventSink {
     }
   }
 
-  /** Calls the listeners one after another. In eventemitter3, `emit` would skip the rest after a throw, and lose rejections. */
+  /**
+   * Calls the listeners one after another. In eventemitter3, `emit` would skip the remaining listeners after one throws, and lose
+   * rejections.
+   */
   #emit(event: LoopEvent): void {
     const emitter = this.#emitter;
     if (emitter === undefined) return;

@@ -4,7 +4,7 @@ import { isRecord } from "../../utils/guards.ts";
 import type { InboxAnswer } from "../state/loop-state.ts";
 import type { ResolvedLimits } from "./limits.ts";
 
-/** The nesting level of a run. `depth` is the number of outer runs, `maxDepth` the maximum number of levels. */
+/** The nesting level of a run. `depth` is the number of outer runs, and `maxDepth` is the maximum number of levels. */
 export interface Level {
   readonly depth: number;
   readonly maxDepth: number;
@@ -22,7 +22,7 @@ export function noteLevel(signal: AbortSignal, { depth, maxDepth }: Level): void
 }
 
 /**
- * Finds the nesting level of the run that contains this one, by the context or signal that its tool call passed on. Undefined if
+ * Finds the nesting level of the outer run, by the context or the signal that a tool call passed to this run. Undefined if
  * neither is from a tool call.
  */
 export function findOuterLevel({
@@ -76,18 +76,18 @@ export class Meter {
     this.#outer?.add(spending);
   }
 
-  /** The number of tokens that this run may still use: the lowest remainder of its own limit and those of its outer runs. */
+  /** The number of tokens that this run may still use: the lowest remainder of the limits of this run and its outer runs. */
   get tokensLeft(): number {
     return Math.max(0, Math.min(this.#limits.maxTokens - this.#tokens, this.#outer?.tokensLeft ?? none));
   }
 
-  /** The number of tool calls that this run may still make: the lowest remainder of its own limit and those of its outer runs. */
+  /** The number of tool calls that this run may still make: the lowest remainder of the limits of this run and its outer runs. */
   get toolCallsLeft(): number {
     return Math.max(0, Math.min(this.#limits.maxToolCalls - this.#toolCalls, this.#outer?.toolCallsLeft ?? none));
   }
 
   /**
-   * The amount in USD that this run may still spend: the lowest remainder of its own limit and those of its outer runs. Unknown
+   * The amount in USD that this run may still spend: the lowest remainder of the limits of this run and its outer runs. Unknown
    * costs are not counted.
    */
   get costLeftUSD(): number {

@@ -27,7 +27,10 @@ interface RecordedTools {
   readonly asks: boolean;
   /** The called tools, as the model saw them. */
   readonly tools: ReadonlyMap<string, ShownTool>;
-  /** By tool name, the changes of a tool after its calls were recorded, if they affect these calls. */
+  /**
+   * For each tool name, the changes to the tool since calls of this tool were recorded. Contains only changes that affect these
+   * calls.
+   */
   readonly changes: ReadonlyMap<string, readonly ToolChange[]>;
 }
 

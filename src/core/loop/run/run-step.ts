@@ -120,7 +120,7 @@ function badAnswer(answer: unknown, asked: string): Error {
  */
 const acting: ReadonlySet<StepKind> = new Set(["model", "intent", "tool", "results", "hook", "reopen"]);
 
-/** Wraps the function of a step. It runs only if the step is not replayed. */
+/** Wraps the function of a step. The function runs only if the step is not replayed. */
 function prepare<T>({ key, kind, input, run: body }: Step<T>, run: Run, mark: StepMark): Step<T> {
   const runBody: Step<T>["run"] = (call) => {
     const turn = isNew(key, kind) ? waitForTurn(run) : undefined;
@@ -172,8 +172,8 @@ function endBody<T>(run: Run, mark: StepMark, answer: T): T {
 }
 
 /**
- * Marks the rejection of a promise as handled. A failing journal may never await the steps that it has started, and they reject
- * when the run fails.
+ * Marks the rejection of a promise as handled. If a journal fails, it might never await the steps that it has started, and these
+ * steps reject when the run fails.
  */
 function markHandled<T>(answer: Promise<T>): Promise<T> {
   answer.catch(() => {});
@@ -245,7 +245,7 @@ export function isCut(run: Run): boolean {
   return isEnded(run.scope) && hasWorked(run);
 }
 
-/** A run and those of its outer runs that share its journal. */
+/** A run, linked to each outer run that shares its journal. */
 type Part = Pick<Run, "isIterationReplayed" | "sharesJournal"> & { readonly outer: Part | undefined };
 
 /** Records that a run and its outer runs took a new step. A nested run is part of an iteration of its outer run. */

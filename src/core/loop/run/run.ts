@@ -86,7 +86,7 @@ export interface Run {
   readonly alarm: IdleTimer;
   readonly control: ControlClaim | undefined;
   readonly decisions: Decisions;
-  /** The tool names that the gate of `policies.deliberate` allows. Undefined if the gate is not active. */
+  /** The tool names that `policies.gate` allows. Undefined if the gate is not active. */
   readonly allowedNames: ReadonlySet<string> | undefined;
   readonly session: Session;
   readonly stopConditions: readonly StopCondition[];

@@ -179,7 +179,10 @@ function checkPolicies(policies: LoopPolicies): void {
   if (preToolText !== undefined) checkFields("policies.preToolText", preToolText, preToolTextChecks);
 }
 
-/** Checks a deliberate gate. Unknown fields must throw, because a gate with a misspelt `allowedNames` would allow all tools. */
+/**
+ * Checks the option `policies.gate`. Unknown fields must throw, because a gate with a misspelt `allowedNames` would allow all
+ * tools.
+ */
 function checkGate(gate: DeliberateGate): void {
   checkFields("policies.gate", gate, gateChecks);
   if (gate.active === undefined) throw invalidOption("policies.gate.active", gateChecks.active[0], gate.active);

@@ -171,7 +171,7 @@ function createState(options: LoopOptions, features: Features): LoopState {
   return createLoopState({ messages, heldIds, contextItems, priced: options.pricing !== undefined, repetition });
 }
 
-/** Adds the object that tool calls get. It refers to the run, so it is added last. */
+/** Adds the object that tool calls get. The object refers to the run, so it is added last. */
 function withPorts(run: Omit<Run, "ports">): Run {
   const complete = run as Omit<Run, "ports"> & { ports: Run["ports"] };
   complete.ports = new CallPorts(complete);

@@ -17,8 +17,8 @@ import type {
 import { noUsage } from "../../utils/count-usage.ts";
 
 /**
- * A message that was sent to a run. `verb` says how: "steer" passes it to the model, "interrupt" ends the run with it, and "keep"
- * returns it in the result.
+ * A message that was sent to a run. `verb` says how: "steer" passes the message to the model, "interrupt" ends the run because of
+ * the message, and "keep" returns the message in the result.
  */
 export interface InboxMessage {
   readonly verb: "steer" | "interrupt" | "keep";
@@ -43,11 +43,14 @@ export interface InboxAnswer {
   readonly drain?: true | undefined;
   /** The new iterations in the set `force` of `maskResults`. */
   readonly force?: readonly number[] | undefined;
-  /** For the last reading before an ending: the key of that ending. A recorded reading before another ending is out of date. */
+  /**
+   * Set if this was the last reading before an ending: the key of that ending. A recorded reading before another ending is out of
+   * date.
+   */
   readonly before?: string | undefined;
   /**
-   * For the last reading before an ending: that ending; `after` is the phase before it. Code that reads a journal has no access
-   * to the limits, and needs these fields.
+   * Set if this was the last reading before an ending: that ending. `after` is the phase before the ending. Code that reads a
+   * journal has no access to the limits, and needs these fields.
    */
   readonly ending?: Ending | undefined;
   readonly after?: LoopState["phase"] | undefined;
@@ -67,7 +70,7 @@ export type OutputAnswer =
   | { readonly kind: "invalid"; readonly issues: readonly Issue[] }
   | { readonly kind: "ended"; readonly ending: Ending };
 
-/** The recorded decision to retry after an ending, or not. */
+/** The recorded decision after an ending: to retry, or not to retry. */
 export interface ReopenAnswer {
   readonly reopen: boolean;
   /** The key of the ending to retry. A decision about another ending is out of date. */

@@ -21,7 +21,10 @@ export function noteBeforeMessage(state: LoopState): void {
   };
 }
 
-/** Removes the last assistant message, and restores the saved values. Keeps its cost and its entry in `streamResults`. */
+/**
+ * Removes the last assistant message, and restores the saved values. The cost of the message and its entry in `streamResults`
+ * stay.
+ */
 export function takeMessageBack(state: LoopState): void {
   const { modelParts, functionHistory, ...before } = state.beforeMessage;
   state.messages.length = state.iterationStart;

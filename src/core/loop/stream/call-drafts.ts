@@ -21,8 +21,8 @@ interface IdScope {
 
 export function createCallIds({ iteration, heldIds, places }: IdScope): IdOf {
   return (index, id) => {
-    // Replaces provider ids that look like other ids of the package: with a slash, the path to a call in a nested run; with a
-    // number sign and a number at the end, such as "#2", the id of a later question.
+    // Replaces provider ids that look like other ids of the package. An id with a slash looks like the path to a call in a nested
+    // run. An id that ends with a number sign and a number, such as "#2", looks like the id of a later question.
     let callId = id === undefined || /\/|#\d+$/.test(id) ? "" : id;
     for (let copy = 0; callId === "" || heldIds.has(callId) || places.has(callId); copy += 1) {
       callId = `call_i${iteration}_${index}${copy === 0 ? "" : `_${copy}`}`;
@@ -166,7 +166,7 @@ function takeArgs(call: CallDraft, { args, problem }: { readonly args: unknown; 
 
 /**
  * Converts a draft to a tool call. An incomplete draft is marked as cut off. A problem of the whole message applies to all
- * complete calls, instead of their own problem.
+ * complete calls, and replaces a problem of a single call.
  */
 function toCall(draft: CallDraft, callId: string, turnProblem: ToolCall["problem"]): ToolCall {
   const { id, name, args, argsText, ready, problem } = draft;

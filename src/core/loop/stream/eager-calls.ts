@@ -110,8 +110,8 @@ export class EagerCalls {
   }
 
   /**
-   * Finds the started call that equals a call which came after an incomplete call and was therefore never offered. A call with
-   * unusable arguments equals no other call.
+   * For a call that came after an incomplete call, and was therefore never offered, finds an equal call that has started. A call
+   * with unusable arguments equals no other call.
    */
   #claimLate(call: ToolCall): StartedCall | undefined {
     return call.problem === undefined ? this.#unclaimed.get(signatureOf(call))?.shift() : undefined;

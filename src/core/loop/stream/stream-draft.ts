@@ -51,7 +51,7 @@ export class StreamDraft implements GuardedStream {
   readonly #firstIndex: number;
   readonly #events: EventSink;
   readonly iteration: number;
-  /** The provider of the current attempt; its model follows. A provider such as `withFallback` changes both. */
+  /** The provider of the current attempt. The next field is its model. A provider such as `withFallback` changes both. */
   provider: string;
   model: string;
   family: string | undefined;

@@ -112,7 +112,7 @@ describe("streamOnce", () => {
     expect(await judged(toolCall("t"), { text: false, callCount: 2 })).toEqual(["tool-calls", undefined, ["call_i3_2"]]);
   });
 
-  it("returns the status error after an error chunk, and redacts secrets", async () => {
+  it('returns the status "error" after an error chunk, and redacts secrets', async () => {
     const error = { name: "E", message: "Bearer abcdefgh12345678 is busy", code: "overloaded" as const, retryable: true };
     const result = await streamOnce(request, setUp([text("Half"), failInBand(error)]));
     expect(result).toMatchObject({

@@ -31,10 +31,10 @@ const checks: Checks<StructuredOutputOptions> = {
 
 /**
  * Requests a final answer that matches `schema`, a Standard Schema such as a zod schema. An answer that fails the validation is
- * requested again. `result.output` is the validated value, as plain data. It must therefore be possible to convert it to JSON.
+ * requested again. `result.output` is the validated value, as plain data, so JSON must be able to represent this value.
  *
- * Throws LoopError "unknown-option" or "invalid-option", the latter also if the schema cannot be converted to JSON Schema and
- * `jsonSchema` is not set.
+ * Throws LoopError "unknown-option" or "invalid-option". Also throws "invalid-option" if the schema cannot be converted to JSON
+ * Schema and `jsonSchema` is not set.
  *
  * @example
  * const { output } = await runToolLoop({ provider, messages, policies: { output: structuredOutput(z.object({ city: z.string() })) } });

@@ -40,8 +40,8 @@ export function withMessages(fields: Omit<ModelRequest, "messages"> & { readonly
 }
 
 /**
- * Returns the function that builds the messages of a request. The context items are the last message, or the one before a paused
- * message that is being continued.
+ * Returns the function that builds the messages of a request. The context items are the last message, or the message before a
+ * paused message that is being continued.
  */
 function createSentView(run: Run): () => readonly Message[] {
   let made: { readonly base: readonly Message[]; readonly context: Message; readonly view: readonly Message[] } | undefined;

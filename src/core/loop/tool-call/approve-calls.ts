@@ -61,8 +61,8 @@ function askEach(run: Run, asked: readonly BatchCall[]): Promise<ReadonlyMap<Bat
 }
 
 /**
- * True if a call of this tool needs a decision. With `policies.approve`, every call does. Otherwise only calls of tools with
- * `needsApproval` do.
+ * True if a call of this tool needs a decision. With `policies.approve`, every call needs one. Otherwise, only calls of tools
+ * with `needsApproval` need one.
  */
 function wantsDecision({ options }: Run, { needsApproval = false }: ToolDefinition): boolean {
   return options.policies?.approve !== undefined || needsApproval !== false;
@@ -91,8 +91,8 @@ function markUnasked(run: Run, one: BatchCall): void {
 }
 
 /**
- * Returns the function that decides. Without `policies.approve`, a call that needed a decision once still needs one, even if its
- * tool no longer requires decisions.
+ * Returns the function that decides. Without `policies.approve`, a recorded call that needed a decision needs one again, even if
+ * the tool no longer requires decisions.
  */
 function approveOf({ options }: Run, { round, mustAsk }: BatchCall): Approve {
   return options.policies?.approve ?? (round > 0 && mustAsk === "again" ? waitAlways : waitWhereNeeded);

@@ -99,8 +99,8 @@ export class CallPorts implements RunCallPorts {
   }
 
   /**
-   * Finds the most similar tool name. Limited, because each search compares all names, and a model may call hundreds of unknown
-   * tools.
+   * Finds the most similar tool name. The number of searches is limited, because each search compares all names, and a model may
+   * call hundreds of unknown tools.
    */
   hint(name: string, known: ReadonlyMap<string, ToolDefinition>): string | undefined {
     const told = this.#toldNow();

@@ -55,7 +55,7 @@ function toCancelStep({ call: { callId, name, args }, question, deferred }: Batc
 
 /**
  * Returns true if some calls of the batch may be recorded and can be replayed first. A journal that orders its steps keeps the
- * call order, except that calls with a decision come first: they wait for their results.
+ * call order, except that calls with a decision come first, because these calls wait for their results.
  */
 function mayHaveRecorded({ isIterationReplayed, journal, decisions }: Run, { todo }: Batch): boolean {
   if (!isIterationReplayed || journal.replays !== undefined) return false;

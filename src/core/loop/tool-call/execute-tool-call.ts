@@ -236,8 +236,8 @@ function findDeferralProblem({ definition, execute }: ReadyCall, ports: ToolCall
 }
 
 /**
- * Adds the spending of nested runs, and the stash item that the result names. Returns most outcomes synchronously, because they
- * need neither.
+ * Adds the spending of nested runs, and the stash item that the result names. Returns most outcomes synchronously, because most
+ * calls have no nested runs and no stash item.
  */
 export function finishCall(run: Run, outcome: ToolOutcome): ToolOutcome | Promise<ToolOutcome> {
   const nested = run.ports.takeNested(outcome.call.callId);

@@ -54,7 +54,7 @@ function findCalls({ state: { continuation, current } }: Run, result: StreamResu
 export const mostListed = 50;
 
 /**
- * Prepares a call. Checks, in this order: complete arguments, the deliberate gate, the existence of the tool, `toolChoice`, the
+ * Prepares a call. Checks, in this order: complete arguments, `policies.gate`, the existence of the tool, `toolChoice`, and the
  * schema of the tool.
  */
 export function prepareCall(call: ToolCall, ports: ToolCallPorts): ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome> {

@@ -199,8 +199,8 @@ function definedIn(options: NestedLoopOptions): Partial<LoopOptions> & Pick<Loop
 const nothingSpent: NestedSpending = { usage: noUsage, costUSD: 0, toolCallsExecuted: 0 };
 
 /**
- * Ends the nested runs of a finished call that are still running, and adds their usage to `known`. Cancelled runs end
- * immediately. If the tool gave a nested run its own journal and that journal never responds, the run is abandoned after
+ * When a call has finished, ends those of its nested runs that still run, and adds their usage to `known`. Cancelled runs end
+ * immediately. If the tool gave a nested run its own journal, and that journal never responds, the run is abandoned after
  * `timeouts.settleMs`.
  */
 export async function endNested(runs: readonly NestedRun[], known: NestedSpending = nothingSpent): Promise<NestedSpending> {

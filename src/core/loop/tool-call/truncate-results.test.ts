@@ -50,7 +50,7 @@ describe("truncateResults: any text", () => {
             countBytes(text),
           ]);
           expect(Number(tokens)).toBe(Math.ceil(Number(left) / 4));
-          // The result loses as little as possible: the space for the note, and less than one character at each cut.
+          // As little text as possible is cut: enough to make room for the note, plus less than one character at each cut.
           expect(countBytes(head) + countBytes(tail)).toBeGreaterThan(maxBytes - 75);
         },
       ),
