@@ -17,6 +17,7 @@ const snippets = [
   () => import("./cheat-sheet-watching.ts"),
   () => import("./config.ts"),
   () => import("./deliberate-mode.ts"),
+  () => import("./durable.ts"),
   () => import("./endings.ts"),
   () => import("./events.ts"),
   () => import("./journal-file.ts"),

@@ -7,8 +7,9 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { launchWorker } from "turnwright/dbos";
 import { startPostgres } from "./start-postgres.ts";
-import { trips } from "./trips.ts";
+import { defineTrips } from "./trips.ts";
 
+const trips = defineTrips();
 const postgres = await startPostgres();
 
 async function startWorker(): Promise<ChildProcess> {

@@ -16,15 +16,16 @@ const findTrain = defineTool<{ readonly city: string }>({
   },
 });
 
-export const trips: DurableLoop<{ readonly city: string }> = defineDurableLoop({
-  name: "trips",
-  options: ({ city }: { readonly city: string }) => ({
-    provider: createMockProvider(({ iteration }) =>
-      iteration < 3
-        ? [text("I look. "), wait(100), toolCall("find_train", { city })]
-        : text(`Your train to ${city} leaves at 09:04.`),
-    ),
-    tools: [findTrain],
-    messages: [{ role: "user" as const, content: `I want to go to ${city}.` }],
-  }),
-});
+export function defineTrips(): DurableLoop<{ readonly city: string }> {
+  return defineDurableLoop({
+    name: "trips",
+    options: ({ city }: { readonly city: string }) => ({
+      provider: createMockProvider(({ iteration }) => {
+        if (iteration === 3) return text(`Your train to ${city} leaves at 09:04.`);
+        return [text("I look. "), wait(100), toolCall("find_train", { city })];
+      }),
+      tools: [findTrain],
+      messages: [{ role: "user" as const, content: `I want to go to ${city}.` }],
+    }),
+  });
+}

@@ -44,12 +44,10 @@ export class EventWriter {
   static async begin(store: DurableStore, runId: string): Promise<EventWriter> {
     const execution = await store.begin(runId);
     const writer = new EventWriter(store, runId, execution);
-    for (let from = 0; execution > 1;) {
-      const rows = await store.readEvents(runId, from);
+    let rows = execution === 1 ? [] : await store.readEvents(runId, 0);
+    while (rows.length > 0) {
       for (const { body } of rows) writer.#noteStored(JSON.parse(body) as LoopEvent);
-      const last = rows.at(-1);
-      if (last === undefined) break;
-      from = last.seq + 1;
+      rows = await store.readEvents(runId, (rows.at(-1)?.seq ?? 0) + 1);
     }
     return writer;
   }

@@ -43,6 +43,8 @@ type Records = Map<string, string>;
 interface Fault {
   /** True for a journal without optional methods. */
   readonly only?: true;
+  /** True if a second call of the function that closes the journal closes it for the next owner. */
+  readonly closesAnyOwner?: true;
   /** Changes a key before it is used. */
   readonly toKey?: (runId: string, key: string) => string;
   readonly write?: (value: unknown) => string | undefined;
@@ -54,16 +56,17 @@ function brokenSetup({
   write = JSON.stringify,
   change,
   only,
+  closesAnyOwner,
 }: Fault): JournalSuiteSetup {
   const records: Records = new Map();
-  const open = new Set<string>();
+  const owners = new Map<string, symbol>();
   const journalOf = (runId: string): Journal => {
     const step = async <T>({ key, run }: Step<T>): Promise<T> => {
       const found = records.get(toKey(runId, key));
       if (found !== undefined) return JSON.parse(found) as T;
       const answer = await run({});
       const text = write(answer);
-      if (text !== undefined) records.set(toKey(runId, key), text);
+      if (text !== undefined && !records.has(toKey(runId, key))) records.set(toKey(runId, key), text);
       return answer;
     };
     const journal = {
@@ -76,9 +79,12 @@ function brokenSetup({
         return new Map(own.map(([key, text]) => [key.slice(runId.length + 2), JSON.parse(text) as unknown]));
       },
       open: async () => {
-        if (open.has(runId)) throw new Error("The journal is open.");
-        open.add(runId);
-        return async () => void open.delete(runId);
+        if (owners.has(runId)) throw new Error("The journal is open.");
+        const owner = Symbol("owner");
+        owners.set(runId, owner);
+        return async () => {
+          if (owners.get(runId) === owner || closesAnyOwner === true) owners.delete(runId);
+        };
       },
     };
     return only === true ? { durable: true, step, all: journal.all } : { ...journal, ...change?.(journal, records) };
@@ -104,6 +110,7 @@ const large = "keeps a result of 4 MB";
 const keys = "keeps the records of similar keys and of other runs apart";
 const failure = "runs a step again in a later execution if the step failed";
 const records = "says which steps are recorded, if it has `has` or `read`";
+const lateStep = "keeps the record of a new owner if the old owner finishes the step late";
 const everyCut = "ends a run that was cut off after any step like a run that was not cut off";
 const owner = "refuses a second owner while it is open, if it has `open`";
 
@@ -189,6 +196,21 @@ describe("journalSuite", () => {
       "reads its records in reverse order",
       { change: ({ read }) => ({ read: async () => new Map([...(await read())].reverse()) }) },
       [records],
+    ],
+    ["is closed for a new owner when the old owner closes it again", { closesAnyOwner: true }, [owner]],
+    [
+      "overwrites a record with the late result of an old owner",
+      {
+        change: ({ step }, store) => ({
+          async step<T>(one: Step<T>) {
+            const result = await step(one);
+            const stored = [...store.keys()].find((key) => key.endsWith(`  ${one.key}`));
+            if (stored !== undefined && one.key.endsWith("/slow")) store.set(stored, JSON.stringify(result));
+            return result;
+          },
+        }),
+      },
+      [lateStep],
     ],
     ["opens for two owners", { change: () => ({ open: async () => async () => {} }) }, [owner]],
   ])("fails exactly the expected checks for a journal that %s", async ([, fault, complaints]) => {

@@ -68,7 +68,13 @@ describe.for(exercises)("the built entry $specifier", ({ specifier, name, import
   it.for(["js", "cjs"])("imports only its own peers in the .%s file", async (ending) => {
     const found = await findImports(`dist/${name}.${ending}`);
     expect(found.filter((path) => !path.startsWith("node:"))).toEqual(imports);
-    const needsNode = ["turnwright/cache", "turnwright/diagnostics", "turnwright/host", "turnwright/journal"].includes(specifier);
+    const needsNode = [
+      "turnwright/cache",
+      "turnwright/dbos",
+      "turnwright/diagnostics",
+      "turnwright/host",
+      "turnwright/journal",
+    ].includes(specifier);
     expect(found.some((path) => path.startsWith("node:"))).toBe(needsNode);
   });
 });

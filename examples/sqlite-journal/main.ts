@@ -1,0 +1,176 @@
+// Checks `sqliteJournal`: the suite for journals, several owners of one file, and a process that is killed while its tool runs.
+// Run it with `npx tsx examples/sqlite-journal/main.ts`.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { defineTool, isLoopError, type Journal, type LoopOptions, runToolLoop, type Step } from "turnwright";
+import { inspectJournal, replayJournal } from "turnwright/journal";
+import { createMockProvider, journalSuite, type SuiteCheck, text, toolCall } from "turnwright/testing";
+import { sqliteJournal } from "./sqlite-journal.ts";
+
+const LEASE_MS = 1_000;
+
+function stepOf(key: string, answer: string): Step<string> {
+  return { key, kind: "tool", input: null, run: () => answer };
+}
+
+/** Opens a journal. `open` is optional in the type. */
+async function openOf(journal: Journal): Promise<() => PromiseLike<void>> {
+  assert.ok(journal.open);
+  return journal.open();
+}
+
+async function recordsOf(journal: Journal): Promise<readonly [string, unknown][]> {
+  assert.ok(journal.read);
+  return [...(await journal.read())];
+}
+
+const isLocked = (error: unknown): boolean => isLoopError(error, "journal-locked");
+
+/** An owner whose heartbeat is late loses its run, and can neither write nor unlock it. */
+async function checkLateOwner(file: string): Promise<void> {
+  const late = sqliteJournal(file, "late", 0); // this lease has always run out
+  const closeLate = await openOf(late);
+  const slow: Step<string> = { ...stepOf("slow", "from the late owner"), run: () => sleep(300, "from the late owner") };
+  const lost = assert.rejects(async () => late.step(slow), /taken over/);
+  const next = sqliteJournal(file, "late", LEASE_MS);
+  const close = await openOf(next);
+  assert.equal(await next.step(stepOf("slow", "from the new owner")), "from the new owner");
+  await lost;
+  await closeLate();
+  await assert.rejects(openOf(sqliteJournal(file, "late")), isLocked);
+  assert.deepEqual(await recordsOf(late), [["slow", "from the new owner"]]);
+  await close();
+}
+
+/** A step of an opening that is over must not write into the next opening of the same journal. */
+async function checkLateStep(file: string): Promise<void> {
+  const journal = sqliteJournal(file, "late-step");
+  const close = await openOf(journal);
+  const slow: Step<string> = { ...stepOf("a", "late"), run: () => sleep(200, "late") };
+  const late = assert.rejects(async () => journal.step(slow), /taken over/);
+  await sleep(50);
+  await close();
+  const closeAgain = await openOf(journal);
+  await late;
+  assert.deepEqual(await recordsOf(journal), []);
+  await closeAgain();
+  await assert.rejects(
+    async () => journal.step(stepOf("b", "b")),
+    (error) => isLoopError(error, "journal-closed"),
+  );
+}
+
+/** A record is in the file as soon as its step has returned, also for keys that SQLite would change. */
+async function checkRecords(file: string): Promise<void> {
+  const journal = sqliteJournal(file, "strange\0run");
+  const close = await openOf(journal);
+  const keys = ["i0/tool/0/a\0b", "i0/tool/0/a\0c", "i0/tool/0/\ud800", "i0/tool/0/\ud801", "i0/tool/0/A", "i0/tool/0/a"];
+  for (const key of keys) await journal.step(stepOf(key, key));
+  const other = sqliteJournal(file, "strange\0run");
+  const recorded = keys.map((key) => [key, key]);
+  assert.deepEqual(await recordsOf(other), recorded);
+  await close();
+  assert.deepEqual(await recordsOf(sqliteJournal(file, "strange")), []);
+}
+
+/** The lock of SQLite itself is left over if a process dies in a transaction. */
+async function checkLeftOverLock(file: string): Promise<void> {
+  mkdirSync(`${file}.lock`);
+  const runs = ["one", "two", "three"].map((runId) => sqliteJournal(file, runId));
+  const closings = await Promise.all(runs.map(openOf));
+  await Promise.all(closings.map((close) => close()));
+  assert.equal(
+    readdirSync(join(file, "..")).some((name) => name.includes(".lock")),
+    false,
+  );
+}
+
+/** The options with which both processes call `runToolLoop`. The tool never ends in the first one. */
+function optionsIn(folder: string): LoopOptions {
+  const charge = defineTool({
+    name: "charge",
+    description: "Charges the card",
+    inputSchema: { type: "object" },
+    execute: async () => {
+      appendFileSync(join(folder, "charges.txt"), "charged\n");
+      console.log("charging");
+      await sleep(600_000);
+      return "receipt 1";
+    },
+  });
+  const provider = createMockProvider(({ messages }) => {
+    const last = messages.at(-1);
+    if (last?.role !== "tool") return toolCall("charge");
+    return text(`The charge is ${last.results.map(({ outcome }) => outcome).join()}.`);
+  });
+  const journal = sqliteJournal(join(folder, "runs.db"), "order-7", LEASE_MS);
+  return { provider, tools: [charge], messages: [{ role: "user", content: "Pay." }], runId: "order-7", journal };
+}
+
+async function checkKilledProcess(folder: string): Promise<void> {
+  const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(import.meta.url), folder], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = new Promise((resolve) => child.on("exit", (code, signal) => resolve(signal ?? code)));
+  try {
+    for await (const line of createInterface({ input: child.stdout })) {
+      assert.equal(line, "charging");
+      await sleep(2 * LEASE_MS); // the heartbeat must keep the lock while the tool runs
+      await assert.rejects(runToolLoop({ ...optionsIn(folder), tools: [] }), isLocked);
+      child.kill("SIGKILL");
+    }
+  } finally {
+    child.kill("SIGKILL"); // also if the check fails
+  }
+  assert.equal(await ended, "SIGKILL");
+  const { journal, ...options } = optionsIn(folder);
+  assert.ok(journal);
+  const { status, pendingCalls } = await inspectJournal(journal);
+  assert.deepEqual([status, pendingCalls.map(({ state }) => state)], ["running", ["may-have-run"]]);
+  await assert.rejects(runToolLoop({ ...options, journal }), isLocked);
+  await sleep(LEASE_MS + 100);
+  const result = await runToolLoop({ ...options, journal });
+  assert.deepEqual([result.status, result.text], ["completed", "The charge is interrupted."]);
+  assert.equal(readFileSync(join(folder, "charges.txt"), "utf8"), "charged\n");
+  const replayed = await runToolLoop({ ...options, journal: replayJournal(journal) });
+  assert.equal(replayed.text, result.text);
+}
+
+function checksIn(folder: string): readonly SuiteCheck[] {
+  const file = join(folder, "suite.db");
+  // Each execution has a journal of its own, as it would in another process.
+  const suite = journalSuite({ execute: (runId, body) => body(sqliteJournal(file, runId)) });
+  const left = join(folder, "left-over");
+  mkdirSync(left);
+  return [
+    ...suite,
+    { title: "refuses the writes of an owner that lost its run", run: () => checkLateOwner(file) },
+    { title: "refuses a step that ends after its opening", run: () => checkLateStep(file) },
+    { title: "stores each record before its step returns, under its exact key", run: () => checkRecords(file) },
+    { title: "removes the lock of a process that died in a transaction", run: () => checkLeftOverLock(join(left, "runs.db")) },
+    { title: "continues a run whose process was killed in a tool", run: () => checkKilledProcess(folder) },
+  ];
+}
+
+async function checkAll(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "sqlite-journal-"));
+  try {
+    for (const { title, run } of checksIn(folder)) {
+      const fault = await run().then(() => undefined, String);
+      console.log(`${fault === undefined ? "ok   " : "FAULT"} ${title}${fault === undefined ? "" : `\n      ${fault}`}`);
+      if (fault !== undefined) process.exitCode = 1;
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const [, , folder] = process.argv;
+await (folder === undefined ? checkAll() : runToolLoop(optionsIn(folder)));

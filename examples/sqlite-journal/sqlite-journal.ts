@@ -1,0 +1,149 @@
+// A journal for turnwright in a SQLite database. One database holds many runs, and several processes of one machine may use it.
+// A run survives the crash of its process. Keep the file on a local disk, and protect it: it holds the texts of the runs.
+
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, rmdirSync, statSync } from "node:fs";
+import { hostname } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import sqlite from "node-sqlite3-wasm";
+import { type Journal, LoopError, type Step } from "turnwright";
+
+// A run id may be any text, and so may the name of a registry's tool, which is in its keys. SQLite cuts a text at a NUL and
+// changes lone surrogates. So keys and run ids are stored as JSON, which has neither.
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS steps (
+    seq INTEGER PRIMARY KEY, run TEXT NOT NULL, key TEXT NOT NULL, result TEXT NOT NULL, UNIQUE (run, key));
+  CREATE TABLE IF NOT EXISTS owners (
+    run TEXT PRIMARY KEY, owner TEXT NOT NULL, pid INTEGER NOT NULL, host TEXT NOT NULL, expires INTEGER NOT NULL);`;
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+type Work<T> = (database: sqlite.Database) => T;
+
+/**
+ * Runs `work` in one transaction on a new connection, and closes it. The methods of `Database` finalize their statements.
+ *
+ * This build of SQLite locks with a folder, `<file>.lock`, and takes its own lock for that of a live writer. So it never undoes
+ * half a transaction of a process that died. A write-ahead log (WAL) is recovered whatever the lock says. A WAL needs exclusive
+ * locking here, which ends only when the connection is closed. Therefore each transaction has a connection of its own.
+ */
+function transactNow<T>(file: string, work: Work<T>): T {
+  const database = new sqlite.Database(file);
+  try {
+    database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; BEGIN IMMEDIATE");
+    database.exec(SCHEMA); // does nothing if the tables exist
+    const answer = work(database);
+    database.exec("COMMIT"); // on disk when this returns
+    return answer;
+  } finally {
+    database.close(); // undoes everything if there was no commit
+  }
+}
+
+const DEAD_AFTER = 300; // attempts, about 10 s. A transaction takes some ms.
+const GIVE_UP_AFTER = 1_000; // attempts, about 30 s, so that SQLite's error comes before the loop's `journalMs` (60 s)
+
+/** Waits for the transactions of other processes. Removes the lock of a process that died in one. */
+async function transact<T>(file: string, work: Work<T>): Promise<T> {
+  let [seen, times] = ["", 0];
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return transactNow(file, work);
+    } catch (error) {
+      const isBusy = error instanceof sqlite.SQLite3Error && error.message === "database is locked";
+      if (!isBusy || attempt === GIVE_UP_AFTER) throw error;
+    }
+    // Counts attempts and not time, because a lock also ages while the machine sleeps.
+    const lock = identify(`${file}.lock`);
+    [seen, times] = [lock, lock === seen ? times + 1 : 0];
+    if (lock !== "" && times >= DEAD_AFTER) removeLock(file, lock);
+    await sleep(20 + Math.random() * 20);
+  }
+}
+
+function identify(folder: string): string {
+  const found = statSync(folder, { bigint: true, throwIfNoEntry: false });
+  return found === undefined ? "" : `${found.ino}-${found.mtimeNs}`;
+}
+
+/** Only one process at a time may do this, because a second one could remove the new lock of a live process. */
+function removeLock(file: string, lock: string): void {
+  const guard = `${file}.lock.removal`; // if a process dies here too, remove both folders by hand
+  try {
+    mkdirSync(guard);
+  } catch {
+    return; // another process is removing the lock
+  }
+  if (identify(`${file}.lock`) === lock) rmdirSync(`${file}.lock`);
+  rmdirSync(guard);
+}
+
+type Run = { readonly file: string; readonly run: string; readonly leaseMs: number };
+
+function take({ file, run, leaseMs }: Run, owner: string): Work<void> {
+  return (database) => {
+    const holder = database.get("SELECT pid, host, expires FROM owners WHERE run = ?", [run]);
+    if (holder !== null && Number(holder["expires"]) > Date.now()) {
+      const [pid, host] = [Number(holder["pid"]), textOf(holder["host"])];
+      // The message of this error says "remove <lockPath>", so this must not be the path of the database.
+      const lockPath = `the row of ${run} in its table "owners"`;
+      throw new LoopError("journal-locked", { path: file, lockPath, pid, host, isVisible: true });
+    }
+    database.run("REPLACE INTO owners VALUES (?, ?, ?, ?, ?)", [run, owner, process.pid, hostname(), Date.now() + leaseMs]);
+  };
+}
+
+/** Prolongs the lease, or throws if another owner took the run. An owner that is merely late may go on. */
+function renew(database: sqlite.Database, { file, run, leaseMs }: Run, owner: string): void {
+  const sql = "UPDATE owners SET expires = ? WHERE run = ? AND owner = ?";
+  const { changes } = database.run(sql, [Date.now() + leaseMs, run, owner]);
+  if (changes === 0) throw new Error(`The run ${run} in ${file} was taken over or closed: nothing more is recorded.`);
+}
+
+/**
+ * Makes the journal of the run `runId` in the database `file`, whose folder must exist. If its process dies, the run is locked
+ * for `leaseMs`, which must be longer than your code ever blocks the event loop.
+ */
+export function sqliteJournal(file: string, runId: string, leaseMs = 15_000): Journal {
+  const id: Run = { file, run: JSON.stringify(runId), leaseMs };
+  let current: string | undefined; // the owner, while the journal is open
+  const find = (key: string): Promise<string | undefined> =>
+    transact(file, (database) => {
+      const row = database.get("SELECT result FROM steps WHERE run = ? AND key = ?", [id.run, JSON.stringify(key)]);
+      return row === null ? undefined : textOf(row["result"]);
+    });
+  const step = async <T>({ key, run }: Step<T>): Promise<T> => {
+    const owner = current; // the owner when the step begins: a late step must not write into the next opening
+    const recorded = await find(key);
+    if (recorded !== undefined) return JSON.parse(recorded) as T;
+    if (owner === undefined) throw new LoopError("journal-closed", { path: file });
+    const answer = await run({});
+    const row = [id.run, JSON.stringify(key), JSON.stringify(answer)];
+    await transact(file, (database) => {
+      renew(database, id, owner); // in this transaction, so that nobody can take the run in between
+      database.run("INSERT INTO steps (run, key, result) VALUES (?, ?, ?)", row);
+    });
+    return answer;
+  };
+  const open: Journal["open"] = async (how) => {
+    if (how?.readOnly === true) return async () => {}; // a replay takes no lock
+    const owner = randomUUID();
+    await transact(file, take(id, owner));
+    current = owner;
+    // A failure needs no handling here: if the run is lost, the next record is refused.
+    const beat = (): void => void transact(file, (database) => renew(database, id, owner)).catch(() => {});
+    const heartbeat = setInterval(beat, leaseMs / 3).unref(); // does not keep the process alive
+    return async () => {
+      clearInterval(heartbeat);
+      current = current === owner ? undefined : current;
+      await transact(file, (database) => database.run("DELETE FROM owners WHERE run = ? AND owner = ?", [id.run, owner]));
+    };
+  };
+  const read = async (): Promise<ReadonlyMap<string, unknown>> => {
+    if (!existsSync(file)) return new Map(); // reading does not create the file
+    const query = "SELECT key, result FROM steps WHERE run = ? ORDER BY seq";
+    const rows = await transact(file, (database) => database.all(query, [id.run]));
+    return new Map(rows.map(({ key, result }) => [JSON.parse(textOf(key)), JSON.parse(textOf(result))]));
+  };
+  const all: Journal["all"] = (steps) => Promise.all(steps.map(step));
+  return { durable: true, step, all, has: async (key) => (await find(key)) !== undefined, open, read };
+}
