@@ -24,6 +24,8 @@ export interface StepHooks {
   beforeInbox(lastRead: number): Promise<number>;
   /** Called after a step, before its result is recorded. */
   beforeRecord(): Promise<void>;
+  /** Waits for the decision under a key. Rejects when the run has ended. */
+  receive(key: string): Promise<Json>;
 }
 
 /** The end of a step in this execution. `error` is only set if the body has just thrown it. */
@@ -79,7 +81,7 @@ export function createDbosJournal(hooks?: StepHooks): Journal {
       for (const end of ends) results.push(await steps.finish(end));
       return results;
     },
-    wait: receive,
+    wait: (key) => (hooks === undefined ? receive(key) : receiveInStep(key, hooks)),
   };
 }
 
@@ -141,6 +143,12 @@ export function readDbosJournal(runId: string, messages: readonly Message[]): Jo
     throw new Error("This journal can only be read.");
   };
   return { durable: true, ordered: true, step: refuse, all: refuse, read };
+}
+
+/** Waits in a step, which ends with the run. A call of DBOS.recv could not be ended. */
+async function receiveInStep(key: string, hooks: StepHooks): Promise<Json> {
+  const text = await DBOS.runStep(async () => JSON.stringify(await hooks.receive(key)), { name: `${key} wait` });
+  return JSON.parse(text) as Json;
 }
 
 /** Waits for a message on the topic `key`, without a time limit. */

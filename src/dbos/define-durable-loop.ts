@@ -14,6 +14,7 @@ import {
   type LoopResult,
   runToolLoop,
   type StopRequest,
+  toJson,
   type UserMessage,
 } from "../core/entry-kit.ts";
 import { createLoopControl } from "../core/index.ts";
@@ -141,8 +142,7 @@ export function defineDurableLoop<Input extends Json>(fields: DurableLoopFields<
         const waiting = pending.filter((one) => "waitKey" in one).map((one) => one.id);
         throw new LoopError("unknown-decision", { call: callId, ...(waiting.length === 0 ? {} : { waiting }) });
       }
-      // With a key, the second of two decisions about one question is dropped.
-      await DBOS.send(id, JSON.stringify(decision), call.waitKey, `${id} ${call.waitKey}`);
+      await workerHere().store.send(id, { verb: "decide", key: call.waitKey, decision: toJson(decision) });
     },
     events: (id, { from = 0 } = {}) => readEvents(workerHere(), id, from),
   };
@@ -154,6 +154,7 @@ async function executeDurableRun(options: Omit<LoopOptions, DurableOwnOptions>, 
   const control = createLoopControl();
   const live: LiveRun = { control, lastRead: 0 };
   const writer = await EventWriter.begin(worker.store, runId);
+  const over = new AbortController();
   const hooks: StepHooks = {
     // Messages are read in the step that records them, so that no message is lost or read twice.
     beforeInbox: async (lastRead) => {
@@ -162,6 +163,7 @@ async function executeDurableRun(options: Omit<LoopOptions, DurableOwnOptions>, 
       return rows.at(-1)?.seq ?? lastRead;
     },
     beforeRecord: () => writer.flush(),
+    receive: (key) => receiveDecision(worker, runId, { key, signal: over.signal }),
   };
   worker.live.set(runId, live);
   try {
@@ -171,8 +173,34 @@ async function executeDurableRun(options: Omit<LoopOptions, DurableOwnOptions>, 
     await writer.flush();
     return JSON.stringify(factsOf(result));
   } finally {
+    over.abort(new Error("The run has ended."));
     worker.live.delete(runId);
     writer.close();
+  }
+}
+
+/** Waits for the first decision with the key. Rejects when the signal fires. */
+async function receiveDecision(
+  worker: WorkerProcess,
+  runId: string,
+  { key, signal }: { readonly key: string; readonly signal: AbortSignal },
+): Promise<Json> {
+  let wake: () => void = () => {};
+  const leave = worker.watch(runId, () => wake());
+  const onAbort = (): void => wake();
+  signal.addEventListener("abort", onAbort);
+  try {
+    for (;;) {
+      // Created before the look, so that a decision that arrives meanwhile wakes this function.
+      const woken = new Promise<void>((resolve) => (wake = resolve));
+      signal.throwIfAborted();
+      const rows = await worker.store.readMessages(runId, 0);
+      for (const { body } of rows) if (body.verb === "decide" && body.key === key) return body.decision;
+      await woken;
+    }
+  } finally {
+    leave();
+    signal.removeEventListener("abort", onAbort);
   }
 }
 
@@ -185,10 +213,10 @@ function factsOf(result: LoopResult): Omit<DurableResult, "messages"> {
 async function* readEvents(worker: WorkerProcess, id: string, from: number): AsyncGenerator<DurableEvent, void, undefined> {
   let next = from;
   let wake: () => void = () => {};
-  let woken = new Promise<void>((resolve) => (wake = resolve));
   const leave = worker.watch(id, () => wake());
   try {
     for (;;) {
+      const woken = new Promise<void>((resolve) => (wake = resolve));
       const rows = await worker.store.readEvents(id, next);
       for (const { seq, body } of rows) {
         next = seq + 1;
@@ -197,7 +225,6 @@ async function* readEvents(worker: WorkerProcess, id: string, from: number): Asy
         if (event.type === "run-end" && event.path === undefined) return;
       }
       if (rows.length === 0) await woken;
-      woken = new Promise<void>((resolve) => (wake = resolve));
     }
   } finally {
     leave();

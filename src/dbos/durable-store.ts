@@ -1,6 +1,7 @@
 // The tables of durable loops in Postgres, beside those of DBOS: workers, events of runs, and messages to runs.
 
 import type { Pool } from "pg";
+import type { Json } from "../core/entry-kit.ts";
 
 /** Locked while a process creates the tables, so that two processes do not create them together. */
 const migrationLock = 7_233_410_001;
@@ -19,7 +20,8 @@ const tables = `
 export type RunMessage =
   | { readonly verb: "steer"; readonly message: unknown }
   | { readonly verb: "stop"; readonly request?: unknown }
-  | { readonly verb: "kill" };
+  | { readonly verb: "kill" }
+  | { readonly verb: "decide"; readonly key: string; readonly decision: Json };
 
 /** A row with its position. Positions grow, but may have gaps in `messages`. */
 export interface Row<T> {

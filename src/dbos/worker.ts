@@ -48,6 +48,9 @@ export const queueName = "turnwright";
 /** How often a worker looks for runs without a worker, in milliseconds. */
 const sweepMs = 500;
 
+/** How often readers and runs look for what a lost notification would have told them, in milliseconds. */
+const lostNotificationMs = 10_000;
+
 let current: WorkerProcess | undefined;
 
 /** Returns the worker of this process. Throws if there is none. */
@@ -135,6 +138,7 @@ export class WorkerProcess {
     };
     every(Math.min(1_000, leaseMs / 4), () => this.#beat());
     every(sweepMs, () => this.#sweep());
+    every(lostNotificationMs, async () => this.#wakeAll());
   }
 
   async stop(): Promise<void> {
@@ -164,6 +168,8 @@ export class WorkerProcess {
     await session.connect();
     await session.query("SELECT pg_advisory_lock(hashtextextended($1, 0))", [this.id]);
     await session.query(`LISTEN ${channel}`);
+    // Notifications may have been lost while there was no session.
+    this.#wakeAll();
   }
 
   async #beat(): Promise<void> {
@@ -171,8 +177,6 @@ export class WorkerProcess {
       "INSERT INTO turnwright.workers VALUES ($1, now()) ON CONFLICT (id) DO UPDATE SET beat = EXCLUDED.beat",
       [this.id],
     );
-    // A notification may be lost while the session is opened again.
-    for (const runId of new Set([...this.live.keys(), ...this.#readers.keys()])) this.#wake(runId);
   }
 
   /** Resumes the runs of dead workers. Only one worker at a time does this. */
@@ -211,6 +215,10 @@ export class WorkerProcess {
     if (ids.length > 0) await DBOS.resumeWorkflows(ids, { queueName });
     // Last, so that another worker tries again if this one fails in between.
     await this.#pool.query("DELETE FROM turnwright.workers WHERE id = $1", [workerId]);
+  }
+
+  #wakeAll(): void {
+    for (const runId of new Set([...this.live.keys(), ...this.#readers.keys()])) this.#wake(runId);
   }
 
   #wake(runId: string): void {
