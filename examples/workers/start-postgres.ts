@@ -1,6 +1,6 @@
 // Makes a Postgres database: on the server that TURNWRIGHT_POSTGRES_URL names, or on an embedded server.
 
-import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +10,8 @@ import { Client } from "pg";
 export interface Postgres {
   /** The URL of an empty database. */
   readonly url: string;
+  /** Kills the server with SIGKILL, and starts it again. Undefined for a server that was running before. */
+  readonly crash?: (() => Promise<void>) | undefined;
   stop(): Promise<void>;
 }
 
@@ -50,7 +52,8 @@ async function startServer(): Promise<Postgres> {
     port,
     user: "postgres",
     password: "postgres",
-    persistent: false,
+    // The data stays until `stop`, also if the server crashes.
+    persistent: true,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ["--encoding=UTF8", "--locale=C"],
     postgresFlags: ["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"],
@@ -67,11 +70,18 @@ async function startServer(): Promise<Postgres> {
     await server.stop();
     await rm(folder, { recursive: true, force: true });
   };
-  return { url: `postgresql://postgres:postgres@127.0.0.1:${port}/postgres`, stop };
+  const crash = async (): Promise<void> => {
+    const [pid = ""] = (await readFile(join(folder, "data", "postmaster.pid"), "utf8")).split("\n");
+    process.kill(Number(pid), "SIGKILL");
+    // The processes of the server notice the end of the first one, and end too.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await server.start();
+  };
+  return { url: `postgresql://postgres:postgres@127.0.0.1:${port}/postgres`, crash, stop };
 }
 
 export async function startPostgres(): Promise<Postgres> {
   const given = process.env["TURNWRIGHT_POSTGRES_URL"];
-  const server = given === undefined ? await startServer() : { url: given, stop: async () => {} };
-  return { url: await createDatabase(server.url), stop: server.stop };
+  const server: Postgres = given === undefined ? await startServer() : { url: given, stop: async () => {} };
+  return { ...server, url: await createDatabase(server.url) };
 }

@@ -151,31 +151,46 @@ export function defineDurableLoop<Input extends Json>(fields: DurableLoopFields<
 /** Executes a run in its workflow. Returns the facts of the result as JSON. */
 async function executeDurableRun(options: Omit<LoopOptions, DurableOwnOptions>, worker: WorkerProcess): Promise<string> {
   const runId = DBOS.workflowID ?? "";
+  await endEarlier(worker, runId);
   const control = createLoopControl();
-  const live: LiveRun = { control, lastRead: 0 };
-  const writer = await EventWriter.begin(worker.store, runId);
   const over = new AbortController();
-  const hooks: StepHooks = {
-    // Messages are read in the step that records them, so that no message is lost or read twice.
-    beforeInbox: async (lastRead) => {
-      const rows = await worker.store.readMessages(runId, lastRead);
-      for (const { body } of rows) if (body.verb === "steer") control.steer(body.message as string | UserMessage);
-      return rows.at(-1)?.seq ?? lastRead;
-    },
-    beforeRecord: () => writer.flush(),
-    receive: (key) => receiveDecision(worker, runId, { key, signal: over.signal }),
-  };
+  let end: () => void = () => {};
+  const live: LiveRun = { control, ended: new Promise((resolve) => (end = resolve)) };
   worker.live.set(runId, live);
+  let writer: EventWriter | undefined;
   try {
+    const events = (writer = await EventWriter.begin(worker.store, runId));
+    const hooks: StepHooks = {
+      // Messages are read in the step that records them, so that no message is lost or read twice.
+      beforeInbox: async (lastRead) => {
+        const rows = await worker.store.readMessages(runId, lastRead);
+        for (const { body } of rows) if (body.verb === "steer") control.steer(body.message as string | UserMessage);
+        return rows.at(-1)?.seq ?? lastRead;
+      },
+      beforeRecord: () => events.flush(),
+      receive: (key) => receiveDecision(worker, runId, { key, signal: over.signal }),
+    };
     await worker.obey(runId, live);
     const journal = createDbosJournal(hooks);
-    const result = await runToolLoop({ ...options, runId, control, journal, events: createEmitter(writer.take) });
-    await writer.flush();
+    const result = await runToolLoop({ ...options, runId, control, journal, events: createEmitter(events.take) });
+    await events.flush();
     return JSON.stringify(factsOf(result));
   } finally {
     over.abort(new Error("The run has ended."));
+    writer?.close();
     worker.live.delete(runId);
-    writer.close();
+    end();
+  }
+}
+
+/**
+ * Ends an earlier execution of the same run in this process. It exists if the process was frozen: another worker has taken the run
+ * over, and the run has come back.
+ */
+async function endEarlier(worker: WorkerProcess, runId: string): Promise<void> {
+  for (let earlier = worker.live.get(runId); earlier !== undefined; earlier = worker.live.get(runId)) {
+    earlier.control.kill();
+    await earlier.ended;
   }
 }
 

@@ -31,8 +31,8 @@ export interface Worker {
 /** A run that this worker executes. */
 export interface LiveRun {
   readonly control: LoopControl;
-  /** The position of the last message that was read. */
-  lastRead: number;
+  /** Resolves when this execution has ended. */
+  readonly ended: Promise<void>;
 }
 
 const checks: Checks<WorkerOptions> = {
@@ -91,6 +91,14 @@ interface Settings {
   readonly executes: boolean;
 }
 
+/** Makes a pool whose broken connections are replaced. Without a listener on each connection, the process would end with it. */
+function createPool(connectionString: string, max: number): Pool {
+  const pool = new Pool({ connectionString, max });
+  pool.on("error", () => {});
+  pool.on("connect", (client) => client.on("error", () => {}));
+  return pool;
+}
+
 export class WorkerProcess {
   readonly id: string = `worker-${globalThis.crypto.randomUUID()}`;
   readonly store: DurableStore;
@@ -98,6 +106,8 @@ export class WorkerProcess {
   readonly live: Map<string, LiveRun> = new Map();
   readonly #options: Settings;
   readonly #pool: Pool;
+  /** The connections of DBOS. */
+  readonly #enginePool: Pool;
   /** The connection that holds the lock of this worker and gets notifications. Undefined while it is being opened again. */
   #session: Client | undefined;
   #timers: ReturnType<typeof setInterval>[] = [];
@@ -109,9 +119,8 @@ export class WorkerProcess {
 
   constructor({ databaseUrl, name = "turnwright", leaseMs = 10_000, executes = true }: WorkerOptions) {
     this.#options = { databaseUrl, name, leaseMs, executes };
-    this.#pool = new Pool({ connectionString: databaseUrl, max: 8 });
-    // Broken idle connections are replaced by the pool.
-    this.#pool.on("error", () => {});
+    this.#pool = createPool(databaseUrl, 8);
+    this.#enginePool = createPool(databaseUrl, 20);
     this.store = new DurableStore(this.#pool);
   }
 
@@ -125,6 +134,7 @@ export class WorkerProcess {
     DBOS.setConfig({
       name,
       systemDatabaseUrl: databaseUrl,
+      systemDatabasePool: this.#enginePool,
       executorID: this.id,
       applicationVersion,
       logLevel: "error",
@@ -149,7 +159,7 @@ export class WorkerProcess {
     // Without its row, the runs of this worker are taken over immediately.
     await this.#pool.query("DELETE FROM turnwright.workers WHERE id = $1", [this.id]).catch(() => {});
     await this.#session?.end().catch(() => {});
-    await this.#pool.end();
+    await Promise.all([this.#pool.end(), this.#enginePool.end()]);
     if (current === this) current = undefined;
   }
 

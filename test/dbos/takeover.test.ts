@@ -1,12 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launchWorker, type Worker } from "turnwright/dbos";
 import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
+import { Fleet } from "./fleet.ts";
 import { defineTrips, readNotes } from "./trips.ts";
 
 const leaseMs = 1_000;
@@ -15,27 +13,17 @@ const notes = join(folder, "notes.jsonl");
 const trips = defineTrips(notes);
 let postgres: Postgres;
 let client: Worker;
-const children = new Set<ChildProcess>();
-
-async function startWorker(): Promise<ChildProcess> {
-  const script = fileURLToPath(new URL("worker-process.ts", import.meta.url));
-  const child = spawn(process.execPath, ["--import", "tsx", script, postgres.url, notes, String(leaseMs)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  children.add(child);
-  if (child.stdout === null) throw new Error("The worker has no output.");
-  await once(child.stdout, "data");
-  return child;
-}
+let fleet: Fleet;
 
 beforeAll(async () => {
   writeFileSync(notes, "");
   postgres = await startPostgres();
   client = await launchWorker({ databaseUrl: postgres.url, leaseMs, executes: false });
+  fleet = new Fleet({ databaseUrl: postgres.url, notesPath: notes, leaseMs });
 }, 60_000);
 
 afterAll(async () => {
-  for (const child of children) child.kill("SIGKILL");
+  await fleet.stop();
   await client.stop();
   await postgres.stop();
   rmSync(folder, { recursive: true });
@@ -77,20 +65,20 @@ async function checkTrips(ids: readonly string[]): Promise<void> {
 
 describe("a durable run whose worker", () => {
   it("was killed is finished by another worker, and no unsafe call begins twice", async () => {
-    const first = await startWorker();
+    const first = await fleet.start();
     const ids = await startTrips("killed", 6);
     await untilToolBegins("killed-0");
-    const second = await startWorker();
+    const second = await fleet.start();
     first.kill("SIGKILL");
     await checkTrips(ids);
     second.kill("SIGKILL");
   }, 60_000);
 
   it("is frozen for longer than its lease is finished by another worker, and the thawed worker changes nothing", async () => {
-    const first = await startWorker();
+    const first = await fleet.start();
     const ids = await startTrips("frozen", 6);
     await untilToolBegins("frozen-0");
-    const second = await startWorker();
+    const second = await fleet.start();
     first.kill("SIGSTOP");
     await checkTrips(ids);
     const before = await Promise.all(ids.map(readText));

@@ -13,7 +13,7 @@ export interface Note {
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-export function defineTrips(notesPath: string): DurableLoop<{ city: string }> {
+export function defineTrips(notesPath: string): DurableLoop<{ city: string; asks?: boolean }> {
   const note = (what: Note["what"], tool: string, key: string): void =>
     appendFileSync(notesPath, `${JSON.stringify({ what, tool, key } satisfies Note)}\n`);
   const noting = (name: string, traits: Partial<Tool> = {}): Tool =>
@@ -31,6 +31,8 @@ export function defineTrips(notesPath: string): DurableLoop<{ city: string }> {
     });
   const look = noting("look", { replay: "safe" });
   const pay = noting("pay");
+  const book = noting("book", { needsApproval: true, replay: "safe" });
+  const sign = defineTool({ name: "sign", description: "A person signs", inputSchema: { type: "object" } });
   const research = defineAgentTool({
     name: "research",
     description: "Looks things up",
@@ -43,13 +45,15 @@ export function defineTrips(notesPath: string): DurableLoop<{ city: string }> {
   });
   return defineDurableLoop({
     name: "trips",
-    options: ({ city }: { city: string }) => ({
+    options: ({ city, asks = false }: { city: string; asks?: boolean }) => ({
       provider: createMockProvider(({ iteration }) => {
         const calls = [toolCall("look", {}), toolCall("look", {}), toolCall("research", {})];
         if (iteration === 0) return [text("I"), wait(30), text(" look"), wait(30), text(" around."), ...calls];
-        return iteration === 1 ? [toolCall("pay", {}), toolCall("look", {})] : [text("To "), wait(30), text(`${city}.`)];
+        if (iteration === 1)
+          return [toolCall("pay", {}), toolCall("look", {}), ...(asks ? [toolCall("book", {}), toolCall("sign", {})] : [])];
+        return [text("To "), wait(30), text(`${city}.`)];
       }),
-      tools: [look, pay, research],
+      tools: [look, pay, research, book, sign],
       messages: [{ role: "user" as const, content: `To ${city}` }],
     }),
   });
