@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { launchWorker } from "turnwright/dbos";
 import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 import { Fleet } from "./fleet.ts";
-import { defineTrips, readNotes } from "./trips.ts";
+import { type defineTrips, readNotes } from "./trips.ts";
 
 export interface FaultPlan {
   readonly runs: number;
@@ -138,11 +138,11 @@ async function followAll(
   };
 }
 
-export async function runFaults(plan: FaultPlan): Promise<FaultReport> {
+/** `trips` is the loop of this process, which can be defined once. */
+export async function runFaults(plan: FaultPlan, trips: Trips): Promise<FaultReport> {
   const folder = mkdtempSync(join(tmpdir(), "turnwright-faults-"));
   const notesPath = join(folder, "notes.jsonl");
   writeFileSync(notesPath, "");
-  const trips = defineTrips(notesPath);
   const postgres = await startPostgres();
   const { leaseMs } = plan;
   const client = await launchWorker({ databaseUrl: postgres.url, leaseMs, executes: false });

@@ -1,9 +1,62 @@
 // The long form of `faults.test.ts`: 100 runs, a minute of faults, and the times of takeovers. Run it with `npm run test:faults`.
 
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { launchWorker } from "turnwright/dbos";
+import { startPostgres } from "../../examples/workers/start-postgres.ts";
+import { Fleet } from "./fleet.ts";
 import { runFaults } from "./run-faults.ts";
+import { defineTrips, readNotes } from "./trips.ts";
 
-const report = await runFaults({ runs: 100, workers: 3, forMs: 60_000, everyMs: 700, leaseMs: 2_000 });
+const leaseMs = 2_000;
+const folder = mkdtempSync(join(tmpdir(), "turnwright-takeovers-"));
+const notesPath = join(folder, "notes.jsonl");
+writeFileSync(notesPath, "");
+const trips = defineTrips(notesPath);
+
+/** Waits for a note about a run from a process other than `pid`, and returns the process. */
+async function untilNoted(id: string, pid?: number): Promise<number> {
+  for (;;) {
+    const found = readNotes(notesPath).find((note) => note.key.startsWith(`${id}/`) && note.pid !== pid);
+    if (found !== undefined) return found.pid;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** Returns the time in milliseconds from a signal to the first tool call of the run in another worker. */
+async function measureTakeover(id: string, signal: "SIGKILL" | "SIGSTOP", fleet: Fleet): Promise<number> {
+  await Promise.all([fleet.start(), fleet.start()]);
+  await trips.start(id, { city: id });
+  const pid = await untilNoted(id);
+  process.kill(pid, signal);
+  const begunAt = performance.now();
+  await untilNoted(id, pid);
+  const tookMs = performance.now() - begunAt;
+  await trips.result(id);
+  await fleet.stop();
+  return tookMs;
+}
+
+const postgres = await startPostgres();
+const client = await launchWorker({ databaseUrl: postgres.url, leaseMs, executes: false });
+const fleet = new Fleet({ databaseUrl: postgres.url, notesPath, leaseMs });
+const kills: number[] = [];
+const freezes: number[] = [];
+for (let round = 0; round < 5; round += 1) {
+  kills.push(await measureTakeover(`kill-${round}`, "SIGKILL", fleet));
+  freezes.push(await measureTakeover(`freeze-${round}`, "SIGSTOP", fleet));
+}
+await client.stop();
+await postgres.stop();
+rmSync(folder, { recursive: true });
+const secondsOf = (times: readonly number[]): string => times.map((ms) => (ms / 1_000).toFixed(1)).join(", ");
+console.log(`Takeover after a kill, in seconds: ${secondsOf(kills)}`);
+console.log(`Takeover after a freeze with a lease of ${leaseMs / 1_000} s, in seconds: ${secondsOf(freezes)}`);
+
+const report = await runFaults({ runs: 100, workers: 3, forMs: 60_000, everyMs: 700, leaseMs }, trips);
 console.log(report);
 const { completed, read, repeated, gaps } = report;
 assert.deepEqual({ completed, read, repeated, gaps }, { completed: 100, read: 100, repeated: 0, gaps: 0 });
+assert.ok(Math.max(...kills) < 3_000 && Math.max(...freezes) < leaseMs + 3_000);

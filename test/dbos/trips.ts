@@ -9,13 +9,14 @@ export interface Note {
   readonly what: "begin" | "end";
   readonly tool: string;
   readonly key: string;
+  readonly pid: number;
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 export function defineTrips(notesPath: string): DurableLoop<{ city: string; asks?: boolean }> {
   const note = (what: Note["what"], tool: string, key: string): void =>
-    appendFileSync(notesPath, `${JSON.stringify({ what, tool, key } satisfies Note)}\n`);
+    appendFileSync(notesPath, `${JSON.stringify({ what, tool, key, pid: process.pid } satisfies Note)}\n`);
   const noting = (name: string, traits: Partial<Tool> = {}): Tool =>
     defineTool({
       name,
