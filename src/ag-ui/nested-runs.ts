@@ -39,8 +39,8 @@ export class NestedRuns {
   }
 
   /**
-   * Returns the `runId` of the last nested run of a call. `path` contains the ids of the outer calls and of this call, outermost
-   * first, joined by "/".
+   * Returns the `runId` of the last nested run of a call. `path` joins the ids of the outer calls and of this call with "/",
+   * outermost call first.
    */
   runIdAt(path: string): string | undefined {
     return [...this.#runs.values()].findLast((run) => run.path.join("/") === path)?.runId;

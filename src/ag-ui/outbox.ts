@@ -9,7 +9,7 @@ export interface Entry {
   readonly audience: "all" | "recalled" | "again";
 }
 
-/** Collects the events of one run in the array that all runs share. Can hold events back while a provider may still discard them. */
+/** Collects the AG-UI events of one run. Can hold events back while a provider may still discard them. */
 export class Outbox {
   readonly #out: Entry[];
   #held: Entry[] | undefined;

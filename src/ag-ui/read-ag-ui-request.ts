@@ -47,7 +47,6 @@ export interface AGUIRequest {
 
 type Decision = AGUIRequest["decisions"][string];
 
-/** The page's decision or result for one waiting call, with the id of the call on the page. */
 type Answer = readonly [id: string, answer: Decision | OutsideResult];
 
 /**
@@ -94,7 +93,7 @@ function readNeeded(value: unknown, field: string): string {
   return id;
 }
 
-/** Separates the decisions from the results, and removes the `runId` from each id. */
+/** Separates decisions from results, and removes the `runId` from each call id. */
 function readAnswers(answers: readonly Answer[]): Pick<AGUIRequest, "continues" | "decisions" | "results"> {
   const decisions: [string, Decision][] = [];
   const results: [string, OutsideResult][] = [];

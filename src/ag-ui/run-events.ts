@@ -6,9 +6,8 @@ import { type Entry, Outbox } from "./outbox.ts";
 import { toResultId } from "./page-ids.ts";
 import { toContent } from "./to-content.ts";
 
-/** The run that events belong to, and the array that collects its AG-UI events. */
 export interface RunPlace {
-  /** The prefix of all ids of this run on the page. */
+  /** The prefix of all ids of this run on the page, as returned by `toPrefix`. */
   readonly prefix: string;
   readonly tag: AGUIAttribution;
   readonly options: AGUIOptions;
@@ -24,9 +23,7 @@ interface OpenPart {
 interface TextState {
   readonly open: OpenPart | undefined;
   readonly parts: number;
-  /** The id of the message that contains the tool calls of the iteration. */
   readonly parent: string | undefined;
-  /** The id of the first text message of the iteration. */
   readonly said: string | undefined;
 }
 
@@ -52,7 +49,7 @@ export class RunEvents {
   #iteration = -1;
   #step: { readonly name: string; readonly audience: Entry["audience"] } | undefined;
   #text = noText;
-  /** The value of `#text` before the attempt that is held back. It is restored if the attempt is discarded. */
+  /** The value of `#text` before the held-back attempt. If the attempt is discarded, `#text` gets this value again. */
   #before = noText;
   /** True if the events of the current iteration are held back because the iteration is replayed. */
   #isRecalled = false;
@@ -232,7 +229,9 @@ export class RunEvents {
     return call;
   }
 
-  /** Ends the arguments of a tool call if they have not ended yet. Arguments that were not streamed are sent in one piece. */
+  /**
+   * Ends the arguments of a tool call, unless they have already ended. Arguments that were not streamed are sent in one piece.
+   */
   #complete(event: { readonly callId: string; readonly name: string; readonly args?: unknown }): void {
     const isNew = !this.#calls.has(event.callId);
     const call = this.#show(event);

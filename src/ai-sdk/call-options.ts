@@ -89,10 +89,7 @@ function isMediaTypeOf(mediaType: string, key: string): boolean {
 interface ResultPorts {
   readonly words: SpecWords;
   readonly forms: FileForms;
-  /**
-   * The metadata that the service sent with each call, by call id. Some of this metadata, such as the caller, must be sent back
-   * with the result.
-   */
+  /** The metadata that the service sent with each call, by call id. Some of this metadata must be sent back with the result. */
   readonly callOptions: ReadonlyMap<string, Json>;
 }
 
@@ -240,7 +237,7 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
   };
 }
 
-/** Joins consecutive tool messages: the first has the approval answers for the service, the second has the results of tools. */
+/** Joins two consecutive tool messages: one with approval answers for the service, and one with tool results. */
 function joinMessages({ system }: ModelRequest, messages: readonly PromptMessage[]): readonly PromptMessage[] {
   const prompt = groupByRole(messages).flatMap((group): readonly PromptMessage[] => {
     const results = group.flatMap((message) => (message.role === "tool" ? message.content : []));

@@ -15,9 +15,8 @@ const codeByName: ReadonlyMap<string, ProviderErrorCode> = new Map([
 ]);
 
 /**
- * Reads the response body of an `APICallError`, which is parsed in `data` or text in `responseBody`. An unknown error is retryable
- * if the package set `isRetryable: true`. A status that is retryable by default is not retryable if the package set
- * `isRetryable: false`.
+ * Reads the response body of an `APICallError` from `data` (parsed) or `responseBody` (text). The package's `isRetryable: true`
+ * makes an unknown error retryable. Its `isRetryable: false` makes a status that is retryable by default not retryable.
  */
 export function toModelError(thrown: unknown): ProviderError {
   if (!isRecord(thrown)) return toProviderError(thrown);
@@ -42,7 +41,7 @@ function judgeRetry(error: ProviderError, { name, isRetryable, statusCode }: Unk
   return { ...error, code: name === "AI_APICallError" ? "network" : "server", retryable: true };
 }
 
-/** The statuses that APICallError treats as retryable by default. */
+/** True for a status that `APICallError` treats as retryable by default. */
 function isRetriedByRule(status: unknown): boolean {
   return typeof status === "number" && (status === 408 || status === 409 || status === 429 || status >= 500);
 }

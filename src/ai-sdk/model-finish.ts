@@ -140,8 +140,9 @@ const unifiedWords: FinishWords = new Map<string, FinishReason>([
 
 /**
  * Finish reasons from services, which are more exact than the AI SDK's reasons. Packages report Anthropic's pauses as "stop" or
- * "other", its full context as "length", and its refusals as "content-filter". They report Gemini's malformed calls and some of its
- * filters as "error" or "other". OpenAI's package reports "tool-calls" for a cut-off response with calls if the reason is rare.
+ * "other", its full context as "length", and its refusals as "content-filter". They report Gemini's malformed calls and some of
+ * its filters as "error" or "other". If a response with calls was cut off for a rare reason, OpenAI's package reports
+ * "tool-calls".
  */
 const exactWords: FinishWords = new Map<string, FinishReason>([
   ["pause_turn", "paused"],

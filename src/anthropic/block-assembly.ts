@@ -123,7 +123,10 @@ function blockType({ type }: UnknownRecord): string | undefined {
   }
 }
 
-/** An input delta may belong to a call that the server runs: "server_tool_use" and "mcp_tool_use" end with "tool_use". */
+/**
+ * Compares only the end of the block type, because calls that the server runs have the types "server_tool_use" and
+ * "mcp_tool_use".
+ */
 function fits(block: OpenBlock | undefined, delta: UnknownRecord): boolean {
   const type = blockType(delta);
   return block !== undefined && type !== undefined && textOf(block.fields.type).endsWith(type);
@@ -155,7 +158,7 @@ function extendFields(block: OpenBlock, delta: UnknownRecord, out: ModelChunk[])
       block.citations.push(copyJson(delta.citation));
       fields.citations = block.citations;
       return;
-    // These two deltas contain complete values, which replace earlier values.
+    // A `signature_delta` or `compaction_delta` contains complete values, which replace earlier values.
     case "signature_delta":
     case "compaction_delta":
       for (const [field, value] of Object.entries(copyFields(delta))) if (field !== "type") setField(fields, field, value);

@@ -100,9 +100,9 @@ export function markLast<Item extends object>(items: readonly Item[], cacheContr
 }
 
 /**
- * Adds cache marks to the last two user messages. If the last user message was joined from several messages, its mark excludes the
- * blocks that come from the last of these. The excluded blocks may be context, which moves to another place in the next request. If
- * they are a normal user message, the marks of the next request include them.
+ * Adds cache marks to the last two user messages. If the last user message was joined from several messages, its mark comes
+ * before the last of these. That message may be context, which moves to another place in the next request. If it is a normal user
+ * message, the marks of the next request include it.
  */
 export function markMessages(joined: readonly JoinedMessage[], cacheControl: CacheControl): readonly WireMessage[] {
   const messages = joined.map(({ message }) => message);
@@ -128,7 +128,7 @@ export function markSystem(system: string, cacheControl: CacheControl): readonly
 
 interface ConvertedMessage {
   readonly wire: WireMessage;
-  /** The form of the message for the end of a request. Only there may a paused message contain unfinished server calls. */
+  /** The message as it is sent at the end of a request. Only there may a paused message contain unfinished server calls. */
   readonly asLast: WireMessage;
   readonly isRebuilt: boolean;
   readonly container: WireContainer | undefined;
@@ -231,7 +231,7 @@ export function buildMessagesBody(request: ModelRequest, ports: BodyPorts): Mess
   };
 }
 
-/** Precedes a conversation that starts with an assistant message, because the service requires a user message first. */
+/** Sent first if a conversation starts with an assistant message, because the service requires a user message first. */
 const opening: JoinedMessage = {
   message: { role: "user", content: [{ type: "text", text: "(The conversation begins.)" }] },
   stableBlocks: 0,

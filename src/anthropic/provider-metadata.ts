@@ -29,9 +29,9 @@ export interface MetadataContent {
 }
 
 /**
- * The blocks may be sent only if all of them come from this service and model, because signatures are not portable. The blocks must
- * also have the same text and calls as the message. They differ if the message was edited, if a call got another id, or if a
- * continuation was cut off.
+ * The blocks may be sent only if all of them come from this service and model, because signatures are not portable. The blocks
+ * must also have the same text and calls as the message. This is not the case if the message was edited, if a call got another
+ * id, or if a continuation was cut off.
  */
 export function readMetadata(turn: AssistantMessage, reader: MetadataReader): MetadataContent {
   const { providerMetadata } = turn;
@@ -108,8 +108,8 @@ function isCall({ id, name }: WireBlock, call: ToolCallPart): boolean {
 }
 
 /**
- * Replaces each invalid character of a call id with the code point of the character, such as `_x20_`. Text that already looks like a
- * code point is also changed, so that two ids never become equal. Ids from the service stay unchanged.
+ * Replaces each invalid character of a call id with its code point, such as `_x20_`. Text that already looks like a code point is
+ * also replaced; otherwise two different ids could become equal. Ids from the service stay unchanged.
  */
 export function toWireId(callId: string): string {
   return callId.replace(/[^\w-]|_(?=x[\da-f]+(?:_|[^\w-]))/gu, (character) => `_x${character.codePointAt(0)?.toString(16)}_`);

@@ -75,7 +75,7 @@ function findBreak(text: string, start: number): number {
   return (text.codePointAt(end - 1) ?? 0) > 0xffff ? end - 1 : end;
 }
 
-/** The maximum size of a returned text in bytes. Less than the default `threshold` of the cache. */
+/** The maximum size of a returned text in bytes. Small enough that the cache does not store the returned text again. */
 const mostBytes = 6_000;
 
 /**
@@ -179,7 +179,10 @@ class Answer {
     return this.#lines.length;
   }
 
-  /** Returns false if the line does not fit. The first line always fits, because the length of a line is limited. */
+  /**
+   * Returns false if the line does not fit into the returned text. The first line always fits, because the length of a line is
+   * limited.
+   */
   add(line: string): boolean {
     const bytes = countBytes(line) + 1;
     if (this.#bytes + bytes > mostBytes) return false;

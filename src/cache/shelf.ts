@@ -28,7 +28,7 @@ interface ShelfSettings {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** The store is listed again when the number of new results reaches a quarter of the known results. */
+/** The store is listed again when the new results are a quarter as many as the known results. */
 const listedShare = 4;
 
 export class Shelf {
@@ -71,7 +71,8 @@ export class Shelf {
   }
 
   /**
-   * Returns undefined if the text is not stored or too old. Only valid ids are passed to the store, because ids come from models.
+   * Returns undefined if the text is not stored or is too old. Only valid ids are passed to the store, because ids come from
+   * models.
    */
   async find(id: string): Promise<string | undefined> {
     if (!this.#isFresh(id)) return undefined;
@@ -87,7 +88,10 @@ export class Shelf {
     return time !== undefined && clock.now() - time < ttlMs;
   }
 
-  /** Drops the oldest results until the others fit and none is too old. Never drops the new result, whose id is `id`. */
+  /**
+   * Drops results that are too old, and then the oldest results until the rest fits. Never drops the new result, whose id is
+   * `id`.
+   */
   async #makeRoom(id: string): Promise<void> {
     for (const old of this.#known.keys()) {
       if (old === id || (this.#total <= this.#settings.maxBytes && this.#isFresh(old))) return;

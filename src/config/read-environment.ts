@@ -25,9 +25,9 @@ export type Environment = { readonly [name: string]: unknown };
 
 /** Options for `runToolLoop`, as set by environment variables. */
 export interface EnvironmentSettings {
-  /** Pass these limits as the option `limits`. */
+  /** Limits of a run. Pass them to `runToolLoop` as the option `limits`. */
   readonly limits: { readonly maxIterations: number; readonly maxConsecutiveToolErrors: number };
-  /** Timeouts in milliseconds. Pass these as the option `timeouts`. */
+  /** Timeouts in milliseconds. Pass them to `runToolLoop` as the option `timeouts`. */
   readonly timeouts: { readonly streamIdleMs: number; readonly toolMs: number };
   /** One problem for each variable whose value is not a number in the allowed range. */
   readonly problems: readonly EnvironmentProblem[];

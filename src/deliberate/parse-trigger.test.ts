@@ -37,7 +37,7 @@ describe("parseTrigger: literal triggers", () => {
     ["x", "x\u0301", none],
     ["x", "x\u3099", none],
     ["e\u0323", "e\u0323\u0302", none],
-    // Any character may follow a trigger that ends with a symbol, or precede a trigger that begins with one.
+    // If a trigger ends or begins with a symbol, any character may stand next to that symbol.
     ["c++", "my c++17 code", "c++"],
     ["!roll", "ok!roll it", "!roll"],
     ["c++", "abc++", none],

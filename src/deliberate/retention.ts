@@ -78,7 +78,7 @@ interface RetentionLimits {
 
 interface RememberedTurn {
   readonly retained: ReadonlyMap<string, TriggerMatch>;
-  /** Records that a tool succeeded in this turn, even if later turns have already begun. */
+  /** Records that a tool succeeded in this turn. May be called after later turns have begun. */
   retain(name: string, match: TriggerMatch): void;
 }
 

@@ -257,7 +257,7 @@ export function buildGenerateParams(request: ModelRequest, { settings, convert, 
   };
 }
 
-/** Precedes a conversation that starts with an assistant message, because the service requires a user message first. */
+/** Sent first if a conversation starts with an assistant message, because the service requires a user message first. */
 const opening: WireContent = { role: "user", parts: [{ text: "(The conversation begins.)" }] };
 
 function joinContents(messages: readonly Message[], convert: ContentConverter): readonly WireContent[] {

@@ -109,7 +109,7 @@ export function countUsage(): UsageCounts {
   };
 }
 
-/** A reported `total` may lack an earlier count, so the total is at least the sum of all counts. */
+/** The reported `total` may leave out an earlier count, so the total is at least the sum of all counts. */
 function toUsage(counts: Counts, total: number): Usage | undefined {
   const { promptTokenCount: prompt, candidatesTokenCount: candidates, thoughtsTokenCount: thoughts } = counts;
   if (prompt === undefined && candidates === undefined && thoughts === undefined) return undefined;

@@ -82,7 +82,7 @@ function addText(part: UnknownRecord, text: string, { out, kept }: Assembly): vo
     kept.push({ fields: copyFields(part) });
     return;
   }
-  // Empty texts are not kept, because Vertex AI rejects them in the next request.
+  // Vertex AI rejects empty texts in the next request, so they are not kept.
   if (text === "") return;
   const last = kept[kept.length - 1];
   if (last !== undefined && "text" in last && last.text.isThought === isThought) last.text.text += text;

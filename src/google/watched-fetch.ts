@@ -51,7 +51,10 @@ function isFetch(value: unknown): value is Fetch {
 /** Node's fetch stores its dispatcher under this key. */
 const dispatcherKey = Symbol.for("undici.globalDispatcher.1");
 
-/** Disables the timeouts of Node's fetch after 300 s of silence. The SDK does this only for requests without a fetch function. */
+/**
+ * Disables the timeouts of Node's fetch after 300 s of silence. The SDK does so itself only for requests without a custom fetch
+ * function.
+ */
 const fetchWithoutLimits: Fetch = (input, init) => {
   const dispatch = (options: object, handler: unknown): unknown => {
     const dispatcher = recordOf(Reflect.get(globalThis, dispatcherKey));

@@ -8,7 +8,8 @@ interface StoreLimits {
 
 /**
  * Limits how long the methods `read` and `write` of a store may take. A call that takes longer rejects with LoopError
- * "store-unresponsive", and its later result is ignored. `timeouts.journalMs` limits the journals of the store.
+ * "store-unresponsive", and its later result is ignored. The journals of the store have their own time limit,
+ * `timeouts.journalMs`.
  */
 export function boundStore(store: RunStore, limits: StoreLimits): RunStore {
   return {

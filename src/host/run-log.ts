@@ -106,7 +106,7 @@ export class RunLog {
   readonly #entries: (LoopEvent | TextEntry)[] = [];
   /** The incomplete text at the end of the log, which the next fragment may continue. */
   #open: TextEntry | undefined;
-  /** How many entries the log had at the end of each execution: of the start of the run, then of each resume. */
+  /** The number of entries that the log had when the start of the run ended, and when each later resume ended. */
   readonly #ends: number[] = [];
   #isLive = false;
   #failure: { readonly error: unknown } | undefined;
@@ -157,7 +157,7 @@ export class RunLog {
     this.#wake();
   }
 
-  /** Called when the live start or resume of the run ends. `failure` has the error if it rejected. */
+  /** Called when the run ends or is suspended. If the run rejected, `failure` contains the error. */
   end(failure?: { readonly error: unknown }): void {
     if (!this.#isLive) return;
     this.#close();
@@ -167,7 +167,7 @@ export class RunLog {
     this.#wake();
   }
 
-  /** Returns the next event at a cursor, and moves the cursor. Returns undefined if there is no event before the entry `limit` yet. */
+  /** Returns the next event at a cursor, and moves the cursor. Returns undefined if the cursor has reached the entry `limit`. */
   take(cursor: LogCursor, limit: number = this.#entries.length): HostedEvent | undefined {
     for (;;) {
       const entry = cursor.entry < limit ? this.#entries[cursor.entry] : undefined;

@@ -32,7 +32,6 @@ export interface ReadStart {
   readonly stopWhenUnread: boolean | undefined;
 }
 
-/** The options of `runToolLoop` that the host sets. A caller must not pass them. */
 const owned = ["runId", "events", "control", "journal"] as const;
 
 /** Throws LoopError "invalid-option" if the value is not a valid conversation id. */
@@ -40,7 +39,7 @@ export function checkId(id: unknown): void {
   if (typeof id !== "string" || id === "") throw invalidOption("id", "a non-empty string", id);
 }
 
-/** Reads the options of `host.start`. When the run begins, `runToolLoop` checks its own options. */
+/** Reads the options of `host.start`. The options of `runToolLoop` are checked later, when the run begins. */
 export function readStart(options: StartOptions): ReadStart {
   checkOptions(options);
   refusePrompt(options);
@@ -99,10 +98,7 @@ export interface History {
   readonly undelivered?: readonly UserMessage[] | undefined;
 }
 
-/**
- * Ends the waiting calls in a message of an earlier run. After a new start, that run cannot be resumed, so the calls would wait
- * forever.
- */
+/** Ends the waiting calls in a message of an earlier run. That run can no longer be resumed, so the calls would wait forever. */
 function settleWaiting(message: Message): Message {
   if (message.role !== "tool") return message;
   return { ...message, results: message.results.map(settlePart) };

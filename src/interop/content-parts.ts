@@ -83,7 +83,7 @@ function bytesOrAddress({ data, url, imageUrl, fileData, fileUrl }: UnknownRecor
   return undefined;
 }
 
-/** False for a URL that is not http or https, because the model's service would read such a URL with the service's own permissions. */
+/** False for a URL that is not http or https. The model's service would read such a URL with its own permissions. */
 function isOpen(data: string): boolean {
   const source = locateMedia({ type: "file", mediaType: "", data });
   return source.kind !== "url" || isOnWeb(source);

@@ -60,7 +60,7 @@ async function stateOf(owner: LockOwner, self: LockOwner): Promise<OwnerState> {
 }
 
 /**
- * True if this process can check whether another process is alive. On Linux, this requires a readable /proc, which shows the
+ * True if this process can check whether another process is alive. On Linux, this requires a readable /proc and a known
  * namespace.
  */
 function canSeeProcesses({ namespace }: LockOwner): boolean {
@@ -124,7 +124,10 @@ interface LockTarget {
 /** The tokens of the locks that this copy of the package holds or requests. All other claims of this copy are released. */
 const ownTokens = new Set<string>();
 
-/** Windows does not define O_NOFOLLOW and O_NONBLOCK. O_NONBLOCK keeps a pipe in place of the lock file from blocking the process. */
+/**
+ * With O_NONBLOCK, opening does not block if someone has put a pipe in place of the lock file. Windows does not define O_NOFOLLOW
+ * and O_NONBLOCK.
+ */
 const lockFlags =
   constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
@@ -149,7 +152,7 @@ export async function lockFile(target: LockTarget): Promise<() => Promise<void>>
   }
 }
 
-/** Tries once to lock the file. Returns false if another process removed the lock file in the meantime. */
+/** Tries once to lock the file. Returns false if another process has removed the lock file since it was opened. */
 async function claimFile(target: LockTarget, lockPath: string, claim: Claim): Promise<boolean> {
   const file = await openLock(target, lockPath);
   try {
@@ -200,7 +203,10 @@ async function openLock({ path }: LockTarget, lockPath: string): Promise<FileHan
   }
 }
 
-/** Removes the lock file if it contains this claim. If a person has removed the lock file, another process may have created a new one. */
+/**
+ * Removes the lock file if it contains this claim. The file at the path may be a new one from another process, if a person
+ * removed the old file.
+ */
 async function removeLock(lockPath: string, { token }: Claim): Promise<void> {
   const text = await readFile(lockPath, "utf8").catch(unreadable);
   if (text?.includes(token) === true) await rm(lockPath, { force: true });

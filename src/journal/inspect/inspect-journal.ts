@@ -16,8 +16,8 @@ import { type PendingCall, toRecords } from "./records.ts";
 import { rebuildRun } from "./rebuild-run.ts";
 
 /**
- * The status of a run in its journal: `not-started` before the first record, then `running` until the run ends (also after a
- * crash), and then the status of the result.
+ * The status of a run in its journal: `not-started` before the first record, `running` until the run ends (also after a crash),
+ * then the status of the result.
  */
 export type InspectedStatus = "not-started" | "running" | LoopStatus;
 
@@ -26,7 +26,7 @@ export interface JournalInspection {
   /** The `runId` from the options of the run. Undefined if no `runId` was set, or the run has not started. */
   readonly runId: string | undefined;
   readonly status: InspectedStatus;
-  /** Why the run ended or is suspended. Undefined while the run is running. */
+  /** Why the run ended or is suspended. Undefined before that. */
   readonly reason: EndReason | undefined;
   /** The messages that the run was started with. To resume the run, pass them to `runToolLoop` again. Empty if the run has not started. */
   readonly initialMessages: readonly Message[];
