@@ -38,9 +38,9 @@ export interface AGUIOptions {
 export interface AGUIResponseOptions extends AGUIOptions, SSEOptions {
   /**
    * The id of the last event that the page has received, as returned by `lastEventId(request)` from `turnwright/host`. Only later
-   * events are sent. `events` must begin at the start of the run, as with `host.join(id)`. If the id is from before a restart of
-   * the server, the only event is `RUN_ERROR` with the code "restarted". The page must then load the thread again. Default: all
-   * events are sent.
+   * events are sent. `events` must begin at the start of the run, as with `host.join(id)`. If the id does not belong to these
+   * events, for example after a restart of the server, the only event is `RUN_ERROR` with the code "restarted". The page must
+   * then load the thread again. Default: all events are sent.
    */
   readonly after?: string | undefined;
 }

@@ -13,7 +13,10 @@ export interface OpenFile {
   readonly names: readonly string[];
 }
 
-/** Windows does not define O_NOFOLLOW and O_NONBLOCK. O_NONBLOCK keeps a pipe in place of the file from blocking the process. */
+/**
+ * With O_NONBLOCK, opening does not block if someone has put a pipe in place of the file. Windows does not define O_NOFOLLOW and
+ * O_NONBLOCK.
+ */
 const guards = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 export async function openFile(path: string): Promise<OpenFile> {

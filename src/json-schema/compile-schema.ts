@@ -14,7 +14,10 @@ const longestAddress = 2_000;
 /** The maximum nesting of schema parts with a `$id`. Each level doubles how often the inner parts are read. */
 const mostNested = 8;
 
-/** Returns the problem as a phrase that follows the schema's name, or undefined. Skips keywords that the validator ignores. */
+/**
+ * Finds an address that would take too long to resolve. Returns the problem as a phrase that follows the schema's name in a
+ * message, or undefined. Skips keywords that the validator ignores.
+ */
 function findCostlyAddress(part: unknown, nested = 0): string | undefined {
   if (!isRecord(part)) return undefined;
   const own = findLongAddress(part);

@@ -1,4 +1,4 @@
-// Types and functions for checking one value with one schema part, which is called a visit.
+// Types and functions for checking one value with one schema part. Such a check is called a visit.
 
 import type { Schema } from "@cfworker/json-schema";
 import type { LinearRegExp } from "../core/utils/linear-regexp.ts";
@@ -25,8 +25,8 @@ export type TypeName = "string" | "number" | "boolean" | "null" | "array" | "obj
 
 export interface Ports {
   /**
-   * Adds work to the count, in units of about a microsecond. Throws if the check exceeds its limit, so this function is called
-   * before the work.
+   * Adds work to the count, in units of about a microsecond. Called before the work is done. Throws if the check would exceed its
+   * limit.
    */
   spend(units: number): void;
   find(schema: unknown, value: unknown, path: Path | undefined): Finding;
@@ -94,7 +94,7 @@ export function findAt(visit: Visit, schema: unknown, [key, value]: readonly [ke
   return visit.ports.find(schema, value, { key, up: visit.path });
 }
 
-/** If the subschema accepts the value, adds the properties and items that the subschema evaluated to those of this visit. */
+/** If the subschema accepts the value, adds the properties and items that the subschema evaluated to the set of this visit. */
 export function takeOver(visit: Visit, { faults, evaluated }: Finding): void {
   if (!visit.ports.tracksEvaluated || faults.length > 0) return;
   spendEntries(visit, evaluated.size);

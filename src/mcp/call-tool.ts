@@ -24,7 +24,10 @@ interface Rested {
   stop(): void;
 }
 
-/** Limits how often an action runs. After each run there is a pause, and all requests during the pause lead to one more run. */
+/**
+ * Limits how often an action runs. After each run there is a pause. If there are any requests during the pause, the action runs
+ * once more after it.
+ */
 export function withRests(act: () => void, restMs: number): Rested {
   let rest: ReturnType<typeof setTimeout> | undefined;
   let isAsked = false;
@@ -79,7 +82,7 @@ function reasonOf(texts: readonly string[], structuredContent: unknown): string 
   return said.length === 0 ? "The tool reported an error without a message." : said.join("\n");
 }
 
-/** JSON text for an equal value can be shorter by at most this factor, for example because it has numbers like 1e20. */
+/** Another JSON text of an equal value, for example with numbers like 1e20, can be shorter by at most this factor. */
 const mostShortened = 8;
 
 /**
@@ -140,7 +143,10 @@ function unknownPart(type: string): ContentPart {
   return { type: "text", text: `(content of type ${quote(type)}, which cannot be shown)` };
 }
 
-/** The longest possible timer, because the loop limits the time of a call. The SDK's default of 60 seconds could end a call earlier. */
+/**
+ * The longest possible timeout, because the SDK's default of 60 seconds could end a call too early. The loop limits the time of a
+ * call instead.
+ */
 const longestMs = 2 ** 31 - 1;
 
 interface McpCallTarget {

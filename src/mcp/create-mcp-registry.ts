@@ -16,8 +16,8 @@ import { checkMcpOptions, type McpRegistryOptions, type McpSettings, mergeTraits
 import { toToolNames } from "./tool-names.ts";
 
 /**
- * The minimum pause between two requests for the list of tools, in milliseconds. It matters if a server reports a change after
- * each request.
+ * The minimum pause between two requests for the list of tools, in milliseconds. Needed if a server reports a change after each
+ * request.
  */
 const restMs = 100;
 
@@ -96,8 +96,8 @@ function toTools(found: readonly McpTool[], settings: McpSettings): readonly Too
     settings.prefix,
   );
   return found.map((tool) => ({
-    // The server chooses the tool names, and a tool with a special name must not end the run. The caller's traits can override
-    // this.
+    // The server chooses the tool names. Without this trait, a tool with a special name could end the run. The caller's traits
+    // can override it.
     requiresFollowUp: true,
     ...originOf(tool, settings, names),
     ...mergeTraits(toTraits(tool, settings.annotations), settings.traits?.(tool)),
@@ -145,10 +145,7 @@ function describe({ name, title, description, annotations }: McpTool): string {
   return [description, title, annotations?.title].find((text) => text !== undefined && text.trim() !== "") ?? name;
 }
 
-/**
- * Runs `act` once at a time. After a request that arrives while `act` is running, `act` runs once more, and then sees everything
- * that happened before the request.
- */
+/** Never runs `act` twice at the same time. If `act` is requested while it is running, it runs once more afterwards. */
 function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;

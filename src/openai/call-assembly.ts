@@ -34,7 +34,10 @@ export interface CallAssembly {
    * as cut off.
    */
   settleWhole(): void;
-  /** The `extra_content` of each call, by the position of the call. Gemini stores thought signatures there and needs them back. */
+  /**
+   * The `extra_content` of each call, by the position of the call. Gemini stores thought signatures there and requires them in
+   * the next request.
+   */
   extras(): ReadonlyMap<number, unknown>;
 }
 

@@ -81,10 +81,7 @@ const audioFormats: ReadonlyMap<string, "wav" | "mp3"> = new Map([
 
 export type MessageSettings = Pick<ChatSettings, "id" | "model" | "echoReasoning" | "toolResultMedia" | "toWireCallId">;
 
-/**
- * Returns no message for an empty one, and one message for each tool result. Errors name a message by its `index` in the
- * conversation.
- */
+/** Omits an empty message. Makes one message for each tool result. Errors name a message by its `index` in the conversation. */
 type MessageConverter = (message: Message, index: number) => readonly ChatMessage[];
 
 export function createMessageConverter(settings: MessageSettings): MessageConverter {

@@ -46,7 +46,10 @@ export function toInputMedia(part: MediaPart): InputItem | string {
   return writeToolMedia(part, inputMedia);
 }
 
-/** The supported file types other than text types (https://developers.openai.com/api/docs/guides/file-inputs). */
+/**
+ * The supported file types other than text types, with their file name endings
+ * (https://developers.openai.com/api/docs/guides/file-inputs).
+ */
 const endings: ReadonlyMap<string, string> = new Map([
   ["application/pdf", "pdf"],
   ["application/msword", "doc"],
@@ -77,7 +80,7 @@ const inputMedia: MediaForms<InputItem> = {
   },
 };
 
-/** Returns the ending for the file name that the API requires, or undefined for types that the service does not support. */
+/** The API requires a file name with an ending. Returns the ending, or undefined for types that the service does not support. */
 function endingOf(mediaType: string): string | undefined {
   const known = endings.get(mediaType);
   if (known !== undefined || !isTextType(mediaType)) return known;

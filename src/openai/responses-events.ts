@@ -69,7 +69,7 @@ const codes: ReadonlyMap<string, ProviderErrorCode> = new Map([
   ["server_is_overloaded", "overloaded"],
 ]);
 
-/** The fields may be in the event itself or in its `error` object. */
+/** The fields of the error may be in the event itself or in its `error` object. */
 export function toResponseError(error: unknown): ProviderError {
   if (!isRecord(error)) return providerError("server", textOf(error) || "The response failed, and the service gave no reason.");
   const { code: ownCode, message: ownMessage } = isRecord(error.error) ? error.error : error;

@@ -81,7 +81,7 @@ function textOfItem({ type, content }: UnknownRecord): string {
   return content.map((part: unknown) => (isRecord(part) && kindOf(part.type) !== undefined ? wordsOf(part) : "")).join("");
 }
 
-/** Items that request an action from the client. The service sends them only if the request offers these tools. */
+/** Items that request an action from the client. The service sends such an item only if the request offers the matching tool. */
 const clientCalls: ReadonlySet<unknown> = new Set([
   "computer_call",
   "local_shell_call",

@@ -138,7 +138,7 @@ export function toResults(records: readonly PlanRecord[], extra_instruction?: st
   return { role: "user", content: JSON.stringify({ action_results, extra_instruction }, undefined, 2) };
 }
 
-/** Many text models require alternating roles. */
+/** Joins consecutive user messages, because many text models require alternating roles. */
 export function joinUserMessages(messages: readonly Message[]): readonly Message[] {
   return groupByRole(messages).flatMap((group): readonly Message[] => {
     const said = group.flatMap((message) => (message.role === "user" ? [message.content] : []));

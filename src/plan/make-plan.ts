@@ -67,7 +67,7 @@ const hidden: { readonly [Type in ModelChunk["type"]]: boolean } = {
 };
 
 /**
- * The problem of a plan for each finish reason that makes the plan incomplete. After other abnormal finish reasons, no plan is
+ * Finish reasons that leave a plan incomplete, with the problem to report. After other abnormal finish reasons, no plan is
  * requested again, and the iteration ends with that finish reason.
  */
 const problems: { readonly [Reason in FinishReason]?: string } = {

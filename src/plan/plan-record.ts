@@ -37,7 +37,7 @@ export interface PlanRecord {
   readonly error: string;
 }
 
-/** The progress of a run. */
+/** The rounds of a run so far. In each round, a plan is made and its commands run. */
 export interface PlanRounds {
   /** The records of all calls in this run. */
   readonly donePlans: readonly PlanRecord[];

@@ -45,7 +45,7 @@ const longest = 64;
 
 const longestLead = 32;
 
-/** Finds the first JSON object in a text that is a plan. Reads each character once. */
+/** Finds the first JSON object that is a plan. Reads each character of the text once. */
 export class PlanScanner {
   /** The JSON text of the current object, in pieces and without trailing commas. */
   #pieces: string[] = [];

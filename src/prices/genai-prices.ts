@@ -14,8 +14,8 @@ import { calcPrice, findProvider } from "@pydantic/genai-prices";
 /** The options of `genaiPrices`. */
 export interface GenaiPricesOptions {
   /**
-   * The provider whose prices are used for all iterations: a value of `gen_ai.provider.name`, or a provider id in the
-   * catalogue. Useful for proxies. Default: the provider of each iteration.
+   * The provider whose prices are used for all iterations, under its `gen_ai.provider.name` or its id in the catalogue. Useful
+   * for proxies. Default: the provider of each iteration.
    */
   readonly provider?: string | undefined;
   /**

@@ -38,7 +38,7 @@ class MessageMapper implements UIMessageMapper {
   #isStarted = false;
   /** True if the page already shows the replayed part of the run, so that replayed events must not be sent. */
   #skipsRecalled: boolean;
-  /** The last `run-end`. It is kept until the source ends, because the events of a resumed run may follow. */
+  /** The last `run-end`. It is handled only when the source ends, because a resumed run may follow. */
   #ending: LoopEvents["run-end"] | undefined;
   #cost: UICost = { streams: 0, usage: noUsage, costUSD: 0 };
   #steered = 0;
@@ -147,7 +147,7 @@ class MessageMapper implements UIMessageMapper {
     this.#writer.writeBeside({ type: "start", messageId, ...(metadata !== undefined && { messageMetadata: metadata }) });
   }
 
-  /** Continues with the events of a resumed run. Skips replayed events, because this stream has already sent them. */
+  /** Called when a resumed run begins. Skips replayed events, because this stream has already sent them. */
   #goOn(): void {
     this.#ending = undefined;
     this.#skipsRecalled = true;

@@ -53,7 +53,7 @@ export class ToolParts {
     this.#prefix = `${messageId}:`;
   }
 
-  /** Returns the id that the page uses for a call, or for a question about a call. */
+  /** Returns the id that the page uses for a call, or for a request for a decision about a call. */
   toId(key: string): string {
     return this.#prefix + key;
   }

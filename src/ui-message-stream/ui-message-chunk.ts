@@ -7,8 +7,8 @@ import type { CallSummary, Json, LoopStatus, Usage } from "../core/entry-kit.ts"
 export type UIVersion = 5 | 6 | 7;
 
 /**
- * One chunk of a UI message stream. `Version` is the major version of `ai` in the page. The type can be assigned to the
- * `UIMessageChunk` of that version. Default: all three versions.
+ * One chunk of a UI message stream. `Version` is the major version of the `ai` package that the page uses. The type can be
+ * assigned to the `UIMessageChunk` of that version. The default type argument is all three versions.
  */
 export type UIMessageChunk<Version extends UIVersion = UIVersion> =
   | UICommonChunk

@@ -44,14 +44,14 @@ export interface JournalInspection {
   readonly iterations: number;
   /** The number of executed tool calls, including calls in nested runs. */
   readonly toolCallsExecuted: number;
-  /** When the run last read its inbox, in milliseconds of the run's clock. Undefined before the first iteration. */
+  /** The time at which the run last read its inbox, in milliseconds of the run's clock. Undefined before the first iteration. */
   readonly lastSeenMs: number | undefined;
 }
 
 /**
  * Reads a journal file, or a journal, and returns the state of its run: status, transcript, calls without an outcome, and usage.
- * Sends no request, runs no tool, takes no lock and writes nothing. Needs none of the run's options. Can be called while
- * the run is running: an incomplete last line is ignored.
+ * Sends no request, runs no tool, takes no lock and writes nothing. Needs none of the run's options. Can be called while the run
+ * is running: an incomplete last line is ignored.
  *
  * Rejects with errors from the disk, such as ENOENT, and with LoopError:
  *
@@ -60,7 +60,8 @@ export interface JournalInspection {
  * - "journal-damaged" for a changed file or record
  * - "journal-refused" for a path that is not a regular file
  *
- * To resume the run from its journal alone, call `runToolLoop` with this `runId`, and with `initialMessages` as `messages`.
+ * To resume the run from its journal alone, call `runToolLoop` with the returned `runId`, and with `initialMessages` as
+ * `messages`.
  *
  * @example
  * const { runId, pendingCalls } = await inspectJournal("runs/order-7.jsonl");

@@ -39,8 +39,8 @@ import type { PendingCall, Records } from "./records.ts";
 import { type NestedProgress, readBatch } from "./read-call.ts";
 
 /**
- * Each time that a run was retried (`resume: "retry-last"`), an earlier ending was undone. The map has the keys of these endings
- * by the number of the retry. Its last value is the key of the final ending or, if the run is unfinished, of the last record.
+ * The keys of the recorded endings. Each retry (`resume: "retry-last"`) undid an ending, so the map has one ending for each retry
+ * number. The last value is the key of the final ending or, if the run is unfinished, of the last record.
  */
 type Way = ReadonlyMap<number, string>;
 
@@ -80,8 +80,8 @@ function findClose(records: Records, way: Way, state: LoopState): Close | undefi
 }
 
 /**
- * True if the ending that follows this inbox reading is the next recorded ending. A request in the inbox may have changed it to
- * the ending in `ended`.
+ * True if the ending that follows this inbox reading is the next recorded ending. A request in the inbox may have replaced the
+ * ending with `ended`.
  */
 function isGoal(way: Way, state: LoopState, { before, ended }: InboxAnswer): boolean {
   const goal = way.get(state.retry);
@@ -96,8 +96,8 @@ function isReopened(records: Records, state: LoopState, { ending, messages = [] 
 }
 
 /**
- * True if the first stream of this iteration was the final answer that a run gets after it has reached a limit. After a second
- * call with a higher limit, both a normal request and a final answer may be recorded here.
+ * True if the first stream of this iteration was the final answer that a run gets after it has reached a limit. If the run was
+ * called again with a higher limit, both a normal request and a final answer may be recorded here.
  */
 function isLastWord(records: Records, way: Way, state: LoopState): boolean {
   if (!records.has(streamKey(state, "final-answer"))) return false;

@@ -37,7 +37,7 @@ export type Line =
   | { readonly type: "request"; readonly stream: number; readonly request: RequestPrint }
   | (Moment & { readonly stream: number });
 
-/** A chunk before it is recorded. */
+/** A chunk that `redact` gets before the chunk is recorded. */
 export interface CassetteRecord {
   /** The 0-based number of the request. */
   readonly stream: number;
@@ -79,7 +79,7 @@ export function toLine(line: Line): string {
 export function readCassette(text: string, name: string): ReadCassette {
   const lines = text.split("\n");
   const last = lines.pop() ?? "";
-  // The last line may be complete although it has no line end, for example after a change in an editor.
+  // A last line without a line end may still be complete, for example after a change in an editor.
   const isWhole = last !== "" && parseJson(last) !== undefined;
   if (isWhole) lines.push(last);
   const [head = "", ...rest] = lines;
