@@ -118,7 +118,7 @@ export interface AGUIRunResult {
   readonly costUSD?: number;
 }
 
-/** The token usage with the field names of AG-UI 1.0. */
+/** The token usage of a run, with the field names of AG-UI 1.0. */
 export interface AGUIUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;

@@ -9,7 +9,7 @@ interface NestedRun {
   readonly runId: string;
   readonly path: readonly string[];
   readonly events: RunEvents;
-  /** The state is "new" until the nested run has an event after `run-start`. */
+  /** "new" means that the nested run has had no event since its `run-start`. */
   state: "new" | "open" | "suspended" | "over";
   /** True if the start of this nested run was also sent to pages with `from: "live"`. */
   isAnnounced: boolean;
@@ -65,7 +65,10 @@ export class NestedRuns {
     }
   }
 
-  /** True if pages get the events of nested runs. Pages of version 0.0 only get the status of each nested run, in `CUSTOM` events. */
+  /**
+   * True if the page gets the events of nested runs. A page of version 0.0 gets only the status of each nested run, in `CUSTOM`
+   * events.
+   */
   get #isShown(): boolean {
     return this.#outer.options.version !== "0.0";
   }

@@ -32,7 +32,7 @@ interface Call {
   readonly name: string;
   readonly iteration: number;
   readonly audience: Entry["audience"];
-  /** The value of `Outbox.holding` when the start of the call was held back. Undefined if the start was sent immediately. */
+  /** The value of `Outbox.holding` when the start of the tool call was held back. Undefined if the start was sent immediately. */
   readonly holding: number | undefined;
   isComplete: boolean;
   hasEnded: boolean;
@@ -141,7 +141,7 @@ export class RunEvents {
     this.#outbox.push({ ...event, ...this.#place.tag }, audience);
   }
 
-  /** Begins an AG-UI step. Holds back the events of a replayed iteration, because a recorded retry may discard them. */
+  /** Begins an AG-UI step. The events of a replayed iteration are held back, because a recorded retry may discard them. */
   #beginStep({ iteration, continuation, replayed }: LoopEvents["iteration-start"]): void {
     if (continuation === 0 || !this.#isRecalled) this.#outbox.release();
     this.#endStep();
@@ -149,7 +149,7 @@ export class RunEvents {
     this.#iteration = iteration;
     this.#text = { ...noText, parts: isSame ? this.#text.parts : 0 };
     if (continuation === 0) {
-      // `resume: "retry-last"` discards iterations of the outermost run only.
+      // Only iterations of the outermost run can be discarded later, by `resume: "retry-last"`.
       this.#isRecalled = replayed === true && this.#place.tag.subagentRunId === undefined;
       if (this.#isRecalled) this.#outbox.hold();
     }
@@ -207,7 +207,6 @@ export class RunEvents {
     this.#push({ type: "REASONING_END", messageId }, audience);
   }
 
-  /** Sends the start of a tool call if it was not sent yet. Returns the state of the call. */
   #show({ callId, name }: { readonly callId: string; readonly name: string }): Call {
     const known = this.#calls.get(callId);
     if (known !== undefined) return known;
@@ -246,7 +245,7 @@ export class RunEvents {
     this.#complete(event);
     const call = this.#show(event);
     const { name: toolName, result } = event;
-    // "deferred" means that the result comes from outside. Another `tool-end` follows when that result arrives.
+    // After the outcome "deferred", the result comes from outside, and another `tool-end` follows when it arrives.
     const outcome: string = event.outcome;
     if (outcome === "deferred" || call.hasEnded) return;
     call.hasEnded = true;
@@ -273,8 +272,8 @@ export class RunEvents {
     const messageId = isRecalled ? said : this.#text.said;
     this.#discardCalls(holding);
     this.#text = { ...noText, parts: this.#text.parts };
-    // If the discard itself is replayed, no event is needed: pages with `from: "live"` already got `attempt-discarded`, and other
-    // pages never got the text.
+    // A replayed discard needs no event. Pages with `from: "live"` already got `attempt-discarded`, and other pages never got the
+    // text.
     if (messageId === undefined || (isRecalled && isReplayed)) return;
     this.custom("attempt-discarded", { messageId }, isRecalled ? "again" : this.#audience);
   }

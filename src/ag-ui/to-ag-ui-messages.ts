@@ -3,7 +3,7 @@ import { isWaiting } from "../core/web-kit.ts";
 import { toPrefix, toResultId } from "./page-ids.ts";
 import { toContent } from "./to-content.ts";
 
-/** A message in the format of AG-UI, for the client option `initialMessages` or the event `MESSAGES_SNAPSHOT`. */
+/** A message in the format of AG-UI. Pass it to a client as `initialMessages`, or send it in the event `MESSAGES_SNAPSHOT`. */
 export type AGUIMessage =
   | { readonly id: string; readonly role: "user"; readonly content: string | AGUIContentPart[] }
   | { readonly id: string; readonly role: "reasoning"; readonly content: string }

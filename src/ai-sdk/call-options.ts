@@ -65,8 +65,8 @@ function toFile(media: ReadableMedia): FileFacts {
 }
 
 /**
- * The keys of `patterns` are media types, such as `image/*` or `*`. Many patterns expect a lower-case URL, so a file also matches
- * if only the lower-case form of its URL matches.
+ * The keys of `patterns` are media types, such as `image/*` or `*`. Many patterns expect a lower-case URL. A file therefore also
+ * matches if the lower-case form of its URL matches.
  */
 function takesFile(patterns: unknown, { mediaType, source }: FileFacts): boolean {
   if (source.kind === "base64") return true;
@@ -147,7 +147,7 @@ function createPromptConverter(reader: OwnMessageReader): PromptConverter {
     const forms = createFileForms(reader.words, urls);
     for (const [index, message] of messages.entries()) {
       let made = known.get(message);
-      // Convert again if a different assistant message now precedes the tool results.
+      // The tool results are converted again if they now follow a different assistant message.
       if (made?.after !== callOptions) {
         made = { after: callOptions, converted: convert(message, reader, { forms, callOptions, index }) };
         known.set(message, made);
@@ -201,7 +201,7 @@ function convertAssistantMessage(message: AssistantMessage, reader: OwnMessageRe
   return { messages: content.length === 0 ? [] : [{ role: "assistant", content }], callOptions: noOptions };
 }
 
-/** Omits reasoning, because its signature is missing or comes from another model. */
+/** Omits reasoning, because the reasoning has no signature or the signature of another model. */
 function rebuildMessage(turn: AssistantMessage): readonly PromptPart[] {
   const { text, calls } = readAssistantMessage(turn);
   return [...(text === "" ? [] : [{ type: "text", text }]), ...calls.map(toCallPart)];
@@ -230,7 +230,7 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
       ...(settings.headers === undefined ? {} : { headers: settings.headers }),
       // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
       ...request.settings?.extra,
-      // A gateway would send each chunk twice over the network: as a part, and as a raw chunk.
+      // With raw chunks, a gateway would send everything twice over the network: as a part, and as a raw chunk.
       includeRawChunks: !model.provider.startsWith("gateway"),
       abortSignal: signal,
     };

@@ -1,4 +1,4 @@
-// Converts errors from provider packages. The packages throw errors, or send them as stream parts.
+// Converts the errors that provider packages throw or send as stream parts.
 
 import { isRecord, parseJson, providerError, toProviderError } from "../core/provider-kit.ts";
 import type { ProviderError, ProviderErrorCode, UnknownRecord } from "../core/provider-kit.ts";
@@ -28,7 +28,6 @@ export function toModelError(thrown: unknown): ProviderError {
   return judgeRetry(error, thrown);
 }
 
-/** Fields are copied by name, because a spread would omit non-enumerable fields. */
 function withBody(thrown: UnknownRecord, body: UnknownRecord): UnknownRecord {
   const { name, message, code, type, statusCode, responseHeaders, cause } = thrown;
   return { name, message, code, type, statusCode, responseHeaders, cause, error: body };

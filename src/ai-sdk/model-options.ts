@@ -89,7 +89,7 @@ const v3: SpecWords = {
   unknownParts: onlyInV4,
 };
 
-/** Keeps the original text of the URL, because parsing may change a URL such as "gs://…". */
+/** The URL is passed on as text, because parsing may change a URL such as "gs://…". */
 function toTaggedData(source: FileSource): object {
   if (source.kind === "base64") return { type: "data", data: source.data };
   const { url, text } = source;

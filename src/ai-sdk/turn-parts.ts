@@ -53,7 +53,7 @@ export interface MessageParts {
 interface PartDraft {
   readonly part: MessagePart;
   text: string | undefined;
-  /** The latest metadata, which is copied only once, when the message is finished. */
+  /** The latest metadata of this part. It is copied only once, when the message is finished. */
   metadata: unknown;
 }
 
@@ -195,8 +195,8 @@ function toInput(argsText: string): Json {
 }
 
 /**
- * Provider metadata adds this many nesting levels around the input of a call. The depth limit for the input is lower by this number,
- * so that the whole metadata stays valid.
+ * Provider metadata wraps the input of a call in this many nesting levels. The depth limit for the input is lower by this number,
+ * so that all levels together stay within the limit.
  */
 const levelsAround = 4;
 

@@ -83,7 +83,7 @@ function toSource(media: ReadableMedia): WireBlock["source"] {
   return { type: "base64", media_type: media.mediaType, data: toBase64(media) };
 }
 
-/** The bytes are decoded, because the API does not accept text documents as base64. */
+/** Decodes base64 data, because the API accepts text documents only as plain text. */
 function toTextDocument(media: ReadableMedia): WireBlock | undefined {
   const data = readText(media);
   return data === undefined ? undefined : { type: "document", source: { type: "text", media_type: "text/plain", data } };
@@ -91,7 +91,7 @@ function toTextDocument(media: ReadableMedia): WireBlock | undefined {
 
 export interface JoinedMessage {
   readonly message: WireMessage;
-  /** The number of blocks that come from all joined messages except the last one. 0 if nothing was joined. */
+  /** The number of blocks from all joined messages except the last one. 0 if the message was not joined from several messages. */
   readonly stableBlocks: number;
 }
 
@@ -204,7 +204,7 @@ function toResultContent({ result, content = [] }: ToolResultPart): Json | undef
 interface BodyPorts {
   readonly settings: MessagesSettings;
   readonly convert: MessageConverter;
-  /** Milliseconds since 1970, to detect expired containers. */
+  /** The current time in milliseconds since 1970. Used to detect expired containers. */
   readonly now: number;
 }
 

@@ -14,7 +14,7 @@ import {
 } from "../core/provider-kit.ts";
 import type { WireBlock, WireContainer } from "./messages-options.ts";
 
-/** The key for arguments that are not a JSON object. The API accepts only objects. */
+/** The API accepts only objects as arguments. Other arguments are sent in an object under this key. */
 export const invalidJsonKey = "INVALID_JSON";
 
 export function toMetadataItems(blocks: readonly WireBlock[], container: WireContainer | undefined): readonly Json[] {
@@ -70,7 +70,7 @@ function readBlocks(providerMetadata: ProviderMetadata, reader: MetadataReader):
   return blocks.length === 0 ? undefined : blocks;
 }
 
-/** Accepts a container from another model, because containers belong to the account. */
+/** Reads a container even if another model created it, because containers belong to the account. */
 function readContainer(providerMetadata: ProviderMetadata, { id }: MetadataReader): WireContainer | undefined {
   let last: WireContainer | undefined;
   for (const { provider, item } of providerMetadata) {
@@ -94,7 +94,7 @@ function toRecorded(blocks: readonly WireBlock[]): RecordedMessage<WireBlock> {
   return { text, calls: blocks.filter(({ type }) => type === "tool_use"), isCall };
 }
 
-/** The names and call ids that the service accepts. */
+/** Matches the tool names and call ids that the service accepts. */
 const wireName = /^[\w-]{1,128}$/;
 
 function isCall({ id, name }: WireBlock, call: ToolCallPart): boolean {
@@ -116,8 +116,8 @@ export function toWireId(callId: string): string {
 }
 
 /**
- * Removes unfinished calls to server tools from a paused message that is not the last. If the message also calls tools of the run,
- * the server calls are kept, because the service completes them when it has the results of the run's tools.
+ * Removes unfinished calls to server tools from a paused message that is not the last message. If the message also calls tools of
+ * the run, the server calls are kept: the service completes them after it has the results of these tools.
  */
 export function closeMessage(blocks: readonly WireBlock[]): readonly WireBlock[] {
   if (blocks.some(({ type }) => type === "tool_use")) return blocks;

@@ -1,13 +1,13 @@
-// Reads and searches a stored result for the model. The work and the size of the returned text are limited for any pattern and any
-// result.
+// Reads and searches a stored result for the model. Limits the work and the size of the returned text, even for hostile patterns
+// and very large results.
 
 import { assertNever, countBytes, tokensOfBytes } from "../core/entry-kit.ts";
 import { parseLinearRegExp } from "../core/utils/linear-regexp.ts";
 import type { CacheRequest } from "./cache-request.ts";
 
 /**
- * The maximum length of a line in UTF-16 code units. Longer lines are broken. Less than `longestSearched`, so that grep searches
- * whole lines.
+ * The maximum length of a line in UTF-16 code units. Longer lines are broken. Must be less than `longestSearched`, so that a
+ * search covers whole lines.
  */
 const longestLine = 1_000;
 
@@ -71,7 +71,7 @@ function findBreak(text: string, start: number): number {
   const tail = text.slice(end - slack, end);
   const near = Math.max(tail.lastIndexOf(","), tail.lastIndexOf(" ")) + 1;
   if (near > 0) return end - slack + near;
-  // Keeps the two halves of a surrogate pair together.
+  // A break must not separate the two halves of a surrogate pair.
   return (text.codePointAt(end - 1) ?? 0) > 0xffff ? end - 1 : end;
 }
 
@@ -153,7 +153,7 @@ interface Search {
   readonly note: string;
 }
 
-/** A pattern that is not a supported regular expression is searched for as plain text. */
+/** If the pattern is not a supported regular expression, searches for the pattern as plain text. */
 function createSearch(pattern: string, ignoreCase: boolean): Search {
   const compiled = parseLinearRegExp(pattern, ignoreCase ? "iu" : "u");
   const loose = compiled.kind === "compiled" ? compiled : parseLinearRegExp(pattern, ignoreCase ? "i" : "");

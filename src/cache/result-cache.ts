@@ -108,7 +108,7 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
 const wallClock: Pick<Clock, "now"> = { now: () => Date.now() };
 
 /**
- * Returns a function that keeps the line indexes of recent texts. The text of an id never changes, and a model reads few
+ * Returns a function that keeps the line indexes of recent texts. The text with a given id never changes, and a model reads few
  * results at the same time.
  */
 function rememberIndexes(): (id: string, text: string) => LineIndex {

@@ -41,7 +41,7 @@ const longestPhrase = 500;
 
 const longestSearched = 4_096;
 
-/** A trigger with only one slash, such as "/remind", is a phrase. */
+/** Matches a regular expression between two slashes. A trigger with one slash, such as "/remind", is a phrase. */
 const slashed = /^\/(.*)\/([^/]*)$/s;
 
 const wordChar = "[\\p{L}\\p{M}\\p{N}_]";
@@ -76,7 +76,7 @@ function parseRegExp(pattern: string, flags: string): ParsedTrigger {
   return { kind: "trigger", source: "regex", find };
 }
 
-/** The platform's RegExp is safe here, because the expression for a phrase cannot backtrack much. */
+/** Phrases are matched with the platform's RegExp. It is safe here, because the expression for a phrase cannot backtrack much. */
 function parsePhrase(trigger: string): ParsedTrigger {
   const isStem = trigger.endsWith("*");
   const phrase = isStem ? trigger.slice(0, -1) : trigger;

@@ -30,8 +30,8 @@ export class TraceSource<Facts extends Message> {
   begin(facts: () => Facts, outer: Scope | undefined): ChannelTrace<Facts> | undefined {
     if (!this.isHeard) return undefined;
     const message = facts();
-    // Captures the AsyncLocalStorage stores that subscribers bound to `start`, so that later parts of the operation can run
-    // with these stores.
+    // Subscribers may bind AsyncLocalStorage stores to `start`. Captures these stores, so that later parts of the operation can
+    // run with them.
     const hold = (): AsyncResource => new AsyncResource(this.#name, { requireManualDestroy: true });
     const open = (): AsyncResource => this.#channel.start.runStores(message, hold);
     const resource = outer === undefined ? open() : outer.run(open);

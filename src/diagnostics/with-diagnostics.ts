@@ -112,7 +112,7 @@ class RunChannels implements RunObserver {
     this.#calls.delete(callId);
   }
 
-  /** Returns the operation in which a stream runs: its iteration, or the run. */
+  /** Returns the operation in which a model stream runs: its iteration if it has one, otherwise the run. */
   startStream(): StreamObserver | undefined {
     return this.#iteration ?? this.#outer;
   }
@@ -140,7 +140,7 @@ class RunChannels implements RunObserver {
     this.#trace?.end({ ...this.#ending, ...broken });
   }
 
-  /** The operation that contains the run's iterations: the run, or the call that contains the run. */
+  /** The operation that contains the iterations: the run itself or, for a nested run, its call. */
   get #outer(): Scope | undefined {
     return this.#trace ?? this.#place.inside?.scope;
   }

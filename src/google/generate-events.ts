@@ -129,7 +129,7 @@ interface Reading {
   readonly words: FinishWords;
   readonly ids: AnswerIds;
   hasBegun: boolean;
-  /** True if the stream has switched to another answer. The reader ignores that answer. */
+  /** True after another answer has begun in the same stream. The reader ignores that other answer. */
   isLeft: boolean;
   /** True while the service runs code. The result and more text then follow, even after a finish reason. */
   runsCode: boolean;
@@ -223,7 +223,7 @@ function readPart(part: unknown, reading: Reading): void {
   reading.parts.add(part);
 }
 
-/** Cancels an earlier clean finish reason when the service runs code, because more content follows. */
+/** When the service runs code, more content follows, so an earlier normal finish reason is dropped. */
 function noteCode({ executableCode, codeExecutionResult }: UnknownRecord, reading: Reading): void {
   if (!isRecord(executableCode) && !isRecord(codeExecutionResult)) return;
   reading.runsCode = isRecord(executableCode);
@@ -236,7 +236,10 @@ function readFeedback({ blockReason, blockReasonMessage }: UnknownRecord, readin
   reading.explanation = textOf(blockReasonMessage).trim();
 }
 
-/** Stops reading when another answer begins. If no finish reason has arrived, the answer so far was cut off. */
+/**
+ * Called when another answer begins in the same stream. Stops reading. If no finish reason has arrived, the first answer was cut
+ * off.
+ */
 function leave(reading: Reading): void {
   reading.isLeft = true;
   if (reading.finishRaw !== undefined || reading.blockRaw !== undefined) return;

@@ -40,7 +40,10 @@ interface OpenCall {
   readonly call: { [field: string]: Json };
   whole: string | undefined;
   inPieces: boolean;
-  /** Receives the chunks of this call. If the call may be a repetition, this is a separate list that can be discarded. */
+  /**
+   * The list that receives the chunks of this call. It is a separate list, which can be discarded, if the call may repeat an
+   * earlier call.
+   */
   out: ModelChunk[];
   isRepeated: boolean;
 }
@@ -174,7 +177,7 @@ function toWirePart(kept: KeptPart): WirePart {
   return { ...part, functionCall: { ...call, ...given } };
 }
 
-/** Arguments that are nested too deeply for JSON.stringify become the malformed text "{". */
+/** Writes arguments as JSON. If they are nested too deeply for `JSON.stringify`, the text is "{", which is malformed. */
 function writeArguments(args: unknown): string {
   try {
     return JSON.stringify(args);
@@ -184,8 +187,8 @@ function writeArguments(args: unknown): string {
 }
 
 /**
- * Provider metadata adds this many nesting levels around the arguments of a call. The depth limit for arguments is lower by this
- * number, so that the whole metadata stays valid.
+ * Provider metadata wraps the arguments of a call in this many nesting levels. The depth limit for arguments is lower by this
+ * number, so that all levels together stay within the limit.
  */
 const levelsAround = 5;
 

@@ -48,7 +48,7 @@ export function isCallPart({ functionCall }: WirePart): boolean {
   return isRecord(functionCall);
 }
 
-/** Vertex AI, and models before Gemini 3, often send no id. */
+/** Returns undefined without an id. Vertex AI, and models before Gemini 3, often send none. */
 export function idOfCall({ functionCall }: WirePart): string | undefined {
   return filledOrNone(recordOf(functionCall).id);
 }

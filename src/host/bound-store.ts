@@ -28,7 +28,7 @@ function checkRecord(record: unknown): ConversationRecord | undefined {
 }
 
 async function race<T>(verb: "read" | "write", call: () => T | PromiseLike<T>, { storeMs, clock }: StoreLimits): Promise<T> {
-  // This scope is never cancelled: a call of the store has a time limit, but cannot be cancelled.
+  // A call of the store has a time limit but cannot be cancelled, so this scope is never cancelled.
   const deadline = new Deadline({ limitMs: storeMs }, { clock, scope: new CancelScope() });
   const answer = promiseOrValue(call());
   if (!(answer instanceof Promise)) return answer;

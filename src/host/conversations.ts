@@ -54,7 +54,7 @@ export class Conversations {
         conversation.current = new RunTurn();
         return { kind: "entered", turn: conversation.current };
       }
-      // A run that is ending frees the conversation soon, so wait for it even if `waits` is false.
+      // A run that is ending will soon free the conversation. Wait for it even if `waits` is false.
       if (!current.isEnding && (!waits || conversation.waiting >= this.#limits.maxQueued)) return { kind: "busy", turn: current };
       conversation.waiting += 1;
       await current.settled.promise;

@@ -53,7 +53,6 @@ export async function executeRun(turn: RunTurn, plan: ExecutionPlan): Promise<Ex
   }
 }
 
-/** The functions to call when a journal is opened and closed. */
 interface Claim {
   /** Called after the journal was opened. If `begin` rejects, the run is refused. */
   begin(): Promise<void>;

@@ -55,7 +55,7 @@ export function readStart(options: StartOptions): ReadStart {
   return { loop, message: read, messages, whenBusy, stopWhenUnread };
 }
 
-/** Rejects the option `prompt`, which `generateWithTools` and other libraries have. The error names the option to use instead. */
+/** Rejects `prompt`, an option of `generateWithTools` and of other libraries. The error names the option to use instead. */
 function refusePrompt(options: object): void {
   const { prompt }: { readonly prompt?: unknown } = options;
   if (prompt !== undefined) throw invalidOption("prompt", 'omitted, because a host takes the text as "message"', prompt);
@@ -98,7 +98,9 @@ export interface History {
   readonly undelivered?: readonly UserMessage[] | undefined;
 }
 
-/** Ends the waiting calls in a message of an earlier run. That run can no longer be resumed, so the calls would wait forever. */
+/**
+ * Ends the calls that still wait in a message of an earlier run. That run can no longer be resumed, so they would wait forever.
+ */
 function settleWaiting(message: Message): Message {
   if (message.role !== "tool") return message;
   return { ...message, results: message.results.map(settlePart) };

@@ -42,7 +42,7 @@ async function readIdentity(): Promise<LockOwner> {
     readText("/proc/self/stat"),
   ]);
   const namespace = pidSpace === undefined ? undefined : `${pidSpace} ${timeSpace ?? ""}`;
-  // If /proc belongs to another PID namespace, the process ids in /proc are useless here.
+  // If /proc belongs to another PID namespace, it shows the ids of other processes and cannot be used.
   const isOwnProc = stat !== undefined && Number.parseInt(stat, 10) === process.pid;
   const start = isOwnProc ? startIn(stat) : undefined;
   return { pid: process.pid, host: hostname(), instance, boot, machine, namespace, start };
@@ -67,7 +67,7 @@ function canSeeProcesses({ namespace }: LockOwner): boolean {
   return namespace !== undefined || process.platform !== "linux";
 }
 
-/** The initial PID namespace, whose inode number is constant in Linux. */
+/** The name of Linux's initial PID namespace, which has the same inode number on every machine. */
 const firstNamespace = "pid:[4026531836]";
 
 /**
@@ -213,7 +213,7 @@ async function removeLock(lockPath: string, { token }: Claim): Promise<void> {
 }
 
 async function findHolder(text: string, own: Claim): Promise<Holder | undefined> {
-  // Ignore text after the last line break: another process is writing it, or ended during the write.
+  // Ignore text after the last line break. Another process is still writing this text, or ended while writing it.
   const lines = text.split("\n").slice(0, -1).map(parseJson);
   const withdrawn = new Set(lines.map((line) => (isRecord(line) ? line["withdrawn"] : undefined)));
   for (const claim of lines.filter(isClaim)) {
@@ -230,7 +230,7 @@ async function stateOfClaim(claim: Claim, own: Claim): Promise<OwnerState> {
   return stateOf(claim, own);
 }
 
-/** Reads the whole file. Without `position: 0`, the read would start after the last write. */
+/** Reads the whole file. The read must begin at `position: 0`, because it would otherwise begin after the last write. */
 async function readAll(file: FileHandle): Promise<string> {
   const { size } = await file.stat();
   const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(size), position: 0 });

@@ -22,7 +22,7 @@ function toDecimal(number: number): Decimal {
   return { digits: BigInt(digits.replace(".", "")), exponent: Number(exponent) - decimals };
 }
 
-/** The number of characters that can be counted for one unit of work. */
+/** Counting this number of characters costs one unit of work. */
 const countedPerUnit = 1_024;
 /** How many units of work a format check costs per character. */
 const unitsOfFormat = 1 / 8;

@@ -78,10 +78,13 @@ type CompiledSchema = { readonly judge: (value: unknown) => Judgement } | { read
 
 export type Judgement = { readonly issues: readonly Issue[] } | { readonly unchecked: string };
 
-/** How often schema parts may be read while a schema is compiled. Parts inside nested `$id`s are read several times. */
+/**
+ * The maximum number of times that schema parts are read while a schema is compiled. Parts inside nested `$id`s are read several
+ * times.
+ */
 const mostParts = 100_000;
 
-/** The number of address characters that cost as much time as reading one schema part. */
+/** Resolving this number of characters of an address takes as long as reading one schema part. */
 const unitsOfPart = 400;
 
 export const compileSchema: (schema: JsonSchema) => CompiledSchema = memoize((schema: JsonSchema) => compile(schema, "refused"));
@@ -115,7 +118,7 @@ function compile(schema: JsonSchema, slowPatterns: "refused" | "not checked"): C
 
 type Lookup = { readonly [address: string]: Schema | boolean };
 
-/** Returns a proxy that throws after too many lookups, because there is no other way to stop `dereference`. */
+/** Returns a proxy that throws after too many lookups. There is no other way to stop `dereference`. */
 function countReads(lookup: Lookup): Lookup {
   let count = 0;
   return new Proxy(lookup, {

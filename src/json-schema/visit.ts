@@ -57,12 +57,12 @@ export interface Keyword {
   make(argument: unknown, part: Schema): Check;
 }
 
-/** The number of array items or properties that can be checked for one unit of work. */
+/** Checking this number of array items or properties costs one unit of work. */
 const entriesPerUnit = 8;
 
 export const mostFaults = 20;
 
-/** The message for any value if the schema is `false`. Most keywords replace it with a more specific message. */
+/** A schema that is `false` rejects every value with this message. Most keywords replace the message with a more specific one. */
 export const falseMessage = "The value is not allowed, because its schema is false";
 
 export function spendEntries({ ports }: Visit, count: number): void {
@@ -101,7 +101,7 @@ export function takeOver(visit: Visit, { faults, evaluated }: Finding): void {
   for (const key of evaluated) visit.evaluated.add(key);
 }
 
-/** Returns NaN for an invalid limit. No comparison with NaN is true, so no value fails. */
+/** Reads a numeric limit. An invalid limit becomes NaN, with which no comparison is true, so no value fails. */
 export function toLimit(argument: unknown): number {
   return typeof argument === "number" || typeof argument === "string" ? Number(argument) : Number.NaN;
 }

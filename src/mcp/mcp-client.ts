@@ -84,7 +84,6 @@ export function isConnected(client: McpClient): boolean {
   return !("transport" in client) || client.transport !== undefined;
 }
 
-/** The notification that a server sends when its list of tools has changed. */
 const toolsChanged = "notifications/tools/list_changed";
 
 /** A schema for any value, with the methods of a zod schema that version 1 of the SDK calls. */

@@ -26,12 +26,13 @@ export interface CallAssembly {
   /** Adds one entry of `delta.tool_calls`. Returns false if the stream contradicts itself. The caller must then stop reading. */
   add(entry: UnknownRecord): boolean;
   /**
-   * Sends `call-ready` for all remaining calls. `cut` means that the model was stopped early, so the last calls may be incomplete.
+   * Sends `call-ready` for every call that is not ready yet. `cut` means that the model was stopped early, so the last calls may
+   * be incomplete.
    */
   settle(cut: boolean): void;
   /**
-   * Sends `call-ready` for all remaining calls after a stream without a finish reason. Calls with incomplete arguments are marked
-   * as cut off.
+   * Called after a stream without a finish reason. Sends `call-ready` for every call that is not ready yet. Calls with incomplete
+   * arguments are marked as cut off.
    */
   settleWhole(): void;
   /**
@@ -47,7 +48,10 @@ interface OpenCall extends IndexedCall {
   announced: boolean;
   ready: boolean;
   extra: unknown;
-  /** Receives the chunks of this call. If the call may be a repetition, this is a separate list that can be discarded. */
+  /**
+   * The list that receives the chunks of this call. It is a separate list, which can be discarded, if the call may repeat an
+   * earlier call.
+   */
   readonly out: ModelChunk[];
   isRepeated: boolean;
 }

@@ -107,7 +107,7 @@ interface Reading {
   refused: boolean;
   /** True if token counts arrived with the finish reason or later. Nothing else is expected after them. */
   isOver: boolean;
-  /** True if the stream has switched to another answer. The reader ignores that answer. */
+  /** True after another answer has begun in the same stream. The reader ignores that other answer. */
   isLeft: boolean;
   failed: boolean;
 }
@@ -239,7 +239,10 @@ function takeUsage(
   reading.out.push({ type: "usage", usage: reading.usage, mode: "snapshot" });
 }
 
-/** Stops reading when another answer begins. If no finish reason has arrived, the answer so far was cut off. */
+/**
+ * Called when another answer begins in the same stream. Stops reading. If no finish reason has arrived, the first answer was cut
+ * off.
+ */
 function leave(reading: Reading): void {
   reading.isLeft = true;
   reading.isOver = true;

@@ -54,8 +54,8 @@ export function extendCall(call: CallDraft, piece: string, out: ModelChunk[]): v
 }
 
 /**
- * The complete arguments take precedence over the fragments. If they do not start with the fragments, no more arguments are sent
- * until `call-ready`. An empty text means "no arguments" only if there were no fragments.
+ * The complete arguments take precedence over the fragments. If the complete arguments do not start with the fragments, no more
+ * arguments are sent until `call-ready`. An empty text means "no arguments" only if there were no fragments.
  */
 export function completeCall(call: CallDraft, text: string, out: ModelChunk[]): void {
   if (text === "" || text === call.text) return;

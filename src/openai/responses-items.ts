@@ -94,8 +94,8 @@ export class ItemAssembly {
   }
 
   /**
-   * Reads the item list in the last event, and sends `call-ready` for all remaining calls. `cut` means that the model was stopped
-   * early.
+   * Reads the item list in the last event, and sends `call-ready` for every call that is not ready yet. `cut` means that the
+   * model was stopped early.
    */
   settle(output: unknown, cut: boolean): void {
     const take = this.#index.takeFrom();

@@ -137,7 +137,10 @@ export class RunTrace implements RunObserver {
     else chat.end(end, undefined);
   }
 
-  /** Ends the span of a failed stream, if any. `ending` is how the run ended, and has the error if this stream ended the run. */
+  /**
+   * Ends the span of a failed stream, if any. `ending` describes how the run ended. If this stream ended the run, `ending` has
+   * the error.
+   */
   #endFailed(ending: LoopEvents["run-end"] | undefined): void {
     const failed = this.#failed;
     this.#failed = undefined;

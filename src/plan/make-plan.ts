@@ -27,7 +27,7 @@ type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
 /** Sent in place of each hidden chunk, so that the timeouts of the stream notice the chunk. */
 const emptyContent: ModelChunk = { type: "reasoning-delta", text: "" };
 
-/** Requests a plan. The text of the plan itself is not passed on. */
+/** Requests a plan. The text of the plan is not passed on to the reader. */
 async function* askForPlan(
   asking: Asking,
   request: ModelRequest,

@@ -78,7 +78,7 @@ export async function checkGroup(bench: JournalBench): Promise<void> {
   const release: (() => void)[] = [];
   const turns = keys.map((_, position) => new Promise<void>((resolve) => (release[position] = resolve)));
   let begun = 0;
-  // When all steps have begun, they end in reverse order.
+  // Each step waits until all steps have begun. Then the steps end in reverse order.
   const bodyOf = (position: number) => async (): Promise<number> => {
     begun += 1;
     if (begun === keys.length) release.at(-1)?.();

@@ -133,7 +133,7 @@ export function createMockProvider(messages: MockScript, options: MockOptions = 
   };
 }
 
-/** Copies a request, because the loop later changes its lists. */
+/** Copies a request, because the loop later changes the lists in the request. */
 function copyOf(request: ModelRequest): ModelRequest {
   const { messages, tools, transcript } = request;
   const copy = { ...request, messages: [...messages], tools: [...tools] };

@@ -154,7 +154,7 @@ class MessageMapper implements UIMessageMapper {
     this.#cost = { streams: 0, usage: noUsage, costUSD: 0 };
   }
 
-  /** Remembers a replayed call that the page already shows. Later live events of this call then find its part. */
+  /** Remembers a replayed call that the page already shows. When later events of the call arrive, its part is then known. */
   #noteRecalled(event: LoopEvent): void {
     if (event.type === "attempt-discarded") this.#writer.retries += 1;
     if (event.type === "tool-args-end") this.#tools.add(event.callId, event, true);

@@ -29,7 +29,9 @@ export class MessageWriter {
   #hold: Hold | undefined;
   #open: OpenText | undefined;
   #inStep = false;
-  /** The number of the current iteration. Part ids consist of it and `#parts`, so a reloaded page gets the same ids. */
+  /**
+   * The number of the current iteration. Part ids are made from `#iteration` and `#parts`, so a reloaded page gets the same ids.
+   */
   #iteration = -1;
   #parts = 0;
   #partsBefore = 0;

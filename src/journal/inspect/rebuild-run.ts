@@ -52,8 +52,8 @@ function findWay(records: Records): Way {
   way.set(retryOf(last), ending ?? last);
   for (let retry = retryOf(last); retry > 0;) {
     const before = records.find<ReopenAnswer>(retryKey(retry))?.before ?? "";
-    // The retry number decreases with each step back. `Math.min` enforces this for damaged records too, so that the loop
-    // terminates.
+    // Each step back must decrease the retry number, so that the loop terminates. `Math.min` enforces this even for damaged
+    // records.
     retry = Math.min(retryOf(before), retry - 1);
     way.set(retry, before);
   }
@@ -73,7 +73,7 @@ function findClose(records: Records, way: Way, state: LoopState): Close | undefi
     if (answer === undefined) return undefined;
     const { ending, before } = answer;
     if (ending === undefined || before !== endingKey(state, ending)) continue;
-    // An ending before the tool calls of an iteration has the same key as an ending after them.
+    // An iteration can end before or after its tool calls. Both endings have the same key, so compare the phase.
     if ((answer.after === "model") !== (state.phase === "model")) continue;
     if (isGoal(way, state, answer) || isReopened(records, state, answer)) return { answer, ending, attempt };
   }

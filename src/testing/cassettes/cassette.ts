@@ -228,7 +228,7 @@ function openOwnFile(path: string, flags: number): number {
   });
   if ("refused" in end)
     throw new Error(`${end.refused} is a link that belongs to another user. Remove it, or pass the path of the file itself.`);
-  // Windows does not have these two flags.
+  // Windows has neither O_NOFOLLOW nor O_NONBLOCK.
   const file = openSync(end.place, flags | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0), 0o600);
   try {
     const facts = fstatSync(file);
