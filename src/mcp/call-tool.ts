@@ -19,7 +19,7 @@ import { checkAnswer } from "./check-answer.ts";
 import { type McpClient, type McpProgress, type McpTool, sendCall } from "./mcp-client.ts";
 
 interface Rested {
-  /** Runs the action now or, during a pause, once after the pause. */
+  /** Requests a run of the action. Runs the action now or, during a pause, once after the pause. */
   ask(): void;
   stop(): void;
 }
@@ -68,7 +68,7 @@ export function toToolResult({ content, structuredContent, isError, task, meta }
   return toolResult({ data: structuredContent, content: other, ...metadata });
 }
 
-/** Returns a failure, because the server would only start an MCP task, and the result of an MCP task cannot be fetched here. */
+/** The server would only start an MCP task, and its result cannot be fetched here. Returns a failure instead. */
 function refuseTask(): ToolResult {
   return toolResult({
     success: false,
@@ -86,8 +86,8 @@ function reasonOf(texts: readonly string[], structuredContent: unknown): string 
 const mostShortened = 8;
 
 /**
- * Returns a function that finds texts that repeat the structured content. Servers send such texts for clients that do not support
- * structured content.
+ * Returns a function that is true for a text that repeats the structured content. Servers send such texts for clients that do not
+ * support structured content.
  */
 function compareWith(structuredContent: unknown): (text: string) => boolean {
   const copy = toJson(structuredContent);
@@ -127,7 +127,10 @@ function toResource({ uri, mimeType, text, blob }: UnknownRecord): ContentPart |
   return toMedia({ mimeType, data: blob }, textOf(mimeType).startsWith("image/") ? "image" : "file");
 }
 
-/** Returns undefined for a URL, because the provider of the model would fetch any URL that the MCP server chose. */
+/**
+ * Converts base64 data to a part. Returns undefined for a URL: the provider of the model would fetch any URL that the MCP server
+ * chose.
+ */
 function toMedia({ mimeType, data }: UnknownRecord, type: "image" | "file"): ContentPart | undefined {
   const source = locateMedia({ type, mediaType: textOf(mimeType) || "application/octet-stream", data: textOf(data) });
   return source.kind === "base64" ? { type, mediaType: source.mediaType, data: source.data } : undefined;

@@ -69,7 +69,7 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
     });
   }, restMs);
 
-  // Set the handler before the first request for the tools, so that a change during this request is noticed.
+  // The handler is set before the first request for the tools, because the tools may change during this request.
   const release = settings.listChanged ? onToolsChanged(settings.client, behind.ask) : (): void => {};
   const close = (): void => {
     isClosed = true;
@@ -109,7 +109,7 @@ function toTools(found: readonly McpTool[], settings: McpSettings): readonly Too
   }));
 }
 
-/** A tool object has this many nesting levels around its schemas. */
+/** A tool object nests its schemas in this many levels. */
 const envelope = 8;
 
 function assertDepth(tool: McpTool): void {
@@ -123,7 +123,10 @@ function assertDepth(tool: McpTool): void {
   }
 }
 
-/** After the list of tools has changed, a changed name may refer to another tool. So the server's name of the tool is kept as `origin`. */
+/**
+ * The server's name of a tool, if the registry has changed it. After the list of tools has changed, the changed name may refer to
+ * another tool, so the server's name is kept.
+ */
 function originOf({ name }: McpTool, { prefix }: McpSettings, names: ReadonlyMap<string, string>): Pick<Tool, "origin"> {
   return names.get(name) === prefix + name ? {} : { origin: name };
 }
@@ -158,7 +161,7 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
     return own;
   };
   return () => {
-    // Check `next` first, because `running` is undefined for a moment between two runs.
+    // Between two runs, `running` is undefined for a moment, so `next` is checked first.
     if (next !== undefined) return next;
     if (running === undefined) return start();
     next = running.then(start, start);

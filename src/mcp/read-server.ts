@@ -81,7 +81,10 @@ function withFields<Fields extends object>(fields: Fields, checks: FieldChecks):
   return Object.fromEntries(kept) as Fields;
 }
 
-/** Reads the result of a tool call, which is a success only if `isError` is absent or false. Throws if `answer` is not such a result. */
+/**
+ * Reads the result of a tool call. The result is a success only if `isError` is absent or false. Throws if `answer` is not a
+ * result.
+ */
 export function readAnswer(answer: unknown): McpAnswer {
   if (!isRecord(answer) || !(isAbsent(answer.content) || Array.isArray(answer.content)))
     throw new Error("the response is not the result of a tool call");

@@ -103,7 +103,7 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
       if (call.ready) return isLate(fragment) ? contradict(out) : true;
       const isUpToDate = call.sent > 0 && call.sent === call.args.text.length;
       takeArguments(call, fragment.args);
-      // The fragment is sent directly. Slicing it from the whole text would copy the whole text for each fragment.
+      // The fragment is sent directly, because slicing it from the whole text would copy the whole text for each fragment.
       if (isUpToDate) sendPiece(call, fragment.args);
       else announce(call);
       return true;
@@ -148,7 +148,7 @@ function contradict(out: ModelChunk[]): false {
   return false;
 }
 
-/** Some servers repeat the same name in every fragment. A different name is the next part of the name. */
+/** Some servers repeat the name of a call in every fragment. A different name is the next part of the name. */
 function takeName(call: OpenCall, name: string): void {
   if (name !== call.name) call.name += name;
 }

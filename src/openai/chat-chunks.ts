@@ -102,7 +102,7 @@ interface Reading {
   finish: { readonly raw: string; readonly reason: FinishReason } | undefined;
   hasSpoken: boolean;
   usage: Usage | undefined;
-  /** True after the final token counts, until the model produces more content. */
+  /** True after the final token counts. False again if the model produces more content. */
   isCounted: boolean;
   refused: boolean;
   /** True if token counts arrived with the finish reason or later. Nothing else is expected after them. */
@@ -153,7 +153,7 @@ export function createChatReader(out: ModelChunk[], words: FinishWords = chatWor
 function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const error = chunk.error ?? (chunk.object === "error" ? chunk : undefined);
   if (error !== undefined && error !== null) {
-    // An error after the finish reason is ignored, because the answer is complete.
+    // After the finish reason, the answer is complete, so an error is ignored.
     if (reading.finish === undefined) fail(error, reading);
     return;
   }
@@ -202,7 +202,7 @@ function readDelta(delta: UnknownRecord, reading: Reading): boolean {
   return entries.length > 0;
 }
 
-/** Servers that send `reasoning_details` usually repeat the same text in `reasoning`, but not always. */
+/** Servers that send `reasoning_details` usually, but not always, repeat the same text in `reasoning`. */
 function readReasoning(delta: UnknownRecord, { out, details }: Reading): void {
   const plain = delta.reasoning_content ?? delta.reasoning;
   const detailed = details.add(listOf(delta.reasoning_details));

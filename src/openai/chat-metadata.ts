@@ -48,7 +48,8 @@ export function collectReasoningDetails(): ReasoningDetails {
 }
 
 /**
- * Encrypted data and signatures arrive complete. Without an index, text that follows a signature therefore begins another detail.
+ * Encrypted data and signatures arrive complete. If a text without an index follows a signature, it therefore begins another
+ * detail.
  */
 function continues(begun: OpenDetail, fragment: UnknownRecord, isPlaced: boolean): boolean {
   if (!isPlaced && typeof begun.index === "number") return false;
@@ -88,7 +89,7 @@ export interface MetadataFields {
   readonly extras: ReadonlyMap<number, Json>;
 }
 
-/** Ignores parts from another server or model, because signatures are not portable. */
+/** Reads the parts to send back. Ignores parts from another server or model, because signatures are not portable. */
 export function readChatMetadata(
   providerMetadata: ProviderMetadata | undefined,
   provider: { readonly id: string; readonly model: string },

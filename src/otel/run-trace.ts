@@ -62,7 +62,7 @@ export class RunTrace implements RunObserver {
   readonly #tools = new Map<string, ToolSpan>();
   #continuation = 0;
   #chat: ChatSpan | undefined;
-  /** A failed stream whose span is still open, because a later event has the error. */
+  /** A failed stream. Its span is still open, because the error only follows in a later event. */
   #failed: { readonly chat: ChatSpan; readonly end: LoopEvents["iteration-end"] } | undefined;
   #replayedIterations = 0;
   #resumed = false;
@@ -106,7 +106,7 @@ export class RunTrace implements RunObserver {
 
   startIteration({ continuation, replayed }: LoopEvents["iteration-start"]): void {
     this.#endFailed(undefined);
-    // If a stream is still open here, a journal has executed the model step a second time.
+    // If a stream is still open here, a journal has run the model step a second time.
     this.#chat?.abandon(otherError);
     this.#chat = undefined;
     this.#continuation = continuation;

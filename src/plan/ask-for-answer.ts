@@ -41,10 +41,7 @@ export async function* askForAnswer(
   }
 }
 
-/**
- * Adds the tool results at the end of the conversation. If the last message is continued, the results are added before that
- * message.
- */
+/** Adds the tool results at the end of the conversation or, if the model continues the last message, before that message. */
 function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answering): readonly Message[] {
   const { donePlans } = rounds;
   if (donePlans.length === 0) return joinUserMessages(conversation);
@@ -54,8 +51,8 @@ function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answerin
 }
 
 /**
- * Provider metadata is held back until the answer ends. If the answer has calls, the model invented them, and the metadata is
- * dropped so that the next request does not repeat these calls.
+ * Holds back provider metadata until the answer ends. If the answer contains calls, the model invented them. The metadata is then
+ * dropped, so that the next request does not repeat these calls.
  */
 class AnswerDraft {
   readonly #providerMetadata: ModelChunk[] = [];
@@ -89,8 +86,8 @@ class AnswerDraft {
 }
 
 /**
- * Returns the conversation without calls. Results from earlier runs become user messages in the same place. Results of this run are
- * omitted, because they are sent separately.
+ * Returns the conversation without calls. The results from earlier runs become user messages in the same place. The results of
+ * this run are omitted, because they are added later.
  */
 export function conversationOf(messages: readonly Message[], { messages: all, given }: RequestTranscript): readonly Message[] {
   const own = new Set(all.slice(given).flatMap((message) => (message.role === "assistant" ? callIdsOf(message) : [])));

@@ -28,7 +28,7 @@ export class ApprovalParts {
     const part = this.#tools.add(toCallPath(call), call);
     this.#tools.show(part, call.name);
     if (call.waitsFor !== "result") this.#ask(part, call.id);
-    // Reset the approved part. Otherwise `useChat` would send the approval again.
+    // The part still shows an approval. Without a reset, `useChat` would send this approval again.
     else if (part.isApproved && this.#version !== 5) this.#tools.showAgain(part, call.fromPage === true);
   }
 

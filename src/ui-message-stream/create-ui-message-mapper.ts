@@ -120,7 +120,7 @@ class MessageMapper implements UIMessageMapper {
     return [...this.#writer.take(), ...last];
   }
 
-  /** True for an event that only extends the message. Most events are such text fragments, so they take a fast path. */
+  /** True for an event that only extends the message. Most events are text fragments of this kind, so they take a fast path. */
   #isLive({ replayed }: LoopEvent): boolean {
     return this.#isStarted && replayed !== true && this.#ending === undefined;
   }
@@ -222,7 +222,7 @@ class MessageMapper implements UIMessageMapper {
     this.#writer.release();
     this.#writer.endText();
     if (status !== "suspended") return this.#tools.endAll();
-    // Replace preliminary outputs by final ones. Otherwise a page with `sendAutomaticallyWhen` would not send its decisions.
+    // Preliminary outputs are replaced by final ones. Otherwise a page with `sendAutomaticallyWhen` would not send its decisions.
     for (const [callId, progress] of this.#nested) {
       const part = this.#tools.find(callId);
       if (part !== undefined) this.#tools.showProgress(part, progress.toOutput(), false);

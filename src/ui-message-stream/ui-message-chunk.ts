@@ -63,7 +63,10 @@ export type UILatestChunk =
   | { readonly type: "tool-approval-response"; readonly approvalId: string; readonly approved: boolean; readonly reason?: string }
   | { readonly type: "steering-message"; readonly id: string; readonly parts: UIUserPart[] };
 
-/** Marks an outcome that the server sent. In the next request, the server then knows that this outcome is not a result from the page. */
+/**
+ * Marks an outcome that the server sent. The mark comes back in the next request, so the server knows that this outcome is not a
+ * result from the page.
+ */
 export interface UIExecuted {
   readonly toolCallId: string;
   readonly providerExecuted: true;

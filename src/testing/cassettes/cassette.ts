@@ -24,7 +24,7 @@ type Recorded = Pick<Provider, "id" | "model" | "family">;
 export type Happening =
   | { readonly type: "chunk"; readonly chunk: ModelChunk }
   | { readonly type: "heartbeat" }
-  /** The signal of the call fired. The stream may have sent further events after the signal fired. */
+  /** The signal of the call fired. Chunks after this event were sent although the signal had fired. */
   | { readonly type: "aborted" }
   | { readonly type: "ended" }
   | { readonly type: "threw"; readonly error: ProviderError }
@@ -89,7 +89,7 @@ export function readCassette(text: string, name: string): ReadCassette {
   rest.forEach((written, index) => {
     const line = readLine(parseJson(written));
     const moments = line === undefined ? undefined : recordings[line.stream]?.moments;
-    // Request numbers must be consecutive. If two processes write to one cassette, numbers repeat.
+    // Request numbers must be consecutive. They repeat if two processes have written to the cassette.
     const isKnown = line?.type === "request" ? line.stream === recordings.length : moments !== undefined && !isClosed(moments);
     if (line === undefined || !isKnown)
       throw new Error(`${name} is damaged: line ${index + 2} is invalid. Record it again with recordTo().`);
