@@ -42,7 +42,10 @@ interface FileForms {
   readonly result: MediaForms<PromptPart>;
 }
 
-/** `urls` are the URL patterns that the model accepts. Media types are not checked; the model's package may reject them. */
+/**
+ * Makes the file formats of a model. `urls` are the URL patterns that the model accepts. Media types are not checked; the model's
+ * package may reject them.
+ */
 export function createFileForms(words: SpecWords, urls: unknown): FileForms {
   const takes = "files as base64, and only some URLs";
   const forms = (write: (file: FileFacts) => PromptPart | undefined): MediaForms<PromptPart> => ({
@@ -180,7 +183,7 @@ function convert(message: Message, reader: OwnMessageReader, { forms, callOption
   }
 }
 
-/** Empty text parts are omitted, as in the AI SDK, because some services reject them. */
+/** Converts a user message. As in the AI SDK, empty text parts are omitted, because some services reject them. */
 function toUserMessages(
   { content }: UserMessage,
   { user }: FileForms,
@@ -213,7 +216,10 @@ function toCallPart({ callId, name, args }: ToolCallPart): PromptPart {
 
 type CallBuilder = (request: ModelRequest, signal: AbortSignal) => Promise<AiSdkCallOptions>;
 
-/** The builder throws a ProviderError `bad-request` if a message has content that cannot be sent to the model. */
+/**
+ * Makes a function that builds the options of `doStream`. The function throws a ProviderError `bad-request` if a message has
+ * content that cannot be sent to the model.
+ */
 export function createCallBuilder(settings: ModelSettings): CallBuilder {
   const { model, id } = settings;
   const words = specWords[model.specificationVersion];

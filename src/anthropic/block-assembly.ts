@@ -54,11 +54,11 @@ interface OpenBlock {
 }
 
 /**
- * The service closes every block, even one that was cut off. A closed block may therefore be incomplete, so `call-ready` is sent
- * only when the next block begins or the stop reason is known.
+ * Assembles the blocks of a message. The service closes every block, even one that was cut off. A closed block may therefore be
+ * incomplete, so `call-ready` is sent only when the next block begins or the stop reason is known.
  *
- * If the block of a text delta is missing or has another type, the delta begins a new block. In this way no text is lost, and each
- * block that is sent back has only the fields of its type.
+ * If the block of a text delta is missing or has another type, the delta begins a new block. In this way no text is lost, and
+ * each block that is sent back has only the fields of its type.
  */
 export function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
   const blocks: OpenBlock[] = [];

@@ -39,8 +39,8 @@ import type {
 import { closeMessage, invalidJsonKey, readMetadata, toWireId } from "./provider-metadata.ts";
 
 /**
- * Omits blank texts, because the service rejects them. Throws a ProviderError `bad-request` for content that the API does not
- * support.
+ * Converts the content of a user message. Omits blank texts, because the service rejects them. Throws a ProviderError
+ * `bad-request` for content that the API does not support.
  */
 export function toUserBlocks(content: string | readonly ContentPart[], place: Omit<MediaPlace, "part">): readonly WireBlock[] {
   if (typeof content === "string") return toTextBlocks(content);
@@ -128,7 +128,7 @@ export function markSystem(system: string, cacheControl: CacheControl): readonly
 
 interface ConvertedMessage {
   readonly wire: WireMessage;
-  /** The message as it is sent at the end of a request. Only there may a paused message contain unfinished server calls. */
+  /** The message as it is sent if it is the last one of a request. Only the last message may contain unfinished server calls. */
   readonly asLast: WireMessage;
   readonly isRebuilt: boolean;
   readonly container: WireContainer | undefined;
@@ -208,7 +208,7 @@ interface BodyPorts {
   readonly now: number;
 }
 
-/** The request's `settings.extra` may replace every field except `stream`. */
+/** Builds the request body. The request's `settings.extra` may replace every field except `stream`. */
 export function buildMessagesBody(request: ModelRequest, ports: BodyPorts): MessagesRequestBody {
   const { system, messages, settings: model = {} } = request;
   const { settings, convert } = ports;

@@ -121,7 +121,7 @@ interface Reading {
   failed: boolean;
 }
 
-/** Unknown events and deltas are ignored. Unknown blocks are kept and sent back. */
+/** Makes the reader of a message stream. Unknown events and deltas are ignored. Unknown blocks are kept and sent back. */
 export function createMessagesReader(out: ModelChunk[], words: FinishWords = stopWords): EventReader {
   const reading: Reading = {
     out,

@@ -18,7 +18,7 @@ export interface WireBlock {
   readonly [field: string]: Json | undefined;
 }
 
-/** `content` is always a list, because only a block can have a cache mark. */
+/** A message in the format of the API. `content` is always a list, because only a block can have a cache mark. */
 export interface WireMessage {
   readonly role: "user" | "assistant";
   readonly content: readonly WireBlock[];

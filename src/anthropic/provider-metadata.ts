@@ -29,9 +29,9 @@ export interface MetadataContent {
 }
 
 /**
- * The blocks may be sent only if all of them come from this service and model, because signatures are not portable. The blocks
- * must also have the same text and calls as the message. This is not the case if the message was edited, if a call got another
- * id, or if a continuation was cut off.
+ * Returns the blocks to send back, if they may be sent. All of them must come from this service and model, because signatures are
+ * not portable. The blocks must also have the same text and calls as the message. This is not the case if the message was edited,
+ * if a call got another id, or if a continuation was cut off.
  */
 export function readMetadata(turn: AssistantMessage, reader: MetadataReader): MetadataContent {
   const { providerMetadata } = turn;

@@ -23,8 +23,8 @@ export interface LineIndex {
 }
 
 /**
- * Lines of more than 1,000 UTF-16 code units are broken, after a comma or a space if there is one near the end. No string is
- * created for each line, because there may be as many lines as characters.
+ * Finds where each line begins. Lines of more than 1,000 UTF-16 code units are broken, after a comma or a space if there is one
+ * near the end. No string is created for each line, because there may be as many lines as characters.
  */
 export function indexLines(text: string): LineIndex {
   const starts: number[] = [];

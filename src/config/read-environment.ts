@@ -37,10 +37,7 @@ export interface EnvironmentSettings {
 export interface EnvironmentProblem {
   /** The name of the variable. */
   readonly name: string;
-  /**
-   * A string value is shortened to 64 characters, and credentials are removed. For any other value, this is the type of the
-   * value.
-   */
+  /** The value of the variable, shortened to 64 characters and without credentials. If the value is not a string, its type. */
   readonly value: string;
   readonly problem: "blank" | "not-a-whole-number" | "below-minimum" | "above-maximum";
   /** The number that is used instead: the default, the minimum or the maximum. */

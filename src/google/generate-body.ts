@@ -30,8 +30,8 @@ import type { GenerateContentParams, GenerateSettings, WireContent, WirePart } f
 import { idOfCall, isCallPart, readMetadata, toWireName } from "./provider-metadata.ts";
 
 /**
- * Omits blank texts, because Vertex AI rejects them. Throws a ProviderError `bad-request` for content that the API does not
- * support.
+ * Converts the content of a user message. Omits blank texts, because Vertex AI rejects them. Throws a ProviderError `bad-request`
+ * for content that the API does not support.
  */
 export function toContentParts(content: string | readonly ContentPart[], place: Omit<MediaPlace, "part">): readonly WirePart[] {
   if (typeof content === "string") return toTextParts(content);

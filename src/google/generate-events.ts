@@ -19,7 +19,10 @@ import {
 import { toMetadataItems } from "./provider-metadata.ts";
 import { createPartAssembly, type PartAssembly } from "./part-assembly.ts";
 
-/** The service also reports STOP for calls. Reasons that are not listed, such as FINISH_REASON_UNSPECIFIED, become "unknown". */
+/**
+ * The finish reasons of the API. The service also reports STOP for calls. Reasons that are not listed, such as
+ * FINISH_REASON_UNSPECIFIED, become "unknown".
+ */
 export const generateWords: FinishWords = new Map<string, FinishReason>([
   ["STOP", "stop"],
   ["MAX_TOKENS", "length"],
@@ -142,7 +145,7 @@ interface Reading {
 }
 
 /**
- * Only the first candidate is read. Parts of unknown kinds are kept and sent back.
+ * Makes the reader of a stream. Only the first candidate is read. Parts of unknown kinds are kept and sent back.
  *
  * A continuation token may arrive before the end of the stream, so that a client can resume after a lost connection. The reader
  * uses the token only if the finish reason requests a continuation; a lost connection is a failure.
@@ -186,7 +189,7 @@ export function createGenerateReader(out: ModelChunk[], words: FinishWords = gen
 
 function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const { error, candidates, promptFeedback, usageMetadata } = chunk;
-  // The SDK usually throws an error of the service. Some SDK versions and clients yield it as a chunk instead.
+  // The SDK usually throws the errors of the service. Some SDK versions and clients yield them as chunks instead.
   if (error !== undefined && error !== null) return fail(error, reading);
   const answers = listOf(candidates).filter(isFirst).map(recordOf);
   const contents = answers.map(({ content }) => recordOf(content));

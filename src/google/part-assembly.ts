@@ -59,8 +59,8 @@ interface Assembly {
 }
 
 /**
- * A call usually arrives complete in one part, and is then ready. Vertex AI may stream a call: first a part with the name and
- * `willContinue`, then parts with `partialArgs`, and a last part without `willContinue`.
+ * Assembles messages from parts. A call usually arrives complete in one part, and is then ready. Vertex AI may stream a call:
+ * first a part with the name and `willContinue`, then parts with `partialArgs`, and a last part without `willContinue`.
  */
 export function createPartAssembly(out: ModelChunk[]): PartAssembly {
   const assembly: Assembly = { out, kept: [], finished: new FinishedCalls(), calls: 0, open: undefined };

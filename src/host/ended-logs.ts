@@ -78,7 +78,7 @@ export class EndedLogs {
   }
 }
 
-/** Calls `unref` on a Node timer, because the timer would keep the process alive. */
+/** Calls `unref` on a Node timer, so that the timer does not keep the process alive. */
 function letGo(timer: unknown): void {
   const { unref }: { readonly unref?: unknown } = isRecord(timer) ? timer : {};
   if (typeof unref === "function") Reflect.apply(unref, timer, []);

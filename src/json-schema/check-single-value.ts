@@ -42,8 +42,8 @@ export const textKeywords: readonly Keyword[] = [
 ];
 
 /**
- * JSON Schema counts code points, each of which has one or two UTF-16 code units. If `length` is within the limit, counting is
- * not needed.
+ * Checks the length of a string in code points, each of which has one or two UTF-16 code units. If `length` is within the limit,
+ * counting is not needed.
  */
 function checkMaxLength(argument: unknown): Check {
   const limit = toLimit(argument);

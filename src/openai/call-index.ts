@@ -79,7 +79,10 @@ interface CallIndex<Call extends IndexedCall> {
   find(fragment: Fragment): Call | undefined;
 }
 
-/** If several calls share an id or index, lookups return the latest call. Each lookup takes constant time. */
+/**
+ * Finds calls by id or index. If several calls share an id or index, a lookup returns the latest call. Each lookup takes constant
+ * time.
+ */
 export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
   const all: Call[] = [];
   const byIndex = new Map<number, Call>();

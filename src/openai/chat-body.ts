@@ -28,8 +28,8 @@ import { sortResult, toDataUrl, toImageUrl, toMediaTitle, toWireArguments } from
 import { readChatMetadata } from "./chat-metadata.ts";
 
 /**
- * Content that is only text stays a string, because servers for text models accept nothing else. Throws a ProviderError
- * `bad-request` for content that the API does not support.
+ * Converts the content of a user message. Text without other parts stays a string, because servers for text models accept nothing
+ * else. Throws a ProviderError `bad-request` for content that the API does not support.
  */
 export function toUserContent(
   content: string | readonly ContentPart[],

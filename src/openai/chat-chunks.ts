@@ -20,9 +20,9 @@ import { type CallAssembly, createCallAssembly } from "./call-assembly.ts";
 import { collectReasoningDetails, type ReasoningDetails, toChatMetadata } from "./chat-metadata.ts";
 
 /**
- * `prompt_tokens` include cached tokens. At OpenAI, `completion_tokens` include reasoning tokens. At xAI, `completion_tokens`
- * exclude reasoning tokens (recorded: 291 prompt, 26 completion, 196 reasoning, 513 in total). The difference shows in the total,
- * or in a reasoning count above the completion count.
+ * Reads token counts. `prompt_tokens` include cached tokens. At OpenAI, `completion_tokens` include reasoning tokens. At xAI,
+ * `completion_tokens` exclude reasoning tokens (recorded: 291 prompt, 26 completion, 196 reasoning, 513 in total). The difference
+ * shows in the total, or in a reasoning count above the completion count.
  */
 export function toUsage(usage: unknown): Usage | undefined {
   if (!isRecord(usage)) return undefined;
@@ -59,9 +59,9 @@ interface FinishedMessage {
 }
 
 /**
- * OpenAI sends `stop`, `length`, `tool_calls`, `function_call` and `content_filter`. Other servers add `eos` (Together),
- * `model_length` (Mistral, when the context is full), `insufficient_system_resource` (DeepSeek), `sensitive`, `network_error` and
- * `model_context_window_exceeded` (Zhipu), and `error` (OpenRouter, Mistral).
+ * The finish reasons of all servers. OpenAI sends `stop`, `length`, `tool_calls`, `function_call` and `content_filter`. Other
+ * servers add `eos` (Together), `model_length` (Mistral, when the context is full), `insufficient_system_resource` (DeepSeek),
+ * `sensitive`, `network_error` and `model_context_window_exceeded` (Zhipu), and `error` (OpenRouter, Mistral).
  */
 export const chatWords: FinishWords = new Map<string, FinishReason>([
   ["stop", "stop"],

@@ -19,9 +19,9 @@ export interface ReasoningDetails {
 type OpenDetail = { [field: string]: Json };
 
 /**
- * A fragment belongs to the reasoning detail with the same type and index. Without an index, it belongs to the last detail if the
- * types are equal. The fields `text` and `summary` arrive in pieces and are joined. For every other field, the last non-empty value
- * is kept, because gateways send `signature: ""` until the text is complete.
+ * Joins the fragments of reasoning details. A fragment belongs to the detail with the same type and index. Without an index, it
+ * belongs to the last detail if the types are equal. The fields `text` and `summary` arrive in pieces and are joined. For every
+ * other field, the last non-empty value is kept, because gateways send `signature: ""` until the text is complete.
  */
 export function collectReasoningDetails(): ReasoningDetails {
   const details: OpenDetail[] = [];

@@ -28,7 +28,10 @@ import type { InputItem, ResponsesRequestBody, ResponsesSettings } from "./respo
 import { type CallType, isCallType } from "./responses-calls.ts";
 import { readResponsesMetadata, toWireCallId } from "./responses-metadata.ts";
 
-/** Content that is only text stays a string. Throws a ProviderError `bad-request` for content that the API does not support. */
+/**
+ * Converts the content of a user message. Text without other parts stays a string. Throws a ProviderError `bad-request` for
+ * content that the API does not support.
+ */
 export function toInputContent(
   content: string | readonly ContentPart[],
   place: Omit<MediaPlace, "part">,
@@ -206,7 +209,7 @@ interface BodyPorts {
 
 type ToolConverter = (definition: ToolDefinition) => object;
 
-/** The request's `settings.extra` may replace every field except `stream`. */
+/** Builds the request body. The request's `settings.extra` may replace every field except `stream`. */
 export function buildResponsesBody(request: ModelRequest, { settings, toInput, toTool }: BodyPorts): ResponsesRequestBody {
   const { system, messages, tools, toolChoice, settings: model = {} } = request;
   const { serverTools, include, reasoning, store } = settings;

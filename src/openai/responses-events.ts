@@ -90,8 +90,8 @@ interface EventReading {
 }
 
 /**
- * Items may arrive in any order, in fragments or complete. Events with unknown types are ignored. Items with unknown types produce
- * no text, but are kept and sent back.
+ * Makes the reader of a response stream. Items may arrive in any order, in fragments or complete. Events with unknown types are
+ * ignored. Items with unknown types produce no text, but are kept and sent back.
  */
 export function createResponsesReader(out: ModelChunk[], store: boolean, words: FinishWords = incompleteWords): EventReader {
   const reading: EventReading = { out, store, words, items: new ItemAssembly(out), failed: false, ending: undefined };

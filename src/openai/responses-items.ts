@@ -21,8 +21,9 @@ export interface AddedText {
 }
 
 /**
- * A finished item takes precedence over its fragments. `call-ready` is sent when a call is finished and another item has begun, or
- * when the response has ended. Until then, the call may be incomplete: a cut-off response may mark its last call as completed.
+ * Assembles the items of a response. A finished item takes precedence over its fragments. `call-ready` is sent when a call is
+ * finished and another item has begun, or when the response has ended. Until then, the call may be incomplete: a cut-off response
+ * may mark its last call as completed.
  */
 export class ItemAssembly {
   readonly #out: ModelChunk[];

@@ -115,8 +115,8 @@ export class RunTrace implements RunObserver {
   }
 
   /**
-   * Starts the span of a model stream. Returns undefined if the stream already has a span, because a hook may return a provider
-   * that is observed twice.
+   * Starts the span of a model stream. Returns undefined if the stream already has a span, which happens if a hook returns a
+   * provider that is already observed.
    */
   startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {
     if (this.#chat !== undefined) return undefined;

@@ -65,8 +65,8 @@ export function isPlanMetadata(item: Json): boolean {
 }
 
 /**
- * Returns the commands of all plans in a run with `withPlanner`, and their outcomes, in call order. Records that are equal are all
- * included. Messages from before the run are ignored.
+ * Returns the commands of all plans in a run with `withPlanner`, and their outcomes, in call order. Equal records are not merged.
+ * Messages from before the run are ignored.
  *
  * @example console.table(planLogs(result).map(({ purpose, success }) => ({ purpose, success })));
  */

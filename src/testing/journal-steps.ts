@@ -200,8 +200,8 @@ export async function checkOwner(bench: JournalBench): Promise<void> {
       () => {},
       () => {},
     );
-    // If the journal refuses the second execution, waits for this refusal. A workflow engine starts the second execution after
-    // the first one.
+    // `ended` settles if the journal refuses the second execution. A workflow engine starts the second execution only after the
+    // first one, so do not wait longer than `pause`.
     await Promise.race([ended, pause(bench)]);
     return opened > before;
   };

@@ -80,7 +80,7 @@ export type MockPart =
   | { readonly kind: "fail"; readonly error: unknown }
   | { readonly kind: "end-early" };
 
-/** A scripted tool call. Its key contains its position in the message. */
+/** A scripted tool call. The key of the call contains the position of the call in its message. */
 export interface MockCall {
   readonly kind: "call";
   readonly name: string;
