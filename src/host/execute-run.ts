@@ -18,7 +18,7 @@ export interface ExecutionPlan {
 
 export type ExecutionEnd =
   | { readonly kind: "ended"; readonly result: LoopResult }
-  /** The run rejected with `error`. If `isRefused` is true, the run did nothing new before. */
+  /** The run rejected with `error`. If `isRefused` is true, the run had done nothing new before that. */
   | { readonly kind: "broken"; readonly error: unknown; readonly isRefused: boolean };
 
 export async function executeRun(turn: RunTurn, plan: ExecutionPlan): Promise<ExecutionEnd> {

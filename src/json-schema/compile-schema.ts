@@ -52,7 +52,7 @@ function partsOf(key: string, value: unknown): readonly unknown[] {
 
 /** The maximum nesting of a value. The validator recurses for each level, and real arguments have few levels. */
 const deepestLevel = 100;
-/** The maximum number of values inside a value, counting the value itself. */
+/** The maximum number of values in a checked value: the value itself, and all nested items and properties. */
 const mostValues = 20_000;
 
 function findExcess(value: unknown): string | undefined {

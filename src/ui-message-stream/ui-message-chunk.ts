@@ -80,7 +80,7 @@ export type UIDataChunk =
   | { readonly type: "data-notice"; readonly transient: true; readonly data: { readonly kind: string } }
   | { readonly type: "data-masked"; readonly transient: true; readonly data: UIMasked }
   | { readonly type: "data-cost"; readonly transient: true; readonly data: UICost }
-  /** A steered message, for pages of versions 5 and 6. */
+  /** A user message that was sent to the live run (steering), for pages of versions 5 and 6. */
   | { readonly type: "data-steered"; readonly id: string; readonly data: { readonly parts: readonly UIUserPart[] } }
   /** A call that waits for a decision, for pages of version 5. */
   | { readonly type: "data-approval"; readonly id: string; readonly data: UIApproval }

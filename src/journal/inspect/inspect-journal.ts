@@ -26,7 +26,7 @@ export interface JournalInspection {
   /** The `runId` from the options of the run. Undefined if no `runId` was set, or the run has not started. */
   readonly runId: string | undefined;
   readonly status: InspectedStatus;
-  /** Why the run ended or is suspended. Undefined before that. */
+  /** Why the run ended or is suspended. Undefined until then. */
   readonly reason: EndReason | undefined;
   /** The messages that the run was started with. To resume the run, pass them to `runToolLoop` again. Empty if the run has not started. */
   readonly initialMessages: readonly Message[];

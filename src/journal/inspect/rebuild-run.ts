@@ -125,8 +125,8 @@ const midway: Stop = { ending: undefined, pendingCalls: [] };
 const none = Number.POSITIVE_INFINITY;
 
 /**
- * No limits, because the records already contain every ending that a limit caused. `finalAnswer` is true, because after a reached
- * tool limit a final answer is more likely than a missing record.
+ * No limits, because the records already contain every ending that a limit caused. `finalAnswer` is true: if a tool limit was
+ * reached, a final answer is more likely than a missing record.
  */
 const openBounds: Bounds = {
   ...noLimits,
