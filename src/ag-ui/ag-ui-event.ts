@@ -1,5 +1,4 @@
-// The AG-UI events that are sent to a page. The types are declared here because they differ between versions of `@ag-ui/core`.
-// Tests check the events with the validators of versions 1.0 and 0.0.
+// The AG-UI event types. They are declared here, not imported, because they differ between versions of `@ag-ui/core`.
 
 import type { Json, Usage } from "../core/entry-kit.ts";
 
@@ -73,7 +72,7 @@ export type AGUIDelta =
     } & AGUIAttribution)
   | ({ readonly type: "TOOL_CALL_ARGS"; readonly toolCallId: string; readonly delta: string } & AGUIAttribution);
 
-/** The names of `CUSTOM` events. */
+/** The names of the `CUSTOM` events that turnwright sends. */
 export type AGUICustomName =
   | "tool-progress"
   | "approval-decided"
@@ -84,13 +83,13 @@ export type AGUICustomName =
   | "steered"
   | "subagent";
 
-/** The ids by which an AG-UI client matches events to its request. */
+/** The ids that a page sends with its request. The client uses these ids to match events to the request. */
 export interface AGUIRunIds {
   readonly threadId: string;
   readonly runId: string;
 }
 
-/** How a run ended without an error. "cancelled" exists only in version 1.0. */
+/** The outcome of a run that ended without an error. "cancelled" exists only in version 1.0. */
 export type AGUIOutcome =
   | { readonly type: "success" | "cancelled" }
   | { readonly type: "interrupt"; readonly interrupts: AGUIInterrupt[] };
@@ -119,7 +118,7 @@ export interface AGUIRunResult {
   readonly costUSD?: number;
 }
 
-/** The token usage with the field names of AG-UI 1.0. */
+/** The token usage of a run, with the field names of AG-UI 1.0. */
 export interface AGUIUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;

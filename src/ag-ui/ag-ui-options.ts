@@ -2,11 +2,11 @@ import { type Checks, is, oneOf } from "../core/entry-kit.ts";
 import type { OnError, SSEOptions } from "../core/web-kit.ts";
 import type { AGUIVersion } from "./ag-ui-event.ts";
 
-/** The options for showing a run with AG-UI. */
+/** Options that control how AG-UI pages show a run. */
 export interface AGUIOptions {
   /**
    * The protocol version of the page: "1.0" for `@ag-ui/client` 1.0, and "0.0" for `@ag-ui/client` 0.0, CopilotKit and TanStack
-   * AI. In "0.0", `CUSTOM` events show nested runs. Default "1.0".
+   * AI. With "0.0", nested runs are sent as `CUSTOM` events. Default "1.0".
    */
   readonly version?: AGUIVersion | undefined;
   /** The `threadId` from the AG-UI request. Default: the `runId` of the run. */
@@ -14,17 +14,17 @@ export interface AGUIOptions {
   /** The `runId` from the AG-UI request, by which the client matches events to its request. Default: the `runId` of the run. */
   readonly runId?: string | undefined;
   /**
-   * "start" sends all events, for a new run or a reloaded page. "live" omits replayed events, for a page that still shows the
-   * first part of the run after it answered an interrupt. Default "start".
+   * "start" sends all events, for a new run or a reloaded page. "live" omits replayed events. Use "live" after the user answered
+   * an interrupt, if the page still shows the first part of the run. Default "start".
    */
   readonly from?: "start" | "live" | undefined;
   /** Set to false to omit reasoning. Default true. */
   readonly sendReasoning?: boolean | undefined;
   /**
-   * True to hold back the output of an attempt until a wrapping provider, such as `withFallback`, can no longer discard the
-   * attempt. AG-UI cannot remove text. If false, output is sent immediately, the output of a discarded attempt stays visible, and
-   * a `CUSTOM` event `attempt-discarded` follows. Output of `withRetry`, and of the last provider of `withFallback`, is never
-   * discarded, so it is always sent immediately. Default true.
+   * AG-UI cannot remove text from a page. If true, the output of an attempt is held back while a wrapping provider, such as
+   * `withFallback`, may still discard the attempt. If false, output is sent immediately. The output of a discarded attempt then
+   * stays visible, and a `CUSTOM` event `attempt-discarded` follows. Output of `withRetry`, and of the last provider of
+   * `withFallback`, is never discarded, so it is always sent immediately. Default true.
    */
   readonly holdAttempts?: boolean | undefined;
   /**
@@ -34,12 +34,12 @@ export interface AGUIOptions {
   readonly onError?: OnError | undefined;
 }
 
-/** The options for sending a run to a page as an HTTP response. */
+/** Options for sending a run to a page as an HTTP response. */
 export interface AGUIResponseOptions extends AGUIOptions, SSEOptions {
   /**
-   * The id of the last event that the page has received, from `lastEventId(request)` of `turnwright/host`. Only later events are
-   * sent. The source must begin at the start of the run, like the reader from `host.join(id)`. If the id belongs to another
-   * source, for example after a restart of the server, the only event is `RUN_ERROR` with the code "restarted". The page must
+   * The id of the last event that the page has received, as returned by `lastEventId(request)` from `turnwright/host`. Only later
+   * events are sent. `events` must begin at the start of the run, as with `host.join(id)`. If the id does not belong to these
+   * events, for example after a restart of the server, the only event is `RUN_ERROR` with the code "restarted". The page must
    * then load the thread again. Default: all events are sent.
    */
   readonly after?: string | undefined;

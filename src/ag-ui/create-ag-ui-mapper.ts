@@ -28,30 +28,30 @@ export function createAGUIMapper(options: AGUIOptions = {}): AGUIMapper {
   return { map: (item) => toEvents(mapper.map(item)), end: (failure) => toEvents(mapper.end(failure)) };
 }
 
-/** Returns a filter for the entries that a page with this option `from` gets. */
+/** Returns a filter that keeps the entries for a page with this option `from`. */
 export function audienceOf({ from }: AGUIOptions): (entry: Entry) => boolean {
   return from === "live" ? ({ audience }) => audience !== "recalled" : ({ audience }) => audience !== "again";
 }
 
 interface Mapped {
   readonly ids: AGUIRunIds;
-  /** The `runId` from the loop, which is part of the call ids on the page. `ids.runId` is the one from the request. */
+  /** The `runId` of the loop, which is part of the call ids on the page. The `runId` of the AG-UI request is in `ids`. */
   readonly runId: string;
   readonly events: RunEvents;
   readonly nested: NestedRuns;
 }
 
 /**
- * Also maps events that only some pages get. Each event then has the same position for every page, so any page can continue at
- * its last position.
+ * Also maps events that are not sent to every page. In this way, each event has the same position for every page, and any page
+ * can continue at its last position.
  */
 export class EntryMapper implements EventMapper<Entry> {
   readonly #options: AGUIOptions;
   #out: Entry[] = [];
   #run: Mapped | undefined;
-  /** The last AG-UI events of the run. They are kept until the source ends, because the events of a resumed run may follow. */
+  /** The last AG-UI events of the run. A resumed run may follow, so these events are sent only when the source of events ends. */
   #ending: readonly Entry[] | undefined;
-  /** True if this stream has already sent the events that a resumed run replays. */
+  /** A resumed run replays earlier events. True if this stream has already sent these events. */
   #skipsRecalled = false;
   #cost: { readonly streams: number; readonly usage: Usage; readonly costUSD: number | undefined } = noCost;
 
@@ -113,7 +113,7 @@ export class EntryMapper implements EventMapper<Entry> {
     return { ids, runId: id, events, nested: new NestedRuns({ ...place, events }) };
   }
 
-  /** Continues with the events of a resumed run: drops the kept last events, and skips replayed events. */
+  /** Called when a resumed run begins. Drops the last events of the earlier run, and skips replayed events. */
   #goOn(): void {
     this.#ending = undefined;
     this.#skipsRecalled = true;
@@ -130,7 +130,6 @@ export class EntryMapper implements EventMapper<Entry> {
     events.custom("cost", this.#cost);
   }
 
-  /** Closes open parts, and returns the last events of the run. The caller delays these events, because a resumed run may follow. */
   #finish(run: Mapped, end: LoopEvents["run-end"]): readonly Entry[] {
     const isSuspended = end.status === "suspended";
     run.events.close(isSuspended);

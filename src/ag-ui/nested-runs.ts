@@ -9,7 +9,7 @@ interface NestedRun {
   readonly runId: string;
   readonly path: readonly string[];
   readonly events: RunEvents;
-  /** The state is "new" until the nested run has an event after `run-start`. */
+  /** "new" means that the nested run has had no event since its `run-start`. */
   state: "new" | "open" | "suspended" | "over";
   /** True if the start of this nested run was also sent to pages with `from: "live"`. */
   isAnnounced: boolean;
@@ -39,8 +39,8 @@ export class NestedRuns {
   }
 
   /**
-   * Returns the `runId` of the last nested run of a call. `path` contains the ids of the outer calls and of this call, outermost
-   * first, joined by "/".
+   * Returns the `runId` of the last nested run of a call. `path` joins the ids of the outer calls and of this call with "/",
+   * outermost call first.
    */
   runIdAt(path: string): string | undefined {
     return [...this.#runs.values()].findLast((run) => run.path.join("/") === path)?.runId;
@@ -65,7 +65,10 @@ export class NestedRuns {
     }
   }
 
-  /** True if pages get the events of nested runs. Pages of version 0.0 only get the status of each nested run, in `CUSTOM` events. */
+  /**
+   * True if the page gets the events of nested runs. A page of version 0.0 gets only the status of each nested run, in `CUSTOM`
+   * events.
+   */
   get #isShown(): boolean {
     return this.#outer.options.version !== "0.0";
   }

@@ -1,15 +1,15 @@
 import type { AGUIEvent } from "./ag-ui-event.ts";
 
 /**
- * An AG-UI event and its audience. "recalled" is for a replayed event, which pages with `from: "live"` already show. "again" is
- * for an event that only pages with `from: "live"` need.
+ * An AG-UI event, and the pages that get it. Pages with `from: "live"` do not get a "recalled" event, because they already show
+ * it. Only pages with `from: "live"` get an "again" event.
  */
 export interface Entry {
   readonly event: AGUIEvent;
   readonly audience: "all" | "recalled" | "again";
 }
 
-/** Collects the events of one run in the array that all runs share. Can hold events back while a provider may still discard them. */
+/** Collects the AG-UI events of one run. Can hold events back while a provider may still discard them. */
 export class Outbox {
   readonly #out: Entry[];
   #held: Entry[] | undefined;
@@ -19,7 +19,7 @@ export class Outbox {
     this.#out = out;
   }
 
-  /** A number that identifies the events that are held back now. Undefined if no events are held back. */
+  /** Identifies the current group of held-back events. Undefined if no events are held back. */
   get holding(): number | undefined {
     return this.#held === undefined ? undefined : this.#holds;
   }

@@ -1,4 +1,4 @@
-// Gives each event an id that is its position in the run, so that a reconnecting page gets only later events.
+// The id of each event is its position in the run. A reconnecting page sends its last id, and gets only later events.
 
 import { type EventItem, type EventMapper, toFailureText } from "../core/web-kit.ts";
 import type { AGUIDelta, AGUIEvent } from "./ag-ui-event.ts";
@@ -27,7 +27,7 @@ export class PlacedMapper implements EventMapper<PlacedEvent> {
   readonly #mapper: EntryMapper;
   readonly #isSent: (entry: Entry) => boolean;
   readonly #after: string | undefined;
-  /** The id of the first event, which identifies the source of the events. */
+  /** The id of the first event. A different first id means that the events come from another source. */
   #source: string | undefined;
   #seen: Place = { events: 0, chars: 0 };
   #at: Place = { events: 0, chars: 0 };
@@ -55,7 +55,7 @@ export class PlacedMapper implements EventMapper<PlacedEvent> {
   #begin(source: string): void {
     this.#source = source;
     const [, given, events, chars] = idPattern.exec(this.#after ?? "") ?? [];
-    // If the page shows events from another source, the stream must end, because the page cannot remove these events.
+    // The page cannot remove the events that it already shows. If these come from another source, the stream must end.
     this.isOver = this.#after !== undefined && given !== source;
     if (given === source) this.#seen = { events: Number(events), chars: Number(chars) };
   }
@@ -71,7 +71,7 @@ export class PlacedMapper implements EventMapper<PlacedEvent> {
     return this.#source === undefined ? undefined : `${this.#source}.${this.#at.events}.${this.#at.chars}`;
   }
 
-  /** Moves the position past the event. Returns the part of the event that the page does not have yet, if any. */
+  /** Moves the position past the event. Returns the part of the event that the page has not received yet, if any. */
   #restOf(event: AGUIEvent): AGUIEvent | undefined {
     const { events, chars } = this.#at;
     const { events: seen, chars: seenChars } = this.#seen;

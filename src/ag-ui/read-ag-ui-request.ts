@@ -47,7 +47,6 @@ export interface AGUIRequest {
 
 type Decision = AGUIRequest["decisions"][string];
 
-/** The page's decision or result for one waiting call, with the id of the call on the page. */
 type Answer = readonly [id: string, answer: Decision | OutsideResult];
 
 /**
@@ -80,7 +79,7 @@ export async function readAGUIRequest(
   const ids = { threadId: readNeeded(body.threadId, "threadId"), runId: readNeeded(body.runId, "runId") };
   const last: unknown = messages.at(-1);
   const entries = readResume(body.resume);
-  // When a page answers an interrupt, it sends its whole history. The last message may be an old user message, and is ignored.
+  // A page that answers an interrupt sends its whole history. If the last message is an old user message, it is ignored.
   const isFromUser = entries.length === 0 && isRecord(last) && last.role === "user";
   const answers = readAnswers(entries.length > 0 ? entries : readToolMessages(messages));
   if (!isFromUser && Object.keys(answers.decisions).length + Object.keys(answers.results).length === 0)
@@ -94,7 +93,6 @@ function readNeeded(value: unknown, field: string): string {
   return id;
 }
 
-/** Separates the decisions from the results, and removes the `runId` from each id. */
 function readAnswers(answers: readonly Answer[]): Pick<AGUIRequest, "continues" | "decisions" | "results"> {
   const decisions: [string, Decision][] = [];
   const results: [string, OutsideResult][] = [];
@@ -156,13 +154,12 @@ function toResult(content: unknown): Json {
 
 const mimePattern = /^[\w.+-]+\/[\w.+*-]+$/;
 
-/** Converts the content of an AG-UI message to the parts that `readUserMessage` expects. */
 function toParts(content: unknown): readonly unknown[] {
   if (isText(content)) return [{ type: "text", text: content }];
   return listOf(content).map((part) => (isRecord(part) && part.type !== "text" ? toFile(part) : part));
 }
 
-/** Converts a file part of AG-UI to a file part for `readUserMessage`. AG-UI 0.0 and 1.0 use different types. */
+/** AG-UI 0.0 and 1.0 use different types for a file part. This function converts both to a file part for `readUserMessage`. */
 function toFile(part: UnknownRecord): unknown {
   const { type } = part;
   if (type === "binary") return toFilePart(part.mimeType, isText(part.url) ? { url: part.url } : { data: part.data });

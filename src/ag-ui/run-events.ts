@@ -6,9 +6,8 @@ import { type Entry, Outbox } from "./outbox.ts";
 import { toResultId } from "./page-ids.ts";
 import { toContent } from "./to-content.ts";
 
-/** The run that events belong to, and the array that collects its AG-UI events. */
 export interface RunPlace {
-  /** The prefix of all ids of this run on the page. */
+  /** The prefix of all ids of this run on the page, as returned by `toPrefix`. */
   readonly prefix: string;
   readonly tag: AGUIAttribution;
   readonly options: AGUIOptions;
@@ -24,9 +23,7 @@ interface OpenPart {
 interface TextState {
   readonly open: OpenPart | undefined;
   readonly parts: number;
-  /** The id of the message that contains the tool calls of the iteration. */
   readonly parent: string | undefined;
-  /** The id of the first text message of the iteration. */
   readonly said: string | undefined;
 }
 
@@ -35,7 +32,7 @@ interface Call {
   readonly name: string;
   readonly iteration: number;
   readonly audience: Entry["audience"];
-  /** The value of `Outbox.holding` when the start of the call was held back. Undefined if the start was sent immediately. */
+  /** The value of `Outbox.holding` when the start of the tool call was held back. Undefined if the start was sent immediately. */
   readonly holding: number | undefined;
   isComplete: boolean;
   hasEnded: boolean;
@@ -52,7 +49,7 @@ export class RunEvents {
   #iteration = -1;
   #step: { readonly name: string; readonly audience: Entry["audience"] } | undefined;
   #text = noText;
-  /** The value of `#text` before the attempt that is held back. It is restored if the attempt is discarded. */
+  /** The value of `#text` before the held-back attempt. If the attempt is discarded, `#text` gets this value again. */
   #before = noText;
   /** True if the events of the current iteration are held back because the iteration is replayed. */
   #isRecalled = false;
@@ -144,7 +141,7 @@ export class RunEvents {
     this.#outbox.push({ ...event, ...this.#place.tag }, audience);
   }
 
-  /** Begins an AG-UI step. Holds back the events of a replayed iteration, because a recorded retry may discard them. */
+  /** Begins an AG-UI step. The events of a replayed iteration are held back, because a recorded retry may discard them. */
   #beginStep({ iteration, continuation, replayed }: LoopEvents["iteration-start"]): void {
     if (continuation === 0 || !this.#isRecalled) this.#outbox.release();
     this.#endStep();
@@ -152,7 +149,7 @@ export class RunEvents {
     this.#iteration = iteration;
     this.#text = { ...noText, parts: isSame ? this.#text.parts : 0 };
     if (continuation === 0) {
-      // `resume: "retry-last"` discards iterations of the outermost run only.
+      // Only iterations of the outermost run can be discarded later, by `resume: "retry-last"`.
       this.#isRecalled = replayed === true && this.#place.tag.subagentRunId === undefined;
       if (this.#isRecalled) this.#outbox.hold();
     }
@@ -210,7 +207,6 @@ export class RunEvents {
     this.#push({ type: "REASONING_END", messageId }, audience);
   }
 
-  /** Sends the start of a tool call if it was not sent yet. Returns the state of the call. */
   #show({ callId, name }: { readonly callId: string; readonly name: string }): Call {
     const known = this.#calls.get(callId);
     if (known !== undefined) return known;
@@ -232,7 +228,9 @@ export class RunEvents {
     return call;
   }
 
-  /** Ends the arguments of a tool call if they have not ended yet. Arguments that were not streamed are sent in one piece. */
+  /**
+   * Ends the arguments of a tool call, unless they have already ended. Arguments that were not streamed are sent in one piece.
+   */
   #complete(event: { readonly callId: string; readonly name: string; readonly args?: unknown }): void {
     const isNew = !this.#calls.has(event.callId);
     const call = this.#show(event);
@@ -247,7 +245,7 @@ export class RunEvents {
     this.#complete(event);
     const call = this.#show(event);
     const { name: toolName, result } = event;
-    // "deferred" means that the result comes from outside. Another `tool-end` follows when that result arrives.
+    // After the outcome "deferred", the result comes from outside, and another `tool-end` follows when it arrives.
     const outcome: string = event.outcome;
     if (outcome === "deferred" || call.hasEnded) return;
     call.hasEnded = true;
@@ -274,8 +272,8 @@ export class RunEvents {
     const messageId = isRecalled ? said : this.#text.said;
     this.#discardCalls(holding);
     this.#text = { ...noText, parts: this.#text.parts };
-    // If the discard itself is replayed, no event is needed: pages with `from: "live"` already got `attempt-discarded`, and other
-    // pages never got the text.
+    // A replayed discard needs no event. Pages with `from: "live"` already got `attempt-discarded`, and other pages never got the
+    // text.
     if (messageId === undefined || (isRecalled && isReplayed)) return;
     this.custom("attempt-discarded", { messageId }, isRecalled ? "again" : this.#audience);
   }

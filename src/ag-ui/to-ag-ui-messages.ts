@@ -3,7 +3,7 @@ import { isWaiting } from "../core/web-kit.ts";
 import { toPrefix, toResultId } from "./page-ids.ts";
 import { toContent } from "./to-content.ts";
 
-/** A message in the format of AG-UI, for the client option `initialMessages` or the event `MESSAGES_SNAPSHOT`. */
+/** A message in the format of AG-UI. Pass it to a client as `initialMessages`, or send it in the event `MESSAGES_SNAPSHOT`. */
 export type AGUIMessage =
   | { readonly id: string; readonly role: "user"; readonly content: string | AGUIContentPart[] }
   | { readonly id: string; readonly role: "reasoning"; readonly content: string }
@@ -35,9 +35,9 @@ export interface AGUIToolCall {
 }
 
 /**
- * Converts the state of a conversation to AG-UI messages, for a page that loads an old conversation. Returns an empty array if
- * `status` is undefined. The new messages of a live run are not included, because the page gets them from the stream. First check
- * that the user may see the conversation: the page gets all of it, except for provider metadata and the files of tool results.
+ * Converts a stored conversation to AG-UI messages, for a page that loads an old conversation. Returns an empty array if `status`
+ * is undefined. The new messages of a live run are not included, because the page gets them from the stream. First check that the
+ * user may see the conversation: the page gets all of it, except for provider metadata and the files of tool results.
  *
  * @example
  * const agent = new HttpAgent({ url, threadId, initialMessages: toAGUIMessages(await host.status(threadId)) });

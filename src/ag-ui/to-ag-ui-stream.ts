@@ -31,9 +31,9 @@ export function toAGUIStream(events: AsyncIterable<EventItem>, options: AGUIOpti
 
 /**
  * Returns a web `Response` that streams a run to an AG-UI client as Server-Sent Events. If `events` is a reader from a host, each
- * event has an id. A reconnecting page sends the last id, for the option `after`. If the page disconnects, the iteration of
- * `events` ends. If `events` is undefined, the status is 204. Throws LoopError "invalid-option" or "unknown-option" if an option
- * is invalid.
+ * event has an id. A reconnecting page sends the last id that it received; pass this id as `after`. If the page disconnects,
+ * `events` is no longer read. If `events` is undefined, the status is 204. Throws LoopError "invalid-option" or "unknown-option"
+ * if an option is invalid.
  *
  * @example
  * export const POST = async (request: Request) => {

@@ -19,7 +19,7 @@ export function toInterrupt(call: WaitingCall, runId: string): AGUIInterrupt {
     return { ...facts, reason: "approval_required", message: `May "${call.name}" run?`, responseSchema: decisionSchema };
   const message = `"${call.name}" waits for a result.`;
   const metadata = { ...facts.metadata, kind: "result" };
-  // There is no schema, because the page cannot send this result.
+  // The page cannot send this result, so the interrupt has no schema.
   if (call.fromPage !== true) return { ...facts, metadata, reason: "external_result", message };
   return { ...facts, metadata, reason: "client_tool_input", message, responseSchema: resultSchema };
 }

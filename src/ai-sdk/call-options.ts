@@ -42,7 +42,10 @@ interface FileForms {
   readonly result: MediaForms<PromptPart>;
 }
 
-/** `urls` are the URL patterns that the model accepts. Media types are not checked; the model's package may reject them. */
+/**
+ * Makes the file formats of a model. `urls` are the URL patterns that the model accepts. Media types are not checked; the model's
+ * package may reject them.
+ */
 export function createFileForms(words: SpecWords, urls: unknown): FileForms {
   const takes = "files as base64, and only some URLs";
   const forms = (write: (file: FileFacts) => PromptPart | undefined): MediaForms<PromptPart> => ({
@@ -65,8 +68,8 @@ function toFile(media: ReadableMedia): FileFacts {
 }
 
 /**
- * The keys of `patterns` are media types, such as `image/*` or `*`. Many patterns expect a lower-case URL, so a file also matches
- * if only the lower-case form of its URL matches.
+ * The keys of `patterns` are media types, such as `image/*` or `*`. Many patterns expect a lower-case URL. A file therefore also
+ * matches if the lower-case form of its URL matches.
  */
 function takesFile(patterns: unknown, { mediaType, source }: FileFacts): boolean {
   if (source.kind === "base64") return true;
@@ -89,10 +92,7 @@ function isMediaTypeOf(mediaType: string, key: string): boolean {
 interface ResultPorts {
   readonly words: SpecWords;
   readonly forms: FileForms;
-  /**
-   * The metadata that the service sent with each call, by call id. Some of this metadata, such as the caller, must be sent back
-   * with the result.
-   */
+  /** The metadata that the service sent with each call, by call id. Some of this metadata must be sent back with the result. */
   readonly callOptions: ReadonlyMap<string, Json>;
 }
 
@@ -150,7 +150,7 @@ function createPromptConverter(reader: OwnMessageReader): PromptConverter {
     const forms = createFileForms(reader.words, urls);
     for (const [index, message] of messages.entries()) {
       let made = known.get(message);
-      // Convert again if a different assistant message now precedes the tool results.
+      // The tool results are converted again if they now follow a different assistant message.
       if (made?.after !== callOptions) {
         made = { after: callOptions, converted: convert(message, reader, { forms, callOptions, index }) };
         known.set(message, made);
@@ -183,7 +183,7 @@ function convert(message: Message, reader: OwnMessageReader, { forms, callOption
   }
 }
 
-/** Empty text parts are omitted, as in the AI SDK, because some services reject them. */
+/** Converts a user message. As in the AI SDK, empty text parts are omitted, because some services reject them. */
 function toUserMessages(
   { content }: UserMessage,
   { user }: FileForms,
@@ -204,7 +204,7 @@ function convertAssistantMessage(message: AssistantMessage, reader: OwnMessageRe
   return { messages: content.length === 0 ? [] : [{ role: "assistant", content }], callOptions: noOptions };
 }
 
-/** Omits reasoning, because its signature is missing or comes from another model. */
+/** Omits reasoning, because the reasoning has no signature or the signature of another model. */
 function rebuildMessage(turn: AssistantMessage): readonly PromptPart[] {
   const { text, calls } = readAssistantMessage(turn);
   return [...(text === "" ? [] : [{ type: "text", text }]), ...calls.map(toCallPart)];
@@ -216,7 +216,10 @@ function toCallPart({ callId, name, args }: ToolCallPart): PromptPart {
 
 type CallBuilder = (request: ModelRequest, signal: AbortSignal) => Promise<AiSdkCallOptions>;
 
-/** The builder throws a ProviderError `bad-request` if a message has content that cannot be sent to the model. */
+/**
+ * Makes a function that builds the options of `doStream`. The function throws a ProviderError `bad-request` if a message has
+ * content that cannot be sent to the model.
+ */
 export function createCallBuilder(settings: ModelSettings): CallBuilder {
   const { model, id } = settings;
   const words = specWords[model.specificationVersion];
@@ -233,14 +236,14 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
       ...(settings.headers === undefined ? {} : { headers: settings.headers }),
       // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
       ...request.settings?.extra,
-      // A gateway would send each chunk twice over the network: as a part, and as a raw chunk.
+      // With raw chunks, a gateway would send everything twice over the network: as a part, and as a raw chunk.
       includeRawChunks: !model.provider.startsWith("gateway"),
       abortSignal: signal,
     };
   };
 }
 
-/** Joins consecutive tool messages: the first has the approval answers for the service, the second has the results of tools. */
+/** Joins two consecutive tool messages: one with approval answers for the service, and one with tool results. */
 function joinMessages({ system }: ModelRequest, messages: readonly PromptMessage[]): readonly PromptMessage[] {
   const prompt = groupByRole(messages).flatMap((group): readonly PromptMessage[] => {
     const results = group.flatMap((message) => (message.role === "tool" ? message.content : []));

@@ -1,4 +1,4 @@
-// Converts errors from provider packages. The packages throw errors, or send them as stream parts.
+// Converts the errors that provider packages throw or send as stream parts.
 
 import { isRecord, parseJson, providerError, toProviderError } from "../core/provider-kit.ts";
 import type { ProviderError, ProviderErrorCode, UnknownRecord } from "../core/provider-kit.ts";
@@ -15,9 +15,8 @@ const codeByName: ReadonlyMap<string, ProviderErrorCode> = new Map([
 ]);
 
 /**
- * Reads the response body of an `APICallError`, which is parsed in `data` or text in `responseBody`. An unknown error is retryable
- * if the package set `isRetryable: true`. A status that is retryable by default is not retryable if the package set
- * `isRetryable: false`.
+ * Reads the response body of an `APICallError` from `data` (parsed) or `responseBody` (text). The package's `isRetryable: true`
+ * makes an unknown error retryable. Its `isRetryable: false` makes a status that is retryable by default not retryable.
  */
 export function toModelError(thrown: unknown): ProviderError {
   if (!isRecord(thrown)) return toProviderError(thrown);
@@ -29,7 +28,6 @@ export function toModelError(thrown: unknown): ProviderError {
   return judgeRetry(error, thrown);
 }
 
-/** Fields are copied by name, because a spread would omit non-enumerable fields. */
 function withBody(thrown: UnknownRecord, body: UnknownRecord): UnknownRecord {
   const { name, message, code, type, statusCode, responseHeaders, cause } = thrown;
   return { name, message, code, type, statusCode, responseHeaders, cause, error: body };
@@ -42,7 +40,7 @@ function judgeRetry(error: ProviderError, { name, isRetryable, statusCode }: Unk
   return { ...error, code: name === "AI_APICallError" ? "network" : "server", retryable: true };
 }
 
-/** The statuses that APICallError treats as retryable by default. */
+/** True for a status that `APICallError` treats as retryable by default. */
 function isRetriedByRule(status: unknown): boolean {
   return typeof status === "number" && (status === 408 || status === 409 || status === 429 || status >= 500);
 }

@@ -34,7 +34,7 @@ function readNested(input: UnknownRecord, output: UnknownRecord): Usage | undefi
 }
 
 /**
- * Packages with specification v2 count differently. Anthropic's input excludes tokens read from the cache
+ * Packages with specification v2 count tokens in different ways. Anthropic's input excludes tokens read from the cache
  * (github.com/PostHog/posthog-js/issues/2829). The output counts of Google and xAI exclude reasoning tokens, but the totals
  * include these tokens (github.com/vercel/ai/issues/7542).
  */
@@ -71,7 +71,7 @@ const words: ReadonlyMap<string, string> = new Map([
 export class RawEnding {
   #usage: Usage | undefined;
   #word: string | undefined;
-  /** True for chunks from Gemini, which may send content after the finish reason. */
+  /** True if the chunks come from Gemini, which may send content even after the finish reason. */
   mayGoOn = false;
   /**
    * True if the latest event contained the finish reason. If the package cannot parse that event, the rest of the event is lost.
@@ -126,7 +126,7 @@ function toRawUsage(counts: UnknownRecord): Usage | undefined {
 
 export interface SaidFinish {
   readonly reason: FinishReason;
-  /** The finish reason from the service, or from the AI SDK if the service sent none. */
+  /** The finish reason as the service sent it. If the service sent none, the finish reason of the AI SDK. */
   readonly raw: string;
 }
 
@@ -140,8 +140,9 @@ const unifiedWords: FinishWords = new Map<string, FinishReason>([
 
 /**
  * Finish reasons from services, which are more exact than the AI SDK's reasons. Packages report Anthropic's pauses as "stop" or
- * "other", its full context as "length", and its refusals as "content-filter". They report Gemini's malformed calls and some of its
- * filters as "error" or "other". OpenAI's package reports "tool-calls" for a cut-off response with calls if the reason is rare.
+ * "other", its full context as "length", and its refusals as "content-filter". They report Gemini's malformed calls and some of
+ * its filters as "error" or "other". If a response with calls was cut off for a rare reason, OpenAI's package reports
+ * "tool-calls".
  */
 const exactWords: FinishWords = new Map<string, FinishReason>([
   ["pause_turn", "paused"],

@@ -89,7 +89,7 @@ const v3: SpecWords = {
   unknownParts: onlyInV4,
 };
 
-/** Keeps the original text of the URL, because parsing may change a URL such as "gs://…". */
+/** The URL is passed on as text, because parsing may change a URL such as "gs://…". */
 function toTaggedData(source: FileSource): object {
   if (source.kind === "base64") return { type: "data", data: source.data };
   const { url, text } = source;
@@ -144,7 +144,7 @@ export interface AiSdkModelOptions {
    * The name of the service, for usage, prices and provider metadata. Default: the model's `provider`, such as "openai.responses".
    */
   readonly id?: string | undefined;
-  /** The API family, which policies such as `preToolText` can check. Default none. */
+  /** The name of the API family. Policies such as `preToolText` can depend on this name. Default none. */
   readonly family?: string | undefined;
   /**
    * Options for the provider package, under the name of the provider, for example `{ openai: { reasoningEffort: "low" } }`. Default
@@ -155,8 +155,8 @@ export interface AiSdkModelOptions {
   readonly headers?: { readonly [name: string]: string } | undefined;
   /**
    * Tools that the service defines. The keys are the names that the model uses. If the service runs a tool itself, the run does
-   * not execute the calls of this tool, and sends these calls back unchanged. Otherwise the run executes the tool in `tools` that
-   * has the same name. Default none.
+   * not execute calls to this tool, and sends these calls back unchanged. Otherwise the run executes the tool in `tools` that has
+   * the same name. Default none.
    */
   readonly providerTools?: { readonly [name: string]: AiSdkProviderTool } | undefined;
   /**

@@ -187,7 +187,7 @@ function endText({ id, providerMetadata, citations }: UnknownRecord, { parts, re
   if (Array.isArray(citations) && citations.length > 0) references.push(copyFields({ citations }));
 }
 
-/** A preliminary result is skipped, because another result follows. */
+/** A preliminary result is skipped, because the final result follows. */
 function addServiceResult(part: UnknownRecord, parts: MessageParts): void {
   if (part.preliminary === true) return;
   const { value = null } = copyFields({ value: part.result });
@@ -221,7 +221,7 @@ function attempt<Result>(run: () => Result): Result | undefined {
   }
 }
 
-/** An error after the finish reason is ignored, unless the package could not parse the event with the finish reason. */
+/** An error after the finish reason is ignored, unless the package could not parse the event that contains the finish reason. */
 function fail(error: unknown, reading: Reading): void {
   const { ending, out } = reading;
   if (ending.finish !== undefined && !ending.mayGoOn && !ending.isLast) return;
@@ -261,7 +261,7 @@ function isNoStream(mediaType: string): boolean {
   return /^\s*(?:application\/json|text\/html)\b/i.test(mediaType);
 }
 
-/** The error has no response body, because the package consumes the body. */
+/** The provider package consumes the response body, so the error does not contain it. */
 function noStreamError(mediaType: string): ProviderError {
   const message = `The service sent ${mediaType} instead of a stream. Check the base URL and any proxy: the response may be an error page.`;
   return providerError("server", message, { retryable: false });

@@ -43,7 +43,7 @@ export function isPromptName(name: string): boolean {
 export interface MessageParts {
   /** Begins a new text, even if a text with this id exists. */
   start(type: "text" | "reasoning", id: unknown, metadata: unknown): void;
-  /** Adds a piece to the text with this id. If there is none, begins a new text, so that no piece is lost. */
+  /** Adds a piece to the text with this id. If no text has this id, begins a new text, so that no piece is lost. */
   extend(type: "text" | "reasoning", id: unknown, more: { readonly text: string; readonly metadata: unknown }): void;
   end(type: "text" | "reasoning", id: unknown, metadata: unknown): void;
   add(part: MessagePart, metadata: unknown): void;
@@ -53,7 +53,7 @@ export interface MessageParts {
 interface PartDraft {
   readonly part: MessagePart;
   text: string | undefined;
-  /** The latest metadata, which is copied only once, when the message is finished. */
+  /** The latest metadata of this part. It is copied only once, when the message is finished. */
   metadata: unknown;
 }
 
@@ -85,7 +85,6 @@ export function createMessageParts(): MessageParts {
   };
 }
 
-/** Puts the metadata into `providerOptions`, where the next request must have it. */
 function toPart({ part, text, metadata }: PartDraft): MessagePart {
   return {
     ...part,
@@ -130,7 +129,7 @@ export class MessageCalls {
    * cannot be withdrawn.
    */
   startInput({ id, toolName, providerExecuted, inputEncoding }: UnknownRecord): void {
-    // A call that the service runs arrives again when it is complete. If the id is known, this start is a repetition.
+    // A call that the service runs is sent a second time when it is complete. If the id is known, this start is that second copy.
     if (providerExecuted === true || this.#open.has(id)) return;
     const { out, names } = this.#ports;
     const name = textOf(toolName);
@@ -196,8 +195,8 @@ function toInput(argsText: string): Json {
 }
 
 /**
- * Provider metadata adds this many nesting levels around the input of a call. The depth limit for the input is lower by this number,
- * so that the whole metadata stays valid.
+ * Provider metadata wraps the input of a call in this many nesting levels. The depth limit for the input is lower by this number,
+ * so that all levels together stay within the limit.
  */
 const levelsAround = 4;
 

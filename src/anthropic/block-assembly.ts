@@ -25,7 +25,10 @@ export interface BlockAssembly {
   start(index: unknown, block: UnknownRecord): void;
   /** Returns false if the stream contradicts itself. The caller must then stop reading. */
   extend(index: unknown, delta: UnknownRecord): boolean;
-  /** Sends `call-ready` for the last call. `cut` means that the model was stopped early, so the call may be incomplete. */
+  /**
+   * Sends `call-ready` for the last call of the message. `cut` is true if the model was stopped early, so that the call may be
+   * incomplete.
+   */
   settle(cut: boolean): void;
   /** Returns the blocks for the next request. If `cut` is true, omits a last block that the service would reject as incomplete. */
   blocks(cut: boolean): readonly WireBlock[];
@@ -34,7 +37,10 @@ export interface BlockAssembly {
 /** A call to one of the run's tools, not to a tool that the server runs. */
 interface OpenCall {
   readonly key: string;
-  /** Receives the chunks of this call. If the call may be a repetition, this is a separate list that can be discarded. */
+  /**
+   * The list that receives the chunks of this call. It is a separate list, which can be discarded, if the call may repeat an
+   * earlier call.
+   */
   readonly out: ModelChunk[];
   ready: boolean;
   isRepeated: boolean;
@@ -48,18 +54,18 @@ interface OpenBlock {
 }
 
 /**
- * The service closes every block, even one that was cut off. A closed block may therefore be incomplete, so `call-ready` is sent
- * only when the next block begins or the stop reason is known.
+ * Assembles the blocks of a message. The service closes every block, even one that was cut off. A closed block may therefore be
+ * incomplete, so `call-ready` is sent only when the next block begins or the stop reason is known.
  *
- * If the block of a text delta is missing or has another type, the delta begins a new block. In this way no text is lost, and each
- * block that is sent back has only the fields of its type.
+ * If the block of a text delta is missing or has another type, the delta begins a new block. In this way no text is lost, and
+ * each block that is sent back has only the fields of its type.
  */
 export function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
   const blocks: OpenBlock[] = [];
   const byIndex = new Map<unknown, OpenBlock>();
   const finished = new FinishedCalls<OpenCall>();
   let hasCalls = false;
-  /** Sends `call-ready` if the last block is a call. For every earlier call, this happened when the next block began. */
+  /** Sends `call-ready` if the last block is a call. Every earlier call became ready when the next block began. */
   const settle = (cut: boolean): void => {
     const { call, fields, json } = blocks[blocks.length - 1] ?? {};
     if (call?.ready === false && fields !== undefined) declareReady(call, { out, finished, fields, json: json ?? "", cut });
@@ -123,7 +129,10 @@ function blockType({ type }: UnknownRecord): string | undefined {
   }
 }
 
-/** An input delta may belong to a call that the server runs: "server_tool_use" and "mcp_tool_use" end with "tool_use". */
+/**
+ * Compares only the end of the block type, because calls that the server runs have the types "server_tool_use" and
+ * "mcp_tool_use".
+ */
 function fits(block: OpenBlock | undefined, delta: UnknownRecord): boolean {
   const type = blockType(delta);
   return block !== undefined && type !== undefined && textOf(block.fields.type).endsWith(type);
@@ -155,7 +164,7 @@ function extendFields(block: OpenBlock, delta: UnknownRecord, out: ModelChunk[])
       block.citations.push(copyJson(delta.citation));
       fields.citations = block.citations;
       return;
-    // These two deltas contain complete values, which replace earlier values.
+    // A `signature_delta` or `compaction_delta` contains complete values, which replace earlier values.
     case "signature_delta":
     case "compaction_delta":
       for (const [field, value] of Object.entries(copyFields(delta))) if (field !== "type") setField(fields, field, value);
@@ -192,7 +201,7 @@ interface Readiness {
 
 function declareReady(call: OpenCall, { out, finished, fields, json, cut }: Readiness): void {
   call.ready = true;
-  // A call arrives complete, without deltas, if code on the server makes the call.
+  // If code on the server calls the tool, the call arrives complete, without deltas.
   const argsText =
     json === "" && isRecord(fields.input) && Object.keys(fields.input).length > 0 ? JSON.stringify(fields.input) : json;
   const [id, name] = [textOf(fields.id), textOf(fields.name)];
@@ -217,8 +226,8 @@ function toWireBlock({ fields, json, call }: OpenBlock, cut: boolean): readonly 
 }
 
 /**
- * Provider metadata adds this many nesting levels around the input of a call. The depth limit for the input is lower by this number,
- * so that the whole metadata stays valid.
+ * Provider metadata wraps the input of a call in this many nesting levels. The depth limit for the input is lower by this number,
+ * so that all levels together stay within the limit.
  */
 const levelsAround = 4;
 

@@ -39,8 +39,8 @@ import type {
 import { closeMessage, invalidJsonKey, readMetadata, toWireId } from "./provider-metadata.ts";
 
 /**
- * Omits blank texts, because the service rejects them. Throws a ProviderError `bad-request` for content that the API does not
- * support.
+ * Converts the content of a user message. Omits blank texts, because the service rejects them. Throws a ProviderError
+ * `bad-request` for content that the API does not support.
  */
 export function toUserBlocks(content: string | readonly ContentPart[], place: Omit<MediaPlace, "part">): readonly WireBlock[] {
   if (typeof content === "string") return toTextBlocks(content);
@@ -83,7 +83,7 @@ function toSource(media: ReadableMedia): WireBlock["source"] {
   return { type: "base64", media_type: media.mediaType, data: toBase64(media) };
 }
 
-/** The bytes are decoded, because the API does not accept text documents as base64. */
+/** Decodes base64 data, because the API accepts text documents only as plain text. */
 function toTextDocument(media: ReadableMedia): WireBlock | undefined {
   const data = readText(media);
   return data === undefined ? undefined : { type: "document", source: { type: "text", media_type: "text/plain", data } };
@@ -91,7 +91,7 @@ function toTextDocument(media: ReadableMedia): WireBlock | undefined {
 
 export interface JoinedMessage {
   readonly message: WireMessage;
-  /** The number of blocks that come from all joined messages except the last one. 0 if nothing was joined. */
+  /** The number of blocks from all joined messages except the last one. 0 if the message was not joined from several messages. */
   readonly stableBlocks: number;
 }
 
@@ -100,9 +100,9 @@ export function markLast<Item extends object>(items: readonly Item[], cacheContr
 }
 
 /**
- * Adds cache marks to the last two user messages. If the last user message was joined from several messages, its mark excludes the
- * blocks that come from the last of these. The excluded blocks may be context, which moves to another place in the next request. If
- * they are a normal user message, the marks of the next request include them.
+ * Adds cache marks to the last two user messages. If the last user message was joined from several messages, its mark comes
+ * before the last of these. That message may be context, which moves to another place in the next request. If it is a normal user
+ * message, the marks of the next request include it.
  */
 export function markMessages(joined: readonly JoinedMessage[], cacheControl: CacheControl): readonly WireMessage[] {
   const messages = joined.map(({ message }) => message);
@@ -128,7 +128,7 @@ export function markSystem(system: string, cacheControl: CacheControl): readonly
 
 interface ConvertedMessage {
   readonly wire: WireMessage;
-  /** The form of the message for the end of a request. Only there may a paused message contain unfinished server calls. */
+  /** The message as it is sent if it is the last one of a request. Only the last message may contain unfinished server calls. */
   readonly asLast: WireMessage;
   readonly isRebuilt: boolean;
   readonly container: WireContainer | undefined;
@@ -204,11 +204,11 @@ function toResultContent({ result, content = [] }: ToolResultPart): Json | undef
 interface BodyPorts {
   readonly settings: MessagesSettings;
   readonly convert: MessageConverter;
-  /** Milliseconds since 1970, to detect expired containers. */
+  /** The current time in milliseconds since 1970. Used to detect expired containers. */
   readonly now: number;
 }
 
-/** The request's `settings.extra` may replace every field except `stream`. */
+/** Builds the request body. The request's `settings.extra` may replace every field except `stream`. */
 export function buildMessagesBody(request: ModelRequest, ports: BodyPorts): MessagesRequestBody {
   const { system, messages, settings: model = {} } = request;
   const { settings, convert } = ports;
@@ -231,7 +231,7 @@ export function buildMessagesBody(request: ModelRequest, ports: BodyPorts): Mess
   };
 }
 
-/** Precedes a conversation that starts with an assistant message, because the service requires a user message first. */
+/** Sent first if a conversation starts with an assistant message, because the service requires a user message first. */
 const opening: JoinedMessage = {
   message: { role: "user", content: [{ type: "text", text: "(The conversation begins.)" }] },
   stableBlocks: 0,

@@ -18,7 +18,10 @@ import { type BlockAssembly, createBlockAssembly } from "./block-assembly.ts";
 import type { WireContainer } from "./messages-options.ts";
 import { toContainer, toMetadataItems } from "./provider-metadata.ts";
 
-/** After `compaction` (beta), the message with the summary is sent back, and the model continues. */
+/**
+ * The stop reason `compaction` (beta) means that the service has summarized the context. The message with the summary is sent
+ * back, and the model continues.
+ */
 export const stopWords: FinishWords = new Map<string, FinishReason>([
   ["end_turn", "stop"],
   ["stop_sequence", "stop"],
@@ -35,14 +38,17 @@ export function toFinishReason(raw: string, hasCalls: boolean, words: FinishWord
   return reason === "stop" && hasCalls ? "tool-calls" : reason;
 }
 
-/** True if the last block may be incomplete. The service closes every block, even if a stop sequence occurs inside arguments. */
+/**
+ * The service closes every block, even if a stop sequence cut off its arguments. Returns true if the stop reason means that the
+ * last block may be incomplete.
+ */
 export function mayBeCut(raw: string, words: FinishWords = stopWords): boolean {
   const reason = words.get(raw);
   return raw === "stop_sequence" || (reason !== "stop" && reason !== "tool-calls" && reason !== "paused");
 }
 
 interface UsageCounts {
-  /** Counts are totals, not increments. Missing counts keep their earlier value. */
+  /** The counts in each event are totals, not increments. A missing count keeps its earlier value. */
   add(usage: unknown): Usage | undefined;
 }
 
@@ -105,7 +111,7 @@ interface Reading {
   readonly usage: UsageCounts;
   readonly words: FinishWords;
   messageId: string;
-  /** True if any event has arrived after `message_start`. */
+  /** True after the first event that follows `message_start`. */
   hasBegun: boolean;
   container: WireContainer | undefined;
   stopReason: string | undefined;
@@ -115,7 +121,7 @@ interface Reading {
   failed: boolean;
 }
 
-/** Unknown events and deltas are ignored. Unknown blocks are kept and sent back. */
+/** Makes the reader of a message stream. Unknown events and deltas are ignored. Unknown blocks are kept and sent back. */
 export function createMessagesReader(out: ModelChunk[], words: FinishWords = stopWords): EventReader {
   const reading: Reading = {
     out,
@@ -175,7 +181,8 @@ function readEvent(event: UnknownRecord, reading: Reading): void {
 function readMessage(message: unknown, reading: Reading): void {
   if (!isRecord(message)) return;
   const id = textOf(message.id);
-  // Some gateways send `message_start` twice in a row. After other events, a second start belongs to another message.
+  // Some gateways send `message_start` twice in a row. If other events came between, the second `message_start` belongs to
+  // another message.
   if (reading.hasBegun || (id !== "" && reading.messageId !== "" && id !== reading.messageId)) return failSpliced(reading);
   reading.messageId ||= id;
   if (Array.isArray(message.content) && reading.blocks.size === 0) {

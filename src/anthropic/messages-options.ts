@@ -18,13 +18,13 @@ export interface WireBlock {
   readonly [field: string]: Json | undefined;
 }
 
-/** `content` is always a list, because only a block can have a cache mark. */
+/** A message in the format of the API. `content` is always a list, because only a block can have a cache mark. */
 export interface WireMessage {
   readonly role: "user" | "assistant";
   readonly content: readonly WireBlock[];
 }
 
-/** A container on the server, in which code runs and files are kept. */
+/** A container on the server, in which code runs and files are stored. */
 export interface WireContainer {
   readonly id: string;
   /** The expiry date, in ISO 8601. */
@@ -39,7 +39,6 @@ export interface MessagesRequestBody {
   readonly stream: true;
 }
 
-/** The options that are passed to the client with a request. */
 export interface MessagesRequestOptions {
   readonly signal: AbortSignal;
   readonly headers?: { readonly [name: string]: string };
@@ -76,15 +75,14 @@ export interface AnthropicMessagesOptions {
   /** The name of the model, for example "claude-opus-4-6". */
   readonly model: string;
   /**
-   * The name of the service that runs the model: a value of the OpenTelemetry attribute `gen_ai.provider.name`. Default
-   * "anthropic".
+   * The name of the service that runs the model, as in the OpenTelemetry attribute `gen_ai.provider.name`. Default "anthropic".
    */
   readonly id?: string | undefined;
-  /** The API family, which policies such as `preToolText` can check. Default none. */
+  /** The name of the API family. Policies such as `preToolText` can depend on this name. Default none. */
   readonly family?: string | undefined;
   /**
-   * The maximum number of tokens in one answer, including thinking. The API requires a limit; this limit applies if the settings
-   * have no `maxOutputTokens`. Default 16,384, plus the thinking budget if there is one.
+   * The maximum number of tokens in one answer, including thinking. The API requires a limit, so `maxTokens` applies if the
+   * settings of the run have no `maxOutputTokens`. Default 16,384, plus the thinking budget if there is one.
    */
   readonly maxTokens?: number | undefined;
   /** Controls how the model thinks. Default: the model's default. */

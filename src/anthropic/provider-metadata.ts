@@ -14,7 +14,7 @@ import {
 } from "../core/provider-kit.ts";
 import type { WireBlock, WireContainer } from "./messages-options.ts";
 
-/** The key for arguments that are not a JSON object. The API accepts only objects. */
+/** The API accepts only objects as arguments. Other arguments are sent in an object under this key. */
 export const invalidJsonKey = "INVALID_JSON";
 
 export function toMetadataItems(blocks: readonly WireBlock[], container: WireContainer | undefined): readonly Json[] {
@@ -29,9 +29,9 @@ export interface MetadataContent {
 }
 
 /**
- * The blocks may be sent only if all of them come from this service and model, because signatures are not portable. The blocks must
- * also have the same text and calls as the message. They differ if the message was edited, if a call got another id, or if a
- * continuation was cut off.
+ * Returns the blocks to send back, if they may be sent. All of them must come from this service and model, because signatures are
+ * not portable. The blocks must also have the same text and calls as the message. This is not the case if the message was edited,
+ * if a call got another id, or if a continuation was cut off.
  */
 export function readMetadata(turn: AssistantMessage, reader: MetadataReader): MetadataContent {
   const { providerMetadata } = turn;
@@ -70,7 +70,7 @@ function readBlocks(providerMetadata: ProviderMetadata, reader: MetadataReader):
   return blocks.length === 0 ? undefined : blocks;
 }
 
-/** Accepts a container from another model, because containers belong to the account. */
+/** Reads a container even if another model created it, because containers belong to the account. */
 function readContainer(providerMetadata: ProviderMetadata, { id }: MetadataReader): WireContainer | undefined {
   let last: WireContainer | undefined;
   for (const { provider, item } of providerMetadata) {
@@ -94,7 +94,7 @@ function toRecorded(blocks: readonly WireBlock[]): RecordedMessage<WireBlock> {
   return { text, calls: blocks.filter(({ type }) => type === "tool_use"), isCall };
 }
 
-/** The names and call ids that the service accepts. */
+/** Matches the tool names and call ids that the service accepts. */
 const wireName = /^[\w-]{1,128}$/;
 
 function isCall({ id, name }: WireBlock, call: ToolCallPart): boolean {
@@ -108,16 +108,16 @@ function isCall({ id, name }: WireBlock, call: ToolCallPart): boolean {
 }
 
 /**
- * Replaces each invalid character of a call id with the code point of the character, such as `_x20_`. Text that already looks like a
- * code point is also changed, so that two ids never become equal. Ids from the service stay unchanged.
+ * Replaces each invalid character of a call id with its code point, such as `_x20_`. Text that already looks like a code point is
+ * also replaced; otherwise two different ids could become equal. Ids from the service stay unchanged.
  */
 export function toWireId(callId: string): string {
   return callId.replace(/[^\w-]|_(?=x[\da-f]+(?:_|[^\w-]))/gu, (character) => `_x${character.codePointAt(0)?.toString(16)}_`);
 }
 
 /**
- * Removes unfinished calls to server tools from a paused message that is not the last. If the message also calls tools of the run,
- * the server calls are kept, because the service completes them when it has the results of the run's tools.
+ * Removes unfinished calls to server tools from a paused message that is not the last message. If the message also calls tools of
+ * the run, the server calls are kept: the service completes them after it has the results of these tools.
  */
 export function closeMessage(blocks: readonly WireBlock[]): readonly WireBlock[] {
   if (blocks.some(({ type }) => type === "tool_use")) return blocks;

@@ -9,7 +9,7 @@ import { storedAt } from "./shelf.ts";
 
 const ending = ".txt";
 
-/** Windows does not define O_NOFOLLOW. */
+/** 0 on Windows, which does not define O_NOFOLLOW. */
 const noFollow: number = typeof constants.O_NOFOLLOW === "number" ? constants.O_NOFOLLOW : 0;
 
 /**
@@ -54,7 +54,7 @@ async function checkDirectory(directory: string): Promise<void> {
 }
 
 async function readText(file: string): Promise<string | undefined> {
-  // This check excludes symbolic links on systems without O_NOFOLLOW.
+  // Without O_NOFOLLOW, `open` would follow a symbolic link, so links are rejected here.
   if (!(await lstat(file)).isFile()) return undefined;
   const handle = await open(file, constants.O_RDONLY | noFollow);
   try {
@@ -80,7 +80,7 @@ async function sizeOf(file: string): Promise<number | undefined> {
   return stats.isFile() ? stats.size : undefined;
 }
 
-/** Returns `fallback` if the file does not exist, because another process may have removed it. */
+/** Returns `fallback` if the file does not exist. Another process may have removed it. */
 async function unlessMissing<T>(work: () => Promise<T>, fallback: T): Promise<T> {
   try {
     return await work();

@@ -1,13 +1,13 @@
-// Reads and searches a stored result for the model. The work and the size of the returned text are limited for any pattern and any
-// result.
+// Reads and searches a stored result for the model. Limits the work and the size of the returned text, even for hostile patterns
+// and very large results.
 
 import { assertNever, countBytes, tokensOfBytes } from "../core/entry-kit.ts";
 import { parseLinearRegExp } from "../core/utils/linear-regexp.ts";
 import type { CacheRequest } from "./cache-request.ts";
 
 /**
- * The maximum length of a line in UTF-16 code units. Longer lines are broken. Less than `longestSearched`, so that grep searches
- * whole lines.
+ * The maximum length of a line in UTF-16 code units. Longer lines are broken. Must be less than `longestSearched`, so that a
+ * search covers whole lines.
  */
 const longestLine = 1_000;
 
@@ -23,8 +23,8 @@ export interface LineIndex {
 }
 
 /**
- * Lines of more than 1,000 UTF-16 code units are broken, after a comma or a space if there is one near the end. No string is
- * created for each line, because there may be as many lines as characters.
+ * Finds where each line begins. Lines of more than 1,000 UTF-16 code units are broken, after a comma or a space if there is one
+ * near the end. No string is created for each line, because there may be as many lines as characters.
  */
 export function indexLines(text: string): LineIndex {
   const starts: number[] = [];
@@ -71,11 +71,11 @@ function findBreak(text: string, start: number): number {
   const tail = text.slice(end - slack, end);
   const near = Math.max(tail.lastIndexOf(","), tail.lastIndexOf(" ")) + 1;
   if (near > 0) return end - slack + near;
-  // Keeps the two halves of a surrogate pair together.
+  // A break must not separate the two halves of a surrogate pair.
   return (text.codePointAt(end - 1) ?? 0) > 0xffff ? end - 1 : end;
 }
 
-/** The maximum size of a returned text in bytes. Less than the default `threshold` of the cache. */
+/** The maximum size of a returned text in bytes. Small enough that the cache does not store the returned text again. */
 const mostBytes = 6_000;
 
 /**
@@ -153,7 +153,7 @@ interface Search {
   readonly note: string;
 }
 
-/** A pattern that is not a supported regular expression is searched for as plain text. */
+/** If the pattern is not a supported regular expression, searches for the pattern as plain text. */
 function createSearch(pattern: string, ignoreCase: boolean): Search {
   const compiled = parseLinearRegExp(pattern, ignoreCase ? "iu" : "u");
   const loose = compiled.kind === "compiled" ? compiled : parseLinearRegExp(pattern, ignoreCase ? "i" : "");
@@ -179,7 +179,10 @@ class Answer {
     return this.#lines.length;
   }
 
-  /** Returns false if the line does not fit. The first line always fits, because the length of a line is limited. */
+  /**
+   * Returns false if the line does not fit into the returned text. The first line always fits, because the length of a line is
+   * limited.
+   */
   add(line: string): boolean {
     const bytes = countBytes(line) + 1;
     if (this.#bytes + bytes > mostBytes) return false;

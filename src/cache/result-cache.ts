@@ -44,9 +44,9 @@ export interface ResultCacheOptions {
   readonly clock?: Pick<Clock, "now"> | undefined;
 }
 
-/** A cache for large tool results. Pass both parts to `runToolLoop`. */
+/** A cache for large tool results. Pass `cacher` to `processResults`, and add `tool` to the tools of the run. */
 export interface ResultCache {
-  /** The part that stores results. Pass it as `cacher` to `processResults`. */
+  /** Stores the results. Pass it as `cacher` to `processResults`. */
   readonly cacher: ResultCacher;
   /** The tool `result_cache`, with which the model reads stored results. Add it to `tools`. */
   readonly tool: Tool<CacheRequest, StandardSchema<unknown, CacheRequest>, Promise<string>>;
@@ -104,11 +104,11 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
   };
 }
 
-/** Stored files outlive the process, so their age needs the time of day instead of the clock of a run. */
+/** Stored files outlive the process, so their age is measured with the time of day, not with the clock of a run. */
 const wallClock: Pick<Clock, "now"> = { now: () => Date.now() };
 
 /**
- * Returns a function that keeps the line indexes of recent texts. The text of an id never changes, and a model reads few
+ * Returns a function that keeps the line indexes of recent texts. The text with a given id never changes, and a model reads few
  * results at the same time.
  */
 function rememberIndexes(): (id: string, text: string) => LineIndex {

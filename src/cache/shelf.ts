@@ -1,5 +1,4 @@
-// Limits the age and the total size of cached results. The list of stored results is read rarely, so the cost of storing a
-// result does not depend on the number of results.
+// Limits the age and the total size of cached results. Listing the store takes time, so it is listed rarely.
 
 import { type Clock, countBytes, describeValue, type ResultStore } from "../core/entry-kit.ts";
 
@@ -28,7 +27,7 @@ interface ShelfSettings {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** The store is listed again when the number of new results reaches a quarter of the known results. */
+/** With the value 4, the store is listed again when the number of new results reaches a quarter of the known results. */
 const listedShare = 4;
 
 export class Shelf {
@@ -65,13 +64,14 @@ export class Shelf {
     } finally {
       this.#writing.delete(id);
     }
-    // Storing another result during this write may have dropped this result.
+    // If another result was stored during this write, this result may have been dropped.
     if (!this.#known.has(id)) await store.remove(id);
     return id;
   }
 
   /**
-   * Returns undefined if the text is not stored or too old. Only valid ids are passed to the store, because ids come from models.
+   * Returns undefined if the text is not stored or is too old. Only valid ids are passed to the store, because ids come from
+   * models.
    */
   async find(id: string): Promise<string | undefined> {
     if (!this.#isFresh(id)) return undefined;
@@ -87,7 +87,10 @@ export class Shelf {
     return time !== undefined && clock.now() - time < ttlMs;
   }
 
-  /** Drops the oldest results until the others fit and none is too old. Never drops the new result, whose id is `id`. */
+  /**
+   * Drops results that are too old, and then the oldest results until the rest fits. Never drops the new result, whose id is
+   * `id`.
+   */
   async #makeRoom(id: string): Promise<void> {
     for (const old of this.#known.keys()) {
       if (old === id || (this.#total <= this.#settings.maxBytes && this.#isFresh(old))) return;
@@ -96,12 +99,12 @@ export class Shelf {
     }
   }
 
-  /** Other caches and processes may use the same store, so the known results may be incomplete. */
+  /** Lists the store. Other caches and processes may use the same store, so it may contain unknown results. */
   async #list(): Promise<void> {
     this.#written = 0;
     const settled = new Set([...this.#known.keys()].filter((id) => !this.#writing.has(id)));
     const listed = await this.#settings.store.list();
-    // Results that were written while the store was being listed may be missing from the list.
+    // The list may lack results that were written while it was made.
     const recent = [...this.#known].filter(([id]) => !settled.has(id));
     this.#known = new Map();
     this.#total = 0;

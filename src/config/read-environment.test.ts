@@ -201,7 +201,6 @@ describe("runToolLoop with readEnvironment", () => {
     };
     expect(await endOf(() => toolCall("ok"))).toEqual([{ kind: "max-iterations", limit: 3 }, 0]);
     expect(await endOf([[text("Hm."), stall()]])).toEqual([{ kind: "stream-idle", limitMs: 20_000 }, 20_000]);
-    // Runs two calls with the shortest timeout that the environment can set.
     expect(await endOf(() => toolCall("stuck"))).toEqual([{ kind: "tool-error-cap", count: 2 }, 20_000]);
   });
 });

@@ -25,9 +25,9 @@ export type Environment = { readonly [name: string]: unknown };
 
 /** Options for `runToolLoop`, as set by environment variables. */
 export interface EnvironmentSettings {
-  /** Pass these limits as the option `limits`. */
+  /** Limits of a run. Pass them to `runToolLoop` as the option `limits`. */
   readonly limits: { readonly maxIterations: number; readonly maxConsecutiveToolErrors: number };
-  /** Timeouts in milliseconds. Pass these as the option `timeouts`. */
+  /** Timeouts in milliseconds. Pass them to `runToolLoop` as the option `timeouts`. */
   readonly timeouts: { readonly streamIdleMs: number; readonly toolMs: number };
   /** One problem for each variable whose value is not a number in the allowed range. */
   readonly problems: readonly EnvironmentProblem[];
@@ -37,10 +37,7 @@ export interface EnvironmentSettings {
 export interface EnvironmentProblem {
   /** The name of the variable. */
   readonly name: string;
-  /**
-   * A string value is shortened to 64 characters, and credentials are removed. For any other value, this is the type of the
-   * value.
-   */
+  /** The value of the variable, shortened to 64 characters and without credentials. If the value is not a string, its type. */
   readonly value: string;
   readonly problem: "blank" | "not-a-whole-number" | "below-minimum" | "above-maximum";
   /** The number that is used instead: the default, the minimum or the maximum. */

@@ -51,14 +51,14 @@ const longestLookBack = 20;
  * Makes a deliberate tool mode, for any number of conversations. `forTurn` searches the user's text for triggers and returns the
  * gate of that turn. Pass the gate as `policies.gate`. The gate allows:
  *
- * - tools with a trigger in the text,
+ * - tools whose trigger is in the text,
  * - tools that succeeded in one of the last `retainTurns` turns of the conversation, and
- * - if the text is a follow-up phrase, the tools with a trigger in the most recent text that contains a trigger.
+ * - if the text is a follow-up phrase, the tools whose triggers are in the newest text that contains a trigger.
  *
- * A trigger has one of four forms. `remind me` matches whole words in upper and lower case. `remind*` matches the start of a word.
- * `^` always matches. `/remind(er)?s?/i` is a regular expression; the flags i, m, s and u are supported. A search with a regular
- * expression takes time proportional to the text, and the time per turn is limited. Invalid triggers are ignored and listed in
- * `problems`.
+ * A trigger has one of four forms. `remind me` matches whole words in upper and lower case. `remind*` matches the start of a
+ * word. `^` always matches. `/remind(er)?s?/i` is a regular expression; the flags i, m, s and u are supported. A search with a
+ * regular expression takes time proportional to the text, and the time per turn is limited. Invalid triggers are ignored and
+ * listed in `problems`.
  *
  * The returned object remembers successes, for at most `maxConversations` conversations. Successes are not stored in a journal.
  *
@@ -104,7 +104,7 @@ export function createDeliberateMode(options: DeliberateModeOptions): Deliberate
   return { problems: [...table.problems, ...repeats.problems], forTurn };
 }
 
-/** Searches for the newest text with a trigger. Triggers that always match are ignored. */
+/** Searches for the newest text that contains a trigger. Triggers that always match are ignored. */
 function findLastAsked(search: TriggerSearch, recent: readonly string[]): ReadonlyMap<string, TriggerMatch> {
   for (const text of recent.slice(-longestLookBack).reverse()) {
     const asked = [...search.find(text)].filter(([, { source }]) => source !== "always");

@@ -37,18 +37,18 @@ describe("parseTrigger: literal triggers", () => {
     ["x", "x\u0301", none],
     ["x", "x\u3099", none],
     ["e\u0323", "e\u0323\u0302", none],
-    // Any character may follow a trigger that ends with a symbol, or precede a trigger that begins with one.
+    // If a trigger ends or begins with a symbol, any character may stand next to that symbol.
     ["c++", "my c++17 code", "c++"],
     ["!roll", "ok!roll it", "!roll"],
     ["c++", "abc++", none],
     ["❤", "I❤️it", "❤"],
     ["/remind", "x/remind me", "/remind"],
     ["/remind", "/reminder", none],
-    // The syntax of regular expressions is plain text in a literal trigger.
+    // Without slashes, regular expression syntax is plain text.
     ["a.c (x|y)?", "abc x", none],
     ["a.c (x|y)?", "a.c (x|y)?", "a.c (x|y)?"],
     ["$5 [a-z] {2} \\d", "for $5 [a-z] {2} \\d", "$5 [a-z] {2} \\d"],
-    // Scripts without spaces have no word boundaries on either side.
+    // In scripts without spaces, a trigger matches in the middle of a text.
     ["提醒", "请提醒我", "提醒"],
     ["リマインダー", "明日リマインダーを設定", "リマインダー"],
     ["ー", "リマインダー", "ー"],
@@ -58,7 +58,7 @@ describe("parseTrigger: literal triggers", () => {
     ["remind", "请reminder吧", none],
     ["提醒me", "请提醒me吧", "提醒me"],
     ["提醒me", "提醒men", none],
-    // Korean has spaces, so a word with a suffix does not match.
+    // Korean separates words with spaces. A word with a suffix is therefore not the word of the trigger.
     ["알림", "알림 설정", "알림"],
     ["알림", "알림을 설정", none],
   ])("the trigger %j, applied to the text %j, finds %j", ([trigger, text, match]) => {

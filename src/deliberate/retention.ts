@@ -55,7 +55,10 @@ interface FollowUps {
   isFollowUp(text: string): boolean;
 }
 
-/** A text matches if it consists of the words of one phrase. Upper and lower case, punctuation and spaces are ignored. */
+/**
+ * Recognizes follow-up phrases. A text matches if it consists of the words of one phrase. Upper and lower case, punctuation and
+ * spaces are ignored.
+ */
 export function createFollowUps(phrases: readonly string[] = englishFollowUps): FollowUps {
   const problems: TriggerProblem[] = [];
   const known = new Set<string>();
@@ -78,7 +81,7 @@ interface RetentionLimits {
 
 interface RememberedTurn {
   readonly retained: ReadonlyMap<string, TriggerMatch>;
-  /** Records that a tool succeeded in this turn, even if later turns have already begun. */
+  /** Records that a tool succeeded in this turn. May be called after later turns have begun. */
   retain(name: string, match: TriggerMatch): void;
 }
 

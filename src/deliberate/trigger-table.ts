@@ -5,7 +5,10 @@ import type { DeliberateModeOptions, TriggerProblem } from "./types.ts";
 /** The maximum length of text that is searched, in UTF-16 code units. */
 const longestText = 16_384;
 
-/** No language uses so many combining marks after one letter. Normalization takes time quadratic in the number of marks. */
+/**
+ * Matches the combining marks of a letter after the 30th. No language uses so many, and the time to normalize them grows
+ * quadratically.
+ */
 const tooManyMarks = /(\p{M}{30})\p{M}+/gu;
 
 /** Composes letters and their combining marks (Unicode normalization form C). Long texts are cut. */
@@ -31,14 +34,14 @@ interface Trigger {
   find(text: string, budget: SearchBudget): string | undefined;
 }
 
-/** `problem` is a phrase that follows the trigger in a message. */
+/** `problem` is worded to follow the trigger in a message, for example "is empty". */
 type ParsedTrigger = Trigger | { readonly kind: "refused"; readonly problem: string };
 
 const longestPhrase = 500;
 
 const longestSearched = 4_096;
 
-/** A trigger with only one slash, such as "/remind", is a phrase. */
+/** Matches a regular expression between two slashes. A trigger with one slash, such as "/remind", is a phrase. */
 const slashed = /^\/(.*)\/([^/]*)$/s;
 
 const wordChar = "[\\p{L}\\p{M}\\p{N}_]";
@@ -73,7 +76,7 @@ function parseRegExp(pattern: string, flags: string): ParsedTrigger {
   return { kind: "trigger", source: "regex", find };
 }
 
-/** The platform's RegExp is safe here, because the expression for a phrase cannot backtrack much. */
+/** Phrases are matched with the platform's RegExp. It is safe here, because the expression for a phrase cannot backtrack much. */
 function parsePhrase(trigger: string): ParsedTrigger {
   const isStem = trigger.endsWith("*");
   const phrase = isStem ? trigger.slice(0, -1) : trigger;
@@ -88,7 +91,7 @@ function parsePhrase(trigger: string): ParsedTrigger {
 
 const restOfWord = `(?:${spacedChar}|\\p{M})*`;
 
-/** In every script, a combining mark belongs to the letter before the mark. */
+/** In every script, a combining mark belongs to the letter before it. */
 function endOfPhrase(phrase: string): string {
   if (endsSpaced.test(phrase)) return `(?!${spacedChar}|\\p{M})`;
   return endsInWord.test(phrase) ? "(?!\\p{M})" : "";
@@ -107,7 +110,7 @@ interface TriggerTable {
   search(): TriggerSearch;
 }
 
-/** Searches texts for triggers. The time is limited for any triggers, and one search may cover several texts. */
+/** Searches texts for triggers. The time is limited, even for slow regular expressions. One search may cover several texts. */
 export interface TriggerSearch {
   readonly unsearched: ReadonlySet<string>;
   find(text: string): ReadonlyMap<string, TriggerMatch>;

@@ -31,7 +31,7 @@ export interface TriggerProblem {
   /** The tool with the trigger; undefined for a phrase in `followUps`. */
   readonly toolName: string | undefined;
   readonly trigger: string;
-  /** The problem, for example "is empty". In a message, write the problem after the trigger. */
+  /** The problem, worded to follow the trigger in a message, for example "is empty". */
   readonly problem: string;
 }
 
@@ -42,8 +42,8 @@ export interface DeliberateTurn {
   /** The user's text in this turn. */
   readonly text: string;
   /**
-   * Earlier texts of the user, oldest first. After a follow-up phrase, the last 20 texts are searched, newest first. The first text
-   * with a trigger determines the visible tools.
+   * Earlier texts of the user, oldest first. After a follow-up phrase, the last 20 texts are searched, newest first. The first
+   * text that contains a trigger determines the visible tools.
    */
   readonly recent?: readonly string[] | undefined;
 }
@@ -56,7 +56,7 @@ export interface DeliberateTurnGate extends DeliberateGate {
   /** The trigger that made each tool visible, by tool name. */
   readonly triggerMatchByToolName: ReadonlyMap<string, TriggerMatch>;
   /**
-   * The regular expressions that were not searched for in all texts, because the time limit of the turn was reached. Usually empty.
+   * The regular expressions that were not applied to all texts, because the time limit of the turn was reached. Usually empty.
    */
   readonly unsearched: readonly string[];
   /** Keeps a tool visible in the next turns. The loop calls `retain` for each tool that succeeded in this turn. */

@@ -1,5 +1,3 @@
-// The tracing channels: their names and messages, and how to publish an operation.
-
 import { AsyncResource } from "node:async_hooks";
 import { tracingChannel, type TracingChannel } from "node:diagnostics_channel";
 import type { EndReason, FinishReason, Json, LoopStatus, StreamStatus, ToolOutcome, Usage } from "../core/entry-kit.ts";
@@ -21,8 +19,8 @@ export class TraceSource<Facts extends Message> {
   }
 
   /**
-   * True if the tracing channel has a subscriber. A tracing channel consists of several channels, and Node 20 only reports the
-   * subscribers of each of these.
+   * True if any part of the tracing channel has a subscriber. Node 20 cannot report the subscribers of the tracing channel as a
+   * whole.
    */
   get isHeard(): boolean {
     const { start, end, asyncStart, asyncEnd, error } = this.#channel;
@@ -32,8 +30,8 @@ export class TraceSource<Facts extends Message> {
   begin(facts: () => Facts, outer: Scope | undefined): ChannelTrace<Facts> | undefined {
     if (!this.isHeard) return undefined;
     const message = facts();
-    // Captures the AsyncLocalStorage stores that subscribers bound to `start`, so that later parts of the operation can run
-    // with these stores.
+    // Subscribers may bind AsyncLocalStorage stores to `start`. Captures these stores, so that later parts of the operation can
+    // run with them.
     const hold = (): AsyncResource => new AsyncResource(this.#name, { requireManualDestroy: true });
     const open = (): AsyncResource => this.#channel.start.runStores(message, hold);
     const resource = outer === undefined ? open() : outer.run(open);
@@ -82,7 +80,10 @@ export const iterationChannel = "turnwright:iteration";
 /** The name of the tracing channel for tool calls. The messages are `ToolMessage` objects. */
 export const toolChannel = "turnwright:tool";
 
-/** The message about a run. All channels publish the same object. The fields that are not readonly are set when the run ends. */
+/**
+ * The message about a run. All parts of the tracing channel, such as `start` and `end`, publish the same object. The fields that
+ * are not readonly are set when the run ends.
+ */
 export interface RunMessage {
   readonly runId: string;
   readonly provider: string;

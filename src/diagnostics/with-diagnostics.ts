@@ -87,7 +87,7 @@ class RunChannels implements RunObserver {
   }
 
   startIteration({ iteration, continuation, replayed = false }: LoopEvents["iteration-start"]): void {
-    // An iteration is still open only if a journal ran the step of its stream a second time.
+    // An iteration is still open here only if a journal ran the step of its stream a second time.
     this.#iteration?.end({});
     this.#iteration = iterationSource.begin(() => ({ runId: this.#runId, iteration, continuation, replayed }), this.#outer);
   }
@@ -112,7 +112,7 @@ class RunChannels implements RunObserver {
     this.#calls.delete(callId);
   }
 
-  /** Returns the operation in which a stream runs: its iteration, or the run. */
+  /** Returns the operation in which a model stream runs: its iteration if it has one, otherwise the run. */
   startStream(): StreamObserver | undefined {
     return this.#iteration ?? this.#outer;
   }
@@ -140,7 +140,7 @@ class RunChannels implements RunObserver {
     this.#trace?.end({ ...this.#ending, ...broken });
   }
 
-  /** The operation that contains the run's iterations: the run, or the call that contains the run. */
+  /** The operation that contains the iterations: the run itself or, for a nested run, its call. */
   get #outer(): Scope | undefined {
     return this.#trace ?? this.#place.inside?.scope;
   }
@@ -152,7 +152,7 @@ class RunChannels implements RunObserver {
 
 /** The options of `withDiagnostics`. */
 export interface DiagnosticsOptions {
-  /** Adds the arguments and the result of each call to the messages. Default false. */
+  /** True to add the arguments and the result of each call to the messages. Default false. */
   readonly captureContent?: boolean | undefined;
 }
 
@@ -163,8 +163,8 @@ const checks: Checks<DiagnosticsOptions> = { captureContent: is.flag };
  * `turnwright:run`, `turnwright:iteration` and `turnwright:tool`.
  *
  * Each operation publishes `start` and `end` when the operation begins, and `asyncStart` and `asyncEnd` when it is over. A failed
- * operation publishes `error` before `asyncStart`. All messages about an operation are the same object, whose remaining fields
- * are set at the end. AsyncLocalStorage stores that are bound to `start` are available inside the operation. The stores of a run
+ * operation publishes `error` before `asyncStart`. All messages about an operation are the same object. Some of its fields are
+ * set only at the end. AsyncLocalStorage stores that are bound to `start` are available inside the operation. The stores of a run
  * are available in the streams and tools of that run, and the stores of a call are available in its tool.
  *
  * If no tracing channel has subscribers when a run begins, the run publishes nothing and has almost no overhead. To use

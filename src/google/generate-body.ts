@@ -30,8 +30,8 @@ import type { GenerateContentParams, GenerateSettings, WireContent, WirePart } f
 import { idOfCall, isCallPart, readMetadata, toWireName } from "./provider-metadata.ts";
 
 /**
- * Omits blank texts, because Vertex AI rejects them. Throws a ProviderError `bad-request` for content that the API does not
- * support.
+ * Converts the content of a user message. Omits blank texts, because Vertex AI rejects them. Throws a ProviderError `bad-request`
+ * for content that the API does not support.
  */
 export function toContentParts(content: string | readonly ContentPart[], place: Omit<MediaPlace, "part">): readonly WirePart[] {
   if (typeof content === "string") return toTextParts(content);
@@ -83,18 +83,18 @@ function toKnownType(mediaType: string): string | undefined {
 export type ContentSettings = Pick<GenerateSettings, "id" | "model" | "generation">;
 
 /**
- * If the returned content has no parts, the caller must omit it. Throws a ProviderError `bad-request` if a user message has content
- * that the API does not support.
+ * Converts one message. If the returned content has no parts, the caller must omit it. Throws a ProviderError `bad-request` if a
+ * user message has content that the API does not support.
  */
 type ContentConverter = (message: Message, before: Message | undefined, index: number) => WireContent;
 
-/** `ids` maps each call to the id that its result must have. A call without an id has no entry. */
+/** `ids` contains, for each call, the id that the result of the call must have. A call without an id has no entry. */
 interface ConvertedAssistant {
   readonly content: WireContent;
   readonly ids: ReadonlyMap<string, string>;
 }
 
-/** `turn` is the assistant message with the calls. The ids in `content` depend on that message. */
+/** `turn` is the assistant message with the calls of these results. The ids in `content` are taken from that message. */
 interface ConvertedResults {
   readonly turn: Message | undefined;
   readonly content: WireContent;
@@ -153,8 +153,8 @@ function readIds(turn: AssistantMessage, providerMetadata: readonly WirePart[]):
 }
 
 /**
- * Keeps only text and calls, because thoughts and ids may come from another service. Calls need no ids, because results are sent in
- * the order of the calls.
+ * Keeps only text and calls, because thoughts and ids may come from another service. Calls need no ids: results are sent in the
+ * order of the calls.
  */
 function rebuildMessage(turn: AssistantMessage): readonly WirePart[] {
   const { text, calls } = readAssistantMessage(turn);
@@ -257,7 +257,7 @@ export function buildGenerateParams(request: ModelRequest, { settings, convert, 
   };
 }
 
-/** Precedes a conversation that starts with an assistant message, because the service requires a user message first. */
+/** Sent first if a conversation starts with an assistant message, because the service requires a user message first. */
 const opening: WireContent = { role: "user", parts: [{ text: "(The conversation begins.)" }] };
 
 function joinContents(messages: readonly Message[], convert: ContentConverter): readonly WireContent[] {

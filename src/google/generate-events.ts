@@ -19,7 +19,10 @@ import {
 import { toMetadataItems } from "./provider-metadata.ts";
 import { createPartAssembly, type PartAssembly } from "./part-assembly.ts";
 
-/** The service also reports STOP for calls. Reasons that are not listed, such as FINISH_REASON_UNSPECIFIED, become "unknown". */
+/**
+ * The finish reasons of the API. The service also reports STOP for calls. Reasons that are not listed, such as
+ * FINISH_REASON_UNSPECIFIED, become "unknown".
+ */
 export const generateWords: FinishWords = new Map<string, FinishReason>([
   ["STOP", "stop"],
   ["MAX_TOKENS", "length"],
@@ -109,7 +112,7 @@ export function countUsage(): UsageCounts {
   };
 }
 
-/** A reported `total` may lack an earlier count, so the total is at least the sum of all counts. */
+/** The reported `total` may leave out an earlier count, so the total is at least the sum of all counts. */
 function toUsage(counts: Counts, total: number): Usage | undefined {
   const { promptTokenCount: prompt, candidatesTokenCount: candidates, thoughtsTokenCount: thoughts } = counts;
   if (prompt === undefined && candidates === undefined && thoughts === undefined) return undefined;
@@ -129,7 +132,7 @@ interface Reading {
   readonly words: FinishWords;
   readonly ids: AnswerIds;
   hasBegun: boolean;
-  /** True if the stream has switched to another answer. The reader ignores that answer. */
+  /** True after another answer has begun in the same stream. The reader ignores that other answer. */
   isLeft: boolean;
   /** True while the service runs code. The result and more text then follow, even after a finish reason. */
   runsCode: boolean;
@@ -142,7 +145,7 @@ interface Reading {
 }
 
 /**
- * Only the first candidate is read. Parts of unknown kinds are kept and sent back.
+ * Makes the reader of a stream. Only the first candidate is read. Parts of unknown kinds are kept and sent back.
  *
  * A continuation token may arrive before the end of the stream, so that a client can resume after a lost connection. The reader
  * uses the token only if the finish reason requests a continuation; a lost connection is a failure.
@@ -186,7 +189,7 @@ export function createGenerateReader(out: ModelChunk[], words: FinishWords = gen
 
 function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const { error, candidates, promptFeedback, usageMetadata } = chunk;
-  // The SDK usually throws an error of the service. Some SDK versions and clients yield it as a chunk instead.
+  // The SDK usually throws the errors of the service. Some SDK versions and clients yield them as chunks instead.
   if (error !== undefined && error !== null) return fail(error, reading);
   const answers = listOf(candidates).filter(isFirst).map(recordOf);
   const contents = answers.map(({ content }) => recordOf(content));
@@ -223,7 +226,7 @@ function readPart(part: unknown, reading: Reading): void {
   reading.parts.add(part);
 }
 
-/** Cancels an earlier clean finish reason when the service runs code, because more content follows. */
+/** When the service runs code, more content follows, so an earlier normal finish reason is dropped. */
 function noteCode({ executableCode, codeExecutionResult }: UnknownRecord, reading: Reading): void {
   if (!isRecord(executableCode) && !isRecord(codeExecutionResult)) return;
   reading.runsCode = isRecord(executableCode);
@@ -236,7 +239,10 @@ function readFeedback({ blockReason, blockReasonMessage }: UnknownRecord, readin
   reading.explanation = textOf(blockReasonMessage).trim();
 }
 
-/** Stops reading when another answer begins. If no finish reason has arrived, the answer so far was cut off. */
+/**
+ * Called when another answer begins in the same stream. Stops reading. If no finish reason has arrived, the first answer was cut
+ * off.
+ */
 function leave(reading: Reading): void {
   reading.isLeft = true;
   if (reading.finishRaw !== undefined || reading.blockRaw !== undefined) return;

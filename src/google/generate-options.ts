@@ -64,12 +64,12 @@ export interface GoogleGenerateContentOptions {
   /** The name of the model, for example "gemini-3-pro-preview". */
   readonly model: string;
   /**
-   * The name of the service that runs the model: a value of the OpenTelemetry attribute `gen_ai.provider.name`. Default
-   * "gcp.vertex_ai" if the client uses Vertex AI, otherwise "gcp.gemini". Thought signatures are sent back only to a provider with
-   * the same id, so use different ids for clients with different accounts.
+   * The name of the service that runs the model, as in the OpenTelemetry attribute `gen_ai.provider.name`. Default
+   * "gcp.vertex_ai" if the client uses Vertex AI, otherwise "gcp.gemini". Thought signatures are sent back only to a provider
+   * with the same id, so use different ids for clients with different accounts.
    */
   readonly id?: string | undefined;
-  /** The API family, which policies such as `preToolText` can check. Default none. */
+  /** The name of the API family. Policies such as `preToolText` can depend on this name. Default none. */
   readonly family?: string | undefined;
   /**
    * The model generation, which determines the format of requests. Gemini 3 requires a signature on the first call of each message,

@@ -40,7 +40,10 @@ interface OpenCall {
   readonly call: { [field: string]: Json };
   whole: string | undefined;
   inPieces: boolean;
-  /** Receives the chunks of this call. If the call may be a repetition, this is a separate list that can be discarded. */
+  /**
+   * The list that receives the chunks of this call. It is a separate list, which can be discarded, if the call may repeat an
+   * earlier call.
+   */
   out: ModelChunk[];
   isRepeated: boolean;
 }
@@ -56,8 +59,8 @@ interface Assembly {
 }
 
 /**
- * A call usually arrives complete in one part, and is then ready. Vertex AI may stream a call: first a part with the name and
- * `willContinue`, then parts with `partialArgs`, and a last part without `willContinue`.
+ * Assembles messages from parts. A call usually arrives complete in one part, and is then ready. Vertex AI may stream a call:
+ * first a part with the name and `willContinue`, then parts with `partialArgs`, and a last part without `willContinue`.
  */
 export function createPartAssembly(out: ModelChunk[]): PartAssembly {
   const assembly: Assembly = { out, kept: [], finished: new FinishedCalls(), calls: 0, open: undefined };
@@ -82,7 +85,7 @@ function addText(part: UnknownRecord, text: string, { out, kept }: Assembly): vo
     kept.push({ fields: copyFields(part) });
     return;
   }
-  // Empty texts are not kept, because Vertex AI rejects them in the next request.
+  // Vertex AI rejects empty texts in the next request, so they are not kept.
   if (text === "") return;
   const last = kept[kept.length - 1];
   if (last !== undefined && "text" in last && last.text.isThought === isThought) last.text.text += text;
@@ -174,7 +177,7 @@ function toWirePart(kept: KeptPart): WirePart {
   return { ...part, functionCall: { ...call, ...given } };
 }
 
-/** Arguments that are nested too deeply for JSON.stringify become the malformed text "{". */
+/** Writes arguments as JSON. If they are nested too deeply for `JSON.stringify`, the text is "{", which is malformed. */
 function writeArguments(args: unknown): string {
   try {
     return JSON.stringify(args);
@@ -184,8 +187,8 @@ function writeArguments(args: unknown): string {
 }
 
 /**
- * Provider metadata adds this many nesting levels around the arguments of a call. The depth limit for arguments is lower by this
- * number, so that the whole metadata stays valid.
+ * Provider metadata wraps the arguments of a call in this many nesting levels. The depth limit for arguments is lower by this
+ * number, so that all levels together stay within the limit.
  */
 const levelsAround = 5;
 

@@ -31,7 +31,7 @@ function toSegment([, key, index, quoted]: RegExpExecArray): PathSegment | undef
   return quoted === undefined ? key : unquote(quoted);
 }
 
-/** The escapes are those of JSON. A single-quoted name may also contain `\'` and unescaped double quotes. */
+/** Decodes the same escapes as JSON. A single-quoted name may also contain `\'` and unescaped double quotes. */
 function unquote(quoted: string): string | undefined {
   const inside = quoted.slice(1, -1);
   const escaped = quoted.startsWith("'") ? inside.replace(/\\'|"/g, (found) => (found === '"' ? '\\"' : "'")) : inside;
@@ -56,8 +56,8 @@ interface ArgumentsText {
 }
 
 /**
- * Writes the JSON text of the arguments while their values arrive in the order of the text. After the first value out of order, such
- * as a field of a closed object, nothing more can be added.
+ * Writes the JSON text of the arguments while their values arrive. The values must arrive in the order of the text: after a value
+ * out of order, such as a field of a closed object, nothing more is written.
  */
 function createArgumentsText(): ArgumentsText {
   let started = false;
@@ -108,7 +108,10 @@ function closersOf(path: readonly PathSegment[], depth: number): string {
 export interface PartialArguments {
   /** Adds one entry of `partialArgs`. Returns the JSON text to send; empty if the entry is out of order. */
   add(entry: unknown): string;
-  /** "malformed" if entries contradict each other, and "truncated" if a string is incomplete. */
+  /**
+   * The problem with the arguments: "malformed" if entries of `partialArgs` contradict each other, "truncated" if a string is
+   * incomplete.
+   */
   readonly problem: "malformed" | "truncated" | undefined;
   end(): string;
   toText(): string;
@@ -129,8 +132,8 @@ type ArgumentNode =
   | Leaf;
 
 /**
- * Contradictions are not repaired and make the arguments malformed: a second value for the same path, a gap in an array, or a path
- * that does not identify one value.
+ * Assembles arguments from streamed values. Contradictions make the arguments malformed: a second value for the same path, a gap
+ * in an array, or a path that does not identify one value.
  */
 export function createPartialArguments(): PartialArguments {
   const root: ArgumentNode = { kind: "object", fields: new Map() };

@@ -22,8 +22,8 @@ export function toMetadataItems(parts: readonly WirePart[]): readonly Json[] {
 
 /**
  * Returns undefined if the message must be rebuilt from its text and calls. All parts in the metadata must come from this service
- * and model, because signatures are not portable. The parts must also have the same text and calls as the message. They differ if
- * the message was edited, or if a continuation was cut off.
+ * and model, because signatures are not portable. The parts must also have the same text and calls as the message. This is not
+ * the case if the message was edited, or if a continuation was cut off.
  */
 export function readMetadata(turn: AssistantMessage, reader: MetadataReader): readonly WirePart[] | undefined {
   const items = readOwnItems(turn.providerMetadata, reader);
@@ -48,7 +48,7 @@ export function isCallPart({ functionCall }: WirePart): boolean {
   return isRecord(functionCall);
 }
 
-/** Vertex AI, and models before Gemini 3, often send no id. */
+/** Returns undefined without an id. Vertex AI, and models before Gemini 3, often send none. */
 export function idOfCall({ functionCall }: WirePart): string | undefined {
   return filledOrNone(recordOf(functionCall).id);
 }
@@ -68,7 +68,10 @@ function isCall(part: WirePart, call: ToolCallPart): boolean {
   return name === call.name && wireName.test(call.name) && (args === undefined || isRecord(args));
 }
 
-/** Replaces an invalid tool name. A model may invent one, with which the service would reject every later request. */
+/**
+ * Replaces an invalid tool name, which a model may invent. Otherwise the service would reject every later request that contains
+ * the name.
+ */
 export function toWireName(name: string): string {
   const plain = name.replace(/[^\w.:-]/g, "_").slice(0, 64);
   return wireName.test(plain) ? plain : `_${plain}`;

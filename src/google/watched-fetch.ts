@@ -1,4 +1,4 @@
-// Observes responses for details that the Google SDK does not pass on: the headers of an error, the status of an error without a
+// Reads details from responses that the Google SDK does not pass on: the headers of an error, the status of an error without a
 // JSON body, and the body of a response that is not a stream.
 
 import { checkBody, type Clock, isRecord, parseJson, recordOf } from "../core/provider-kit.ts";
@@ -51,7 +51,10 @@ function isFetch(value: unknown): value is Fetch {
 /** Node's fetch stores its dispatcher under this key. */
 const dispatcherKey = Symbol.for("undici.globalDispatcher.1");
 
-/** Disables the timeouts of Node's fetch after 300 s of silence. The SDK does this only for requests without a fetch function. */
+/**
+ * Disables the timeouts of Node's fetch after 300 s of silence. The SDK does so itself only for requests without a custom fetch
+ * function.
+ */
 const fetchWithoutLimits: Fetch = (input, init) => {
   const dispatch = (options: object, handler: unknown): unknown => {
     const dispatcher = recordOf(Reflect.get(globalThis, dispatcherKey));
@@ -72,7 +75,7 @@ async function toReadable(response: Response): Promise<Response> {
     ? text
     : JSON.stringify({ error: { code: status, message: text.trim() || statusText || `Status ${status}` } });
   const plain = new Headers(headers);
-  // These headers no longer match the new body.
+  // The new body has no encoding and another length, so these headers no longer apply.
   for (const name of ["content-encoding", "content-length"]) plain.delete(name);
   plain.set("content-type", "application/json");
   return new Response(body, { status: isError(status) ? status : 400, statusText, headers: plain });

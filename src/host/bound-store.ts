@@ -8,7 +8,8 @@ interface StoreLimits {
 
 /**
  * Limits how long the methods `read` and `write` of a store may take. A call that takes longer rejects with LoopError
- * "store-unresponsive", and its later result is ignored. `timeouts.journalMs` limits the journals of the store.
+ * "store-unresponsive", and its later result is ignored. The journals of the store have their own time limit,
+ * `timeouts.journalMs`.
  */
 export function boundStore(store: RunStore, limits: StoreLimits): RunStore {
   return {
@@ -27,7 +28,7 @@ function checkRecord(record: unknown): ConversationRecord | undefined {
 }
 
 async function race<T>(verb: "read" | "write", call: () => T | PromiseLike<T>, { storeMs, clock }: StoreLimits): Promise<T> {
-  // This scope is never cancelled: a call of the store has a time limit, but cannot be cancelled.
+  // A call of the store has a time limit but cannot be cancelled, so this scope is never cancelled.
   const deadline = new Deadline({ limitMs: storeMs }, { clock, scope: new CancelScope() });
   const answer = promiseOrValue(call());
   if (!(answer instanceof Promise)) return answer;

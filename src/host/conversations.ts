@@ -54,7 +54,7 @@ export class Conversations {
         conversation.current = new RunTurn();
         return { kind: "entered", turn: conversation.current };
       }
-      // A run that is ending frees the conversation soon, so wait for it even if `waits` is false.
+      // A run that is ending will soon free the conversation. Wait for it even if `waits` is false.
       if (!current.isEnding && (!waits || conversation.waiting >= this.#limits.maxQueued)) return { kind: "busy", turn: current };
       conversation.waiting += 1;
       await current.settled.promise;
@@ -98,7 +98,7 @@ export class Conversations {
     return this.#all.get(id)?.waiting ?? 0;
   }
 
-  /** Reads the run that has the event `from`, if that run has later events. Otherwise reads the last run. */
+  /** Reads the run that contains the event with the id `from`, if that run has later events. Otherwise reads the last run. */
   join(id: string, options: JoinOptions): HostedStream | undefined {
     const conversation = this.#all.get(id);
     if (conversation === undefined || this.#isClosed) return undefined;
@@ -131,7 +131,7 @@ export class Conversations {
   }
 }
 
-/** True if a log contains the event `from`, and has later events or can still get later events. */
+/** True if a log contains the event with the id `from`, and has later events or can still get later events. */
 function hasMore(log: RunLog, from: string | undefined): boolean {
   const cursor = from === undefined ? undefined : log.find(from);
   return cursor !== undefined && !log.isOverAt(cursor);

@@ -35,7 +35,7 @@ export class EndedLogs {
     this.#arm();
   }
 
-  /** Takes the log of a resumed run off the list of ended logs. Does not call `drop`, because the log is in use again. */
+  /** Takes the log of a resumed run off the list of ended logs. `drop` is not called, because the log is in use again. */
   take(log: RunLog): void {
     if (!this.#logs.delete(log)) return;
     this.#bytes -= log.bytes;
@@ -78,7 +78,7 @@ export class EndedLogs {
   }
 }
 
-/** Calls `unref` on a Node timer. Otherwise the timer would keep the process alive. */
+/** Calls `unref` on a Node timer, so that the timer does not keep the process alive. */
 function letGo(timer: unknown): void {
   const { unref }: { readonly unref?: unknown } = isRecord(timer) ? timer : {};
   if (typeof unref === "function") Reflect.apply(unref, timer, []);

@@ -18,7 +18,7 @@ export interface ExecutionPlan {
 
 export type ExecutionEnd =
   | { readonly kind: "ended"; readonly result: LoopResult }
-  /** The run rejected with `error`. If `isRefused` is true, the run did nothing new before. */
+  /** The run rejected with `error`. If `isRefused` is true, the run had done nothing new before that. */
   | { readonly kind: "broken"; readonly error: unknown; readonly isRefused: boolean };
 
 export async function executeRun(turn: RunTurn, plan: ExecutionPlan): Promise<ExecutionEnd> {
@@ -53,7 +53,6 @@ export async function executeRun(turn: RunTurn, plan: ExecutionPlan): Promise<Ex
   }
 }
 
-/** The functions that the host adds to the opening and closing of a journal. */
 interface Claim {
   /** Called after the journal was opened. If `begin` rejects, the run is refused. */
   begin(): Promise<void>;
@@ -93,7 +92,7 @@ function claimJournal(journal: Journal, claim: Claim): Journal {
   };
 }
 
-/** Sets `result.journal` to the journal from the store. Only a journal with `toJSON` is included when the result is converted to JSON. */
+/** Sets `result.journal` to the journal from the store. `JSON.stringify(result)` includes the journal only if it has `toJSON`. */
 function withJournal(result: LoopResult, journal: Journal): LoopResult {
   return Object.defineProperty({ ...result }, "journal", { value: journal, enumerable: "toJSON" in journal });
 }

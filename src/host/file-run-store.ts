@@ -52,7 +52,7 @@ function recordPath(root: string, id: string): string {
   return join(root, `${nameOf(id)}.json`);
 }
 
-/** Returns a journal that calls `make` before opening, because `fileJournal` requires an existing folder. */
+/** Returns a journal that calls `make` before opening, because `fileJournal` requires that the folder exists. */
 function afterFolder(journal: Journal, make: () => Promise<unknown>): Journal {
   const { open: openJournal } = journal;
   if (openJournal === undefined) return journal;

@@ -89,7 +89,10 @@ export class Host implements RunHost {
     return this.#conversations.close();
   }
 
-  /** Reserves the conversation for a new run. If it has a live run, steers that run, or returns why the start is refused. */
+  /**
+   * Reserves the conversation for a new run. If the conversation has a live run, steers that run or returns why the start is
+   * refused.
+   */
   async #enterOrSteer(id: string, { whenBusy = this.#settings.whenBusy, message }: ReadStart): Promise<RunTurn | StartAnswer> {
     for (;;) {
       const entered = await this.#conversations.enter(id, whenBusy === "queue");
@@ -179,7 +182,7 @@ function toHostedRun(turn: RunTurn): HostedRun {
   return { runId, result, join: (options) => turn.read(options, true) };
 }
 
-/** Returns "busy" for an error that means that another process has the conversation. Throws all other errors. */
+/** Returns "busy" if the error shows that another process uses the conversation. Throws all other errors. */
 function toBusy(turn: RunTurn, error: unknown): ResumeAnswer {
   const isElsewhere =
     error instanceof BusyError ||

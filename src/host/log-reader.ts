@@ -26,7 +26,7 @@ export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undef
   readonly #log: RunLog;
   readonly #execution: number;
   readonly #cursor: LogCursor;
-  /** The resolve functions of the calls to `next` that wait for an event, oldest first. */
+  /** Resolves the calls of `next` that wait for an event, oldest first. */
   #pending: ((result: Result | Promise<never>) => void)[] = [];
   #hasLeft = false;
 

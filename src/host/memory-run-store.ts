@@ -24,7 +24,7 @@ interface Kept {
 export function memoryRunStore(options: MemoryRunStoreOptions = {}): RunStore {
   checkFields("options", options, { maxConversations: numberWithin({ min: 1 }) });
   const { maxConversations = Number.POSITIVE_INFINITY } = options;
-  /** Sorted by the time of the last write, oldest first. */
+  /** The conversations by id, sorted by the time of their last write, oldest first. */
   const conversations = new Map<string, Kept>();
   const open = (id: string): Kept => {
     const kept = conversations.get(id) ?? { record: undefined, journals: new Map() };

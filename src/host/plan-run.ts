@@ -20,7 +20,7 @@ import { type History, type ReadStart, toMessages } from "./start-options.ts";
 
 export class BusyError extends Error {}
 
-/** A planned start or resume, with the record that it replaces in the store. Nothing is written until the journal of the run is open. */
+/** A planned start or resume. Nothing is written to the store until the journal of the run is open. */
 export interface RunPlan extends Omit<ExecutionPlan, "wrapOptions"> {
   /** The record to restore if the run refuses the resume. */
   readonly previous: ConversationRecord | undefined;
@@ -139,8 +139,8 @@ export async function readEnding(
 }
 
 /**
- * Returns the steered messages that the run has not read from its inbox. The run reads them in order, and the journal records how
- * many messages it has read.
+ * Returns the steered messages that the run has not read from its inbox. The run reads its inbox in order, and the journal
+ * records how many messages were read.
  */
 async function readUnsent(journal: Journal, { steered = [] }: ConversationRecord): Promise<readonly UserMessage[]> {
   if (steered.length === 0 || journal.read === undefined) return steered;
@@ -166,7 +166,7 @@ function toStatus(record: ConversationRecord | undefined): LoopStatus | undefine
 function refuseDecisions({ status, reason }: ConversationRecord, decisions: ResumeOptions["decisions"] = {}): void {
   if (status === "running" || reason === undefined || !("calls" in reason)) return;
   const waiting = reason.calls.map(({ id }) => id);
-  // The id of a result may omit the suffix that numbers the question, such as `#2`.
+  // A result may be sent without the suffix of the call id, such as `#2`, which counts how often the decision was requested.
   const short = reason.calls.flatMap((call) => (call.waitsFor === "result" ? [toCallPath(call)] : []));
   const unknown = Object.keys(decisions).find((call) => !waiting.includes(call) && !short.includes(call));
   if (unknown !== undefined) throw new LoopError("unknown-decision", { call: unknown, waiting: waiting.slice(0, 10) });
@@ -182,7 +182,7 @@ async function readInitial(journal: Journal): Promise<readonly Message[]> {
   return (await inspectJournal(journal)).initialMessages;
 }
 
-/** Rejects with BusyError if the stored record is no longer the one in `before`, because another process has written it. */
+/** Rejects with BusyError if the stored record differs from `before`, because another process has written it. */
 async function checkUnchanged(store: RunStore, id: string, before: ConversationRecord | undefined): Promise<void> {
   const now = await store.read(id);
   const isSame = now?.runs === before?.runs && now?.status === before?.status && now?.epoch === before?.epoch;

@@ -13,8 +13,8 @@ import type { HostedStream, JoinOptions } from "./hosted-event.ts";
 import type { RunStore } from "./run-store.ts";
 
 /**
- * How `host.start` behaves while a run of the conversation is live. "refuse" answers "busy". "steer" sends the message to the
- * live run. "queue" starts the new run after the live run has ended.
+ * How `host.start` behaves while a run of the conversation is live. "refuse" returns the answer "busy". "steer" sends the message
+ * to the live run. "queue" starts the new run after the live run has ended.
  */
 export type WhenBusy = "refuse" | "steer" | "queue";
 
@@ -46,7 +46,7 @@ export interface RunHostOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** The options of `runToolLoop`, without those that the host sets. */
+/** The options of `runToolLoop`, except those that the host sets itself. */
 export type HostedLoopOptions = Omit<LoopOptions, "messages" | "runId" | "events" | "control" | "journal">;
 
 /** The options of `host.start`. Pass exactly one of `message`, `messages` and `regenerate`. */
@@ -85,8 +85,8 @@ export interface ResumeOptions extends HostedLoopOptions {
   readonly decisions?: { readonly [id: string]: CallDecision } | undefined;
   /**
    * How this resume behaves while a run of the conversation is live in this process. "queue" waits until that run has ended or is
-   * suspended, for example because a webhook may send its result before the run is suspended. "refuse" answers "busy". Default
-   * "refuse".
+   * suspended. Use "queue" for a webhook, which may send its result before the run is suspended. "refuse" returns the answer
+   * "busy". Default "refuse".
    */
   readonly whenBusy?: "refuse" | "queue" | undefined;
   /** True to stop the run when its last reader leaves. Default: the host's `stopWhenUnread`. */
@@ -139,7 +139,9 @@ export interface HostedStatus {
   readonly isLive: boolean;
   /** The number of starts and resumes in this process that wait for the live run to end. */
   readonly queued: number;
-  /** The transcript of the conversation. While a run is live, contains only the messages that the run began with. */
+  /**
+   * The transcript of the conversation. While a run is live, the transcript contains only the messages that the run began with.
+   */
   readonly messages: readonly Message[];
 }
 
@@ -160,11 +162,12 @@ export interface RunHost {
    */
   resume(id: string, options: ResumeOptions): Promise<ResumeAnswer>;
   /**
-   * Reads the run that has the event `from`, if that run has later events. Otherwise, reads the last run of the conversation.
-   * Returns undefined if the events of the run are not in the memory of this process. An endpoint can then answer with 204.
+   * Reads the run that contains the event with the id `from`, if that run has later events. Otherwise, reads the last run of the
+   * conversation. Returns undefined if this process does not have the events of the run in memory. An endpoint can then answer
+   * with 204.
    */
   join(id: string, options?: JoinOptions): HostedStream | undefined;
-  /** Stops the live run of a conversation in this process. Starts that wait for this run begin afterwards. */
+  /** Stops the live run of a conversation in this process. Starts that wait for this run then begin. */
   stop(id: string, request?: StopRequest): "accepted" | "not-running";
   /** Returns the state of a conversation, or undefined if the conversation does not exist. */
   status(id: string): Promise<HostedStatus | undefined>;

@@ -24,7 +24,10 @@ class TextEntry {
   readonly first: Fragment;
   length: number;
   #last: Fragment;
-  /** Fragments are joined only when the text is complete. After `+=`, each reader's `slice` would copy the whole string. */
+  /**
+   * Fragments are joined only when the text is complete. If each fragment were appended with `+=`, every `slice` of a reader
+   * would copy the whole string.
+   */
   #chunks: string[];
   #whole: string | undefined;
 
@@ -70,7 +73,10 @@ class TextEntry {
   }
 }
 
-/** True if two fragments belong to one text. Their paths are not compared, because all events with one `runId` have the same path. */
+/**
+ * True if two fragments belong to one text. The fragments' paths are not compared, because all events with one `runId` have the
+ * same path.
+ */
 function isContinued(one: Fragment, next: Fragment): boolean {
   return (
     one.type === next.type &&
@@ -86,7 +92,7 @@ function isSameSource(one: Fragment, next: Fragment): boolean {
   return next.type === "tool-args-delta" && one.callId === next.callId && one.name === next.name && one.index === next.index;
 }
 
-/** The last event that was made for a reader. Readers at the same position share it. */
+/** The last event that was made for a reader. Other readers at the same position get the same object. */
 interface MadeItem {
   readonly entry: number;
   readonly offset: number;
@@ -106,7 +112,7 @@ export class RunLog {
   readonly #entries: (LoopEvent | TextEntry)[] = [];
   /** The incomplete text at the end of the log, which the next fragment may continue. */
   #open: TextEntry | undefined;
-  /** How many entries the log had at the end of each execution: of the start of the run, then of each resume. */
+  /** The number of entries that the log had when the start of the run ended, and when each later resume ended. */
   readonly #ends: number[] = [];
   #isLive = false;
   #failure: { readonly error: unknown } | undefined;
@@ -157,7 +163,7 @@ export class RunLog {
     this.#wake();
   }
 
-  /** Called when the live start or resume of the run ends. `failure` has the error if it rejected. */
+  /** Called when the run ends or is suspended. If the run rejected, `failure` contains the error. */
   end(failure?: { readonly error: unknown }): void {
     if (!this.#isLive) return;
     this.#close();
@@ -167,7 +173,7 @@ export class RunLog {
     this.#wake();
   }
 
-  /** Returns the next event at a cursor, and moves the cursor. Returns undefined if there is no event before the entry `limit` yet. */
+  /** Returns the next event at a cursor, and moves the cursor. Returns undefined if the cursor has reached the entry `limit`. */
   take(cursor: LogCursor, limit: number = this.#entries.length): HostedEvent | undefined {
     for (;;) {
       const entry = cursor.entry < limit ? this.#entries[cursor.entry] : undefined;
@@ -242,7 +248,7 @@ export class RunLog {
   }
 }
 
-/** Returns 16 random letters and digits. They only distinguish logs, so `Math.random` is enough. */
+/** Returns 16 random letters and digits. The text only distinguishes logs, so `Math.random` is enough. */
 function createEpoch(): string {
   const digits = (): string => Math.random().toString(36).slice(2, 10).padEnd(8, "0");
   return digits() + digits();

@@ -1,6 +1,6 @@
 import type { EndReason, Journal, LoopStatus, Message, UserMessage } from "../core/entry-kit.ts";
 
-/** The stored record of a conversation. Plain data. */
+/** A conversation as a `RunStore` stores it. Plain data. */
 export interface ConversationRecord {
   /** The number of runs so far, at least 1. The `runId` of the last run is `<conversation>/<runs>`. */
   readonly runs: number;
@@ -8,11 +8,14 @@ export interface ConversationRecord {
   readonly status: "running" | LoopStatus;
   /** Why the last run ended or is suspended. Undefined while the status is "running". */
   readonly reason?: EndReason | undefined;
-  /** The transcript after the last run. While the status is "running", contains only the messages that the run began with. */
+  /**
+   * The transcript after the last run. While the status is "running", the transcript contains only the messages that the run
+   * began with.
+   */
   readonly messages: readonly Message[];
   /** Identifies the events of the last run, which are only in the memory of the process of that run. */
   readonly epoch?: string | undefined;
-  /** Messages that were steered to the last run but did not reach the model. The next run begins with these messages. */
+  /** Messages that were steered to the last run but did not reach the model. The next run begins with them. */
   readonly undelivered?: readonly UserMessage[] | undefined;
   /**
    * All messages that the host accepted for steering the last run, in order. A resumed run gets the messages in this list that
@@ -32,8 +35,8 @@ export interface RunStore {
   write(id: string, record: ConversationRecord): void | PromiseLike<void>;
   /**
    * Returns the journal of run `number` in a conversation; the first run is number 1. Each call for the same run must return a
-   * journal with the same records. The journal needs `read`, so that runs can be resumed. If several processes share the store,
-   * the journal's `open` must reject with LoopError "journal-locked" while another process has the journal open.
+   * journal with the same records. The journal must have `read`, because a resume reads the journal. If several processes share
+   * the store, the journal's `open` must reject with LoopError "journal-locked" while another process has the journal open.
    */
   journal(id: string, number: number): Journal;
 }

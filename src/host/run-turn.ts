@@ -25,9 +25,9 @@ export class RunTurn {
   runId = "";
   number = 0;
   stopWhenUnread = false;
-  /** True from the moment when the run has decided how it ends. The conversation is then free soon. */
+  /** True once the run has decided how it ends. Soon after that, the conversation is free. */
   isEnding = false;
-  /** True from the moment when the record of the run is stored and the run has begun. */
+  /** True once the record of the run is stored and the run has begun. */
   isOpen = false;
   /** Resolves to true when `isOpen` becomes true, or to false if the run was refused. */
   readonly opened: Deferred<boolean> = defer();
@@ -70,7 +70,6 @@ export class RunTurn {
     return steered;
   }
 
-  /** Refuses further messages, and waits until all accepted messages are stored. */
   async finishWrites(): Promise<void> {
     this.#isFinished = true;
     await this.#writes;

@@ -32,7 +32,6 @@ export interface ReadStart {
   readonly stopWhenUnread: boolean | undefined;
 }
 
-/** The options of `runToolLoop` that the host sets. A caller must not pass them. */
 const owned = ["runId", "events", "control", "journal"] as const;
 
 /** Throws LoopError "invalid-option" if the value is not a valid conversation id. */
@@ -40,7 +39,7 @@ export function checkId(id: unknown): void {
   if (typeof id !== "string" || id === "") throw invalidOption("id", "a non-empty string", id);
 }
 
-/** Reads the options of `host.start`. When the run begins, `runToolLoop` checks its own options. */
+/** Reads the options of `host.start`. The options of `runToolLoop` are checked later, when the run begins. */
 export function readStart(options: StartOptions): ReadStart {
   checkOptions(options);
   refusePrompt(options);
@@ -56,7 +55,7 @@ export function readStart(options: StartOptions): ReadStart {
   return { loop, message: read, messages, whenBusy, stopWhenUnread };
 }
 
-/** Rejects the option `prompt`, which `generateWithTools` and other libraries have. The error names the option to use instead. */
+/** Rejects `prompt`, an option of `generateWithTools` and of other libraries. The error names the option to use instead. */
 function refusePrompt(options: object): void {
   const { prompt }: { readonly prompt?: unknown } = options;
   if (prompt !== undefined) throw invalidOption("prompt", 'omitted, because a host takes the text as "message"', prompt);
@@ -100,8 +99,7 @@ export interface History {
 }
 
 /**
- * Ends the waiting calls in a message of an earlier run. After a new start, that run cannot be resumed, so the calls would wait
- * forever.
+ * Ends the calls that still wait in a message of an earlier run. That run can no longer be resumed, so they would wait forever.
  */
 function settleWaiting(message: Message): Message {
   if (message.role !== "tool") return message;

@@ -81,13 +81,13 @@ export async function pipeEventStream(
   res.end();
 }
 
-/** True if the source has nothing to send. With `restarted: true`, the event `reset` must still be sent. */
+/** True if the source has nothing to send. A source with `restarted: true` must still send the event `reset`. */
 function isEmpty({ isOver, restarted }: EventSource): boolean {
   return isOver === true && restarted !== true;
 }
 
 /**
- * Sent if the source throws. The text is neutral, because the error may contain secrets. The event name is not "error", because
+ * Sent if the source throws. The text is neutral, because the error may contain secrets. The event is not named "error", because
  * `EventSource` uses "error" for connection errors.
  */
 const failure = 'event: failure\ndata: {"message":"The run could not be read to its end."}\n\n';

@@ -120,7 +120,7 @@ function toChecked(schema: unknown): Pick<ForeignTool, "outputSchema"> {
 
 type View = Pick<ToolContext, "messages" | "signal" | "context">;
 
-/** Uses getters, because most tools read neither the signal nor the transcript, and both are expensive to make. */
+/** The signal and the transcript are getters, because both are expensive to make and most tools read neither of them. */
 function toExecutionOptions(view: View, toolCallId: string): UnknownRecord {
   return {
     toolCallId,
@@ -179,7 +179,7 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/** Returns the last result of a generator for the model, and reports every result as progress for listeners. */
+/** Reads a generator to its end. The model gets the last result. Listeners get every result as progress. */
 async function readToEnd(results: AsyncIterable<unknown>, { signal, progress }: ToolContext): Promise<unknown> {
   let last: unknown;
   for await (const result of results) {

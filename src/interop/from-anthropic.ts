@@ -57,8 +57,7 @@ function readAnthropicSchema(tool: UnknownRecord, name: unknown): ForeignSchema 
 }
 
 /**
- * True if `parse` returns its input without validation, as in tools without a schema library. Passes a symbol, because every
- * object schema rejects a symbol.
+ * True if `parse` returns its input without validation. The test input is a symbol, because every object schema rejects a symbol.
  */
 function givesBack(parse: Callable): boolean {
   const probe = Symbol("probe");

@@ -93,7 +93,7 @@ function readOutput(output: unknown, { name, timeoutMs }: UnknownRecord): unknow
   return blocks.length > 0 && blocks.every(isBlock) ? toContentResult(blocks) : output;
 }
 
-/** True for a structured output of OpenAI Agents. An object with another `type`, or without these fields, is data. */
+/** True for a structured output of OpenAI Agents. Any other object is data. */
 function isBlock(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { type, text, image, imageUrl, file, fileData, fileUrl, fileId, data } = value;

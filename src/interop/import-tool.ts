@@ -97,7 +97,10 @@ function isProviderTool({ type }: UnknownRecord): boolean {
   return type === "provider" || type === "provider-defined";
 }
 
-/** Describes an object from no supported library. An object with a `type` may be a tool that runs elsewhere. */
+/**
+ * Describes the problem of an object that comes from no supported library. An object with a `type` may be a tool that runs
+ * elsewhere.
+ */
 function describeStranger({ type }: UnknownRecord): string {
   return typeof type === "string"
     ? `has the type ${quote(type)}, and tools of this type run elsewhere: an imported tool needs ${known}`
@@ -123,13 +126,13 @@ const readers: { readonly [Kind in ForeignKind]: (tool: UnknownRecord, name: unk
 
 /**
  * Converts a tool that was written for the AI SDK (`tool()`), OpenAI Agents (`tool()`), the Anthropic SDK (`betaZodTool`,
- * `betaTool`) or LangChain (`tool()`, StructuredTool). The library is recognized by the fields of the
- * tool. None of these packages is loaded.
+ * `betaTool`) or LangChain (`tool()`, StructuredTool). The library is recognized by the fields of the tool. None of these
+ * packages is loaded.
  *
- * The model gets the tool's schema, which also validates the arguments. The tool gets the abort signal of the call. Its results
- * and errors, including images and files, become the results and errors of the call. Its approval setting becomes the trait
- * `needsApproval`. Fields in `overrides` replace fields of the tool. Tools of the AI SDK have no name, so pass a name in
- * `overrides`. Calls to an AI SDK tool without `execute` wait for results from outside.
+ * The model gets the tool's schema, which also validates the arguments. The tool gets the abort signal of the call. The tool's
+ * results and errors, including images and files, become the results and errors of the call. The tool's approval setting becomes
+ * the trait `needsApproval`. Fields in `overrides` replace fields of the tool. Tools of the AI SDK have no name, so pass a name
+ * in `overrides`. Calls to an AI SDK tool without `execute` wait for results from outside.
  *
  * Throws LoopError "invalid-tool" if the value is not a tool from one of these libraries, has no name, or is run by its provider.
  * Throws LoopError "invalid-schema" if the schema cannot be converted and `jsonSchema` is not set.
@@ -176,7 +179,7 @@ export function importTools(
   });
 }
 
-/** Rejects a promise, a Map and a Set, which would look like an object without tools. */
+/** False for a promise, a Map or a Set, which would look like an object without tools. */
 function hasNames(given: unknown): boolean {
   return isRecord(given) && !isThenable(given) && !(Symbol.iterator in given);
 }

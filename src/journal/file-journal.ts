@@ -37,7 +37,7 @@ const optionChecks: Checks<FileJournalOptions> = {
  * run ends.
  *
  * Each line of the file is a JSON record with a checksum. Only the owner of the file can read it. If a crash has cut off the last
- * line, the rest of this line is passed to `onTornLine` and then removed.
+ * line, this incomplete line is passed to `onTornLine` and then removed.
  *
  * While the journal is open, there is a lock file, named like the journal with `.lock` appended. The run rejects with errors from
  * the disk, and with one of these LoopErrors:

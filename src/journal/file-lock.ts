@@ -42,7 +42,7 @@ async function readIdentity(): Promise<LockOwner> {
     readText("/proc/self/stat"),
   ]);
   const namespace = pidSpace === undefined ? undefined : `${pidSpace} ${timeSpace ?? ""}`;
-  // If /proc belongs to another PID namespace, the process ids in /proc are useless here.
+  // If /proc belongs to another PID namespace, it shows the ids of other processes and cannot be used.
   const isOwnProc = stat !== undefined && Number.parseInt(stat, 10) === process.pid;
   const start = isOwnProc ? startIn(stat) : undefined;
   return { pid: process.pid, host: hostname(), instance, boot, machine, namespace, start };
@@ -60,14 +60,14 @@ async function stateOf(owner: LockOwner, self: LockOwner): Promise<OwnerState> {
 }
 
 /**
- * True if this process can check whether another process is alive. On Linux, this requires a readable /proc, which shows the
+ * True if this process can check whether another process is alive. On Linux, this requires a readable /proc and a known
  * namespace.
  */
 function canSeeProcesses({ namespace }: LockOwner): boolean {
   return namespace !== undefined || process.platform !== "linux";
 }
 
-/** The initial PID namespace, whose inode number is constant in Linux. */
+/** The name of Linux's initial PID namespace, which has the same inode number on every machine. */
 const firstNamespace = "pid:[4026531836]";
 
 /**
@@ -124,7 +124,10 @@ interface LockTarget {
 /** The tokens of the locks that this copy of the package holds or requests. All other claims of this copy are released. */
 const ownTokens = new Set<string>();
 
-/** Windows does not define O_NOFOLLOW and O_NONBLOCK. O_NONBLOCK keeps a pipe in place of the lock file from blocking the process. */
+/**
+ * With O_NONBLOCK, opening does not block if someone has put a pipe in place of the lock file. Windows does not define O_NOFOLLOW
+ * and O_NONBLOCK.
+ */
 const lockFlags =
   constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
@@ -149,7 +152,7 @@ export async function lockFile(target: LockTarget): Promise<() => Promise<void>>
   }
 }
 
-/** Tries once to lock the file. Returns false if another process removed the lock file in the meantime. */
+/** Tries once to lock the file. Returns false if another process has removed the lock file since it was opened. */
 async function claimFile(target: LockTarget, lockPath: string, claim: Claim): Promise<boolean> {
   const file = await openLock(target, lockPath);
   try {
@@ -200,14 +203,17 @@ async function openLock({ path }: LockTarget, lockPath: string): Promise<FileHan
   }
 }
 
-/** Removes the lock file if it contains this claim. If a person has removed the lock file, another process may have created a new one. */
+/**
+ * Removes the lock file if it contains this claim. The file at the path may be a new one from another process, if a person
+ * removed the old file.
+ */
 async function removeLock(lockPath: string, { token }: Claim): Promise<void> {
   const text = await readFile(lockPath, "utf8").catch(unreadable);
   if (text?.includes(token) === true) await rm(lockPath, { force: true });
 }
 
 async function findHolder(text: string, own: Claim): Promise<Holder | undefined> {
-  // Ignore text after the last line break: another process is writing it, or ended during the write.
+  // Ignore text after the last line break. Another process is still writing this text, or ended while writing it.
   const lines = text.split("\n").slice(0, -1).map(parseJson);
   const withdrawn = new Set(lines.map((line) => (isRecord(line) ? line["withdrawn"] : undefined)));
   for (const claim of lines.filter(isClaim)) {
@@ -224,7 +230,7 @@ async function stateOfClaim(claim: Claim, own: Claim): Promise<OwnerState> {
   return stateOf(claim, own);
 }
 
-/** Reads the whole file. Without `position: 0`, the read would start after the last write. */
+/** Reads the whole file. The read must begin at `position: 0`, because it would otherwise begin after the last write. */
 async function readAll(file: FileHandle): Promise<string> {
   const { size } = await file.stat();
   const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(size), position: 0 });

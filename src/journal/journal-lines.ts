@@ -32,7 +32,10 @@ export interface Recorded {
 const headLine = Buffer.from(head.trimEnd());
 const headBytes = head.length;
 const newline = 0x0a;
-/** A line is written from one string, and each UTF-16 code unit takes at most three bytes. */
+/**
+ * The maximum number of bytes in a line. A line is written from one string, and each UTF-16 code unit of a string takes at most
+ * three bytes.
+ */
 const maxLineBytes = 3 * constants.MAX_STRING_LENGTH;
 const opening = '{"sum":"';
 const digits = 16;
@@ -75,7 +78,7 @@ export async function readLines(file: Pick<FileHandle, "read">, path: string, op
     }
     const record = readLine(bytes, sum);
     if (record === undefined) {
-      // If this line is valid without its last byte, that byte replaced the line break. The file is then damaged, not cut off.
+      // If the line is valid without its last byte, this byte has replaced the line break. The file is then damaged, not cut off.
       if (isEnded || readLine(bytes.subarray(0, -1), sum) !== undefined) throw damaged(path, line);
       return { answers, sum, size, unended: false, torn: { line, bytes: length } };
     }
@@ -88,7 +91,7 @@ export async function readLines(file: Pick<FileHandle, "read">, path: string, op
 }
 
 interface ReadBytes {
-  /** The bytes of a line without its line break. For a line that is longer than any valid line, only its beginning. */
+  /** The bytes of a line, without its line break. If the line is longer than any valid line, only the beginning is kept. */
   readonly bytes: Buffer;
   readonly length: number;
   readonly isEnded: boolean;
@@ -97,7 +100,7 @@ interface ReadBytes {
 async function* splitLines(file: Pick<FileHandle, "read">, { chunkBytes = 2 ** 20 }: ReadOptions): AsyncGenerator<ReadBytes> {
   const line = new PartialLine();
   for (let position = 0; ;) {
-    // Each chunk needs a new buffer, because the lines of earlier chunks share their buffers.
+    // Each chunk needs a new buffer, because the lines of earlier chunks still point into their buffers.
     const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, position);
     if (bytesRead === 0) break;
     position += bytesRead;
@@ -121,7 +124,8 @@ class PartialLine {
   add(part: Buffer): void {
     if (part.length === 0) return;
     this.length += part.length;
-    // A longer line cannot be valid: the file is not a journal, or ends with many zero bytes. So the rest of the line is dropped.
+    // A line over the limit cannot be valid: the file is not a journal, or ends with many zero bytes. The rest of such a line is
+    // dropped.
     if (this.length <= this.#limit) this.#parts.push(part);
   }
 

@@ -80,7 +80,7 @@ function joinLines(lines: readonly string[]): readonly string[] {
   return [...texts, open.join("")];
 }
 
-/** A record that is about to be written. */
+/** A record that `redact` gets before the record is written. */
 export interface JournalRecord {
   /** The key of the step, such as `i0/tool/0/order`. */
   readonly key: string;
@@ -97,9 +97,9 @@ export interface FileJournalOptions {
    */
   readonly fsync?: boolean | undefined;
   /**
-   * Returns the result to write instead of a step's actual result. Must be synchronous. Must keep the shape, because a resumed
-   * run uses the written result. The current run uses the actual result. If `redact` throws, the step is rejected and not
-   * written. Default: results are written unchanged.
+   * Returns the result to write instead of a step's actual result. Must be synchronous. The returned result must have the same
+   * shape, because a resumed run uses it. The current run uses the actual result. If `redact` throws, the step is rejected and
+   * not written. Default: results are written unchanged.
    */
   readonly redact?: ((record: JournalRecord) => Json) | undefined;
   /**
@@ -119,7 +119,7 @@ export interface JournalSession {
 
 /**
  * Opens, locks and reads a journal file for one run. Rejects with errors from the disk, or with LoopError "journal-refused",
- * "journal-locked" or "journal-damaged". If it rejects, the file is closed and unlocked.
+ * "journal-locked" or "journal-damaged". In this case, the file is closed and unlocked.
  */
 export async function openJournal(path: string, options: FileJournalOptions): Promise<JournalSession> {
   const opened = await openFile(path);
@@ -199,7 +199,7 @@ function createSession(path: string, { answers }: Recorded, { writer, redact, un
       const text = JSON.stringify({ key, kind, answer });
       const own: { readonly answer: T } = JSON.parse(text);
       const written = redact === undefined ? text : rewrite(text, redact);
-      // A run may end without waiting for this step. Its journal is then closed before the step ends.
+      // A run may end without waiting for this step. The journal is then already closed when the step ends.
       if (closing !== undefined || writer === undefined) throw new LoopError("journal-closed", { path });
       await writer.write(written);
       answers.set(key, own.answer);

@@ -13,7 +13,10 @@ export interface OpenFile {
   readonly names: readonly string[];
 }
 
-/** Windows does not define O_NOFOLLOW and O_NONBLOCK. O_NONBLOCK keeps a pipe in place of the file from blocking the process. */
+/**
+ * With O_NONBLOCK, opening does not block if someone has put a pipe in place of the file. Windows does not define O_NOFOLLOW and
+ * O_NONBLOCK.
+ */
 const guards = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 export async function openFile(path: string): Promise<OpenFile> {
@@ -33,7 +36,7 @@ export async function openForReading(path: string): Promise<FileHandle> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const facts = await file.stat();
-    // A folder is accepted here, because the first read from it fails with a clear error.
+    // A folder is accepted here. Reading it then fails with a clear error.
     if (!facts.isFile() && !facts.isDirectory()) throw refused(path, "it is not a regular file: choose another path");
     return file;
   } catch (error) {
@@ -59,7 +62,10 @@ async function findPlace(path: string): Promise<string> {
 
 type Placed = Pick<OpenFile, "file" | "place">;
 
-/** Finds the hard links of the file in its folder. Throws if the file has hard links in other folders, because these cannot be found. */
+/**
+ * Finds the hard links of the file in the folder of the file. Throws if hard links exist in other folders, because the library
+ * cannot find those.
+ */
 async function findNames(path: string, { file, place }: Placed): Promise<readonly string[]> {
   const { nlink } = await file.stat();
   if (nlink <= 1) return [place];

@@ -2,7 +2,7 @@ import { invalidOption, isLoopError, isRecord, type Journal, LoopError, type Ste
 
 /**
  * Makes a journal that replays a recorded run. Repeat the call of `runToolLoop` with this journal: the run sends no request, runs
- * no tool, writes nothing, and ends as recorded. The only hook that it calls is the `prepare` of agent tools. A run that was
+ * no tool, writes nothing, and ends as recorded. The run calls no hooks, except the `prepare` of agent tools. A run that was
  * suspended and never resumed ends as suspended. Listeners get all events with `replayed: true`.
  *
  * If a step is not recorded, the run rejects with LoopError "journal-incomplete": the recorded run had not ended, or had other

@@ -12,7 +12,7 @@ import {
   type Visit,
 } from "./visit.ts";
 
-/** The number of characters whose comparison costs one unit of work. */
+/** Comparing this number of characters costs one unit of work. */
 const comparedPerUnit = 4_096;
 
 export const anyValueKeywords: readonly Keyword[] = [

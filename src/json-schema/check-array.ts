@@ -47,7 +47,7 @@ export const arrayKeywords: readonly Keyword[] = [
 
 const misfit = "The item is not allowed by the schema";
 
-/** Returns an empty list for a value that is not an array, because array keywords do not apply to other values. */
+/** Returns the items of an array. For any other value, returns an empty list, because array keywords do not apply to it. */
 function toItems({ value }: Visit): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
@@ -121,7 +121,7 @@ function checkContains(schema: unknown, { minContains = 1, maxContains }: Schema
   };
 }
 
-/** Looks up each item by its JSON text in a map, which is faster than comparing all pairs. */
+/** Finds equal items with a map from JSON texts to items, which is faster than comparing all pairs. */
 function checkUniqueItems(isWanted: unknown): Check {
   return (visit) => {
     if (isWanted !== true) return;

@@ -22,7 +22,7 @@ function toDecimal(number: number): Decimal {
   return { digits: BigInt(digits.replace(".", "")), exponent: Number(exponent) - decimals };
 }
 
-/** The number of characters that can be counted for one unit of work. */
+/** Counting this number of characters costs one unit of work. */
 const countedPerUnit = 1_024;
 /** How many units of work a format check costs per character. */
 const unitsOfFormat = 1 / 8;
@@ -42,8 +42,8 @@ export const textKeywords: readonly Keyword[] = [
 ];
 
 /**
- * JSON Schema counts code points, each of which has one or two UTF-16 units. If `length` is within the limit, nothing needs to be
- * counted.
+ * Checks the length of a string in code points, each of which has one or two UTF-16 code units. If `length` is within the limit,
+ * counting is not needed.
  */
 function checkMaxLength(argument: unknown): Check {
   const limit = toLimit(argument);

@@ -18,7 +18,7 @@ import { falseMessage, type Check, type Fault, type Finding, type Path, type Por
 const mostUnits = 500_000;
 export const tooLong = "it would take too long";
 
-/** The number of JSON characters that can be written for one unit of work. Values are written as JSON to compare them. */
+/** Values are written as JSON to compare them. Writing this number of characters costs one unit of work. */
 const writtenPerUnit = 32;
 
 export interface Rules {
@@ -84,7 +84,7 @@ function toChecks(part: Schema, draft: Rules["draft"]): readonly TypedCheck[] {
   return own.map(({ name, on, make }) => ({ on, check: makeOrThrow(() => make(part[name], part)) }));
 }
 
-/** Delays the error for an invalid keyword until the keyword is applied to a value. */
+/** If a keyword is invalid, throws the error only when the keyword is applied to a value. */
 function makeOrThrow(make: () => Check): Check {
   try {
     return make();

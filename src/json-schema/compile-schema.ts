@@ -14,7 +14,10 @@ const longestAddress = 2_000;
 /** The maximum nesting of schema parts with a `$id`. Each level doubles how often the inner parts are read. */
 const mostNested = 8;
 
-/** Returns the problem as a phrase that follows the schema's name, or undefined. Skips keywords that the validator ignores. */
+/**
+ * Finds an address that would take too long to resolve. Returns the problem as a phrase that follows the schema's name in a
+ * message, or undefined. Skips keywords that the validator ignores.
+ */
 function findCostlyAddress(part: unknown, nested = 0): string | undefined {
   if (!isRecord(part)) return undefined;
   const own = findLongAddress(part);
@@ -49,7 +52,7 @@ function partsOf(key: string, value: unknown): readonly unknown[] {
 
 /** The maximum nesting of a value. The validator recurses for each level, and real arguments have few levels. */
 const deepestLevel = 100;
-/** The maximum number of values inside a value, counting the value itself. */
+/** The maximum number of values in a checked value: the value itself, and all nested items and properties. */
 const mostValues = 20_000;
 
 function findExcess(value: unknown): string | undefined {
@@ -75,10 +78,13 @@ type CompiledSchema = { readonly judge: (value: unknown) => Judgement } | { read
 
 export type Judgement = { readonly issues: readonly Issue[] } | { readonly unchecked: string };
 
-/** How often schema parts may be read while a schema is compiled. Parts inside nested `$id`s are read several times. */
+/**
+ * The maximum number of times that schema parts are read while a schema is compiled. Parts inside nested `$id`s are read several
+ * times.
+ */
 const mostParts = 100_000;
 
-/** The number of address characters that cost as much time as reading one schema part. */
+/** Resolving this number of characters of an address takes as long as reading one schema part. */
 const unitsOfPart = 400;
 
 export const compileSchema: (schema: JsonSchema) => CompiledSchema = memoize((schema: JsonSchema) => compile(schema, "refused"));
@@ -112,7 +118,7 @@ function compile(schema: JsonSchema, slowPatterns: "refused" | "not checked"): C
 
 type Lookup = { readonly [address: string]: Schema | boolean };
 
-/** Returns a proxy that throws after too many lookups, because there is no other way to stop `dereference`. */
+/** Returns a proxy that throws after too many lookups. There is no other way to stop `dereference`. */
 function countReads(lookup: Lookup): Lookup {
   let count = 0;
   return new Proxy(lookup, {

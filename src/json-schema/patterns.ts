@@ -37,7 +37,7 @@ function expressionsOf({ pattern, patternProperties }: Schema): readonly string[
   ];
 }
 
-/** True for a JavaScript regular expression. Other validators also require one. */
+/** True if the text is a valid JavaScript regular expression. */
 function isExpression(text: string): boolean {
   try {
     return new RegExp(text, "u").source !== "";

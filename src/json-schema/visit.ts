@@ -1,4 +1,4 @@
-// Types and functions for checking one value with one schema part, which is called a visit.
+// Types and functions for checking one value with one schema part. Such a check is called a visit.
 
 import type { Schema } from "@cfworker/json-schema";
 import type { LinearRegExp } from "../core/utils/linear-regexp.ts";
@@ -25,8 +25,8 @@ export type TypeName = "string" | "number" | "boolean" | "null" | "array" | "obj
 
 export interface Ports {
   /**
-   * Adds work to the count, in units of about a microsecond. Throws if the check exceeds its limit, so this function is called
-   * before the work.
+   * Adds work to the count, in units of about a microsecond. Called before the work is done. Throws if the check would exceed its
+   * limit.
    */
   spend(units: number): void;
   find(schema: unknown, value: unknown, path: Path | undefined): Finding;
@@ -57,12 +57,12 @@ export interface Keyword {
   make(argument: unknown, part: Schema): Check;
 }
 
-/** The number of array items or properties that can be checked for one unit of work. */
+/** Checking this number of array items or properties costs one unit of work. */
 const entriesPerUnit = 8;
 
 export const mostFaults = 20;
 
-/** The message for any value if the schema is `false`. Most keywords replace it with a more specific message. */
+/** A schema that is `false` rejects every value with this message. Most keywords replace the message with a more specific one. */
 export const falseMessage = "The value is not allowed, because its schema is false";
 
 export function spendEntries({ ports }: Visit, count: number): void {
@@ -94,14 +94,14 @@ export function findAt(visit: Visit, schema: unknown, [key, value]: readonly [ke
   return visit.ports.find(schema, value, { key, up: visit.path });
 }
 
-/** If the subschema accepts the value, adds the properties and items that the subschema evaluated to those of this visit. */
+/** If the subschema accepts the value, adds the properties and items that the subschema evaluated to the set of this visit. */
 export function takeOver(visit: Visit, { faults, evaluated }: Finding): void {
   if (!visit.ports.tracksEvaluated || faults.length > 0) return;
   spendEntries(visit, evaluated.size);
   for (const key of evaluated) visit.evaluated.add(key);
 }
 
-/** Returns NaN for an invalid limit. No comparison with NaN is true, so no value fails. */
+/** Reads a numeric limit. An invalid limit becomes NaN, with which no comparison is true, so no value fails. */
 export function toLimit(argument: unknown): number {
   return typeof argument === "number" || typeof argument === "string" ? Number(argument) : Number.NaN;
 }

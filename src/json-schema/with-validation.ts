@@ -16,8 +16,8 @@ import { toStandardSchema } from "./from-json-schema.ts";
 /**
  * Wraps a registry or a list of tools, so that unvalidated arguments are validated with the JSON Schema that the model sees.
  * Arguments are unvalidated if the registry has no `validate`, or if `validate` returns them with `unchecked: true`. A registry
- * from `createToolRegistry` does that for tools with plain JSON Schema. Validated arguments are not validated again. Each schema
- * is compiled once.
+ * from `createToolRegistry` returns `unchecked: true` for tools with plain JSON Schema. Validated arguments are not validated
+ * again. Each schema is compiled once.
  *
  * In a list of tools, a pattern that cannot run in linear time is rejected. In a registry, such a pattern is ignored, because the
  * schemas may come from a server.

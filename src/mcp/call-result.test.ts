@@ -10,7 +10,9 @@ const cold = { celsius: 7, places: ["Oslo"] };
 
 type Row = [what: string, result: UnknownRecord, data: unknown, content: readonly unknown[]];
 
-/** URLs and other data that are not base64. They must not reach a model, because the provider of the model would fetch some of them. */
+/**
+ * URLs and other data that are not base64. The provider of the model would fetch some of them, so they must not reach the model.
+ */
 const unreadable = [
   "https://evil.example/beacon?c=42",
   "http://169.254.169.254/latest",

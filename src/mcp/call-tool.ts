@@ -19,12 +19,15 @@ import { checkAnswer } from "./check-answer.ts";
 import { type McpClient, type McpProgress, type McpTool, sendCall } from "./mcp-client.ts";
 
 interface Rested {
-  /** Runs the action now or, during a pause, once after the pause. */
+  /** Requests a run of the action. Runs the action now or, during a pause, once after the pause. */
   ask(): void;
   stop(): void;
 }
 
-/** Limits how often an action runs. After each run there is a pause, and all requests during the pause lead to one more run. */
+/**
+ * Limits how often an action runs. After each run there is a pause. If there are any requests during the pause, the action runs
+ * once more after it.
+ */
 export function withRests(act: () => void, restMs: number): Rested {
   let rest: ReturnType<typeof setTimeout> | undefined;
   let isAsked = false;
@@ -65,7 +68,7 @@ export function toToolResult({ content, structuredContent, isError, task, meta }
   return toolResult({ data: structuredContent, content: other, ...metadata });
 }
 
-/** Returns a failure, because the server would only start an MCP task, and the result of an MCP task cannot be fetched here. */
+/** The server would only start an MCP task, and its result cannot be fetched here. Returns a failure instead. */
 function refuseTask(): ToolResult {
   return toolResult({
     success: false,
@@ -79,12 +82,12 @@ function reasonOf(texts: readonly string[], structuredContent: unknown): string 
   return said.length === 0 ? "The tool reported an error without a message." : said.join("\n");
 }
 
-/** JSON text for an equal value can be shorter by at most this factor, for example because it has numbers like 1e20. */
+/** Another JSON text of an equal value, for example with numbers like 1e20, can be shorter by at most this factor. */
 const mostShortened = 8;
 
 /**
- * Returns a function that finds texts that repeat the structured content. Servers send such texts for clients that do not support
- * structured content.
+ * Returns a function that is true for a text that repeats the structured content. Servers send such texts for clients that do not
+ * support structured content.
  */
 function compareWith(structuredContent: unknown): (text: string) => boolean {
   const copy = toJson(structuredContent);
@@ -124,7 +127,10 @@ function toResource({ uri, mimeType, text, blob }: UnknownRecord): ContentPart |
   return toMedia({ mimeType, data: blob }, textOf(mimeType).startsWith("image/") ? "image" : "file");
 }
 
-/** Returns undefined for a URL, because the provider of the model would fetch any URL that the MCP server chose. */
+/**
+ * Converts base64 data to a part. Returns undefined for a URL: the provider of the model would fetch any URL that the MCP server
+ * chose.
+ */
 function toMedia({ mimeType, data }: UnknownRecord, type: "image" | "file"): ContentPart | undefined {
   const source = locateMedia({ type, mediaType: textOf(mimeType) || "application/octet-stream", data: textOf(data) });
   return source.kind === "base64" ? { type, mediaType: source.mediaType, data: source.data } : undefined;
@@ -140,7 +146,10 @@ function unknownPart(type: string): ContentPart {
   return { type: "text", text: `(content of type ${quote(type)}, which cannot be shown)` };
 }
 
-/** The longest possible timer, because the loop limits the time of a call. The SDK's default of 60 seconds could end a call earlier. */
+/**
+ * The longest possible timeout, because the SDK's default of 60 seconds could end a call too early. The loop limits the time of a
+ * call instead.
+ */
 const longestMs = 2 ** 31 - 1;
 
 interface McpCallTarget {

@@ -16,8 +16,8 @@ import { checkMcpOptions, type McpRegistryOptions, type McpSettings, mergeTraits
 import { toToolNames } from "./tool-names.ts";
 
 /**
- * The minimum pause between two requests for the list of tools, in milliseconds. It matters if a server reports a change after
- * each request.
+ * The minimum pause between two requests for the list of tools, in milliseconds. Needed if a server reports a change after each
+ * request.
  */
 const restMs = 100;
 
@@ -69,7 +69,7 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
     });
   }, restMs);
 
-  // Set the handler before the first request for the tools, so that a change during this request is noticed.
+  // The handler is set before the first request for the tools, because the tools may change during this request.
   const release = settings.listChanged ? onToolsChanged(settings.client, behind.ask) : (): void => {};
   const close = (): void => {
     isClosed = true;
@@ -96,8 +96,8 @@ function toTools(found: readonly McpTool[], settings: McpSettings): readonly Too
     settings.prefix,
   );
   return found.map((tool) => ({
-    // The server chooses the tool names, and a tool with a special name must not end the run. The caller's traits can override
-    // this.
+    // The server chooses the tool names. Without this trait, a tool with a special name could end the run. The caller's traits
+    // can override it.
     requiresFollowUp: true,
     ...originOf(tool, settings, names),
     ...mergeTraits(toTraits(tool, settings.annotations), settings.traits?.(tool)),
@@ -109,7 +109,7 @@ function toTools(found: readonly McpTool[], settings: McpSettings): readonly Too
   }));
 }
 
-/** A tool object has this many nesting levels around its schemas. */
+/** A tool object nests its schemas in this many levels. */
 const envelope = 8;
 
 function assertDepth(tool: McpTool): void {
@@ -123,7 +123,10 @@ function assertDepth(tool: McpTool): void {
   }
 }
 
-/** After the list of tools has changed, a changed name may refer to another tool. So the server's name of the tool is kept as `origin`. */
+/**
+ * The server's name of a tool, if the registry has changed it. After the list of tools has changed, the changed name may refer to
+ * another tool, so the server's name is kept.
+ */
 function originOf({ name }: McpTool, { prefix }: McpSettings, names: ReadonlyMap<string, string>): Pick<Tool, "origin"> {
   return names.get(name) === prefix + name ? {} : { origin: name };
 }
@@ -145,10 +148,7 @@ function describe({ name, title, description, annotations }: McpTool): string {
   return [description, title, annotations?.title].find((text) => text !== undefined && text.trim() !== "") ?? name;
 }
 
-/**
- * Runs `act` once at a time. After a request that arrives while `act` is running, `act` runs once more, and then sees everything
- * that happened before the request.
- */
+/** Never runs `act` twice at the same time. If `act` is requested while it is running, it runs once more afterwards. */
 function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
@@ -161,7 +161,7 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
     return own;
   };
   return () => {
-    // Check `next` first, because `running` is undefined for a moment between two runs.
+    // Between two runs, `running` is undefined for a moment, so `next` is checked first.
     if (next !== undefined) return next;
     if (running === undefined) return start();
     next = running.then(start, start);

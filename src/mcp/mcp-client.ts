@@ -84,10 +84,9 @@ export function isConnected(client: McpClient): boolean {
   return !("transport" in client) || client.transport !== undefined;
 }
 
-/** The notification that a server sends when its list of tools has changed. */
 const toolsChanged = "notifications/tools/list_changed";
 
-/** A schema for any value, with the methods of a zod schema that version 1 of the SDK calls. */
+/** A schema that accepts any value. It has only those methods of a zod schema that version 1 of the SDK calls. */
 const anySchema = {
   parse: (value: unknown): unknown => value,
   safeParse: (value: unknown): object => ({ success: true, data: value }),
@@ -104,8 +103,9 @@ function hasRequest(client: McpClientV1): client is McpClientV1 & HasRequest {
 }
 
 /**
- * The client's `callTool` would validate the result with the output schema, in which a pattern could block the process. So with
- * version 1, the request is sent without `callTool`. With version 2, `callTool` gets the tool without its output schema.
+ * The client's `callTool` would validate the result with the output schema, and a pattern in that schema could block the process.
+ * With version 1, the request is therefore sent without `callTool`. With version 2, `callTool` gets the tool without its output
+ * schema.
  */
 export function sendCall(
   { client, tool }: { readonly client: McpClient; readonly tool: McpTool },
@@ -124,18 +124,18 @@ function withoutOutput(tool: McpTool): McpTool {
 }
 
 /**
- * With version 1, sends the request without `listTools`, which would compile all output schemas and reject all tools if one
- * schema is invalid.
+ * In version 1 of the SDK, `listTools` would compile all output schemas and reject all tools if one schema is invalid. So with
+ * version 1, the request is sent without `listTools`.
  */
 export function requestPage(client: McpClient, cursor: string | undefined): Promise<unknown> {
   const params = cursor === undefined ? undefined : { cursor };
-  // With "refresh", version 2 does not answer from its cache. Without a cursor, version 2 returns all pages as one.
+  // With "refresh", version 2 of the SDK does not answer from its cache. Without a cursor, it returns all pages as one.
   if (isSecondGeneration(client)) return client.listTools(params, { cacheMode: "refresh" });
   if (!hasRequest(client)) return client.listTools(params);
   return client.request({ method: "tools/list", ...(params === undefined ? {} : { params }) }, anySchema);
 }
 
-/** A client has only one handler per notification, so registries with the same client share it. Each registry adds a listener. */
+/** The listeners of each client. A client has only one handler per notification, so registries with the same client share it. */
 const listeners = new WeakMap<McpClient, Set<() => void>>();
 
 export function onToolsChanged(client: McpClient, listener: () => void): () => void {

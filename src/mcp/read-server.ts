@@ -64,7 +64,7 @@ function isTool(tool: unknown): tool is McpTool {
   return isRecord(tool) && typeof tool.name === "string" && isRecord(tool.inputSchema);
 }
 
-/** Removes fields with a wrong type, so that an invalid hint grants nothing. */
+/** Removes fields with a wrong type, so that an invalid hint has no effect. */
 function readTool(tool: McpTool): McpTool {
   const { annotations, execution, ...rest } = withFields(tool, toolFields);
   return {
@@ -81,7 +81,10 @@ function withFields<Fields extends object>(fields: Fields, checks: FieldChecks):
   return Object.fromEntries(kept) as Fields;
 }
 
-/** Reads the result of a tool call, which is a success only if `isError` is absent or false. Throws if `answer` is not such a result. */
+/**
+ * Reads the result of a tool call. The result is a success only if `isError` is absent or false. Throws if `answer` is not a
+ * result.
+ */
 export function readAnswer(answer: unknown): McpAnswer {
   if (!isRecord(answer) || !(isAbsent(answer.content) || Array.isArray(answer.content)))
     throw new Error("the response is not the result of a tool call");

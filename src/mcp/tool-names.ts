@@ -11,8 +11,8 @@ const digits = 6;
 export function toToolNames(names: readonly string[], prefix: string): ReadonlyMap<string, string> {
   const plain = names.filter((name) => isPlain(name, prefix));
   const taken = new Set(plain.map((name) => prefix + name));
-  // Two names may get the same digits. The first of them keeps these digits, so sort the names to be independent of the list
-  // order.
+  // If two names get the same digits, the first name keeps them. The names are sorted, so the result does not depend on the order
+  // of the list.
   const changed = names.filter((name) => !isPlain(name, prefix)).sort();
   const wanted = countNames(changed, prefix);
   const made = new Map(plain.map((name) => [name, prefix + name]));

@@ -26,15 +26,19 @@ export interface CallAssembly {
   /** Adds one entry of `delta.tool_calls`. Returns false if the stream contradicts itself. The caller must then stop reading. */
   add(entry: UnknownRecord): boolean;
   /**
-   * Sends `call-ready` for all remaining calls. `cut` means that the model was stopped early, so the last calls may be incomplete.
+   * Sends `call-ready` for every call that is not ready yet. `cut` means that the model was stopped early, so the last calls may
+   * be incomplete.
    */
   settle(cut: boolean): void;
   /**
-   * Sends `call-ready` for all remaining calls after a stream without a finish reason. Calls with incomplete arguments are marked
-   * as cut off.
+   * Called after a stream without a finish reason. Sends `call-ready` for every call that is not ready yet. Calls with incomplete
+   * arguments are marked as cut off.
    */
   settleWhole(): void;
-  /** The `extra_content` of each call, by the position of the call. Gemini stores thought signatures there and needs them back. */
+  /**
+   * The `extra_content` of each call, by the position of the call. Gemini stores thought signatures there and requires them in
+   * the next request.
+   */
   extras(): ReadonlyMap<number, unknown>;
 }
 
@@ -44,7 +48,10 @@ interface OpenCall extends IndexedCall {
   announced: boolean;
   ready: boolean;
   extra: unknown;
-  /** Receives the chunks of this call. If the call may be a repetition, this is a separate list that can be discarded. */
+  /**
+   * The list that receives the chunks of this call. It is a separate list, which can be discarded, if the call may repeat an
+   * earlier call.
+   */
   readonly out: ModelChunk[];
   isRepeated: boolean;
 }
@@ -96,7 +103,7 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
       if (call.ready) return isLate(fragment) ? contradict(out) : true;
       const isUpToDate = call.sent > 0 && call.sent === call.args.text.length;
       takeArguments(call, fragment.args);
-      // The fragment is sent directly. Slicing it from the whole text would copy the whole text for each fragment.
+      // The fragment is sent directly, because slicing it from the whole text would copy the whole text for each fragment.
       if (isUpToDate) sendPiece(call, fragment.args);
       else announce(call);
       return true;
@@ -141,7 +148,7 @@ function contradict(out: ModelChunk[]): false {
   return false;
 }
 
-/** Some servers repeat the same name in every fragment. A different name is the next part of the name. */
+/** Some servers repeat the name of a call in every fragment. A different name is the next part of the name. */
 function takeName(call: OpenCall, name: string): void {
   if (name !== call.name) call.name += name;
 }

@@ -5,7 +5,7 @@ interface ObjectScan {
   depth: number;
   inString: boolean;
   isEscaped: boolean;
-  /** "closed" while only whitespace follows the closing brace. */
+  /** The state of the JSON object. "closed" means that only whitespace has followed the closing brace. */
   state: "open" | "closed" | "broken";
   isObject: boolean | undefined;
 }
@@ -79,7 +79,10 @@ interface CallIndex<Call extends IndexedCall> {
   find(fragment: Fragment): Call | undefined;
 }
 
-/** If several calls share an id or index, lookups return the latest call. Each lookup takes constant time. */
+/**
+ * Finds calls by id or index. If several calls share an id or index, a lookup returns the latest call. Each lookup takes constant
+ * time.
+ */
 export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
   const all: Call[] = [];
   const byIndex = new Map<number, Call>();
@@ -100,7 +103,7 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
       if (isRepetition(call, fragment)) return call;
       return beginsAnother(call, fragment) || isHeadElsewhere(call, fragment) ? undefined : call;
     }
-    // A server may send the id of a call after the name, so the matching call may have no id yet.
+    // A server may send the name of a call before its id, so the matching call may have no id yet.
     const begun = nameless.get(index);
     return begun !== undefined && (name === "" || (name === begun.name && begun.args.text === "")) ? begun : undefined;
   }
@@ -108,7 +111,8 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
   function findByIndex(index: number, fragment: Fragment): Call | undefined {
     const call = byIndex.get(index);
     if (call !== undefined) return beginsAnother(call, fragment) ? undefined : call;
-    // A fragment without a name cannot begin a call, so an unknown index must be wrong.
+    // A fragment without a name cannot begin a call. If its index is unknown, the index is wrong, and the fragment belongs to the
+    // last call.
     return fragment.name === "" ? all[all.length - 1] : undefined;
   }
 
@@ -138,7 +142,7 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
 }
 
 /**
- * A fragment with a different name begins another call if `call` already has arguments. A fragment with the same name does so if
+ * Returns true for a fragment with a different name if `call` already has arguments, and for a fragment with the same name if
  * `call` is complete.
  */
 function beginsAnother(call: IndexedCall, { name, args }: Fragment): boolean {
@@ -147,7 +151,7 @@ function beginsAnother(call: IndexedCall, { name, args }: Fragment): boolean {
   return args.trimStart().startsWith("{") && !mayBePrefix(call.args.text) && isWholeObject(call.args);
 }
 
-/** True if the fragment starts a second call with the id of `call`: the fragment has a name and a different index. */
+/** True if the fragment has a name and another index than `call`. It then begins a second call with the same id. */
 function isHeadElsewhere(call: IndexedCall, { index, name }: Fragment): boolean {
   if (index === undefined || call.index === undefined || index === call.index || name === "") return false;
   return name !== call.name || isWholeObject(call.args);

@@ -28,8 +28,8 @@ import { sortResult, toDataUrl, toImageUrl, toMediaTitle, toWireArguments } from
 import { readChatMetadata } from "./chat-metadata.ts";
 
 /**
- * Content that is only text stays a string, because servers for text models accept nothing else. Throws a ProviderError
- * `bad-request` for content that the API does not support.
+ * Converts the content of a user message. Text without other parts stays a string, because servers for text models accept nothing
+ * else. Throws a ProviderError `bad-request` for content that the API does not support.
  */
 export function toUserContent(
   content: string | readonly ContentPart[],
@@ -81,10 +81,7 @@ const audioFormats: ReadonlyMap<string, "wav" | "mp3"> = new Map([
 
 export type MessageSettings = Pick<ChatSettings, "id" | "model" | "echoReasoning" | "toolResultMedia" | "toWireCallId">;
 
-/**
- * Returns no message for an empty one, and one message for each tool result. Errors name a message by its `index` in the
- * conversation.
- */
+/** Omits an empty message. Makes one message for each tool result. Errors name a message by its `index` in the conversation. */
 type MessageConverter = (message: Message, index: number) => readonly ChatMessage[];
 
 export function createMessageConverter(settings: MessageSettings): MessageConverter {

@@ -20,9 +20,9 @@ import { type CallAssembly, createCallAssembly } from "./call-assembly.ts";
 import { collectReasoningDetails, type ReasoningDetails, toChatMetadata } from "./chat-metadata.ts";
 
 /**
- * `prompt_tokens` include cached tokens. At OpenAI, `completion_tokens` include reasoning tokens. At xAI, `completion_tokens`
- * exclude reasoning tokens (recorded: 291 prompt, 26 completion, 196 reasoning, 513 in total). The difference shows in the total,
- * or in a reasoning count above the completion count.
+ * Reads token counts. `prompt_tokens` include cached tokens. At OpenAI, `completion_tokens` include reasoning tokens. At xAI,
+ * `completion_tokens` exclude reasoning tokens (recorded: 291 prompt, 26 completion, 196 reasoning, 513 in total). The difference
+ * shows in the total, or in a reasoning count above the completion count.
  */
 export function toUsage(usage: unknown): Usage | undefined {
   if (!isRecord(usage)) return undefined;
@@ -59,9 +59,9 @@ interface FinishedMessage {
 }
 
 /**
- * OpenAI sends `stop`, `length`, `tool_calls`, `function_call` and `content_filter`. Other servers add `eos` (Together),
- * `model_length` (Mistral, when the context is full), `insufficient_system_resource` (DeepSeek), `sensitive`, `network_error` and
- * `model_context_window_exceeded` (Zhipu), and `error` (OpenRouter, Mistral).
+ * The finish reasons of all servers. OpenAI sends `stop`, `length`, `tool_calls`, `function_call` and `content_filter`. Other
+ * servers add `eos` (Together), `model_length` (Mistral, when the context is full), `insufficient_system_resource` (DeepSeek),
+ * `sensitive`, `network_error` and `model_context_window_exceeded` (Zhipu), and `error` (OpenRouter, Mistral).
  */
 export const chatWords: FinishWords = new Map<string, FinishReason>([
   ["stop", "stop"],
@@ -102,12 +102,12 @@ interface Reading {
   finish: { readonly raw: string; readonly reason: FinishReason } | undefined;
   hasSpoken: boolean;
   usage: Usage | undefined;
-  /** True after the final token counts, until the model produces more content. */
+  /** True after the final token counts. False again if the model produces more content. */
   isCounted: boolean;
   refused: boolean;
   /** True if token counts arrived with the finish reason or later. Nothing else is expected after them. */
   isOver: boolean;
-  /** True if the stream has switched to another answer. The reader ignores that answer. */
+  /** True after another answer has begun in the same stream. The reader ignores that other answer. */
   isLeft: boolean;
   failed: boolean;
 }
@@ -153,7 +153,7 @@ export function createChatReader(out: ModelChunk[], words: FinishWords = chatWor
 function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const error = chunk.error ?? (chunk.object === "error" ? chunk : undefined);
   if (error !== undefined && error !== null) {
-    // An error after the finish reason is ignored, because the answer is complete.
+    // After the finish reason, the answer is complete, so an error is ignored.
     if (reading.finish === undefined) fail(error, reading);
     return;
   }
@@ -202,7 +202,7 @@ function readDelta(delta: UnknownRecord, reading: Reading): boolean {
   return entries.length > 0;
 }
 
-/** Servers that send `reasoning_details` usually repeat the same text in `reasoning`, but not always. */
+/** Servers that send `reasoning_details` usually, but not always, repeat the same text in `reasoning`. */
 function readReasoning(delta: UnknownRecord, { out, details }: Reading): void {
   const plain = delta.reasoning_content ?? delta.reasoning;
   const detailed = details.add(listOf(delta.reasoning_details));
@@ -239,7 +239,10 @@ function takeUsage(
   reading.out.push({ type: "usage", usage: reading.usage, mode: "snapshot" });
 }
 
-/** Stops reading when another answer begins. If no finish reason has arrived, the answer so far was cut off. */
+/**
+ * Called when another answer begins in the same stream. Stops reading. If no finish reason has arrived, the first answer was cut
+ * off.
+ */
 function leave(reading: Reading): void {
   reading.isLeft = true;
   reading.isOver = true;

@@ -19,9 +19,9 @@ export interface ReasoningDetails {
 type OpenDetail = { [field: string]: Json };
 
 /**
- * A fragment belongs to the reasoning detail with the same type and index. Without an index, it belongs to the last detail if the
- * types are equal. The fields `text` and `summary` arrive in pieces and are joined. For every other field, the last non-empty value
- * is kept, because gateways send `signature: ""` until the text is complete.
+ * Joins the fragments of reasoning details. A fragment belongs to the detail with the same type and index. Without an index, it
+ * belongs to the last detail if the types are equal. The fields `text` and `summary` arrive in pieces and are joined. For every
+ * other field, the last non-empty value is kept, because gateways send `signature: ""` until the text is complete.
  */
 export function collectReasoningDetails(): ReasoningDetails {
   const details: OpenDetail[] = [];
@@ -48,7 +48,8 @@ export function collectReasoningDetails(): ReasoningDetails {
 }
 
 /**
- * Encrypted data and signatures arrive complete. Without an index, text that follows a signature therefore begins another detail.
+ * Encrypted data and signatures arrive complete. If a text without an index follows a signature, it therefore begins another
+ * detail.
  */
 function continues(begun: OpenDetail, fragment: UnknownRecord, isPlaced: boolean): boolean {
   if (!isPlaced && typeof begun.index === "number") return false;
@@ -88,7 +89,7 @@ export interface MetadataFields {
   readonly extras: ReadonlyMap<number, Json>;
 }
 
-/** Ignores parts from another server or model, because signatures are not portable. */
+/** Reads the parts to send back. Ignores parts from another server or model, because signatures are not portable. */
 export function readChatMetadata(
   providerMetadata: ProviderMetadata | undefined,
   provider: { readonly id: string; readonly model: string },

@@ -61,17 +61,17 @@ export interface OpenAIChatClient {
 
 /** The options of `openaiChat`. */
 export interface OpenAIChatOptions {
-  /** The client that sends the requests. Its `baseURL` may be the address of any server with the Chat Completions API. */
+  /**
+   * The client that sends the requests. Its `baseURL` may be the address of any server that implements the Chat Completions API.
+   */
   readonly client: OpenAIChatClient;
   /** The name of the model, for example "gpt-5". */
   readonly model: string;
-  /**
-   * The name of the service that runs the model: a value of the OpenTelemetry attribute `gen_ai.provider.name`. Default "openai".
-   */
+  /** The name of the service that runs the model, as in the OpenTelemetry attribute `gen_ai.provider.name`. Default "openai". */
   readonly id?: string | undefined;
-  /** The API family, which policies such as `preToolText` can check. Default none. */
+  /** The name of the API family. Policies such as `preToolText` can depend on this name. Default none. */
   readonly family?: string | undefined;
-  /** Requests token counts with `stream_options`. Default true. Set to `false` for servers that reject the field. */
+  /** True to request token counts with `stream_options`. Set to `false` for servers that reject this field. Default true. */
   readonly includeUsage?: boolean | undefined;
   /**
    * The request field for `maxOutputTokens`. Default "max_completion_tokens"; many compatible servers only support "max_tokens".
@@ -83,8 +83,8 @@ export interface OpenAIChatOptions {
    */
   readonly echoReasoning?: "reasoning_content" | "reasoning" | undefined;
   /**
-   * The kind of message for images and files from tool results. Default "user-message": a user message after the results.
-   * "tool-message": the message with the result, which few servers accept.
+   * How images and files from tool results are sent. "user-message": in a user message after the results. "tool-message": in the
+   * message with the result, which few servers accept. Default "user-message".
    */
   readonly toolResultMedia?: "user-message" | "tool-message" | undefined;
   /**

@@ -6,7 +6,7 @@ import type { ModelCall, ModelChunk } from "../core/provider-kit.ts";
 import { openaiResponses } from "./openai-responses.ts";
 import type { OpenAIResponsesClient, ResponsesRequestBody } from "./responses-options.ts";
 
-/** The `heartbeat` of this class needs `this`, so the provider must not call it detached. */
+/** The `heartbeat` of this class needs `this`, so the provider must call it as a method. */
 class Call implements ModelCall {
   readonly iteration: number = 0;
   readonly clock: ModelCall["clock"];

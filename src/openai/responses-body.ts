@@ -28,7 +28,10 @@ import type { InputItem, ResponsesRequestBody, ResponsesSettings } from "./respo
 import { type CallType, isCallType } from "./responses-calls.ts";
 import { readResponsesMetadata, toWireCallId } from "./responses-metadata.ts";
 
-/** Content that is only text stays a string. Throws a ProviderError `bad-request` for content that the API does not support. */
+/**
+ * Converts the content of a user message. Text without other parts stays a string. Throws a ProviderError `bad-request` for
+ * content that the API does not support.
+ */
 export function toInputContent(
   content: string | readonly ContentPart[],
   place: Omit<MediaPlace, "part">,
@@ -46,7 +49,10 @@ export function toInputMedia(part: MediaPart): InputItem | string {
   return writeToolMedia(part, inputMedia);
 }
 
-/** The supported file types other than text types (https://developers.openai.com/api/docs/guides/file-inputs). */
+/**
+ * The supported file types other than text types, with their file name endings
+ * (https://developers.openai.com/api/docs/guides/file-inputs).
+ */
 const endings: ReadonlyMap<string, string> = new Map([
   ["application/pdf", "pdf"],
   ["application/msword", "doc"],
@@ -77,7 +83,7 @@ const inputMedia: MediaForms<InputItem> = {
   },
 };
 
-/** Returns the ending for the file name that the API requires, or undefined for types that the service does not support. */
+/** The API requires a file name with an ending. Returns the ending, or undefined for types that the service does not support. */
 function endingOf(mediaType: string): string | undefined {
   const known = endings.get(mediaType);
   if (known !== undefined || !isTextType(mediaType)) return known;
@@ -203,7 +209,7 @@ interface BodyPorts {
 
 type ToolConverter = (definition: ToolDefinition) => object;
 
-/** The request's `settings.extra` may replace every field except `stream`. */
+/** Builds the request body. The request's `settings.extra` may replace every field except `stream`. */
 export function buildResponsesBody(request: ModelRequest, { settings, toInput, toTool }: BodyPorts): ResponsesRequestBody {
   const { system, messages, tools, toolChoice, settings: model = {} } = request;
   const { serverTools, include, reasoning, store } = settings;

@@ -26,7 +26,8 @@ export interface CallDraft {
   sent: number;
   announced: boolean;
   /**
-   * True while another call has the same call id. Chunks are held back until it is clear whether this call repeats the other call.
+   * True while another call has the same call id. The chunks of this call are held back until it is clear whether it repeats the
+   * other call.
    */
   isHeld: boolean;
   ready: boolean;
@@ -48,14 +49,14 @@ export function nameCall(call: CallDraft, { call_id: callId, id, name }: Unknown
 export function extendCall(call: CallDraft, piece: string, out: ModelChunk[]): void {
   const isUpToDate = call.announced && call.sent === call.text.length;
   call.text += piece;
-  // The fragment is sent directly. Slicing it from the whole text would copy the whole text for each fragment.
+  // The fragment is sent directly, because slicing it from the whole text would copy the whole text for each fragment.
   if (isUpToDate) sendArgsPiece(call, piece, out);
   else sendRest(call, out);
 }
 
 /**
- * The complete arguments take precedence over the fragments. If they do not start with the fragments, no more arguments are sent
- * until `call-ready`. An empty text means "no arguments" only if there were no fragments.
+ * The complete arguments take precedence over the fragments. If the complete arguments do not start with the fragments, no more
+ * arguments are sent until `call-ready`. An empty text means "no arguments" only if there were no fragments.
  */
 export function completeCall(call: CallDraft, text: string, out: ModelChunk[]): void {
   if (text === "" || text === call.text) return;
@@ -70,7 +71,7 @@ export function argumentsOf({ type, arguments: args, input }: UnknownRecord): st
   return typeof whole === "object" && whole !== null ? JSON.stringify(whole) : textOf(whole);
 }
 
-/** Compares name, arguments and type, but not the ids, because some servers change them. */
+/** True if name, arguments and type are equal. Ids are not compared, because some servers change them. */
 export function isSameCall({ name, text, type }: CallDraft, fields: UnknownRecord): boolean {
   const other = argumentsOf(fields);
   return name === fields.name && (type === "function_call" ? isSameArguments(text, other) : text === other);

@@ -31,8 +31,8 @@ const statusByEvent: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The meanings come from the API reference. `steered` is not listed, because it occurs only on WebSocket connections, where another
- * response follows.
+ * Finish reasons for the reasons in the API reference. `steered` is not listed: it occurs only on WebSocket connections, where
+ * another response follows.
  */
 export const incompleteWords: FinishWords = new Map<string, FinishReason>([
   ["max_output_tokens", "length"],
@@ -61,7 +61,7 @@ export function toResponseEnd(eventType: string, response: UnknownRecord, words:
   return { kind: reason === "stop" || reason === "tool-calls" ? "completed" : "incomplete", reason, raw };
 }
 
-/** Error codes for invalid requests, which a retry does not fix. `image` matches a dozen codes about images. */
+/** Matches error codes for invalid requests, which a retry does not fix. `image` matches a dozen codes about images. */
 const badRequest = /^(?:invalid_prompt|data_residency_mismatch|bio_policy|cyber_policy)$|image/;
 
 const codes: ReadonlyMap<string, ProviderErrorCode> = new Map([
@@ -69,7 +69,7 @@ const codes: ReadonlyMap<string, ProviderErrorCode> = new Map([
   ["server_is_overloaded", "overloaded"],
 ]);
 
-/** The fields may be in the event itself or in its `error` object. */
+/** The fields of the error may be in the event itself or in its `error` object. */
 export function toResponseError(error: unknown): ProviderError {
   if (!isRecord(error)) return providerError("server", textOf(error) || "The response failed, and the service gave no reason.");
   const { code: ownCode, message: ownMessage } = isRecord(error.error) ? error.error : error;
@@ -90,8 +90,8 @@ interface EventReading {
 }
 
 /**
- * Items may arrive in any order, in fragments or complete. Events with unknown types are ignored. Items with unknown types produce
- * no text, but are kept and sent back.
+ * Makes the reader of a response stream. Items may arrive in any order, in fragments or complete. Events with unknown types are
+ * ignored. Items with unknown types produce no text, but are kept and sent back.
  */
 export function createResponsesReader(out: ModelChunk[], store: boolean, words: FinishWords = incompleteWords): EventReader {
   const reading: EventReading = { out, store, words, items: new ItemAssembly(out), failed: false, ending: undefined };
@@ -143,7 +143,7 @@ function readEvent(event: UnknownRecord, reading: EventReading): void {
   }
 }
 
-/** A second response becomes the answer if the first one was empty. */
+/** If the first response was empty, a second response becomes the answer. */
 function beginResponse(reading: EventReading): void {
   if (reading.items.isEmpty) return;
   reading.failed = true;
@@ -179,7 +179,7 @@ function readPart(event: UnknownRecord, items: ItemAssembly): void {
   items.addText(event, { kind, index, isSummary }, { text: wordsOf(part), isWhole: true });
 }
 
-/** The items of a cut-off response are not kept, because the service would reject an incomplete last item. */
+/** The service would reject an incomplete last item, so the items of a cut-off response are not kept. */
 function endResponse(eventType: string, value: unknown, reading: EventReading): void {
   const response = recordOf(value);
   const { items, out, store, words } = reading;
@@ -204,7 +204,7 @@ function endResponse(eventType: string, value: unknown, reading: EventReading): 
   ];
 }
 
-/** Token counts mean the same as in Chat Completions, but have other names. */
+/** Reads token counts, which mean the same as in Chat Completions but have other names. */
 function readUsage({ usage: wire }: UnknownRecord, out: ModelChunk[]): void {
   if (!isRecord(wire)) return;
   const usage = toUsage({

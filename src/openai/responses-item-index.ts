@@ -106,9 +106,9 @@ function fits({ type, call }: OpenItem, address: ItemAddress): boolean {
 const farthest = 64;
 
 /**
- * Assigns an item to each list entry: the item with the same id, otherwise the item with the same call id, otherwise the next
- * unassigned item of the same type. A server may invent new ids for the list, so a call with another id is accepted if its name and
- * arguments are the same.
+ * Assigns an item to each entry of the list in the last event: the item with the same id, otherwise the item with the same call
+ * id, otherwise the next unassigned item of the same type. A server may invent new ids for the list, so a call with another id is
+ * accepted if its name and arguments are the same.
  */
 function createQueues(items: readonly OpenItem[], findKnown: (address: ItemAddress) => OpenItem | undefined): TakeItem {
   const byCallId = new Map<unknown, OpenItem>();

@@ -21,8 +21,9 @@ export interface AddedText {
 }
 
 /**
- * A finished item takes precedence over its fragments. `call-ready` is sent when a call is finished and another item has begun, or
- * when the response has ended. Until then, the call may be incomplete: a cut-off response may mark its last call as completed.
+ * Assembles the items of a response. A finished item takes precedence over its fragments. `call-ready` is sent when a call is
+ * finished and another item has begun, or when the response has ended. Until then, the call may be incomplete: a cut-off response
+ * may mark its last call as completed.
  */
 export class ItemAssembly {
   readonly #out: ModelChunk[];
@@ -94,8 +95,8 @@ export class ItemAssembly {
   }
 
   /**
-   * Reads the item list in the last event, and sends `call-ready` for all remaining calls. `cut` means that the model was stopped
-   * early.
+   * Reads the item list in the last event, and sends `call-ready` for every call that is not ready yet. `cut` means that the
+   * model was stopped early.
    */
   settle(output: unknown, cut: boolean): void {
     const take = this.#index.takeFrom();

@@ -40,7 +40,7 @@ export function readResponsesMetadata(turn: AssistantMessage, reader: OwnMessage
   return withoutTail(parts.flatMap(({ item, stored }) => toInputItem(item, stored && reader.store)));
 }
 
-/** The service rejects reasoning items at the end of the list. */
+/** Removes reasoning items at the end of the list, because the service rejects them there. */
 function withoutTail(items: readonly InputItem[]): readonly InputItem[] {
   let end = items.length;
   while (items[end - 1]?.type === "reasoning") end -= 1;
@@ -81,7 +81,7 @@ function textOfItem({ type, content }: UnknownRecord): string {
   return content.map((part: unknown) => (isRecord(part) && kindOf(part.type) !== undefined ? wordsOf(part) : "")).join("");
 }
 
-/** Items that request an action from the client. The service sends them only if the request offers these tools. */
+/** Items that request an action from the client. The service sends such an item only if the request offers the matching tool. */
 const clientCalls: ReadonlySet<unknown> = new Set([
   "computer_call",
   "local_shell_call",
@@ -98,7 +98,7 @@ function hasUnanswered(items: readonly UnknownRecord[]): boolean {
   });
 }
 
-/** Items that the service accepts without an id. With an id, the service would look for a stored item and not find it. */
+/** The service accepts these items without an id. With an id, it would look for a stored item and not find it. */
 const idIsOptional: ReadonlySet<unknown> = new Set([
   "message",
   "reasoning",
@@ -134,14 +134,14 @@ function toInputItem(item: OutputItem["item"], keepId: boolean): readonly InputI
   return [known];
 }
 
-/** A reasoning item without its id needs content: encrypted, or plain text from an open model. */
+/** If a reasoning item is sent without its id, it must have content: encrypted, or plain text from an open model. */
 function toReasoning({ encrypted_content: encrypted, ...rest }: InputItem, keepId: boolean): readonly InputItem[] {
   const isEmpty = typeof encrypted !== "string" && !(Array.isArray(rest.content) && rest.content.length > 0);
   if (isEmpty && !keepId) return [];
   return [{ ...rest, summary: rest.summary ?? [], ...(typeof encrypted === "string" ? { encrypted_content: encrypted } : {}) }];
 }
 
-/** Log probabilities are much longer than the text and not needed. */
+/** Removes log probabilities, which are much longer than the text and not needed. */
 function withoutLogprobs(content: Json | undefined): Json {
   if (!Array.isArray(content)) return [];
   return content.map((part: Json) => {

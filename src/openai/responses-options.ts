@@ -54,17 +54,15 @@ export interface OpenAIServerTool {
 
 /** The options of `openaiResponses`. */
 export interface OpenAIResponsesOptions {
-  /** The client that sends the requests. Its `baseURL` may be the address of any server with the Responses API. */
+  /** The client that sends the requests. Its `baseURL` may be the address of any server that implements the Responses API. */
   readonly client: OpenAIResponsesClient;
   /** The name of the model, for example "gpt-5". */
   readonly model: string;
-  /**
-   * The name of the service that runs the model: a value of the OpenTelemetry attribute `gen_ai.provider.name`. Default "openai".
-   */
+  /** The name of the service that runs the model, as in the OpenTelemetry attribute `gen_ai.provider.name`. Default "openai". */
   readonly id?: string | undefined;
-  /** The API family, which policies such as `preToolText` can check. Default none. */
+  /** The name of the API family. Policies such as `preToolText` can depend on this name. Default none. */
   readonly family?: string | undefined;
-  /** Set to true to let the service store the responses. Each request still contains the whole conversation. Default false. */
+  /** True to let the service store the responses. Each request still contains the whole conversation. Default false. */
   readonly store?: boolean | undefined;
   /**
    * Further data to request from the service. Default `["reasoning.encrypted_content"]`, or an empty list with `store: true`. Pass
@@ -84,8 +82,8 @@ export interface OpenAIResponsesOptions {
    */
   readonly serverTools?: readonly OpenAIServerTool[] | undefined;
   /**
-   * The kind of message for images and files from tool results. Default "tool-message": next to the text of the result.
-   * "user-message": a user message after the results, for servers that accept only text in tool results.
+   * How images and files from tool results are sent. "tool-message": next to the text of the result. "user-message": in a user
+   * message after the results, for servers that accept only text in tool results. Default "tool-message".
    */
   readonly toolResultMedia?: "tool-message" | "user-message" | undefined;
   /**

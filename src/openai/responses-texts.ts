@@ -69,7 +69,7 @@ export function createItemTexts(flow: TextFlow): ItemTexts {
     flow.push(place.kind === "reasoning-delta" ? part : contents, place.kind, text);
   }
 
-  /** If the index is new, the same text may have arrived under another index before. */
+  /** Returns the part with the text. If its index is new, the text may already have arrived under another index. */
   function partOf(place: TextPlace, whole: string): TextPart {
     const { index, isSummary } = place;
     const isNew = typeof index === "number" && !(isSummary ? summaries : contents).has(index);
@@ -121,8 +121,8 @@ function readWholes(list: unknown): readonly WholeText[] {
 }
 
 /**
- * Usually the index of a streamed text equals its position in the list, but one server uses index 1 for the only part of a message.
- * In that case the texts are matched in index order. Undefined means that a text cannot be matched.
+ * Finds the position of each text in the list. Usually this is the index of the streamed text, but one server uses index 1 for
+ * the only part of a message. In that case the texts are matched in index order. Undefined means that a text cannot be matched.
  */
 function findPlaces(wholes: readonly WholeText[], parts: ReadonlyMap<number, TextPart>): readonly (number | undefined)[] {
   const streamed = [...parts].filter(([, { told }]) => told !== "").sort(([one], [other]) => one - other);

@@ -1,5 +1,4 @@
-// The span of one model stream. Its end time is the end of the stream, although the span is only written when the iteration is
-// over.
+// The span of one model stream. It is written when the iteration is over, but with the end time of the stream.
 
 import { type Attributes, type Context, context, SpanKind } from "@opentelemetry/api";
 import type { FinishReason, LoopEvents, ModelChunk, ModelRequest, Provider } from "../core/entry-kit.ts";
@@ -58,7 +57,7 @@ export class ChatSpan implements StreamObserver {
   }
 
   /**
-   * Measures the time to the first chunk. Returns true if more chunks are needed: before the first chunk, or always if content is
+   * Measures the time to the first chunk. Returns true if more chunks are needed, which is always the case if content is
    * recorded.
    */
   onChunk(chunk: ModelChunk): boolean {
@@ -80,7 +79,7 @@ export class ChatSpan implements StreamObserver {
     this.span.set({
       ...(usage && usageFacts(usage)),
       ...failure,
-      // If the provider wraps others, this is the inner provider that answered.
+      // The name of the provider that answered. If the run's provider wraps others, this is one of the inner providers.
       [genAi.providerName]: provider,
       [genAi.responseModel]: model,
       [genAi.responseFinishReasons]: this.#whyFinished(finish),

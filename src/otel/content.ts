@@ -95,7 +95,9 @@ function toUserPart(part: UserPart): Json {
   return isAddress.test(uri) ? { type: "uri", ...facts, uri } : { type: part.type, ...facts };
 }
 
-/** Returns the name of a modality from the conventions. Media types other than image, video and audio are "document". */
+/**
+ * Returns the name of a modality in OpenTelemetry's conventions. Media types other than image, video and audio are "document".
+ */
 function modalityOf(mediaType: string): string {
   return /^(?:image|video|audio)(?=\/)/.exec(mediaType)?.[0] ?? "document";
 }

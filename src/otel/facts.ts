@@ -13,7 +13,7 @@ import type { Attributes, AttributeValue } from "@opentelemetry/api";
 import { cutName, errorTypeOf } from "../core/observe-kit.ts";
 
 /**
- * Attribute names from OpenTelemetry's conventions for generative AI, as of November 2026. All of them have the status
+ * Attribute names from OpenTelemetry's conventions for generative AI, as of November 2026. All these names have the status
  * "development". `cache_write` was formerly called `cache_creation`. Source:
  * github.com/open-telemetry/semantic-conventions-genai, docs/registry/attributes/gen-ai.md, docs/gen-ai/gen-ai-agent-spans.md and
  * client-inference.md.
@@ -64,7 +64,7 @@ export const unknownModality = "unknown";
 /** The finish reason of a stream that was stopped or cut off after its first chunk. */
 export const unfinished = "error";
 
-/** The values of `gen_ai.operation.name`, one of which begins each span name. */
+/** The values of `gen_ai.operation.name`. Each span name begins with one of them. */
 export const operations = { run: "invoke_agent", stream: "chat", call: "execute_tool" } as const;
 
 export const own = {

@@ -27,7 +27,7 @@ const upTo82Seconds = doubling(0.01, 14);
 const upTo410Seconds = doubling(0.1, 13);
 const tokenCounts = Array.from({ length: 14 }, (_, index) => 4 ** index);
 
-/** Maps the end of each token counter's name to the field of `Usage` that has the value of the counter. */
+/** The token counters: the end of each counter's name, and the field of `Usage` with its value. */
 const counters = {
   input_tokens: "inputTokens",
   output_tokens: "outputTokens",

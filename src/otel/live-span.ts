@@ -50,7 +50,7 @@ export class LiveSpan {
   }
 }
 
-/** The maximum number of characters to record from a string in a tool result. `mostNames` limits the number of strings in a list. */
+/** The maximum number of characters to record from a string in a tool result. */
 const longestText = 128;
 const mostNames = 50;
 

@@ -62,7 +62,7 @@ export class RunTrace implements RunObserver {
   readonly #tools = new Map<string, ToolSpan>();
   #continuation = 0;
   #chat: ChatSpan | undefined;
-  /** A failed stream whose span is still open, because a later event has the error. */
+  /** A failed stream. Its span is still open, because the error only follows in a later event. */
   #failed: { readonly chat: ChatSpan; readonly end: LoopEvents["iteration-end"] } | undefined;
   #replayedIterations = 0;
   #resumed = false;
@@ -106,7 +106,7 @@ export class RunTrace implements RunObserver {
 
   startIteration({ continuation, replayed }: LoopEvents["iteration-start"]): void {
     this.#endFailed(undefined);
-    // If a stream is still open here, a journal has executed the model step a second time.
+    // If a stream is still open here, a journal has run the model step a second time.
     this.#chat?.abandon(otherError);
     this.#chat = undefined;
     this.#continuation = continuation;
@@ -115,8 +115,8 @@ export class RunTrace implements RunObserver {
   }
 
   /**
-   * Starts the span of a model stream. Returns undefined if the stream already has a span, because a hook may return a provider
-   * that is observed twice.
+   * Starts the span of a model stream. Returns undefined if the stream already has a span, which happens if a hook returns a
+   * provider that is already observed.
    */
   startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {
     if (this.#chat !== undefined) return undefined;
@@ -137,7 +137,10 @@ export class RunTrace implements RunObserver {
     else chat.end(end, undefined);
   }
 
-  /** Ends the span of a failed stream, if any. `ending` is how the run ended, and has the error if this stream ended the run. */
+  /**
+   * Ends the span of a failed stream, if any. `ending` describes how the run ended. If this stream ended the run, `ending` has
+   * the error.
+   */
   #endFailed(ending: LoopEvents["run-end"] | undefined): void {
     const failed = this.#failed;
     this.#failed = undefined;

@@ -17,7 +17,7 @@ export class ToolSpan {
   readonly #span: LiveSpan;
   readonly #place: ToolPlace;
   readonly #startedAt = performance.now();
-  /** False if the call was refused, or got the outcome of a call from a discarded attempt. */
+  /** False if the tool was not executed, because the call was refused or got the outcome of a call from a discarded attempt. */
   #hasRun = false;
 
   constructor({ callId, name, index, args, iteration }: LoopEvents["tool-start"], place: ToolPlace) {

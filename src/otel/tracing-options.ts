@@ -2,8 +2,8 @@ import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetr
 import { checkFields, type Checks, is, isRecord, type Json } from "../core/entry-kit.ts";
 
 /**
- * The kinds of content: text from models and users, arguments and results of tools, and error messages of streams and runs.
- * Content of the kind "error" is a string. The error of a failed tool call is part of its "tool-result".
+ * The kind of content that `redact` gets: text from models and users, arguments and results of tools, and error messages of
+ * streams and runs. Content of the kind "error" is a string. The error of a failed tool call is part of its "tool-result".
  */
 export type ContentKind = "system" | "input-messages" | "output-messages" | "tool-arguments" | "tool-result" | "error";
 

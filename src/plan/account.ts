@@ -42,7 +42,8 @@ export class Account {
   }
 
   /**
-   * Begins the next request. A second request restarts the attempt, so that the time limit for the first chunk applies again.
+   * Begins the next request. From the second request on, the attempt is restarted, so that each request gets the full time limit
+   * for its first chunk.
    */
   begin(request: ModelRequest): readonly ModelChunk[] {
     if (this.#now !== undefined) this.#before = addUsage(this.#before, this.#now);
@@ -84,7 +85,10 @@ export class Account {
     return this.#use(this.#estimate());
   }
 
-  /** If only other requests reported usage, the usage of this request is estimated, so that the request does not appear free. */
+  /**
+   * Ends the request. If other requests reported usage and this one did not, its usage is estimated, so that it does not appear
+   * free.
+   */
   end(): readonly ModelChunk[] {
     if (this.#now !== undefined) return [];
     if (this.#isSaid) return [this.close()];
@@ -161,7 +165,7 @@ export class Account {
   }
 }
 
-/** Omits the data of images, because the number of tokens for an image does not depend on the number of its bytes. */
+/** Omits the data of images. The number of tokens for an image does not depend on the number of its bytes. */
 function withoutBytes(key: string, value: unknown): unknown {
   return key === "data" ? undefined : value;
 }

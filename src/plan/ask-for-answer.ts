@@ -41,10 +41,7 @@ export async function* askForAnswer(
   }
 }
 
-/**
- * Adds the tool results at the end of the conversation. If the last message is continued, the results are added before that
- * message.
- */
+/** Adds the tool results at the end of the conversation or, if the model continues the last message, before that message. */
 function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answering): readonly Message[] {
   const { donePlans } = rounds;
   if (donePlans.length === 0) return joinUserMessages(conversation);
@@ -54,8 +51,8 @@ function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answerin
 }
 
 /**
- * Provider metadata is held back until the answer ends. If the answer has calls, the model invented them, and the metadata is
- * dropped so that the next request does not repeat these calls.
+ * Holds back provider metadata until the answer ends. If the answer contains calls, the model invented them. The metadata is then
+ * dropped, so that the next request does not repeat these calls.
  */
 class AnswerDraft {
   readonly #providerMetadata: ModelChunk[] = [];
@@ -89,8 +86,8 @@ class AnswerDraft {
 }
 
 /**
- * Returns the conversation without calls. Results from earlier runs become user messages in the same place. Results of this run are
- * omitted, because they are sent separately.
+ * Returns the conversation without calls. The results from earlier runs become user messages in the same place. The results of
+ * this run are omitted, because they are added later.
  */
 export function conversationOf(messages: readonly Message[], { messages: all, given }: RequestTranscript): readonly Message[] {
   const own = new Set(all.slice(given).flatMap((message) => (message.role === "assistant" ? callIdsOf(message) : [])));
@@ -138,7 +135,7 @@ export function toResults(records: readonly PlanRecord[], extra_instruction?: st
   return { role: "user", content: JSON.stringify({ action_results, extra_instruction }, undefined, 2) };
 }
 
-/** Many text models require alternating roles. */
+/** Joins consecutive user messages, because many text models require alternating roles. */
 export function joinUserMessages(messages: readonly Message[]): readonly Message[] {
   return groupByRole(messages).flatMap((group): readonly Message[] => {
     const said = group.flatMap((message) => (message.role === "user" ? [message.content] : []));

@@ -27,7 +27,7 @@ type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
 /** Sent in place of each hidden chunk, so that the timeouts of the stream notice the chunk. */
 const emptyContent: ModelChunk = { type: "reasoning-delta", text: "" };
 
-/** Requests a plan. The text of the plan itself is not passed on. */
+/** Requests a plan. The text of the plan is not passed on to the reader. */
 async function* askForPlan(
   asking: Asking,
   request: ModelRequest,
@@ -67,7 +67,7 @@ const hidden: { readonly [Type in ModelChunk["type"]]: boolean } = {
 };
 
 /**
- * The problem of a plan for each finish reason that makes the plan incomplete. After other abnormal finish reasons, no plan is
+ * Finish reasons that leave a plan incomplete, with the problem to report. After other abnormal finish reasons, no plan is
  * requested again, and the iteration ends with that finish reason.
  */
 const problems: { readonly [Reason in FinishReason]?: string } = {
@@ -84,7 +84,7 @@ class PlanDraft {
   #refusal = "";
   finish: FinishChunk | undefined;
 
-  /** True if the plan says "response". Later text then cannot make a tool run. */
+  /** True if the plan says "response". No later text can then make a tool run. */
   get isOver(): boolean {
     return this.#scanner.isLeading && this.#scanner.isResponse;
   }
@@ -175,7 +175,7 @@ function allow(read: DecisionRead, chosen: string | undefined): DecisionRead {
   return isChosen ? read : { kind: "invalid", problem: `Only the tool "${chosen}" may be used now.` };
 }
 
-/** The return value is checked, because a missing text would be sent as "undefined". */
+/** Checks the return value of the caller's function. A missing text would be sent as "undefined". */
 function callPrompt({ prompt, input }: Planning): PlannerPrompt {
   const made: unknown = prompt(input);
   if (isThenable(made)) Promise.resolve(made).catch(() => {});
@@ -198,7 +198,7 @@ function toComplaint(text: string, problem: string): readonly Message[] {
   return text.trim() === "" ? [note] : [{ role: "assistant", content: [{ type: "text", text }] }, note];
 }
 
-/** Errors from the caller's function end the iteration as a provider error. */
+/** Calls the caller's planning function. Its errors end the iteration as a provider error. */
 async function* callPlanner(
   { call, exit }: Asking,
   planner: Planner,

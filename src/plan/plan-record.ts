@@ -37,7 +37,7 @@ export interface PlanRecord {
   readonly error: string;
 }
 
-/** The progress of a run. */
+/** The rounds of a run so far. In each round, a plan is made and its commands run. */
 export interface PlanRounds {
   /** The records of all calls in this run. */
   readonly donePlans: readonly PlanRecord[];
@@ -65,8 +65,8 @@ export function isPlanMetadata(item: Json): boolean {
 }
 
 /**
- * Returns the commands of all plans in a run with `withPlanner`, and their outcomes, in call order. Records that are equal are all
- * included. Messages from before the run are ignored.
+ * Returns the commands of all plans in a run with `withPlanner`, and their outcomes, in call order. Equal records are not merged.
+ * Messages from before the run are ignored.
  *
  * @example console.table(planLogs(result).map(({ purpose, success }) => ({ purpose, success })));
  */

@@ -11,7 +11,7 @@ export class ThoughtFilter {
   #state: "before" | "inside" | "behind" = "before";
   #held = "";
 
-  /** Returns the text that is certainly not reasoning. Leading blanks are dropped. */
+  /** Returns the part of the text that is certainly not reasoning. Leading blanks are dropped. */
   take(piece: string): string {
     if (this.#state === "behind") return piece;
     // Leading blanks are not held back. Otherwise each fragment of an endless blank text would take longer than the fragment
@@ -38,14 +38,14 @@ const blank = /\s/;
 
 const special = /["\\]/g;
 
-/** Matches blanks or a code fence. An object after any other text may be quoted in prose. */
+/** Matches blanks or a code fence before a JSON object. After any other text, the object may be a quotation. */
 const opening = /(?:^|```\w*)$/;
 
 const longest = 64;
 
 const longestLead = 32;
 
-/** Finds the first JSON object in a text that is a plan. Reads each character once. */
+/** Finds the first JSON object that is a plan. Reads each character of the text once. */
 export class PlanScanner {
   /** The JSON text of the current object, in pieces and without trailing commas. */
   #pieces: string[] = [];
@@ -57,7 +57,7 @@ export class PlanScanner {
   #string = "";
   #hasComma = false;
   #key: string | undefined;
-  /** The string value of `next_action`, which is the action only if a comma or brace follows. */
+  /** The string value of `next_action`. It is the action of the plan only if a comma or brace follows. */
   #candidate: string | undefined;
   #lead = "";
   #objects = 0;

@@ -1,7 +1,7 @@
 import type { Json, Message, ToolDefinition } from "../core/entry-kit.ts";
 import type { PlanRounds } from "./plan-record.ts";
 
-/** The state of a run that a planner gets. */
+/** The input of a planner: the state of the run so far. */
 export interface PlannerInput extends PlanRounds {
   /** The user's request in this run, as text. */
   readonly userInput: string;
@@ -14,7 +14,7 @@ export interface PlannerInput extends PlanRounds {
   readonly conversation: readonly Message[];
 }
 
-/** The second argument of a planning function. */
+/** The second argument of a planning function, with the signal and the heartbeat of the iteration. */
 export interface PlannerPorts {
   /** Fires when the iteration is cancelled. */
   readonly signal: AbortSignal;
@@ -27,7 +27,7 @@ export interface PlannerPorts {
 /** A function that makes the plan for one round. */
 export type Planner = (input: PlannerInput, ports: PlannerPorts) => PlannerAnswer | PromiseLike<PlannerAnswer>;
 
-/** A plan in any supported form. A plan without commands requests the answer. */
+/** A plan in any supported form. If the plan has no commands, the answer is requested. */
 export interface PlannerAnswer {
   /** "execute" or "response". Default: "execute" if there are commands, otherwise "response". */
   readonly next_action?: string | undefined;
@@ -50,7 +50,7 @@ export interface PlannerCommand {
   readonly next?: string | undefined;
 }
 
-/** The two texts that make the model plan. */
+/** The two texts that ask the model for a plan. */
 export interface PlannerPrompt {
   /** The model's role and the format of its answer. Added after the system text of the run. */
   readonly system: string;

@@ -25,7 +25,9 @@ export class Exit {
     if (this.#isLeft) throw givenUp();
   }
 
-  /** Settles like `work`, or rejects when the reader stops early. Only one wait may be pending at a time. */
+  /**
+   * Waits for `work`, and settles in the same way. Rejects when the reader stops early. Only one wait may be pending at a time.
+   */
   until<T>(work: T | PromiseLike<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#leave = () => reject(givenUp());
@@ -85,7 +87,7 @@ export async function* readChunks(
   }
 }
 
-/** Methods are called on the original call, because it may be an instance of a class. */
+/** Calls the methods on the original call, which may be an instance of a class. */
 function toCall(call: ModelCall, signal: AbortSignal, before: readonly AttemptSpending[]): ModelCall {
   const { iteration, clock, timeouts } = call;
   const mayAsk: ModelCall["mayAsk"] = (spent) => call.mayAsk?.([...before, ...spent]) !== false;

@@ -25,7 +25,7 @@ export type DecisionRead =
   | { readonly kind: "decision"; readonly decision: PlanDecision }
   | { readonly kind: "invalid"; readonly problem: string };
 
-/** Models often omit fields, so a missing or null string is "". */
+/** Reads a missing or null string as "", because models often omit fields. */
 const text = z
   .string()
   .trim()

@@ -38,13 +38,13 @@ const noAnswer: ModelChunk = {
   ),
 };
 
-/** After `maxRounds` plans with tool calls, only the answer is requested. */
+/** Requests a plan, then the answer. After `maxRounds` plans with tool calls, requests only the answer. */
 async function* streamIteration(
   asking: Asking,
   request: ModelRequest,
   settings: IterationSettings,
 ): AsyncGenerator<ModelChunk, void, undefined> {
-  // A request outside a run has no earlier rounds.
+  // A request outside a run has no transcript, and therefore no earlier rounds.
   const transcript = request.transcript ?? { messages: request.messages, given: request.messages.length };
   const conversation = conversationOf(request.messages, transcript);
   const rounds = foldRounds(transcript);
@@ -52,7 +52,8 @@ async function* streamIteration(
   const { maxRounds, extraRequirement, extraInstruction } = settings;
   const availableTools = [...toolsOf(request)];
   const mayPlan = availableTools.length > 0 && rounds.roundIndex < maxRounds && !goesOn;
-  // The messages already contain the tool results. With the transcript, an inner planner would add the results again.
+  // The messages already contain the tool results. If the transcript were passed on, an inner planner would add the results
+  // again.
   const asked = { ...request, tools: [], toolChoice: undefined, transcript: undefined };
   const userInput = userInputOf(transcript);
   const makeInput = (): PlannerInput => {

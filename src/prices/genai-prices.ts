@@ -14,8 +14,8 @@ import { calcPrice, findProvider } from "@pydantic/genai-prices";
 /** The options of `genaiPrices`. */
 export interface GenaiPricesOptions {
   /**
-   * The provider whose prices are used for all iterations: a value of `gen_ai.provider.name`, or a provider id in the
-   * catalogue. Useful for proxies. Default: the provider of each iteration.
+   * The provider whose prices are used for all iterations, under its `gen_ai.provider.name` or its id in the catalogue. Useful
+   * for proxies. Default: the provider of each iteration.
    */
   readonly provider?: string | undefined;
   /**
@@ -47,8 +47,8 @@ function checkPriceOptions(options: GenaiPricesOptions): GenaiPricesOptions {
 }
 
 /**
- * Catalogue ids for well-known values of `gen_ai.provider.name` (OpenTelemetry's conventions for generative AI), where the two
- * differ. Without this map, the catalogue would treat "azure.ai.openai" as OpenAI, and would not find "x_ai".
+ * The catalogue ids of providers whose `gen_ai.provider.name` (OpenTelemetry's conventions for generative AI) differs from their
+ * id. Without this map, the catalogue would treat "azure.ai.openai" as OpenAI, and would not find "x_ai".
  */
 const idByName: ReadonlyMap<string, string> = new Map([
   ["aws.bedrock", "aws"],
@@ -88,7 +88,7 @@ function priceOf(usage: Usage, { providerId, model, date }: PriceQuestion): numb
   const found = calcPrice(toCounts(usage), model, { providerId, timestamp: date });
   if (found === null || found.provider.id !== providerId) return undefined;
   const { input_mtok: input, output_mtok: output } = found.model_price;
-  // `calcPrice` treats a missing price as 0.
+  // `calcPrice` treats a missing price as 0, so missing prices are detected here.
   if ((usage.inputTokens > 0 && input === undefined) || (usage.outputTokens > 0 && output === undefined)) return undefined;
   return found.total_price;
 }

@@ -27,7 +27,7 @@ function playing(name: string, messages: readonly MockMessage[], tally: Tally): 
 
 function noting(name: string, tally: Tally): Tool {
   const execute = ({ n }: { readonly n: number }): Json => ({ name, n, count: tally.note(`${name} ${n}`) });
-  // Without "replay", a call that may have run would not run again, and its result would depend on the cut.
+  // Without "replay", a call that may have run would not run again, and its result would depend on when the run was cut off.
   return defineTool<{ readonly n: number }>({
     name,
     description: name,
@@ -37,7 +37,7 @@ function noting(name: string, tally: Tally): Tool {
   });
 }
 
-/** A run with parallel calls, an approval and a nested run. */
+/** Makes the options of a run with parallel calls, an approval and a nested run. */
 function scenarioOf(runId: string, tally: Tally): Omit<LoopOptions, "journal"> {
   const search = noting("search", tally);
   const inner = playing("inner", [[toolCall("search", { n: 3 })], [text("Found.")]], tally);
@@ -161,7 +161,10 @@ export async function checkKilledCall(bench: JournalBench): Promise<void> {
   checkSame(later.reason, killed.reason, "The reason of the later execution");
 }
 
-/** Runs a call that waits for its approval. A journal with `wait` gets the decision meanwhile, others in a later execution. */
+/**
+ * Runs a call that waits for its approval. A journal with `wait` gets the decision while the call waits. Any other journal gets
+ * the decision in a later execution.
+ */
 export async function checkWaitingCall(bench: JournalBench): Promise<void> {
   const tally = new Tally();
   const provider = playing("model", [[toolCall("book", { n: 1 })], [text("Done.")]], new Tally());

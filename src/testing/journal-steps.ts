@@ -4,7 +4,7 @@ import { type Journal, type Json, type Step, systemClock, toPlainError } from ".
 import { check, type Patience, within } from "./suite-check.ts";
 import { untilAborted } from "./until-aborted.ts";
 
-/** The setup of a journal suite. */
+/** Connects `journalSuite` to the journal to test. */
 export interface JournalSuiteSetup extends Patience {
   /**
    * Calls `body` with the journal of the run `runId`, and returns its result. For a later execution of the run, the suite calls
@@ -14,7 +14,7 @@ export interface JournalSuiteSetup extends Patience {
    * Do not open the journal, because `body` does. `runId` has at most 60 letters, digits and hyphens, and is new for each check.
    */
   execute<T>(runId: string, body: (journal: Journal) => Promise<T>): PromiseLike<T>;
-  /** Sends a decision to a run that waits for `key`. Needed for a journal with `wait`. */
+  /** Sends a decision to a run that waits for `key`. Needed if the journal has `wait`. */
   send?(runId: string, key: string, decision: Json): unknown;
 }
 
@@ -25,12 +25,10 @@ export interface JournalBench {
   readonly signal: AbortSignal;
 }
 
-/** Runs one execution. */
 export function executeRun<T>({ setup, runId }: JournalBench, body: (journal: Journal) => Promise<T>): Promise<T> {
   return within(Promise.resolve(setup.execute(runId, body)), "The execution did not end", setup);
 }
 
-/** Runs one execution with an open journal. */
 function executeOpen<T>(bench: JournalBench, body: (journal: Journal) => Promise<T>): Promise<T> {
   return executeRun(bench, async (journal) => {
     const close = await journal.open?.();
@@ -38,13 +36,13 @@ function executeOpen<T>(bench: JournalBench, body: (journal: Journal) => Promise
       return await body(journal);
     } finally {
       await close?.();
-      // A second call must have no effect.
+      // Calling `close` a second time must have no effect.
       await close?.();
     }
   });
 }
 
-/** Gives a journal time for work that it does in the background. */
+/** Gives a journal time to finish work in the background. */
 export function pause({ setup: { clock = systemClock } }: JournalBench, ms = 20): Promise<void> {
   return new Promise((resolve) => void clock.setTimeout(resolve, ms));
 }
@@ -80,7 +78,7 @@ export async function checkGroup(bench: JournalBench): Promise<void> {
   const release: (() => void)[] = [];
   const turns = keys.map((_, position) => new Promise<void>((resolve) => (release[position] = resolve)));
   let begun = 0;
-  // When all steps have begun, they end in reverse order.
+  // Each step waits until all steps have begun. Then the steps end in reverse order.
   const bodyOf = (position: number) => async (): Promise<number> => {
     begun += 1;
     if (begun === keys.length) release.at(-1)?.();
@@ -202,7 +200,8 @@ export async function checkOwner(bench: JournalBench): Promise<void> {
       () => {},
       () => {},
     );
-    // Waits for the second execution only if the journal refuses it. A workflow engine starts it after the first one.
+    // `ended` settles if the journal refuses the second execution. A workflow engine starts the second execution only after the
+    // first one, so do not wait longer than `pause`.
     await Promise.race([ended, pause(bench)]);
     return opened > before;
   };

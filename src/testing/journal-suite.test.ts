@@ -41,9 +41,9 @@ describe("journalSuite with fileJournal", () => {
 type Records = Map<string, string>;
 
 interface Fault {
-  /** True for a journal without optional methods. */
+  /** True if the journal has no optional methods. */
   readonly only?: true;
-  /** True if a second call of the function that closes the journal closes it for the next owner. */
+  /** The fault of this journal: if it is closed a second time, it is closed for its next owner. */
   readonly closesAnyOwner?: true;
   /** Changes a key before it is used. */
   readonly toKey?: (runId: string, key: string) => string;

@@ -80,7 +80,7 @@ export type MockPart =
   | { readonly kind: "fail"; readonly error: unknown }
   | { readonly kind: "end-early" };
 
-/** A scripted tool call. Its key contains its position in the message. */
+/** A scripted tool call. The key of the call contains the position of the call in its message. */
 export interface MockCall {
   readonly kind: "call";
   readonly name: string;
@@ -93,13 +93,13 @@ export interface MockCall {
 /** A scripted message: one part, or several parts in order. */
 export type MockMessage = MockPart | readonly MockPart[];
 
-/** The options of scripted text. */
+/** The options of `text`, `reasoning` and `refusal`. */
 export interface TextOptions {
   /** The number of deltas in which the text is sent, at most one per character. Default 1. */
   readonly chunks?: number | undefined;
 }
 
-/** The options of a scripted call. */
+/** The options of `toolCall`. */
 export interface CallOptions {
   /** The id that the provider gives the call. Default none, as with providers that send no ids. */
   readonly id?: string | undefined;
@@ -109,7 +109,7 @@ export interface CallOptions {
   readonly rawArgs?: string | undefined;
 }
 
-/** The fields of a failure, as an SDK sets them on its errors. */
+/** The fields of an error that a provider SDK throws. Pass them to `fail`. */
 export interface FailureFacts {
   readonly message?: string | undefined;
   readonly name?: string | undefined;

@@ -51,7 +51,7 @@ export interface MockOptions {
   readonly id?: string | undefined;
   /** The name of the model. Default "mock-model". */
   readonly model?: string | undefined;
-  /** The API family. Default none. */
+  /** The name of the API family of the provider. Default none. */
   readonly family?: string | undefined;
   /** By default a message without a usage part reports estimated usage. Set to false to report none. */
   readonly usage?: boolean | undefined;
@@ -133,7 +133,7 @@ export function createMockProvider(messages: MockScript, options: MockOptions = 
   };
 }
 
-/** Copies a request, because the loop later changes its lists. */
+/** Copies a request, because the loop later changes the lists in the request. */
 function copyOf(request: ModelRequest): ModelRequest {
   const { messages, tools, transcript } = request;
   const copy = { ...request, messages: [...messages], tools: [...tools] };

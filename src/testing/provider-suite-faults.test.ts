@@ -208,9 +208,7 @@ describe("providerSuite: faults", () => {
         async function* (request, call) {
           try {
             yield* stream(request, call);
-          } catch {
-            // This provider's fault is that it swallows the error.
-          }
+          } catch {}
         },
       Object.fromEntries(
         ["reports a rejected key as auth", "reports a rate limit as rate-limit", "reports a server failure as server"].map(

@@ -39,14 +39,14 @@ import {
   within,
 } from "./suite-check.ts";
 
-/** A provider that is connected to a test server or script that plays one scenario. */
+/** A provider for one check, connected to a test server or script that plays one scenario. */
 export interface ProviderFixture {
   readonly provider: Provider;
   /** Called after the check, even if the check failed. */
   close?(): unknown;
 }
 
-/** The setup of a provider suite. The suite passes `clock` to each call of the provider. */
+/** Connects `providerSuite` to the provider to test. The suite passes `clock` to each call of the provider. */
 export interface ProviderSuiteSetup extends Patience {
   /** Makes a provider for one check. The client of the provider must not retry by itself. */
   create(scenario: ProviderScenario): ProviderFixture | PromiseLike<ProviderFixture>;

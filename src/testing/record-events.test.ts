@@ -56,7 +56,7 @@ const samples: LoopEvents = {
   "listener-error": { ...base, event: "run-start", error: { name: "Error", message: "boom" } },
 };
 
-/** Emits events like the loop does: the payload has no type field. */
+/** Emits events as the loop does. The loop passes an event's payload without its `type` field. */
 function emit(emitter: LoopEmitter, ...events: readonly LoopEvent[]): void {
   for (const { type, ...event } of events) Reflect.apply(emitter.emit, emitter, [type, event]);
 }

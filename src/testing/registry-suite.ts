@@ -25,7 +25,7 @@ export interface RegistryFixture {
   close?(): unknown;
 }
 
-/** The setup of a registry suite. */
+/** Connects `registrySuite` to the registry to test. */
 export interface RegistrySuiteSetup extends Patience {
   /**
    * Makes a registry for one check, from the given tools. If the tools of your registry are elsewhere, such as on a server, provide

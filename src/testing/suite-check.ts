@@ -92,7 +92,7 @@ export interface SuiteCheck {
   run(): Promise<void>;
 }
 
-/** The time limit for each step of a check. */
+/** Limits the time of each step of a check. */
 export interface Patience {
   /** The clock for the time limit. Default: the platform's clock. */
   readonly clock?: Clock | undefined;

@@ -29,8 +29,8 @@ const mostTimers = 100_000;
 const hostTurn: (fn: () => void) => unknown = globalThis.setImmediate ?? ((fn) => globalThis.setTimeout(fn, 0));
 
 /**
- * Waits for two turns of the event loop. The first turn runs all queued tasks, and the second turn runs the tasks that those have
- * queued.
+ * Waits for two turns of the event loop. The first turn runs all queued tasks, and the second turn runs the tasks that were
+ * queued meanwhile.
  */
 async function drain(): Promise<void> {
   await new Promise<void>((resolve) => hostTurn(resolve));

@@ -28,7 +28,7 @@ export class ApprovalParts {
     const part = this.#tools.add(toCallPath(call), call);
     this.#tools.show(part, call.name);
     if (call.waitsFor !== "result") this.#ask(part, call.id);
-    // Reset the approved part. Otherwise `useChat` would send the approval again.
+    // The part still shows an approval. Without a reset, `useChat` would send this approval again.
     else if (part.isApproved && this.#version !== 5) this.#tools.showAgain(part, call.fromPage === true);
   }
 
@@ -38,7 +38,10 @@ export class ApprovalParts {
     if (part !== undefined && part.state !== "new") this.#show(part, key, decided);
   }
 
-  /** Shows a decision about a tool call of a nested run. Only calls that have waited for the page have a part on the page. */
+  /**
+   * Shows a decision about a tool call of a nested run. The page has a part for such a call only if the call has waited for the
+   * page.
+   */
   decideNested(key: string, decided: Decided): void {
     const part = this.#tools.find(key);
     if (part === undefined || decided.question === undefined) return;

@@ -38,7 +38,7 @@ class MessageMapper implements UIMessageMapper {
   #isStarted = false;
   /** True if the page already shows the replayed part of the run, so that replayed events must not be sent. */
   #skipsRecalled: boolean;
-  /** The last `run-end`. It is kept until the source ends, because the events of a resumed run may follow. */
+  /** The last `run-end`. It is handled only when the source ends, because a resumed run may follow. */
   #ending: LoopEvents["run-end"] | undefined;
   #cost: UICost = { streams: 0, usage: noUsage, costUSD: 0 };
   #steered = 0;
@@ -120,7 +120,7 @@ class MessageMapper implements UIMessageMapper {
     return [...this.#writer.take(), ...last];
   }
 
-  /** True for an event that only extends the message. Most events are such text fragments, so they take a fast path. */
+  /** True for an event that only extends the message. Most events are text fragments of this kind, so they take a fast path. */
   #isLive({ replayed }: LoopEvent): boolean {
     return this.#isStarted && replayed !== true && this.#ending === undefined;
   }
@@ -147,14 +147,14 @@ class MessageMapper implements UIMessageMapper {
     this.#writer.writeBeside({ type: "start", messageId, ...(metadata !== undefined && { messageMetadata: metadata }) });
   }
 
-  /** Continues with the events of a resumed run. Skips replayed events, because this stream has already sent them. */
+  /** Called when a resumed run begins. Skips replayed events, because this stream has already sent them. */
   #goOn(): void {
     this.#ending = undefined;
     this.#skipsRecalled = true;
     this.#cost = { streams: 0, usage: noUsage, costUSD: 0 };
   }
 
-  /** Remembers a replayed call that the page already shows. Later live events of this call then find its part. */
+  /** Remembers a replayed call that the page already shows. When later events of the call arrive, its part is then known. */
   #noteRecalled(event: LoopEvent): void {
     if (event.type === "attempt-discarded") this.#writer.retries += 1;
     if (event.type === "tool-args-end") this.#tools.add(event.callId, event, true);
@@ -222,7 +222,7 @@ class MessageMapper implements UIMessageMapper {
     this.#writer.release();
     this.#writer.endText();
     if (status !== "suspended") return this.#tools.endAll();
-    // Replace preliminary outputs by final ones. Otherwise a page with `sendAutomaticallyWhen` would not send its decisions.
+    // Preliminary outputs are replaced by final ones. Otherwise a page with `sendAutomaticallyWhen` would not send its decisions.
     for (const [callId, progress] of this.#nested) {
       const part = this.#tools.find(callId);
       if (part !== undefined) this.#tools.showProgress(part, progress.toOutput(), false);

@@ -50,7 +50,10 @@ function toFinishReason({ status, reason }: RunEnd, version: UIVersion): UIFinis
   return "calls" in reason ? "tool-calls" : cutOff(version);
 }
 
-/** Returns the finish reason of an incomplete message. After "interrupted", pages of version 7 do not continue automatically. */
+/**
+ * Returns the finish reason of an incomplete message. Version 7 gets "interrupted", after which pages do not continue
+ * automatically.
+ */
 function cutOff(version: UIVersion): UIFinishReason {
   return version === 7 ? "interrupted" : "other";
 }

@@ -5,7 +5,7 @@ import type { UIMessageChunk, UIVersion } from "./ui-message-chunk.ts";
 export interface Hold {
   readonly chunks: UIMessageChunk[];
   isSent: boolean;
-  /** The part that was open before the attempt. It is restored if the attempt is discarded. */
+  /** The text or reasoning part that was open before the attempt. If the attempt is discarded, this part is open again. */
   readonly open: OpenText | undefined;
   /** The number of parts before the attempt. */
   readonly parts: number;
@@ -29,7 +29,9 @@ export class MessageWriter {
   #hold: Hold | undefined;
   #open: OpenText | undefined;
   #inStep = false;
-  /** The number of the current iteration. Part ids consist of it and `#parts`, so a reloaded page gets the same ids. */
+  /**
+   * The number of the current iteration. Part ids are made from `#iteration` and `#parts`, so a reloaded page gets the same ids.
+   */
   #iteration = -1;
   #parts = 0;
   #partsBefore = 0;
@@ -85,7 +87,7 @@ export class MessageWriter {
     this.#iteration = iteration;
     if (!isSame) this.#parts = 0;
     if (continuation === 0 || this.#hold?.isRecalled !== true) this.release();
-    // After `reset-step`, a retry continues in the same step.
+    // A retry after `reset-step` continues in the same step, so no new step begins.
     if (continuation === 0 && isSame && this.#isReset && this.#inStep) return;
     this.#closeStep();
     if (continuation === 0 && replayed === true)
@@ -144,8 +146,8 @@ export class MessageWriter {
     }
     if (hold !== undefined) this.#drop(hold);
     this.endText();
-    // If the current step has no text on the page, nothing needs to be marked. Outside a step, the text of an earlier stream is
-    // marked.
+    // If the current step has no text on the page, nothing needs to be marked. Outside a step, the text of the last stream must
+    // be marked.
     if (this.#inStep && this.#parts === this.#partsBefore) return hold;
     const id = `discarded-${iteration}-${attempt === undefined ? `retry${this.retries}` : this.#partsBefore}`;
     this.#partsBefore = this.#parts;

@@ -7,15 +7,15 @@ import type { UINestedCall, UINestedProgress } from "./ui-message-chunk.ts";
 interface Run {
   readonly path: readonly string[];
   text: string;
-  /** The text before the current iteration. It is restored if an attempt is discarded. */
+  /** The text before the current iteration. If an attempt is discarded, this text is shown again. */
   before: string;
   readonly calls: Map<string, { name: string; state: UINestedCall["state"] }>;
   status: LoopStatus | "running";
 }
 
 /**
- * A preliminary output is sent when the text is 1/8 longer than in the last output. Each output repeats the whole text, so this
- * keeps the total size of all outputs proportional to the text.
+ * A preliminary output is sent when the text is 1/8 longer than in the last output. Each output repeats the whole text. Because
+ * outputs become rarer, their total size stays proportional to the text.
  */
 const share = 8;
 /** The minimum number of new characters before another preliminary output is sent. */

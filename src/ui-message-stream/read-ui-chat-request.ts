@@ -115,7 +115,7 @@ function lastAssistantOf({ messages }: UnknownRecord): UnknownRecord | undefined
     .findLast(({ role }) => role === "assistant");
 }
 
-/** Removes the message id from a call id of the page, which gives the `id` in `result.pendingCalls`. */
+/** Removes the message id from a call id of the page. The rest is the `id` in `result.pendingCalls`. */
 function toCallId(id: string, messageId: string | undefined): string {
   const prefix = `${messageId}:`;
   return id.startsWith(prefix) ? id.slice(prefix.length) : id;

@@ -14,7 +14,7 @@ import { createUIMessageMapper } from "./create-ui-message-mapper.ts";
 import type { UIMessageChunk, UIVersion } from "./ui-message-chunk.ts";
 import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
 
-/** The options for sending a run to a page as an HTTP response. */
+/** Options for sending a run to a page as an HTTP response. */
 export interface UIResponseOptions extends UIMessageOptions, SSEOptions {}
 
 /**
@@ -36,8 +36,8 @@ export function toUIMessageStream<Version extends UIVersion = 6>(
 }
 
 /**
- * Returns a web `Response` that streams a run to `useChat`, for Next.js, Hono, Bun, Deno and Workers. If the page disconnects, the
- * iteration of `events` ends. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
+ * Returns a web `Response` that streams a run to `useChat`, for Next.js, Hono, Bun, Deno and Workers. If the page disconnects,
+ * `events` is no longer read. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example
  * export const POST = async (request: Request) => {
@@ -51,7 +51,7 @@ export function toUIMessageStreamResponse(events: AsyncIterable<EventItem>, opti
 
 /**
  * Streams a run to `useChat`, like `toUIMessageStreamResponse`, but on a node:http response. Also works with Express and Fastify.
- * Resolves when the response has ended or the page has disconnected. If the page disconnects, the iteration of `events` ends.
+ * Resolves when the response has ended or the page has disconnected. If the page disconnects, `events` is no longer read.
  * `events` is read only as fast as the connection takes data. Throws LoopError "invalid-option" or "unknown-option" if an option
  * is invalid.
  *

@@ -19,7 +19,7 @@ export interface ToolPart {
   readonly isNested: boolean;
   /** The step in which the part of the call began. The page can change the arguments only during this step. */
   step: number;
-  /** The held-back chunks that include the first chunk of the call. Undefined if this chunk was sent immediately. */
+  /** The held-back chunks with the first chunk of the call. Undefined if the first chunk was sent immediately. */
   hold: Hold | undefined;
 }
 
@@ -53,7 +53,7 @@ export class ToolParts {
     this.#prefix = `${messageId}:`;
   }
 
-  /** Returns the id that the page uses for a call, or for a question about a call. */
+  /** Returns the id that the page uses for a call, or for a request for a decision about a call. */
   toId(key: string): string {
     return this.#prefix + key;
   }
@@ -93,7 +93,7 @@ export class ToolParts {
 
   /** Sends the arguments again. If `isForPage` is true, `useChat` passes the call to the page's `onToolCall`. */
   showAgain(part: ToolPart, isForPage: boolean): void {
-    // In a later step, `tool-input-available` would create a second part on the page.
+    // After the step of the part, `tool-input-available` would create a second part on the page.
     if (part.state !== "ready" || part.step !== this.step) return;
     const chunk = { type: "tool-input-available", toolCallId: part.id, toolName: part.name, input: part.args } as const;
     this.#writer.writeBeside(isForPage ? chunk : { ...chunk, providerExecuted: true });
@@ -151,7 +151,7 @@ export class ToolParts {
 
   end(part: ToolPart, { name, outcome, result }: Pick<LoopEvents["tool-end"], "name" | "outcome" | "result">): void {
     if (isDeferred({ outcome }) || part.state === "ended") return;
-    // A tool that started early may have run, although its arguments were cut off later.
+    // A tool that started early may have completed before its arguments were cut off.
     const isShowable = !part.isUnreadable || outcome === "completed" || outcome === "denied";
     if (isShowable) this.show(part, name);
     const toolCallId = part.id;
@@ -167,7 +167,7 @@ export class ToolParts {
   #fail(part: ToolPart, toolName: string, errorText: string): void {
     const executed = { toolCallId: part.id, errorText, providerExecuted: true } as const;
     const isPartial = part.state === "new" || this.#isOpen(part);
-    // In a later step, `tool-input-error` would create a second part on the page.
+    // After the step of the part, `tool-input-error` would create a second part on the page.
     if (!isPartial) return this.#writer.writeBeside({ type: "tool-output-error", ...executed });
     if (part.state === "new") this.#begin(part, "ended");
     this.#writer.write({ type: "tool-input-error", toolName, input: part.args, ...executed });

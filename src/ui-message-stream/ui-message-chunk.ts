@@ -7,8 +7,8 @@ import type { CallSummary, Json, LoopStatus, Usage } from "../core/entry-kit.ts"
 export type UIVersion = 5 | 6 | 7;
 
 /**
- * One chunk of a UI message stream. `Version` is the major version of `ai` in the page. The type can be assigned to the
- * `UIMessageChunk` of that version. Default: all three versions.
+ * One chunk of a UI message stream. `Version` is the major version of the `ai` package that the page uses. The type can be
+ * assigned to the `UIMessageChunk` of that version. The default type argument is all three versions.
  */
 export type UIMessageChunk<Version extends UIVersion = UIVersion> =
   | UICommonChunk
@@ -63,7 +63,10 @@ export type UILatestChunk =
   | { readonly type: "tool-approval-response"; readonly approvalId: string; readonly approved: boolean; readonly reason?: string }
   | { readonly type: "steering-message"; readonly id: string; readonly parts: UIUserPart[] };
 
-/** Marks an outcome that the server sent. In the next request, the server then knows that this outcome is not a result from the page. */
+/**
+ * Marks an outcome that the server sent. The mark comes back in the next request, so the server knows that this outcome is not a
+ * result from the page.
+ */
 export interface UIExecuted {
   readonly toolCallId: string;
   readonly providerExecuted: true;
@@ -77,7 +80,7 @@ export type UIDataChunk =
   | { readonly type: "data-notice"; readonly transient: true; readonly data: { readonly kind: string } }
   | { readonly type: "data-masked"; readonly transient: true; readonly data: UIMasked }
   | { readonly type: "data-cost"; readonly transient: true; readonly data: UICost }
-  /** A steered message, for pages of versions 5 and 6. */
+  /** A user message that was sent to the live run (steering), for pages of versions 5 and 6. */
   | { readonly type: "data-steered"; readonly id: string; readonly data: { readonly parts: readonly UIUserPart[] } }
   /** A call that waits for a decision, for pages of version 5. */
   | { readonly type: "data-approval"; readonly id: string; readonly data: UIApproval }

@@ -2,13 +2,13 @@ import { type Checks, is, oneOf } from "../core/entry-kit.ts";
 import type { OnError } from "../core/web-kit.ts";
 import type { UIVersion } from "./ui-message-chunk.ts";
 
-/** The options for showing a run as a UI message. */
+/** Options that control how `useChat` pages show a run. */
 export interface UIMessageOptions {
-  /** The major version of the `ai` package in the page. Default 6. */
+  /** The major version of the `ai` package that the page uses. Default 6. */
   readonly version?: UIVersion | undefined;
   /**
-   * "start" sends all events, for a new message or a reloaded page. "live" omits replayed events, for a page that still shows the
-   * first part of the message, for example after a decision. Default "start".
+   * "start" sends all events, for a new message or a reloaded page. "live" omits replayed events. Use "live" if the page still
+   * shows the first part of the message, for example after a decision. Default "start".
    */
   readonly from?: "start" | "live" | undefined;
   /** The id of the UI message. Use the same id for all streams of a run. Default: the `runId`. */
@@ -23,10 +23,10 @@ export interface UIMessageOptions {
    */
   readonly onError?: OnError | undefined;
   /**
-   * True to hold back the output of an attempt until a wrapping provider, such as `withFallback`, can no longer discard the
-   * attempt. Versions 5 and 6 cannot remove text. If false, output is sent immediately, the output of a discarded attempt stays
-   * visible, and a `data-attempt-discarded` part follows. Output of `withRetry`, and of the last provider of `withFallback`, is
-   * never discarded, so it is always sent immediately. No effect in version 7. Default true.
+   * Versions 5 and 6 cannot remove text from a page. If true, the output of an attempt is held back while a wrapping provider,
+   * such as `withFallback`, may still discard the attempt. If false, output is sent immediately. The output of a discarded
+   * attempt then stays visible, and a `data-attempt-discarded` part follows. Output of `withRetry`, and of the last provider of
+   * `withFallback`, is never discarded, so it is always sent immediately. No effect in version 7. Default true.
    */
   readonly holdAttempts?: boolean | undefined;
 }

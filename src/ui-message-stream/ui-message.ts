@@ -4,8 +4,8 @@ import type { Json } from "../core/entry-kit.ts";
 import type { UIUserPart, UIVersion } from "./ui-message-chunk.ts";
 
 /**
- * A message of `useChat`, made from a transcript. `Version` is the major version of `ai` in the page. The type can be assigned to
- * the `UIMessage` of that version.
+ * A message of `useChat`, made from a transcript. `Version` is the major version of the `ai` package that the page uses. The type
+ * can be assigned to the `UIMessage` of that version.
  */
 export interface UIMessage<Version extends UIVersion = UIVersion> {
   readonly id: string;

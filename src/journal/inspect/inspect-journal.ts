@@ -16,8 +16,8 @@ import { type PendingCall, toRecords } from "./records.ts";
 import { rebuildRun } from "./rebuild-run.ts";
 
 /**
- * The status of a run in its journal: `not-started` before the first record, then `running` until the run ends (also after a
- * crash), and then the status of the result.
+ * The status of a run in its journal: `not-started` before the first record, `running` until the run ends (also after a crash),
+ * then the status of the result.
  */
 export type InspectedStatus = "not-started" | "running" | LoopStatus;
 
@@ -26,7 +26,7 @@ export interface JournalInspection {
   /** The `runId` from the options of the run. Undefined if no `runId` was set, or the run has not started. */
   readonly runId: string | undefined;
   readonly status: InspectedStatus;
-  /** Why the run ended or is suspended. Undefined while the run is running. */
+  /** Why the run ended or is suspended. Undefined until then. */
   readonly reason: EndReason | undefined;
   /** The messages that the run was started with. To resume the run, pass them to `runToolLoop` again. Empty if the run has not started. */
   readonly initialMessages: readonly Message[];
@@ -44,14 +44,14 @@ export interface JournalInspection {
   readonly iterations: number;
   /** The number of executed tool calls, including calls in nested runs. */
   readonly toolCallsExecuted: number;
-  /** When the run last read its inbox, in milliseconds of the run's clock. Undefined before the first iteration. */
+  /** The time at which the run last read its inbox, in milliseconds of the run's clock. Undefined before the first iteration. */
   readonly lastSeenMs: number | undefined;
 }
 
 /**
  * Reads a journal file, or a journal, and returns the state of its run: status, transcript, calls without an outcome, and usage.
- * Sends no request, runs no tool, takes no lock and writes nothing. Needs none of the run's options. Can be called while
- * the run is running: an incomplete last line is ignored.
+ * Sends no request, runs no tool, takes no lock and writes nothing. Needs none of the run's options. Can be called while the run
+ * is running: an incomplete last line is ignored.
  *
  * Rejects with errors from the disk, such as ENOENT, and with LoopError:
  *
@@ -60,7 +60,8 @@ export interface JournalInspection {
  * - "journal-damaged" for a changed file or record
  * - "journal-refused" for a path that is not a regular file
  *
- * To resume the run from its journal alone, call `runToolLoop` with this `runId`, and with `initialMessages` as `messages`.
+ * To resume the run from its journal alone, call `runToolLoop` with the returned `runId`, and with `initialMessages` as
+ * `messages`.
  *
  * @example
  * const { runId, pendingCalls } = await inspectJournal("runs/order-7.jsonl");

@@ -34,15 +34,15 @@ export function readBatch(reading: CallReading, isOver: boolean): BatchProgress 
   const found = reading.state.current.calls.map((call, index) => readCall(reading, call, index));
   const pending = found.flatMap((one) => one.pending);
   const has = (stage: CallProgress["stage"]): boolean => found.some((one) => one.stage === stage);
-  // A run that was called again with a higher limit may return to the calls of an earlier iteration. The last record then belongs
-  // to these calls.
+  // If a run was called again with a higher limit, it may return to the calls of an earlier iteration. The last record then
+  // belongs to those earlier calls.
   const isOpen = has("begun") || !isOver || (has("waits") && isCallKey(reading.state, reading.records.last ?? ""));
   if (isOpen && (has("begun") || !has("waits"))) return { settled: undefined, pending };
   if (isOpen) return { settled: found.map(({ settled }) => settled), pending };
   return { settled: addResults(reading, found.map(toLast)), pending: [] };
 }
 
-/** Completes a call of a finished iteration. If no outcome is recorded, a limit stopped the call. */
+/** Returns a call of a finished iteration with its outcome. If no outcome is recorded, a limit stopped the call. */
 function toLast({ stage, settled }: CallProgress): SettledCall {
   return stage === "over" ? settled : { outcome: { call: settled.outcome.call, durationMs: 0, kind: "limit" } };
 }
@@ -89,7 +89,7 @@ function readCall(reading: CallReading, call: ToolCall, index: number): CallProg
 }
 
 function toOver(outcome: ToolOutcome): CallProgress {
-  // Pass undefined for the tools that a policy hides after a context restart, because they are not recorded.
+  // The records do not contain the tools that a policy hides after a context restart, so undefined is passed for them.
   const restart = detectContextRestart(outcome, undefined);
   return { stage: "over", settled: restart === undefined ? { outcome } : { outcome, restart }, pending: [] };
 }
@@ -124,8 +124,8 @@ function readDecision({ records, state }: CallReading, call: ToolCall, place: Ca
 }
 
 /**
- * Returns the last recorded answer to a question, and the key of the next one. The question was asked again after each answer of the
- * kind `open`.
+ * Returns the last recorded answer to a question, and the key of the next question. After an answer of the kind `open`, the
+ * question was asked again.
  */
 function findLast<T extends { readonly kind: string }>(
   records: Records,
@@ -194,7 +194,7 @@ function readStep(reading: CallReading, call: ToolCall, place: CallPlace): CallP
 
 /**
  * Returns the progress of a call with a nested run. If the nested run is suspended, the call waits. If the nested run has ended,
- * the call still has no recorded outcome.
+ * the outcome of the call is still missing.
  */
 function toNested(
   call: ToolCall,

@@ -39,8 +39,8 @@ import type { PendingCall, Records } from "./records.ts";
 import { type NestedProgress, readBatch } from "./read-call.ts";
 
 /**
- * Each time that a run was retried (`resume: "retry-last"`), an earlier ending was undone. The map has the keys of these endings
- * by the number of the retry. Its last value is the key of the final ending or, if the run is unfinished, of the last record.
+ * The keys of the recorded endings. Each retry (`resume: "retry-last"`) undid an ending, so the map has one ending for each retry
+ * number. The last value is the key of the final ending or, if the run is unfinished, of the last record.
  */
 type Way = ReadonlyMap<number, string>;
 
@@ -52,8 +52,8 @@ function findWay(records: Records): Way {
   way.set(retryOf(last), ending ?? last);
   for (let retry = retryOf(last); retry > 0;) {
     const before = records.find<ReopenAnswer>(retryKey(retry))?.before ?? "";
-    // The retry number decreases with each step back. `Math.min` enforces this for damaged records too, so that the loop
-    // terminates.
+    // Each step back must decrease the retry number, so that the loop terminates. `Math.min` enforces this even for damaged
+    // records.
     retry = Math.min(retryOf(before), retry - 1);
     way.set(retry, before);
   }
@@ -73,15 +73,15 @@ function findClose(records: Records, way: Way, state: LoopState): Close | undefi
     if (answer === undefined) return undefined;
     const { ending, before } = answer;
     if (ending === undefined || before !== endingKey(state, ending)) continue;
-    // An ending before the tool calls of an iteration has the same key as an ending after them.
+    // An iteration can end before or after its tool calls. Both endings have the same key, so compare the phase.
     if ((answer.after === "model") !== (state.phase === "model")) continue;
     if (isGoal(way, state, answer) || isReopened(records, state, answer)) return { answer, ending, attempt };
   }
 }
 
 /**
- * True if the ending that follows this inbox reading is the next recorded ending. A request in the inbox may have changed it to
- * the ending in `ended`.
+ * True if the ending that follows this inbox reading is the next recorded ending. A request in the inbox may have replaced the
+ * ending with `ended`.
  */
 function isGoal(way: Way, state: LoopState, { before, ended }: InboxAnswer): boolean {
   const goal = way.get(state.retry);
@@ -96,8 +96,8 @@ function isReopened(records: Records, state: LoopState, { ending, messages = [] 
 }
 
 /**
- * True if the first stream of this iteration was the final answer that a run gets after it has reached a limit. After a second
- * call with a higher limit, both a normal request and a final answer may be recorded here.
+ * True if the first stream of this iteration was the final answer that a run gets after it has reached a limit. If the run was
+ * called again with a higher limit, both a normal request and a final answer may be recorded here.
  */
 function isLastWord(records: Records, way: Way, state: LoopState): boolean {
   if (!records.has(streamKey(state, "final-answer"))) return false;
@@ -125,8 +125,8 @@ const midway: Stop = { ending: undefined, pendingCalls: [] };
 const none = Number.POSITIVE_INFINITY;
 
 /**
- * No limits, because the records already contain every ending that a limit caused. `finalAnswer` is true, because after a reached
- * tool limit a final answer is more likely than a missing record.
+ * No limits, because the records already contain every ending that a limit caused. `finalAnswer` is true: if a tool limit was
+ * reached, a final answer is more likely than a missing record.
  */
 const openBounds: Bounds = {
   ...noLimits,

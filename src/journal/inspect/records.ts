@@ -21,7 +21,10 @@ export type PendingCall = {
        * decision }`.
        */
       readonly state: "awaiting-approval";
-      /** The key with which the run calls `wait` of a journal that has this method, such as `i0/approval/1/pay/decision1`. */
+      /**
+       * The key that the run passes to the journal's `wait`, if the journal has this method. For example,
+       * `i0/approval/1/pay/decision1`.
+       */
       readonly waitKey: string;
       /**
        * The tool that the decision is about. If the tool has changed when the run is resumed, the run ignores the decision and requests a
@@ -37,7 +40,10 @@ export type PendingCall = {
        * `decisions: { [id]: result }`.
        */
       readonly state: "awaiting-result";
-      /** The key with which the run calls `wait` of a journal that has this method, such as `i0/result/1/pay/decision1`. */
+      /**
+       * The key that the run passes to the journal's `wait`, if the journal has this method. For example,
+       * `i0/result/1/pay/decision1`.
+       */
       readonly waitKey: string;
       /** True if a web page may send the result of the call. */
       readonly fromPage?: true | undefined;
@@ -45,7 +51,7 @@ export type PendingCall = {
   | {
       /**
        * `may-have-run`: the call began, and is still running or was cut off by a crash. `not-begun`: the call has no records.
-       * `nested-run`: the call started a nested run that has not ended. The pending calls of that run follow in the list.
+       * `nested-run`: the call started a nested run that has not ended. The pending calls of the nested run follow in the list.
        */
       readonly state: "may-have-run" | "not-begun" | "nested-run";
     }
@@ -53,7 +59,7 @@ export type PendingCall = {
 
 export interface Records {
   /**
-   * Returns the recorded result of a step, or undefined. The caller chooses the type for the step. Throws LoopError
+   * Returns the recorded result of a step, or undefined. The caller must choose the type `T` of this step. Throws LoopError
    * "journal-damaged" if the result is impossible for this step.
    */
   find<T>(key: string): T | undefined;
@@ -79,8 +85,8 @@ export function toRecords(answers: ReadonlyMap<string, unknown>): Records {
 }
 
 /**
- * True for a question about a call above the limit. Such a record shows no progress, because each execution of the run adds it
- * again, even after the run has ended.
+ * True for a question about a call that exceeds a limit. Such a record shows no progress, because each execution of the run adds
+ * it again, even after the run has ended.
  */
 function isAside(answer: unknown): boolean {
   return isRecord(answer) && answer["isBeyond"] === true;

@@ -24,7 +24,7 @@ type Recorded = Pick<Provider, "id" | "model" | "family">;
 export type Happening =
   | { readonly type: "chunk"; readonly chunk: ModelChunk }
   | { readonly type: "heartbeat" }
-  /** The signal of the call fired. The stream may have sent further events after the signal fired. */
+  /** The signal of the call fired. Chunks after this event were sent although the signal had fired. */
   | { readonly type: "aborted" }
   | { readonly type: "ended" }
   | { readonly type: "threw"; readonly error: ProviderError }
@@ -37,7 +37,7 @@ export type Line =
   | { readonly type: "request"; readonly stream: number; readonly request: RequestPrint }
   | (Moment & { readonly stream: number });
 
-/** A chunk before it is recorded. */
+/** A chunk that `redact` gets before the chunk is recorded. */
 export interface CassetteRecord {
   /** The 0-based number of the request. */
   readonly stream: number;
@@ -79,7 +79,7 @@ export function toLine(line: Line): string {
 export function readCassette(text: string, name: string): ReadCassette {
   const lines = text.split("\n");
   const last = lines.pop() ?? "";
-  // The last line may be complete although it has no line end, for example after a change in an editor.
+  // A last line without a line end may still be complete, for example after a change in an editor.
   const isWhole = last !== "" && parseJson(last) !== undefined;
   if (isWhole) lines.push(last);
   const [head = "", ...rest] = lines;
@@ -89,7 +89,7 @@ export function readCassette(text: string, name: string): ReadCassette {
   rest.forEach((written, index) => {
     const line = readLine(parseJson(written));
     const moments = line === undefined ? undefined : recordings[line.stream]?.moments;
-    // Request numbers must be consecutive. If two processes write to one cassette, numbers repeat.
+    // Request numbers must be consecutive. They repeat if two processes have written to the cassette.
     const isKnown = line?.type === "request" ? line.stream === recordings.length : moments !== undefined && !isClosed(moments);
     if (line === undefined || !isKnown)
       throw new Error(`${name} is damaged: line ${index + 2} is invalid. Record it again with recordTo().`);
@@ -228,7 +228,7 @@ function openOwnFile(path: string, flags: number): number {
   });
   if ("refused" in end)
     throw new Error(`${end.refused} is a link that belongs to another user. Remove it, or pass the path of the file itself.`);
-  // Windows does not have these two flags.
+  // Windows has neither O_NOFOLLOW nor O_NONBLOCK.
   const file = openSync(end.place, flags | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0), 0o600);
   try {
     const facts = fstatSync(file);

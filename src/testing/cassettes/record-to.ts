@@ -32,7 +32,7 @@ interface StreamTape {
   write(line: Line): void;
 }
 
-/** The stream that the reader gets. Each event is recorded while the reader reads it. */
+/** The stream that the reader gets. Records each event while the reader reads the stream. */
 class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
   readonly #call: ModelCall;
   readonly #tape: StreamTape;
@@ -126,7 +126,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
   }
 
   #fail(error: unknown): unknown {
-    // The recording is closed first, so that nothing is written after an error that cannot be recorded.
+    // Closes the recording first. If the error cannot be recorded, nothing more is then written.
     this.#close();
     const written = this.#toWritten({ type: "error", error });
     if (written.type !== "error")

@@ -37,7 +37,7 @@ async function* playRecording(
       startedAt = clock.now() - moment.atMs;
       continue;
     }
-    // Chunks after a recorded "aborted" event are sent although the signal has fired, as in the recorded run.
+    // In the recorded run, chunks after the "aborted" event were sent although the signal had fired. The replay sends them too.
     if (!wasCut) signal.throwIfAborted();
     if (timing) await sleep(call, startedAt + moment.atMs - clock.now(), wasCut);
     if (moment.type === "ended") return;

@@ -19,7 +19,7 @@ export interface RequestPrint {
   readonly fields: readonly Part[];
 }
 
-/** Computes the digests of a request. Provider metadata is omitted, because it follows from the recorded streams. */
+/** Computes the digests of a request. Leaves out provider metadata, which is already determined by the recorded streams. */
 export function printRequest({ messages, tools, system, toolChoice, settings, continuationToken }: ModelRequest): RequestPrint {
   const named = Object.entries(settings ?? {}).map(([name, value]) => [`settings.${name}`, value] as const);
   const fields = [["system", system], ["toolChoice", toolChoice], ["continuationToken", continuationToken], ...named] as const;
@@ -64,7 +64,7 @@ function compareNamed(asked: readonly Part[], recorded: readonly Part[]): readon
   return [...gone, ...others];
 }
 
-/** Reports only the first message that differs, because the following differences result from it. */
+/** Reports only the first message that differs. Later messages usually differ as a consequence. */
 function compareMessages(asked: readonly Part[], recorded: readonly Part[]): Difference {
   const shorter = Math.min(asked.length, recorded.length);
   const differing = asked.slice(0, shorter).flatMap(([role, print], index) => {
