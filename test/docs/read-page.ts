@@ -1,8 +1,5 @@
-// Reads the sections, table rows and names of documentation pages as data.
-
 import { readFileSync } from "node:fs";
 
-/** Returns the text of a page. `path` is relative to the root of the repository. */
 export function readPage(path: string): string {
   return readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
 }
@@ -40,7 +37,6 @@ export function readNames(text: string): readonly string[] {
   return Array.from(prose.matchAll(/`([^`]+)`/g), ([, name = ""]) => name);
 }
 
-/** Sorts texts alphabetically, to compare lists whose order does not matter. */
 export function sorted(texts: Iterable<string>): readonly string[] {
   return [...texts].sort();
 }

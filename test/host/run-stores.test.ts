@@ -172,7 +172,7 @@ describe("fileRunStore", () => {
   });
 });
 
-/** The source code of a process that stays alive after its tool call until a test kills it. */
+/** Returns the source code of a program that calls a tool and then stays alive until a test kills it. */
 function childProgram(path: string): string {
   const from = (file: string): string => JSON.stringify(pathToFileURL(resolve(file)).href);
   return `

@@ -71,7 +71,7 @@ function cast(turns: readonly MockMessage[]): Cast {
   return { options, calls };
 }
 
-/** Each `make` returns a function that opens the journal of the previous execution again. */
+/** Each `make` returns a function that reopens the journal of the previous execution. */
 const stores: readonly (readonly [where: string, make: () => (last?: LoopResult) => Journal])[] = [
   [
     "a journal file",

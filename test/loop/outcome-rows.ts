@@ -1,5 +1,3 @@
-// A table of all outcomes of tool calls: the options that lead to each outcome, and the result that the model gets.
-
 import { expect } from "vitest";
 import { z } from "zod";
 import {

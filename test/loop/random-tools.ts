@@ -1,5 +1,3 @@
-// Creates the tools of a random run, and a log of their calls.
-
 import {
   contextRestart,
   createContextRelease,
@@ -17,12 +15,10 @@ import type { Plan } from "./random-run.ts";
 export interface Workshop {
   readonly tools: readonly Tool[];
   readonly ran: string[];
-  /** Returns the maximum number of calls that ran at the same time. */
   peak(): number;
-  /** Resolves to `value` after `ms` milliseconds. */
   later<T>(ms: number, value: T): Promise<T>;
   timers(): number;
-  /** The iterations that maskResults must mask. Grows during the run. */
+  /** The iterations that `maskResults` must mask. More iterations are added during the run. */
   readonly force: Set<number>;
 }
 
@@ -48,7 +44,6 @@ function createDelays(clock: TestClock): Pick<Workshop, "later" | "timers"> {
   return { later, timers: () => timers };
 }
 
-/** Creates the tools. Each call adds its id to `ran`. */
 export function openWorkshop({ eager }: Plan, clock: TestClock, ran: string[]): Workshop {
   const force = new Set<number>();
   const { later, timers } = createDelays(clock);

@@ -1,11 +1,12 @@
-// Plays one stream of a provider without the loop, on a stopped test clock.
-
 import type { ModelCall, ModelChunk, ModelRequest, Provider } from "turnwright";
 import { createTestClock, type TestClock } from "turnwright/testing";
 
 export const request: ModelRequest = { messages: [{ role: "user", content: "Hi" }], tools: [], iteration: 0 };
 
-/** Creates a call like those of the loop. Returns the call with its clock, its signal, and the times of its heartbeats. */
+/**
+ * Creates a call with the arguments that the loop would pass. Also returns its clock, its signal, and the times of its
+ * heartbeats.
+ */
 export function setUp(): {
   readonly clock: TestClock;
   readonly abort: AbortController;

@@ -1,4 +1,4 @@
-// Starts a run with every kind of content, and reads the attributes of its spans.
+// Starts a run that contains every kind of content, and reads the attributes of its spans.
 
 import type { LoopOptions } from "turnwright";
 import type { TracingOptions } from "turnwright/otel";

@@ -8,7 +8,6 @@ import { readUIChatRequest } from "turnwright/ui-message-stream";
 
 type Read = (source: Request | IncomingMessage | string | object, limits?: RequestLimits) => Promise<unknown>;
 
-/** Returns a body that is valid for `readUIChatRequest` and for `readAGUIRequest`. */
 const bodyWith = (text: string): object => ({
   id: "chat",
   threadId: "t",
@@ -18,7 +17,6 @@ const bodyWith = (text: string): object => ({
 
 const encoder = new TextEncoder();
 
-/** A request whose body the test sends piece by piece. */
 function openRequest(): { request: Request; body: ReadableStreamDefaultController<Uint8Array>; isCancelled: () => boolean } {
   let body: ReadableStreamDefaultController<Uint8Array> | undefined;
   let cancelled = false;

@@ -7,7 +7,6 @@ export const start = (usage: object = { input_tokens: 3, output_tokens: 1 }): st
     message: { id: "msg_1", type: "message", role: "assistant", model: "m", content: [], stop_reason: null, usage },
   });
 
-/** Writes all events of a content block. */
 export const block = (index: number, content: object, ...deltas: readonly object[]): string =>
   [
     event({ type: "content_block_start", index, content_block: content }),

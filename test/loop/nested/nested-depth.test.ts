@@ -19,7 +19,6 @@ import { kinds, type Kind, nesting, question } from "./nesting.ts";
 
 interface Levels {
   readonly playing: Playing;
-  /** The values of `context.depth`, outermost run first. */
   readonly depths: readonly number[];
   readonly providers: readonly MockProvider[];
 }
@@ -65,7 +64,7 @@ describe.for(kinds)("limits.maxDepth in an %s", (kind) => {
     const result = await playing.result;
     expect([result.status, result.text, answersOf(result)[0]?.result]).toEqual(["completed", "Top.", "Level 1."]);
     expect([depths, providers.map(({ calls }) => calls)]).toEqual([
-      // An agent tool checks the depth before it calls `prepare`, so its list is shorter.
+      // An agent tool checks the depth before it calls `prepare`, so `prepare` is called one time less.
       kind === "agent tool" ? [0, 1] : [0, 1, 2],
       [2, 2, 0],
     ]);

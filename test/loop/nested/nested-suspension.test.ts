@@ -20,7 +20,6 @@ const ok = tool("ok", () => "fine");
 
 interface Draining {
   readonly options: Omit<LoopOptions, "journal">;
-  /** Returns the number of requests to each model, outermost run first. */
   asked(): readonly number[];
 }
 

@@ -109,7 +109,7 @@ const idOf = (key: string): string =>
     .map(({ index }) => `call_i0_${index}`)
     .join("/");
 
-/** Checks that a sequential call starts after all earlier calls have ended, and ends before later calls start. */
+/** Checks that a sequential call runs alone: all earlier calls have ended, and no later call has started. */
 function checkOrder(deeds: readonly Deed[]): void {
   const begun = begunIn(deeds);
   for (const [at, later] of begun.entries()) {
@@ -181,7 +181,7 @@ function checkDeeds({ deeds, approved }: History): void {
 
 async function liveOn(history: History, life: Life, last: LoopResult | undefined): Promise<LoopResult | undefined> {
   const { plan, store, deeds, ids } = history;
-  // A process that follows a crash gets the decisions of the crashed process again.
+  // After a crash, the next process gets the same decisions again.
   const decisions = history.repeated ?? decide(history, life, last);
   if (life.isMistaken && history.repeated === undefined && last !== undefined) await checkMistaken(history, decisions, last);
   const lived = await live(plan, { journal: store.open({ afterRecords: life.afterRecords }), decisions, words: life.words });

@@ -1,5 +1,3 @@
-// Shared setup for tests of calls whose results come from outside the run.
-
 import { z } from "zod";
 import { defineTool, type LoopOptions, memoryJournal, type SavedJournal, type Tool } from "turnwright";
 import { type MockMessage, text, toolCall } from "turnwright/testing";
@@ -19,8 +17,7 @@ export interface OutsideStage {
 }
 
 /**
- * Sets up a run with three calls: a job that another machine finishes, a lookup that returns immediately, and a question to the
- * user.
+ * The run has three calls: a job that another machine finishes, a lookup that returns immediately, and a question to the user.
  */
 export function setUp(
   more: Partial<LoopOptions> = {},
