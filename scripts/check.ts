@@ -107,7 +107,6 @@ interface Report {
   readonly numPendingTests: number;
 }
 
-/** Returns the last line of the output of the tests, which has the number of tests. */
 function countTests(found: readonly string[]): string {
   const counted = found.map((file) => readJson<Report>(`${reports}/${file}`));
   const total = (field: keyof Report): number => counted.reduce((sum, report) => sum + report[field], 0);

@@ -3,7 +3,6 @@
 import { relative } from "node:path";
 import type { Reporter, TestCase, TestModule, TestSuite } from "vitest/node";
 
-/** The maximum number of commands to print. */
 const mostPrinted = 20;
 
 /** Replaces characters that are special in shell quotes, or in the regular expression that vitest's `-t` takes. */

@@ -63,7 +63,6 @@ describe("docs/concepts/endings.md: finish reasons", () => {
   );
 });
 
-/** Returns a pattern for the table cell that names an end reason. For undefined, the cell says that the run continues. */
 function wordOf(reason: EndReason | undefined): RegExp {
   if (reason === undefined) return /next iteration|same iteration|the calls run/;
   return new RegExp(reason.kind === "provider-error" ? reason.error.code : reason.kind);

@@ -4,7 +4,6 @@ export function readPage(path: string): string {
   return readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
 }
 
-/** Returns the text between the given heading and the next heading. */
 export function readSection(page: string, heading: string): string {
   const [, ...rest] = page.split(new RegExp(`^#+ ${heading}$`, "m"));
   return rest.join("").split(/^#+ /m)[0] ?? "";
@@ -18,7 +17,6 @@ export function readRows(text: string): readonly (readonly string[])[] {
     .map(toCells);
 }
 
-/** Returns the cells of all table rows. Omits the header rows. */
 export function readTable(text: string): readonly (readonly string[])[] {
   const isRule = (line: string | undefined): boolean => /^\|\s*:?---/.test(line ?? "");
   const isRow = (line: string, next: string | undefined): boolean => line.startsWith("|") && !isRule(line) && !isRule(next);

@@ -43,7 +43,6 @@ export async function growthOf(prepare: Prepare, size: number): Promise<number> 
   return growth;
 }
 
-/** Returns the processor time of `work` in milliseconds. */
 export async function timeOf(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();
   await work();

@@ -172,7 +172,6 @@ describe("fileRunStore", () => {
   });
 });
 
-/** Returns the source code of a program that calls a tool and then stays alive until a test kills it. */
 function childProgram(path: string): string {
   const from = (file: string): string => JSON.stringify(pathToFileURL(resolve(file)).href);
   return `

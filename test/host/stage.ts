@@ -94,7 +94,6 @@ function isThenable<T>(value: PromiseLike<T> | T): value is PromiseLike<T> {
   return typeof value === "object" && value !== null && "then" in value;
 }
 
-/** Wraps a store so that its journals fail after `crashAt` records, as if the process had crashed. */
 export function crashing(store: RunStore, crashAt: number): RunStore {
   let left = crashAt;
   const count = (): void => {

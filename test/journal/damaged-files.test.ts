@@ -81,7 +81,7 @@ describe("fileJournal: a truncated file", () => {
     await atAnyByte(async (size, { bytes, path, runId }) => {
       writeFileSync(path, bytes.subarray(0, size));
       const start = bytes.subarray(0, size).lastIndexOf(newline) + 1;
-      // If a cut removes only the line end, a record is still complete, but a header is not.
+      // If a cut removes only the line end, it leaves a complete record, but an incomplete header.
       const isWhole = start === size || (start > 0 && bytes[size] === newline);
       const lines = linesBefore(bytes, isWhole ? size + 1 : size);
       const recorded = new Set(recordsOf(bytes).slice(0, Math.max(0, lines - 1)));

@@ -58,7 +58,6 @@ it.for([1, 2, 3, 4, 5, 6, 7, 8])(
     const endOfDisk = await fillDisk(folder, at);
     const first = runOver(path);
     await expect(runToolLoop(first.options)).rejects.toMatchObject({ code: "ENOSPC" });
-    // Nothing is written after the failed write, and the lock is released.
     expect([endOfDisk(), existsSync(`${path}.lock`)]).toEqual([at, false]);
     const torn: number[] = [];
     const second = runOver(path, { onTornLine: ({ bytes }) => void torn.push(bytes) });

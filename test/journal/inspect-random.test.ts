@@ -31,7 +31,6 @@ interface Playing {
   readonly more?: Partial<LoopOptions>;
 }
 
-/** Starts a run from a random plan. Compares the journal with the state of the run before each model stream and in each tool. */
 async function play({ plan, nested, journal, more = {} }: Playing): Promise<LoopResult> {
   const before = recordsOf(journal).size;
   const compare = async (known: { readonly messages: readonly Message[]; readonly usage?: unknown }): Promise<void> => {
@@ -92,7 +91,7 @@ function storeOf(records: readonly (readonly [key: string, answer: string])[]): 
   return store;
 }
 
-/** Keeps only the kind of the end reason, because its numbers depend on the limits. */
+/** Keeps only the kind of the end reason. Numbers in the reason depend on the limits. */
 const numberless = (facts: ReturnType<typeof factsOf>): unknown => ({
   ...facts,
   reason: (facts.reason as { kind: string }).kind,

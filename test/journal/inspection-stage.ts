@@ -1,5 +1,3 @@
-// A run for inspection tests. Some of its calls wait for approval or for a result, also in nested runs.
-
 import { defineAgentTool, type LoopOptions, toolResult } from "turnwright";
 import {
   createMockProvider,

@@ -12,10 +12,6 @@ function toQuestion(call: PendingCall): unknown {
   return { id, callId, name, args, waitsFor, fromPage, toolChanges };
 }
 
-/**
- * Returns the fields that an inspection and a result have in common. Keeps only pending calls that wait for a decision or a
- * result.
- */
 export function factsIn({ lastSeenMs: _, runId: __, initialMessages: ___, ...facts }: JournalInspection): Facts {
   const questions = facts.pendingCalls.filter(({ state }) => state.startsWith("awaiting-")).map(toQuestion);
   return plain({ ...facts, pendingCalls: questions });

@@ -10,7 +10,6 @@ import { answersOf } from "../loop/play.ts";
 import { readRecords } from "./folder.ts";
 import { type Death, journalIn, type Life, live, notesIn, safeTools } from "./killed-run.ts";
 
-/** The result of a run whose process was not killed, and the keys of its records in order. */
 export interface Whole {
   readonly result: LoopResult;
   readonly keys: readonly string[];
@@ -50,7 +49,6 @@ export function folderOf(folder: string, death: Death | "whole"): string {
   return own;
 }
 
-/** Runs each of `lives` in a separate process, three at a time. Returns how each process ended. */
 export async function killProcesses(folder: string, lives: readonly ShortLife[]): Promise<ReadonlyMap<ShortLife, unknown>> {
   const program = join(folder, "life.mjs");
   await build({
@@ -80,7 +78,6 @@ function endOf(program: string, life: Life): Promise<unknown> {
   });
 }
 
-/** Resumes a run whose process was killed. Checks that no recorded step runs again, and that the run has the expected answers. */
 export async function checkGoesOn({ death, ...life }: ShortLife, whole: Whole): Promise<void> {
   const { folder } = life;
   const { keys } = whole;

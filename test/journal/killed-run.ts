@@ -25,9 +25,9 @@ export type Death =
 export interface Life {
   readonly folder: string;
   readonly death?: Death | undefined;
-  /** True if the tools that pay and dig need approval. */
+  /** True if payments and digging need approval. */
   readonly asks?: boolean | undefined;
-  /** True if the results of these two tools come from outside the run. */
+  /** True if payments and digging get their results from outside the run. */
   readonly defers?: boolean | undefined;
   readonly decisions?: LoopOptions["decisions"];
 }
@@ -104,7 +104,6 @@ export function live({ folder, death, asks, defers, decisions }: Life): Promise<
   });
 }
 
-/** Creates a file journal that kills its process before or after one of its records. */
 function mortalJournal(folder: string, death: Death | undefined): Journal {
   let begun = 0;
   let written = 0;

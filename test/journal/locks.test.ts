@@ -98,7 +98,7 @@ describe("fileJournal: two writers of one file", () => {
     const folder = makeFolder();
     const [a, b] = [join(folder, "a.jsonl"), join(folder, "b.jsonl")];
     writeFileSync(b, "");
-    // Opens the file before the link exists, so the lock knows only one of the two names.
+    // Opens the file before the link exists.
     const close = await fileJournal(b).open();
     linkSync(b, a);
     await expect(runToolLoop(runOver(a).options)).rejects.toMatchObject(locked());

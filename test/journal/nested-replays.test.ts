@@ -26,7 +26,6 @@ interface Service {
   readonly asked: () => number;
 }
 
-/** Creates an agent tool whose nested run calls the tool "charge". `prepare` may change the options of the nested run. */
 function openService(prepare: (own: NestedLoopOptions) => NestedLoopOptions | Promise<NestedLoopOptions>): Service {
   let charged = 0;
   let asked = 0;

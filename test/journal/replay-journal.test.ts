@@ -29,7 +29,6 @@ import { plain, question } from "../loop/nested/nesting.ts";
 import { tool } from "../loop/play.ts";
 import { makeFolder, readRecords } from "./folder.ts";
 
-/** `calls` lists the models, tools, hooks and policies that the run has called, in order. */
 interface Cast {
   readonly options: Omit<LoopOptions, "journal">;
   readonly calls: string[];

@@ -43,7 +43,6 @@ function createOptions(): Fields {
   };
 }
 
-/** Returns the paths of all values that a caller could change. Skips frozen objects. */
 function pathsIn(value: unknown, path: readonly string[] = []): readonly (readonly string[])[] {
   if (typeof value !== "object" || value === null || value instanceof Map || Object.isFrozen(value)) return [];
   return Object.keys(value).flatMap((key) => [[...path, key], ...pathsIn((value as Fields)[key], [...path, key])]);
@@ -57,7 +56,6 @@ const wrong: { readonly [how: string]: (holder: Fields, key: string) => void } =
   "is deleted": (holder, key) => void delete holder[key],
 };
 
-/** Calls `change` during each model request and each call of the tool `t`. */
 async function run(change: (options: Fields) => void): Promise<unknown> {
   const options = createOptions();
   const mock = createMockProvider([[text("Let me see. "), toolCall("t"), toolCall("context")], toolCall("t"), text("Done.")]);

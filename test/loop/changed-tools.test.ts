@@ -142,7 +142,6 @@ describe("an approved call whose tool changes before it runs", () => {
     play(options?: Partial<LoopOptions>): Playing;
   }
 
-  /** Sets up a run in which the tool `pay` changes while `policies.approve` decides about a call of `pay`. */
   function approving(change: Partial<Tool>, decide: (description: string) => "approve" | "deny" | "ask"): Approved {
     const { ran, registry, swap } = setUp(change);
     const asked: string[] = [];

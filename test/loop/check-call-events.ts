@@ -43,7 +43,6 @@ const including = (one: string): unknown => expect.arrayContaining([one]);
 const excluding = (one: string): unknown => expect.not.arrayContaining([one]);
 const like = (pattern: RegExp): unknown => expect.stringMatching(pattern);
 
-/** Checks the events of one run, in order. */
 class Reader {
   readonly #calls = new Map<string, Told>();
   /** The calls of the current iteration. Those from the index `#firstOfStream` on belong to the current stream. */
@@ -164,7 +163,6 @@ const retold: ReadonlySet<string> = new Set([
   "result-cached",
 ]);
 
-/** Returns the events that a replay must emit again, sorted. Omits discarded attempts. */
 export function retellable(events: readonly LoopEvent[]): readonly string[] {
   const listed = new Set(
     events.flatMap((event) => (event.type === "iteration-end" ? event.calls.map((call) => keyOf(event, call)) : [])),

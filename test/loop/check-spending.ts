@@ -8,7 +8,6 @@ interface Spending {
   readonly costUSD?: number | undefined;
 }
 
-/** Returns the usage and cost of the stages in `policies.results`, as recorded in the journal. */
 function extractionsOf(result: LoopResult): readonly Spending[] {
   return Object.entries(savedOf(result).steps).flatMap(([key, answer]) => {
     if (!key.endsWith("/results")) return [];

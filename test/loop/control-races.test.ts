@@ -6,7 +6,6 @@ import { createDurableStore, type DurableStore } from "./durable-store.ts";
 import { never, outcomesOf, play, type Playing, tool } from "./play.ts";
 import { linesOf, textsOf } from "./transcript-lines.ts";
 
-/** Returns the place of a user message after the run: in the messages, in `undelivered` or in the reason. */
 function placesOf(said: string, { messages, undelivered, reason }: LoopResult): string {
   const places = [
     ...messages.flatMap((message) => (message.role === "user" ? textsOf([message]) : [])).map((sent) => [sent, "sent"]),
@@ -80,7 +79,6 @@ interface Race {
   readonly leg: (result: LoopResult) => string;
 }
 
-/** Runs a race in many orders, and returns each result that occurred. */
 async function legsOf({ script, options, acts, leg }: Race): Promise<readonly string[]> {
   const legs = new Set<string>();
   const once = async (s: Scheduler, patience: readonly number[]): Promise<void> => {

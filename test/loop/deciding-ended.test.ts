@@ -7,7 +7,6 @@ import { outcomesOf, play, type Playing, tool } from "./play.ts";
 
 const kinds = ["approve", "deny", "modify"] as const;
 
-/** Makes the next run end in some way. Returns the options that this ending needs. */
 type Ends = (playing: { readonly control: Playing["control"]; readonly abort: AbortController }) => Partial<LoopOptions>;
 
 const nothing = {};

@@ -10,7 +10,6 @@ export interface Stage {
   readonly start: (script: readonly MockMessage[], more?: Partial<LoopOptions>) => Playing;
 }
 
-/** Sets up a run with an eager tool and an ordinary tool. Each call takes 10 ms. */
 export function setUp(): Stage {
   const ran: string[] = [];
   const work = (clock: TestClock, name: string, traits: Partial<Tool>): Tool => {

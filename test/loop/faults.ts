@@ -57,7 +57,7 @@ export const faults: { readonly [what: string]: Fault } = {
     thenable({ value: (resolve: (n: number) => void) => (resolve(1), resolve(2), fail()) }),
 };
 
-/** Calls of `fn` stay pending until `settle` is called, or forever. */
+/** A function that does not answer until `settle` is called, or never answers. */
 export interface Hanging {
   readonly fault: Fault;
   settle(): void;

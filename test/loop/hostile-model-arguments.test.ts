@@ -19,7 +19,7 @@ const pay = defineTool({
 interface Row {
   readonly call: MockPart;
   readonly outcome: string;
-  /** The maximum size in bytes of the tool result that the model gets. */
+  /** The maximum size in bytes of the tool result that the model reads. */
   readonly reads: number;
 }
 

@@ -64,7 +64,6 @@ async function checkPlan(plan: Plan): Promise<void> {
   });
   expect(next.text).toBe("Next.");
 
-  // A replay of all records ends in the same way and runs nothing.
   await checkReplay(plan, result, memoryJournal(savedOf(result)));
   if (result.status !== "suspended") {
     const again = await runPlan(calmly(plan), {

@@ -182,7 +182,7 @@ describe("a model stream after its finish chunk", () => {
     for (let at = 0; at < 2_000; at += 100) await playing.clock.advance(100);
     const { status, text: heard, usage: sum } = await playing.result;
     expect([status, heard, playing.endedAt(), sum?.totalTokens ?? 0]).toEqual(["completed", said, endedAt, tokens]);
-    // If a stream is still open when the run ends, the run aborts its signal.
+    // If a stream is still open when the run ends, the run aborts the signal of the stream.
     expect(signal?.aborted).toBe(isLeft);
   });
 });

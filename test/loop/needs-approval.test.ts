@@ -6,7 +6,6 @@ import { answersOf, never, outcomesOf, play, type Playing, tool } from "./play.t
 
 const amountOf = (args: Json): number => Number((args as { readonly amount?: number }).amount);
 
-/** The run has two calls of a tool with `needsApproval`, with a large and a small amount, and one call of another tool. */
 function setUp(needsApproval: Tool["needsApproval"]): {
   readonly ran: string[];
   readonly start: (more?: Partial<LoopOptions>) => Playing;

@@ -20,7 +20,6 @@ export interface OutcomeRow {
   readonly end?: MockPart;
   readonly tool?: Tool;
   readonly options?: Partial<LoopOptions>;
-  /** The time in ms after which the run is stopped. By default, the run is not stopped. */
   readonly stopAfterMs?: number;
   readonly history?: false;
 }

@@ -1,5 +1,3 @@
-// Starts runs with scripted messages. Tests can control and observe these runs.
-
 import {
   createLoopControl,
   defineTool,

@@ -17,7 +17,7 @@ const note = (error: unknown): void => void unhandled.push(error);
 beforeAll(() => void process.on("unhandledRejection", note));
 afterAll(() => void process.off("unhandledRejection", note));
 
-/** Timeouts in milliseconds, long enough for a test to end the run first. */
+/** A timeout in milliseconds that is long enough for a test to end the run first. */
 const limit = 10_000;
 const waits = { toolMs: limit, hookMs: limit, approvalMs: limit, firstChunkMs: limit, streamIdleMs: limit, journalMs: limit };
 /** In milliseconds. A run that was ended may wait 500 ms for its journal, and `settleMs` for its tools. */
@@ -69,7 +69,6 @@ function canBeWritten(end: End): boolean {
   }
 }
 
-/** Returns how the run ended, and a list of problems such as lost text or a pending timer. */
 async function findEnd(playing: Playing, settle?: () => void): Promise<string> {
   const { clock, provider, recording } = playing;
   if (playing.endedAt() === undefined) return "still running";
@@ -150,7 +149,6 @@ function hanging({ hung, ...port }: Port & { hung: string }, runId: string): rea
   );
 }
 
-/** Ends the run. Returns the expected reason, or undefined if the run had already finished. */
 function endIn(playing: Playing, how: How, { atWallClock }: Port): string | undefined {
   const { end, kind } = endings[how];
   if (end(playing) === "finished") return undefined;

@@ -22,7 +22,6 @@ export interface Workshop {
   readonly force: Set<number>;
 }
 
-/** Creates a schema with a slow validation that rejects edited arguments. */
 function ponder(later: Workshop["later"]): StandardSchema {
   const judge = (value: unknown): StandardResult<unknown> =>
     JSON.stringify(value).includes("true") ? { issues: [{ message: "edited" }] } : { value };

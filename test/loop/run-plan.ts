@@ -95,7 +95,6 @@ export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): 
   return { result, endedAt: end.now, provider, workshop, options, accepted };
 }
 
-/** Returns the text that listeners received, without the text of discarded attempts. */
 function heard(events: readonly LoopEvent[]): string {
   let before = "";
   let said = "";
@@ -108,7 +107,6 @@ function heard(events: readonly LoopEvent[]): string {
   return before + said;
 }
 
-/** Creates a function that calls the control, and adds each accepted message to `accepted`. */
 function createActor(control: LoopControl, abort: AbortController, accepted: string[]): (verb: Verb) => void {
   return ({ atMs, verb, id }) => {
     const said = `${verb} ${id} at ${atMs}`;

@@ -139,7 +139,7 @@ describe("streamToolLoop: unread events", () => {
     });
     const first = await watched.read(1);
     await watched.clock.advance(1_000_000);
-    // The run requests one more chunk before it notices the slow reader.
+    // The run requests one chunk before it notices the slow reader.
     expect([watched.unread() > 10_000, sent()]).toEqual([true, 1]);
     const most = await watched.read(watched.unread() - 32);
     await watched.clock.advance(1_000_000);

@@ -4,7 +4,7 @@ import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { type ListToolsResult, type ServerResult } from "@modelcontextprotocol/sdk/types.js";
 
-/** A tool of the server. Its input schema is optional. */
+/** A tool of the server. By default, its input schema is `{ type: "object" }`. */
 export type ServedTool = Partial<ListToolsResult["tools"][number]> & { readonly name: string };
 
 interface ServedCall {
@@ -24,9 +24,7 @@ export interface ToolServer {
   setTools(tools: readonly ServedTool[], options?: { readonly silent?: boolean }): Promise<void>;
   /** Makes every tool listing fail with `message`. With undefined, listings succeed again. */
   failListings(message: string | undefined): void;
-  /** Calls `act` during each tool listing, before the server responds. */
   onListing(act: () => Promise<void>): void;
-  /** Delays every tool listing until the returned function is called. */
   holdListings(): () => void;
 }
 

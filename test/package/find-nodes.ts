@@ -5,7 +5,6 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs"
 import { join, resolve } from "node:path";
 import { isRecord } from "../../src/core/utils/guards.ts";
 
-/** One major version of Node, with the path of its program or the reason why the program is missing. */
 export type FoundNode = { readonly major: number } & (
   | { readonly kind: "found"; readonly program: string }
   | { readonly kind: "absent"; readonly why: string }

@@ -52,7 +52,7 @@ export const textWires: readonly TextWire[] = [
   },
 ];
 
-/** How much of one response was sent. Sizes are in bytes. */
+/** Describes how much of one response was sent, in bytes. */
 export interface Sending {
   readonly size: number;
   /** The number of bytes that the server had sent when the response ended or its connection closed. */

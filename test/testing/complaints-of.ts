@@ -12,7 +12,6 @@ import {
 
 export type Stream = Provider["stream"];
 
-/** Runs every check on a test clock. Returns the messages of the failed checks, by the title of the check. */
 export async function complaintsOf(create: (scenario: ProviderScenario) => ProviderFixture): Promise<Record<string, string>> {
   const clock = createTestClock();
   const complaints: Record<string, string> = {};

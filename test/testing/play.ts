@@ -21,7 +21,6 @@ export function setUp(): {
   return { clock, abort, call, heartbeats };
 }
 
-/** Reads a stream to its end. Rejects with the error that the stream throws. */
 export async function play(
   provider: Provider,
   asked: ModelRequest = request,

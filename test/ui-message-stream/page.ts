@@ -34,7 +34,7 @@ interface PageOptions {
   readonly fetch: Fetch;
   readonly messages?: readonly PageMessage[];
   /**
-   * When the page sends its message without a click: after the user's last decision, or after the last result. Default
+   * Selects when the page sends its message automatically: after the user's last decision, or after the last result. Default
    * "decisions".
    */
   readonly sendsAfter?: "decisions" | "results";

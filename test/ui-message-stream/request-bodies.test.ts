@@ -30,7 +30,6 @@ function openRequest(): { request: Request; body: ReadableStreamDefaultControlle
   return { request, body, isCancelled: () => cancelled };
 }
 
-/** Opens a connection, and sends the headers and half of a body. `answer` reads the request on the server. */
 async function openConnection(answer: (request: IncomingMessage) => Promise<string>): Promise<Socket> {
   const server: Server = createServer((req, res) => {
     void answer(req).then((said) => res.writeHead(400, { connection: "close" }).end(said));

@@ -53,7 +53,6 @@ const toVendor = (
 
 export const vendors: readonly Vendor[] = [toVendor(5, ai5), toVendor(6, ai6), toVendor(7, ai7)];
 
-/** Returns the problems that the validator of one major version finds in the chunks. */
 export async function findProblems({ validator }: Vendor, chunks: readonly UIMessageChunk[]): Promise<readonly string[]> {
   // A page gets chunks as JSON, so undefined fields must be removed.
   const sent = chunks.map((chunk) => JSON.parse(JSON.stringify(chunk)) as UIMessageChunk);

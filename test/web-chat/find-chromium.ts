@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 
 export const browserTests = "test/web-chat/browser.test.ts";
 
-/** Explains why the browser tests are skipped. */
 export const noChromium: string = `${browserTests} is skipped, because Chromium was not found. Install Chromium (apt-get install chromium), or set CHROMIUM to its path.`;
 
 /**

@@ -166,7 +166,6 @@ const v4: Spec = {
   ],
 };
 
-/** One entry for each specification version of the AI SDK, oldest first. */
 export const specs: readonly Spec[] = [v2, v3, v4];
 
 export function textParts(pieces: readonly string[], { id = "t", metadata }: { id?: string; metadata?: object } = {}): object[] {

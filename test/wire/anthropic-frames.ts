@@ -33,7 +33,6 @@ export const call = (index: number, [id, name, args]: readonly [id: string, name
     { type: "input_json_delta", partial_json: args.slice(args.length >> 1) },
   );
 
-/** Writes the `message_delta` event with a stop reason, without `message_stop`. */
 export const ending = (reason: string, rest: object = {}): string =>
   event({ type: "message_delta", delta: { stop_reason: reason, stop_sequence: null, ...rest }, usage: { output_tokens: 2 } });
 

@@ -43,7 +43,6 @@ export function readOdd(wire: string): ReadonlyMap<string, string> {
   return new Map(readdirSync(folder).map((file) => [file.replace(/\.sse$/, ""), readFileSync(`${folder}${file}`, "utf8")]));
 }
 
-/** Serves a body to a provider. Returns the iteration, and the provider metadata that the next request would contain. */
 export async function readBody(
   body: string,
   connect: (url: string) => Provider,

@@ -93,7 +93,6 @@ function emptied(item: ResponseItem): ResponseItem {
 const begin = (item: ResponseItem, index: number): string =>
   event({ type: "response.output_item.added", output_index: index, item: emptied(item) });
 
-/** Writes the events of an item, except its `output_item.done` event. */
 export const openItem = (item: ResponseItem, index = 0): string =>
   begin(item, index) + pieces(item, { item_id: item.id, output_index: index }).join("");
 

@@ -67,7 +67,6 @@ export type Scripted = ScriptedTurn | { readonly status: number; readonly messag
 
 export const usual: ScriptedUsage = { input: 3, output: 2 };
 
-/** Returns the stop reasons for an ending, or an empty list if the API has none. */
 export function wordsFor(ends: Ends, end: End): readonly (string | Misread)[] {
   const said = ends[end];
   return "none" in said ? [] : said;
@@ -80,7 +79,6 @@ export function listEnds(ends: Ends): readonly { readonly end: End; readonly wor
     .map((end) => ({ end, words: wordsFor(ends, end) }));
 }
 
-/** Returns `word`, or by default the first stop reason for `end`. */
 export function wordFor(ends: Ends, { end, word }: { readonly end: End; readonly word?: string }): string {
   const [usualWord] = wordsFor(ends, end);
   const said = word ?? (typeof usualWord === "object" ? usualWord.word : usualWord);

@@ -12,7 +12,6 @@ interface Stage {
   start(more: Partial<LoopOptions>): Playing;
 }
 
-/** Sets up nested agents. One call of the innermost run waits for approval, and the outer run has another call. */
 function setUp(levels: number, other: () => unknown): Stage {
   const ran: string[] = [];
   const providers: MockProvider[] = [];

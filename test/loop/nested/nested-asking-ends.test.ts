@@ -45,7 +45,6 @@ const broken = tool("broken", () => {
   throw new FatalToolError("No.");
 });
 
-/** Checks the final result. Also checks that a replay gives the same result and runs nothing. */
 async function checkOver({ start, ran, store }: Stage, ended: LoopResult): Promise<void> {
   const before = [...ran];
   for (const journal of [store.open(), replayJournal(store.open())]) {

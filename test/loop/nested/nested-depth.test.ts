@@ -23,7 +23,6 @@ interface Levels {
   readonly providers: readonly MockProvider[];
 }
 
-/** Nests `levels` runs. `limits` contains the limits of each run, outermost run first. */
 function nest(kind: Kind, levels: number, limits: readonly (LoopLimits | undefined)[] = []): Levels {
   const depths: number[] = [];
   const providers: MockProvider[] = [];
@@ -126,7 +125,6 @@ it("context.runToolLoop: rejects with depth-exceeded, or with invalid-option or 
 describe("limits.maxDepth: runToolLoop called inside a tool", () => {
   type Start = (options: NestedLoopOptions, context: ToolContext) => Promise<unknown>;
   const provider = (): MockProvider => createMockProvider([toolCall("down"), text("Done.")]);
-  /** Nests runs inside tools until a run is rejected. Returns the number of levels and the error. */
   const dive = async (start: Start, limits?: LoopLimits): Promise<readonly [levels: number, error: unknown]> => {
     let levels = 1;
     let refused: unknown;

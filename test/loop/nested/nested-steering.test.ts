@@ -17,7 +17,6 @@ import { question } from "./nesting.ts";
 
 const message: UserMessage = { role: "user", content: "In Celsius, please." };
 
-/** The moment at which the innermost run is steered. */
 type When = "during a stop" | "during a drain" | "beside a call that waits" | "while the run waits";
 const times: readonly When[] = ["during a drain", "beside a call that waits", "while the run waits"];
 

@@ -23,7 +23,6 @@ interface Draining {
   asked(): readonly number[];
 }
 
-/** Nests `levels` runs. The innermost run is drained in its first iteration and would answer in the second. */
 function draining(levels: number, more: Partial<LoopOptions> = {}): Draining {
   const inner = scripted(
     ["agent tool", "inner"],

@@ -46,7 +46,6 @@ export interface Stage {
   ran: number;
 }
 
-/** Creates the options of one run in a tree of nested runs. `stage` counts the streams and tools that start. */
 export function optionsOf(
   { iterations, maxToolCalls, maxTokens }: Plan,
   stage: Stage,

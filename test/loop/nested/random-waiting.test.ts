@@ -50,7 +50,6 @@ interface Process {
 interface Lived {
   readonly end: unknown;
   readonly deeds: readonly Deed[];
-  /** True if the outermost run accepted a stop or a kill. */
   readonly isTold: boolean;
 }
 
@@ -96,7 +95,6 @@ const isResult = (end: unknown): end is LoopResult => typeof end === "object" &&
 const waitsFor = ({ reason }: LoopResult): readonly { readonly id: string }[] =>
   reason.kind === "approval-required" ? reason.calls : [];
 
-/** Returns the calls in the path of a journal key, outermost first. */
 function placesOf(key: string): readonly { readonly index: number; readonly isAlone: boolean }[] {
   return [...key.matchAll(/\/tool\/(\d+)\/([^/]+)/g)].map(([, index, name = ""]) => ({
     index: Number(index),

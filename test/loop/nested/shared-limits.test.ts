@@ -87,7 +87,6 @@ describe.for(kinds)("maxToolCalls of a run around an %s", (kind) => {
       "completed",
       "limit",
     ]);
-    // After the limit is reached, both runs forbid tool calls in their next request.
     expect(child.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, "none"]);
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
   });

@@ -3,7 +3,6 @@ import { defineTool, type LoopOptions, memoryJournal, type SavedJournal, type To
 import { type MockMessage, text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "../play.ts";
 
-/** A tool without `execute`, whose results a web page sends. */
 export const askUser: Tool<{ question: string }> = defineTool({
   name: "ask_user",
   description: "Asks the user",
@@ -16,9 +15,6 @@ export interface OutsideStage {
   readonly start: (options?: Partial<LoopOptions>) => Playing;
 }
 
-/**
- * The run has three calls: a job that another machine finishes, a lookup that returns immediately, and a question to the user.
- */
 export function setUp(
   more: Partial<LoopOptions> = {},
   calls: MockMessage = [toolCall("job", { size: 1 }), toolCall("look"), toolCall("ask_user", { question: "Which?" })],

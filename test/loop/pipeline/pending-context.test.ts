@@ -32,7 +32,6 @@ const contextsOf = ({ provider }: Playing): readonly unknown[] =>
 const lookupsOf = ({ recording }: Playing): readonly unknown[] =>
   recording.of("restart").map(({ pendingContext }) => pendingContext);
 
-/** Creates a context source that returns the same item for every key and logs the keys. */
 function createNoting(held: Json | undefined = item): ContextSource & { readonly asked: readonly unknown[] } {
   const asked: unknown[] = [];
   return { asked, take: (key) => (asked.push(key), held) };

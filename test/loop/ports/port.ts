@@ -30,7 +30,6 @@ export function portsOf<Name extends string | number | symbol>(
   return Object.fromEntries(names.map((name) => [`${prefix}${String(name)}`, make(name)]));
 }
 
-/** Creates a function that calls `well` for its first `count` calls, and `fault` for later calls. */
 export function after(count: number, well: () => unknown, fault: Fault): Fault {
   let asked = 0;
   return () => ((asked += 1) > count ? fault() : well());

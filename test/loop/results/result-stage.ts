@@ -5,7 +5,6 @@ import { answersOf, play, type Playing, tool } from "../play.ts";
 
 export const texts = (count: number, letter = "x"): string => letter.repeat(count * 4);
 
-/** Starts a run that calls the tool `give` once. The tool returns `output`. */
 export function start(output: unknown, results: ResultPipeline, more: Partial<LoopOptions> = {}): Playing {
   return play([toolCall("give"), text("Done.")], {
     tools: [tool("give", () => output)],

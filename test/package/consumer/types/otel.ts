@@ -1,5 +1,3 @@
-// Traces a run.
-
 import { trace } from "@opentelemetry/api";
 import { type Json, type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
 import { type ContentKind, withTracing } from "turnwright/otel";
