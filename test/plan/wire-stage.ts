@@ -14,7 +14,7 @@ import { done, sse } from "../wire/raw-sse-server.ts";
 import { readBody, serve } from "../wire/serve.ts";
 import { checkWireContract } from "../wire/wire-contract.ts";
 
-/** The API of one provider. Each complete text reports 3 input tokens and 2 output tokens. */
+/** The API of one provider. For each complete text, the service reports 3 input tokens and 2 output tokens. */
 export interface TextWire {
   readonly name: string;
   toFrames(pieces: readonly string[]): readonly string[];

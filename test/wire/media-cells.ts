@@ -18,7 +18,7 @@ export type MediaOutcome = "sent" | "refused" | "told";
 export interface MediaRow {
   readonly kind: string;
   readonly part: Exclude<ContentPart, { readonly type: "text" }>;
-  /** A request that contains the part contains at least one of these texts. */
+  /** If a request contains the part, at least one of these texts is in the request. */
   readonly traces: readonly string[];
   /** The media type that appears in a request with the part. Undefined if some APIs send no media type. */
   readonly says?: string;

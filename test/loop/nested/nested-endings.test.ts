@@ -214,7 +214,7 @@ describe("nested runs in a tool call that ends", () => {
         attempts += 1;
         const running = ctx.runToolLoop({ messages: question, provider });
         if (attempts > 1) return (await running).text;
-        // The nested run calls its model before this attempt fails.
+        // Waits until the nested run has called its model.
         for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
         throw new Error("no");
       },

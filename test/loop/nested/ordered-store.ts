@@ -1,4 +1,5 @@
-// Simulates a workflow engine that identifies steps by their order. Throws if a process requests steps in a new order.
+// Simulates a workflow engine that identifies steps by their order. Throws if a process requests steps in a different order than
+// an earlier process.
 
 import type { Journal, Step } from "turnwright";
 

@@ -211,7 +211,7 @@ async function check(plan: Plan, given: readonly Life[]): Promise<void> {
     if (end === undefined) continue;
     last = end;
     if (end.status === "suspended") continue;
-    // A resumed run that ends before its first new step leaves the journal waiting, so it can be resumed again.
+    // If the resumed run ends before its first new step, its journal still waits, so the run can be resumed again.
     const told = await live(plan, { journal: replayJournal(history.store.open()) });
     if ((told.end as LoopResult).status === "suspended") {
       last = told.end as LoopResult;
