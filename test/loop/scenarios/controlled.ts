@@ -104,7 +104,7 @@ export const controlled: readonly Scenario[] = [
       await clock.advance(40);
     },
     text: "Done.",
-    // The drained run gave its message back as undelivered, so the resumed run ends with the answer.
+    // The resumed run has no steered message, because the drained run gave that message back as undelivered.
     goesOnTo: "Done.",
   },
   {
