@@ -12,7 +12,7 @@ interface Phrase {
   readonly why: string;
 }
 
-/** Phrases that are not allowed. Each pattern is matched against single sentences. */
+/** Each pattern is matched against one sentence at a time. */
 const phrases: readonly Phrase[] = [
   {
     pattern: /^[*_"(]*(What|Who|Whoever|Whether|Where)\b.*\.[*_")]*$/,
@@ -45,7 +45,7 @@ function refusePhrases(path: string, sentences: readonly Sentence[]): readonly s
   );
 }
 
-/** Returns the average number of words per sentence. Ignores tables. */
+/** Returns the average number of words per sentence, without tables. */
 function averageWords(path: string): number {
   const counts = readPageProse(readFileSync(path, "utf8"))
     .filter(({ kind }) => kind === "text")

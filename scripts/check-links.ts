@@ -9,10 +9,7 @@ const link =
   /!?\[(?:[^[\]]|\[[^\]]*\])*\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)|^\s*\[[^\]]+\]:\s*(\S+)|\b(?:href|src)="([^"]+)"/g;
 const elsewhere = /^([a-z][a-z+.-]*:|\/\/)/i;
 
-/**
- * Returns the lines of a page without code blocks and code spans, because links and headings in code are ignored. Line numbers
- * stay the same.
- */
+/** Returns the lines of a page. Lines of code are replaced with empty lines, so that line numbers stay the same. */
 function proseOf(path: string): readonly string[] {
   let inCode = false;
   return readFileSync(path, "utf8")
@@ -24,7 +21,7 @@ function proseOf(path: string): readonly string[] {
     });
 }
 
-/** Returns the anchors of a page's headings, built in the same way as on GitHub and npm. */
+/** Returns the anchors that GitHub and npm create for the headings of a page. */
 function anchorsOf(path: string): ReadonlySet<string> {
   const seen = new Map<string, number>();
   const headings = proseOf(path).flatMap((line) => /^#{1,6}\s+(.*?)\s*#*$/.exec(line)?.[1] ?? []);
@@ -41,7 +38,7 @@ function anchorsOf(path: string): ReadonlySet<string> {
   return new Set(anchors);
 }
 
-/** Returns the reason why a page must not link to a path; undefined if the link is allowed. */
+/** Explains why a page must not link to a path. Returns undefined if the link is allowed. */
 function whyForbidden(path: string, page: string): string | undefined {
   if (path.startsWith("..")) return "leads out of the repository";
   if (path.startsWith("docs/reference")) return "leads into the reference, which only exists once it is built";

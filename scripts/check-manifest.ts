@@ -20,7 +20,6 @@ interface Lock {
 const manifest = readJson<Manifest>("package.json");
 const lock = readJson<Lock>("package-lock.json");
 
-/** Returns the `exports` for all entries. Each entry has types for `import` and for `require`. */
 function wantedExports(): Readonly<Record<string, unknown>> {
   const conditions = entries.map(({ subpath, name }): [string, unknown] => [
     subpath,
@@ -42,7 +41,7 @@ function exportProblems(): readonly string[] {
   return [];
 }
 
-/** Matches an exact version. An alias such as `npm:name@1.2.3` is allowed. */
+/** Matches an exact version, also after an alias such as `npm:name@`. */
 const pinned = /^(?:npm:(?:@[\w.-]+\/)?[\w.-]+@)?\d+\.\d+\.\d+(?:-[\w.]+)?$/;
 
 function pinProblems(): readonly string[] {
@@ -52,8 +51,8 @@ function pinProblems(): readonly string[] {
 }
 
 /**
- * Finds optional dependencies that are missing in the lock file. npm omits a platform's binary if it is not published, and `npm
- * ci` then rejects the lock file.
+ * Finds optional dependencies that are missing in package-lock.json. npm omits a platform's binary that is not published, and
+ * then `npm ci` rejects the lock file.
  */
 function lockProblems(): readonly string[] {
   return Object.entries(lock.packages).flatMap(([path, { resolved, optionalDependencies = {} }]) => {

@@ -32,10 +32,7 @@ async function measure({ name }: Entry): Promise<number> {
   return outputFiles.reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0);
 }
 
-/**
- * The maximum number of source files in a bundle with only `runToolLoop`. Limits how much code a reader of the loop has to
- * know.
- */
+/** The maximum number of source files in a bundle with only `runToolLoop`. A low number keeps the loop easy to read. */
 const mostFiles = 70;
 
 async function countFiles(): Promise<number> {

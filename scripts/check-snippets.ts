@@ -19,7 +19,7 @@ const marker = /^\s*\/\/ #(end)?region\b/;
 const importsMark = "<!-- imports -->";
 const needsImports = /^docs\/(?:guides|concepts)\//;
 
-/** The expected lines of a block and their example, or the reason why the block has no valid source. */
+/** The code that a block in the docs must have, and its example; or the reason why the block has no valid example. */
 type Wanted = { readonly lines: readonly string[]; readonly example: string } | { readonly problem: string };
 
 function readRegion(path: string, region: string | undefined): Wanted {
@@ -52,7 +52,6 @@ interface Checked {
   readonly problems: readonly string[];
 }
 
-/** Returns the page with every block updated from its source, and the problems of the current page. */
 function checkPage(path: string, page: readonly string[]): Checked {
   const lines: string[] = [];
   const snippets: Snippet[] = [];
@@ -78,7 +77,6 @@ function checkPage(path: string, page: readonly string[]): Checked {
   return checkImports(path, { lines, snippets, problems });
 }
 
-/** Returns the page with an updated line of imports. */
 function checkImports(path: string, { lines, snippets, problems }: Checked): Checked {
   const wanted = needsImports.test(path) ? describeImports(snippets) : undefined;
   const mark = lines.indexOf(importsMark);
@@ -103,7 +101,7 @@ function check(path: string): readonly string[] {
   const text = readFileSync(path, "utf8");
   const { lines: filled, problems } = checkPage(path, text.split("\n"));
   if (!process.argv.includes("--write")) return problems;
-  // The first call adds missing code blocks. This call fills them with code.
+  // The first call of `checkPage` adds missing code blocks, and this call fills them with code.
   const { lines } = checkPage(path, filled);
   writeFileSync(path, lines.join("\n"));
   return checkPage(path, lines).problems;

@@ -1,4 +1,4 @@
-// Finds problems that the linter does not: comments that disable a gate, and code that the style forbids.
+// Finds problems that the linter does not find: comments that disable a check, and code that the style forbids.
 
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -41,7 +41,7 @@ function problemsIn(path: string): readonly string[] {
     );
 }
 
-/** Finds an `index.ts` that is not a published entry. Such a file would hide which files import each other. */
+/** Finds files named `index.ts` that are not published entries. Such a file hides which files import each other. */
 function innerIndexes(): readonly string[] {
   const published = new Set(entries.map(({ source }) => source));
   return findFiles("src", "/index.ts")

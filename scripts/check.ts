@@ -1,6 +1,6 @@
-// Runs every gate, two at a time, and prints the time that each gate took. If the build fails, gates that need it do not start.
-// At the end, prints the output of each failed gate, and then the number of tests. `npm run check -- types lint` runs only the
-// named gates.
+// Runs the checks of the repository (the "gates"), two at a time, and prints how long each took. If the build fails, gates that
+// need the build do not start. At the end, prints the output of each failed gate, and then the number of tests. `npm run check --
+// types lint` runs only the named gates.
 
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, rmSync } from "node:fs";
@@ -27,7 +27,6 @@ const reports = ".cache/tests";
 const vitest = (report: string): string =>
   `vitest run --reporter=default --reporter=./scripts/rerun-reporter.ts --reporter=json --outputFile.json=${reports}/${report}.json`;
 
-/** The gates, most informative first. Gates that need the build start when the build is done. */
 const gates: readonly Gate[] = [
   { name: "build", command: "tsup --silent" },
   { name: "types", command: "tsc -p ." },
@@ -59,7 +58,7 @@ function runGate(gate: Gate): Promise<Ended> {
     env: {
       ...process.env,
       PATH: `${resolve("node_modules/.bin")}${delimiter}${process.env["PATH"] ?? ""}`,
-      // Otherwise, a gate that packs the package would build again, while other gates read the build.
+      // Without this setting, a gate that packs the package would build again while other gates read the build.
       npm_config_ignore_scripts: "true",
     },
     // On Windows, programs that npm installs are scripts, which need a shell.
@@ -79,7 +78,6 @@ function runGate(gate: Gate): Promise<Ended> {
   });
 }
 
-/** Runs the chosen gates. Returns those that failed. */
 async function runGates(chosen: readonly Gate[]): Promise<readonly Ended[]> {
   const waiting = new Set(chosen);
   const active = new Map<string, Promise<Ended>>();
@@ -109,7 +107,6 @@ interface Report {
   readonly numPendingTests: number;
 }
 
-/** Returns the last line of the output: the number of tests. */
 function countTests(found: readonly string[]): string {
   const counted = found.map((file) => readJson<Report>(`${reports}/${file}`));
   const total = (field: keyof Report): number => counted.reduce((sum, report) => sum + report[field], 0);

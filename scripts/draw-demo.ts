@@ -1,5 +1,5 @@
-// Draws the picture of the demo in the README: runs the demo, and writes its first and last lines into docs/demo.svg. Run it
-// with `npm run demo:picture`.
+// Runs the demo, and draws its first and last lines for the README. Writes docs/demo.svg. Run this script with `npm run
+// demo:picture`.
 
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";

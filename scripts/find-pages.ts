@@ -5,7 +5,6 @@ import { findFiles } from "./find-files.ts";
 
 const roots = ["README.md", "llms.txt"];
 
-/** Returns the paths of all pages, relative to the repository. */
 export function findPages(): readonly string[] {
   const guides = existsSync("docs") ? findFiles("docs", ".md") : [];
   return [...roots, ...guides.filter((path) => !path.startsWith("docs/reference/"))];

@@ -1,10 +1,10 @@
-// Preloaded into examples. Connections to other machines throw, so an example cannot depend on a network or a key.
+// Examples load this file first. Connections to other machines throw, so that no example depends on a network or an API key.
 
 import { Socket } from "node:net";
 
 const loopback = new Set(["localhost", "127.0.0.1", "::1"]);
 
-/** Returns the host in the arguments of `connect`, which accepts options, normalized arguments, or a port and a host. */
+/** Returns the host from the arguments of `connect`: options, an array of normalized arguments, or a port and a host. */
 function hostOf([target, host]: readonly unknown[]): string {
   const options: unknown = Array.isArray(target) ? target[0] : target;
   const named: unknown = typeof options === "object" && options !== null && "host" in options ? options.host : host;

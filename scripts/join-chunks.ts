@@ -1,5 +1,5 @@
-// Joins the chunks that entries share, so that an import opens few files. Each file costs Node about half a millisecond. Chunks
-// that small entries share are kept separate from chunks that only the loop needs.
+// Joins the chunks of the build that several entries share, so that an import opens few files. Each file costs Node about half a
+// millisecond. Chunks that small entries share are kept separate from chunks that only the loop needs.
 
 import { readdirSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
@@ -22,7 +22,7 @@ function reach(files: readonly string[], getModuleInfo: GetModuleInfo): Readonly
   return found;
 }
 
-/** Joins the chunks in a directory with an ESM build. Writes ESM and CommonJS. */
+/** Joins the chunks of the ESM build in a directory. Writes the result as ESM and as CommonJS. */
 export async function joinChunks(directory: string): Promise<void> {
   const files = readdirSync(directory).filter((file) => file.endsWith(".js"));
   const names = files.filter((file) => !isChunk(file)).map((file) => file.slice(0, -".js".length));

@@ -1,4 +1,4 @@
-// Lists the imports that the snippets of a page need. Takes the imports from the examples.
+// Lists the imports that the code snippets of a page need. The imports are copied from the examples.
 
 export interface Snippet {
   readonly code: string;
@@ -7,7 +7,7 @@ export interface Snippet {
 
 const fromPackage = /import\s+(?:type\s+)?\{([^}]*)\}\s+from\s+"(turnwright[\w/-]*)"/g;
 
-/** Returns the line below `<!-- imports -->`; undefined if the snippets use nothing from the package. */
+/** Returns the text for the line below `<!-- imports -->`. Returns undefined if the snippets use nothing from the package. */
 export function describeImports(snippets: readonly Snippet[]): string | undefined {
   const entries = new Map<string, Set<string>>();
   for (const { code, example } of snippets) {
@@ -24,7 +24,10 @@ export function describeImports(snippets: readonly Snippet[]): string | undefine
   return `Imported here: ${byEntry.map(([entry, names]) => `${listOf(names)} from \`${entry}\``).join("; ")}.`;
 }
 
-/** True if code uses an imported name. Functions must be called, so that a field or variable with the same name does not count. */
+/**
+ * Returns true if code uses an imported name. A function counts only if it is called, because a field or variable may have the
+ * same name.
+ */
 function isUsed(name: string, code: string): boolean {
   const isType = /^[A-Z]/.test(name);
   return new RegExp(`(?<!\\w|(?<!\\.\\.)\\.)${name}${isType ? "\\b" : "[(<]"}`).test(code);

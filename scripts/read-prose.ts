@@ -1,6 +1,6 @@
-// Extracts the prose of pages and comments: sentences with their line numbers.
+// Splits the text of pages and comments into sentences with line numbers.
 
-/** A paragraph, a list item, a table cell or a comment. `line` is the 1-based number of the first line. */
+/** A paragraph, a list item, a table cell or a comment. `line` is the 1-based number of its first line. */
 interface Block {
   readonly kind: "text" | "cell";
   readonly line: number;
@@ -51,7 +51,7 @@ export function readCommentProse(source: string): readonly Sentence[] {
   return toBlocks(lines, (line) => /^\s*([-*]\s|@\w+)/.test(line)).flatMap(toSentences);
 }
 
-/** Joins lines to blocks. A block ends before an empty line, and before a line for which `startsBlock` returns true. */
+/** Groups lines into blocks. A block ends before an empty line, and before a line for which `startsBlock` returns true. */
 function toBlocks(lines: readonly string[], startsBlock: (line: string) => boolean): readonly Block[] {
   const blocks: { kind: "text"; line: number; text: string }[] = [];
   let isOpen = false;

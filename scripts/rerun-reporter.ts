@@ -3,15 +3,17 @@
 import { relative } from "node:path";
 import type { Reporter, TestCase, TestModule, TestSuite } from "vitest/node";
 
-/** The maximum number of commands to print. */
 const mostPrinted = 20;
 
-/** Replaces characters that are special in the regular expression for `-t`, or inside shell quotes. */
+/** Replaces characters that are special in shell quotes, or in the regular expression that vitest's `-t` takes. */
 function toPattern(title: string): string {
   return title.replace(/[\\^$.*+?()[\]{}|"'`!]/g, ".");
 }
 
-/** Returns the titles of the outer suites, outermost first, and the title of the test. `-t` matches their joined text. */
+/**
+ * Returns the titles of the outer suites, outermost first, and then the title of the test. The option `-t` of vitest matches all
+ * of them, joined.
+ */
 function titlesOf({ name, parent }: TestCase | TestSuite): readonly string[] {
   return parent.type === "module" ? [name] : [...titlesOf(parent), name];
 }

@@ -21,7 +21,7 @@ function run(path: string): readonly string[] {
     {
       encoding: "utf8",
       timeout: timeoutMs,
-      // Keeps the examples offline, even if the shell has API keys: with CI set, they use scripted models.
+      // With CI set, examples use scripted models, even if the environment has API keys.
       env: { ...process.env, CI: "1" },
       stdio: ["ignore", "pipe", "pipe"],
     },

@@ -5,7 +5,6 @@ import { fileURLToPath } from "node:url";
 
 export interface ChildServer {
   readonly url: string;
-  /** Kills the process with SIGKILL. */
   kill(): Promise<void>;
 }
 

@@ -4,7 +4,7 @@
 import { executionAsyncId } from "node:async_hooks";
 import { afterAll } from "vitest";
 
-/** With async hooks, returns a new id for each call. Without async hooks, returns the id of the surrounding code. */
+/** Returns the id of the current async execution. Only with async hooks enabled, each call has its own id. */
 async function findId(): Promise<number> {
   await Promise.resolve();
   return executionAsyncId();
@@ -15,7 +15,7 @@ async function hasHooks(): Promise<boolean> {
   return first !== (await findId());
 }
 
-// If an earlier file has left hooks enabled, this file is not reported.
+// Hooks that an earlier test file left enabled are not the fault of this test file.
 const hadHooks = await hasHooks();
 
 afterAll(async () => {

@@ -2,7 +2,7 @@
 
 const marker = Symbol.for("turnwright.test.fail-on-warning");
 
-// Several test files of one process load this module, but the listener must be added only once.
+// Several test files of one process load this module, but the process needs only one listener.
 if (!Reflect.has(process, marker)) {
   Reflect.set(process, marker, true);
   process.on("warning", (warning) => {

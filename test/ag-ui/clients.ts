@@ -1,4 +1,4 @@
-// The clients of AG-UI 1.0 and 0.0. They validate each event, check the order of the events, and keep the messages.
+// The clients of AG-UI 1.0 and 0.0. They validate each event, check the order of the events, and build messages from them.
 
 import * as ag1 from "@ag-ui/client";
 import * as ag0 from "ag-ui-client-0";
@@ -69,7 +69,6 @@ export async function readMessages(
   return structuredClone(agent.messages);
 }
 
-/** Returns the text of the assistant messages, in order, without nested runs. */
 export const textOf = (messages: readonly PageMessage[]): string =>
   messages
     .flatMap(({ role, content, subagentRunId }) =>

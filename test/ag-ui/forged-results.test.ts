@@ -16,7 +16,6 @@ interface Film {
   readonly send: (more: object) => Promise<{ status: number; said: string }>;
 }
 
-/** Starts a run that is suspended because its calls wait for results. */
 async function wait(): Promise<Film> {
   const { ran, run } = setUpFilm();
   const server = await serve({ run, version: "1.0" });

@@ -11,8 +11,8 @@ import { openAgent, type PageAgent, readMessages, resultsOf, textOf, versions } 
 import { readSent, serve } from "./page-server.ts";
 
 /**
- * Fetches the stream of a run. A broken connection ends the body without an error, because the client would leave a rejected
- * promise unhandled.
+ * Reads the stream of a run to its end. If the connection breaks, the body ends without an error. With an error, the AG-UI client
+ * would leave a rejected promise unhandled.
  */
 async function fetchToEnd(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
@@ -55,7 +55,7 @@ it.each(versions)("a page of AG-UI %s: gets the whole run from another process a
     const user = page.messages.slice(0, 1);
     const messages = await readMessages(sent.map(({ event }) => event) as never, version, user);
     expect(textOf(messages)).toBe("One moment.It is in stock.");
-    // Both servers use the same message ids, so the page replaces the messages that it already shows.
+    // Both servers create the same message ids, so the page shows no message twice.
     const ids = page.messages.map(({ id }) => id);
     expect(messages.map(({ id }) => id)).toEqual(ids);
     expect([[...resultsOf(messages).values()], ran]).toEqual([["found by the killed server"], []]);

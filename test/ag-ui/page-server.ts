@@ -1,4 +1,4 @@
-// A local HTTP server that sends the runs of a run host to AG-UI clients.
+// A local HTTP server through which AG-UI clients start and follow runs.
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -30,7 +30,6 @@ interface ServerOptions {
 
 export class PageServer {
   readonly host: RunHost;
-  /** The parsed requests, in order. */
   readonly requests: AGUIRequest[] = [];
   /** If set, closes each connection after this number of events. */
   cutAfter: number | undefined;
@@ -90,7 +89,7 @@ export class PageServer {
     return this.host.resume(threadId, { ...run, decisions: { ...decisions, ...results } });
   }
 
-  /** Resumes the last run of a thread with results from the server, like a webhook. */
+  /** Resumes the last run of a thread with decisions that do not come from the page, as a webhook would. */
   async deliver(threadId: string, decisions: HostedLoopOptions["decisions"]): Promise<void> {
     const answer = await this.host.resume(threadId, { ...this.#options.run, decisions });
     if (answer.kind === "started") await answer.result;

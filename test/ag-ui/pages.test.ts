@@ -109,7 +109,6 @@ describe.each(versions)("a page of AG-UI %s", (version) => {
   });
 });
 
-/** Joins the fragments of each text into one event, and removes ids. */
 function joinDeltas(sent: readonly SentEvent[]): readonly unknown[] {
   const joined: SentEvent["event"][] = [];
   for (const { event } of sent) {

@@ -15,7 +15,6 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
 });
 
-/** Checks messages with the validators of AG-UI 1.0 and 0.0. */
 function check(messages: readonly AGUIMessage[]): void {
   for (const message of messages) {
     for (const schema of [MessageSchema, OldMessageSchema])
@@ -40,7 +39,7 @@ describe("toAGUIMessages", () => {
       const waiting = toAGUIMessages(await server.host.status(threadId));
       check(waiting);
       expect(facts(waiting)).toEqual(facts(page.messages));
-      // Another page loads the messages and answers the interrupt.
+      // A second page loads the messages of the thread and answers the interrupt.
       const loaded = openAgent(version, { url: server.url, threadId, messages: waiting });
       const resume = page.pendingInterrupts.map(({ id }) => ({
         interruptId: id,

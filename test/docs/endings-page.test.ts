@@ -63,7 +63,6 @@ describe("docs/concepts/endings.md: finish reasons", () => {
   );
 });
 
-/** Returns a pattern for a table cell that names the end reason. Undefined means that the run continues. */
 function wordOf(reason: EndReason | undefined): RegExp {
   if (reason === undefined) return /next iteration|same iteration|the calls run/;
   return new RegExp(reason.kind === "provider-error" ? reason.error.code : reason.kind);

@@ -15,7 +15,7 @@ const facts = {
 };
 
 /**
- * Returns a reason with the name of the error class that `unwrap` throws for it. Returns undefined if `unwrap` returns the result.
+ * Returns an end reason, followed by the error class that `unwrap` throws for it. Returns undefined if `unwrap` does not throw.
  */
 function thrownFor([kind, status]: readonly [string, string]): string | undefined {
   try {

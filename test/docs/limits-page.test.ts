@@ -4,7 +4,7 @@ import { readPage, readRows, readSection, sorted } from "./read-page.ts";
 
 const page = readPage("docs/guides/stopping-a-run.md");
 
-/** Returns the names in the table of a section, each followed by its default: the number or "none" in the second cell. */
+/** Returns the names in a section's table. Each name is followed by its default from the second cell: a number or "none". */
 function listedIn(section: string): readonly string[] {
   const rows = readRows(readSection(page, section));
   return sorted(rows.map(([name = "", fallback = ""]) => `${name} ${/^(?:[\d,]*\d|none)/.exec(fallback)?.[0] ?? fallback}`));

@@ -5,12 +5,11 @@ import { expect, it } from "vitest";
 import { expectCode, expectTests } from "./mapped-row.ts";
 import { readNames, readRows, readSection } from "./read-page.ts";
 
-/** For each section, the first name of each row, in order. */
+/** For each section of a page, the first name of each table row, in order. */
 export type DesignParts = { readonly [section: string]: readonly string[] };
 
 const differences = "Differences";
 
-/** Returns the first name of each row in a section. */
 export function firstNames(page: string, section: string): readonly (string | undefined)[] {
   return readRows(readSection(page, section)).map(([cell = ""]) => readNames(cell)[0]);
 }

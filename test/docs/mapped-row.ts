@@ -1,12 +1,10 @@
-// Checks a table row: the code and the test files in its cells must exist.
-
 import { existsSync } from "node:fs";
 import { expect } from "vitest";
 import { readNames, readPage } from "./read-page.ts";
 
 const testPath = /^`((?:src|test)\/[\w/-]+\.test\.ts)`$/;
 
-/** Expects that a cell lists existing test files, each once, as in "`test/loop/gate.test.ts`, `test/loop/batches.test.ts`". */
+/** Checks that a cell lists existing test files, each once, as in "`test/loop/gate.test.ts`, `test/loop/batches.test.ts`". */
 export function expectTests(cell: string): void {
   const items = cell.split(", ");
   const paths = items.map((item) => testPath.exec(item)?.[1] ?? "");
@@ -15,7 +13,7 @@ export function expectTests(cell: string): void {
   expect(new Set(paths).size, "a test file is named twice").toBe(paths.length);
 }
 
-/** Expects that each source file in a cell exists and contains the names before it, as in "`a` of `B` in `src/c.ts`". */
+/** Checks that each source file in a cell exists and contains the names before it, as in "`a` of `B` in `src/c.ts`". */
 export function expectCode(cell: string): void {
   for (const { path, names } of placesIn(cell)) {
     expect(existsAt(path), `the file ${path}`).toBe(true);

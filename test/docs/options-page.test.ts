@@ -5,7 +5,7 @@ import { readNames, readPage, readRows, readSection } from "./read-page.ts";
 
 const page = readPage("docs/guides/options.md");
 
-/** A type whose value must list every property name. A missing or unknown name does not compile. */
+/** An object with every property name of `Type`. A missing or unknown name does not compile. */
 type Names<Type> = { readonly [Name in keyof Required<Type>]: true };
 
 const options: Names<LoopOptions> = {

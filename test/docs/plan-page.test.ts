@@ -6,7 +6,7 @@ import { readPage } from "./read-page.ts";
 const guide = readPage("docs/guides/plan-and-execute.md");
 const mapping = readPage("docs/sources/plan.md");
 
-/** A type whose value must list every property name. A missing or unknown name does not compile. */
+/** An object with every property name of `Type`. A missing or unknown name does not compile. */
 type Names<Type> = { readonly [Name in keyof Required<Type>]: true };
 
 const options: Names<PlannerOptions> = {

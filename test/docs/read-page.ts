@@ -1,13 +1,9 @@
-// Reads the sections, table rows and names of documentation pages as data.
-
 import { readFileSync } from "node:fs";
 
-/** Returns the text of a page. `path` is relative to the root of the repository. */
 export function readPage(path: string): string {
   return readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
 }
 
-/** Returns the text between the given heading and the next heading. */
 export function readSection(page: string, heading: string): string {
   const [, ...rest] = page.split(new RegExp(`^#+ ${heading}$`, "m"));
   return rest.join("").split(/^#+ /m)[0] ?? "";
@@ -21,7 +17,6 @@ export function readRows(text: string): readonly (readonly string[])[] {
     .map(toCells);
 }
 
-/** Returns the cells of all table rows. Omits the header rows. */
 export function readTable(text: string): readonly (readonly string[])[] {
   const isRule = (line: string | undefined): boolean => /^\|\s*:?---/.test(line ?? "");
   const isRow = (line: string, next: string | undefined): boolean => line.startsWith("|") && !isRule(line) && !isRule(next);
@@ -40,7 +35,6 @@ export function readNames(text: string): readonly string[] {
   return Array.from(prose.matchAll(/`([^`]+)`/g), ([, name = ""]) => name);
 }
 
-/** Sorts texts alphabetically, to compare lists whose order does not matter. */
 export function sorted(texts: Iterable<string>): readonly string[] {
   return [...texts].sort();
 }

@@ -14,10 +14,7 @@ const options: { readonly [Name in keyof Required<MockOptions>]: true } = {
   record: true,
 };
 
-/**
- * Returns true if the export creates a part of a scripted message. Calls the export with arguments that every such function
- * accepts.
- */
+/** Returns true if the export is a function that creates a part of a scripted message. */
 const isMaker = ([name, make]: readonly [string, unknown]): boolean => {
   if (typeof make !== "function" || /^(?:create|run|record|replay|[a-z]+Suite)/.test(name)) return false;
   const part: unknown = Reflect.apply(make, undefined, ["x", {}]);

@@ -7,7 +7,6 @@ import { readNames, readPage, readRows, readSection } from "./read-page.ts";
 const call = { callId: "call_1", name: "search", args: {} };
 const base = { call, durationMs: 0 };
 
-/** One outcome of each kind, as on the page. A missing kind does not compile. */
 const samples: { readonly [Kind in ToolOutcome["kind"]]: ToolOutcome & { readonly kind: Kind } } = {
   completed: { ...base, kind: "completed", data: { pages: 3 } },
   failed: { ...base, kind: "failed", error: { name: "Error", message: "out of order" } },

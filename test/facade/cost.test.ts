@@ -3,7 +3,6 @@ import { CostLimitError, type Pricing } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { endedBy, generate } from "./play.ts";
 
-/** Each iteration costs 0.25 USD. */
 const pricing: Pricing = () => 0.25;
 
 describe("generateWithTools with maxCostUSD", () => {

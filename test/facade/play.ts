@@ -1,5 +1,3 @@
-// Runs `generateWithTools` with scripted messages and one executor.
-
 import { type GenerateOptions, generateWithTools, type LoopEndedError, isLoopEndedError, type ToolExecutor } from "turnwright";
 import { createMockProvider, type MockOptions, type MockProvider, type MockScript } from "turnwright/testing";
 
@@ -25,7 +23,6 @@ export function generate(script: MockScript, options: GenerateOptions = {}, mock
   return { ...recording, provider, result: generateWithTools(provider, { prompt: "Go." }, recording.executor, options) };
 }
 
-/** Returns the `LoopEndedError` that a promise is rejected with. Throws if the promise has any other outcome. */
 export async function endedBy(result: Promise<unknown>): Promise<LoopEndedError> {
   const error: unknown = await result.then(
     () => undefined,

@@ -1,5 +1,5 @@
 // Measures how the time of a function grows with its input. The library promises that no input from a model, a tool or a server
-// takes more than linear time, and only a measurement finds code that breaks this promise. All other timings belong in bench/.
+// takes more than linear time. Only a measurement finds code that breaks this promise. All other timings belong in bench/.
 
 /**
  * Creates an input of the given size, and returns the function to measure. Each call must create a new input, because engines cache
@@ -16,20 +16,19 @@ export const mostGrowth = 15;
 const factor = 10;
 
 /**
- * The maximum number of measurements. They are repeated until the growth is below `mostGrowth`, which never happens for a quadratic
- * function.
+ * The maximum number of measurements. They stop when the growth is below `mostGrowth`, which never happens for quadratic growth.
  */
 const mostRounds = 15;
 
-/** The maximum number of measurements if the growth is near the limit. On a busy machine, 15 measurements can all be too slow. */
+/** The maximum number of measurements for a growth near `mostGrowth`. On a busy machine, 15 measurements can all be too slow. */
 const mostRoundsNear = 40;
 
-/** Shorter times are too inexact, so they are replaced with this time, in milliseconds. */
+/** In milliseconds. Shorter times are replaced with this time, because they cannot be measured exactly. */
 const leastMs = 10;
 
 /**
- * Returns how many times longer the function takes for an input of ten times `size`. Measures processor time, which excludes other
- * processes, and uses the best of several measurements.
+ * Returns how many times longer the function takes if its input is ten times as large. Uses the best of several measurements of
+ * processor time, which excludes other processes.
  */
 export async function growthOf(prepare: Prepare, size: number): Promise<number> {
   let small = Number.POSITIVE_INFINITY;
@@ -44,7 +43,6 @@ export async function growthOf(prepare: Prepare, size: number): Promise<number> 
   return growth;
 }
 
-/** Returns processor time in milliseconds. */
 export async function timeOf(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();
   await work();

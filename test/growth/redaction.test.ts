@@ -6,7 +6,7 @@ import { PlanScanner, ThoughtFilter } from "../../src/plan/plan-scanner.ts";
 import { growthOf, mostGrowth, timeOf } from "./measure.ts";
 import { onPieces, onText, type Row } from "./rows.ts";
 
-/** Regular expressions may backtrack on long texts that repeat one of these pieces. */
+/** Texts that repeat one of these pieces may make a regular expression backtrack. */
 const pieces = [
   "-eyJ",
   "eyJaaaaaaaaaaa.",

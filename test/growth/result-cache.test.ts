@@ -2,7 +2,6 @@ import { expect, it } from "vitest";
 import { createResultCache } from "turnwright/cache";
 import { runTool } from "turnwright/testing";
 
-/** Returns the processor time of a few lookups, in milliseconds. */
 async function timeOfLooks(size: number): Promise<number> {
   const { cacher, tool } = createResultCache();
   const id = /id "([^"]+)"/.exec(await cacher.store("\n".repeat(size), { toolName: "t" }))?.[1];

@@ -2,7 +2,10 @@ import type { Prepare } from "./measure.ts";
 
 let made = 0;
 
-/** Repeats `piece` to a text of at least `size` UTF-16 units. Each call returns a different text, because engines cache results. */
+/**
+ * Repeats `piece` until the text has at least `size` UTF-16 units. Each returned text is different, because engines cache
+ * results.
+ */
 export function textOf(piece: string, size: number): string {
   made += 1;
   return piece.repeat(Math.ceil(size / piece.length)).slice(0, size) + made;

@@ -177,7 +177,7 @@ it.for(addresses)("checkAnswer: checks an output schema with %s within one secon
   try {
     checkAnswer({ name: "t", inputSchema: {}, outputSchema }, readAnswer({ structuredContent: {} }));
   } catch {
-    // An error is allowed here, because only the time counts.
+    // Errors are ignored, because this test only measures time.
   }
   expect(performance.now() - startedAt).toBeLessThan(1_000);
 });

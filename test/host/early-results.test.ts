@@ -13,7 +13,6 @@ it('host.resume with whenBusy: "queue" waits until the run is suspended, and the
   );
   const render = tool("render", (_, { runId, callId, defer }) => {
     sent.push(runId, callId);
-    // The result arrives while another call of the run is still running.
     const decisions = { [callId]: { kind: "result" as const, result: "film.mp4" } };
     resuming = host.resume(id, { provider, tools, clock, decisions, whenBusy: "queue" });
     return defer();

@@ -14,7 +14,6 @@ interface Sent {
   readonly data: unknown;
 }
 
-/** Parses Server-Sent Events like a browser. */
 function parse(body: string): readonly Sent[] {
   return body.split("\n\n").flatMap((block) => {
     const field = (name: string): string | undefined =>

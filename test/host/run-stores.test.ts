@@ -172,7 +172,6 @@ describe("fileRunStore", () => {
   });
 });
 
-/** The source code of a process that stays alive after its tool call until a test kills it. */
 function childProgram(path: string): string {
   const from = (file: string): string => JSON.stringify(pathToFileURL(resolve(file)).href);
   return `

@@ -56,14 +56,13 @@ export async function readAll(source: AsyncIterable<HostedEvent> | undefined): P
 
 export const eventsOf = (items: readonly HostedEvent[]): readonly LoopEvent[] => items.map(({ event }) => event);
 
-/** Returns the types of the events, without text fragments. */
 export const typesOf = (items: readonly HostedEvent[]): readonly string[] =>
   items.map(({ event }) => event.type).filter((type) => !type.endsWith("-delta"));
 
 export const textOf = (items: readonly HostedEvent[]): string =>
   items.map(({ event }) => (event.type === "text-delta" ? event.text : "")).join("");
 
-/** An in-memory store that keeps only JSON, as a store on disk does after a crash. */
+/** An in-memory store. Like a store on disk, it keeps only JSON. */
 export function sharedStore(): RunStore & { readonly records: Map<string, ConversationRecord> } {
   const records = new Map<string, ConversationRecord>();
   const journals = new Map<string, SavedJournal["steps"]>();
@@ -95,7 +94,6 @@ function isThenable<T>(value: PromiseLike<T> | T): value is PromiseLike<T> {
   return typeof value === "object" && value !== null && "then" in value;
 }
 
-/** A store whose journals fail after a number of records, as if the process had crashed. */
 export function crashing(store: RunStore, crashAt: number): RunStore {
   let left = crashAt;
   const count = (): void => {

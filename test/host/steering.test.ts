@@ -16,7 +16,6 @@ function working(clock: TestClock) {
 const userTexts = (messages: readonly Message[]): readonly unknown[] =>
   messages.flatMap((message) => (message.role === "user" ? [message.content] : []));
 
-/** Starts a run with a store that fails after some records. Steers the run twice during the first stream. */
 async function startAndSteer(store: RunStore, id: string): Promise<"completed" | "crashed" | "crashed-before"> {
   const clock = createTestClock();
   const host = createRunHost({ store, clock, whenBusy: "steer" });

@@ -125,7 +125,7 @@ describe.for(table)("importTool with tools of %s", ([, make]) => {
     const transforming = z.object({ text: z.string().transform((said) => said.length), unit: z.enum(["C", "F"]).default("C") });
     const tool = importTool(transformed(make, transforming, got), {
       name: "measure",
-      // Zod cannot describe a transform as JSON Schema, and each library handles that differently.
+      // zod cannot describe a transform as JSON Schema, and each library handles that differently.
       jsonSchema: { type: "object", properties: { text: { type: "string" } } },
     });
     expect((await runTool(tool, { text: "four" })).kind).toBe("completed");

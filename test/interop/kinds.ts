@@ -9,7 +9,6 @@ import { tool as aiToolV5 } from "ai-v5";
 import { tool as aiToolV7 } from "ai-v7";
 import { z } from "zod";
 
-/** The behavior of a test tool, independent of the library that creates the tool. */
 export interface Work {
   readonly name: string;
   readonly description: string;
@@ -18,7 +17,6 @@ export interface Work {
 
 const schema = z.object({ text: z.string() });
 
-/** The arguments of the test tool as JSON Schema. */
 const json = {
   type: "object",
   properties: { text: { type: "string" } },

@@ -32,7 +32,7 @@ describe.for<[string, (tools: readonly Tool[]) => ToolRegistry]>([
   for (const { title, run } of registrySuite({ create: (tools) => ({ registry: make(tools) }) })) it(title, run);
 });
 
-/** Removes the prefix from tool names, so that the suite can call its tools by their original names. */
+/** Removes the prefix of all tool names, because the suite calls its tools by their original names. */
 function unprefixed(registry: ToolRegistry): ToolRegistry {
   let source: unknown;
   let definitions: ReturnType<ToolRegistry["definitions"]> = [];

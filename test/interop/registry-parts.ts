@@ -4,7 +4,6 @@ import { tool } from "../loop/play.ts";
 export const one: Tool = tool("one", () => "first");
 export const two: Tool = tool("two", () => "second");
 
-/** Creates a custom registry without validation. */
 export function bare(...tools: readonly Tool[]): ToolRegistry {
   const { definitions, executeTool } = createToolRegistry(tools);
   return { definitions, executeTool };
@@ -14,7 +13,6 @@ export function namesOf(registry: ToolRegistry): readonly string[] {
   return registry.definitions().map(({ name }) => name);
 }
 
-/** Returns the code and message of the `LoopError` that a function throws, or "nothing". */
 export function codeOf(run: () => unknown): string {
   try {
     run();

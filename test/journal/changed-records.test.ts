@@ -23,7 +23,6 @@ const optionsFor = (saved?: SavedJournal): LoopOptions & { journal: ReturnType<t
 
 type Edit = readonly [key: string, path: readonly (string | number)[]];
 
-/** Returns the paths of a value and of all values inside it. */
 function placesIn(value: unknown, path: readonly (string | number)[] = []): (readonly (string | number)[])[] {
   if (typeof value !== "object" || value === null) return [path];
   return [path, ...Object.entries(value).flatMap(([field, inner]) => placesIn(inner, [...path, field]))];

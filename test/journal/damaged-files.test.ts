@@ -8,7 +8,9 @@ import { createMockProvider, createTestClock, type MockMessage, text, toolCall }
 import { answersOf, tool } from "../loop/play.ts";
 import { makeFolder, readRecords } from "./folder.ts";
 
-/** The tool "safe" ends the run early, because tests repeat the run for almost every byte of its journal file. */
+/**
+ * The tool "safe" ends the run early. A short run is needed, because tests repeat it for almost every byte of its journal file.
+ */
 const turn: MockMessage = [text("Dönè."), toolCall("once", "ä"), toolCall("safe")];
 
 interface Lived {
@@ -45,14 +47,14 @@ async function record(runId?: string): Promise<Buffer> {
 }
 
 /**
- * Tries every position within 16 bytes of a line end, and a quarter of all other positions. In the middle of a record, damage
- * has the same effect everywhere.
+ * Tries every position within 16 bytes of a line end, but only a quarter of all others. In the middle of a record, damage has the
+ * same effect everywhere.
  */
 function isTried(bytes: Buffer, place: number): boolean {
   return bytes.subarray(Math.max(0, place - 16), place + 16).includes(newline) || (place >> 2) % 4 === 0;
 }
 
-/** Checks four positions of a file at a time, because the checks mostly wait for the disk. */
+/** Checks four positions of a file at the same time, because each check mostly waits for the disk. */
 async function atAnyByte(
   check: (place: number, file: { readonly bytes: Buffer; readonly path: string; readonly runId: string }) => Promise<void>,
 ): Promise<void> {
@@ -79,7 +81,7 @@ describe("fileJournal: a truncated file", () => {
     await atAnyByte(async (size, { bytes, path, runId }) => {
       writeFileSync(path, bytes.subarray(0, size));
       const start = bytes.subarray(0, size).lastIndexOf(newline) + 1;
-      // A record without its line end is complete. A header without its line end is not.
+      // If a cut removes only the line end, it leaves a complete record, but an incomplete header.
       const isWhole = start === size || (start > 0 && bytes[size] === newline);
       const lines = linesBefore(bytes, isWhole ? size + 1 : size);
       const recorded = new Set(recordsOf(bytes).slice(0, Math.max(0, lines - 1)));

@@ -8,8 +8,8 @@ import { runOver, stepOf, untouched } from "./file-run.ts";
 import { makeFolder, readRecords } from "./folder.ts";
 
 /**
- * Makes the write number `at` (from 1) fail halfway, as on a full disk. The returned function restores the disk and returns
- * the number of writes.
+ * Makes the write with the number `at` fail halfway, as on a full disk. The first write has the number 1. The returned function
+ * restores the disk and returns the number of writes.
  */
 async function fillDisk(folder: string, at: number): Promise<() => number> {
   const probe = await openFile(join(folder, "probe"), "a");
@@ -58,7 +58,6 @@ it.for([1, 2, 3, 4, 5, 6, 7, 8])(
     const endOfDisk = await fillDisk(folder, at);
     const first = runOver(path);
     await expect(runToolLoop(first.options)).rejects.toMatchObject({ code: "ENOSPC" });
-    // Nothing is written after the failed write, and the lock is released.
     expect([endOfDisk(), existsSync(`${path}.lock`)]).toEqual([at, false]);
     const torn: number[] = [];
     const second = runOver(path, { onTornLine: ({ bytes }) => void torn.push(bytes) });

@@ -133,7 +133,7 @@ describe("fileJournal", () => {
     const wave = [toolCall("save"), toolCall("save"), toolCall("save"), toolCall("save")];
     const script = [wave, text("Done.")];
     await runToolLoop({ ...runOver(path, { fsync: true }).options, provider: createMockProvider(script) });
-    // One datasync for each record: run, inbox, model, intents, tools, inbox, model and inbox-end.
+    // One datasync for each of the records run, inbox, model, intents, tools, inbox, model and inbox-end.
     expect(datasync).toHaveBeenCalledTimes(8);
     datasync.mockClear();
     await runToolLoop({ ...runOver(join(path, "..", "other.jsonl")).options, provider: createMockProvider(script) });

@@ -1,5 +1,3 @@
-// A run over a journal file. It calls a tool twice and then answers.
-
 import type { Json, LoopOptions, Step } from "turnwright";
 import { fileJournal, type FileJournalOptions } from "turnwright/journal";
 import { createMockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
@@ -29,7 +27,7 @@ export function stepOf<T>(key: string, run: Step<T>["run"], input: Json = null):
   return { key, kind: "tool", input, run };
 }
 
-/** The body of a step that must be replayed. Throws if it runs. */
+/** The body of a step that must be replayed, so the body must not run. */
 export function untouched(): never {
   throw new Error("run again");
 }

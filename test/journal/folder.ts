@@ -15,7 +15,6 @@ export interface LineRecord {
   readonly answer: unknown;
 }
 
-/** Reads the records of a file that has only complete lines. */
 export function readRecords(path: string): readonly LineRecord[] {
   const [, ...lines] = readFileSync(path, "utf8").split("\n").slice(0, -1);
   return lines.map((line) => JSON.parse(line) as LineRecord);

@@ -31,13 +31,12 @@ interface Playing {
   readonly more?: Partial<LoopOptions>;
 }
 
-/** Starts a run from a random plan. Before each stream and in each tool, compares the journal with the state of the run. */
 async function play({ plan, nested, journal, more = {} }: Playing): Promise<LoopResult> {
   const before = recordsOf(journal).size;
   const compare = async (known: { readonly messages: readonly Message[]; readonly usage?: unknown }): Promise<void> => {
-    // Copies the records first, because the run continues during the inspection.
+    // Copies the records, because the run adds more of them during the inspection.
     const records = recordsOf(journal);
-    // The journal does not show an execution until its first record.
+    // An execution that has recorded nothing is not visible in the journal.
     if (records.size === before) return;
     const { status, messages, usage } = await inspectJournal({ ...journal, read: () => records });
     // A memory journal does not distinguish a running call from a waiting call.
@@ -47,7 +46,7 @@ async function play({ plan, nested, journal, more = {} }: Playing): Promise<Loop
   };
   const told: Promise<void>[] = [];
   const watch = (one: Tool): Tool => {
-    // Eager tools run before their stream is recorded, so they are not compared.
+    // Eager tools run before their stream is recorded, so the journal does not show their calls yet.
     if (one.eager === true || one.name === "context_release") return one;
     const execute: Tool["execute"] = (args, context) => {
       told.push(compare({ messages: [...context.messages] }));
@@ -57,7 +56,7 @@ async function play({ plan, nested, journal, more = {} }: Playing): Promise<Loop
   };
   const own: More = (given) => {
     const tools = (given.tools as readonly Tool[]).map((one) => (nested && one.name === "quick" ? agentFor(plan) : watch(one)));
-    // Without masking, context items are always the last message of a request. The comparison removes that message.
+    // Without masking, the context items are always the last message of a request. The comparison removes that message.
     const policies = { ...given.policies, masking: undefined };
     const prepareIteration: NonNullable<LoopOptions["hooks"]>["prepareIteration"] = ({ messages, usage }) => {
       const sent = messages.at(-1);
@@ -80,7 +79,7 @@ const decisionsOf = ({ reason }: LoopResult): LoopOptions["decisions"] =>
     ]),
   );
 
-/** Removes `maxToolCalls`. During a batch, the journal does not show yet that a waiting call exceeds the limit. */
+/** Removes `maxToolCalls`. While calls are running, the journal does not show that a waiting call exceeds this limit. */
 function askable(plan: Plan, asks: boolean): Plan {
   if (!asks && plan.approve !== "ask") return plan;
   return { ...plan, limits: { ...plan.limits, maxToolCalls: undefined }, approve: "ask", eager: false };
@@ -92,7 +91,7 @@ function storeOf(records: readonly (readonly [key: string, answer: string])[]): 
   return store;
 }
 
-/** Keeps only the kind of the end reason, because its numbers depend on the limits. */
+/** Keeps only the kind of the end reason. Numbers in the reason depend on the limits. */
 const numberless = (facts: ReturnType<typeof factsOf>): unknown => ({
   ...facts,
   reason: (facts.reason as { kind: string }).kind,

@@ -21,7 +21,7 @@ const busy = fail({ status: 400, message: "no" });
 const misfit: LoopOptions["policies"] = { output: structuredOutput(strict, { maxRetries: 1 }) };
 const hooks: LoopOptions["hooks"] = { onIteration: () => undefined };
 
-/** `executions` has the options of each execution: the first starts the run, and the others resume it. */
+/** The first of `executions` starts the run, and each of the others resumes it. */
 const runs: readonly (readonly [what: string, turns: readonly MockMessage[], executions: readonly Partial<LoopOptions>[]])[] = [
   ["answered", [[toolCall("look"), toolCall("look"), counted], text("Done.")], [{}]],
   ["gave an empty answer", [text("")], [{}]],
@@ -116,7 +116,7 @@ const runs: readonly (readonly [what: string, turns: readonly MockMessage[], exe
   ],
 ];
 
-/** Each `make` returns a function that opens the journal of the previous execution again. */
+/** Each `make` returns a function that reopens the journal of the previous execution. */
 const stores: readonly (readonly [where: string, make: () => (last?: LoopResult) => Journal])[] = [
   [
     "a journal file",

@@ -1,5 +1,3 @@
-// A run to inspect. Some of its calls wait for approval, and one of these is in a nested run.
-
 import { defineAgentTool, type LoopOptions, toolResult } from "turnwright";
 import {
   createMockProvider,
@@ -21,9 +19,8 @@ export const say = (turns: readonly MockMessage[]): MockProvider =>
   createMockProvider(({ messages: said }) => turns[said.filter(({ role }) => role === "assistant").length]);
 
 /**
- * Returns the options of a run whose model sends `turns`. "pay" needs approval, and "research" is a nested run that also calls
- * "pay". "job" and "sign" get their results from outside the run, and "sign" needs an approval before that. "delegate" is a
- * nested run that calls "job".
+ * The tool "pay" needs approval. "job" and "sign" get results from outside the run, and "sign" also needs approval. "research"
+ * starts a nested run that calls "pay", and "delegate" starts one that calls "job".
  */
 export function optionsFor(turns: readonly MockMessage[], more: Partial<LoopOptions> = {}): LoopOptions {
   const pay = tool("pay", () => "paid", { needsApproval: true });
@@ -68,12 +65,10 @@ export function optionsFor(turns: readonly MockMessage[], more: Partial<LoopOpti
   };
 }
 
-/** Messages with two calls that wait for approval, one of them in a nested run. */
 export const waits: readonly MockMessage[] = [
   [text("Three things."), toolCall("pay", { n: 1 }), toolCall("research"), toolCall("look"), counted],
   text("Done."),
 ];
-/** Messages with two calls that wait for their results, one of them in a nested run. */
 export const defers: readonly MockMessage[] = [
   [toolCall("job", { n: 1 }), toolCall("delegate"), toolCall("look"), counted],
   text("Done."),

@@ -1,5 +1,3 @@
-// Converts the result of a run into the inspection that `inspectJournal` must return for its journal.
-
 import type { LoopResult } from "turnwright";
 import type { JournalInspection, PendingCall } from "turnwright/journal";
 
@@ -14,7 +12,6 @@ function toQuestion(call: PendingCall): unknown {
   return { id, callId, name, args, waitsFor, fromPage, toolChanges };
 }
 
-/** Returns the fields that an inspection shares with a result. Keeps only pending calls that wait for a decision or a result. */
 export function factsIn({ lastSeenMs: _, runId: __, initialMessages: ___, ...facts }: JournalInspection): Facts {
   const questions = facts.pendingCalls.filter(({ state }) => state.startsWith("awaiting-")).map(toQuestion);
   return plain({ ...facts, pendingCalls: questions });

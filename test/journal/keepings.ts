@@ -1,4 +1,4 @@
-// Plays one run in several processes, one after another, over a journal that outlives each process.
+// Plays one run in several processes, one after another. The journal outlives each process.
 
 import { join } from "node:path";
 import {
@@ -40,10 +40,7 @@ interface Life {
   readonly provider: MockProvider;
 }
 
-/**
- * Starts the next process of a run, with the messages that the model sends, and the options that differ from those of the
- * previous process.
- */
+/** Starts the next process of a run. `turns` are the messages of the model, and `more` are options for this process only. */
 export type Live = (turns: readonly MockMessage[], more?: Partial<LoopOptions>) => Promise<Life>;
 
 export function createLives(open: OpenNext, tools: readonly Tool[], own: Partial<LoopOptions> = {}): Live {
@@ -55,7 +52,7 @@ export function createLives(open: OpenNext, tools: readonly Tool[], own: Partial
   };
 }
 
-/** Returns a result as JSON. Omits its journal, and `undelivered`, which only the same process can return. */
+/** Returns a result as JSON. Omits its journal, and also `undelivered`, which another process cannot return. */
 export function plainOf({ journal: _, undelivered: __, ...rest }: LoopResult): unknown {
   return JSON.parse(JSON.stringify(rest));
 }

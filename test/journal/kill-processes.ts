@@ -10,7 +10,6 @@ import { answersOf } from "../loop/play.ts";
 import { readRecords } from "./folder.ts";
 import { type Death, journalIn, type Life, live, notesIn, safeTools } from "./killed-run.ts";
 
-/** A run whose process was not killed: its result, and the keys of its records in order. */
 export interface Whole {
   readonly result: LoopResult;
   readonly keys: readonly string[];
@@ -50,7 +49,6 @@ export function folderOf(folder: string, death: Death | "whole"): string {
   return own;
 }
 
-/** Plays each of `lives` in a separate process, three at a time. Returns how each process ended. */
 export async function killProcesses(folder: string, lives: readonly ShortLife[]): Promise<ReadonlyMap<ShortLife, unknown>> {
   const program = join(folder, "life.mjs");
   await build({
@@ -80,7 +78,6 @@ function endOf(program: string, life: Life): Promise<unknown> {
   });
 }
 
-/** Resumes a run whose process was killed. Checks that no recorded step runs again, and that the run has the expected answers. */
 export async function checkGoesOn({ death, ...life }: ShortLife, whole: Whole): Promise<void> {
   const { folder } = life;
   const { keys } = whole;
@@ -92,7 +89,7 @@ export async function checkGoesOn({ death, ...life }: ShortLife, whole: Whole): 
   const noted = (verb: string, lines: readonly string[] = after): readonly string[] =>
     lines.flatMap((line) => (line.startsWith(`${verb} `) ? [line.slice(verb.length + 1)] : [])).sort();
 
-  // Recorded steps do not run again. All other steps run once, except a tool that may already have run.
+  // Each step that was not recorded runs once now, except tools that may already have run.
   const lost = keys.filter((key) => !recorded.has(key));
   const unknown = lost.filter((key) => isTool(key) && !isSafe(key) && recorded.has(intentOf(key)));
   expect(noted("asked")).toEqual(lost.filter(isModel).sort());
@@ -102,7 +99,6 @@ export async function checkGoesOn({ death, ...life }: ShortLife, whole: Whole): 
   expect(begun).toEqual([...new Set(begun)]);
   if (death.when === "during step") expect(unknown.includes(death.key)).toBe(!isSafe(death.key));
 
-  // The answers equal those of a run that was not killed, and all of them are recorded.
   const answers = answersOf(whole.result).map((part): unknown => {
     const [, iteration, index] = part.callId.split("_");
     const isUnknown = unknown.includes(`${iteration}/tool/${index}/${part.name}`);

@@ -1,5 +1,5 @@
-// A run over a journal file, with parallel tools, approvals and a nested run. Its process kills itself at a chosen moment. A
-// file that outlives the process records the side effects.
+// A run with parallel tools, approvals and a nested run. Its process kills itself at a chosen moment. The journal and the notes
+// about side effects are in files, which outlive the process.
 
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,9 +25,9 @@ export type Death =
 export interface Life {
   readonly folder: string;
   readonly death?: Death | undefined;
-  /** True if the tools for payments and digging need approval. */
+  /** True if payments and digging need approval. */
   readonly asks?: boolean | undefined;
-  /** True if payments and digging get their results from outside. */
+  /** True if payments and digging get their results from outside the run. */
   readonly defers?: boolean | undefined;
   readonly decisions?: LoopOptions["decisions"];
 }
@@ -36,7 +36,7 @@ export const safeTools: ReadonlySet<string> = new Set(["look"]);
 
 export const journalIn = (folder: string): string => join(folder, "run.jsonl");
 
-/** Returns the path of the notes in a folder. The notes list tools that began and ended, model requests, and approvals. */
+/** Returns the path of the notes: a file that lists model requests, approvals, and the start and end of tools. */
 export const notesIn = (folder: string): string => join(folder, "notes.txt");
 
 const outer: readonly MockMessage[] = [
@@ -53,7 +53,6 @@ const outer: readonly MockMessage[] = [
 const inner: readonly MockMessage[] = [[toolCall("dig"), toolCall("look", { n: 6 })], text("Found.")];
 const inputSchema = { type: "object" } as const;
 
-/** Resolves with the result of the run, unless the process dies first. */
 export function live({ folder, death, asks, defers, decisions }: Life): Promise<LoopResult> {
   const note = (line: string): void => appendFileSync(notesIn(folder), `${line}\n`);
   const approve: Approve = ({ callId, name, args }) => {
@@ -105,7 +104,6 @@ export function live({ folder, death, asks, defers, decisions }: Life): Promise<
   });
 }
 
-/** Creates a file journal that kills its process before or after one of its records. */
 function mortalJournal(folder: string, death: Death | undefined): Journal {
   let begun = 0;
   let written = 0;

@@ -13,7 +13,6 @@ const verbs: readonly (readonly [name: string, act: (control: LoopControl) => "a
   ["drain", (control) => control.drain()],
 ];
 
-/** Makes a journal need 100 ms to write the given step, or to close. */
 function slowAt(place: string, clock: ReturnType<typeof createTestClock>, journal: Journal): Journal {
   const wait = (): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, 100));
   const step: Journal["step"] = async (one) => {

@@ -21,7 +21,10 @@ describe("fileJournal: an existing lock file", () => {
   const line = (claim: object): string => `;\n${JSON.stringify(claim)}\n`;
   const isLinux = process.platform === "linux";
   const isOnHost = readLink("/proc/self/ns/pid") === "pid:[4026531836]" && existsSync("/etc/machine-id");
-  /** Claims in a lock file: `self` and `own` belong to two writers in this process, and `gone` belongs to a dead process. */
+  /**
+   * Returns the content of a lock file. `self` and `own` are claims of two writers in this process, and `gone` is the claim of a
+   * dead process.
+   */
   type Lock = (claims: { readonly self: object; readonly own: object; readonly gone: { readonly pid: number } }) => string;
 
   it.for<[whose: string, lock: Lock, end: "taken" | "visible" | "invisible"]>([

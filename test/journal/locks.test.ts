@@ -98,7 +98,7 @@ describe("fileJournal: two writers of one file", () => {
     const folder = makeFolder();
     const [a, b] = [join(folder, "a.jsonl"), join(folder, "b.jsonl")];
     writeFileSync(b, "");
-    // Creates the second name while the file is open under the first name.
+    // Opens the file before the link exists.
     const close = await fileJournal(b).open();
     linkSync(b, a);
     await expect(runToolLoop(runOver(a).options)).rejects.toMatchObject(locked());

@@ -14,7 +14,7 @@ import { plain, question } from "../loop/nested/nesting.ts";
 import { play, tool } from "../loop/play.ts";
 import { createLives, keepings, type OpenNext, playAgain } from "./keepings.ts";
 
-/** The usual journals, and one without the method that reports whether a step is recorded. */
+/** The usual journals, and a journal without the method that reports whether a step is recorded. */
 const all: readonly (readonly [name: string, make: () => OpenNext])[] = [
   ...keepings,
   ["a journal with only `step` and `all`", () => createDurableStore().open],
@@ -26,7 +26,6 @@ interface Service {
   readonly asked: () => number;
 }
 
-/** Creates an agent tool whose nested run calls the tool "charge". `prepare` can change the options of the nested run. */
 function openService(prepare: (own: NestedLoopOptions) => NestedLoopOptions | Promise<NestedLoopOptions>): Service {
   let charged = 0;
   let asked = 0;

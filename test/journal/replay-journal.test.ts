@@ -29,7 +29,6 @@ import { plain, question } from "../loop/nested/nesting.ts";
 import { tool } from "../loop/play.ts";
 import { makeFolder, readRecords } from "./folder.ts";
 
-/** `calls` lists the models, tools, hooks and policies that the run has called, in order. */
 interface Cast {
   readonly options: Omit<LoopOptions, "journal">;
   readonly calls: string[];
@@ -71,7 +70,7 @@ function cast(turns: readonly MockMessage[]): Cast {
   return { options, calls };
 }
 
-/** Each `make` returns a function that opens the journal of the previous execution again. */
+/** Each `make` returns a function that reopens the journal of the previous execution. */
 const stores: readonly (readonly [where: string, make: () => (last?: LoopResult) => Journal])[] = [
   [
     "a journal file",

@@ -1,4 +1,4 @@
-// Starts processes that hold journal files until they are killed. Processes can be started together so that they race.
+// Starts processes that hold journal files open until they are killed. Several processes can start together, so that they race.
 
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,9 +10,7 @@ import { makeFolder } from "./folder.ts";
 
 export interface WriterProcess {
   readonly pid: number | undefined;
-  /** Resolves to "open", or to the code of the error. */
   open(path: string): Promise<string>;
-  /** Resolves when the process is dead. */
   kill(): Promise<void>;
 }
 
@@ -36,7 +34,7 @@ export const canUnshare: boolean = ((): boolean => {
   }
 })();
 
-/** Starts a process, and resolves when the process accepts requests. The process is killed when the test ends, if not earlier. */
+/** Starts a process that opens journal files on request. The process is killed when the test ends, or earlier. */
 export async function startWriter({ isContained = false }: { readonly isContained?: boolean } = {}): Promise<WriterProcess> {
   const program = join(makeFolder(), "writer.mjs");
   await build({ stdin: { contents, resolveDir: resolve(".") }, outfile: program, bundle: true, platform: "node", format: "esm" });

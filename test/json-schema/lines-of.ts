@@ -1,5 +1,3 @@
-// Formats the issues that a JSON Schema finds in a value, one line per issue.
-
 import type { JsonSchema } from "turnwright";
 import { fromJsonSchema } from "turnwright/json-schema";
 

@@ -34,7 +34,6 @@ function setUp(calls: readonly MockPart[], more: Partial<LoopOptions> = {}): Sta
 
 const approved = { kind: "approve" } as const;
 
-/** Returns how the run ends, after checking that a replay has the same reason and messages. */
 async function endOf({ start, store }: Stage, decisions: LoopOptions["decisions"]): Promise<readonly string[]> {
   const result = await start({ decisions }).result;
   for (const journal of [store.open(), replayJournal(store.open())]) {

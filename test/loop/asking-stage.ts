@@ -1,11 +1,9 @@
-// Shared setup for tests of calls that wait for approval.
-
 import { z } from "zod";
 import { type Approve, defineTool, type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "./play.ts";
 
-/** Sets up a run with one batch: a payment that needs a decision, a lookup that needs none, and another payment. */
+/** The model makes three calls at once: a payment that needs a decision, a lookup that needs none, and another payment. */
 export function setUp(more: Partial<LoopOptions> = {}): {
   readonly ran: string[];
   readonly asked: string[];

@@ -15,7 +15,7 @@ const bad: { readonly [what: string]: unknown } = {
   "a cycle": cycle,
   "a value nested too deeply": deep,
 };
-/** JSON.stringify omits an object's properties with these values. */
+/** JSON.stringify omits a property that has such a value. */
 const isLeftOut = (what: string): boolean => what === "a symbol";
 
 const t = tool("t", () => 1);
@@ -78,8 +78,8 @@ describe("runToolLoop options", () => {
 const called = (execute: () => unknown): Partial<LoopOptions> => ({ tools: [tool("t", execute)] });
 
 /**
- * Sources of data during a run, each with the expected outcome of the first call. The third value is the outcome for data that
- * JSON omits.
+ * Places where a run gets data, each with the outcome of the first call if the data is bad. The third value is the outcome for
+ * data that JSON omits.
  */
 const during: { readonly [place: string]: readonly [over: Place, outcome: string, ifLeftOut?: string] } = {
   "a tool's return value": [(value) => called(() => ({ value })), "failed", "completed"],

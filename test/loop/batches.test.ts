@@ -3,7 +3,6 @@ import { type Clock, createLoopEvents, FatalToolError, type Journal, memoryJourn
 import { createTestClock, text, toolCall } from "turnwright/testing";
 import { answersOf, never, outcomesOf, play, tool, type Playing } from "./play.ts";
 
-/** Creates tools whose arguments set their running time, and a log of each start and end. */
 function workshop(clock: Clock): { readonly tools: readonly Tool[]; readonly log: string[]; peak(): number } {
   const log: string[] = [];
   let running = 0;

@@ -5,7 +5,10 @@ import { tool } from "./play.ts";
 
 type Fields = { [field: string]: unknown };
 
-/** Returns options with every kind of data. The run does not copy functions, but must keep the functions that it was given. */
+/**
+ * Returns options with every kind of data. The run cannot copy functions, so it must keep calling the functions that it was
+ * given.
+ */
 function createOptions(): Fields {
   return {
     system: "Be brief.",
@@ -40,7 +43,6 @@ function createOptions(): Fields {
   };
 }
 
-/** Returns the paths of all values that a caller can change. Frozen objects, which detectLoops and others return, are skipped. */
 function pathsIn(value: unknown, path: readonly string[] = []): readonly (readonly string[])[] {
   if (typeof value !== "object" || value === null || value instanceof Map || Object.isFrozen(value)) return [];
   return Object.keys(value).flatMap((key) => [[...path, key], ...pathsIn((value as Fields)[key], [...path, key])]);
@@ -54,7 +56,6 @@ const wrong: { readonly [how: string]: (holder: Fields, key: string) => void } =
   "is deleted": (holder, key) => void delete holder[key],
 };
 
-/** Calls `change` during each request and each call of the tool `t`. */
 async function run(change: (options: Fields) => void): Promise<unknown> {
   const options = createOptions();
   const mock = createMockProvider([[text("Let me see. "), toolCall("t"), toolCall("context")], toolCall("t"), text("Done.")]);

@@ -41,7 +41,7 @@ function setUp(change: Partial<Tool>, wrap: (registry: ToolRegistry) => ToolRegi
   return { ran, registry: wrap(own), swap };
 }
 
-/** Wraps a registry so that definitions() returns new objects each time, as registries without a cache do. */
+/** Wraps a registry so that `definitions()` returns new objects each time, as in a registry without a cache. */
 const unkept = (registry: ToolRegistry): ToolRegistry => ({
   definitions: () => registry.definitions().map((definition) => ({ ...definition })),
   executeTool: (name, args, context) => registry.executeTool(name, args, context),
@@ -142,7 +142,6 @@ describe("an approved call whose tool changes before it runs", () => {
     play(options?: Partial<LoopOptions>): Playing;
   }
 
-  /** Sets up a run in which the tool `pay` changes while policies.approve decides about its first call. */
   function approving(change: Partial<Tool>, decide: (description: string) => "approve" | "deny" | "ask"): Approved {
     const { ran, registry, swap } = setUp(change);
     const asked: string[] = [];

@@ -1,4 +1,4 @@
-// Checks the order of the events of one execution, and that each event about a call identifies the call.
+// Checks the order of the events of one execution. Also checks that each event about a call identifies the call.
 
 import { expect } from "vitest";
 import type { LoopEvent, LoopEvents } from "turnwright";
@@ -12,7 +12,7 @@ interface Told {
   outcome: string | undefined;
 }
 
-/** For each event type of a call: the type that must come earlier. */
+/** For each type of call event: the type that must come before it. */
 const mustFollow: { readonly [Type in CallEventOf["type"]]?: string } = {
   "approval-asked": "tool-args-end",
   "approval-decided": "tool-args-end",
@@ -27,7 +27,7 @@ const mustFollow: { readonly [Type in CallEventOf["type"]]?: string } = {
   "result-cached": "tool-end",
 };
 
-/** For each event type of a call: the type that must not come earlier. */
+/** For each type of call event: the type that must not come before it. */
 const ends: { readonly [Type in CallEventOf["type"]]?: string } = {
   "tool-args-delta": "tool-args-end",
   "tool-args-end": "tool-args-end",
@@ -43,21 +43,20 @@ const including = (one: string): unknown => expect.arrayContaining([one]);
 const excluding = (one: string): unknown => expect.not.arrayContaining([one]);
 const like = (pattern: RegExp): unknown => expect.stringMatching(pattern);
 
-/** Receives the events of one run in order, and checks each. */
 class Reader {
   readonly #calls = new Map<string, Told>();
-  /** The calls of the current iteration. The calls of its current stream begin at `#firstOfStream`. */
+  /** The calls of the current iteration. Those from the index `#firstOfStream` on belong to the current stream. */
   #ofIteration: Told[] = [];
   #firstOfStream = 0;
   #open: LoopEvents["iteration-start"] | undefined;
-  /** The latest `iteration-end` event. It lists which calls wait for a decision. */
+  /** The latest `iteration-end` event, which lists the calls that wait for a decision. */
   #last: LoopEvents["iteration-end"] | undefined;
 
   take(event: LoopEvent): void {
     if (event.type === "iteration-start") this.#start(event);
     else if (event.type === "iteration-end") this.#end(event);
     else if (event.type === "run-end") this.#close(event);
-    // The next attempt makes its own calls, so the calls of the discarded attempt no longer count.
+    // Drops the calls of the discarded attempt, because the next attempt makes its own calls.
     else if (event.type === "attempt-discarded") this.#ofIteration.length = this.#firstOfStream;
     else if ("callId" in event) this.#call(event);
   }
@@ -73,7 +72,6 @@ class Reader {
 
   #end(event: LoopEvents["iteration-end"]): void {
     const { iteration, continuation, replayed } = event;
-    // `iteration-start` and `iteration-end` must agree on `replayed`.
     check([this.#open?.iteration, this.#open?.continuation, this.#open?.replayed], [iteration, continuation, replayed]);
     for (const { callId, types } of this.#ofIteration) check([callId, types], [callId, including("tool-args-end")]);
     this.#open = undefined;
@@ -98,11 +96,9 @@ class Reader {
     this.#firstOfStream = 0;
   }
 
-  /** Checks that each iteration has ended and listed its calls. */
   #close({ status }: LoopEvents["run-end"]): void {
     check([this.#open, this.#ofIteration], [undefined, []]);
     const waits = this.#last?.calls.some(({ outcome }) => outcome === "waiting") === true;
-    // A run with waiting calls can end only in these ways, because the calls can still get decisions.
     if (waits) check(["suspended", "stopped-by-user", "timeout"], including(status));
   }
 
@@ -135,7 +131,7 @@ export function checkCallEvents(events: readonly LoopEvent[]): void {
   for (const run of new Set(events.map(keyOfRun))) {
     const told = events.filter((event) => keyOfRun(event) === run);
     readAll(told);
-    // Consumers may read only new events, or only replayed ones, and must see a start event before each end event.
+    // A listener that reads only new events, or only replayed ones, must see a start event before each end event.
     for (const replayed of [undefined, true]) readIterations(told.filter((event) => event.replayed === replayed));
   }
 }
@@ -152,7 +148,7 @@ function readIterations(events: readonly LoopEvent[]): void {
   );
 }
 
-/** A replay emits each event of these types as often as the original execution. */
+/** A replay emits events of these types as often as the original execution did. */
 const retold: ReadonlySet<string> = new Set([
   "iteration-start",
   "iteration-end",
@@ -167,7 +163,6 @@ const retold: ReadonlySet<string> = new Set([
   "result-cached",
 ]);
 
-/** Returns, sorted, the events that a replay must emit again. Discarded attempts are omitted. */
 export function retellable(events: readonly LoopEvent[]): readonly string[] {
   const listed = new Set(
     events.flatMap((event) => (event.type === "iteration-end" ? event.calls.map((call) => keyOf(event, call)) : [])),
@@ -180,7 +175,10 @@ function keyOf({ path }: Pick<LoopEvent, "path">, { callId }: { readonly callId:
   return JSON.stringify([path, callId]);
 }
 
-/** Describes an event without the details that differ in a replay, which knows the finish reason of a stream in advance. */
+/**
+ * Describes an event without details that differ in a replay. For example, a replay knows the finish reason of a stream in
+ * advance.
+ */
 function toLine(event: LoopEvent): string {
   const { replayed: _, ...told } = event;
   return JSON.stringify({ ...told, metadata: undefined, problem: undefined });

@@ -1,5 +1,3 @@
-// Checks the usage and cost of a run against its streams and limits.
-
 import { expect } from "vitest";
 import type { LoopResult, Usage } from "turnwright";
 import type { Plan } from "./random-run.ts";
@@ -10,7 +8,6 @@ interface Spending {
   readonly costUSD?: number | undefined;
 }
 
-/** Returns the usage and cost of the stages in `policies.results`, as recorded in the journal. */
 function extractionsOf(result: LoopResult): readonly Spending[] {
   return Object.entries(savedOf(result).steps).flatMap(([key, answer]) => {
     if (!key.endsWith("/results")) return [];
@@ -18,7 +15,10 @@ function extractionsOf(result: LoopResult): readonly Spending[] {
   });
 }
 
-/** Checks that usage and cost are sums over all streams and extractions. If one cost is unknown, the total must be unknown. */
+/**
+ * Checks that the usage and cost of a run are sums over all streams and extractions. If one cost is unknown, the total cost must
+ * be unknown.
+ */
 export function checkSpending(result: LoopResult, { prices, limits }: Plan): void {
   const spendings = [...result.streamResults, ...extractionsOf(result)];
   const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
@@ -29,7 +29,7 @@ export function checkSpending(result: LoopResult, { prices, limits }: Plan): voi
   checkCap(result, limits);
 }
 
-/** Checks that each stream after the first began only if the cost so far plus the last known cost was within `maxCostUSD`. */
+/** A stream after the first may begin only if the cost so far plus the last known cost was within `maxCostUSD`. */
 function checkCap({ streamResults, budgetExceeded }: LoopResult, { maxCostUSD, onUnknownCost }: Plan["limits"]): void {
   if (maxCostUSD === undefined) return expect(budgetExceeded).toBe(false);
   let spent = 0;

@@ -6,7 +6,6 @@ import { createDurableStore, type DurableStore } from "./durable-store.ts";
 import { never, outcomesOf, play, type Playing, tool } from "./play.ts";
 import { linesOf, textsOf } from "./transcript-lines.ts";
 
-/** Returns where a user message is found after the run: in the messages, in `undelivered` or in the reason. */
 function placesOf(said: string, { messages, undelivered, reason }: LoopResult): string {
   const places = [
     ...messages.flatMap((message) => (message.role === "user" ? textsOf([message]) : [])).map((sent) => [sent, "sent"]),
@@ -75,12 +74,11 @@ type Answer = string | undefined | void;
 interface Race {
   readonly script: readonly MockMessage[];
   readonly options?: (odds: Odds) => Partial<LoopOptions>;
-  /** Calls that the scheduler makes at random moments. Their return values are part of the observed result. */
+  /** The scheduler makes these calls at random moments. The test also compares their return values. */
   readonly acts: readonly ((playing: Playing) => Answer | Promise<Answer>)[];
   readonly leg: (result: LoopResult) => string;
 }
 
-/** Runs a race in many orders, and returns the distinct results. */
 async function legsOf({ script, options, acts, leg }: Race): Promise<readonly string[]> {
   const legs = new Set<string>();
   const once = async (s: Scheduler, patience: readonly number[]): Promise<void> => {
@@ -96,7 +94,7 @@ async function legsOf({ script, options, acts, leg }: Race): Promise<readonly st
       ...options?.(odds),
     });
     const answers = acts.map(async (act, index) => {
-      // Without these waits, the action would nearly always come before everything else.
+      // Without these waits, the scheduler would nearly always run the action first.
       for (let passed = 0; passed <= (patience[index] ?? 0); passed += 1) await odds.turn(`act ${index}`);
       return act(playing);
     });

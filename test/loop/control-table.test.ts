@@ -13,7 +13,6 @@ const verbs: readonly (readonly [verb: string, act: (playing: Playing) => unknow
   ["abort", ({ abort }) => abort.abort("gone")],
 ];
 
-/** Runs the script once for each control method, which is called after 50 ms. Returns a table of the results. */
 async function tellApart(script: readonly MockMessage[]): Promise<string> {
   const rows: string[] = [];
   for (const [verb, act] of verbs) {

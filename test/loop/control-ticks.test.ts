@@ -61,16 +61,16 @@ async function checkTick([verb, , kind, act, script]: (typeof rows)[number], tic
 
   expect([tick, ...saidIn(result)]).toEqual([tick, "Go.", ...(verb === "drain" || isOver ? [] : ["Hey."])]);
   expect([tick, playing.clock.pending]).toEqual([tick, 0]);
-  // A stop or kill replaces only a completed ending. With a store, the stop or kill may come too late: the last step is still
-  // being written.
+  // A stop or kill changes only the ending of a completed run. With a store, it may come too late, while the last step is being
+  // written.
   const isObeyed = kind === "memory" && !isOver && result.status !== "empty-response";
   if (isObeyed && verb in endings) expect([tick, result.reason.kind]).toEqual([tick, endings[verb]]);
 
   const again = await playOn(script, { journal: reopen(result) }, ran).result;
   expect([tick, ...ran]).toEqual([tick, ...new Set(ran)]);
-  // A suspended run returned its messages as undelivered, so the resumed run must equal a run without messages.
+  // A suspended run gives its messages back as undelivered, so the resumed run must equal a run that got no messages.
   const first = result.status === "suspended" ? await playOn(script, {}, []).result : result;
-  // Messages that arrive while the store writes the last inbox step are not in that step.
+  // With a store, a message may arrive while the last inbox step is being written. That step does not contain the message.
   const differs = kind === "memory" ? {} : { undelivered: [] };
   expect([tick, { ...plain(again), ...differs }]).toEqual([tick, { ...plain(first), ...differs }]);
   return isOver;

@@ -13,7 +13,6 @@ import { createMockProvider, fail, finish, type MockMessage, text, toolCall, usa
 import { outcomesOf, play, tool } from "./play.ts";
 import { kinds, nesting, question } from "./nested/nesting.ts";
 
-/** A price of 0.25 USD per token gives exact sums. The cost of 99 tokens is unknown. */
 const pricing: Pricing = ({ totalTokens }) => (totalTokens === 99 ? undefined : totalTokens / 4);
 const spend = (tokens: number): ReturnType<typeof usage> => usage({ inputTokens: tokens, outputTokens: 0 });
 const work = (tokens: number): MockMessage => [text("Well. "), toolCall("t"), spend(tokens)];

@@ -7,7 +7,6 @@ import { outcomesOf, play, type Playing, tool } from "./play.ts";
 
 const kinds = ["approve", "deny", "modify"] as const;
 
-/** Arranges how the next run ends, and returns additional options for that run. */
 type Ends = (playing: { readonly control: Playing["control"]; readonly abort: AbortController }) => Partial<LoopOptions>;
 
 const nothing = {};
@@ -114,7 +113,7 @@ describe.for(stages)("options.decisions ($where)", ({ isNested, open }) => {
     },
   );
 
-  // Token and cost limits would also end the nested run, so these rows are only for calls of the run itself.
+  // Token and cost limits would also end a nested run, so calls of nested runs are not tested with these limits.
   it.for(later.filter(([, , reason]) => !isNested || !/tokens|cost/.test(reason)))(
     "run an approved call only once if the run is resumed after %s",
     async ([, ends, reason]) => {

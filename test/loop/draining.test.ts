@@ -44,7 +44,6 @@ interface Life {
   readonly result: LoopResult;
 }
 
-/** Returns a function that continues the saved run, as a new process would. */
 function createLives(keeping: Keeping, ran: string[], more: Partial<LoopOptions> = {}) {
   return async (drains: (playing: Playing) => void): Promise<Life> => {
     const work =

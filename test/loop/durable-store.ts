@@ -1,4 +1,4 @@
-// Simulates the store of a durable workflow engine: records are text, writes are asynchronous, and processes can crash.
+// Simulates the store of a durable workflow engine: records are text, writes are asynchronous, and the process can crash.
 
 import type { Journal, Step } from "turnwright";
 
@@ -9,17 +9,15 @@ export class Crash extends Error {
 export interface Fate {
   /** Crashes the process directly after this number of records. */
   readonly afterRecords?: number | undefined;
-  /** Crashes the process directly after the result of the step with this key is written. */
+  /** Crashes the process directly after the result of this step has been written. */
   readonly after?: string | undefined;
-  /** Crashes the process after the step with this key has run, but before its result is written. */
+  /** Crashes the process after this step has run, but before its result is written. */
   readonly within?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface DurableStore {
-  /** Step results as JSON text, by key, in the order of their writes. */
   readonly records: Map<string, string>;
-  /** The key and input of each requested step, in order. */
   readonly asked: { readonly key: string; readonly input: unknown }[];
   open(fate?: Fate): Journal;
 }
@@ -36,7 +34,7 @@ export function createDurableStore(): DurableStore {
     };
     const step = async <T>({ key, input, run }: Step<T>): Promise<T> => {
       asked.push({ key, input });
-      // Real engines read records asynchronously.
+      // The stores of real workflow engines are asynchronous.
       await Promise.resolve();
       if (dead) return die();
       const recorded = records.get(key);

@@ -1,5 +1,3 @@
-// Shared setup for tests of eager tools.
-
 import { expect } from "vitest";
 import { type LoopOptions, type LoopResult, memoryJournal, type SavedJournal, type ModelChunk, type Tool } from "turnwright";
 import { chunk, createMockProvider, type MockPart, type MockMessage, type TestClock } from "turnwright/testing";
@@ -12,7 +10,6 @@ export interface Stage {
   readonly start: (script: readonly MockMessage[], more?: Partial<LoopOptions>) => Playing;
 }
 
-/** Sets up a run with an eager tool and an ordinary tool. A call of either takes 10 ms. */
 export function setUp(): Stage {
   const ran: string[] = [];
   const work = (clock: TestClock, name: string, traits: Partial<Tool>): Tool => {
@@ -35,7 +32,6 @@ export async function finished(playing: Playing): Promise<LoopResult> {
   return result;
 }
 
-/** Replays a run from its records, and checks that the result is equal and that no tool runs. */
 export async function replayed({ options }: Playing, result: LoopResult): Promise<Playing> {
   const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)) as SavedJournal);
   const again = play([], { ...options, provider: createMockProvider([]), journal, events: undefined });

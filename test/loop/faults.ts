@@ -1,5 +1,3 @@
-// Functions that fail in every possible way, to be passed to a run as a provider, tool, hook and so on.
-
 import { never } from "./play.ts";
 import { thenable } from "./thenable.ts";
 
@@ -21,7 +19,6 @@ const throwing =
     throw thrown();
   };
 
-/** Creates a function that returns `first` on its first call, and then calls `second`. */
 export function once<T>(first: T, second: () => unknown): () => unknown {
   let asked = 0;
   return () => (asked++ === 0 ? first : second());
@@ -60,13 +57,13 @@ export const faults: { readonly [what: string]: Fault } = {
     thenable({ value: (resolve: (n: number) => void) => (resolve(1), resolve(2), fail()) }),
 };
 
-/** A function whose promise stays pending until `settle` is called, or forever. */
+/** A function that does not answer until `settle` is called, or never answers. */
 export interface Hanging {
   readonly fault: Fault;
   settle(): void;
 }
 
-/** Functions that return a promise which settles after the run, or never. */
+/** Functions whose promise settles only after the run, or never. */
 export const hangs: { readonly [what: string]: () => Hanging } = {
   "never answers": () => ({ fault: () => never, settle: () => {} }),
   "answers late": () => late((resolve) => resolve(42)),

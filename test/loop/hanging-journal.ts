@@ -1,10 +1,10 @@
-// Creates journals that hang at one chosen place, and a run that passes every place.
+// Creates journals that hang at one chosen place, and a run that reaches every such place.
 
 import { type Journal, type LoopOptions, memoryJournal, type Step, type Tool } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { never, play, type Playing, tool } from "./play.ts";
 
-/** `at` is a method or the key of a step. `when` says if a step hangs before or after it has run. */
+/** `at` is a journal method or the key of a step. `when` says if the step hangs before or after its body has run. */
 export interface Hang {
   readonly at: string;
   readonly when?: "before" | "after";

@@ -3,7 +3,7 @@
 import { createTestClock, type TestClock } from "turnwright/testing";
 
 export interface HoldClock extends TestClock {
-  /** Advances the time by `ms` milliseconds without firing timers. Due timers fire when the time advances the next time. */
+  /** Advances the time by `ms` milliseconds without firing timers. Due timers fire at the next ordinary advance. */
   hold(ms: number): void;
 }
 

@@ -66,7 +66,6 @@ const sizes: readonly (readonly [count: number, what: string])[] = [
   ...large.map((what) => [20_000, what] as const),
 ];
 
-/** Counts calls that ran, calls that are running, and the maximum that ran at the same time. */
 interface Tally {
   ran: number;
   running: number;
@@ -122,12 +121,12 @@ it.for(sizes)("hostile model: %i calls %s get one result each, at linear cost", 
   const { ran, peak } = tally;
   expect({ ...row, streams: playing.provider.calls, ends: result.reason.kind, peak }).toEqual(row);
   expect([countOutcomes(result), ran, playing.endedAt()]).toEqual([outcomes, outcomes.completed ?? 0, 0]);
-  // A quoted parser message is redacted, which is expensive, so only the first few results quote it.
+  // Redacting a quoted parser message is expensive, so only the first few results quote it.
   const explained = answersOf(result).filter(
     (answer) => answer.outcome === "malformed" && !JSON.stringify(answer.result).includes("the arguments are not valid JSON"),
   );
   expect(explained.length).toBe(what === "with broken arguments" ? 16 : 0);
-  // Comparing tool names is expensive, so only the first few results suggest a name.
+  // Finding a similar tool name is expensive, so only the first few results suggest one.
   const hints = answersOf(result).filter((answer) => JSON.stringify(answer.result).includes("Did you mean"));
   expect(hints.length).toBe(what === "of misspelled tool names" ? 16 : 0);
 });

@@ -1,5 +1,3 @@
-// Shared checks for runs with a hostile model.
-
 import { expect } from "vitest";
 import { createLoopControl, type LoopResult, memoryJournal, runToolLoop } from "turnwright";
 import type { Playing } from "./play.ts";
@@ -7,7 +5,9 @@ import { checkTranscript, savedOf, untouchable } from "./run-plan.ts";
 
 export const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
 
-/** Waits for the result, and checks that a next request accepts its messages, no timer is pending, and a replay is equal. */
+/**
+ * Waits for the result. Checks that a next request accepts its messages, that no timer is pending, and that a replay is equal.
+ */
 export async function endOf(playing: Playing): Promise<LoopResult> {
   const result = await playing.result;
   checkTranscript(result);
@@ -19,7 +19,7 @@ export async function endOf(playing: Playing): Promise<LoopResult> {
     control: createLoopControl(),
     journal: memoryJournal(savedOf(result)),
   });
-  // A comparison of JSON text is fast even for very large messages.
+  // Compares JSON text, which is fast even for very large messages.
   expect(JSON.stringify(again.messages) === JSON.stringify(result.messages)).toBe(true);
   expect([again.status, again.reason, again.toolCallsExecuted]).toEqual([result.status, result.reason, result.toolCallsExecuted]);
   return result;

@@ -22,12 +22,12 @@ function latestEnd({ verbs, limits, settleMs }: Plan): number {
   return Math.min(...ends, (limits.wallClockMs ?? Number.POSITIVE_INFINITY) + settleMs);
 }
 
-/** With eager tools and a fallback, calls of a discarded attempt may run without being in the messages. */
+/** If tools are eager and a fallback discards an attempt, calls of that attempt may have run without being in the messages. */
 const movesCalls = ({ eager, wrapping }: Plan): boolean => eager && wrapping === "fallback";
 
 /**
- * Checks that a call ran exactly once if its outcome says that it ran, and otherwise not at all. The tool `flaky` is retried, so
- * it may run more often.
+ * Checks that a call ran once if its outcome says so, and otherwise never. Only the tool `flaky` may run more often, because it
+ * is retried.
  */
 function checkRan({ result, workshop }: Ended): void {
   const answers = answersOf(result);
@@ -53,7 +53,7 @@ async function checkPlan(plan: Plan): Promise<void> {
   expect(result.toolCallsExecuted).toBeLessThanOrEqual(limits.maxToolCalls ?? Number.POSITIVE_INFINITY);
   expect(workshop.peak()).toBeLessThanOrEqual(limits.toolConcurrency ?? 0);
   checkSpending(result, plan);
-  // A continuation resends an assistant message whose calls do not have results yet.
+  // After a pause, a request may contain an assistant message whose calls have no results yet.
   for (const { messages } of ended.provider.requests)
     checkTranscript({ messages: messages.at(-1)?.role === "assistant" ? messages.slice(0, -1) : messages });
   if (!movesCalls(plan)) checkRan(ended);
@@ -64,7 +64,6 @@ async function checkPlan(plan: Plan): Promise<void> {
   });
   expect(next.text).toBe("Next.");
 
-  // A replay of all records ends in the same way and runs nothing. Suspended runs are resumed below.
   await checkReplay(plan, result, memoryJournal(savedOf(result)));
   if (result.status !== "suspended") {
     const again = await runPlan(calmly(plan), {
@@ -76,7 +75,8 @@ async function checkPlan(plan: Plan): Promise<void> {
     expect(again.workshop.ran).toEqual([]);
   }
 
-  // A journal with some records continues the run, and a full journal allows a retry. Recorded calls must not run again.
+  // A journal with only some of the records continues the run, and a full journal allows a retry. Recorded calls must not run
+  // again.
   const entries = Object.entries(savedOf(result).steps);
   await checkResumed(plan, Object.fromEntries(entries.slice(0, Math.floor(plan.cutAt * entries.length))));
   await checkResumed(plan, Object.fromEntries(entries), "retry-last");
@@ -115,7 +115,7 @@ async function checkResumed(plan: Plan, steps: SavedJournal["steps"], resume?: "
   expect(comparable(again.result)).toEqual(comparable(result));
 }
 
-/** Runs a plan over a durable store in several processes. Each process crashes at its given point. */
+/** Runs a plan in several processes over one durable store. Each process crashes at its given point. */
 async function checkCrashes(plan: Plan, lives: readonly Fate[]): Promise<void> {
   const store = createDurableStore();
   const ran: string[] = [];
@@ -133,12 +133,11 @@ async function checkCrashes(plan: Plan, lives: readonly Fate[]): Promise<void> {
   checkTranscript(result);
   const again = answersOf(result).flatMap(({ name, callId }) => (name === "flaky" || name === "context_release" ? [callId] : []));
   const once = ran.filter((id) => !again.includes(id));
-  // Eager calls may run again after a crash, because eager tools must be free of side effects.
+  // After a crash, only eager calls may run again, because eager tools must be free of side effects.
   if (!plan.eager) expect(once).toEqual([...new Set(once)]);
   for (const { callId, outcome } of answersOf(result)) {
     const isRun = ["completed", "restarted", "failed", "timed-out"].includes(outcome);
-    // Unknown cases: a crash may have interrupted a call before or after it ran, and a repeated request may return different
-    // calls.
+    // It is unknown how often a call ran if a crash interrupted it, or if a repeated request returned different calls.
     const isKnown = outcome !== "interrupted" && !movesCalls(plan) && (isRun || !plan.eager);
     if (isKnown) expect([callId, outcome, ran.includes(callId)]).toEqual([callId, outcome, isRun]);
   }
@@ -147,7 +146,7 @@ async function checkCrashes(plan: Plan, lives: readonly Fate[]): Promise<void> {
   if (plan.cutAt > 0.8) await checkReplay(calmly(plan), told.result, await writeFile(store));
 }
 
-/** Runs a plan over a durable store in several processes. Each process is drained after its given time in milliseconds. */
+/** Runs a plan in several processes over one durable store. Each process is drained after its given time in milliseconds. */
 async function checkDrains(plan: Plan, lives: readonly number[]): Promise<void> {
   const store = createDurableStore();
   const ran: string[] = [];
@@ -165,7 +164,7 @@ async function checkDrains(plan: Plan, lives: readonly number[]): Promise<void> 
   if (ended === undefined) return;
   const { result } = ended;
   checkTranscript(result);
-  // Each steered message is either sent once or returned once by a suspended run.
+  // Each steered message is either sent once, or returned once by a suspended run.
   expect(back.filter((said, index) => back.indexOf(said) < index)).toEqual([]);
   checkMessages({ ...ended, result: { ...result, undelivered: [] }, accepted: given.filter((said) => !back.includes(said)) });
   const answers = movesCalls(plan) ? [] : answersOf(result);

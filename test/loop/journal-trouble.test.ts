@@ -102,7 +102,7 @@ describe("runToolLoop with a saved journal", () => {
 
 describe("a journal that fails", () => {
   const broken = new Error("The disk is full.");
-  /** Creates a journal that fails at the step with the key `key`. "rejects late" means after the step has run. */
+  /** "rejects late" means that the journal rejects after the step has run. */
   const failing = (key: string, how: "rejects" | "rejects late" | "throws at once" | "runs, throws at once"): Journal => {
     const inner = memoryJournal();
     const step = <T>(one: Step<T>): PromiseLike<T> | T => {

@@ -24,7 +24,6 @@ import { answersOf, tool } from "./play.ts";
 
 const messages: readonly Message[] = [{ role: "user", content: "Go." }];
 
-/** Two iterations, the first one with parallel and sequential calls, and then an answer. */
 const turns: readonly MockMessage[] = [
   [
     reasoning("Hm."),

@@ -7,7 +7,6 @@ const spent = { inputTokens: 5, outputTokens: 2, totalTokens: 7 };
 const week = 7 * 24 * 3_600_000;
 const repeat = (times: number, parts: readonly MockPart[]): readonly MockPart[] =>
   Array.from({ length: times }, () => parts).flat();
-/** Returns a stream that sends `part` every `everyMs` milliseconds, for longer than any limit in this file. */
 const forever = (everyMs: number, part: MockPart): readonly MockPart[] => repeat(3_000, [wait(everyMs), part]);
 const sleep = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, ms));
 const providerOf = (stream: (call: ModelCall) => AsyncIterable<ModelChunk>): Provider => ({
@@ -183,7 +182,7 @@ describe("a model stream after its finish chunk", () => {
     for (let at = 0; at < 2_000; at += 100) await playing.clock.advance(100);
     const { status, text: heard, usage: sum } = await playing.result;
     expect([status, heard, playing.endedAt(), sum?.totalTokens ?? 0]).toEqual(["completed", said, endedAt, tokens]);
-    // The run aborts the signal of a stream that is still open at the end.
+    // If a stream is still open when the run ends, the run aborts the signal of the stream.
     expect(signal?.aborted).toBe(isLeft);
   });
 });

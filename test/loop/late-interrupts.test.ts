@@ -7,7 +7,6 @@ import { textsOf } from "./transcript-lines.ts";
 
 const quick = tool("quick", () => "done");
 
-/** Creates a durable journal that takes 1,000 ms to record the first message of the model. */
 function slowJournal(clock: ReturnType<typeof createTestClock>): Journal {
   const journal = createDurableStore().open();
   const step = async <T>(asked: Step<T>): Promise<T> => {

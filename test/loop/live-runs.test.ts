@@ -27,7 +27,7 @@ describe("two concurrent runs", () => {
 
     first.abort.abort();
     await first.result;
-    // With a shared journal, the second run continues the first one, so it needs retry-last after the abort.
+    // This run shares the journal of the first run, so it needs "retry-last" after the abort.
     expect((await runToolLoop({ ...second, resume: "retry-last" })).text).toBe("Hi.");
   });
 

@@ -22,7 +22,7 @@ it('detectLoops: a run that is retried with "retry-last" counts from 0 again', a
   const first = await run(calling("aa"));
   expect(first.reason.kind).toBe("loop-detected");
   const saved = memoryJournal(JSON.parse(JSON.stringify(first.journal)));
-  // A retry discards the message that ended the run, so the count starts again with the next message.
+  // A retry discards the message that ended the run, so the next message is the first one that is counted.
   const second = await run(calling("aaa"), { journal: saved, resume: "retry-last" });
   expect([second.reason, second.iterations, second.toolCallsExecuted]).toEqual([
     { kind: "loop-detected", toolName: "echo", count: 2 },

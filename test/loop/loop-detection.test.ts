@@ -156,7 +156,7 @@ describe("detectLoops: compareResults", () => {
     ["if true, ignores equal calls with different results", ["1", "2", "3", "4"], true, []],
     ["if true, reports equal calls with equal results", ["1", "1", "1", "1"], true, ["2: echo 3x1"]],
     ["if true, counts equal calls from the last change of the result", ["1", "2", "2", "2"], true, ["3: echo 3x1"]],
-    // Here the third call returns a different result, but the loop is reported before that call runs.
+    // In this row, the third call would return a different result, but the loop is reported before that call runs.
     ["if true, reports a loop before a call whose result then differs", ["1", "1", "2", "2"], true, ["2: echo 3x1"]],
   ])("%s", async ([, values, compareResults, told]) => {
     const playing = play(calling("aaaa"), {

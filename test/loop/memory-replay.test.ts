@@ -14,7 +14,7 @@ import {
 } from "turnwright/testing";
 import { tool } from "./play.ts";
 
-/** Creates a call without argument fragments, because a replay emits no tool-args-delta events. */
+/** A replay emits no tool-args-delta events, so the call has no argument fragments. */
 const call = (name: string, n: number): MockPart => toolCall(name, { n }, { fragments: 0 });
 
 const turns: readonly MockMessage[] = [

@@ -73,7 +73,6 @@ describe("needsApproval as a function", () => {
   });
 });
 
-/** Creates a tool that takes euros, and a replacement for it that takes cents. */
 function changingTools(needsApproval: NeedsApproval<{ amount: number }>): {
   readonly registry: ReturnType<typeof createToolRegistry>;
   readonly swap: () => void;

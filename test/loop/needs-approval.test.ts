@@ -6,7 +6,6 @@ import { answersOf, never, outcomesOf, play, type Playing, tool } from "./play.t
 
 const amountOf = (args: Json): number => Number((args as { readonly amount?: number }).amount);
 
-/** Sets up a run with three calls: two of a tool with `needsApproval`, with a large and a small amount, and one other call. */
 function setUp(needsApproval: Tool["needsApproval"]): {
   readonly ran: string[];
   readonly start: (more?: Partial<LoopOptions>) => Playing;

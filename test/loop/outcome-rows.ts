@@ -1,5 +1,3 @@
-// A table of all outcomes of tool calls: the options that lead to each outcome, and the result that the model gets.
-
 import { expect } from "vitest";
 import { z } from "zod";
 import {
@@ -22,7 +20,6 @@ export interface OutcomeRow {
   readonly end?: MockPart;
   readonly tool?: Tool;
   readonly options?: Partial<LoopOptions>;
-  /** The time in ms after which the run is stopped. By default, the run is not stopped. */
   readonly stopAfterMs?: number;
   readonly history?: false;
 }

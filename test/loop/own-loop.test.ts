@@ -81,7 +81,7 @@ it("turnwright/parts: a hand-written loop returns the same result as runToolLoop
     clock: createTestClock(),
     runId: "own",
   });
-  // The field `refusals` is only used by journals, so it is not compared.
+  // Only journals use the field `refusals`, so it is not compared.
   const plain = ({ journal: _, streamResults, ...rest }: LoopResult): unknown =>
     JSON.parse(JSON.stringify({ ...rest, streamResults: streamResults.map(({ refusals: __, ...result }) => result) }));
   expect(plain(own)).toEqual(plain(real));

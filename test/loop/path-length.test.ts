@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { defineTool, type Provider, runToolLoop } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
-/** Returns the names of the functions from src/core on the call stack, innermost first. */
 function readStack(): readonly string[] {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 100;
@@ -11,7 +10,7 @@ function readStack(): readonly string[] {
   return stack.split("\n").filter((line) => /src[\\/]core[\\/]/.test(line));
 }
 
-/** If `runToolLoop` has already returned its promise, it is missing on the stack, and is counted in addition. */
+/** After `runToolLoop` has returned its promise, it is no longer on the stack, so it is counted separately. */
 function countFunctions(stack: readonly string[]): number {
   return stack.length + (stack.some((line) => line.includes("runToolLoop")) ? 0 : 1);
 }

@@ -1,5 +1,3 @@
-// Starts runs with scripted messages, and returns everything that a test needs to control and observe them.
-
 import {
   createLoopControl,
   defineTool,
@@ -26,7 +24,6 @@ export interface Playing extends Stage {
   readonly recording: EventRecording;
   readonly options: LoopOptions;
   readonly result: Promise<LoopResult>;
-  /** Returns the time on the test clock at which the run ended, or undefined while it is running. */
   endedAt(): number | undefined;
 }
 

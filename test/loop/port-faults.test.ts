@@ -17,10 +17,10 @@ const note = (error: unknown): void => void unhandled.push(error);
 beforeAll(() => void process.on("unhandledRejection", note));
 afterAll(() => void process.off("unhandledRejection", note));
 
-/** A timeout that is long enough for the test to end the run first. */
+/** A timeout in milliseconds that is long enough for a test to end the run first. */
 const limit = 10_000;
 const waits = { toolMs: limit, hookMs: limit, approvalMs: limit, firstChunkMs: limit, streamIdleMs: limit, journalMs: limit };
-/** After the run is ended, its journal may take 500 ms more, and its tools may take `settleMs` more. */
+/** In milliseconds. A run that was ended may wait 500 ms for its journal, and `settleMs` for its tools. */
 const graceMs = 600;
 
 /** Ways to end a hanging run from outside, each with the expected reason. */
@@ -51,11 +51,11 @@ function describeEnd(end: End): string {
   if ("status" in end) return end.reason.kind;
   if (!isLoopError(end.error)) return "thrown";
   const { code } = end.error;
-  // `details.ended` is the way in which the run was ended, or undefined if the journal exceeded its time limit.
+  // `details.ended` says how the run was ended. It is undefined if the journal exceeded its time limit.
   return isLoopError(end.error, "journal-unresponsive") ? [code, end.error.details.ended ?? "in time"].join(" ") : code;
 }
 
-/** Returns the result, or the partial result in a journal error. Undefined if the journal failed in another way. */
+/** Returns the result of a run, or the partial result in a journal error. Returns undefined for other failures. */
 function keptOf(end: End): LoopResult | PartialResult | undefined {
   if ("status" in end) return end;
   return isLoopError(end.error, "journal-unresponsive") ? end.error.details.partial : undefined;
@@ -69,7 +69,6 @@ function canBeWritten(end: End): boolean {
   }
 }
 
-/** Returns how the run ended, and a list of problems, such as lost text or a pending timer. */
 async function findEnd(playing: Playing, settle?: () => void): Promise<string> {
   const { clock, provider, recording } = playing;
   if (playing.endedAt() === undefined) return "still running";
@@ -95,10 +94,8 @@ async function findEnd(playing: Playing, settle?: () => void): Promise<string> {
   return [describeEnd(end), ...found].join(", but ");
 }
 
-/** Plays one run, and returns how it ended and how it may end. */
 type Row = () => Promise<readonly [what: string, end: string, expected: readonly string[]]>;
 
-/** Plays the runs one after the other, because they share a runId, and lists those that ended wrongly. */
 async function findWrong(runId: string, rows: readonly Row[]): Promise<string> {
   const listeners = countListeners();
   const wrong: string[] = [];
@@ -122,7 +119,7 @@ function failing(port: Port, runId: string): readonly Row[] {
   });
 }
 
-/** Runs that do not wait for a function that never answers. */
+/** Rows for a function that never answers, and for which the run does not wait. */
 function ignored(port: Port, runId: string): readonly Row[] {
   return Object.entries(hangs).map(([what, hang]) => async () => {
     const { fault, settle } = hang();
@@ -132,12 +129,12 @@ function ignored(port: Port, runId: string): readonly Row[] {
   });
 }
 
-/** Runs that wait for a function that never answers, until a timeout or until they are ended from outside. */
+/** Rows for a function that never answers. The run waits for it until a timeout, or until a test ends the run. */
 function hanging({ hung, ...port }: Port & { hung: string }, runId: string): readonly Row[] {
   const isJournal = hung === "journal-unresponsive";
   const hows = [...(hung === "never" ? [] : [undefined]), ...(Object.keys(endings) as How[])];
   return Object.entries(hangs).flatMap(([what, hang], index) =>
-    // Late answers have the same effect in all endings, so every ending is tried only with a function that never answers.
+    // A late answer has the same effect in every ending, so only functions that never answer are tested with all endings.
     (index === 0 ? hows : hows.slice(0, 2)).map((how) => async () => {
       const { fault, settle } = hang();
       const playing = start(port, fault, { runId, how });
@@ -152,7 +149,6 @@ function hanging({ hung, ...port }: Port & { hung: string }, runId: string): rea
   );
 }
 
-/** Ends the run, and returns the expected reason. Undefined if the run had already finished. */
 function endIn(playing: Playing, how: How, { atWallClock }: Port): string | undefined {
   const { end, kind } = endings[how];
   if (end(playing) === "finished") return undefined;
@@ -168,7 +164,6 @@ it.each(all)(
   },
 );
 
-// A getter returns immediately, so only functions are tested here.
 it.each(all.filter(([, { isField }]) => isField === undefined))(
   "runToolLoop ends with the expected reason and releases everything if %s never answers or answers late",
   async (runId, port) => {

@@ -11,7 +11,6 @@ interface Stage {
   start(description: string, decisions?: LoopOptions["decisions"]): Playing;
 }
 
-/** Sets up a tool whose description differs in each process. */
 function setUp(): Stage {
   const ran: string[] = [];
   const store = createDurableStore();
@@ -41,7 +40,7 @@ describe("options.decisions", () => {
     const all = { call_i0_0: approved, "call_i0_0#2": approved, "call_i0_0#3": approved };
     expect((await again(all, third).result).text).toBe("Done.");
     expect(ran).toEqual(["Pays the bank twice"]);
-    // After the call has completed, only the same decisions are accepted.
+    // After the call has completed, the run accepts only the same decisions again.
     expect((await again(all, third).result).text).toBe("Done.");
     const late = again({ call_i0_0: { kind: "deny" } }, third);
     await expect(late.result).rejects.toMatchObject({ code: "unknown-decision", details: { call: "call_i0_0" } });

@@ -1,10 +1,7 @@
-// Creates an agent tool that replaces an ordinary tool in a random run.
-
 import { defineAgentTool, type LoopOptions, type Tool } from "turnwright";
 import { createMockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
 import { tool } from "./play.ts";
 
-/** Creates an agent tool whose nested run makes `calls` in one message, and then answers. */
 export function createAgent(tools: readonly Tool[], calls: readonly string[]): Tool {
   const inner: readonly MockMessage[] = [[text("So. "), ...calls.map((name) => toolCall(name))], text("Inner.")];
   return defineAgentTool({

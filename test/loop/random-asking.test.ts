@@ -10,7 +10,6 @@ import { calmly, checkTranscript, comparable, runPlan, untouchable } from "./run
 type Decisions = NonNullable<LoopOptions["decisions"]>;
 type Answer = ApprovalDecision | "none";
 
-/** One process of the run. It crashes after `afterRecords` records. */
 interface Life {
   readonly answers: readonly Answer[];
   readonly afterRecords: number | undefined;
@@ -34,7 +33,7 @@ const lives: fc.Arbitrary<readonly Life[]> = fc.array(
   { maxLength: 6 },
 );
 
-/** Plans in which every call needs approval and only an answer or a limit ends the run. */
+/** Plans in which every call needs approval, and in which only an answer or a limit ends the run. */
 const asking: fc.Arbitrary<Plan> = plans.map((plan) => ({ ...calmly(plan), approve: "ask", eager: false, stopWhen: "none" }));
 
 const waitsFor = (result: LoopResult | undefined): readonly { readonly id: string }[] =>
@@ -52,7 +51,6 @@ interface Process {
   readonly afterRecords: number | undefined;
 }
 
-/** Runs one process. Returns undefined if it crashed. */
 async function live(plan: Plan, { store, ran, decisions, afterRecords }: Process): Promise<LoopResult | undefined> {
   const isDecided = Object.keys(decisions).length > 0;
   try {
@@ -76,11 +74,11 @@ async function checkAsking(plan: Plan, given: readonly Life[]): Promise<void> {
   const ran: string[] = [];
   let result: LoopResult | undefined;
   let decisions: Decisions = {};
-  // The last processes approve every waiting call, so that the run ends.
+  // These processes approve every waiting call, so that the run ends.
   const last: readonly Life[] = Array.from({ length: 12 }, () => ({ answers: [{ kind: "approve" }], afterRecords: undefined }));
   for (const { answers, afterRecords } of [...given, ...last]) {
     const ended = await live(plan, { store, ran, decisions, afterRecords });
-    // A process that follows a crash gets the same decisions again.
+    // After a crash, the next process gets the same decisions again.
     if (ended === undefined) continue;
     result = ended;
     checkTranscript(result);
@@ -97,7 +95,7 @@ function checkAnswers(result: LoopResult, ran: readonly string[]): void {
   for (const { callId, name, outcome } of answersOf(result)) {
     const times = ran.filter((id) => id === callId).length;
     const isRun = ["completed", "restarted", "failed", "timed-out"].includes(outcome);
-    // Both tools may run again after a crash.
+    // After a crash, both tools may run again.
     if (name === "flaky" || name === "context_release") expect(times > 0 || !isRun).toBe(true);
     else if (outcome === "interrupted") expect(times).toBeLessThanOrEqual(1);
     else expect([callId, outcome, times]).toEqual([callId, outcome, isRun ? 1 : 0]);

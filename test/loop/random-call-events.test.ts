@@ -73,7 +73,7 @@ it("call events: keep one id and index per call in random runs, replays, retries
   await fc.assert(fc.asyncProperty(plans, fc.boolean(), check), { numRuns: runs, seed });
 });
 
-/** A streamed call whose id or name may arrive late or never. */
+/** A streamed call. Its id or name may arrive late or never. */
 interface WireCall {
   readonly start: { readonly id: string | undefined; readonly name: string } | undefined;
   readonly pieces: number;
@@ -110,7 +110,6 @@ function chunksOf({ start, pieces, ready }: WireCall, key: string): readonly Mod
   ];
 }
 
-/** Mixes the chunks of several calls, but keeps the order within each call. */
 function interleave(lists: readonly (readonly ModelChunk[])[], picks: readonly number[]): readonly MockPart[] {
   const left = lists.map((list) => [...list]);
   const out: ModelChunk[] = [];

@@ -1,5 +1,3 @@
-// Creates the policies of a random run: approval, stop conditions, prices and result pipelines.
-
 import {
   type Approve,
   type LoopOptions,
@@ -55,7 +53,6 @@ function stopOf({ stopWhen }: Plan, { later }: Workshop): StopCondition | undefi
   return stopWhen === "none" ? undefined : conditions[stopWhen];
 }
 
-/** Creates a structured output with a slow validation. The text "So." is invalid, because it is not JSON. */
 function outputOf({ output }: Plan, { later }: Workshop): StructuredOutput | undefined {
   if (!output) return undefined;
   const schema: StandardSchema = {
@@ -64,7 +61,6 @@ function outputOf({ output }: Plan, { later }: Workshop): StructuredOutput | und
   return structuredOutput(schema, { jsonSchema: {}, maxRetries: 1 });
 }
 
-/** Creates a result pipeline. Some stages change results, some are slow, and some fail. */
 function pipelineOf({ results }: Plan, { later }: Workshop): ResultPipeline | undefined {
   const usage = { inputTokens: 3, outputTokens: 1, totalTokens: 4 };
   const pipelines: { readonly [Kind in Exclude<Plan["results"], "none">]: ResultPipeline } = {

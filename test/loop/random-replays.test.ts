@@ -5,17 +5,14 @@ import { withAgent } from "./random-agent.ts";
 import { type Plan, plans } from "./random-run.ts";
 import { comparable, type More, runPlan, savedOf } from "./run-plan.ts";
 
-/** Returns the journal as another process would read it. */
 const copyOf = (result: LoopResult): MemoryJournal => memoryJournal(savedOf(result));
 
-/** Removes the fields that differ between executions: undelivered messages and the duration. */
 const same = (result: LoopResult): object => ({ ...comparable(result), undelivered: undefined, durationMs: undefined });
 
 const more =
   (given: Partial<LoopOptions>, nested: boolean): More =>
   (own) => ({ ...own, ...given, ...(nested ? { tools: withAgent(own) } : {}) });
 
-/** Runs a plan and retries it. Each retry begins with the next message of the script. */
 async function runAndRetry(plan: Plan, retries: number, nested: boolean): Promise<LoopResult> {
   let { result } = await runPlan(plan, more({}, nested));
   for (let retry = 0; retry < retries; retry += 1) {
@@ -86,9 +83,9 @@ it("journal keys: each key names one step, whatever limits and retries a random 
       let last: LoopResult | undefined;
       let now = plan;
       for (const { limits, turns, verbs } of [plan, ...others]) {
-        // The next execution has other limits, control calls and model messages, but the same recorded results.
+        // The next execution has different limits, control calls and model messages, but the same recorded results.
         const other: Plan = { ...plan, turns, verbs, limits: { ...limits, maxToolCalls, maxCostUSD, wallClockMs: undefined } };
-        // A run that waits for decisions keeps its limits, so that it reaches the waiting calls again.
+        // A run that waits for decisions keeps its limits, because it must reach the waiting calls again.
         now = last?.reason.kind === "approval-required" ? { ...now, turns } : other;
         const journal = last === undefined ? memoryJournal() : copyOf(last);
         const given = { journal: watch(journal), resume: "retry-last" as const, decisions: decisionsOf(last) };

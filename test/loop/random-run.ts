@@ -1,4 +1,4 @@
-// Generates random runs: messages of the model, tools, limits, and control calls at random moments.
+// Generates random runs: model messages, tools, limits, and control calls at random moments.
 
 import fc from "fast-check";
 import type { LoopLimits } from "turnwright";
@@ -17,7 +17,7 @@ import {
 } from "turnwright/testing";
 
 export interface Verb {
-  /** The time of the control call in milliseconds. Negative if it comes before the start of the run. */
+  /** The time of the control call in milliseconds. A negative time is before the start of the run. */
   readonly atMs: number;
   readonly verb: "stop" | "kill" | "abort" | "steer" | "interrupt" | "drain";
   readonly id: number;
@@ -35,7 +35,7 @@ export interface Plan {
   readonly loopDetection: LoopDetectionOptions | undefined;
   /** True if the answer must match a schema. */
   readonly output: boolean;
-  /** True if tools are eager. The plan then has no policy that could forbid calls. */
+  /** True if tools are eager. Such a plan has no policy that could forbid calls. */
   readonly eager: boolean;
   readonly prices: "none" | "all" | "some";
   readonly results: "none" | "short" | "late" | "broken";
@@ -66,7 +66,7 @@ const toolNames = [
 
 const call: fc.Arbitrary<MockPart> = fc
   .record({
-    // Tools that never end the run are more frequent, so that runs are long enough.
+    // Tools that never end the run are listed more often, so that runs are long enough.
     name: fc.oneof(
       { weight: 3, arbitrary: fc.constantFrom("quick", "slow", "slower", "alone") },
       { weight: 2, arbitrary: fc.constantFrom(...toolNames) },
@@ -146,8 +146,8 @@ const whatever: fc.Arbitrary<Plan> = fc.record({
 });
 
 /**
- * Generates a random plan. Costs are limited only if there are prices. Plans with eager tools have no policies that would
- * prevent these tools from starting early.
+ * Generates random plans. Costs are limited only if there are prices. Plans with eager tools have no policies that could prevent
+ * an early start of these tools.
  */
 export const plans: fc.Arbitrary<Plan> = whatever.map((plan) => {
   const { eager, prices, limits, loopDetection } = plan;

@@ -1,5 +1,3 @@
-// Creates the tools of a random run, and a log of their calls.
-
 import {
   contextRestart,
   createContextRelease,
@@ -17,16 +15,13 @@ import type { Plan } from "./random-run.ts";
 export interface Workshop {
   readonly tools: readonly Tool[];
   readonly ran: string[];
-  /** Returns the maximum number of calls that ran at the same time. */
   peak(): number;
-  /** Resolves to `value` after `ms` milliseconds. */
   later<T>(ms: number, value: T): Promise<T>;
   timers(): number;
-  /** The iterations that maskResults must mask. Grows during the run. */
+  /** The iterations that `maskResults` must mask. More iterations are added during the run. */
   readonly force: Set<number>;
 }
 
-/** Creates a schema with a slow validation that rejects edited arguments. */
 function ponder(later: Workshop["later"]): StandardSchema {
   const judge = (value: unknown): StandardResult<unknown> =>
     JSON.stringify(value).includes("true") ? { issues: [{ message: "edited" }] } : { value };
@@ -48,7 +43,6 @@ function createDelays(clock: TestClock): Pick<Workshop, "later" | "timers"> {
   return { later, timers: () => timers };
 }
 
-/** Creates the tools. Each call adds its id to `ran`. */
 export function openWorkshop({ eager }: Plan, clock: TestClock, ran: string[]): Workshop {
   const force = new Set<number>();
   const { later, timers } = createDelays(clock);

@@ -1,4 +1,4 @@
-// Starts runs whose events are read one by one, with a model that streams as fast as it is read.
+// Starts runs whose events are read one by one. The model streams as fast as it is read.
 
 import { type LoopEvent, type LoopOptions, type LoopStream, type ModelChunk, type Provider, streamToolLoop } from "turnwright";
 import { createMockProvider, createTestClock, type MockScript, type TestClock } from "turnwright/testing";
@@ -20,7 +20,6 @@ export function start(script: MockScript, more: Partial<LoopOptions> = {}): Read
   return { stream, clock, iterator: stream[Symbol.asyncIterator]() };
 }
 
-/** Creates a provider that streams one letter at a time, and counts the letters. */
 export function chatter(
   letters: number,
   atEnd: () => PromiseLike<void> | void = () => {},

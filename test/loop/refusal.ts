@@ -1,13 +1,11 @@
-// Checks how a run with invalid options is rejected.
-
 import { expect } from "vitest";
 import { createLoopControl, isLoopError, type LoopError, type LoopOptions, runToolLoop, streamToolLoop } from "turnwright";
 import { createMockProvider, createTestClock, text } from "turnwright/testing";
 import { countListeners } from "./count-listeners.ts";
 
 /**
- * Starts a run with the invalid options `bad`, and returns its error. Checks that no model was called and the runId is free
- * again.
+ * Starts a run with the invalid options `bad`, and returns its error. Checks that no model was called and that the `runId` can be
+ * used again.
  */
 export async function refusal(bad: object): Promise<Pick<LoopError, "code" | "details" | "message">> {
   const listeners = countListeners();

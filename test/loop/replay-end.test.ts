@@ -6,7 +6,6 @@ import { tool } from "./play.ts";
 
 const ask = [{ role: "user" as const, content: "Go." }];
 
-/** Runs a model that makes one call and answers. Returns an outline of the events, without deltas. */
 async function run(journal: LoopOptions["journal"], more: Partial<LoopOptions> = {}) {
   const recording = recordEvents();
   const provider = createMockProvider(({ iteration }) =>

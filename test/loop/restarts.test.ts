@@ -27,7 +27,7 @@ describe("contextRestart", () => {
       ["completed", "other"],
       ["completed", "other"],
     ]);
-    // The context item is sent in requests, but is not part of result.messages.
+    // The context item is part of requests, but not of result.messages.
     expect(result.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant", "tool", "assistant"]);
     expect(result.messages[1]).toMatchObject({ content: [{ text: "Wait. " }, {}, {}] });
     expect(playing.recording.of("restart")).toMatchObject([

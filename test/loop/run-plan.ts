@@ -1,5 +1,3 @@
-// Runs a random plan, and checks properties that every run must have.
-
 import { setImmediate } from "node:timers/promises";
 import { expect } from "vitest";
 import {
@@ -21,7 +19,7 @@ import { openWorkshop, type Workshop } from "./random-tools.ts";
 import { textsOf } from "./transcript-lines.ts";
 
 const listeners = countListeners();
-/** The maximum real time for one run. A slow disk needs a part of this time, and a run that hangs needs all of it. */
+/** The maximum real time in milliseconds to wait for one run. Only a run that hangs takes this long. */
 const longestWaitMs = 10_000;
 
 export interface Ended {
@@ -58,7 +56,7 @@ export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): 
     limits,
     timeouts: {
       ...{ settleMs, streamIdleMs: 400, firstChunkMs: 600, toolMs: 350, hookMs: 100, approvalMs: 250 },
-      // The test clock is faster than the disk, so a journal file would exceed any time limit.
+      // The disk is slower than the test clock, so a journal file would exceed any time limit.
       journalMs: Infinity,
     },
     policies: policiesOf(plan, workshop),
@@ -97,20 +95,18 @@ export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): 
   return { result, endedAt: end.now, provider, workshop, options, accepted };
 }
 
-/** Returns the text that listeners received, without the text of discarded attempts. */
 function heard(events: readonly LoopEvent[]): string {
   let before = "";
   let said = "";
   for (const event of events) {
     if (event.type === "iteration-start") [before, said] = [before + said, ""];
-    // Without `attempt`, the event is about a retried run, whose discarded message stays in streamResults.
+    // An event without `attempt` is about a retried run. Its discarded message stays in streamResults, so its text still counts.
     else if (event.type === "attempt-discarded" && event.attempt !== undefined) said = "";
     else if (event.type === "text-delta") said += event.text;
   }
   return before + said;
 }
 
-/** Creates a function that calls the control, and adds each accepted message to `accepted`. */
 function createActor(control: LoopControl, abort: AbortController, accepted: string[]): (verb: Verb) => void {
   return ({ atMs, verb, id }) => {
     const said = `${verb} ${id} at ${atMs}`;
@@ -120,7 +116,7 @@ function createActor(control: LoopControl, abort: AbortController, accepted: str
   };
 }
 
-/** Checks that each accepted message is in `messages`, in `undelivered` or in the reason, and that the order is kept. */
+/** Checks that each accepted message is in `messages`, in `undelivered` or in the reason, and that the messages are in order. */
 export function checkMessages({ result, accepted }: Ended): void {
   const { messages, undelivered, reason } = result;
   const isSaid = (said: string): boolean => /^(steer|interrupt) /.test(said);
@@ -132,12 +128,11 @@ export function checkMessages({ result, accepted }: Ended): void {
   expect(sent.filter((said) => said.startsWith("interrupt"))).toEqual([]);
 }
 
-/** Creates a script from the messages of the plan, with an answer at the end. */
 function turnsOf({ turns }: Plan): MockScript {
   return (_, index) => turns[index] ?? text('"The end."');
 }
 
-/** Checks that each message that has calls is followed by their results, and that all call ids are different. */
+/** Checks that the results of all calls follow the message with the calls, and that all call ids are different. */
 export function checkTranscript({ messages }: Pick<LoopResult, "messages">): void {
   messages.forEach((message, index) => {
     if (message.role !== "assistant") return;
@@ -149,7 +144,6 @@ export function checkTranscript({ messages }: Pick<LoopResult, "messages">): voi
   expect(new Set(ids).size).toBe(ids.length);
 }
 
-/** A provider that throws if a replay calls it. */
 export const untouchable: Provider = {
   id: "mock",
   model: "mock-model",
@@ -159,12 +153,12 @@ export const untouchable: Provider = {
 };
 
 /**
- * Returns a result as plain data, without its journal. A suspended run does not record undelivered messages, so they are omitted.
+ * Returns a result as plain data, without its journal. For a suspended run, also omits undelivered messages, because they are not
+ * recorded.
  */
 export function comparable({ journal: _, undelivered, ...rest }: LoopResult): object {
   const isWaiting = rest.reason.kind === "approval-required";
   return JSON.parse(JSON.stringify(isWaiting ? rest : { ...rest, undelivered })) as object;
 }
 export const savedOf = ({ journal }: LoopResult): SavedJournal => JSON.parse(JSON.stringify(journal)) as SavedJournal;
-/** Returns the plan without control calls and without a wall-clock limit. */
 export const calmly = (plan: Plan): Plan => ({ ...plan, verbs: [], limits: { ...plan.limits, wallClockMs: undefined } });

@@ -85,7 +85,7 @@ describe("runToolLoop", () => {
       const first = await play(scenario);
       const { again, keys, journal } = await recall(scenario, first.result);
       expect(withoutJournal(again)).toEqual(withoutJournal(first.result));
-      // A replay may add steps with keys such as retry1, which record that no retry was requested.
+      // A replay may add steps such as `retry1`, which record that no retry was requested.
       expect(journal.keys().filter((key) => !/^retry\d+$/.test(key))).toEqual(keys);
     },
   );
@@ -120,7 +120,7 @@ describe("runToolLoop", () => {
       const id = "callId" in event ? event.callId : "continuation" in event ? `${event.iteration}.${event.continuation}` : "";
       const [noun, edge] = event.type.split("-");
       if (edge === "start") open.push(`${noun} ${id}`);
-      // Parallel calls can end in any order, but end within their iteration.
+      // Parallel calls can end in any order.
       if (edge === "end" && noun === "tool") expect(open.splice(open.indexOf(`tool ${id}`), 1)).toEqual([`tool ${id}`]);
       else if (edge === "end") expect(open.pop()).toBe(`${noun} ${id}`);
     }

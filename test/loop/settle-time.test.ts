@@ -9,13 +9,13 @@ const call = [text("Hm. "), toolCall("work"), toolCall("work")];
 
 const pondering: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: () => never } };
 
-/** A schema whose validation never settles if the arguments were edited. */
+/** A schema whose validation never settles for edited arguments. */
 const wary = z.object({ edited: z.boolean().optional() }).refine(({ edited }) => (edited === true ? never : true));
 
 const checked = (inputSchema: StandardSchema): Tool =>
   defineTool({ name: "work", description: "work", inputSchema, jsonSchema: { type: "object" }, execute: () => 1 });
 
-/** Functions for which a run waits, each of which ignores its abort signal. */
+/** Functions that ignore their abort signal, so that the run has to wait for them. */
 const deaf: { readonly [where: string]: readonly [script: MockScript, options: Partial<LoopOptions>] } = {
   "a tool": [[call], { tools: [tool("work", () => never)] }],
   "a sequential tool": [[call], { tools: [tool("work", () => never, { sequential: true })] }],
@@ -92,11 +92,12 @@ describe("timeouts.settleMs", () => {
       return [playing.endedAt(), (await playing.result).reason.kind];
     };
     const stop = ({ control }: Playing): unknown => control.stop();
-    // After the wall-clock limit at 1,000 ms, a stop at 5,000 ms changes the reason but not the time of the end.
+    // The wall-clock limit ends the run at 1,000 ms. A stop at 5,000 ms changes the reason, but not the time of the end.
     expect(await twice()).toEqual([6_000, "stopped"]);
-    // Stops at 400 and 700 ms and the wall-clock limit at 1,000 ms give only the 5 seconds after the first stop.
+    // Only the first stop, at 400 ms, starts the wait of 5 seconds. The stop at 700 ms and the limit at 1,000 ms do not extend
+    // it.
     expect(await twice(stop, stop)).toEqual([5_400, "stopped"]);
-    // After a stop, a kill or an abort ends the waiting immediately.
+    // A kill or an abort after a stop ends the wait immediately.
     expect(await twice(stop, ({ control }) => control.kill())).toEqual([700, "killed"]);
     expect(await twice(stop, ({ abort }) => abort.abort())).toEqual([700, "aborted"]);
   });

@@ -62,7 +62,7 @@ describe("streamToolLoop: a reader slower than the model", () => {
     };
     const reading = start([], { provider, timeouts: { streamIdleMs: 1_000, settleMs: 0 } });
     await readSome(reading, 1);
-    // Meanwhile, the model waits for the reader for longer than streamIdleMs.
+    // In this time, the model waits for the reader for longer than streamIdleMs.
     await reading.clock.advance(5_500);
     quiet = true;
     await readSome(reading, 64);
@@ -89,7 +89,7 @@ describe("streamToolLoop: a reader slower than the model", () => {
     abort.abort();
     const { reason, text: said } = await reading.stream.result;
     expect(reason.kind).toBe(kind);
-    // The reader can still read the text that was sent before the end.
+    // The reader can still read text that was sent before the run ended.
     const rest = await readAll(reading.stream);
     expect(rest.filter((event) => event.type === "text-delta")).toHaveLength(said.length);
     expect([rest.at(-1)?.type, reading.clock.pending]).toEqual(["run-end", 0]);
@@ -161,7 +161,6 @@ describe("streamToolLoop: unread events", () => {
     expect(watched.unread()).toBe(5_002);
     await watched.read(1);
     await watched.clock.advance(1_000_000);
-    // The request for one chunk was already sent.
     expect(watched.unread()).toBe(5_002);
     await watched.read(5_002 - 32);
     await watched.clock.flush();

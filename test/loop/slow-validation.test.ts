@@ -13,7 +13,6 @@ interface Said {
 
 const edit: Approve = () => ({ kind: "modify", args: { amount: 5 } });
 
-/** Sets up a tool whose schema rejects the amount 5 after `tookMs`. Each start simulates a new process. */
 function setUp({ amount, approve }: Said): {
   readonly ran: unknown[];
   start(tookMs: number, replays?: boolean): Playing;

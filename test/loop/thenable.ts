@@ -1,6 +1,3 @@
-// Creates promise-like objects with an unusual `then`.
-
-/** Defines the property `then` on an object, with a value or a getter. */
 export function thenable(then: PropertyDescriptor, object: object = {}): PromiseLike<unknown> {
   return withProperty(object, "then", then) as PromiseLike<unknown>;
 }

@@ -17,7 +17,7 @@ describe("limits.maxToolCalls", () => {
     expect([kinds(result), result.text, result.toolCallsExecuted]).toEqual(["completed completed limit", "Enough.", 2]);
     expect(playing.provider.requests.map(({ toolChoice, tools }) => [toolChoice, tools.length])).toEqual([
       [undefined, 1],
-      // The request keeps its tool definitions, so that the provider's prompt cache stays valid.
+      // Requests keep their tool definitions, because the provider's prompt cache would otherwise become invalid.
       ["none", 1],
     ]);
   });

@@ -1,5 +1,3 @@
-// Converts messages to readable text, one line per message.
-
 import type { Message } from "turnwright";
 
 /** Returns lines such as `user: text`, `assistant: text [call id]` and `tool: call id outcome`. */

@@ -13,7 +13,6 @@ function contentOf(message: Message | undefined): Part[] {
   return message?.role === "assistant" ? (message.content as Part[]) : [];
 }
 
-/** Ways to change a list of messages, or one of its messages, in plain JavaScript. */
 const changes: { readonly [how: string]: (messages: Message[]) => unknown } = {
   "reverse()": (messages) => messages.reverse(),
   "sort()": (messages) => messages.sort(() => -1),
@@ -68,7 +67,7 @@ describe("messages that callbacks receive", () => {
     });
     const quiet = readers[who]?.(() => {});
     expect(await sent(options ?? {})).toEqual(await sent(quiet ?? {}));
-    // Some changes concern a message that is not in the list yet, and throw nothing.
+    // Some changes throw nothing, because the changed message is not in the list yet.
     for (const error of thrown) expect(error).toBeInstanceOf(TypeError);
   });
 

@@ -132,7 +132,7 @@ describe("limits.wallClockMs: a resumed run", () => {
   const nap = (clock: { setTimeout(fn: () => void, ms: number): unknown }) =>
     tool("nap", () => new Promise((resolve) => void clock.setTimeout(() => resolve("ok"), 600)));
 
-  /** Returns a journal with the records up to `lastKey`, in which 600 ms of active time are counted. */
+  /** Returns a journal with the records up to `lastKey`. The records count 600 ms of active time. */
   async function savedUpTo(lastKey: string): Promise<Journal> {
     const clock = createTestClock();
     const playing = play([toolCall("nap"), toolCall("nap"), text("Done.")], {
@@ -151,7 +151,7 @@ describe("limits.wallClockMs: a resumed run", () => {
   it.for<[crashed: string, lastKey: string, endsAfterMs: number]>([
     ["in a stream", "i1/inbox", 400],
     ["in a tool", "i1/model", 400],
-    // The journal counts the 600 ms before the second iteration, so a limit of 601 ms leaves 1 ms.
+    // The journal counts 600 ms before the second iteration, so a limit of 601 ms leaves 1 ms.
     ["after the last tool", "i1/tool/0/nap", 1],
   ])("counts only active time if it crashed %s", async ([, lastKey, endsAfterMs]) => {
     const journal = await savedUpTo(lastKey);

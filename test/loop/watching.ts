@@ -1,4 +1,4 @@
-// Reads streams next to a listener, which shows how many events the reader has not read yet.
+// Compares the reader of a stream with a listener, to find how many events are still unread.
 
 import type { LoopEvent, LoopOptions } from "turnwright";
 import { type EventRecording, type MockScript, recordEvents } from "turnwright/testing";
@@ -7,7 +7,6 @@ import { type Reading, start } from "./reading.ts";
 export interface Watched extends Reading {
   readonly recording: EventRecording;
   read(count: number): Promise<LoopEvent[]>;
-  /** Returns how many emitted events the reader has not read yet. */
   unread(): number;
 }
 
@@ -28,7 +27,6 @@ export function watch(script: MockScript, more: Partial<LoopOptions> = {}): Watc
   return { ...reading, recording, read, unread: () => recording.events.length - count };
 }
 
-/** Reads `count` events. Advances the clock only while no event is available. */
 export async function readAsTheyCome({ iterator, clock }: Reading, count: number): Promise<void> {
   for (let read = 0; read < count; read += 1) {
     const progress = { came: false };

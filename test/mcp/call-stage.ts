@@ -1,5 +1,3 @@
-// Connects to an MCP server, and starts runs that call its tools.
-
 import type { LoopOptions } from "turnwright";
 import { createMcpRegistry, type McpRegistryOptions } from "turnwright/mcp";
 import { text, toolCall } from "turnwright/testing";
@@ -9,7 +7,7 @@ import { type Answer, createToolServer, type ServedTool, type ToolServer } from 
 
 export interface Setup {
   readonly served: ToolServer;
-  /** Starts a run whose first assistant message calls the tools with these names, and whose second message is an answer. */
+  /** Starts a run. Its first assistant message calls the tools in `calls`, and its second one is an answer. */
   readonly start: (calls: readonly string[], more?: Partial<LoopOptions>) => Playing;
 }
 
@@ -28,7 +26,7 @@ export async function setUp(
   };
 }
 
-/** Responds only when the client cancels the call. */
+/** Responds only after the client has canceled the call. */
 export const untilCancelled: Answer = ({ signal }) =>
   new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(new Error(`cancelled: ${String(signal.reason)}`)), { once: true });

@@ -11,12 +11,12 @@ import type { McpClient } from "turnwright/mcp";
 
 const info = { name: "test", version: "1.0.0" };
 const script = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
-/** The server gets no environment variables of this process. */
+/** The server must not get the environment variables of this process. */
 const stdio: StdioServerParameters = { command: process.execPath, args: [script, "stdio"], env: { PATH: "" }, stderr: "ignore" };
 
 export interface Connection {
   readonly client: McpClient;
-  /** The id of the server's process. Undefined for a server in this process. */
+  /** The process id of the server. Undefined for a server in this process. */
   readonly pid: number | undefined;
   close(): Promise<void>;
 }
@@ -25,7 +25,7 @@ export interface Generation {
   readonly name: string;
   connectEverything(): Promise<Connection>;
   connectTo(server: McpServer): Promise<Connection>;
-  /** Connects a client to another server after its connection was closed. */
+  /** Connects a client to another server after the first connection was closed. */
   reconnect(client: McpClient, server: McpServer): Promise<void>;
 }
 

@@ -127,7 +127,7 @@ describe.for(generations)("createMcpRegistry with the reference server over $nam
     const script = [toolCall("trigger-long-running-operation", { duration: 0.4, steps: 4 }), text("Done.")];
     const { result, recording } = play(script, { tools });
     expect(answersOf(await result)).toMatchObject([{ outcome: "completed" }]);
-    // If a progress notification arrives together with the result, the SDK drops the notification.
+    // The SDK drops a progress notification that arrives together with the result.
     const told = recording.of("tool-progress").map(({ name, data }) => [name, data]);
     expect(told.slice(0, 3)).toEqual([1, 2, 3].map((progress) => ["trigger-long-running-operation", { progress, total: 4 }]));
   });

@@ -4,7 +4,7 @@ import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { type ListToolsResult, type ServerResult } from "@modelcontextprotocol/sdk/types.js";
 
-/** A tool of the server. By default its schema is an object. */
+/** A tool of the server. By default, its input schema is `{ type: "object" }`. */
 export type ServedTool = Partial<ListToolsResult["tools"][number]> & { readonly name: string };
 
 interface ServedCall {
@@ -20,15 +20,11 @@ export type Answer = (call: ServedCall) => ServerResult | Promise<ServerResult>;
 export interface ToolServer {
   readonly server: McpServer;
   readonly listings: number;
-  /** The arguments of each call, in order. */
   readonly calls: readonly ServedCall[];
-  /** Replaces the tools, and notifies the client unless `silent` is true. */
   setTools(tools: readonly ServedTool[], options?: { readonly silent?: boolean }): Promise<void>;
-  /** Makes every listing fail with the message. With undefined, listings succeed again. */
+  /** Makes every tool listing fail with `message`. With undefined, listings succeed again. */
   failListings(message: string | undefined): void;
-  /** Calls `act` during each listing, before the server responds. */
   onListing(act: () => Promise<void>): void;
-  /** Delays every listing until the returned function is called. */
   holdListings(): () => void;
 }
 

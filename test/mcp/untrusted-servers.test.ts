@@ -18,7 +18,6 @@ describe.for(generations)("createMcpRegistry with an untrusted server over $name
   });
 });
 
-/** Creates a client that returns one tool and one result, both unchecked. */
 function clientOf(tool: object, answer: unknown = { content: [{ type: "text", text: "done" }] }): McpClient {
   return {
     listTools: async () => ({ tools: [{ name: "act", inputSchema: { type: "object" }, ...tool }] }),

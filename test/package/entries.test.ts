@@ -1,4 +1,5 @@
-// Uses each published entry in a separate app that has only the documented peers, on each Node version.
+// Uses each published entry in a separate app, on each Node version. The app has only the peers that the docs name for this
+// entry.
 
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync } from "node:fs";
@@ -29,7 +30,7 @@ const run = promisify(execFile);
 const manifest = readJson<Manifest>("package.json");
 const nodes = findNodes();
 
-/** Lists the packages that a built file imports, also dynamically or through other built files. */
+/** Lists the packages that a built file imports. Includes dynamic imports, and the imports of other built files that it loads. */
 async function findImports(file: string): Promise<readonly string[]> {
   const { metafile } = await build({
     entryPoints: [file],
@@ -111,16 +112,16 @@ describe("an app with the packed package", () => {
 
       it.for(exercises)("$specifier works with its own peers and loads no SDK", ({ specifier, imports }) => {
         expect(report.results[specifier]).toEqual({
-          // Imports of ES modules cannot be observed, but an entry that loads without an SDK does not import the SDK.
+          // Imports of ES modules cannot be observed. But an entry that loads in an app without the SDK cannot import the SDK.
           imports: system === "cjs" ? imports : [],
-          // An entry without peers has no `missing` field.
+          // For an entry without peers, no package can be missing.
           ...(imports[0] === undefined ? {} : { missing: imports[0] }),
         });
       });
     });
   });
 
-  // The title gives the reason. With TURNWRIGHT_NODES=required, `findNodes` throws if a Node version cannot be downloaded.
+  // The test title gives the reason. With TURNWRIGHT_NODES=required, `findNodes` throws if a Node version cannot be downloaded.
   it.for(nodes.filter((node) => node.kind === "absent"))("is not tested on Node $major because $why", ({ why }) => {
     expect(["this is not Linux with glibc on x64", "the npm registry is out of reach"]).toContain(why);
   });

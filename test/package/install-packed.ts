@@ -11,7 +11,6 @@ export interface Installed {
   remove(): void;
 }
 
-/** Packs the built package and installs it in a new project. `beside` names all other packages to install. */
 export function installPacked(beside: readonly string[]): Installed {
   const folder = mkdtempSync(join(tmpdir(), "turnwright-packed-"));
   const modules = join(folder, "node_modules");
@@ -36,7 +35,6 @@ export function installPacked(beside: readonly string[]): Installed {
   };
 }
 
-/** Links packages of this repository into the project's node_modules. */
 export function linkPackages(folder: string, names: readonly string[]): void {
   for (const name of names) {
     const path = join(folder, "node_modules", name);

@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Installed, installPacked } from "./install-packed.ts";
 
-/** Older peer versions that apps use, with the fields that npm uses to resolve peers. */
+/** Older versions of peers that apps still use, with the fields that npm reads to resolve peers. */
 const older = [
   { name: "zod", version: "3.25.76" },
   { name: "openai", version: "4.104.0", peerDependencies: { ws: "^8.18.0", zod: "^3.23.8" } },

@@ -1,5 +1,3 @@
-// Installs the packed package and uses it from outside the repository.
-
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, posix } from "node:path";
@@ -67,7 +65,7 @@ describe("packed package", () => {
     expect(names).toEqual(["@cfworker/json-schema", "eventemitter3", "p-timeout", "re2js"]);
     for (const name of names) {
       expect(notices).toContain(`---- ${name} ----`);
-      // One of the packages contains no license text, although it declares a license.
+      // One of these packages declares a license, but contains no license text.
       const own = readdirSync(join("node_modules", name)).find((file) => /^license$/i.test(file));
       if (own !== undefined) expect(notices).toContain(readFileSync(join("node_modules", name, own), "utf8").trim());
     }

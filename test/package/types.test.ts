@@ -1,5 +1,3 @@
-// Compiles programs of users against the published types.
-
 import { execFile } from "node:child_process";
 import { copyFileSync, readdirSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -25,7 +23,6 @@ afterAll(() => {
   for (const installed of installs) installed.remove();
 });
 
-/** Returns the compiler errors, or an empty string. */
 async function compile(folder: string, parameters: readonly string[]): Promise<string> {
   const flags = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--target", "es2022", ...parameters];
   const said = run(process.execPath, [resolve("node_modules/typescript/bin/tsc"), ...flags], { cwd: folder });
@@ -52,7 +49,7 @@ describe.concurrent("published types", () => {
         return file;
       }),
     );
-    // Skips the declaration files of other packages, because checking those of the SDKs takes ten seconds.
+    // Skips the declaration files of other packages. Checking those of the SDKs takes ten seconds.
     const flags = ["--module", module, "--moduleResolution", resolution, "--types", "node", "--skipLibCheck"];
     expect(await compile(folder, [...flags, ...files])).toBe("");
   });

@@ -1,5 +1,3 @@
-// Runs the tests of the published package. They need `npm run build` first.
-
 import type { ViteUserConfig } from "vitest/config";
 
 const config: ViteUserConfig = {

@@ -18,7 +18,6 @@ const iterationsIn = ({ records }: DurableStore): readonly number[] =>
 const finishedIn = ({ records }: DurableStore): readonly string[] =>
   [...records.keys()].filter((key) => key.includes("/tool/")).map((key) => `planned/${key}`);
 
-/** Runs processes until the run has an answer, and checks that no process repeats a recorded step. */
 async function liveOver(
   store: DurableStore,
   fateOf: (life: number) => Parameters<DurableStore["open"]>[0],

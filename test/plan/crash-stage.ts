@@ -1,4 +1,4 @@
-// A planned run with two rounds that is drained and waits for approval. Its process may die at any point.
+// A planned run that is drained and waits for approval. Its process may die at any point.
 
 import {
   createLoopControl,
@@ -22,7 +22,7 @@ const rounds: readonly MockMessage[] = [
   respond,
 ];
 
-/** Returns the model's message for a request. The message does not depend on the process. */
+/** Returns the model's message for a request. Every process must return the same message. */
 function turnFor(request: ModelRequest): MockMessage | undefined {
   return asksForPlan(request) ? rounds[Number(shownTo(request)["round_index"])] : text("Done.");
 }
@@ -37,12 +37,10 @@ export interface Life {
 
 export interface Lived {
   readonly result: LoopResult | Crash;
-  /** `ran` lists the keys of the executed tools, and `asked` the iterations that sent a model request. */
   readonly ran: readonly string[];
   readonly asked: readonly number[];
 }
 
-/** Runs one process until the run ends or the process dies. */
 export async function live({ journal, decisions, traits = {}, drains = false }: Life): Promise<Lived> {
   const clock = createTestClock();
   const control = createLoopControl();
@@ -67,7 +65,7 @@ export async function live({ journal, decisions, traits = {}, drains = false }: 
     events: emitter,
     runId: "planned",
     journal,
-    // `journalMs` would expire too early, because the test clock runs ahead of a real disk.
+    // The test clock runs ahead of a real disk, so a time limit for the journal would end too early.
     timeouts: { journalMs: Infinity },
     policies: { approve: ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" }) },
     ...(decisions === undefined ? {} : { decisions }),
@@ -78,14 +76,13 @@ export async function live({ journal, decisions, traits = {}, drains = false }: 
   const progress = { isOver: false };
   const onEnd = (): void => void (progress.isOver = true);
   ended.then(onEnd, onEnd);
-  // The clock is advanced repeatedly, because a file journal takes real time.
+  // Advances the clock repeatedly, because a file journal takes real time.
   while (!progress.isOver) await clock.runAll();
   const result = await ended;
   expect([clock.pending, model.active]).toEqual([0, 0]);
   return { result, ran, asked: model.requests.map(({ iteration }) => iteration) };
 }
 
-/** Runs processes one after another until the run has an answer. `open` returns the journal for each process. */
 export async function liveOn(open: (life: number) => Journal, more: Pick<Life, "traits"> = {}): Promise<readonly Lived[]> {
   const lives: Lived[] = [];
   let decisions: LoopOptions["decisions"];
@@ -100,7 +97,7 @@ export async function liveOn(open: (life: number) => Journal, more: Pick<Life, "
   throw new Error("The run has not ended.");
 }
 
-/** Returns the parts of a result that must be equal, no matter how often a process died. */
+/** Returns the parts of a result that must not depend on how often a process died. */
 export function comesTo(lives: readonly Lived[]): object {
   const result = lives.at(-1)?.result;
   if (result === undefined || result instanceof Crash) throw new Error("The run has not ended.");

@@ -5,7 +5,6 @@ import { withPlanner } from "turnwright/plan";
 import { play, tool } from "../loop/play.ts";
 import { asksForPlan, plan, respond } from "./plan-stage.ts";
 
-/** Creates a provider that counts the chunks that were read and the streams that were closed early. */
 function counting(chunks: readonly ModelChunk[], answer: string): { provider: Provider; read: number[]; left: number } {
   const state = { read: [] as number[], left: 0 };
   const provider: Provider = {

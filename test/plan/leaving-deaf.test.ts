@@ -11,7 +11,7 @@ const said = (words: string): ModelChunk => ({ type: "text-delta", text: words }
 const asksForAnswer = said('{"next_action":"response",');
 const finished: ModelChunk = { type: "finish", reason: "stop" };
 
-/** The points at which a model stops responding, with the chunks that each request has received by that point. */
+/** Points at which a model stops responding, with the chunks that it sends for each request before that. */
 const places: readonly (readonly [where: string, turns: readonly (readonly ModelChunk[])[]])[] = [
   ["before a plan", [[]]],
   ["in the middle of a plan", [[said('{"next_action":')]]],
@@ -38,7 +38,7 @@ describe.for(places)("withPlanner: a silent model %s", ([where, turns]) => {
     act(playing);
     await playing.clock.flush();
     expect([playing.endedAt(), (await playing.result).reason.kind]).toEqual([50, kind]);
-    // Counts the streams that were not read to their end: the plan that was closed early, and the stream that was abandoned.
+    // Two kinds of streams are not read to their end: a plan that the planner closes early, and a stream that the run abandons.
     const open = turns.filter((turn) => !turn.includes(finished)).length;
     expect([model.calls, model.left, playing.clock.pending]).toEqual([turns.length, open, 0]);
     expect(listeners.on(playing.abort.signal)).toBe(0);
@@ -149,8 +149,8 @@ describe("withPlanner: a planner function", () => {
       },
     });
     await playing.clock.runAll();
-    // The planner sends five heartbeats and returns after 2 s more. Then the model is silent until firstChunkMs, and the loop
-    // waits settleMs for the stream of the model.
+    // The planner sends five heartbeats and returns 2 s later. Then the model is silent until firstChunkMs, and the run waits
+    // settleMs for the model's stream.
     expect([(await playing.result).reason.kind, playing.endedAt()]).toEqual([
       "first-chunk",
       5 * 2_900 + 2_000 + timeouts.firstChunkMs + timeouts.settleMs,

@@ -1,5 +1,3 @@
-// Ends planned runs in the middle, and checks that no timer, stream or listener remains.
-
 import type { LoopOptions, LoopResult, ModelChunk, ModelRequest, Provider } from "turnwright";
 import { type PlannerOptions, withPlanner } from "turnwright/plan";
 import { createMockProvider, type MockMessage, text } from "turnwright/testing";
@@ -9,7 +7,7 @@ import { never, play, type Playing } from "../loop/play.ts";
 import type { Stage } from "../loop/scenarios/stage.ts";
 import { add, asksForPlan, look, respond } from "./plan-stage.ts";
 
-/** Plays the messages in order. After the last one, each plan requests the answer, which is "More." */
+/** Plays the messages in order. After the last one, every plan requests an answer, and the answer is "More." */
 export const playOn =
   (turns: readonly MockMessage[]) =>
   (request: ModelRequest, index: number): MockMessage =>
@@ -28,7 +26,6 @@ export interface Left {
   readonly requests: number;
 }
 
-/** Starts a run, calls `act` after 50 ms, and waits for the end of the run. Checks that no timer, stream or listener remains. */
 export async function leave({ turns, options, planning, act }: Leaving): Promise<Left> {
   const listeners = countListeners();
   try {
@@ -52,8 +49,8 @@ export interface DeafModel extends Provider {
 }
 
 /**
- * Creates a model that streams the chunks of each message. After chunks without a finish, its stream neither ends nor reacts to
- * the signal.
+ * Creates a model that streams the chunks of each message. If the chunks have no finish, the stream stays open and ignores the
+ * abort signal.
  */
 export function createDeafModel(turns: readonly (readonly ModelChunk[])[], onLeft: () => unknown = () => never): DeafModel {
   let left = 0;

@@ -16,7 +16,6 @@ const verbs: readonly (readonly [verb: string, act: (playing: Pick<Playing, "con
   ["abort", ({ abort }) => abort.abort("gone")],
 ];
 
-/** Plays the messages once for each control method, and calls the method after 50 ms. */
 async function tellApart(turns: readonly MockMessage[]): Promise<string> {
   const rows: string[] = [];
   for (const [verb, act] of verbs) {

@@ -19,7 +19,7 @@ describe("withPlanner: a plan", () => {
   });
 });
 
-/** These finish reasons cause a retry although the plan is complete, because more text could have followed. */
+/** For these finish reasons, the planner retries even a complete plan, because more text could have followed. */
 const cut = (["length", "paused", "continue", "malformed-call"] as const).map(
   (reason) =>
     [
@@ -66,7 +66,8 @@ describe("withPlanner: a plan that cannot be used", () => {
     const { messages = [] } = model.requests[2] ?? {};
     const last = messages.at(-1);
     const complaint = last?.role === "user" && typeof last.content === "string" ? last.content : "";
-    // The description of the problem follows the model's last message, or the user's question if that message is empty.
+    // The description of the problem comes after the model's last message. If that message is empty, it comes after the user's
+    // question.
     expect(complaint.split("\n\n").at(-1)).toMatch(problem);
     expect(messages.length).toBeLessThanOrEqual(3);
     // The text of an unreadable plan is not emitted.

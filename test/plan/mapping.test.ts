@@ -1,4 +1,4 @@
-// Each statement of Agently's page on its tool runtime, tested in its own run. docs/sources/plan.md refers to this file.
+// Tests each statement of Agently's page on its tool runtime in a run of its own. docs/sources/plan.md refers to this file.
 
 import { expect, it } from "vitest";
 import { createToolRegistry } from "turnwright";

@@ -1,5 +1,3 @@
-// Starts planned runs from a script of plans and answers, and reads the requests that the model received.
-
 import type { LoopOptions, Message, ModelRequest, Tool } from "turnwright";
 import { type PlannerCommand, type PlannerOptions, withPlanner } from "turnwright/plan";
 import { createMockProvider, type MockPart, type MockProvider, type MockScript, text } from "turnwright/testing";
@@ -19,7 +17,6 @@ export const execute = (...commands: readonly object[]): MockPart =>
 export const respond: MockPart = text(JSON.stringify({ next_action: "response", execution_commands: [] }));
 
 export interface Planned extends Playing {
-  /** The model that the planner wraps. It gets no tools. */
   readonly model: MockProvider;
 }
 
@@ -41,7 +38,6 @@ export function shownTo(request: ModelRequest | undefined): { readonly [field: s
   return JSON.parse(lastPartOf(last.content)) as { readonly [field: string]: unknown };
 }
 
-/** Returns the part of a message that follows the user's text and an empty line. */
 export function lastPartOf(content: string): string {
   const at = content.lastIndexOf("\n\n{");
   return at === -1 ? content : content.slice(at + 2);

@@ -48,7 +48,7 @@ describe.for(textWires)("withPlanner over $name", (wire) => {
     // Anthropic reports input tokens at the start of a stream, and OpenAI reports them only at the end.
     if (wire.name === "anthropic") expect(inputTokens).toBe(3 + 3);
     else expect(inputTokens).toBeGreaterThan(3 + 100);
-    // The estimate is a quarter of the characters that were read. The answer adds 2 tokens.
+    // Output tokens are estimated as a quarter of the characters that were read. The answer adds 2 tokens.
     expect(outputTokens).toBe(Math.ceil('{"next_action":"response","note":"'.length / 4) + 2);
     expect(totalTokens).toBe(inputTokens + outputTokens);
   });

@@ -1,4 +1,4 @@
-// Connects two real SDKs to a service that writes only as fast as it is read. All bytes are counted on both sides.
+// Connects two real SDKs to a slow service, which writes only as fast as its client reads. Bytes are counted on both sides.
 
 import Anthropic from "@anthropic-ai/sdk";
 import { once } from "node:events";
@@ -14,7 +14,7 @@ import { done, sse } from "../wire/raw-sse-server.ts";
 import { readBody, serve } from "../wire/serve.ts";
 import { checkWireContract } from "../wire/wire-contract.ts";
 
-/** One provider API. A complete text uses 3 input tokens and 2 output tokens. */
+/** The API of one provider. For each complete text, the service reports 3 input tokens and 2 output tokens. */
 export interface TextWire {
   readonly name: string;
   toFrames(pieces: readonly string[]): readonly string[];
@@ -52,28 +52,25 @@ export const textWires: readonly TextWire[] = [
   },
 ];
 
-/** The transfer of one response. Sizes are in bytes. */
+/** Describes how much of one response was sent, in bytes. */
 export interface Sending {
-  /** The size of the whole response. */
   readonly size: number;
-  /** The number of bytes that the server had sent when the connection closed or the response ended. */
+  /** The number of bytes that the server had sent when the response ended or its connection closed. */
   readonly left: number;
-  /** True if the whole response was sent. */
   readonly isWhole: boolean;
 }
 
 export interface SlowService {
   readonly url: string;
-  /** The parsed bodies of all requests, in order. */
   readonly bodies: readonly unknown[];
-  /** Resolves when the response with this index has ended or was abandoned. */
+  /** Resolves when the response with this index has ended, or when the client has abandoned it. */
   sent(index: number): Promise<Sending>;
   close(): Promise<void>;
 }
 
 /**
- * Responds to the n-th request with the n-th reply. Writes each frame only after the previous frame is accepted and the reader
- * has had time to read.
+ * Responds to the n-th request with the n-th reply. Writes a frame only after the previous frame is accepted and the reader has
+ * had time to read.
  */
 export async function startSlowService(replies: readonly (readonly string[])[]): Promise<SlowService> {
   const bodies: unknown[] = [];
@@ -111,11 +108,11 @@ export async function startSlowService(replies: readonly (readonly string[])[]):
 
 export interface CountingFetch {
   readonly fetch: typeof globalThis.fetch;
-  /** The number of bytes of each response that the SDK has read, in order. */
+  /** For each response, the number of bytes that the SDK has read. */
   readonly read: readonly number[];
 }
 
-/** Creates a fetch that counts bytes. It reads only as much as its reader requests. */
+/** Creates a fetch that counts bytes. It reads only as much of a response as its caller requests. */
 export function createCountingFetch(): CountingFetch {
   const read: number[] = [];
   return {

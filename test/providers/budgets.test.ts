@@ -23,7 +23,7 @@ interface Stage {
   readonly model: (id: string) => Provider;
 }
 
-/** Creates models. Each request to one of them uses four tokens (1 USD), and then fails or returns no valid plan. */
+/** Creates models. Each request uses four tokens (1 USD), and then fails or returns no valid plan. */
 function stageOf(what: "fails" | "plans nothing" = "fails"): Stage {
   const stage: Stage = {
     asked: 0,

@@ -6,7 +6,6 @@ export const named = (id: string, ...turns: readonly MockMessage[]): MockProvide
 export const single = (...turns: readonly MockMessage[]): MockProvider =>
   createMockProvider(turns, { id: "a", model: "m", usage: false });
 
-/** A retryable failure. */
 export const busy: MockPart = fail({ status: 503, message: "Busy." });
 
 export const answer = ["text Hi.", "finish stop", "end"] as const;

@@ -1,4 +1,4 @@
-// Reads a wrapping provider chunk by chunk and formats each chunk as a line. Uses a test clock and a signal.
+// Reads the stream of a provider chunk by chunk, and formats each chunk as a line.
 
 import { type ModelCall, type ModelChunk, type ModelRequest, type Provider, type Timeouts, toProviderError } from "turnwright";
 import { createTestClock, type TestClock } from "turnwright/testing";
@@ -6,11 +6,9 @@ import { createTestClock, type TestClock } from "turnwright/testing";
 export interface Outlining {
   readonly clock: TestClock;
   readonly abort: AbortController;
-  /** One line for each chunk so far. When the stream has ended, the last line says how. */
+  /** One line for each chunk. After the end of the stream, the last line says how the stream ended. */
   readonly lines: string[];
-  /** The times of the heartbeats, in milliseconds of the test clock. */
   readonly beats: number[];
-  /** Resolves when the stream has ended or failed. */
   readonly ended: Promise<void>;
 }
 
@@ -19,7 +17,7 @@ export interface OutlineOptions {
   readonly request?: Partial<ModelRequest>;
 }
 
-/** Creates the second argument of `stream`, with defaults for fields that are not in `more`. */
+/** Creates the second argument of `stream`, with defaults for all fields that `more` lacks. */
 export function callOf(more: Partial<ModelCall> = {}): ModelCall {
   const timeouts = { streamIdleMs: 1_000, firstChunkMs: 2_000, settleMs: 100, toolMs: 1, approvalMs: 1, hookMs: 1 };
   const signal = new AbortController().signal;
@@ -61,7 +59,7 @@ export async function outlineAll(provider: Provider, options: OutlineOptions = {
 
 type Lines = { readonly [Type in ModelChunk["type"]]?: (chunk: Extract<ModelChunk, { type: Type }>) => string };
 
-/** Formats one chunk, by its type. A type that is not listed is shown without its fields. */
+/** Formats a chunk by its type. Chunks of other types are shown without their fields. */
 const lines: Lines = {
   "attempt-start": ({ attempt, provider, model, family }) =>
     `start ${attempt} ${[provider, model, family].filter(Boolean).join("/")}`,

@@ -198,7 +198,7 @@ describe("runToolLoop with withRetry and withFallback", () => {
   it("after a crash, sends a paused message to the provider that paused it", async () => {
     const store = createDurableStore();
     const options = (): LoopOptions & { readonly made: readonly MockProvider[] } => {
-      // Before the crash, the run received only the first half of the message.
+      // Before the crash, the run had received only the first half of the message.
       const made = [named("a", [busy, text("Wrong.")]), named("b", [[text("Half "), finish("paused")], text("whole.")])];
       return {
         provider: withFallback(made),

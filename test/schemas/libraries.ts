@@ -1,5 +1,5 @@
-// One tool's arguments, described with each of four schema libraries: a city, a unit with a default, and days as a text of digits that
-// become a number.
+// The arguments of one tool, described with four schema libraries. They are a city, a unit with a default, and a number of days
+// that arrives as text.
 
 import { toJsonSchema, toStandardJsonSchema } from "@valibot/to-json-schema";
 import { type } from "arktype";
@@ -15,7 +15,7 @@ interface Forecast {
   readonly days: number;
 }
 
-/** A schema, and the JSON Schema to show if it cannot produce its own. */
+/** A schema, and the JSON Schema that the model gets if the schema cannot produce one. */
 export interface Described {
   readonly inputSchema: StandardSchema<unknown, Forecast>;
   readonly jsonSchema?: JsonSchema | undefined;

@@ -1,5 +1,3 @@
-// Helpers for the cassette tests: providers to record, requests, and recorded cassettes.
-
 import type { ModelCall, ModelChunk, ModelRequest, Provider, ToolDefinition } from "turnwright";
 import { type Cassette, createMockProvider, memoryCassette, type MockPart, recordTo, text } from "turnwright/testing";
 import { play, request } from "./play.ts";

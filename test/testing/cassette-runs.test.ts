@@ -27,7 +27,7 @@ const byTitle = scenarios.map((scenario) => [scenario.title, scenario] as const)
 const withoutJournal = ({ journal: _, ...rest }: LoopResult): unknown => JSON.parse(JSON.stringify(rest));
 
 /**
- * These scenarios send a message while the model is streaming. A replay without the recorded timing would be over before the
+ * In these scenarios, a message is sent while the model is streaming. A replay without the recorded timing would end before the
  * message.
  */
 const timed: ReadonlySet<string> = new Set([
@@ -36,7 +36,6 @@ const timed: ReadonlySet<string> = new Set([
   "a drain after a message steered into the last iteration",
 ]);
 
-/** Removes durations, because the replay keeps times only with `timing: true`. */
 const withoutTimes = (result: LoopResult): unknown =>
   JSON.parse(JSON.stringify(withoutJournal(result)), (key, value: unknown) => (key === "durationMs" ? 0 : value));
 

@@ -12,7 +12,6 @@ import {
 
 export type Stream = Provider["stream"];
 
-/** Runs every check on a test clock. Returns the messages of the failed checks, by title. */
 export async function complaintsOf(create: (scenario: ProviderScenario) => ProviderFixture): Promise<Record<string, string>> {
   const clock = createTestClock();
   const complaints: Record<string, string> = {};
@@ -34,7 +33,7 @@ export function broken(breakStream: (stream: Stream) => Stream): (scenario: Prov
   };
 }
 
-/** Replaces each chunk with no, one or several chunks. */
+/** Replaces each chunk with zero, one or several chunks. */
 export function mapping(change: (chunk: ModelChunk) => readonly ModelChunk[]): (stream: Stream) => Stream {
   return (stream) =>
     async function* (request, call) {

@@ -1,11 +1,12 @@
-// Plays one stream of a provider without the loop, on a stopped test clock.
-
 import type { ModelCall, ModelChunk, ModelRequest, Provider } from "turnwright";
 import { createTestClock, type TestClock } from "turnwright/testing";
 
 export const request: ModelRequest = { messages: [{ role: "user", content: "Hi" }], tools: [], iteration: 0 };
 
-/** Creates a call like those of the loop. Returns the call with its clock, its signal, and the times of its heartbeats. */
+/**
+ * Creates a call with the arguments that the loop would pass. Also returns its clock, its signal, and the times of its
+ * heartbeats.
+ */
 export function setUp(): {
   readonly clock: TestClock;
   readonly abort: AbortController;
@@ -20,7 +21,6 @@ export function setUp(): {
   return { clock, abort, call, heartbeats };
 }
 
-/** Reads a stream to its end. Rejects with the error that the stream throws. */
 export async function play(
   provider: Provider,
   asked: ModelRequest = request,

@@ -56,7 +56,7 @@ describe("withTracing with a faulty tracer or meter", () => {
     );
     expect(status).toBe("completed");
     expect(recording.of("listener-error")).toEqual([]);
-    // One of the four spans never starts, never ends, or has no attributes.
+    // For one of the four spans, the tracer has thrown: the span never started, never ended, or has no attributes.
     expect(tracing.spans()).toHaveLength(method === "setAttributes" ? 4 : 3);
     expect(new Set(told)).toEqual(new Set(["turnwright could not record a run: broken"]));
   });

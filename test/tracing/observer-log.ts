@@ -1,5 +1,3 @@
-// An observer that logs its events, and the messages and tool of its runs.
-
 import { defineTool, type LoopOptions, type Tool, type ToolContext } from "turnwright";
 import type { Observing, RunObserver } from "../../src/core/observe-kit.ts";
 

@@ -11,7 +11,6 @@ import { scenarios } from "../loop/scenarios/all.ts";
 import { type Scenario, setUp } from "../loop/scenarios/scenario.ts";
 import { setUpTracing, type TracingStage } from "./stage.ts";
 
-/** The number of runs, iterations and calls that have started but not ended. */
 let open = 0;
 const begin = (): void => void (open += 1);
 const end = (): void => void (open -= 1);

@@ -1,5 +1,3 @@
-// Collects the spans and metrics of a test, and formats them as text.
-
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type Attributes, type Context, context, type ContextManager, ROOT_CONTEXT, SpanStatusCode } from "@opentelemetry/api";
 import {
@@ -17,7 +15,7 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import type { TracingOptions } from "turnwright/otel";
 
-/** Keeps the active context across asynchronous waits. */
+/** Keeps the active context across `await`. */
 class StoredContexts implements ContextManager {
   readonly #storage = new AsyncLocalStorage<Context>();
 
@@ -52,9 +50,9 @@ export interface TracingStage {
   readonly options: TracingOptions;
   spans(): readonly ReadableSpan[];
   started(): number;
-  /** Formats the spans as a tree, one span per line, in the order in which they started. Prints the attributes in `shown`. */
+  /** Formats the spans as a tree, in the order in which they started. Each line shows the attributes named in `shown`. */
   tree(shown?: readonly string[]): string;
-  /** Returns the attributes of each measurement, with its count. For a counter, the count is the sum. */
+  /** Returns the attributes and the count of each measurement. For a counter, the count is its sum. */
   metrics(): Promise<readonly (readonly [name: string, attributes: Attributes, count: number])[]>;
   readonly provider: BasicTracerProvider;
 }

@@ -1,5 +1,3 @@
-// Starts a run with every kind of content, and reads the attributes of its spans.
-
 import type { LoopOptions } from "turnwright";
 import type { TracingOptions } from "turnwright/otel";
 import { reasoning, text, toolCall, usage } from "turnwright/testing";

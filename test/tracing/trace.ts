@@ -1,5 +1,3 @@
-// Starts traced runs with scripted messages.
-
 import { expect } from "vitest";
 import type { LoopOptions, LoopResult } from "turnwright";
 import { type TracingOptions, withTracing } from "turnwright/otel";
@@ -14,7 +12,6 @@ export interface Scene {
   readonly playing: Playing;
 }
 
-/** Starts a traced run. `more` replaces any option. */
 export function trace(script: MockScript, more: Partial<LoopOptions> = {}, how: TracingOptions = {}): Scene {
   const tracing = setUpTracing({ agentName: "bot", ...how });
   const playing = play(script, ({ clock, control, abort }) => {
@@ -25,7 +22,6 @@ export function trace(script: MockScript, more: Partial<LoopOptions> = {}, how: 
   return { tracing, playing };
 }
 
-/** Waits for the end of a run. Checks that all spans have ended. */
 export async function settle({ tracing, playing }: Scene): Promise<LoopResult> {
   await playing.clock.runAll();
   const result = await playing.result;
@@ -40,7 +36,6 @@ export const endings: readonly string[] = [
   "turnwright.tool.outcome",
 ];
 
-/** Waits for the end of a run, and returns its spans as a tree with the given attributes. */
 export async function treeOf(scene: Scene, attributes: readonly string[] = endings): Promise<string> {
   await settle(scene);
   return `\n${scene.tracing.tree(attributes)}\n`;

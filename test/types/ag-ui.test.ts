@@ -4,7 +4,7 @@ import type { AGUIEvent } from "turnwright/ag-ui";
 
 type ToText<Name> = Name extends string ? `${Name}` : never;
 
-/** An event type of the vendor with a string as its `type`, because no string can be assigned to the vendor's enum. */
+/** A vendor's event type, with a string as its `type`. The vendor uses an enum, to which no string can be assigned. */
 type WithString<Event> = { [Field in keyof Event]: Field extends "type" ? ToText<Event[Field]> : Event[Field] };
 
 it("AGUIEvent: is assignable to the event type of @ag-ui/core if `type` is a string", () => {

@@ -14,7 +14,6 @@ type Decisions = NonNullable<LoopOptions["decisions"]>;
 interface ServerRun {
   readonly runId: string;
   readonly options: LoopOptions;
-  /** The events of all executions, in order. */
   readonly events: LoopEvent[];
   isLive: boolean;
   result: LoopResult | undefined;
@@ -22,24 +21,22 @@ interface ServerRun {
 }
 
 export interface ChatServerOptions {
-  /** The options of each run, without its messages. */
   readonly run: Omit<LoopOptions, "messages">;
   readonly stream: UIResponseOptions;
-  /** True if a reloaded page gets its events from the journal, as in another process. Default false: from memory. */
+  /** True if a reloaded page gets its events from the journal, as from another process. Default false: from memory. */
   readonly forgets?: boolean;
 }
 
 export class ChatServer {
   readonly #options: ChatServerOptions;
   readonly runs: ServerRun[] = [];
-  /** The requests of the pages, in order. */
   readonly requests: UIChatRequest[] = [];
 
   constructor(options: ChatServerOptions) {
     this.#options = options;
   }
 
-  /** Replaces `fetch` in the transport of the page. */
+  /** The transport of the page uses this function as `fetch`. */
   readonly fetch = async (_url: unknown, init: RequestInit = {}): Promise<Response> => {
     if (init.method === "GET") return this.#reload();
     const sent = new Request("http://chat.test/api/chat", {
@@ -61,7 +58,7 @@ export class ChatServer {
     return run;
   }
 
-  /** Resumes the last run with results from the server, like a webhook. */
+  /** Resumes the last run with decisions that do not come from the page, as a webhook would. */
   async deliver(decisions: Decisions): Promise<void> {
     await this.#execute(this.last, decisions);
   }
@@ -81,7 +78,6 @@ export class ChatServer {
     return this.#show(await this.#execute(run, {}), "start");
   }
 
-  /** Starts or resumes a run, and returns the index of its first event. */
   async #execute(run: ServerRun, decisions: Decisions): Promise<number> {
     const from = run.events.length;
     const saved = run.result === undefined ? undefined : (JSON.parse(JSON.stringify(run.result.journal)) as SavedJournal);

@@ -9,7 +9,6 @@ export function toChunks(events: readonly LoopEvent[], options: Options = {}): r
   return [...events.flatMap((event) => mapper.map(event)), ...mapper.end()];
 }
 
-/** Checks that each start has an end, that the first chunk is `start`, and that the last chunk is `finish`. */
 export function checkPairs(chunks: readonly UIMessageChunk[]): void {
   expect(chunks[0]?.type).toBe("start");
   expect(chunks.at(-1)?.type).toBe("finish");

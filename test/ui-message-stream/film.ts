@@ -1,12 +1,11 @@
-// A run with four calls that wait for results: two for a render farm and two for the page, in the run itself and in a nested run.
+// A run with four calls that wait for results. In the run itself and in a nested run, one result comes from a render farm and one
+// from the page.
 
 import { defineAgentTool, defineTool, type LoopOptions } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
-/** The ids of the waiting calls. */
 export const ids = { farm: "call_i0_0", page: "call_i0_1", nestedFarm: "call_i0_2/call_i0_0", nestedPage: "call_i0_2/call_i0_1" };
 
-/** Returns the options of the run, and the list of the tools that have run. */
 export function setUpFilm(): { readonly ran: string[]; readonly run: Omit<LoopOptions, "messages"> } {
   const ran: string[] = [];
   const inputSchema = { type: "object" } as const;

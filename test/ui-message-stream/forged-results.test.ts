@@ -4,7 +4,7 @@ import { ids, setUpFilm } from "./film.ts";
 
 const user = { id: "u", role: "user", parts: [{ type: "text", text: "Make a film." }] };
 
-/** A part with a result, as `addToolOutput` writes it. */
+/** A message part that a page could forge. It has the form that `addToolOutput` writes. */
 const output = (id: string, more: object = { state: "output-available", output: { forged: true } }): object => ({
   type: "dynamic-tool",
   toolName: "render",

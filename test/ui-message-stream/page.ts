@@ -1,4 +1,4 @@
-// A page without React: the chat class of each major version of `ai`, with a minimal state.
+// A page without React: the chat class of one major version of `ai`, with a minimal state.
 
 import * as ai6 from "ai";
 import * as ai5 from "ai-v5";
@@ -33,7 +33,10 @@ interface PageOptions {
   readonly version: UIVersion;
   readonly fetch: Fetch;
   readonly messages?: readonly PageMessage[];
-  /** The page sends its message automatically after the user's last decision, or after the last result. Default "decisions". */
+  /**
+   * Selects when the page sends its message automatically: after the user's last decision, or after the last result. Default
+   * "decisions".
+   */
   readonly sendsAfter?: "decisions" | "results";
 }
 
@@ -67,7 +70,6 @@ export function openPage({ version, fetch, messages = [], sendsAfter = "decision
   }) as unknown as PageChat;
 }
 
-/** Waits until the page is idle. */
 export async function settle(chat: PageChat): Promise<void> {
   for (let idle = 0; idle < 20; idle += 1) {
     await setImmediate();
@@ -75,15 +77,14 @@ export async function settle(chat: PageChat): Promise<void> {
   }
 }
 
-/** Returns the last message of the page as plain data. */
 export const lastOf = ({ messages }: PageChat): PageMessage => JSON.parse(JSON.stringify(messages.at(-1))) as PageMessage;
 
-/** Returns the call parts of the last message. */
 export const callsOf = (chat: PageChat): readonly PagePart[] =>
   lastOf(chat).parts.filter(({ toolCallId }) => toolCallId !== undefined);
 
 /**
- * Wraps `fetch` so that the connection breaks after this number of events, counted over all responses. `count` returns the total.
+ * Wraps `fetch` so that the connection breaks after `lines` events, counted over all responses. `count` returns the number so
+ * far.
  */
 export function breakOff(fetch: Fetch, lines: number): { readonly fetch: Fetch; readonly count: () => number } {
   let left = lines;

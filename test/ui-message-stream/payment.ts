@@ -1,4 +1,4 @@
-// A run that calls "look", then "pay", which needs an approval, and then answers.
+// A run with a call of "look", then a call of "pay", which needs an approval, and then an answer.
 
 import { z } from "zod";
 import { defineTool, type LoopOptions } from "turnwright";

@@ -8,7 +8,6 @@ import { readUIChatRequest } from "turnwright/ui-message-stream";
 
 type Read = (source: Request | IncomingMessage | string | object, limits?: RequestLimits) => Promise<unknown>;
 
-/** Returns a body that is valid for `readUIChatRequest` and for `readAGUIRequest`. */
 const bodyWith = (text: string): object => ({
   id: "chat",
   threadId: "t",
@@ -18,7 +17,6 @@ const bodyWith = (text: string): object => ({
 
 const encoder = new TextEncoder();
 
-/** A request whose body the test sends piece by piece. */
 function openRequest(): { request: Request; body: ReadableStreamDefaultController<Uint8Array>; isCancelled: () => boolean } {
   let body: ReadableStreamDefaultController<Uint8Array> | undefined;
   let cancelled = false;
@@ -32,7 +30,6 @@ function openRequest(): { request: Request; body: ReadableStreamDefaultControlle
   return { request, body, isCancelled: () => cancelled };
 }
 
-/** Opens a connection, and sends the headers and half of a body. `answer` reads the request on the server. */
 async function openConnection(answer: (request: IncomingMessage) => Promise<string>): Promise<Socket> {
   const server: Server = createServer((req, res) => {
     void answer(req).then((said) => res.writeHead(400, { connection: "close" }).end(said));
@@ -62,7 +59,7 @@ describe.each<[name: string, read: Read]>([
     const { request, body, isCancelled } = openRequest();
     const seen: unknown[] = [];
     const refused = refusalOf(read(request, { ...limits, clock })).then((error) => seen.push(error));
-    // Each piece is fast, but the whole body is slow.
+    // Each piece arrives quickly, but the whole body takes too long.
     body.enqueue(encoder.encode('{"id":'));
     await clock.advance(ms - 1);
     body.enqueue(encoder.encode('"chat",'));

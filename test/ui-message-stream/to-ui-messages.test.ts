@@ -19,7 +19,6 @@ const validators = {
   7: (messages: UIMessage<7>[]) => ai7.validateUIMessages({ messages }),
 };
 
-/** Converts a transcript for each version of AI SDK, and checks the messages with the validator of that version. */
 async function convert(messages: readonly Message[]): Promise<readonly PageMessage[][]> {
   const asJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
   const five = asJson(toUIMessages(messages, { version: 5 }));

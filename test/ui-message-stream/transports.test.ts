@@ -162,7 +162,7 @@ describe("pipeUIMessageStream", () => {
 
   interface Serving {
     readonly port: number;
-    /** The number of listeners of each response after the response was written. */
+    /** For each response, the number of its listeners after it was written. */
     readonly listeners: number[];
     readonly ended: Promise<void>;
   }

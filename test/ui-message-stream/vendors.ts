@@ -1,4 +1,4 @@
-// The clients of AI SDK 5, 6 and 7. They validate chunks and make messages from streams.
+// The clients of AI SDK 5, 6 and 7. They validate chunks and build messages from streams.
 
 import * as ai6 from "ai";
 import * as ai5 from "ai-v5";
@@ -53,17 +53,16 @@ const toVendor = (
 
 export const vendors: readonly Vendor[] = [toVendor(5, ai5), toVendor(6, ai6), toVendor(7, ai7)];
 
-/** Returns the problems that the validator of a major version finds in the chunks. */
 export async function findProblems({ validator }: Vendor, chunks: readonly UIMessageChunk[]): Promise<readonly string[]> {
-  // Copy the chunks as JSON, because a page gets them as JSON.
+  // A page gets chunks as JSON, so undefined fields must be removed.
   const sent = chunks.map((chunk) => JSON.parse(JSON.stringify(chunk)) as UIMessageChunk);
   const checked = await Promise.all(sent.map((chunk) => validator.validate(chunk)));
   return checked.flatMap(({ success }, index) => (success ? [] : [JSON.stringify(sent[index])]));
 }
 
 /**
- * Makes a message from chunks, like a page. `message` is the message that the page already has. Throws if the client reports an
- * error, but ignores `error` chunks.
+ * Builds a message from chunks, as a page does. `message` is the message that the page already shows. Throws if the client
+ * reports an error, but ignores `error` chunks.
  */
 export async function readMessage(
   vendor: Vendor,
@@ -85,6 +84,5 @@ export async function readMessage(
   return last === undefined ? undefined : (JSON.parse(JSON.stringify(last)) as PageMessage);
 }
 
-/** Returns the text of a message, in order. */
 export const textOf = (message: PageMessage | undefined): string =>
   (message?.parts ?? []).flatMap((part) => (part.type === "text" ? [part.text ?? ""] : [])).join("");

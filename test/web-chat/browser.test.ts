@@ -1,4 +1,4 @@
-// The page of examples/web-chat in headless Chromium. Tests wait only for content of the page, never for a fixed time.
+// Tests the page of examples/web-chat in headless Chromium. The tests wait only for content of the page, never for a fixed time.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ let stage: Stage;
 let problems: string[];
 
 beforeAll(async () => {
-  // Chromium does not start its sandbox as root, which is the user in most containers.
+  // Chromium cannot start its sandbox as root, and most containers run as root.
   browser = await chromium.launch({ executablePath: findChromium() ?? "", args: ["--no-sandbox"] });
 });
 

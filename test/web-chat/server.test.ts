@@ -49,7 +49,6 @@ async function readUntil(response: Response, text: string): Promise<void> {
   throw new Error(`The stream has no "${text}".`);
 }
 
-/** Starts a run that waits for the approval of an order, and returns the id of the approval. */
 async function askForOrder(): Promise<string> {
   const body = await (await start("Order some tea.")).text();
   expect(chunksOf(body).at(-1)).toMatchObject({ type: "finish", messageMetadata: { status: "suspended" } });

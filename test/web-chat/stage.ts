@@ -49,7 +49,6 @@ export interface StageOptions {
 
 let bundled: Promise<PageFiles> | undefined;
 
-/** Bundles the page once for all tests in this process. */
 export function bundleOnce(): Promise<PageFiles> {
   bundled ??= bundlePage();
   return bundled;

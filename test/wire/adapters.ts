@@ -15,9 +15,8 @@ import type { Connecting, Wire } from "./wire.ts";
 
 interface Opened {
   readonly provider: Provider;
-  /** The bodies of all requests, oldest first. */
   readonly bodies: readonly unknown[];
-  /** Resolves when the provider closes a connection that the service leaves open. */
+  /** Resolves when the provider closes a connection that the server keeps open. */
   readonly left: Promise<void>;
   close(): Promise<void>;
 }
@@ -28,7 +27,6 @@ export interface Adapter {
   readonly variant: string;
   readonly factory: "openaiChat" | "openaiResponses" | "anthropicMessages" | "googleGenerateContent" | "aiSdkModel";
   readonly ends: Ends;
-  /** Creates a provider for a test server, which answers the n-th request with the n-th entry of `script`. */
   open(script: readonly Scripted[], connecting?: Connecting): Promise<Opened>;
 }
 

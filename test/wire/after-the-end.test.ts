@@ -19,10 +19,10 @@ const scriptOf: { readonly [Api in PackageWire["api"]]: Name } = {
 
 const framesOf = (reply: RawReply): readonly string[] => reply.frames ?? [];
 
-/** Matches events that start an answer. `more text` omits such events, because a second start begins another answer. */
+/** Matches events that begin an answer. The reply `more text` must not contain them, because they would begin another answer. */
 const isStart = /"(?:response\.created|message_start)"/;
 
-/** Replies that a service sends after a complete answer, or in the middle of an answer. */
+/** Further data that a service sends after a complete answer or in the middle of an answer. */
 const sequels = {
   "nothing more": () => ({}),
   "a connection reset": () => ({ ending: "drop" }),
@@ -38,7 +38,7 @@ type Sequel = keyof typeof sequels;
 const toLine = ({ text, finish, error }: Iteration): string =>
   `${text.replace("\n\n", "")}, ${error?.code ?? finish ?? "no finish"}`;
 
-/** A Gemini stream may continue after a finish reason. Only the end of the stream completes the answer. */
+/** A Gemini stream may continue after a finish reason. Its answer is complete only when the stream ends. */
 const afterAnswer: { readonly [Name in Sequel]: { readonly usual: string; readonly google: string } } = {
   "nothing more": { usual: "Hel, stop", google: "Hel, stop" },
   "a connection reset": { usual: "Hel, stop", google: "Hel, network" },
@@ -142,7 +142,7 @@ describe.for(packageWires)("aiSdkModel ($name): finished answer", ({ connect, ap
   });
 });
 
-/** A last chunk with a call without `index`. Packages of the AI SDK reject such a chunk. */
+/** A last chunk with a call that has no `index`. Packages of the AI SDK reject such a chunk. */
 const unreadEnd = {
   choices: [
     { index: 0, delta: { tool_calls: [{ id: "a", function: { name: "f", arguments: "{}" } }] }, finish_reason: "tool_calls" },

@@ -11,7 +11,6 @@ interface Bench {
   send(request: Partial<ModelRequest>): Promise<object>;
 }
 
-/** Creates a provider over a mock model that gives empty answers and records the options of its calls. */
 export function createBench(spec: Spec, options: Partial<AiSdkModelOptions> = {}, facts: SpecModel = images): Bench {
   const stream: SpecStream = { parts: [spec.finish("stop")] };
   const mock: SpecMock = spec.create([stream, stream, stream], facts);
@@ -36,7 +35,6 @@ export interface Heard {
   readonly thrown: unknown;
 }
 
-/** Reads one stream of a mock model through the provider. Returns all chunks, and the error if the stream throws. */
 export async function hear(spec: Spec, stream: SpecStream, options: Partial<AiSdkModelOptions> = {}): Promise<Heard> {
   const { model } = spec.create([stream]);
   const chunks: ModelChunk[] = [];

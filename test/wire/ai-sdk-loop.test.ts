@@ -48,7 +48,6 @@ const answer: RawReply = { frames: [text("Mild."), finish("stop"), done] };
 
 const event = (type: string, rest: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`;
 
-/** Writes a stream of the Responses API with the given items. */
 function respond(id: string, ...items: readonly (readonly [added: object, item: object, ...deltas: string[]])[]): RawReply {
   const usage = {
     input_tokens: 5,

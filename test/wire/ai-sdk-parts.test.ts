@@ -179,7 +179,7 @@ describe("aiSdkModel (spec v4): additional stream parts", () => {
     let beats = 0;
     const call = { ...createCall(), heartbeat: () => (beats += 1) };
     for await (const chunk of aiSdkModel({ model }).stream(ask("Hi"), call)) expect(chunk.type).toBe("finish");
-    // Two pings, and a finish part without token counts.
+    // Three heartbeats: two pings, and a finish part without token counts.
     expect(beats).toBe(3);
   });
 });

@@ -11,12 +11,12 @@ interface SpecUsage {
   readonly reasoning?: number;
 }
 
-/** The scripted stream of one call. After the parts, the stream ends, sends nothing more or throws. */
+/** The scripted stream of one call. After its parts, the stream ends, stays silent or throws. */
 export interface SpecStream {
   readonly parts: readonly object[];
   /** Default: "end". */
   readonly ending?: "end" | "silent" | "broken";
-  /** An error that `doStream` throws instead of returning a stream. */
+  /** If set, `doStream` throws this error and returns no stream. */
   readonly thrown?: Error;
 }
 
@@ -34,28 +34,27 @@ export interface SpecMock {
 export interface Spec {
   readonly version: AiSdkLanguageModel["specificationVersion"];
   create(streams: readonly SpecStream[], facts?: SpecModel): SpecMock;
-  /** Creates the finish part of a stream. Parts of v2 cannot contain `raw`, the finish reason of the service. */
+  /** Creates the finish part of a stream. `raw` is the finish reason of the service, which parts of v2 cannot contain. */
   finish(reason: string, more?: { readonly raw?: string; readonly usage?: SpecUsage; readonly metadata?: object }): object;
-  /** The finish reason that packages report if the service sends no finish reason. */
+  /** The finish reason that packages report if the service sends none. */
   readonly cutOff: string;
   file(mediaType: string, data: string | Uint8Array): object;
   promptData(data: string | URL): unknown;
-  /** Tool result content with a text, an image as bytes, an image as a URL, and a PDF as bytes. */
+  /** The content of a tool result: a text, an image as bytes, an image as a URL, and a PDF as bytes. */
   readonly resultContent: readonly object[];
   readonly denial: object;
   readonly providerToolType: string;
 }
 
-/** Creates a stream from a script. Like the stream of a real model, it fails when the abort signal fires. */
 function play({ parts, ending = "end" }: SpecStream, signal: AbortSignal | undefined): ReadableStream<never> {
   return new ReadableStream<never>({
     start(controller) {
       signal?.addEventListener("abort", () => controller.error(signal.reason), { once: true });
-      // Each specification has different part types, so the call is untyped.
+      // Each specification has different types for stream parts, so the call is untyped.
       for (const part of parts) Reflect.apply(controller.enqueue, controller, [part]);
       if (ending === "end") controller.close();
     },
-    // An error discards unread parts, so the stream fails only after all parts were read.
+    // An error discards unread parts, so the stream throws only after all parts were read.
     pull(controller) {
       if (ending === "broken") controller.error(new TypeError("terminated"));
     },
@@ -167,7 +166,6 @@ const v4: Spec = {
   ],
 };
 
-/** One entry for each specification version of the AI SDK, oldest first. */
 export const specs: readonly Spec[] = [v2, v3, v4];
 
 export function textParts(pieces: readonly string[], { id = "t", metadata }: { id?: string; metadata?: object } = {}): object[] {

@@ -72,7 +72,7 @@ const rome: ScriptedCall = ["call_rome", "get_weather", '{"city":"Rome"}'];
 const calling = (name: string, args = "{}"): Scripted => ({ calls: [["call_1", name, args]], end: "tools" });
 const mild: Scripted = { text: "Mild.", end: "stop" };
 
-/** By default, the run must complete with the text "Mild.", and without tool calls. */
+/** By default, the run must complete with the text "Mild." and without tool calls. */
 interface Scenario {
   readonly script: readonly Scripted[];
   readonly options?: Partial<LoopOptions>;

@@ -15,7 +15,6 @@ const calling: ScriptedTurn = {
 };
 const look = defineTool({ name: "look", description: "Looks", inputSchema: { type: "object" }, execute: () => "seen" });
 
-/** Returns true if the adapter yields the arguments of each call in pieces. */
 async function streamsArguments(adapter: Adapter, connecting: Connecting): Promise<boolean> {
   const script = [{ ...calling, inPieces: connecting.options !== undefined }];
   const { iteration, chunks } = await send(adapter, { tools: [look] }, { ...connecting, script });

@@ -7,7 +7,6 @@ export const start = (usage: object = { input_tokens: 3, output_tokens: 1 }): st
     message: { id: "msg_1", type: "message", role: "assistant", model: "m", content: [], stop_reason: null, usage },
   });
 
-/** Writes all events of a content block. */
 export const block = (index: number, content: object, ...deltas: readonly object[]): string =>
   [
     event({ type: "content_block_start", index, content_block: content }),
@@ -34,7 +33,6 @@ export const call = (index: number, [id, name, args]: readonly [id: string, name
     { type: "input_json_delta", partial_json: args.slice(args.length >> 1) },
   );
 
-/** Writes the `message_delta` event with a stop reason, without `message_stop`. */
 export const ending = (reason: string, rest: object = {}): string =>
   event({ type: "message_delta", delta: { stop_reason: reason, stop_sequence: null, ...rest }, usage: { output_tokens: 2 } });
 

@@ -3,7 +3,7 @@ import type { Provider } from "turnwright";
 import type { Iteration } from "./provider-iteration.ts";
 import { type RawReply, type RawServer, startRawServer } from "./raw-sse-server.ts";
 
-/** The result of an iteration over an empty stream. */
+/** The expected result of reading an empty stream. */
 export const nothing: Iteration = {
   text: "",
   reasoning: "",
@@ -14,7 +14,6 @@ export const nothing: Iteration = {
   error: undefined,
 };
 
-/** Starts a server that sends one reply, and connects a provider to it. The server stops when the test ends. */
 export async function connectReply(
   reply: RawReply,
   connect: (url: string) => Provider,

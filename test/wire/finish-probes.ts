@@ -22,7 +22,7 @@ const reasons: { readonly [Reason in FinishReason]: string } = {
 
 type Known = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Returns the values of the service for each finish reason. Tries each value in messages with and without calls. */
+/** For each finish reason, finds the values that a service sends. Tries every value in messages with calls and without calls. */
 async function listen(adapter: Adapter): Promise<Known> {
   const known = new Map<string, Set<string>>();
   for (const { end, words } of listEnds(adapter.ends)) {
@@ -50,7 +50,7 @@ async function play(
 
 const listened = new WeakMap<Adapter, Promise<Known>>();
 
-/** Formats the values for a cell. Omits values such as `stop end_turn` if `stop` is also a value. */
+/** Formats the values for a table cell. Omits a value such as `stop end_turn` if `stop` alone is also a value. */
 function toCell(words: ReadonlySet<string> | undefined): string {
   if (words === undefined) return no;
   return [...words]

@@ -10,7 +10,10 @@ export type FinishRow = {
   /** The finish reason of a message with calls. Default: the value of `finish`. */
   readonly finishWithCalls?: FinishReason;
 } & {
-  /** The outcomes of calls, the status and reason of the run, and the number of requests. The second response is a text. */
+  /**
+   * How the run ends for each content: the outcomes of its calls, the status and reason of the run, and the number of requests.
+   * The second response is always a text.
+   */
   readonly [Name in Content]: string;
 };
 
@@ -26,7 +29,7 @@ const declined = (kind: "refusal" | "content-filter"): FinishRow => ({
   calls: `not-run, completed ${kind}, 1`,
 });
 const cut = { text: "completed length, 1", nothing: "error no-output, 1", calls: "truncated, completed answered, 2" };
-// The second response continues the same message, which still contains the calls of the first response.
+// The second response continues the same message, so the message still contains the calls of the first response.
 const goesOn = { text: "completed answered, 2", nothing: "completed answered, 2", calls: "not-run, error finish-unknown, 2" };
 
 export const finishRows: { readonly [Name in End]: FinishRow } = {

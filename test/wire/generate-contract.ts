@@ -3,7 +3,7 @@ interface Fields {
 }
 
 export interface ContractRules {
-  /** True if each message with calls needs a signature, like those of Gemini 3. Default true. */
+  /** True if every message with calls needs a signature, as with Gemini 3. Default true. */
   readonly signed?: boolean;
 }
 
@@ -20,7 +20,7 @@ const modelParts = new Set([
 ]);
 
 /**
- * Returns the violations in the body of a generateContent request. Roles alternate, starting with the user. Each part has
+ * Returns the rules that the body of a `generateContent` request breaks. Roles alternate, starting with the user. Each part has
  * exactly one kind of content. After calls, the next content begins with one response for each call, in the same order and with
  * the same names and ids. Only a part with a signature can be empty.
  */
@@ -36,7 +36,7 @@ export function checkGenerateContract(body: unknown, { signed = true }: Contract
 }
 
 interface Walk {
-  /** The calls in the previous content. The next content must begin with their responses. */
+  /** The calls in the previous content. The next content must begin with the responses to these calls. */
   open: readonly Fields[];
   readonly signed: boolean;
   readonly report: (problem: string) => void;

@@ -35,8 +35,8 @@ const ends: Ends = {
 };
 
 /**
- * Writes a call. Gemini sends arguments as an object, so this function represents invalid JSON by a streamed call that is
- * inconsistent or incomplete.
+ * Writes a call. Gemini sends arguments as an object, so invalid JSON is written as a streamed call that is inconsistent or
+ * incomplete.
  */
 function toCall([id, name, args]: ScriptedCall): string {
   try {
@@ -58,7 +58,7 @@ function toStreamedCall([id, name, args]: ScriptedCall): string {
   return [piece({ id, name, willContinue: true }), ...pieces, piece({})].join("");
 }
 
-/** Creates the token counts. `candidatesTokenCount` excludes reasoning tokens. */
+/** Creates the token counts of a response. `candidatesTokenCount` excludes reasoning tokens. */
 function toCounts({ input, output, cached, reasoning = 0 }: ScriptedUsage): object {
   return {
     promptTokenCount: input,

@@ -3,14 +3,12 @@ import { createWireFetch } from "./wire-fetch.ts";
 
 export interface GoogleWireClient {
   readonly client: GoogleGenAI;
-  /** The parsed bodies of all requests, oldest first. */
   readonly bodies: readonly unknown[];
 }
 
 export interface GoogleWireOptions {
-  /** The size of the pieces in which the SDK receives responses, in bytes. Default: pieces as they arrive. */
+  /** The size in bytes of the pieces in which the SDK receives responses. By default, pieces arrive as the network sends them. */
   readonly pieceBytes?: number;
-  /** True if the client uses Vertex AI. Default false. */
   readonly vertexai?: boolean;
   /** The retry options of the SDK. Default: no retries. */
   readonly retryOptions?: HttpRetryOptions | undefined;

@@ -70,7 +70,7 @@ describe("googleGenerateContent over a real connection", () => {
       { code: "rate-limit", retryable: true, message: "Slow.", retryAfterMs: 7_000 },
     ],
     ["a chunk is not JSON", { frames: [text("Hel"), "data: {oops\r\n\r\n"] }, { code: "server", retryable: true }],
-    // The SDK throws if the stream ends without a blank line, even if the last event is complete.
+    // If no blank line follows the last event, the SDK throws, even if the event is complete.
     [
       "the stream ends within a chunk",
       { frames: [text("Hel"), stop().slice(0, 40)] },
@@ -232,7 +232,7 @@ describe("googleGenerateContent over a real connection", () => {
     expect(iteration.error).toMatchObject({ code: "network", retryable: false });
   });
 
-  // The SDK alone would leave the connection open.
+  // The adapter has to close the connection, because the SDK alone leaves it open.
   it("closes the connection when the reader of the stream stops", async () => {
     const { server, provider } = await connect({ frames: [text("Hel")], ending: "stall" });
     for await (const { type } of provider.stream(ask("hi"), createCall())) if (type === "text-delta") break;

@@ -5,12 +5,11 @@ export const says = (...parts: readonly object[]): string =>
 
 export const text = (content: string): string => says({ text: content });
 
-/** Creates a part with a complete call. An empty `id` is omitted. */
 export const callPart = (id: string, name: string, args: unknown): object => ({
   functionCall: { ...(id === "" ? {} : { id }), name, args },
 });
 
-/** Creates token counts. `candidates` excludes `thoughts`. */
+/** Creates token counts. `candidates` does not include `thoughts`. */
 export const counts = (prompt: number, candidates: number, thoughts = 0): object => ({
   promptTokenCount: prompt,
   candidatesTokenCount: candidates,

@@ -41,7 +41,6 @@ const look = defineTool({
     }),
 });
 
-/** Runs the loop against a server that sends the replies. Checks every request against the rules of the API. */
 export async function play(
   replies: readonly RawReply[],
   more: Partial<LoopOptions> = {},

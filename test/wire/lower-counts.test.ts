@@ -1,4 +1,4 @@
-// Some gateways send a last event whose token counts are 0.
+// Some gateways end a stream with an event whose token counts are 0.
 
 import { expect, it } from "vitest";
 import type { Provider, Usage } from "turnwright";

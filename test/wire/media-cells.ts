@@ -18,16 +18,16 @@ export type MediaOutcome = "sent" | "refused" | "told";
 export interface MediaRow {
   readonly kind: string;
   readonly part: Exclude<ContentPart, { readonly type: "text" }>;
-  /** A request with the part contains at least one of these texts. */
+  /** If a request contains the part, at least one of these texts is in the request. */
   readonly traces: readonly string[];
-  /** The media type that a request with the part contains. Undefined if some APIs send no media type. */
+  /** The media type that appears in a request with the part. Undefined if some APIs send no media type. */
   readonly says?: string;
-  /** A text that the error or the description of an unsupported part contains. */
+  /** A text that must be in the error, or in the text that replaces an unsupported part. */
   readonly reason: string;
   readonly sentOn: readonly MediaWire[];
 }
 
-/** A secret in URLs and in unreadable data, which error messages must not contain. */
+/** Tests put this secret into URLs and unreadable data. Error messages must not contain it. */
 export const secret = "hunter2";
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");

@@ -23,7 +23,10 @@ const ends: Ends = {
   broken: ["an error"],
 };
 
-/** Creates the first and the last token counts of a stream. Last counts replace first counts, except if they are null. */
+/**
+ * Creates the token counts at the start and at the end of a stream. Those at the end replace those at the start, unless they are
+ * null.
+ */
 function toCounts({
   input,
   output,
@@ -39,7 +42,6 @@ function toCounts({
   ];
 }
 
-/** Writes the content blocks. Each text delta contains one character. */
 function toBlocks({ reasoning, text = "", calls = [] }: ScriptedTurn): readonly string[] {
   const deltas = Array.from(text, (character) => ({ type: "text_delta", text: character }));
   const blocks: ((index: number) => string)[] = [

@@ -12,9 +12,9 @@ import type { Wire } from "./wire.ts";
 export interface MockedWire {
   readonly name: string;
   readonly besides: object;
-  /** The reasoning text that the provider must read from the mock's response. */
+  /** The reasoning text in the response of the mock. The provider must read it. */
   readonly reasoning: string;
-  /** The delay in milliseconds that the mock requests in a response with status 429. */
+  /** The delay in milliseconds that the mock requests when it responds with status 429. */
   readonly retryAfterMs: number | undefined;
   readonly second: object;
   connect(mockUrl: string): { readonly provider: Provider; readonly bodies: readonly unknown[] };
@@ -101,7 +101,7 @@ const vendorWire = (wire: Wire, path: string, facts: Pick<MockedWire, "second"> 
   ...facts,
 });
 
-/** Only Chat Completions requests are checked. For the other APIs, AI SDK packages build requests in their own way. */
+/** Only Chat Completions requests are compared. For other APIs, packages of the AI SDK build requests in their own way. */
 const ofPackage = {
   // `@ai-sdk/openai` ignores reasoning, because OpenAI's Chat Completions API has no field for reasoning.
   chat: { second: chatBody, reasoning: "" },
@@ -130,7 +130,7 @@ export const mockedWires: readonly MockedWire[] = [
   vendorWire(responses, "/v1", { second: responsesBody }),
   vendorWire(messages, "", { second: messagesBody }),
   vendorWire(generate, "", {
-    // By default the mock sends the finish reason FUNCTION_CALL, which Gemini never sends.
+    // By default, the mock sends the finish reason FUNCTION_CALL, which Gemini never sends.
     besides: { finishReason: "stop" },
     // The mock sends the delay only in a header, and Google's SDK drops the headers of error responses.
     retryAfterMs: undefined,

@@ -3,12 +3,11 @@ import { createWireFetch } from "./wire-fetch.ts";
 
 export interface WireClient {
   readonly client: OpenAI;
-  /** The parsed bodies of all requests, oldest first. Includes retries. */
   readonly bodies: readonly unknown[];
 }
 
 export interface WireClientOptions {
-  /** The size of the pieces in which the SDK receives responses, in bytes. Default: pieces as they arrive. */
+  /** The size in bytes of the pieces in which the SDK receives responses. By default, pieces arrive as the network sends them. */
   readonly pieceBytes?: number;
   /** The maximum number of retries by the SDK. Default 0, because the SDK waits in real time before a retry. */
   readonly maxRetries?: number;

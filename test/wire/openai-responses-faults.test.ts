@@ -62,7 +62,7 @@ describe("openaiResponses over a real connection", () => {
     ["the stream ends after a text delta", { frames: [created, said] }, { text: "Hel" }],
     ["the stream ends after a complete message", { frames: [created, wholeItem(message("Hel"))] }, { text: "Hel" }],
     ["[DONE] arrives in place of response.completed", { frames: [created, said, sse("[DONE]")] }, { text: "Hel" }],
-    // An event without a final blank line is incomplete.
+    // An event that no blank line follows is incomplete.
     [
       "the blank line after response.completed is missing",
       { frames: [created, said, ended("completed").trimEnd()] },

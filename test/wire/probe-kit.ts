@@ -50,7 +50,6 @@ function leavesOf(value: unknown, path: readonly string[] = []): readonly Leaf[]
   return fields.flatMap(([key, inner]) => leavesOf(inner, Array.isArray(value) ? path : [...path, key]));
 }
 
-/** Returns the values in `body` that are not in `before`. */
 export function newIn(body: unknown, before: unknown): readonly Leaf[] {
   const plain = (value: unknown): readonly Leaf[] => leavesOf(JSON.parse(JSON.stringify(value)));
   const known = new Set(plain(before).map((leaf) => JSON.stringify(leaf)));
@@ -81,7 +80,7 @@ export function placeOf(leaves: readonly Leaf[], value: unknown): string {
   throw new Error(`The request has changed, and does not say ${JSON.stringify(value)}: ${JSON.stringify(leaves)}`);
 }
 
-/** Calls `probe` with the first supported option, or returns undefined if the adapter supports none of `options`. */
+/** Calls `probe` with the first of `options` that the adapter supports. Returns undefined if it supports none of them. */
 export async function withOption<Found>(
   options: readonly object[],
   probe: (option: object, name: string) => Promise<Found>,

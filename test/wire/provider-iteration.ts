@@ -18,7 +18,6 @@ const timeouts = {
   hookMs: Infinity,
 };
 
-/** Creates the second argument of `provider.stream`, without timeouts. */
 export function createCall(signal: AbortSignal = new AbortController().signal): ModelCall {
   return { signal, heartbeat: () => undefined, iteration: 0, clock: systemClock, timeouts };
 }
@@ -40,7 +39,7 @@ export interface Iteration {
   readonly refusal: string;
   readonly calls: readonly IterationCall[];
   readonly usage: Usage | undefined;
-  /** The finish reason. Undefined if the stream has none. */
+  /** The finish reason. Undefined if the stream has no finish reason. */
   readonly finish: string | undefined;
   /** The error that the stream threw or yielded, converted by `toProviderError`. */
   readonly error: ProviderError | undefined;
@@ -49,7 +48,6 @@ export interface Iteration {
 export interface IterationPorts {
   readonly signal?: AbortSignal;
   readonly onChunk?: (chunk: ModelChunk) => void;
-  /** Default: the system clock. */
   readonly clock?: ModelCall["clock"];
 }
 

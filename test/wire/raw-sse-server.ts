@@ -5,21 +5,18 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { readBody, serve } from "./serve.ts";
 
 export interface RawReply {
-  /** The HTTP status. Default 200. */
   readonly status?: number;
-  /** The response headers. Default: a content type of `text/event-stream`. */
   readonly headers?: { readonly [name: string]: string };
   readonly frames?: readonly string[];
   /**
-   * The action after the last frame: "end" completes the body, "drop" closes the connection, and "stall" keeps the connection
-   * open. Default "end".
+   * The action after the last frame: "end" completes the body, "drop" closes the connection, and "stall" keeps it open. Default
+   * "end".
    */
   readonly ending?: "end" | "drop" | "stall";
 }
 
 export interface RawServer {
   readonly url: string;
-  /** The parsed bodies of all requests, oldest first. */
   readonly bodies: readonly unknown[];
   /** Resolves when the client closes the connection of a response with the ending "stall". */
   readonly left: Promise<void>;

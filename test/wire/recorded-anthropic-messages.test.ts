@@ -8,7 +8,6 @@ import { hasRecorded, pieceSizesOf, readBody, readRecorded } from "./recorded-st
 
 interface Recorded {
   readonly name: string;
-  /** The index of the message in the file. Default 0. */
   readonly message?: number;
   readonly calls: readonly IterationCall[];
   readonly usage: Usage;
@@ -113,12 +112,12 @@ const recorded: readonly Recorded[] = [
 function readEvents({ name, message = 0 }: Recorded): readonly { readonly type: string; readonly [field: string]: unknown }[] {
   const events = readRecorded("anthropic-messages", name).map((line) => JSON.parse(line));
   const starts = events.flatMap(({ type }, at) => (type === "message_start" ? [at] : []));
-  // The recording duplicate-message-start has two start events, but only one message.
+  // Messages are counted by their end, because the recording duplicate-message-start has two start events for one message.
   const ends = events.flatMap(({ type }, at) => (type === "message_stop" ? [at + 1] : []));
   return ends.length === 1 ? events : events.slice(starts[message], ends[message]);
 }
 
-/** Joins the text or the thinking of all deltas, independently of the adapter. */
+/** Joins the text or the thinking of all deltas without using the adapter. */
 function joinDeltas(events: ReturnType<typeof readEvents>, field: "text" | "thinking"): string {
   return events.map(({ delta }) => Object(delta)[field] ?? "").join("");
 }

@@ -20,7 +20,7 @@ const answer: RawReply = {
 interface Played {
   readonly result: LoopResult;
   readonly asked: readonly unknown[];
-  /** The recorded message as the next run sends it back to the server. */
+  /** The recorded message in the form in which the next run sends it back. */
   readonly echo: { readonly [field: string]: unknown };
 }
 

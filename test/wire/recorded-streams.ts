@@ -13,13 +13,11 @@ export function hasRecorded(wire: string): boolean {
   return existsSync(fileURLToPath(new URL(`${wire}/`, root)));
 }
 
-/** Returns the names of the recorded streams of an API, or an empty list if the recordings are missing. */
 export function listRecorded(wire: string): readonly string[] {
   if (!hasRecorded(wire)) return [];
   return readdirSync(fileURLToPath(new URL(`${wire}/`, root))).map((file) => file.replace(/\.chunks\.txt$/, ""));
 }
 
-/** Returns the events of a recorded stream as JSON texts. */
 export function readRecorded(wire: string, name: string): readonly string[] {
   const text = readFileSync(fileURLToPath(new URL(`${wire}/${name}.chunks.txt`, root)), "utf8");
   return text.split("\n").filter((line) => line.trim() !== "");
@@ -38,14 +36,13 @@ export function pieceSizesOf(index: number, sizes: readonly number[], shift = 0)
 
 const failing = new URL("../../../shared/fixtures/recorded-failing/", import.meta.url);
 
-/** Returns the bodies of recorded streams with unusual formats, by name. The map is empty if the recordings are missing. */
+/** Returns the bodies of recorded streams with unusual formats, by name. Returns an empty map if the recordings are missing. */
 export function readOdd(wire: string): ReadonlyMap<string, string> {
   const folder = fileURLToPath(new URL(`${wire}/`, failing));
   if (!existsSync(folder)) return new Map();
   return new Map(readdirSync(folder).map((file) => [file.replace(/\.sse$/, ""), readFileSync(`${folder}${file}`, "utf8")]));
 }
 
-/** Serves a body to a provider. Returns the iteration, and the provider metadata that the next request would contain. */
 export async function readBody(
   body: string,
   connect: (url: string) => Provider,

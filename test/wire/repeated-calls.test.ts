@@ -11,7 +11,6 @@ async function* streamOf(events: readonly Event[]): AsyncGenerator<Event> {
   yield* events;
 }
 
-/** Returns the arguments of each execution, and the number of calls in the provider metadata. */
 async function run(provider: Provider): Promise<{ readonly ran: readonly unknown[]; readonly kept: number }> {
   const ran: unknown[] = [];
   const pay = defineTool({

@@ -5,7 +5,7 @@ import { compare, no, placeOf, type Probe, type ProbeGroup, withOption } from ".
 interface Given {
   readonly serverTool: object;
   readonly extra: { readonly [field: string]: string };
-  /** The setting for structured output. Contains the text `probe`, which a probe looks for in the request. */
+  /** The setting for structured output. It contains the text `probe`, so that a test can find it in the request. */
   readonly format: { readonly [field: string]: Json };
 }
 
@@ -39,7 +39,7 @@ const given: { readonly [Factory in Adapter["factory"]]: Given } = {
 
 const tool: ToolDefinition = { name: "look", description: "Looks", inputSchema: { type: "object" } };
 
-/** Creates a probe that returns the path of `value` in a request with the given settings. */
+/** Creates a probe that sends a request with the given settings, and returns the path of `value` in its body. */
 function setting(name: string, settings: ModelSettings, value: unknown): Probe {
   return {
     title: `\`${name}\``,
@@ -98,8 +98,8 @@ const choices: ProbeGroup = {
 };
 
 /**
- * Creates a probe that returns the name of the first supported option. Throws if the option does not put `word` into the
- * request. Returns `no` if the adapter supports none of the options.
+ * Creates a probe that returns the name of the first option that the adapter supports, or `no`. Throws if a request with this
+ * option does not contain `word`.
  */
 function option(title: string, toOptions: (given: Given) => readonly object[], word: RegExp): Probe {
   return {

@@ -11,7 +11,7 @@ const outputOf = new Map<unknown, string>([
 ]);
 
 /**
- * Returns the violations in the body of a Responses request. Each call needs exactly one output of the matching type, before
+ * Returns the rules that the body of a Responses request breaks. Each call needs exactly one output of the matching type, before
  * the next user message. Call ids are unique and at most 64 characters long. Arguments are an object as JSON text. Tool names
  * match the pattern of the API. Reasoning is followed by another item of the same response. With `store: false`, items have no
  * ids, and reasoning has readable or encrypted content.
@@ -58,7 +58,7 @@ function checkInput(input: readonly unknown[], stored: boolean): readonly string
 
 const outputTypes = new Set<unknown>(outputOf.values());
 
-/** The types of items whose ids refer to stored items. */
+/** If an item of these types has an id, the service looks it up among stored items. */
 const lookedUp = new Set<unknown>(["message", "reasoning", ...outputOf.keys()]);
 
 function checkItem(item: Fields, walk: Walk): void {

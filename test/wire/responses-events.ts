@@ -19,7 +19,6 @@ export function read(events: readonly unknown[], { store = false }: ReadOptions 
   return [...all, ...out];
 }
 
-/** Formats a chunk as short text. Returns undefined for provider metadata. */
 function say(chunk: ModelChunk): string | undefined {
   if (chunk.type === "text-delta" || chunk.type === "refusal-delta" || chunk.type === "reasoning-delta") {
     return `${chunk.type.replace("-delta", "")} ${JSON.stringify(chunk.text)}`;

@@ -85,7 +85,6 @@ function pieces(item: ResponseItem, place: { readonly item_id: unknown; readonly
   }
 }
 
-/** Returns the item of an `output_item.added` event, which has no content yet. */
 function emptied(item: ResponseItem): ResponseItem {
   const empty = { message: { content: [] }, reasoning: { summary: [] }, function_call: { arguments: "" } };
   return { ...item, status: "in_progress", ...Object.entries(empty).find(([type]) => type === item.type)?.[1] };
@@ -94,11 +93,9 @@ function emptied(item: ResponseItem): ResponseItem {
 const begin = (item: ResponseItem, index: number): string =>
   event({ type: "response.output_item.added", output_index: index, item: emptied(item) });
 
-/** Writes the events of an item except `output_item.done`. */
 export const openItem = (item: ResponseItem, index = 0): string =>
   begin(item, index) + pieces(item, { item_id: item.id, output_index: index }).join("");
 
-/** Writes the events of several items except `output_item.done`. The deltas of different items alternate. */
 export function openItems(items: readonly ResponseItem[], from = 0): readonly string[] {
   const waiting = items.map((item, at) => [...pieces(item, { item_id: item.id, output_index: from + at })]);
   const begins = items.map((item, at) => begin(item, from + at));

@@ -4,7 +4,7 @@ import type { RawReply } from "./raw-sse-server.ts";
 
 export type ScriptedCall = readonly [id: string, name: string, args: string];
 
-/** Endings for which the service sends a stop reason. */
+/** Endings for which a service sends a stop reason. */
 type SaidEnd =
   | "stop"
   | "tools"
@@ -18,12 +18,12 @@ type SaidEnd =
   | "error"
   | "unknown";
 
-/** `lost` ends the stream without a stop reason, `dropped` closes the connection, and `broken` sends an error in the stream. */
+/** Endings without a stop reason: `lost` ends the stream, `dropped` closes the connection, and `broken` sends an error. */
 type CutEnd = "lost" | "dropped" | "broken";
 
 export type End = SaidEnd | CutEnd;
 
-/** A stop reason of the service that the adapter reads as another ending. `because` explains the difference. */
+/** A stop reason that the adapter reads as another ending. `because` says why. */
 export interface Misread {
   readonly word: string;
   readonly reads: End;
@@ -32,10 +32,13 @@ export interface Misread {
   readonly because: string;
 }
 
-/** The stop reasons of an API for one ending, the most common first. `none` says why the API has no such stop reason. */
+/**
+ * The stop reasons with which an API reports an ending, the most common first. If the API has no such stop reason, `none` says
+ * why.
+ */
 type Words = readonly (string | Misread)[] | { readonly none: string };
 
-/** The stop reasons of an API for each ending. */
+/** For each ending, the stop reasons with which an API reports it. */
 export type Ends = { readonly [Name in End]: Words };
 
 export interface ScriptedTurn {
@@ -46,9 +49,9 @@ export interface ScriptedTurn {
   readonly inPieces?: boolean;
   /** The token counts. Default: 3 input tokens and 2 output tokens. */
   readonly usage?: ScriptedUsage;
-  /** The ending of the stream. `silent` keeps the connection open and sends nothing more. */
+  /** How the stream ends. `silent` keeps the connection open and sends nothing more. */
   readonly end: End | "silent";
-  /** The stop reason of the API. Default: the first stop reason for `end`. */
+  /** The stop reason that the stream sends. Default: the first stop reason for `end`. */
   readonly word?: string;
 }
 
@@ -64,7 +67,6 @@ export type Scripted = ScriptedTurn | { readonly status: number; readonly messag
 
 export const usual: ScriptedUsage = { input: 3, output: 2 };
 
-/** Returns the stop reasons for an ending, or an empty list if the API has none. */
 export function wordsFor(ends: Ends, end: End): readonly (string | Misread)[] {
   const said = ends[end];
   return "none" in said ? [] : said;
@@ -77,7 +79,6 @@ export function listEnds(ends: Ends): readonly { readonly end: End; readonly wor
     .map((end) => ({ end, words: wordsFor(ends, end) }));
 }
 
-/** Returns `word`, or by default the first stop reason for `end`. */
 export function wordFor(ends: Ends, { end, word }: { readonly end: End; readonly word?: string }): string {
   const [usualWord] = wordsFor(ends, end);
   const said = word ?? (typeof usualWord === "object" ? usualWord.word : usualWord);

@@ -2,7 +2,6 @@ import { once } from "node:events";
 import type { IncomingMessage, Server } from "node:http";
 
 export interface Serving {
-  /** The origin of the server, such as `http://127.0.0.1:1234`. */
   readonly url: string;
   close(): Promise<void>;
 }

@@ -3,7 +3,6 @@ import type { Scripted } from "./scripted.ts";
 
 type Reply = ProviderScenario["replies"][number];
 
-/** Converts a reply from a scenario of `providerSuite` to a script. `idOf` creates the ids of the calls. */
 export function toScripted(reply: Reply, idOf: (index: number) => string): Scripted {
   if (reply.kind === "failure") return { status: reply.status, message: "No." };
   const { text, calls, ending } = reply;

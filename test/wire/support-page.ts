@@ -1,9 +1,7 @@
-// Builds the tables of docs/adapters.md from the results of the probes.
-
 import type { Adapter } from "./adapters.ts";
 import { no, type ProbeGroup } from "./probe-kit.ts";
 
-/** A column of the tables. A cell contains one text if all adapters of the column have the same result. */
+/** A table column. A cell contains one text if all adapters of the column have the same result. */
 export interface Column {
   readonly title: string;
   readonly adapters: readonly Adapter[];

@@ -25,12 +25,12 @@ const page = (status: number, type: string, ...frames: readonly string[]): RawRe
   frames,
 });
 
-/** Splits a body into three pieces. The first piece is blank, so it does not show the format of the body. */
+/** Splits a body into three pieces. The first piece is blank, so it does not show whether the body is JSON. */
 const inPieces = (text: string): readonly string[] => [" \n", text.slice(0, 9), text.slice(9)];
 
 interface Connected {
   readonly name: string;
-  /** True if the error message contains a body that is not JSON. Packages of the AI SDK omit such a body. */
+  /** True if error messages quote a body that is not JSON. Packages of the AI SDK do not quote it. */
   readonly keepsWords: boolean;
   connect(url: string): Provider;
 }

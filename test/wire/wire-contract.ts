@@ -6,9 +6,9 @@ const toolName = /^[a-zA-Z0-9_-]{1,64}$/;
 const partTypes = new Set(["text", "image_url", "input_audio", "file"]);
 
 /**
- * Returns the violations in the body of a Chat Completions request. Each call needs exactly one result, in the order of the
- * calls, before any other message. Call ids are unique. Arguments are an object as JSON text. Tool names match the pattern of
- * the API. System messages come first.
+ * Returns the rules that the body of a Chat Completions request breaks. Each call needs exactly one result, in the order of the
+ * calls, before any other message. Call ids are unique. Arguments are an object as JSON text. Tool names match the pattern of the
+ * API. System messages come first.
  */
 export function checkWireContract(body: unknown): readonly string[] {
   if (!isFields(body)) return ["the body is no object"];
@@ -21,7 +21,7 @@ export function checkWireContract(body: unknown): readonly string[] {
 }
 
 interface Walk {
-  /** The ids of the latest calls that still need a result, in order. */
+  /** The ids of the calls that still need a result, in order. */
   open: readonly string[];
   readonly ids: Set<string>;
   begun: boolean;

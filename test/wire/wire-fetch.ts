@@ -1,8 +1,6 @@
 export interface WireFetch {
   readonly fetch: typeof fetch;
-  /** The parsed bodies of all requests, oldest first. Includes retries. */
   readonly bodies: readonly unknown[];
-  /** The headers of all requests, oldest first. */
   readonly headers: readonly Headers[];
 }
 
@@ -27,7 +25,7 @@ export function createWireFetch(pieceBytes: number | undefined): WireFetch {
 
 /**
  * Splits a stream into pieces of `pieceBytes`. A server cannot do this, because the network joins small pieces. Creates each
- * piece on demand, because Node is slow if thousands of pieces are waiting in a stream.
+ * piece on demand, because Node is slow if thousands of pieces wait in a stream.
  */
 function recut(source: ReadableStream<Uint8Array>, pieceBytes: number): ReadableStream<Uint8Array> {
   const reader = source.getReader();

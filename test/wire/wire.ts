@@ -1,4 +1,5 @@
-// A "wire" is the API of one vendor. It formats scripts as responses, and creates the provider that reads the responses.
+// A "wire" stands for the API of one vendor. It formats scripts as responses, and creates the provider that reads these
+// responses.
 
 import type { Provider } from "turnwright";
 import type { RawReply } from "./raw-sse-server.ts";

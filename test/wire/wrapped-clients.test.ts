@@ -1,4 +1,4 @@
-// Packages for tracing or metering wrap the clients of SDKs. The promises of such clients may have a faulty `withResponse`.
+// Packages for tracing or metering wrap the clients of SDKs. The promises of a wrapped client may have a faulty `withResponse`.
 
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Provider } from "turnwright";

@@ -12,7 +12,6 @@ interface Stage {
   start(more: Partial<LoopOptions>): Playing;
 }
 
-/** Sets up nested agents, whose innermost run has a call that waits for approval, and another call in the outer run. */
 function setUp(levels: number, other: () => unknown): Stage {
   const ran: string[] = [];
   const providers: MockProvider[] = [];

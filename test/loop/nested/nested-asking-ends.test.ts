@@ -25,7 +25,7 @@ interface Stage {
   start(more?: Partial<LoopOptions>): Playing;
 }
 
-/** `make` receives a function for creating tools. Each run of such a tool is added to `ran`. */
+/** `make` creates the tools with the function `work`. Each run of such a tool is added to `ran`. */
 function setUp(names: readonly string[], make: (work: (name: string, traits?: Partial<Tool>) => Tool) => readonly Tool[]): Stage {
   const ran: string[] = [];
   const store = createDurableStore();
@@ -45,7 +45,6 @@ const broken = tool("broken", () => {
   throw new FatalToolError("No.");
 });
 
-/** Checks the final result, and that a replay gives the same result and runs nothing. */
 async function checkOver({ start, ran, store }: Stage, ended: LoopResult): Promise<void> {
   const before = [...ran];
   for (const journal of [store.open(), replayJournal(store.open())]) {

@@ -19,12 +19,10 @@ import { kinds, type Kind, nesting, question } from "./nesting.ts";
 
 interface Levels {
   readonly playing: Playing;
-  /** The values of `context.depth`, outermost run first. */
   readonly depths: readonly number[];
   readonly providers: readonly MockProvider[];
 }
 
-/** Nests `levels` runs. `limits` contains the limits of each run, outermost run first. */
 function nest(kind: Kind, levels: number, limits: readonly (LoopLimits | undefined)[] = []): Levels {
   const depths: number[] = [];
   const providers: MockProvider[] = [];
@@ -65,7 +63,7 @@ describe.for(kinds)("limits.maxDepth in an %s", (kind) => {
     const result = await playing.result;
     expect([result.status, result.text, answersOf(result)[0]?.result]).toEqual(["completed", "Top.", "Level 1."]);
     expect([depths, providers.map(({ calls }) => calls)]).toEqual([
-      // An agent tool checks the depth before it calls `prepare`, so its list is shorter.
+      // An agent tool checks the depth before it calls `prepare`, so `prepare` is called one time less.
       kind === "agent tool" ? [0, 1] : [0, 1, 2],
       [2, 2, 0],
     ]);
@@ -127,7 +125,6 @@ it("context.runToolLoop: rejects with depth-exceeded, or with invalid-option or 
 describe("limits.maxDepth: runToolLoop called inside a tool", () => {
   type Start = (options: NestedLoopOptions, context: ToolContext) => Promise<unknown>;
   const provider = (): MockProvider => createMockProvider([toolCall("down"), text("Done.")]);
-  /** Nests runs inside tools until a run is rejected. Returns the number of levels and the error. */
   const dive = async (start: Start, limits?: LoopLimits): Promise<readonly [levels: number, error: unknown]> => {
     let levels = 1;
     let refused: unknown;

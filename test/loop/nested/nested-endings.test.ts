@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => listeners.stop());
 
-/** Each row is the work of the innermost run, with the endings that wait the full settleMs for this work. */
+/** Work of the innermost run, and the endings for which the run waits the full `settleMs` for this work. */
 const busy: readonly (readonly [what: string, turn: MockMessage, settlesAt: readonly string[]])[] = [
   ["a silent stream", stall(), []],
   ["a stream that ignores its signal", stall({ ignoreSignal: true }), ["the wall clock"]],
@@ -214,7 +214,7 @@ describe("nested runs in a tool call that ends", () => {
         attempts += 1;
         const running = ctx.runToolLoop({ messages: question, provider });
         if (attempts > 1) return (await running).text;
-        // Lets the nested run call its model before this attempt fails.
+        // Waits until the nested run has called its model.
         for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
         throw new Error("no");
       },

@@ -69,7 +69,7 @@ describe("a nested run that fails", () => {
       expect(answersOf(result)).toMatchObject([
         { outcome: "failed", result: { status: "tool_execution_failed", reason: ending, tool_name: "child" } },
       ]);
-      // The nested failure counts as one tool error, and two are allowed, so the outer run ends by maxIterations.
+      // The failed nested run counts as one tool error. Two are allowed, so `maxIterations` ends the outer run.
       expect([result.reason.kind, result.iterations, playing.clock.pending]).toEqual(["max-iterations", 1, 0]);
       expect(playing.recording.of("run-end").map(({ status, reason }) => `${status}: ${reason.kind}`)).toEqual([
         ending,
@@ -124,7 +124,7 @@ describe.for(kinds)("a nested run in an %s, with its own control", (kind) => {
       ...(what === "control" ? { control } : { runId: "held" }),
     }));
     const result = await play([toolCall("child"), text("Moving on.")], { tools: [child] }).result;
-    // An agent tool cannot set a runId, so only an ordinary tool conflicts with the other run.
+    // An agent tool cannot set a `runId`, so its nested run does not conflict with the other run.
     const runs = kind === "agent tool" && what === "runId";
     expect([result.text, outcomesOf(result)]).toEqual(["Moving on.", [`call_i0_0: ${runs ? "completed" : "failed"}`]]);
     control.kill();

@@ -78,7 +78,6 @@ describe("a journal with ordered steps", () => {
   });
 });
 
-/** Creates a store that rejects once, at the step with the key `at`. */
 function failingOnce(at: string): { open(): Journal } {
   const store = createDurableStore();
   let failed = false;

@@ -6,7 +6,6 @@ import { answersOf, play, tool } from "../play.ts";
 import { nesting, plain, question, scripted, tokens } from "./nesting.ts";
 import { keyOf, type Log, over, scriptOf, stepsOf } from "./records.ts";
 
-/** Creates options of a run with two parallel calls of `child` and a call of an ordinary tool. Each child calls a grandchild. */
 function threeLevels(log: Log, traits: Partial<Tool> = {}): Omit<LoopOptions, "journal"> {
   const work = tool(
     "work",

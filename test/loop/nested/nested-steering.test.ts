@@ -17,19 +17,17 @@ import { question } from "./nesting.ts";
 
 const message: UserMessage = { role: "user", content: "In Celsius, please." };
 
-/** The moment at which the innermost run is steered. */
 type When = "during a stop" | "during a drain" | "beside a call that waits" | "while the run waits";
 const times: readonly When[] = ["during a drain", "beside a call that waits", "while the run waits"];
 
 interface Stage {
-  /** The messages that the inner and the outer model received in all executions. */
   readonly told: { readonly inner: Set<unknown>; readonly outer: Set<unknown> };
   readonly results: LoopResult[];
   readonly said: string[];
   run(options?: Partial<LoopOptions>): Promise<LoopResult>;
 }
 
-/** Sets up nested runs. The innermost run is steered once through a separate control. */
+/** Sets up nested runs. The innermost run is steered once, through a control of its own. */
 function setUp(when: When, levels = 1, slow: () => void = () => {}): Stage {
   const told: Stage["told"] = { inner: new Set(), outer: new Set() };
   const results: LoopResult[] = [];

@@ -20,11 +20,9 @@ const ok = tool("ok", () => "fine");
 
 interface Draining {
   readonly options: Omit<LoopOptions, "journal">;
-  /** Returns the number of requests to each model, outermost run first. */
   asked(): readonly number[];
 }
 
-/** Nests `levels` runs. The innermost run is drained in its first iteration and would answer in the second. */
 function draining(levels: number, more: Partial<LoopOptions> = {}): Draining {
   const inner = scripted(
     ["agent tool", "inner"],

@@ -1,5 +1,3 @@
-// Shared setup for tests of nested runs, which start in an agent tool or in an ordinary tool.
-
 import {
   defineAgentTool,
   type LoopEvent,
@@ -30,7 +28,7 @@ export type Prepare = (args: unknown, context: ToolContext) => NestedLoopOptions
 
 export const question: readonly UserMessage[] = [{ role: "user", content: "Well?" }];
 
-/** Creates a tool that starts a nested run. Both kinds convert the result of the nested run in the same way. */
+/** Creates a tool that starts a nested run. Both kinds of tools convert the result of the nested run in the same way. */
 export function nesting(kind: Kind, name: string, prepare: Prepare): Tool {
   if (kind === "ordinary tool") {
     const execute = async (args: unknown, context: ToolContext): Promise<unknown> =>
@@ -55,7 +53,6 @@ export function scripted(
 
 export const tokens = (inputTokens: number, outputTokens = 0): MockPart => usage({ inputTokens, outputTokens });
 
-/** Creates two messages with token counts: a call of the tool `name`, and an answer. */
 export function callAndAnswer(name: string, [first, second]: readonly [number, number] = [1, 1]): readonly MockMessage[] {
   return [
     [toolCall(name), tokens(first)],
@@ -63,7 +60,6 @@ export function callAndAnswer(name: string, [first, second]: readonly [number, n
   ];
 }
 
-/** Returns the path of each event of this type. The path of the outermost run is "-". */
 export function pathsOf(events: readonly LoopEvent[], type: LoopEvent["type"]): readonly string[] {
   return events.filter((event) => event.type === type).map(({ path }) => path?.join(" > ") ?? "-");
 }

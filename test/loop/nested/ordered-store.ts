@@ -1,10 +1,9 @@
 // Simulates a workflow engine that identifies steps by their order. Throws if a process requests steps in a different order than
-// before.
+// an earlier process.
 
 import type { Journal, Step } from "turnwright";
 
 interface OrderedStore {
-  /** The keys of all steps, in the order of their first requests. */
   readonly keys: readonly string[];
   open(): Journal;
 }

@@ -55,7 +55,6 @@ async function run(tree: Plan, journal: Journal, end?: End): Promise<Ended> {
   return { result: await running, stage, recording, signal: abort.signal };
 }
 
-/** Checks that each run has one run-end event, which comes before the run-end of its outer run. */
 function checkEvents({ recording, stage }: Ended): void {
   const names = (type: "run-start" | "run-end"): readonly string[] => [...recording.of(type)].map(({ runId }) => runId).sort();
   expect(names("run-end")).toEqual(names("run-start"));

@@ -1,5 +1,3 @@
-// Generates random trees of nested runs.
-
 import fc from "fast-check";
 import type { NestedLoopOptions, Provider, Tool } from "turnwright";
 import { createMockProvider, type MockMessage, type TestClock, text, toolCall, wait } from "turnwright/testing";
@@ -48,7 +46,6 @@ export interface Stage {
   ran: number;
 }
 
-/** Creates the options of one run in the tree. `stage` counts the streams and tools that start. */
 export function optionsOf(
   { iterations, maxToolCalls, maxTokens }: Plan,
   stage: Stage,

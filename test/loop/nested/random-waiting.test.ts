@@ -50,7 +50,6 @@ interface Process {
 interface Lived {
   readonly end: unknown;
   readonly deeds: readonly Deed[];
-  /** True if the outermost run accepted a stop or a kill. */
   readonly isTold: boolean;
 }
 
@@ -96,7 +95,6 @@ const isResult = (end: unknown): end is LoopResult => typeof end === "object" &&
 const waitsFor = ({ reason }: LoopResult): readonly { readonly id: string }[] =>
   reason.kind === "approval-required" ? reason.calls : [];
 
-/** Returns the calls in the path of a journal key, outermost first. */
 function placesOf(key: string): readonly { readonly index: number; readonly isAlone: boolean }[] {
   return [...key.matchAll(/\/tool\/(\d+)\/([^/]+)/g)].map(([, index, name = ""]) => ({
     index: Number(index),
@@ -109,7 +107,7 @@ const idOf = (key: string): string =>
     .map(({ index }) => `call_i0_${index}`)
     .join("/");
 
-/** Checks that a sequential call starts after all earlier calls have ended, and ends before later calls start. */
+/** Checks that a sequential call runs alone: all earlier calls have ended, and no later call has started. */
 function checkOrder(deeds: readonly Deed[]): void {
   const begun = begunIn(deeds);
   for (const [at, later] of begun.entries()) {
@@ -181,7 +179,7 @@ function checkDeeds({ deeds, approved }: History): void {
 
 async function liveOn(history: History, life: Life, last: LoopResult | undefined): Promise<LoopResult | undefined> {
   const { plan, store, deeds, ids } = history;
-  // A process that follows a crash gets the decisions of the crashed process again.
+  // After a crash, the next process gets the same decisions again.
   const decisions = history.repeated ?? decide(history, life, last);
   if (life.isMistaken && history.repeated === undefined && last !== undefined) await checkMistaken(history, decisions, last);
   const lived = await live(plan, { journal: store.open({ afterRecords: life.afterRecords }), decisions, words: life.words });
@@ -213,7 +211,7 @@ async function check(plan: Plan, given: readonly Life[]): Promise<void> {
     if (end === undefined) continue;
     last = end;
     if (end.status === "suspended") continue;
-    // A resumed run that ends before its first new step leaves the journal waiting, so it can be resumed again.
+    // If the resumed run ends before its first new step, its journal still waits, so the run can be resumed again.
     const told = await live(plan, { journal: replayJournal(history.store.open()) });
     if ((told.end as LoopResult).status === "suspended") {
       last = told.end as LoopResult;

@@ -1,9 +1,6 @@
-// Helpers for journal records, and models that continue correctly in a new process.
-
 import { type Journal, type LoopResult, memoryJournal, type Provider, type SavedJournal, type ToolContext } from "turnwright";
 import { createMockProvider, type MockMessage } from "turnwright/testing";
 
-/** The keys of model and tool steps that ran, in order. */
 export type Log = string[];
 
 export function scriptOf(runKey: string, turns: readonly MockMessage[], log: Log): Provider {

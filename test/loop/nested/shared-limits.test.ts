@@ -87,7 +87,6 @@ describe.for(kinds)("maxToolCalls of a run around an %s", (kind) => {
       "completed",
       "limit",
     ]);
-    // After the limit, both runs forbid tool calls in their next request.
     expect(child.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, "none"]);
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
   });
@@ -154,7 +153,7 @@ describe.for(kinds)("context.budget of a tool inside an %s", (kind) => {
       ["tool at 1", { iterations: 4, toolCalls: 2, tokens: 960 }],
       ["tool at 1", { iterations: 3, toolCalls: 1, tokens: 920 }],
     ]);
-    // The outer run has wallClockMs: 1,000, and some of that time has passed.
+    // The limit of the outer run is 1,000 ms, and some of that time has passed.
     for (const [, { wallClockMs }] of seen) expect(wallClockMs).toBeLessThanOrEqual(1_000);
   });
 

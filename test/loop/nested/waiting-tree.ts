@@ -15,7 +15,8 @@ import { tool } from "../play.ts";
 import { question } from "./nesting.ts";
 
 /**
- * Tools without nested runs: "ask" waits for a decision, "alone" is sequential, "fatal" ends its run, and "drain" drains its run.
+ * These tools start no nested run. "ask" waits for a decision, "alone" is sequential, "fatal" ends its run, and "drain" drains
+ * its run.
  */
 const leaves = ["look", "slow", "alone", "slow_alone", "ask", "ask", "ask_alone", "fatal", "drain"] as const;
 type Leaf = (typeof leaves)[number];
@@ -23,7 +24,6 @@ type Leaf = (typeof leaves)[number];
 export interface Plan {
   readonly calls: readonly (Leaf | Plan)[];
   readonly sequential: boolean;
-  /** True if `toResult` of this run throws a fatal error. */
   readonly isFatal: boolean;
 }
 

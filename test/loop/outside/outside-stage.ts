@@ -1,11 +1,8 @@
-// Shared setup for tests of calls whose results come from outside the run.
-
 import { z } from "zod";
 import { defineTool, type LoopOptions, memoryJournal, type SavedJournal, type Tool } from "turnwright";
 import { type MockMessage, text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "../play.ts";
 
-/** A tool without `execute`, whose results a web page sends. */
 export const askUser: Tool<{ question: string }> = defineTool({
   name: "ask_user",
   description: "Asks the user",
@@ -18,10 +15,6 @@ export interface OutsideStage {
   readonly start: (options?: Partial<LoopOptions>) => Playing;
 }
 
-/**
- * Sets up a run with three calls: a job that another machine finishes, a lookup that returns immediately, and a question to the
- * user.
- */
 export function setUp(
   more: Partial<LoopOptions> = {},
   calls: MockMessage = [toolCall("job", { size: 1 }), toolCall("look"), toolCall("ask_user", { question: "Which?" })],

@@ -14,18 +14,18 @@ import { checkTranscript } from "../run-plan.ts";
 type Decisions = NonNullable<LoopOptions["decisions"]>;
 
 /**
- * Tools of the random runs. `job`, `ask` and `sign` get results from outside, and `sign` also needs approval. The agent calls
- * `job`.
+ * `job`, `ask` and `sign` get results from outside the run, and `sign` also needs approval. `agent` starts a nested run that
+ * calls `job`.
  */
 const names = ["job", "job", "ask", "sign", "look", "alone", "agent"] as const;
 type Name = (typeof names)[number];
 
-/** One process: the waiting calls that get results, in order, and the number of records before a crash. */
+/** One process of the run: the waiting calls that get results, in order, and the number of records before a crash. */
 interface Life {
   readonly picks: readonly number[];
-  /** True to pass all earlier results again. */
+  /** True to also pass all earlier results again. */
   readonly repeats: boolean;
-  /** True to pass one decision of the wrong kind. */
+  /** True to also pass one decision of the wrong kind. */
   readonly errs: boolean;
   readonly afterRecords: number | undefined;
 }
@@ -105,14 +105,13 @@ const places: { readonly [where: string]: () => Place } = {
     const path = join(makeFolder(), "run.jsonl");
     return { open: (afterRecords) => mortal(fileJournal(path, { fsync: false }), afterRecords) };
   },
-  // A memory journal is saved only with the result, so this process never crashes.
+  // A memory journal is saved only with the result, so a process with this journal never crashes.
   memory: () => ({ open: (_, last) => memoryJournal(last && JSON.parse(JSON.stringify(last.journal))) }),
 };
 
 const waitingIn = (result: LoopResult | undefined): Extract<LoopResult["reason"], { calls: unknown }>["calls"] =>
   result !== undefined && "calls" in result.reason ? result.reason.calls : [];
 
-/** Returns the decision that the waiting call accepts. */
 const right = ({ id, waitsFor }: { readonly id: string; readonly waitsFor: string }): Decisions[string] =>
   waitsFor === "approval" ? { kind: "approve" } : { kind: "result", result: { for: id } };
 
@@ -164,7 +163,7 @@ async function checkEnd(plan: Plan, place: Place, result: LoopResult): Promise<v
 function checkAnswers(result: LoopResult, ran: readonly string[]): void {
   expect(new Set(ran).size).toBe(ran.length);
   for (const { callId, name, outcome, result: answer } of answersOf(result)) {
-    // A crash came before these calls were recorded.
+    // The process crashed before these calls were recorded.
     if (outcome === "interrupted") continue;
     const own = name === "sign" ? `${callId}#2` : callId;
     const isOutside = name === "job" || name === "ask" || name === "sign" || name === "alone";

@@ -32,7 +32,6 @@ const contextsOf = ({ provider }: Playing): readonly unknown[] =>
 const lookupsOf = ({ recording }: Playing): readonly unknown[] =>
   recording.of("restart").map(({ pendingContext }) => pendingContext);
 
-/** Creates a stash that returns the same item for every key, and logs the keys. */
 function createNoting(held: Json | undefined = item): ContextSource & { readonly asked: readonly unknown[] } {
   const asked: unknown[] = [];
   return { asked, take: (key) => (asked.push(key), held) };
@@ -47,7 +46,7 @@ describe("pending_context_key of a restart", () => {
     const result = await playing.result;
     expect(contextsOf(playing)).toEqual([shown, shown]);
     expect(lookupsOf(playing)).toEqual(["found"]);
-    // The stashed item is sent in requests, but is not part of the results, history or messages.
+    // The stashed item is part of requests, but not of the results, the history or the messages.
     expect(answersOf(result)[0]).toMatchObject({ outcome: "restarted", result: { status: "context_restarted" } });
     expect(result.functionHistory.map(({ functionCall }) => functionCall.name)).toEqual(["other"]);
     expect(JSON.stringify([result.messages, result.functionHistory])).not.toContain("tides");

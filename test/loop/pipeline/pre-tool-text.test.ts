@@ -48,7 +48,6 @@ const tools: readonly Tool[] = [
   tool("loud", act, { requiresFollowUp: true }),
 ];
 
-/** Parses a list of calls: "memory:fail quiet" is a failing call of `memory` and a call of `quiet`. */
 const callsOf = (words: string): readonly MockPart[] =>
   words.split(" ").map((word) => {
     const [name = "", what = "work"] = word.split(":");
@@ -65,7 +64,6 @@ function start(family: string | undefined, script: MockScript, more: Partial<Loo
   return play([], { provider: createMockProvider(script, { family }), tools, ...more, policies });
 }
 
-/** Runs a model that writes `said`, makes the calls, and answers if it is asked again. Returns how the run ends. */
 async function endOf(
   [family, said, calls]: readonly [family: string | undefined, said: string, calls: string],
   more: Partial<LoopOptions> = {},
@@ -102,7 +100,7 @@ describe("policies.preToolText", () => {
     ["continues for a listed family if the call times out", "novelai", "Noted.", "plain:hang", wentOn],
     ["continues if a call of a listed tool fails", undefined, "Noted.", "memory:fail", wentOn],
     ["continues if one of two listed tools fails", undefined, "Noted.", "quiet memory:fail", wentOn],
-    // A context restart always continues, because the model must see the new context.
+    // A context restart always continues the run, because the model must see the new context.
     ["continues for a listed family after a context restart", "novelai", "Noted.", "plain:restart", wentOn],
     ["continues after a context restart beside a listed tool", undefined, "Noted.", "memory quiet:restart", wentOn],
     // If a call also returns endTurn, the run ends for the reason end-turn.
@@ -223,7 +221,7 @@ describe("policies.preToolText with changed options", () => {
       "quiet",
       ended,
     ],
-    // The policy's list of tools is stronger than `requiresFollowUp` of the tool.
+    // The list in the policy has priority over the field `requiresFollowUp` of the tool.
     ["ends for a listed tool with requiresFollowUp: true", { suppressFollowUpAfterText: ["loud"] }, "openai", "loud", ended],
   ])("%s", async ([, preToolText, family, calls, end]) => {
     expect(await endOf([family, "Noted.", calls], { policies: { preToolText } })).toBe(end);

@@ -1,5 +1,3 @@
-// Functions of the caller that decide or change something: hooks, policies, prices and stores.
-
 import {
   contextRestart,
   createContextStash,
@@ -21,14 +19,14 @@ const skipped = (policies: (fault: never) => LoopPolicies, more: Partial<LoopOpt
   hangs: "answered",
 });
 
-/** For policies whose failures the run ignores, and whose promises it does not await. */
+/** For policies whose promises the run does not await, and whose failures it ignores. */
 const atOnce = (policies: (fault: never) => LoopPolicies): Port => {
   const { over, ends } = skipped(policies);
   return { over, ends };
 };
 
 const force = (verb: PropertyKey, fault: Fault): Set<number> => {
-  // The run calls `has` only for a set with more entries than there are iterations.
+  // The run calls `has` only if the set has more entries than the run has iterations.
   const set = new Set(verb === "has" ? [1, 2, 3, 4, 5] : []);
   return Object.defineProperty(set, verb, verb === "size" ? { get: fault } : { value: fault });
 };
@@ -48,7 +46,7 @@ const store: (verb: string) => Port = (verb) => ({
       list: () => [...texts].map(([id, said]) => ({ id, bytes: said.length })),
       [verb]: fault,
     };
-    // With space for only one result, the second result removes the first.
+    // There is space for only one result, so the second result removes the first.
     const { tool: look, cacher } = createResultCache({ store: own, maxBytes: 10_000 });
     const provider = createMockProvider(looking);
     return { provider, tools: [tool("t", () => "x".repeat(9_000)), look], policies: { results: processResults({ cacher }) } };

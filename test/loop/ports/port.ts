@@ -7,13 +7,16 @@ import { tool } from "../play.ts";
 
 export interface Port {
   readonly over: (fault: Fault) => Partial<LoopOptions>;
-  /** How the run may end if the function throws or returns an invalid value: a reason, the code of a LoopError, or "thrown". */
+  /** How the run may end if the function throws or returns an invalid value: end reasons, codes of a LoopError, or "thrown". */
   readonly ends: readonly string[];
-  /** How the run ends if the function never settles, or "never" if the run waits forever. Unset if the run does not wait. */
+  /**
+   * How the run ends if the function never settles: an end reason, or "never" if the run waits forever. Unset if the run does not
+   * wait.
+   */
   readonly hangs?: string;
-  /** How the run ends at `wallClockMs` if the function never settles. Default: "wall-clock". */
+  /** The end reason at `wallClockMs` if the function never settles. Default: "wall-clock". */
   readonly atWallClock?: string;
-  /** True for a getter. Only its errors are tested, because any value is allowed. */
+  /** True for a getter. Any value is allowed, so only errors of the getter are tested. */
   readonly isField?: true;
 }
 
@@ -27,13 +30,11 @@ export function portsOf<Name extends string | number | symbol>(
   return Object.fromEntries(names.map((name) => [`${prefix}${String(name)}`, make(name)]));
 }
 
-/** Creates a function that calls `well` for its first `count` calls, and `fault` for later calls. */
 export function after(count: number, well: () => unknown, fault: Fault): Fault {
   let asked = 0;
   return () => ((asked += 1) > count ? fault() : well());
 }
 
-/** A script of three messages: two calls, one call, and an answer. */
 export const usual: MockScript = [
   [text("Look: "), toolCall("t"), toolCall("t"), usage({ inputTokens: 3, outputTokens: 4 })],
   toolCall("t"),

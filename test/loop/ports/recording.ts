@@ -1,5 +1,3 @@
-// Functions of journals, and functions that only a resumed run calls.
-
 import { type Approve, type Journal, type LoopOptions, memoryJournal, type SavedJournal, type Step } from "turnwright";
 import { createMockProvider, type MockScript, text, toolCall } from "turnwright/testing";
 import { defineAgentTool } from "turnwright";
@@ -77,7 +75,7 @@ export const recordingPorts: Ports = {
   "journal.step for the first step": asked(atStep("run"), ["journal-mismatch", "journal-damaged"]),
   "journal.step for a model request": asked(atStep("i1/model"), ["journal-damaged"]),
   "journal.step for a tool call": asked(atStep("i1/tool/0/t"), ["journal-damaged"]),
-  // After an unexpected result of the last step, the run checks for messages once more.
+  // If the last step has an unexpected result, the run looks for new messages once more.
   "journal.step for the last step": asked(atStep("i2/inbox-end"), ["answered", "journal-damaged"]),
   "journal.all": asked((fault) => journal(() => ({ all: fault }))),
   "journal.replays": asked(
@@ -99,7 +97,8 @@ export const recordingPorts: Ports = {
       decisions: { [waiting.id]: { kind: "approve" } },
       tools: { definitions: after(call - 1, () => [{ ...definition }], fault), executeTool: () => 1 } as never,
     }),
-    // A failure on call 2 happens during the replay and rejects the run. Later failures end the run, or fail only the tool call.
+    // If call 2 fails, the replay fails and the run is rejected. If a later call fails, the run ends, or only the tool call
+    // fails.
     ends: call === 2 ? ["thrown", "invalid-option", "tools-changed"] : ["hook-failed", "approval-required", "answered"],
   })),
   "policies.allowToolChange": {

@@ -1,5 +1,3 @@
-// Functions of the caller that observe a run or end it: emitters, tracers, controls and signals.
-
 import { INVALID_SPAN_CONTEXT, trace } from "@opentelemetry/api";
 import { createLoopControl, createLoopEvents, type LoopOptions } from "turnwright";
 import type { LoopEventType } from "turnwright/parts";
@@ -7,10 +5,9 @@ import { withTracing } from "turnwright/otel";
 import type { Fault } from "../faults.ts";
 import { called, type Port, type Ports, portsOf, question, usualProvider } from "./port.ts";
 
-/** For functions whose failures do not change the result of the run. */
 const unnoticed = (over: Port["over"]): Port => ({ over, ends: ["answered"] });
 
-/** Replaces one method of an emitter. The emitter has listeners, so that the run calls all of its methods. */
+/** Replaces one method of an emitter. The emitter has listeners, because the run otherwise skips some methods. */
 const emitter = (verb: string): Port =>
   unnoticed((fault) => {
     const events = createLoopEvents();
@@ -49,7 +46,7 @@ export const watchingPorts: Ports = {
     traced({ meter: { createHistogram: () => ({ record: fault }), createCounter: () => ({ add: fault }) } }),
   ),
   "the redact option of withTracing": unnoticed((fault) => traced({ captureContent: true, redact: fault })),
-  // A run reads the internal state of its control, and calls none of the control's methods.
+  // A run reads the internal state of its control, and never calls the methods of the control.
   "every method of a loop control": unnoticed((fault) => ({ control: Object.assign(createLoopControl(), all(fault)) })),
   "every method of an object that imitates a control": {
     over: (fault) => ({ control: all(fault) as never }),

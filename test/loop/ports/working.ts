@@ -1,5 +1,3 @@
-// Functions of the caller that do the work of a run: models, tools, registries and nested runs.
-
 import { defineAgentTool, type LoopOptions, type ToolRegistry } from "turnwright";
 import { createMockProvider, text } from "turnwright/testing";
 import { type Fault, once } from "../faults.ts";
@@ -46,7 +44,7 @@ export const workingPorts: Ports = {
     ends: ["provider-error"],
     hangs: "stream-idle",
   },
-  // The stream has timed out, so the run ignores the result of `return`.
+  // The stream has already timed out, so the run ignores the result of `return()`.
   "the return() of a stream that sends nothing": {
     over: (fault) => stream(() => ({ next: () => never, return: fault, throw: fault })),
     ends: ["first-chunk"],
@@ -75,13 +73,13 @@ export const workingPorts: Ports = {
         enumerable: true,
       }),
     }),
-    // The run reads the field only before its first request, so later reads never happen.
+    // The run reads the field only before its first request, so a later read that would fail does not occur.
     ends: read === 2 ? ["thrown"] : ["answered"],
     isField: true,
   })),
   "registry.definitions": {
     over: (fault) => registry({ definitions: fault }),
-    // "answered" is allowed because one of the returned values is an empty list, which is valid.
+    // One of the tested values is an empty list. It is valid, so "answered" is allowed.
     ends: ["thrown", "invalid-option", "answered"],
   },
   "the getter of a tool's name in a registry": {

@@ -1,5 +1,3 @@
-// Sets up runs with many iterations and large results, and lists which results are masked.
-
 import type { LoopOptions, Message, ModelRequest, Tool } from "turnwright";
 import { type MockMessage, text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "../play.ts";

@@ -159,7 +159,7 @@ describe("processed results in a journal", () => {
   });
 
   it("are not processed again if they were recorded before a crash", async () => {
-    // Stops after six records: run, inbox, model, intent, tool and results.
+    // Crashes after six records: run, inbox, model, intent, tool and results.
     expect(await durable({ afterRecords: 6 })).toEqual(["processor", "extractor", "store"]);
   });
 });

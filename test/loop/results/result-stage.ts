@@ -1,5 +1,3 @@
-// Starts runs with a result pipeline, and reads the processed results.
-
 import { processResults } from "turnwright";
 import type { LoopOptions, ResultPipeline } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
@@ -7,7 +5,6 @@ import { answersOf, play, type Playing, tool } from "../play.ts";
 
 export const texts = (count: number, letter = "x"): string => letter.repeat(count * 4);
 
-/** Starts a run that calls the tool `give` once, which returns `output`. */
 export function start(output: unknown, results: ResultPipeline, more: Partial<LoopOptions> = {}): Playing {
   return play([toolCall("give"), text("Done.")], {
     tools: [tool("give", () => output)],
@@ -19,7 +16,6 @@ export function start(output: unknown, results: ResultPipeline, more: Partial<Lo
 export const readingsOf = async (playing: Playing): Promise<readonly unknown[]> =>
   answersOf(await playing.result).map(({ result }) => result);
 
-/** Returns the events about processed results, with the tokens before and after. */
 export const changesOf = ({ recording }: Playing): readonly unknown[] =>
   recording.events.flatMap((event) =>
     "tokensBefore" in event ? [`${event.type} ${event.tokensBefore} -> ${event.tokensAfter}`] : [],

@@ -1,5 +1,3 @@
-// Lists scenarios for every reason for which a run can end.
-
 import { completed } from "./completed.ts";
 import { controlled } from "./controlled.ts";
 import { failed } from "./failed.ts";

@@ -2,7 +2,6 @@ import { stall, text, toolCall, wait } from "turnwright/testing";
 import { tool } from "../play.ts";
 import type { Scenario } from "./scenario.ts";
 
-/** Runs that are steered, interrupted or drained, or that wait for a decision. */
 export const controlled: readonly Scenario[] = [
   {
     title: "control.interrupt() during a stream",
@@ -105,7 +104,7 @@ export const controlled: readonly Scenario[] = [
       await clock.advance(40);
     },
     text: "Done.",
-    // The drained run returned its message as undelivered, so the resumed run ends with the answer.
+    // The resumed run has no steered message, because the drained run gave that message back as undelivered.
     goesOnTo: "Done.",
   },
   {

@@ -1,5 +1,3 @@
-// Defines a scenario: a complete run and its expected result.
-
 import { createLoopControl, type LoopOptions, type LoopStatus, type EndReason } from "turnwright";
 import { createMockProvider, createTestClock, type MockProvider, type MockScript, text, toolCall } from "turnwright/testing";
 import { createTools, type Stage } from "./stage.ts";
@@ -12,9 +10,9 @@ export interface Scenario {
   readonly options?: (stage: Stage) => Partial<LoopOptions>;
   readonly meanwhile?: (stage: Stage) => Promise<void> | void;
   readonly text: string;
-  /** The text of the resumed run, if it ends without another model request. */
+  /** The text of the resumed run, if the run ends without another model request. */
   readonly goesOnTo?: string;
-  /** True if the provider ignores its signal, so that its stream stays open. */
+  /** True if the provider ignores its abort signal, so that its stream stays open. */
   readonly deafProvider?: true;
 }
 

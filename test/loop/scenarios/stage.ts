@@ -1,5 +1,3 @@
-// Creates the clock, the control and the tools of a scenario.
-
 import { z } from "zod";
 import {
   contextRestart,

@@ -1,4 +1,4 @@
-// The ES module build and the CommonJS build recognize each other's errors.
+// Checks that the ES module build and the CommonJS build recognize each other's errors.
 
 import { createRequire } from "node:module";
 import * as core from "turnwright";

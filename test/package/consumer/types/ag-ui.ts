@@ -1,5 +1,3 @@
-// A server for pages that use the AG-UI protocol.
-
 import { type Message, streamToolLoop, type LoopOptions } from "turnwright";
 import {
   type AGUIEvent,

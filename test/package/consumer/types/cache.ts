@@ -1,5 +1,3 @@
-// Stores long results in files.
-
 import { type Tool } from "turnwright";
 import { directoryStore, createResultCache } from "turnwright/cache";
 

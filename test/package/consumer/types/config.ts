@@ -1,5 +1,3 @@
-// Reads limits from environment variables.
-
 import { type LoopResult, type Provider, runToolLoop } from "turnwright";
 import { type EnvironmentProblem, readEnvironment } from "turnwright/config";
 

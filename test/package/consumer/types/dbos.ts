@@ -1,10 +1,7 @@
-// Runs the loop in a DBOS workflow.
-
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { type LoopOptions, runToolLoop } from "turnwright";
 import { dbosJournal } from "turnwright/dbos";
 
-/** Registers a workflow that returns the answer of a run. */
 export function register(options: LoopOptions): (question: string) => Promise<string> {
   const answer = async (question: string): Promise<string> => {
     const messages = [{ role: "user" as const, content: question }];

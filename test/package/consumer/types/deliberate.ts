@@ -1,5 +1,3 @@
-// A gate that depends on the text of the user message.
-
 import type { DeliberateGate } from "turnwright";
 import { createDeliberateMode } from "turnwright/deliberate";
 

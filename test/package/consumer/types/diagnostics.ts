@@ -1,5 +1,3 @@
-// Subscribes to the diagnostics channels of a run.
-
 import { subscribe } from "node:diagnostics_channel";
 import { type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
 import { toolChannel, type ToolMessage, withDiagnostics } from "turnwright/diagnostics";

@@ -1,5 +1,3 @@
-// Endpoints of a chat that several pages can follow.
-
 import type { LoopOptions } from "turnwright";
 import {
   createRunHost,
@@ -21,7 +19,6 @@ export async function post(id: string, message: string, run: Omit<LoopOptions, "
   return toEventStreamResponse(answer.join());
 }
 
-/** Returns the events of a run that a page does not have yet. */
 export async function read(id: string, request: Request): Promise<readonly HostedEvent[]> {
   const items: HostedEvent[] = [];
   for await (const item of host.join(id, { from: lastEventId(request) }) ?? []) items.push(item);

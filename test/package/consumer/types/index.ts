@@ -1,5 +1,3 @@
-// The core entry, with a zod schema.
-
 import { defineTool, type LoopResult, runToolLoop, streamToolLoop, type Provider } from "turnwright";
 import { z } from "zod";
 

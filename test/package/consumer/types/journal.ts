@@ -1,5 +1,3 @@
-// A run with a journal file.
-
 import { type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
 import { type FileJournalOptions, fileJournal, replayJournal } from "turnwright/journal";
 

@@ -1,5 +1,3 @@
-// Tools with JSON Schema.
-
 import { defineTool, type Tool, type ToolRegistry } from "turnwright";
 import { fromJsonSchema, withValidation } from "turnwright/json-schema";
 

@@ -1,10 +1,7 @@
-// Traces a run.
-
 import { trace } from "@opentelemetry/api";
 import { type Json, type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
 import { type ContentKind, withTracing } from "turnwright/otel";
 
-/** Runs the loop with spans that omit the results of tools. */
 export function ask(options: LoopOptions): Promise<LoopResult> {
   const redact = (content: Json, kind: ContentKind): Json | undefined => (kind === "tool-result" ? undefined : content);
   const tracerProvider = trace.getTracerProvider();

@@ -1,9 +1,6 @@
-// A custom loop that is built from the parts.
-
 import type { Message } from "turnwright";
 import { type Bounds, createLoopState, nextStep, type NextStep } from "turnwright/parts";
 
-/** Returns the first step of a run. */
 export function begin(messages: readonly Message[], bounds: Bounds): NextStep {
   return nextStep(createLoopState({ messages, heldIds: [], contextItems: [], priced: false }), bounds);
 }

@@ -1,9 +1,6 @@
-// Tools for a model that does not support tool calls.
-
 import { type Provider, runToolLoop } from "turnwright";
 import { planLogs, type PlannerOptions, withPlanner } from "turnwright/plan";
 
-/** Returns the purpose and the success of each planned command. */
 export async function plan(model: Provider, options: PlannerOptions): Promise<readonly string[]> {
   const provider = withPlanner(model, { ...options, maxRounds: 3 });
   const result = await runToolLoop({ provider, messages: [{ role: "user", content: "May we sail?" }] });

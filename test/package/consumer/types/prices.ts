@@ -1,9 +1,7 @@
-// Prices from a catalogue, and a custom price.
-
 import type { Pricing } from "turnwright";
 import { genaiPrices } from "turnwright/prices";
 
 const listed = genaiPrices({ provider: "openai" });
 
-/** Uses list prices, but no costs for local models. */
+/** Costs are list prices, except that local models have no cost. */
 export const pricing: Pricing = (tokens, used) => (used.provider === "ollama" ? 0 : listed(tokens, used));

@@ -1,5 +1,3 @@
-// Tests a tool and a run.
-
 import { type LoopResult, runToolLoop, type Tool, type ToolOutcome } from "turnwright";
 import { createMockProvider, createTestClock, recordEvents, runTool, text, toolCall } from "turnwright/testing";
 

@@ -1,5 +1,3 @@
-// A server for pages that use `useChat`.
-
 import { type Message, streamToolLoop, type LoopOptions } from "turnwright";
 import {
   readUIChatRequest,
