@@ -208,7 +208,9 @@ describe("providerSuite: faults", () => {
         async function* (request, call) {
           try {
             yield* stream(request, call);
-          } catch {}
+          } catch {
+            // The fault: the error is dropped.
+          }
         },
       Object.fromEntries(
         ["reports a rejected key as auth", "reports a rate limit as rate-limit", "reports a server failure as server"].map(
