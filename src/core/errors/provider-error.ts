@@ -54,7 +54,7 @@ export function providerError(code: ProviderErrorCode, message: string, facts: P
     code,
     retryable,
     ...(Number.isFinite(status) ? { status } : {}),
-    // An infinite wait becomes the longest wait that JSON can represent.
+    // JSON has no Infinity, so an infinite wait becomes a very long one.
     ...(typeof retryAfterMs === "number" && retryAfterMs >= 0 ? { retryAfterMs: Math.min(retryAfterMs, longestWaitMs) } : {}),
     ...(cause === undefined || cause === null ? {} : { cause: toPlainError(cause) }),
   };

@@ -32,14 +32,14 @@ import { streamKey } from "./state/step-key.ts";
 
 interface ModelStep {
   readonly withoutTools: boolean;
-  /** Set if the model only gives a final answer: the ending of the run after the answer. */
+  /** Set if this request is only for a final answer: the ending of the run after the answer. */
   readonly finalAnswerTo?: Ending | undefined;
 }
 
 export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void> {
   const { state } = run;
   const { continuation } = state;
-  // A final answer has its own key. If the run is resumed with higher limits, the request at this position is a different one.
+  // The request for a final answer has its own key. If the run is resumed with higher limits, a normal request takes its place.
   const key = streamKey(state, next.finalAnswerTo === undefined ? "model" : "final-answer");
   const masked = maskOld(run);
   const earlier = continuation === 0 ? [] : state.current.calls;
@@ -74,7 +74,7 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
   });
 }
 
-/** Replays the calls that ran while the model streamed. Also counts the cost of such calls from discarded attempts. */
+/** Replays the calls that ran while the model streamed. Also counts the cost of calls that ran during discarded attempts. */
 function replayEarly(run: Run, { eagerOutcomes = [], eagerSpent = [] }: StreamResult): void {
   for (const outcome of eagerOutcomes) replayCall(run, outcome);
   for (const spent of eagerSpent) run.meter.add(toSpending(spent));
@@ -151,13 +151,13 @@ function streamIteration(run: Run, next: ModelStep, plan: IterationPlan): Promis
     eager: next.withoutTools ? undefined : createEagerPorts(run),
     findSpent: (spent) => findSpent(run, spent),
   });
-  // The run of a final answer has already reached a limit, so the stop conditions no longer apply.
+  // A final answer is requested only after a limit was reached, so the stop conditions no longer apply.
   const asks = run.stopConditions.length > 0 && next.finalAnswerTo === undefined;
   const asked = asks ? streamed.then((result) => askStopConditions(run, result)) : streamed;
   return withTerms(run, asked);
 }
 
-/** Adds the facts about the tools and calls that a replay needs to the stream result. */
+/** Records in the stream result the facts about tools and calls that a replay needs. */
 function withTerms(run: Run, streamed: Promise<StreamResult>): Promise<StreamResult> {
   const { toolChoice } = run;
   const restricted = toolChoice === undefined ? streamed : streamed.then((result) => ({ ...result, toolChoice }));
@@ -249,7 +249,7 @@ function sendLoop(run: Run): void {
 
 /**
  * Emits `iteration-end` after the calls of the iteration. The event is marked as replayed if the stream was replayed, even if the
- * calls ran in this execution: usage and cost come from the recorded stream.
+ * calls ran in this execution, because usage and cost come from the recorded stream.
  */
 export function endIteration(run: Run, isPaused: boolean): void {
   const { events, openIteration } = run;

@@ -101,8 +101,8 @@ function isClosing(error: unknown): boolean {
 }
 
 /**
- * Returns the ending that the caller gets. If the run was cancelled while its calls waited, this is the ending of the
- * cancellation. The journal still records the calls as waiting, so that their decisions can be passed again.
+ * Returns the ending that the caller gets. If the run was cancelled while calls waited, the ending says that it was cancelled.
+ * The journal still records the calls as waiting, so that their decisions can be passed again.
  */
 function toFinalEnding({ scope, decisions, journal, sharesJournal }: Run, ending: Ending): Ending {
   const { cause } = scope;
@@ -133,7 +133,6 @@ const perform: {
   "last-look": (run, { ending }) => readLastInbox(run, ending, (read) => endAfter(run, read)),
 };
 
-/** Returns the ending that follows if the inbox was read with this result. */
 function endAfter({ bounds }: Run, read: LoopState): Ending | undefined {
   const next = nextStep(read, bounds);
   return next.kind === "end" ? next.ending : undefined;
@@ -205,7 +204,7 @@ async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
   const { state, options, clock, token, journal, scope } = run;
   const before = endingKey(state, ending);
   for (let attempt = state.retry + 1; ; attempt += 1) {
-    // The iteration is new after this step. If a limit ends the iteration immediately, that ending is not retried.
+    // After this step, the iteration counts as new. If a limit ends it immediately, that ending is not retried.
     const body = (): ReopenAnswer => {
       const reopen = options.resume === "retry-last" && scope.cause === undefined;
       if (!reopen) run.control?.shut();

@@ -44,8 +44,8 @@ export interface GuardedStream {
 }
 
 /**
- * Heartbeats can extend a limit on silence to at most this multiple of its length. Without a maximum, they could
- * extend the limit forever.
+ * Heartbeats can extend a limit on silence to at most this multiple of its length. Without a maximum, heartbeats could extend the
+ * limit forever.
  */
 const mostDelays = 12;
 
@@ -110,7 +110,10 @@ export class StreamGuard implements ModelCall, Cancellable {
     else this.#lastSign = this.clock.now();
   };
 
-  /** Restarts all limits on silence. A caller that knows the time passes it: reading the clock for every chunk is slow. */
+  /**
+   * Restarts all limits on silence. A caller that already knows the time passes `now`, because reading the clock for every chunk
+   * is slow.
+   */
   #refresh(now = this.clock.now()): void {
     this.#lastSign = now;
     this.#lastContent = now;

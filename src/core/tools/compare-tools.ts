@@ -31,7 +31,7 @@ type SchemaChange = Omit<ToolChange, "toolName">;
 
 type Find = (was: UnknownRecord, now: UnknownRecord, field: string) => Iterable<SchemaChange>;
 
-/** Keywords that `findWords` skips: other functions compare them, or they do not limit a value. */
+/** Keywords that `findWords` skips, because another function compares them or because they do not limit a value. */
 const known = new Set([
   ...[
     "type",

@@ -85,7 +85,7 @@ export interface LoopEvents {
     readonly costUSD: number | undefined;
     /**
      * All calls of the iteration, in the order of the model. Empty if the service paused the message: the event for the last
-     * stream of the iteration then lists them all.
+     * stream of the iteration then lists all calls.
      */
     readonly calls: readonly CallSummary[];
     readonly durationMs: number;

@@ -245,7 +245,10 @@ export interface Agent {
   readonly kind: "agent";
   /** Returns the options of the nested run. Also called in a replay, so equal arguments must give equal options. */
   prepare(args: unknown, context: ToolContext): NestedLoopOptions | PromiseLike<NestedLoopOptions>;
-  /** Converts the result of the nested run to the result of the call, like `execute` of an ordinary tool. */
+  /**
+   * Converts the result of the nested run to the result of the call. The return value is treated like the return value of
+   * `execute` in an ordinary tool.
+   */
   toResult(result: LoopResult): unknown;
 }
 

@@ -84,7 +84,7 @@ function tidyBase64(data: string): string {
 
 const anyImage = "image/*";
 
-/** The first bytes of image files in base64, and the media type of the image. */
+/** The first bytes of image files in base64, with their media types. */
 const imageHeads: readonly (readonly [head: RegExp, mediaType: string])[] = [
   [/^iVBORw0KGgo/, "image/png"],
   [/^\/9j\//, "image/jpeg"],

@@ -1,5 +1,3 @@
-// Reads errors, and fields of untrusted values.
-
 import type { Json } from "../types/json.ts";
 import type { PlainError, Usage } from "../types/common.ts";
 import { isRecord, type UnknownRecord } from "./guards.ts";

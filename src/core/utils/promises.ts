@@ -51,7 +51,7 @@ export function listItems<T>(source: Iterable<T>): T[] {
 
 /**
  * Wraps a function so that it runs once for each object. The result is kept as long as the object exists. Other arguments must
- * not change the result, because the kept result is returned for any arguments. They may only change errors.
+ * not change the result, because the first result is returned for all later arguments. Other arguments may only affect errors.
  *
  * @example const toWire = memoize((message: Message) => ({ role: message.role }));
  */

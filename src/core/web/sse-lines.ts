@@ -9,8 +9,8 @@ import type { ChunkBatches } from "./chunk-batches.ts";
 /** The options of a response with Server-Sent Events. */
 export interface SSEOptions {
   /**
-   * Additional headers of the response as a plain object, for example for CORS. They override the headers that the library sets.
-   * Default: none.
+   * Additional headers of the response as a plain object, for example for CORS. These headers override the headers that the
+   * library sets. Default: none.
    */
   readonly headers?: { readonly [name: string]: string } | undefined;
   /**

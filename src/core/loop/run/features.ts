@@ -1,5 +1,5 @@
-// The interfaces of two optional features, masking and loop detection. Their code is part of the values that the user passes, so
-// that unused features are not bundled.
+// The interfaces of two optional features, masking and loop detection. The code of a feature comes with the value that the user
+// passes, so unused features are not bundled.
 
 import type { Message } from "../../types/message.ts";
 import type { LoopDetection } from "../../types/policies.ts";

@@ -133,7 +133,7 @@ export function toBounds(
   };
 }
 
-/** Copies the lists, so that later changes by the caller do not change the run. */
+/** Copies the policy, so that later changes by the caller do not change the run. */
 function copyPolicy({ endAfterTextFamilies, suppressFollowUpAfterText }: PreToolTextPolicy = {}): PreToolTextPolicy {
   return {
     endAfterTextFamilies: endAfterTextFamilies?.slice(),

@@ -82,7 +82,6 @@ function assistant(ids: readonly string[]): Message {
   return { role: "assistant", content: ids.map((callId) => ({ type: "tool-call", callId, name: "search", args: {} })) };
 }
 
-/** Finds the masked calls by searching the whole history, to check the faster search in `maskResults`. */
 function expectedMasks(
   iterations: readonly Iteration[],
   state: GrowingState,

@@ -98,7 +98,10 @@ export class Meter {
     return Math.min(this.#limits.maxToolCalls, this.#outer?.maxToolCalls ?? none);
   }
 
-  /** Finds the limit of an outer run that a stream with this cost would exceed. `unsettled` is not yet counted in the meter. */
+  /**
+   * Finds the limit of an outer run that a stream with this cost would exceed. `unsettled` is spending that the meter has not
+   * counted yet.
+   */
   findSpentOutside(costUSD: number, unsettled: Spending = {}): InboxAnswer["spentOutside"] {
     return this.#outer?.findSpent(costUSD, unsettled);
   }

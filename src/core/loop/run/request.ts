@@ -1,5 +1,3 @@
-// The types of one model request: its tools, its messages, and the stream that answers it.
-
 import type { Message } from "../../types/message.ts";
 import type { RequestTranscript, StreamResult } from "../../types/provider.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
@@ -21,24 +19,19 @@ export interface FirstTools {
   readonly registered: readonly ToolDefinition[] | undefined;
 }
 
-/** The recorded tools of a replayed iteration. */
 interface RecordedTools {
   /** True if `policies.approve` was set. */
   readonly asks: boolean;
   /** The called tools, as the model saw them. */
   readonly tools: ReadonlyMap<string, ShownTool>;
-  /**
-   * For each tool name, the changes to the tool since calls of this tool were recorded. Contains only changes that affect these
-   * calls.
-   */
+  /** The changes to each tool since its calls were recorded, by tool name. Omits changes that do not affect these calls. */
   readonly changes: ReadonlyMap<string, readonly ToolChange[]>;
 }
 
-/** The visible tools, and the definitions from which they were created. */
 export interface VisibleTools {
   readonly tools: readonly ToolDefinition[];
   readonly byName: ReadonlyMap<string, ToolDefinition>;
-  /** The list from the registry for which these tools can be reused. Empty if the tools are for one iteration only. */
+  /** The tools can be reused while the registry returns this list. Empty if the tools are for one iteration only. */
   readonly source: readonly ToolDefinition[];
   /** The definitions in the registry when these tools were created. */
   readonly registered: readonly ToolDefinition[];

@@ -180,7 +180,10 @@ function markHandled<T>(answer: Promise<T>): Promise<T> {
   return answer;
 }
 
-/** True if the step has an effect, reads the inbox, or waits for a decision or result. A passed decision is not new. */
+/**
+ * True if the step has an effect, reads the inbox, or waits for a decision or result. A decision that the caller passed does not
+ * count.
+ */
 function isNew(key: string, kind: StepKind): boolean {
   return acting.has(kind) || kind === "inbox" || ((kind === "approval" || kind === "result") && !isDecisionKey(key));
 }
@@ -245,7 +248,6 @@ export function isCut(run: Run): boolean {
   return isEnded(run.scope) && hasWorked(run);
 }
 
-/** A run, linked to each outer run that shares its journal. */
 type Part = Pick<Run, "isIterationReplayed" | "sharesJournal"> & { readonly outer: Part | undefined };
 
 /** Records that a run and its outer runs took a new step. A nested run is part of an iteration of its outer run. */
@@ -267,7 +269,6 @@ export function endReplay(run: Run): void {
   owner.events.send({ type: "replay-end", runId: owner.runId, iteration: owner.state.iteration });
 }
 
-/** Returns the run that owns the journal: this run or one of its outer runs. */
 function journalOwnerOf(run: Run): Run {
   let owner = run;
   while (owner.sharesJournal && owner.outer !== undefined) owner = owner.outer;

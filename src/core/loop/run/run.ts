@@ -1,5 +1,3 @@
-// The type of a run in progress: its state and its resources.
-
 import type { CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { Clock, Session, Timeouts } from "../../types/common.ts";
 import type { Agent, LoopOptions, ToolRegistry, LoopControl } from "../../types/loop-options.ts";
@@ -24,7 +22,6 @@ import type { FirstTools, OpenIteration, RequestViews, VisibleTools } from "./re
 import type { RunBounds } from "./limits.ts";
 import { sharedMap } from "../../utils/guards.ts";
 
-/** Returns the fields that all events share. `live` is false for a replayed event. */
 export function eventBase({ runId, state }: Pick<Run, "runId" | "state">, live: boolean = true): EventBase {
   return { runId, iteration: state.iteration, replayed: live ? undefined : true };
 }
@@ -78,7 +75,7 @@ export interface Run {
   readonly timeouts: Timeouts;
   readonly clock: Clock;
   readonly journal: Journal;
-  /** The calls of the journal that have not returned yet. */
+  /** The journal operations that have not returned yet. */
   readonly traffic: JournalTraffic;
   readonly scope: CancelScope;
   readonly events: LoopEventSink;
@@ -127,7 +124,6 @@ export interface Run {
   replayPhase: "none" | "begun" | "over";
   /** The calls of the last stream by call id, checked when the stream ended. Undefined if the stream was replayed. */
   prepared: ReadonlyMap<string, ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome>> | undefined;
-  /** The transcript in the form that requests use. Created for the first request. */
   requestViews: RequestViews | undefined;
   openIteration: OpenIteration | undefined;
   release(): void;
@@ -167,13 +163,13 @@ export interface BatchCall {
   /** Set while the nested run of this call is suspended: the ending of the nested run. */
   suspended: Ending | undefined;
   isApproved: boolean;
-  /** Set if the call needs a decision before it runs: for the first time, or again because its tool has changed. */
+  /** "first" if the call needs a decision before it runs, and "again" if its tool has changed since an earlier decision. */
   mustAsk: "first" | "again" | undefined;
   /** True if the tool call ended early because it first needs a decision. */
   isOpen: boolean;
   /** How often a decision was requested again because the tool had changed. */
   round: number;
-  /** How many executions ended without a decision about the call, and left it to a later execution. */
+  /** How often an execution ended because there was no decision about the call yet. */
   questions: number;
   /** True if an earlier execution may have run the tool without recording an outcome. */
   mayHaveRun: boolean;
@@ -187,7 +183,7 @@ export interface BatchCall {
   park: Park | undefined;
 }
 
-/** A question about a waiting call. The caller answers it in a later execution, with the option `decisions`. */
+/** A question about a waiting call. The caller answers the question with the option `decisions` of a later execution. */
 export type CallQuestion = Pick<WaitingCall, "id" | "toolChanges"> & { readonly key: string };
 
 export type DeferredOutcome = Extract<ToolOutcome, { readonly kind: "deferred" }>;
@@ -225,7 +221,6 @@ export function readyOf({ call, ready }: BatchCall): ReadyCall {
 /** An agent, with the code that runs its calls as nested runs. */
 export interface RunnableAgent extends Agent {
   run(run: Run, one: BatchCall): Promise<void>;
-  /** Creates the object that holds the waiting nested runs of one iteration. */
   createParking(): Parking;
 }
 
@@ -253,9 +248,8 @@ export interface ClaimPorts {
 /** Maps each control to the function that connects it to a run. All copies of the package share this map. */
 export const claims: WeakMap<LoopControl, (ports: ClaimPorts) => ControlClaim> = /* @__PURE__ */ sharedMap("controls");
 
-/** The connection of a run to its control. */
 export interface ControlClaim {
-  /** The messages that the run has not taken yet, in order. New ones may be added at the end. */
+  /** The messages that the run has not taken yet, in order. New messages may be added at the end. */
   readonly messages: readonly InboxMessage[];
   takeMessages(count: number): void;
   readonly drains: boolean;

@@ -249,7 +249,10 @@ function isToolChoice(value: unknown): boolean {
   return value === "auto" || value === "required" || value === "none" || (isRecord(value) && isText(value["name"]));
 }
 
-/** Throws if a tool is missing that the texts of `policies.results` mention. Skips a registry, which may add the tool later. */
+/**
+ * The texts of `policies.results` may mention a tool. Throws if that tool is missing, except with a registry, which may add the
+ * tool later.
+ */
 function checkCacheTool({ tools = [], policies }: LoopOptions): void {
   const toolName = policies?.results?.toolName;
   if (toolName === undefined || !Array.isArray(tools)) return;

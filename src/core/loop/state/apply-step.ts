@@ -180,14 +180,14 @@ function applyModel(state: LoopState, result: StreamResult, finalAnswerTo: Endin
   if (finalAnswerTo === undefined && !isUnfinished(result)) countCalls(state, result);
 }
 
-/** Adds the usage of a stream, and the spending of calls that ran while a stream was sent but then had to be retried. */
+/** Adds the usage of a stream. Also adds the spending of calls that ran during discarded attempts of the stream. */
 function applyStream(state: LoopState, result: StreamResult): void {
   applySpending(state, result);
   for (const spent of result.eagerSpent ?? []) applyNested(state, spent);
   applyPrice(state, result);
 }
 
-/** Updates the expected cost of the next stream, and keeps the first stream with an unknown cost. */
+/** Updates the expected cost of the next stream, and remembers the first stream with an unknown cost. */
 function applyPrice(state: LoopState, { costUSD, unpriced }: StreamResult): void {
   state.lastCostUSD = costUSD ?? state.lastCostUSD;
   if (unpriced !== undefined) state.unpriced ??= { ...unpriced, iteration: state.iteration };

@@ -9,7 +9,7 @@ import type { Ending } from "../../types/termination.ts";
 /** The version of the record format, as described in docs/decisions/0021. */
 export const recordVersion = 3;
 
-/** The data that identifies a run in its journal. A later execution compares it with its own options and tools. */
+/** The data that identifies a run in its journal. A later execution compares this data with its own options and tools. */
 export type RunPrint = {
   readonly version: number;
   /** The `runId` from the caller. Absent if the id was generated. */

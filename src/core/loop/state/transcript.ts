@@ -1,5 +1,3 @@
-// Builds the messages in a run's transcript.
-
 import { type LoopState, neededBy, type SettledCall, type CurrentMessage } from "./loop-state.ts";
 import type { AssistantMessage, AssistantPart, Message, TextPart, ToolResultPart, UserMessage } from "../../types/message.ts";
 import { freezeDeep, toJson } from "../../utils/json.ts";
@@ -99,7 +97,7 @@ export function joinMessage(
   };
 }
 
-/** Marks earlier calls of the message with a problem: if a continuation is cut off, they do not run either. */
+/** If a continuation is cut off, the earlier calls of the message must not run either, so they get the same problem. */
 function withProblem(calls: readonly ToolCall[], problem: ToolCall["problem"]): readonly ToolCall[] {
   return problem === undefined ? calls : calls.map((call) => ({ ...call, problem }));
 }
@@ -157,7 +155,6 @@ export function earlyOutcomesOf({ eagerOutcomes }: Pick<CurrentMessage, "eagerOu
   return outcomesById(eagerOutcomes);
 }
 
-/** Indexes outcomes by the id of their call. */
 export function outcomesById(outcomes: readonly ToolOutcome[] = []): ReadonlyMap<string, ToolOutcome> {
   return outcomes.length === 0 ? noOutcomes : new Map(outcomes.map((outcome) => [outcome.call.callId, outcome]));
 }

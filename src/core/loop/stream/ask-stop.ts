@@ -41,8 +41,8 @@ function toIterationAnswer(answer: unknown): HookAnswer {
 }
 
 /**
- * Calls the stop conditions one after another, until one of them stops the run. Skips streams that failed, ended early or
- * continue.
+ * Calls the stop conditions one after another, until one of them stops the run. Skips streams that failed or ended early, and
+ * streams that will be continued.
  */
 export async function askStopConditions(run: Run, result: StreamResult): Promise<StreamResult> {
   const { status } = result;
@@ -80,7 +80,7 @@ function toContext({ state }: Run, result: StreamResult): StopContext {
 }
 
 /**
- * A clear error for stop conditions from the AI SDK, such as `stepCountIs`, which read `steps`. Without this getter, their error
+ * Stop conditions from the AI SDK, such as `stepCountIs`, read `steps`. This getter throws a clear error. Without it, the error
  * would only mention `undefined`.
  */
 function refuseSteps(): never {

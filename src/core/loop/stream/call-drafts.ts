@@ -53,7 +53,7 @@ export interface CallDraft {
 export class CallDrafts {
   readonly #firstIndex: number;
   readonly #idOf: IdOf;
-  /** The calls that have a position, in this order. */
+  /** The calls that have a position, in the order of their positions. */
   readonly #placed: CallDraft[] = [];
   readonly #byKey = new Map<string, CallDraft>();
   #taken = 0;
@@ -115,7 +115,6 @@ export class CallDrafts {
     return this.#placed.slice(first, this.#taken);
   }
 
-  /** The number of calls that have a position. */
   get count(): number {
     return this.#placed.length;
   }
@@ -214,7 +213,6 @@ export interface AttemptContent {
   order: PartStart[] | undefined;
 }
 
-/** Returns an attempt without content. */
 export const emptyAttempt = (): AttemptContent => ({
   text: "",
   reasoning: "",

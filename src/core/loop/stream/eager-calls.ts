@@ -33,7 +33,7 @@ export function findSpent({ options, state, meter, events }: Run, attempts: read
 
 /** The functions that start calls while the model is still streaming. */
 export interface EagerPorts {
-  /** Starts a call. Returns undefined, or a promise for it, if the call may start only after the message is complete. */
+  /** Starts a call. Returns undefined, or a promise for undefined, if the call may start only after the message is complete. */
   start(call: ToolCall): ToolOutcome | undefined | PromiseLike<ToolOutcome | undefined>;
   /**
    * Called when a call gets the outcome of an equal call that has already run. For example, a discarded attempt has run call A,
@@ -110,8 +110,8 @@ export class EagerCalls {
   }
 
   /**
-   * For a call that came after an incomplete call, and was therefore never offered, finds an equal call that has started. A call
-   * with unusable arguments equals no other call.
+   * A call that came after an incomplete call was never offered. Finds an equal call that has started. A call with unusable
+   * arguments equals no other call.
    */
   #claimLate(call: ToolCall): StartedCall | undefined {
     return call.problem === undefined ? this.#unclaimed.get(signatureOf(call))?.shift() : undefined;

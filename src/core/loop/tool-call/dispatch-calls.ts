@@ -17,7 +17,7 @@ import { askResults } from "./settle-call.ts";
 
 async function pauseBatch(run: Run, batch: Batch): Promise<boolean> {
   const { parking } = run;
-  // A journal that never runs a step follows the recorded decisions instead.
+  // A journal that only replays its records follows the recorded decisions instead.
   if (run.journal.replays === undefined) {
     if (batch.isBarred || isCut(run)) return endWaiting(run, batch);
     if (parking?.mustGoOn === true) {
@@ -90,7 +90,7 @@ async function replayRecorded(run: Run, batch: Batch): Promise<void> {
   const isInside = run.park !== undefined || keepsOrder(run.journal);
   if (!isInside && run.scope.cause === undefined) run.decisions.refuseInside(run.state.current.calls);
   batch.takeBack(begun);
-  // Waits, because nested runs in this batch must not continue before it is the turn of this run.
+  // Nested runs in this batch must not continue before it is the turn of this run.
   if (batch.hasBegun) await waitForTurn(run);
 }
 
@@ -174,7 +174,7 @@ async function runWindow(run: Run, batch: Batch): Promise<void> {
   await decideOpen(run, begun, batch);
 }
 
-/** Runs calls at the same time. The steps of ordinary tools are created together, and nested runs start next to these steps. */
+/** Runs calls at the same time. The steps of ordinary tools are created together, and nested runs start at the same time. */
 function runWave(run: Run, wave: readonly BatchCall[], batch: Batch): void | PromiseLike<void> {
   const tools = wave.filter(({ agent }) => agent === undefined);
   const take = (answers: readonly ToolOutcome[], live: readonly boolean[]): void => {
@@ -201,7 +201,7 @@ function decideOpen(run: Run, wave: readonly BatchCall[], batch: Batch): void | 
   return approveAgain(run, open, batch.isBarred).then(() => batch.takeDecided(open));
 }
 
-/** Requests the results that tools have deferred. A journal that can wait for results has no other calls to run at this point. */
+/** Requests the results that tools have deferred. No other call can run at this point, so a journal may wait for the results. */
 async function requestResults(run: Run, batch: Batch): Promise<void> {
   const { deferred } = batch;
   if (deferred.length === 0) return;

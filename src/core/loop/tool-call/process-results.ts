@@ -136,14 +136,14 @@ function processBatchOf(
   return runStep(step, run, (processed, live) => mergeProcessed(run, settled, { processed, live }));
 }
 
-/** True if the batch can be processed. A suspended batch is processed after all of its results have arrived. */
+/** True if all results of the batch have arrived, so that they can be processed. */
 function isDue(settled: readonly SettledCall[]): boolean {
   return (
     settled.some(isEligible) && settled.every(({ suspended, awaiting }) => suspended === undefined && awaiting === undefined)
   );
 }
 
-/** Excludes errors, which the model gets unchanged, and context restarts, which have no result. */
+/** False for errors, which the model gets unchanged, and for context restarts, which have no result. */
 function isEligible({ outcome, restart }: SettledCall): boolean {
   return outcome.kind === "completed" && restart === undefined;
 }

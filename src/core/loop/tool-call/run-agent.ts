@@ -143,7 +143,7 @@ async function beginAgent(run: Run, one: BatchCall): Promise<Begun> {
   return goOn(run, one);
 }
 
-/** Waits until it is the call's turn. Without `journal.has`, the call counted as begun, but it has no records. */
+/** Waits until it is the call's turn. Without `journal.has`, a call may count as begun although it has no records. */
 async function takeTurn(run: Run, one: BatchCall): Promise<void> {
   const scope = new CancelScope();
   const parked = await one.park?.({ scope, isDrained: false, mustEnd: () => false, suspend: () => {} });
