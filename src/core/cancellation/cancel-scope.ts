@@ -10,7 +10,7 @@ import { assertNever } from "../utils/guards.ts";
 import { tidyMessage, toPlainError } from "../utils/plain-error.ts";
 import { toJson } from "../utils/json.ts";
 
-/** Why a run is cancelled from outside the loop, or by its time limit. */
+/** The reason why a run was cancelled: its time limit has expired, or something outside the loop cancelled the run. */
 export type CancelReason =
   /** `reason` becomes the abort reason of the run's signals. Default: a TimeoutError which says that the run took too long. */
   | { readonly kind: "wall-clock"; readonly limitMs: number; readonly reason?: unknown }
@@ -119,7 +119,7 @@ export class CancelScope {
   /** Stops the timer, and cancels everything that still waits. */
   release(): void {
     this.#stopTimer?.();
-    // Usually nothing waits, and creating an error would take longer than the rest of this function.
+    // Usually nothing waits. Returns early, because creating an error would take longer than the rest of this function.
     if (this.#slots.size === 0) return;
     const cause: CancelReason = { kind: "abort", reason: new DOMException("The run is over.", "AbortError") };
     for (const slot of [...this.#slots]) slot.cancel(cause);

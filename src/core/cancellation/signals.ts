@@ -2,7 +2,7 @@
 
 import { dropPromise } from "../utils/promises.ts";
 
-/** The functions to call when a signal is aborted, and the one listener that calls these functions. */
+/** The functions to call when a signal is aborted. `tell` is the only listener on the signal, and calls these functions. */
 interface Waiting {
   readonly calls: Set<() => void>;
   readonly tell: () => void;
@@ -73,7 +73,10 @@ export class LazySignal {
     return this.#controller.signal;
   }
 
-  /** Aborts the signal. Later calls have no effect. `reason` is called only if the signal was read, now or later. */
+  /**
+   * Aborts the signal. Later calls have no effect. `reason` is not called until the signal is read, because the signal is only
+   * created then.
+   */
   abort(reason: () => unknown): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;

@@ -40,7 +40,7 @@ export type EndedKind = Exclude<
 /** The end reasons whose `kind` is one of `Kind`. */
 export type ReasonOf<Kind extends EndedKind> = EndReason & { readonly kind: Kind };
 
-/** The kinds of end reasons with a field `limit`. Their default text is "the limit of … is reached". */
+/** The kinds of end reasons with a field `limit`. They share the text "the limit of … is reached". */
 type LimitKind = Extract<EndReason, { readonly limit: number }>["kind"];
 
 type ReasonWords = { readonly [Kind in Exclude<EndedKind, LimitKind>]: (reason: ReasonOf<Kind>) => string } & {

@@ -185,7 +185,10 @@ function maskOld(run: Run): Masked | undefined {
   return run.view?.update(run.state);
 }
 
-/** Returns the masking of a tool that releases results. Searches the tools that the model saw: the registry may have changed. */
+/**
+ * Returns the masking of a tool that releases results. Searches the tools that the model saw, because the registry may have
+ * changed since then.
+ */
 function findMasking({ visibleTools }: Run): ResultMasking | undefined {
   return visibleTools.registered.find(({ masking }) => masking !== undefined)?.masking as ResultMasking | undefined;
 }

@@ -61,15 +61,15 @@ export async function driveRun(run: Run): Promise<LoopResult> {
     events.send({ type: "run-start", runId: run.runId, iteration: 0, provider: provider.id, model: provider.model });
     for (;;) {
       const next = nextStep(state, bounds);
-      // Another model request directly after a stream means that the service has paused the stream, and the iteration continues.
+      // If a stream is followed by another model request, the service has paused its message, and the iteration continues.
       if (next.kind !== "batch") endIteration(run, next.kind === "model");
       if (next.kind === "end") {
         const continued = continueAfter(run, next.ending);
         if (isThenable(continued) ? await continued : continued) continue;
         // Determine the ending before the journal is closed. A cancellation during the closing comes too late.
         const ending = toFinalEnding(run, next.ending);
-        // Close the journal before the result is built, because records are missing if closing fails. Messages that arrive
-        // meanwhile are returned in the result.
+        // If closing the journal fails, records are missing. The journal is therefore closed before the result is built. Messages
+        // that arrive meanwhile are returned in the result.
         if (close !== undefined) await close();
         return finishRun(run, ending);
       }
@@ -95,7 +95,7 @@ function breakRun(run: Run, error: unknown): void {
   if (run.parking !== undefined) dropPromise(run.parking.end());
 }
 
-/** True if the journal did not close in time. It must then not be closed again. */
+/** True if the journal did not close in time. Such a journal must not be closed again. */
 function isClosing(error: unknown): boolean {
   return isLoopError(error, "journal-unresponsive") && error.details.verb === "close";
 }
@@ -154,7 +154,7 @@ function finishRun(run: Run, ending: Ending): LoopResult {
   const result = buildResult(state, { ending, undelivered, maxCostUSD: bounds.maxCostUSD, runId, journal, session });
   const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
   const base = { runId, iteration: state.iteration };
-  // A nested run may end while its outer run is still replaying.
+  // A nested run may end while its outer run is still replaying, so the outer run ends the replay.
   if (!run.sharesJournal) endReplay(run);
   const notice = notices[reason.kind];
   if (notice !== undefined && session.surfaceUserErrors !== false) events.send({ type: "notice", ...base, kind: notice });
@@ -221,7 +221,7 @@ async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
       if (state.messages.length < length) run.events.send({ type: "attempt-discarded", ...eventBase(run, live) });
       return true;
     }
-    // The recorded refusal is from an earlier execution without "retry-last". Try the next key.
+    // The record that there is no retry comes from an earlier execution without "retry-last". Try the next key.
     if (live) return false;
   }
 }

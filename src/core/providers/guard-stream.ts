@@ -25,7 +25,10 @@ export interface GuardPorts {
   readonly scope: CancelScope;
   /** A timer that consecutive streams share. Default: a new timer. */
   readonly alarm?: IdleTimer | undefined;
-  /** `room` is called after each chunk. While too many events are unread, `room` returns a promise to wait for. */
+  /**
+   * `room` is called after each chunk. While too many events are unread, it returns a promise, and the guard waits for the
+   * promise.
+   */
   readonly events?: Pick<EventSink, "room"> | undefined;
 }
 

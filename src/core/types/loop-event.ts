@@ -84,8 +84,8 @@ export interface LoopEvents {
     readonly usage: Usage | undefined;
     readonly costUSD: number | undefined;
     /**
-     * All calls of the iteration, in the order of the model. Empty if the service paused the message: the event for the last
-     * stream of the iteration then lists all calls.
+     * All calls of the iteration, in the order in which the model made them. Empty if the service paused the message: the event
+     * for the last stream of the iteration then lists all calls.
      */
     readonly calls: readonly CallSummary[];
     readonly durationMs: number;
@@ -210,7 +210,7 @@ export interface EventSink {
 /** How loop detection reacts when the model repeats its calls. */
 export type LoopAction = "warn" | "stop" | "inject-warning";
 
-/** The phrase because of which deliberate mode allowed a tool. */
+/** The phrase that made deliberate mode allow a tool. */
 export interface TriggerMatch {
   readonly trigger: string;
   readonly match: string;

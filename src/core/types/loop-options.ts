@@ -169,7 +169,7 @@ export interface LoopOptions<Output = unknown> {
   readonly modelSettings?: ModelSettings | undefined;
   /** Limits which tools the model may call. Calls of other tools are blocked. Default: the default of the provider. */
   readonly toolChoice?: ToolChoice | undefined;
-  /** Data that the model gets at the end of every request. Context restarts add items. Default: no items. */
+  /** Data that the model gets at the end of every request. Context restarts add more items. Default: no items. */
   readonly contextItems?: readonly Json[] | undefined;
   /** Any value, which tools can read as `context.messageIdMap`. */
   readonly messageIdMap?: unknown;

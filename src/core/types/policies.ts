@@ -36,7 +36,7 @@ export interface ResultExtractor {
   extract(output: string, facts: ExtractionFacts): string | ExtractedResult | PromiseLike<string | ExtractedResult>;
 }
 
-/** Information about the result to extract. */
+/** The second argument of `extract`: information about the result. */
 export interface ExtractionFacts {
   readonly toolName: string;
   /** The text of the last user message, or "" if there is none. */

@@ -1,4 +1,4 @@
-// The types of providers: their requests, their chunks, and the result of one stream.
+// Types for the adapters and wrappers that stream model responses: requests, chunks, and the result of one stream.
 
 import type { Clock, PlainError, ProviderError, Timeouts, Usage } from "./common.ts";
 import type { Json } from "./json.ts";
@@ -36,7 +36,7 @@ export interface ModelRequest {
   readonly iteration: number;
   /** The `token` from the `finish` chunk with the reason "continue". The new stream must continue from that point. */
   readonly continuationToken?: string | undefined;
-  /** The full transcript of the run, for wrappers that inspect it. Providers must send `messages` instead. */
+  /** The full transcript of the run, for wrappers that inspect the transcript. Providers must send `messages` instead. */
   readonly transcript?: RequestTranscript | undefined;
 }
 
@@ -91,7 +91,8 @@ export interface ModelSettings {
 }
 
 /**
- * The reason why the model stopped, with the same values for all providers. docs/concepts/endings.md explains the effect of each.
+ * The reason why the model stopped, with the same values for all providers. docs/concepts/endings.md explains the effect of each
+ * reason.
  */
 export type FinishReason =
   | "stop"
@@ -170,7 +171,7 @@ export interface StreamResult {
   readonly reasoning: string;
   readonly details: string;
   readonly thoughtLog?: Json | undefined;
-  /** The tool calls, in the order of the model. */
+  /** The tool calls, in the order in which the model made them. */
   readonly calls: readonly ToolCall[];
   /** The parts of the message, in order. Absent for the usual order: all reasoning, all text, all calls. */
   readonly order?: readonly PartStart[] | undefined;

@@ -71,7 +71,7 @@ export type EndReason =
   /** `approval-required`: at least one call waits for a decision. `result-required`: all waiting calls wait for results. */
   | { readonly kind: "approval-required" | "result-required"; readonly calls: readonly WaitingCall[] };
 
-/** The status of a run, and the exact reason. */
+/** How a run ended: its status, and the exact reason. */
 export interface Ending {
   readonly status: LoopStatus;
   readonly reason: EndReason;

@@ -24,7 +24,7 @@ export interface ToolTraits<Args = never> {
   readonly retry?: { readonly maxAttempts: number } | undefined;
   /**
    * Set to `false` if the model does not need another iteration after this tool. The run then ends if the message also has text,
-   * and if all tools that it called have `requiresFollowUp: false` and succeeded. Default true.
+   * and if all called tools have `requiresFollowUp: false` and succeeded. Default true.
    */
   readonly requiresFollowUp?: boolean | undefined;
   /**

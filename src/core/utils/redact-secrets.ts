@@ -188,8 +188,8 @@ function redactUrl(url: string): string {
 }
 
 /**
- * Returns the end of the user name and the password, or undefined if the URL has none. After a colon, the end is the last "@",
- * because a password may contain "@".
+ * Returns the end of the user name and the password, or undefined if the URL has none. If a colon follows the user name, the end
+ * is the last "@", because a password may contain "@".
  */
 function findEnd(url: string, from: number, last: number): number | undefined {
   ipv6.lastIndex = from;

@@ -50,7 +50,7 @@ export class Decisions {
     return this.#left.has(this.#prefix + id);
   }
 
-  /** True if an unused decision is for this call. Each later question about the call has its own id, such as "call_1#2". */
+  /** True if an unused decision is for this call, or for a later question about the call, such as "call_1#2". */
   isLeftFor(callId: string): boolean {
     const name = this.#prefix + callId;
     return [...this.#left.keys()].some((key) => !this.#said.has(key) && (key === name || key.startsWith(`${name}#`)));
@@ -117,7 +117,7 @@ export class Decisions {
   }
 
   /**
-   * Records a decision that an earlier execution used. The caller may pass it again, and the same id may answer a later question.
+   * Remembers a decision that an earlier execution used. The caller may pass such a decision again, and it is then not an error.
    */
   settle(id: string, decided: unknown): void {
     const name = this.#prefix + id;

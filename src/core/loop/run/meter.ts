@@ -76,19 +76,25 @@ export class Meter {
     this.#outer?.add(spending);
   }
 
-  /** The number of tokens that this run may still use: the lowest remainder of the limits of this run and its outer runs. */
+  /**
+   * The number of tokens that this run may still use: the smallest amount left under its own limit and the limits of its outer
+   * runs.
+   */
   get tokensLeft(): number {
     return Math.max(0, Math.min(this.#limits.maxTokens - this.#tokens, this.#outer?.tokensLeft ?? none));
   }
 
-  /** The number of tool calls that this run may still make: the lowest remainder of the limits of this run and its outer runs. */
+  /**
+   * The number of tool calls that this run may still make: the smallest number left under its own limit and the limits of its
+   * outer runs.
+   */
   get toolCallsLeft(): number {
     return Math.max(0, Math.min(this.#limits.maxToolCalls - this.#toolCalls, this.#outer?.toolCallsLeft ?? none));
   }
 
   /**
-   * The amount in USD that this run may still spend: the lowest remainder of the limits of this run and its outer runs. Unknown
-   * costs are not counted.
+   * The amount in USD that this run may still spend: the smallest amount left under its own limit and the limits of its outer
+   * runs. Unknown costs are not counted.
    */
   get costLeftUSD(): number {
     return Math.max(0, Math.min(this.#limits.maxCostUSD - this.#costUSD, this.#outer?.costLeftUSD ?? none));

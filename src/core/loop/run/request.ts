@@ -43,7 +43,7 @@ export interface VisibleTools {
   readonly hasApproval: boolean;
 }
 
-/** The transcript in the form that all requests of a run use. */
+/** The transcript and the messages, in the form that all requests of a run share. */
 export interface RequestViews extends RequestTranscript {
   /** Returns the messages to send. The property is not enumerable. */
   sent(): readonly Message[];

@@ -67,7 +67,8 @@ export function runStep<T, Next>(
 }
 
 /**
- * Runs or replays several steps together. A single step uses the method `step`. `then` gets arrays, in the order of the steps.
+ * Runs or replays several steps together. A single step uses the method `step`. `then` gets the results, in the order of the
+ * steps.
  */
 export function runSteps<T, Next>(
   steps: readonly Step<T>[],

@@ -33,7 +33,7 @@ const has =
 
 const toolsExpected = 'an array of tools, or a registry (for tools in an object: importTools(tools) from "turnwright/interop")';
 
-/** Creates the check for an optional feature, whose value must come from the function `maker`. */
+/** Creates the check for an option whose value must be made by the function `maker`. */
 function madeBy(maker: string, kind: string, method: string): Check {
   return [`made by ${maker}`, (value) => has(method)(value) && Reflect.get(value as object, "kind") === kind];
 }

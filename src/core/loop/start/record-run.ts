@@ -100,7 +100,7 @@ function describeRun({ options: { runId }, visibleTools, state }: Run): RunPrint
   };
 }
 
-/** Returns data for code that has no access to the options of the run, such as `inspectJournal`. */
+/** Returns the inputs of a run, for code that has no access to the options of the run, such as `inspectJournal`. */
 function describeStart({ options, features: { loopDetection }, state }: Run): RunStart {
   return {
     // A copy, because the run adds messages to the array in the state.

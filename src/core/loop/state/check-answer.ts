@@ -72,7 +72,9 @@ const steps: { readonly [word: string]: Fields } = {
   tool: { kind: "text", call: "call", durationMs: "number" },
 };
 
-/** More required fields, by the `kind` of a result. A kind has the same fields in every step. */
+/**
+ * More required fields, by the `kind` of a result. Two results of the same kind have the same fields, even in different steps.
+ */
 const kinds: { readonly [kind: string]: Fields } = {
   failed: { error: "error" },
   "approval-failed": { error: "error" },

@@ -17,8 +17,8 @@ import type {
 import { noUsage } from "../../utils/count-usage.ts";
 
 /**
- * A message that was sent to a run. `verb` says how: "steer" passes the message to the model, "interrupt" ends the run because of
- * the message, and "keep" returns the message in the result.
+ * A message that was sent to a run. `verb` is "steer" for a message to the model, "interrupt" for a message that ends the run,
+ * and "keep" for a message that is only returned in the result.
  */
 export interface InboxMessage {
   readonly verb: "steer" | "interrupt" | "keep";

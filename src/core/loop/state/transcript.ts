@@ -20,8 +20,8 @@ export function noteBeforeMessage(state: LoopState): void {
 }
 
 /**
- * Removes the last assistant message, and restores the saved values. The cost of the message and its entry in `streamResults`
- * stay.
+ * Removes the last assistant message, and restores the saved values. The cost of the message is not removed, and neither is its
+ * entry in `streamResults`.
  */
 export function takeMessageBack(state: LoopState): void {
   const { modelParts, functionHistory, ...before } = state.beforeMessage;

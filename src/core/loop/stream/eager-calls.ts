@@ -9,8 +9,8 @@ import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { stableJson } from "../../utils/json.ts";
 
 /**
- * Returns the limit of this run or an outer run that one more request would exceed. The estimate for the request is the cost of
- * the last one. Attempts with an unknown cost are ignored here, because they end the run before its next stream.
+ * Returns the limit of this run or an outer run that one more request would exceed. Assumes that the request costs as much as the
+ * last one. Attempts with an unknown cost are ignored here, because they end the run before its next stream.
  */
 export function findSpent({ options, state, meter, events }: Run, attempts: readonly AttemptSpending[]): EndReason | undefined {
   const { pricing } = options;

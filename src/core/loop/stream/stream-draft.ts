@@ -26,7 +26,7 @@ import { EagerCalls, type EagerPorts, type SettledEarly } from "./eager-calls.ts
 import { addUsage, noUsage } from "../../utils/count-usage.ts";
 import { problemOf } from "../../providers/judge-finish.ts";
 
-/** The parts of a run that collecting a stream needs. */
+/** The parts of a run that `StreamDraft` uses. */
 export interface DraftPorts {
   readonly provider: Provider;
   readonly events: EventSink;

@@ -88,8 +88,8 @@ export class Batch {
   }
 
   /**
-   * If the batch is barred, removes the calls that have begun from `#todo`. They stay in `#waiting`, because waiting calls are
-   * ended separately.
+   * If no more calls of the batch may begin, removes the calls that have begun from `#todo`. They stay in `#waiting`, because
+   * waiting calls are ended separately.
    */
   #dropBegun(): void {
     if (!this.#isBarred || this.#hasDropped) return;

@@ -54,8 +54,8 @@ function toCancelStep({ call: { callId, name, args }, question, deferred }: Batc
 }
 
 /**
- * Returns true if some calls of the batch may be recorded and can be replayed first. A journal that orders its steps keeps the
- * call order, except that calls with a decision come first, because these calls wait for their results.
+ * Returns true if recorded calls of the batch may have to be replayed before the other calls. With a journal that orders its
+ * steps, this is only true if a call has a decision.
  */
 function mayHaveRecorded({ isIterationReplayed, journal, decisions }: Run, { todo }: Batch): boolean {
   if (!isIterationReplayed || journal.replays !== undefined) return false;

@@ -22,8 +22,8 @@ import { askHook } from "../run/ask-hook.ts";
 import { endNested } from "./tool-context.ts";
 
 /**
- * The maximum number of repeated decisions about one call. Otherwise a registry that changes its tool every time would require
- * decisions forever.
+ * The maximum number of repeated decisions about one call. Without this limit, a registry that changes its tool every time would
+ * require decisions forever.
  */
 const mostRounds = 3;
 

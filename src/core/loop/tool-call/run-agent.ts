@@ -81,9 +81,6 @@ async function concludeAgent(run: Run, one: BatchCall, ended: NestedEnd): Promis
   return finishCall(run, ended.kind === "ended" ? { ...settled, ...factsOf(ended, isRead) } : settled);
 }
 
-/**
- * Returns the facts about the nested run for the outcome of its call. `isRead` is true if `toResult` was called with the result.
- */
 function factsOf(
   { result, nested }: Extract<NestedEnd, { kind: "ended" }>,
   isRead: boolean,

@@ -87,7 +87,7 @@ export async function settleCall(run: Run, one: BatchCall, first: Answered): Pro
     const body = (): RecordedDecision => decide(run, one, { question, waited, room });
     const step = { key: next, kind: "approval" as const, input: { callId, name, args }, run: body };
     ({ answer, live } = await runStep(step, run, (given, isLive) => ({ answer: given, live: isLive })));
-    // Notes every decision, because a decision that postponed the call may be passed again after the run has ended.
+    // Notes even the decision "ask", because the caller may pass the same decision again after the run has ended.
     const decided = answer.kind === "ask" ? { kind: "ask" } : answer;
     run.decisions.settle(id, isAnew(answer, question) ? answer.passed : decided);
   }
@@ -182,9 +182,9 @@ function findShown({ visibleTools }: Run, { call }: BatchCall, { answer, asked, 
 }
 
 /**
- * Returns true if the run can continue after a question that had no decision. The execution that asked the question has no
- * decision, unless its journal can wait for one. A later execution looks for the decision in its `decisions`. A replay continues
- * as far as its records.
+ * Returns true if the run can continue after a question that had no decision. A later execution looks for the decision in its
+ * `decisions`. The execution that asked the question can only continue if its journal can wait. A replay continues as far as its
+ * records.
  */
 function resumesPast(run: Run, next: string, asked: string): boolean | PromiseLike<boolean> {
   const { journal, token, scope } = run;
