@@ -64,7 +64,7 @@ export class LazySignal {
   #controller: AbortController | undefined;
   #reason: (() => unknown) | undefined;
 
-  /** The signal. It is created on the first access, already aborted if `abort` was called before. */
+  /** The signal, which is created on the first access. If `abort` was called before, the new signal is already aborted. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();

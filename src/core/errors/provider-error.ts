@@ -11,7 +11,7 @@ const retryableByCode: { readonly [Code in ProviderErrorCode]: boolean } = {
   "stream-ended-early": true,
   "finish-error": true,
   "finish-unknown": false,
-  // The stream ended normally and was billed. A retry would be billed again, which only the caller may decide.
+  // The stream ended normally and was billed. A retry would be billed again, so only the caller may decide to retry.
   "no-output": false,
   auth: false,
   "rate-limit": true,

@@ -97,7 +97,6 @@ function findOutsideEnding(inbox: InboxAnswer | undefined): Ending | undefined {
   return inbox?.ended?.status === "stopped-by-user" ? inbox.ended : undefined;
 }
 
-/** Returns the ending for a message that was sent with `interrupt`, unless the run has already started a tool call. */
 function findInterrupt({ chainStarted, unsent }: LoopState): Ending | undefined {
   const asked = chainStarted ? undefined : unsent.find(({ verb }) => verb === "interrupt");
   if (asked === undefined) return undefined;
@@ -140,7 +139,6 @@ function findSpendingEnding(state: LoopState, bounds: Bounds): Ending | undefine
   return lastInbox?.spentOutside === undefined ? undefined : { status: "error", reason: lastInbox.spentOutside };
 }
 
-/** The statuses of a stream that the caller ended early. */
 const cutOff: ReadonlySet<StreamStatus> = new Set(["stopped-by-user", "follow-up-interrupt"]);
 
 function findIterationEnding(state: LoopState, bounds: Bounds): Ending | undefined {

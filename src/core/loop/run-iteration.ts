@@ -111,7 +111,7 @@ function exposeSafely(run: Run, names?: IterationPlan["tools"]): Pick<VisibleToo
   }
 }
 
-/** Checks the object from `prepareIteration` as strictly as an option. Throws if it is not a valid plan. */
+/** Checks the object from `prepareIteration` like an option of the run. Throws if it is not a valid plan. */
 function toPlan(answer: unknown): IterationPlan {
   const plan: unknown = answer === undefined || answer === null ? {} : answer;
   checkPlan(plan);
@@ -157,7 +157,6 @@ function streamIteration(run: Run, next: ModelStep, plan: IterationPlan): Promis
   return withTerms(run, asked);
 }
 
-/** Records in the stream result the facts about tools and calls that a replay needs. */
 function withTerms(run: Run, streamed: Promise<StreamResult>): Promise<StreamResult> {
   const { toolChoice } = run;
   const restricted = toolChoice === undefined ? streamed : streamed.then((result) => ({ ...result, toolChoice }));

@@ -138,7 +138,6 @@ function endAfter({ bounds }: Run, read: LoopState): Ending | undefined {
   return next.kind === "end" ? next.ending : undefined;
 }
 
-/** The kind of the `notice` event for each ending that users should know about. */
 const notices: { readonly [Kind in EndReason["kind"]]?: "max-iterations" | "tool-error-cap" | "stream-timeout" } = {
   "max-iterations": "max-iterations",
   "tool-error-cap": "tool-error-cap",
@@ -221,7 +220,7 @@ async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
       if (state.messages.length < length) run.events.send({ type: "attempt-discarded", ...eventBase(run, live) });
       return true;
     }
-    // The record that there is no retry comes from an earlier execution without "retry-last". Try the next key.
+    // An earlier execution without "retry-last" recorded that there is no retry. This execution tries the next key.
     if (live) return false;
   }
 }

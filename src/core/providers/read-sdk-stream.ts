@@ -164,7 +164,7 @@ function unlessAborted<Stream>(open: (signal: AbortSignal) => PromiseLike<Stream
     const giveUp = (): void => reject(new DOMException("This operation was aborted", "AbortError"));
     if (signal.aborted) return giveUp();
     signal.addEventListener("abort", giveUp, { once: true });
-    // Removes the listener, because this function may be called very often in a long stream.
+    // Each call adds a listener, which must be removed again: a long stream calls this function very often.
     const letGo = (): void => signal.removeEventListener("abort", giveUp);
     open(signal).then(resolve, reject).then(letGo);
   });

@@ -9,7 +9,7 @@ import { providerError } from "../errors/provider-error.ts";
 export interface MediaForms<Form> {
   /** Converts an image or a file. Returns undefined if the API does not support it. */
   write(media: ReadableMedia): Form | undefined;
-  /** The supported images and files in words, to put after "the service accepts". */
+  /** The supported images and files in words. Error messages put these words after "the service accepts". */
   readonly takes: string;
 }
 

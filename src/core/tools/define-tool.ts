@@ -93,7 +93,6 @@ function excludes(trait: string): string {
   return `has both "eager" and "${trait}", which exclude each other. Remove one of them`;
 }
 
-/** Returns the name that another library uses for a missing field, if the tool has a field with that name. */
 function findWordFor(field: string, fields: UnknownRecord): string | undefined {
   return Object.keys(fields).find((word) => !Object.hasOwn(checks, word) && replacementOf(word, [field])?.nearest === field);
 }

@@ -71,7 +71,7 @@ export interface PartialResult extends Pick<
   LoopResult,
   "runId" | "text" | "messages" | "streamResults" | "functionHistory" | "usage" | "costUSD" | "iterations" | "toolCallsExecuted"
 > {
-  /** The results of the last steps, which the journal has not confirmed. The other fields do not include them. */
+  /** The results of the last steps, which the journal has not confirmed. The other fields do not include these results. */
   readonly unrecorded: readonly { readonly key: string; readonly answer: unknown }[];
 }
 

@@ -133,8 +133,8 @@ export interface StopContext {
   /** The number of the current iteration, counted from 1. */
   readonly iteration: number;
   /**
-   * The response of the model. After several streams, this is the result of the last one, but with the text, reasoning and calls
-   * of the whole response.
+   * The response of the model. If a response has several streams, the text, reasoning and calls are from all streams, and the
+   * other fields are from the last stream.
    */
   readonly response: StreamResult;
   /** The usage so far of all streams and nested runs, including this response. */

@@ -86,7 +86,7 @@ export interface ModelSettings {
   readonly topP?: number | undefined;
   readonly stopSequences?: readonly string[] | undefined;
   readonly seed?: number | undefined;
-  /** Fields for the request body of the provider API. They are added last and unchanged. */
+  /** Fields for the request body of the provider API. These fields are added last and unchanged. */
   readonly extra?: { readonly [field: string]: Json } | undefined;
 }
 

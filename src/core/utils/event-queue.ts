@@ -51,7 +51,6 @@ export class EventQueue<T> {
     });
   }
 
-  /** Called when the reader stops reading. Drops unread items, and resumes the writer. */
   leave(): void {
     this.#items.length = 0;
     this.#first = 0;

@@ -98,7 +98,6 @@ interface Facts {
   readonly cause?: unknown;
 }
 
-/** Reads the fields of an error. If a getter throws, returns fields which say that the error cannot be read. */
 function factsOf(thrown: unknown): Facts {
   try {
     if (!isRecord(thrown)) return { name: "Error", message: String(thrown) };

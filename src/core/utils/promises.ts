@@ -4,7 +4,6 @@ export function whenReady<T, R>(value: T | PromiseLike<T>, next: (value: T) => R
   return ready instanceof Promise ? ready.then(next) : next(ready);
 }
 
-/** Returns all values in order, as an array. If one of them is a promise, returns a promise for the array. */
 export function whenAllReady<T>(values: readonly (T | PromiseLike<T>)[]): readonly T[] | PromiseLike<readonly T[]> {
   const ready = values.map(promiseOrValue);
   return ready.some((value) => value instanceof Promise) ? Promise.all(ready) : (ready as readonly T[]);

@@ -139,7 +139,6 @@ export function nearestName(name: string, candidates: Iterable<string>): string 
   return nearest?.candidate;
 }
 
-/** A normalized name, and the number of occurrences of each letter. */
 interface Letters {
   readonly text: string;
   readonly counts: Uint8Array;
@@ -236,7 +235,6 @@ function distanceWithin(allowed: number, from: string, to: string): number {
 
 type Row = Uint8Array;
 
-/** The rows of the distance table, allocated once and reused. */
 const rows: readonly [Row, Row, Row] = [makeRow(), makeRow(), makeRow()];
 
 function makeRow(): Row {

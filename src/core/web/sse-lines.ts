@@ -74,7 +74,6 @@ export class SSELines<Chunk> {
     this.#keepAliveMs = keepAliveMs;
   }
 
-  /** Returns the next lines as text. Returns undefined after the last line or after `leave`. */
   async next(): Promise<string | undefined> {
     if (this.#isOver) return undefined;
     const first = this.#first;
@@ -90,7 +89,6 @@ export class SSELines<Chunk> {
     return this.#writer.last;
   }
 
-  /** Stops reading events. A pending call of `next` resolves to undefined. */
   leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;

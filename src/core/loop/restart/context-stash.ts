@@ -16,7 +16,7 @@ import { lossyKindOf } from "../../tools/to-outcome.ts";
 export interface ContextStashOptions {
   /** How long the stash keeps an item after `put`, in milliseconds. `Infinity` means no limit. Default 300,000. */
   readonly ttlMs?: number | undefined;
-  /** The maximum number of items. If it is exceeded, the oldest item is removed. Default 16. */
+  /** The maximum number of items. If the maximum is exceeded, the oldest item is removed. Default 16. */
   readonly maxEntries?: number | undefined;
   /** The clock that measures the age of items. The stash starts no timers. Default: the system clock. */
   readonly clock?: Pick<Clock, "now"> | undefined;

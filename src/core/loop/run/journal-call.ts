@@ -193,7 +193,6 @@ export class JournalCall implements Cancellable {
     this.#arm();
   }
 
-  /** Stops the timer while a step runs. */
   pause(): void {
     if (this.#timer !== undefined) this.#ports.clock.clearTimeout(this.#timer);
     this.#timer = undefined;

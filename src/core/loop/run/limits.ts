@@ -39,7 +39,7 @@ export const limitRules: { readonly [Name in LimitName]: Rule } = {
   wallClockMs: /* @__PURE__ */ timeRule(none),
 };
 
-/** Limits that never end a run. Code that reads a journal uses them, because the records already contain the endings. */
+/** Limits that never end a run. Code that reads a journal uses these limits, because the records already contain the endings. */
 export const noLimits: ResolvedLimits = /* @__PURE__ */ turnOff(limitRules);
 
 function turnOff(rules: typeof limitRules): ResolvedLimits {

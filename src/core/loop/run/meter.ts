@@ -48,7 +48,6 @@ export interface Spending {
   readonly tokens?: number | undefined;
   readonly toolCalls?: number | undefined;
   readonly costUSD?: number | undefined;
-  /** True if part of the cost is unknown. */
   readonly costUnknown?: boolean | undefined;
 }
 

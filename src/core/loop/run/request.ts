@@ -3,13 +3,11 @@ import type { RequestTranscript, StreamResult } from "../../types/provider.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { ShownTool, ToolCall, ToolChange } from "../../types/tool-outcome.ts";
 
-/** A finished stream without its `iteration-end` event, which follows later. */
+/** A finished stream whose `iteration-end` event was not emitted yet. */
 export interface OpenIteration {
   readonly result: StreamResult;
   readonly continuation: number;
-  /** The calls from earlier streams in the same iteration. */
   readonly earlier: readonly ToolCall[];
-  /** True if the model was called in this execution; false if the stream was replayed. */
   readonly live: boolean;
 }
 
@@ -20,9 +18,7 @@ export interface FirstTools {
 }
 
 interface RecordedTools {
-  /** True if `policies.approve` was set. */
   readonly asks: boolean;
-  /** The called tools, as the model saw them. */
   readonly tools: ReadonlyMap<string, ShownTool>;
   /** The changes to each tool since its calls were recorded, by tool name. Omits changes that do not affect these calls. */
   readonly changes: ReadonlyMap<string, readonly ToolChange[]>;
@@ -33,7 +29,6 @@ export interface VisibleTools {
   readonly byName: ReadonlyMap<string, ToolDefinition>;
   /** The tools can be reused while the registry returns this list. Empty if the tools are for one iteration only. */
   readonly source: readonly ToolDefinition[];
-  /** The definitions in the registry when these tools were created. */
   readonly registered: readonly ToolDefinition[];
   /** Set in a replayed iteration only: the tools from its record. */
   readonly recorded?: RecordedTools | undefined;

@@ -173,8 +173,8 @@ function endBody<T>(run: Run, mark: StepMark, answer: T): T {
 }
 
 /**
- * Marks the rejection of a promise as handled. If a journal fails, it might never await the steps that it has started, and these
- * steps reject when the run fails.
+ * Marks the rejection of a promise as handled. A journal that has failed might never await the steps that it has started. These
+ * steps reject when the run fails, and an unhandled rejection would end the process.
  */
 function markHandled<T>(answer: Promise<T>): Promise<T> {
   answer.catch(() => {});
@@ -262,7 +262,6 @@ function noteRecalled(run: Run, kind: StepKind | undefined): void {
   if (owner.replayPhase === "none") owner.replayPhase = "begun";
 }
 
-/** Emits `replay-end` once, if any steps were replayed. */
 export function endReplay(run: Run): void {
   const owner = journalOwnerOf(run);
   if (owner.replayPhase !== "begun") return;
@@ -284,7 +283,6 @@ export function canWait(run: Part): boolean {
   return outer === undefined ? run.outer === undefined : canWait(outer);
 }
 
-/** True if the run or one of its outer runs took a new step. */
 function hasWorked(run: Part): boolean {
   for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) if (!one.isIterationReplayed) return true;
   return false;

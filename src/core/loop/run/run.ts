@@ -93,11 +93,9 @@ export interface Run {
   readonly depth: number;
   readonly maxDepth: number;
   readonly meter: Meter;
-  /** The outer run, if this run is nested. */
   readonly outer: Run | undefined;
   /** True for a nested run that records its steps in the outer run's journal. The outer run then decides about retries. */
   readonly sharesJournal: boolean;
-  /** Set for a nested run: the function that it calls before it is suspended. */
   readonly park: Park | undefined;
   /** True while a nested run may only replay its records, because other calls of the iteration are still replaying. */
   awaitsTurn: boolean;
@@ -105,7 +103,6 @@ export interface Run {
   turn: Promise<void> | undefined;
   /** The nested runs that wait in the current iteration. Undefined if there are no nested runs. */
   parking: Parking | undefined;
-  /** The transcript with old results masked. Undefined if nothing can be masked. */
   view: MaskedView | undefined;
   /** The nested runs that use this run's journal and still hold resources. */
   readonly sharingRuns: Set<Run>;
@@ -129,12 +126,10 @@ export interface Run {
   release(): void;
 }
 
-/** Changes tool results before the model gets them. */
 export interface ResultProcessor extends ResultProcessing {
   process(run: Run, settled: readonly SettledCall[]): readonly SettledCall[] | PromiseLike<readonly SettledCall[]>;
 }
 
-/** Validates the answer against the output schema, and converts it to a value. */
 export interface OutputReader extends StructuredOutput {
   /** Instructions for the model, which are added to the system text. */
   readonly prompt: string;
@@ -175,7 +170,6 @@ export interface BatchCall {
   mayHaveRun: boolean;
   /** True after another call has failed fatally. This call may not start any more, but its recorded outcome is replayed. */
   isBarred: boolean;
-  /** True if the nested run waits after its replay until it may take new steps. */
   awaitsTurn: boolean;
   /** True if the nested run has started, and waits until it may continue. */
   hasBegun: boolean;
@@ -218,7 +212,6 @@ export function readyOf({ call, ready }: BatchCall): ReadyCall {
   return ready;
 }
 
-/** An agent, with the code that runs its calls as nested runs. */
 export interface RunnableAgent extends Agent {
   run(run: Run, one: BatchCall): Promise<void>;
   createParking(): Parking;

@@ -143,12 +143,10 @@ function createToken(): string {
   return digits() + digits() + digits();
 }
 
-/** Returns the list of pending journal calls. Nested runs share the list of the outer run if they use its journal. */
 function trafficOf(nesting: Nesting | undefined): JournalTraffic {
   return nesting?.sharesJournal === true ? nesting.run.traffic : new JournalTraffic();
 }
 
-/** Returns the decisions of the run. Nested runs share the decisions of the outer run if they use its journal. */
 function toDecisions({ decisions }: LoopOptions, nesting: Nesting | undefined): Decisions {
   const outer = nesting?.sharesJournal === true ? { decisions: nesting.run.decisions, callId: nesting.callId } : undefined;
   return new Decisions(decisions, outer);

@@ -50,7 +50,6 @@ export function costOf(usage: Usage | undefined, by: Answerer, { pricing, events
   }
 }
 
-/** Adds the outcome of one call to the state. `part` is the call's result in the transcript. */
 export function applyCall(
   state: LoopState,
   { outcome, restart, extraction }: SettledCall,

@@ -131,7 +131,6 @@ function wasGivenBack({ phase, lastInbox }: LoopState, { token }: InboxAnswer): 
   return phase === "resume" && token !== lastInbox?.token;
 }
 
-/** Adds the messages sent with `steer` to the transcript, in the order of arrival. Other messages stay unsent. */
 function applySteering(state: LoopState): void {
   const { unsent, messages } = state;
   for (const { verb, message } of unsent) if (verb === "steer") messages.push(message);

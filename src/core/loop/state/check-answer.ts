@@ -121,7 +121,6 @@ function misfit(answer: UnknownRecord, fields: Fields = {}): string | undefined 
   return name === undefined ? undefined : `has an invalid "${name}": ${describeValue(answer[name])}`;
 }
 
-/** Returns the name of the step in a key. The format of keys is described in step-key.ts. */
 function wordOf(key: string): string {
   return /^(?:retry\d+\/)?i\d+\/([\w-]+)/.exec(key)?.[1] ?? key.replace(/\d+$/, "");
 }

@@ -148,7 +148,6 @@ function contentOf(result: unknown): readonly unknown[] {
   return isRecord(result) && Array.isArray(result["content"]) ? result["content"] : [];
 }
 
-/** Returns a frozen copy of a valid user message, and undefined for anything else. */
 export function toUserMessage(given: unknown): UserMessage | undefined {
   try {
     const value = sealedCopy(given);

@@ -357,7 +357,6 @@ export function neededBy(outcome: ToolOutcome): Pick<WaitingCall, "waitsFor" | "
   return outcome.fromPage === true ? { waitsFor: "result", fromPage: true } : { waitsFor: "result" };
 }
 
-/** Returns the suspension of the run, if calls of the last iteration or their nested runs are waiting. */
 export function suspensionOf({ lastBatch }: LoopState): Ending | undefined {
   const calls = lastBatch.flatMap(pendingIn);
   const isAsking = calls.some(({ waitsFor }) => waitsFor === "approval");

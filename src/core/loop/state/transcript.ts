@@ -7,7 +7,6 @@ import { problemOf } from "../../providers/judge-finish.ts";
 import type { Json } from "../../types/json.ts";
 import { renderOutcome } from "../../tools/outcome-texts.ts";
 
-/** Saves the values that the next assistant message changes, so that a retry can restore them. */
 export function noteBeforeMessage(state: LoopState): void {
   const { modelParts, functionHistory, finalText, detailsText, thoughtLog } = state;
   state.beforeMessage = {
@@ -85,7 +84,6 @@ export function userTextOf({ content }: UserMessage): string {
   return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
-/** Joins the text, the reasoning and the calls of a message and its continuation. */
 export function joinMessage(
   current: CurrentMessage,
   { text, reasoning, calls, finish }: StreamResult,
@@ -150,7 +148,6 @@ export function placeResults(state: LoopState, settled: readonly SettledCall[]):
 
 const noOutcomes: ReadonlyMap<string, ToolOutcome> = new Map();
 
-/** Returns the outcomes of the calls that started while the model was streaming, by call id. */
 export function earlyOutcomesOf({ eagerOutcomes }: Pick<CurrentMessage, "eagerOutcomes">): ReadonlyMap<string, ToolOutcome> {
   return outcomesById(eagerOutcomes);
 }

@@ -9,7 +9,6 @@ import { parseToolArguments } from "../../utils/tool-arguments.ts";
 import type { Json } from "../../types/json.ts";
 import type { ProviderError, ProviderErrorCode } from "../../types/common.ts";
 
-/** Creates the id of a call from its position in the iteration and from the provider's id, if there is one. */
 export type IdOf = (index: number, id: string | undefined) => string;
 
 interface IdScope {
@@ -207,7 +206,6 @@ export interface AttemptContent {
   /** The tool calls. Like `providerMetadata`, created only when needed, because most messages have no calls. */
   calls: CallDrafts | undefined;
   providerMetadata: Json[] | undefined;
-  /** The type of the last part so far. */
   last: PartStart["type"] | undefined;
   /** The type and start of each part. Undefined while the parts are in the usual order. */
   order: PartStart[] | undefined;
@@ -248,7 +246,6 @@ export type StreamedPart =
   | { readonly type: "reasoning" | "text"; readonly text: string }
   | { readonly type: "call"; readonly from: number; readonly calls: readonly ToolCall[] };
 
-/** Returns the parts of a streamed message in their original order. Texts may be empty. */
 export function partsOf({
   text,
   reasoning,
@@ -276,7 +273,7 @@ export function wasRefused(
   return status !== undefined || refusals.has(code);
 }
 
-/** Joins two texts with a blank line between them. Ignores blank ones. */
+/** Joins two texts with a blank line between them. Ignores blank texts. */
 export function mergeDetails(before: string, incoming: string): string {
   if (incoming.trim() === "") return before;
   return before === "" ? incoming : `${before}\n\n${incoming}`;

@@ -118,7 +118,6 @@ export class EagerCalls {
   }
 }
 
-/** Groups equal calls, in the order of their start. */
 function bySignature(started: readonly StartedCall[]): ReadonlyMap<string, StartedCall[]> {
   const groups = new Map<string, StartedCall[]>();
   for (const one of started) {

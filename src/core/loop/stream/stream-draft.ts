@@ -166,7 +166,6 @@ export class StreamDraft implements GuardedStream {
     return calls.toCalls(problemOf(this.finish));
   }
 
-  /** Resolves to the outcomes of the calls that started during the stream. Undefined if there are none. */
   settleEager(calls: readonly ToolCall[]): Promise<SettledEarly> | undefined {
     return this.#eager === undefined || this.#eager.isEmpty ? undefined : this.#eager.settle(calls);
   }

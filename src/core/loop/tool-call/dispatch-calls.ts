@@ -209,7 +209,6 @@ async function requestResults(run: Run, batch: Batch): Promise<void> {
   batch.takeDecided(deferred);
 }
 
-/** Starts or continues the nested run of a call. Settles when the nested run has ended or waits. */
 function runParked(run: Run, one: BatchCall, batch: Batch): Promise<void> | undefined {
   const { agent, index } = one;
   if (agent === undefined) return undefined;

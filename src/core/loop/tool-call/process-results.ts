@@ -62,7 +62,6 @@ export function processResults(given: ResultPipeline): ResultProcessing {
   return Object.freeze({ kind: "result-processing", toolName: pipeline.cacher?.toolName, process });
 }
 
-/** Returns a checked copy, so that later changes to the caller's object do not affect a run. */
 function copyPipeline(given: ResultPipeline): ResultPipeline {
   checkFields("policies.results", given, pipelineChecks);
   const { processor, extractor, cacher } = given;

@@ -24,7 +24,6 @@ import type { BegunRecord } from "./record-verdicts.ts";
 /** The result of the nested run, or the reason why the nested run could not continue. */
 type NestedEnd = { readonly kind: "ended"; readonly result: LoopResult; readonly nested: Run } | Lost;
 
-/** Runs one call as a nested run, or continues that run. */
 export async function runAgent(run: Run, one: BatchCall): Promise<void> {
   const { call } = one;
   const begun = await beginAgent(run, one);
@@ -102,7 +101,6 @@ type Begun =
   | { readonly kind: "over"; readonly outcome: ToolOutcome; readonly isLive: boolean }
   | Extract<BegunRecord, { kind: "must-ask" }>;
 
-/** Starts the nested run of a call, or continues a nested run that was started in an earlier execution. */
 async function beginAgent(run: Run, one: BatchCall): Promise<Begun> {
   const { call } = one;
   let live: StartedRun | undefined;

@@ -99,7 +99,6 @@ export async function settleCall(run: Run, one: BatchCall, first: Answered): Pro
 
 interface Taking {
   readonly question: OpenQuestion;
-  /** The decision that `journal.wait` returned, if the journal can wait. */
   readonly waited: ApprovalDecision | undefined;
   readonly room: Room | undefined;
 }
@@ -175,7 +174,7 @@ function bind(run: Run, one: BatchCall, decided: Decided): void {
   } else if (now !== ready.definition) one.ready = { ...ready, definition: now, unvalidated: true };
 }
 
-/** Returns the tool that a decision is about. Undefined means the tool as the current iteration shows it. */
+/** Returns the version of the tool that a decision is about. Undefined for the version that the current iteration shows. */
 function findShown({ visibleTools }: Run, { call }: BatchCall, { answer, asked, live }: Decided): ShownTool | undefined {
   const decidedFor = asked?.tool ?? ("tool" in answer ? answer.tool : undefined);
   return decidedFor ?? (live ? undefined : visibleTools.recorded?.tools.get(call.name));
@@ -192,7 +191,6 @@ function resumesPast(run: Run, next: string, asked: string): boolean | PromiseLi
   return asked !== token || (journal.wait !== undefined && scope.cause === undefined);
 }
 
-/** Waits for the decision or the result if the journal can wait. Stops waiting when the run is being ended. */
 async function waitFor({ journal, scope, clock }: Run, key: string): Promise<{ readonly value: unknown } | undefined> {
   if (journal.wait === undefined || journal.replays !== undefined) return undefined;
   const raced = await new Deadline({ limitMs: Number.POSITIVE_INFINITY }, { clock, scope }).race(
@@ -273,7 +271,6 @@ function hasResult({ journal, scope, decisions }: Run, id: string): boolean {
 interface TakingResult {
   readonly question: OpenResult;
   readonly id: string;
-  /** The result that `journal.wait` returned, if the journal can wait. */
   readonly waited: { readonly value: unknown } | undefined;
 }
 
