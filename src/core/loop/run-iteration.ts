@@ -32,7 +32,7 @@ import { streamKey } from "./state/step-key.ts";
 
 interface ModelStep {
   readonly withoutTools: boolean;
-  /** Set if this request is only for a final answer: the ending of the run after the answer. */
+  /** The ending of the run after a final answer. Set if this request is only for a final answer. */
   readonly finalAnswerTo?: Ending | undefined;
 }
 

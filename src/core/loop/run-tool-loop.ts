@@ -203,7 +203,7 @@ async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
   const { state, options, clock, token, journal, scope } = run;
   const before = endingKey(state, ending);
   for (let attempt = state.retry + 1; ; attempt += 1) {
-    // After this step, the iteration counts as new. If a limit ends it immediately, that ending is not retried.
+    // After this step, the iteration counts as new. If a limit ends the iteration immediately, that ending is not retried.
     const body = (): ReopenAnswer => {
       const reopen = options.resume === "retry-last" && scope.cause === undefined;
       if (!reopen) run.control?.shut();

@@ -8,7 +8,7 @@ import { stableJson, toJson } from "../utils/json.ts";
 import { cutText } from "../utils/texts.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 
-/** Returns the parts of a tool that are recorded. Cached for each definition, because several runs use the same definitions. */
+/** Returns the recorded parts of a tool. Cached for each definition, because several runs use the same definitions. */
 export const toShown: (definition: ToolDefinition) => ShownTool = /* @__PURE__ */ memoize(
   ({ description, inputSchema, origin, needsApproval = false, idempotent }) => ({
     description,

@@ -117,8 +117,8 @@ export interface LoopEvents {
   /** A notice that a user interface may show to users. */
   notice: EventBase & { readonly kind: "still-working" | "max-iterations" | "tool-error-cap" | "stream-timeout" };
   /**
-   * Emitted when the model calls a tool that deliberate mode allowed because of a phrase, even if the call fails. For a thought
-   * log only, not for users. Secrets in `args` are redacted, and long texts are cut.
+   * Emitted when the model calls a tool that deliberate mode allowed because of a phrase. Also emitted if the call fails. For a
+   * thought log only, not for users. Secrets in `args` are redacted, and long texts are cut.
    */
   "hidden-notice": CallEvent & { readonly trigger: TriggerMatch; readonly args: Json };
   /** Emitted when a tool result requests a context restart, so that the run continues with more context. */

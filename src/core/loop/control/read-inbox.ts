@@ -125,7 +125,9 @@ function lookAround({ clock, token, scope, control, meter, state }: Run): InboxA
   };
 }
 
-/** Returns the ending that a cancellation causes. An interrupt has none here, because its message in the inbox ends the run. */
+/**
+ * Returns the ending that a cancellation causes. Returns none for an interrupt, because its message in the inbox ends the run.
+ */
 function endedBy(cause: CancelReason | undefined): Pick<InboxAnswer, "ended"> {
   return cause === undefined || cause.kind === "interrupt" ? {} : { ended: endingOfReason(cause) };
 }

@@ -14,7 +14,7 @@ export interface ReadyCall {
   readonly kind: "ready";
   readonly call: ToolCall;
   readonly definition: ToolDefinition;
-  /** The arguments for the tool. If they were validated, this is the output of the schema. */
+  /** The arguments for the tool. Validated arguments are the output of the schema. */
   readonly args: unknown;
   readonly approvedArgs?: Json | undefined;
   /** Set if the call may no longer run. The call then ends with this outcome, unless the journal has recorded another outcome. */

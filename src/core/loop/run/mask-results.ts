@@ -78,7 +78,7 @@ class View implements MaskedView {
 
   findForced(force: ReadonlySet<number>): readonly number[] {
     const last = this.#lastIteration;
-    // `#iterations` does not contain the last iteration yet.
+    // The last iteration is not in `#iterations` yet, so it is checked here.
     const found = last !== undefined && isIn(force, last) ? [last] : [];
     const iterations = this.#iterations;
     // The set or the map may be large. Loop over the smaller one.

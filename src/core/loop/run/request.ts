@@ -13,7 +13,7 @@ export interface OpenIteration {
 
 export interface FirstTools {
   readonly shown: { readonly [name: string]: ShownTool };
-  /** The definitions from which `shown` was created. Undefined if an earlier execution began the run. */
+  /** The registry's definitions of the tools in the first record. Undefined if an earlier execution wrote that record. */
   readonly registered: readonly ToolDefinition[] | undefined;
 }
 

@@ -236,7 +236,6 @@ async function takeTurn(run: Run): Promise<void> {
   refuseBroken(run);
 }
 
-/** True if the run must end although some of its calls wait, or if one of its waiting nested runs must end. */
 function mustEnd(run: Run): boolean {
   return run.journal.replays === undefined && (isCut(run) || run.parking?.mustGoOn === true);
 }

@@ -151,8 +151,8 @@ export interface BatchCall {
   isLive: boolean | undefined;
   isTold: boolean;
   /**
-   * Set while the call waits for a decision or for its result. It contains the id for the option `decisions`, and the key of the
-   * step that will record the decision or the result.
+   * Set while the call waits for a decision or for its result. The question contains the id for the option `decisions`, and the
+   * key of the step that will record the decision or the result.
    */
   question: CallQuestion | undefined;
   /** Set while the nested run of this call is suspended: the ending of the nested run. */

@@ -89,8 +89,8 @@ function clearIteration(state: LoopState): void {
 }
 
 /**
- * Prepares another model request after a recorded ending. A last assistant message without finished calls is removed. Messages
- * with finished calls stay.
+ * Prepares another model request after a recorded ending. If the last assistant message has no finished calls, the message is
+ * removed. Otherwise it stays.
  */
 function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResult, { kind: "reopen" }>): void {
   if (state.closedAfter === "model" || state.closedAfter === "output") {

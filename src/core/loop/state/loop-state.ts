@@ -103,7 +103,7 @@ export type StepResult =
   /** Adds the messages sent with `steer` to the transcript. */
   | { readonly kind: "steer" }
   | { readonly kind: "model"; readonly result: StreamResult; readonly finalAnswerTo?: Ending | undefined }
-  /** `loop` is set if the model gets a warning about a loop after the results. */
+  /** `loop` is the loop about which the model is warned after the results. */
   | { readonly kind: "batch"; readonly settled: readonly SettledCall[]; readonly loop?: Repeats | undefined }
   /** `complaint` is the message to the model that requests a new answer. */
   | { readonly kind: "output"; readonly answer: OutputAnswer; readonly complaint?: string | undefined }
@@ -186,7 +186,7 @@ export interface LoopState {
   /** The ids of all calls in the transcript. */
   readonly heldIds: Set<string>;
   current: CurrentMessage;
-  /** True if the assistant message of this iteration is already the last one in `messages`. */
+  /** True if the assistant message of this iteration is already the last message in `messages`. */
   isCurrentPlaced: boolean;
   readonly contextItems: Json[];
   /** One message with all context items. Created again when the items change. */
@@ -239,7 +239,7 @@ export interface LoopState {
   lastOutput: OutputAnswer | undefined;
   /** The number of consecutive answers that failed output validation. */
   invalidAnswers: number;
-  /** Set if the last stream was a final answer: the ending that follows it. */
+  /** The ending that follows a final answer. Set if the last stream was a final answer. */
   finalAnswerTo: Ending | undefined;
   /** The number of the current retry, which is 0 before the first retry. */
   retry: number;

@@ -32,7 +32,6 @@ export function takeMessageBack(state: LoopState): void {
 
 const views = new WeakMap<readonly unknown[], readonly unknown[]>();
 
-/** The frozen messages that the loop has created or copied. */
 const sealed = new WeakSet<Message>();
 
 export function seal<M extends Message>(message: M): M {
@@ -135,8 +134,8 @@ function toCallPart({ callId, providerCallId, name, args }: ToolCall): Assistant
 }
 
 /**
- * Adds the results of the current calls to the transcript, and returns them. Keeps edited arguments in addition to the original
- * ones.
+ * Adds the results of the current calls to the transcript, and returns these results. Keeps edited arguments in addition to the
+ * original ones.
  */
 export function placeResults(state: LoopState, settled: readonly SettledCall[]): readonly ToolResultPart[] {
   if (settled.length === 0) return [];

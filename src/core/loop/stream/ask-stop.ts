@@ -80,8 +80,8 @@ function toContext({ state }: Run, result: StreamResult): StopContext {
 }
 
 /**
- * Stop conditions from the AI SDK, such as `stepCountIs`, read `steps`. This getter throws a clear error. Without it, the error
- * would only mention `undefined`.
+ * Throws a clear error for stop conditions from the AI SDK, such as `stepCountIs`, which read `steps`. Without this function,
+ * their error would only mention `undefined`.
  */
 function refuseSteps(): never {
   throw new TypeError(

@@ -90,7 +90,7 @@ export class CallDrafts {
     return this.#place(call) ? call : undefined;
   }
 
-  /** Gives the call a position. A call without a name gets none, because it may still be cut off. */
+  /** Gives the call a position. A call without a name gets no position, because it may still be cut off. */
   #place(call: CallDraft): boolean {
     if (call.index === -1) {
       if (!call.ready && call.name.trim() === "") return false;
@@ -101,7 +101,10 @@ export class CallDrafts {
     return true;
   }
 
-  /** Returns the id of a call, based on the first id from the provider. If an event needs the id earlier, an id is generated. */
+  /**
+   * Returns the id of a call, based on the first id that the provider sends. If an event needs the id before that, an id is
+   * generated.
+   */
   idOf(draft: CallDraft): string {
     draft.callId ??= this.#idOf(draft.index, draft.id);
     return draft.callId;

@@ -130,8 +130,8 @@ export function needsBasis({ options, visibleTools, firstTools }: Run): boolean 
 }
 
 /**
- * Adds facts about the calls that the first record of the run does not contain: if a policy decides about them, and which tools
- * were added or changed after the start.
+ * Adds facts about the calls to a stream result, if the first record of the run does not contain these facts: if a policy decides
+ * about the calls, and which tools were added or changed after the start.
  */
 export function withBasis(run: Run, result: StreamResult): StreamResult {
   const names = new Set([...run.state.current.calls, ...result.calls].map(({ name }) => name));

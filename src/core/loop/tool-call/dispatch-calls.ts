@@ -174,7 +174,10 @@ async function runWindow(run: Run, batch: Batch): Promise<void> {
   await decideOpen(run, begun, batch);
 }
 
-/** Runs calls at the same time. The steps of ordinary tools are created together, and nested runs start at the same time. */
+/**
+ * Runs calls at the same time. The steps of ordinary tools are created together, and nested runs start in addition to these
+ * steps.
+ */
 function runWave(run: Run, wave: readonly BatchCall[], batch: Batch): void | PromiseLike<void> {
   const tools = wave.filter(({ agent }) => agent === undefined);
   const take = (answers: readonly ToolOutcome[], live: readonly boolean[]): void => {

@@ -106,7 +106,7 @@ async function beginAgent(run: Run, one: BatchCall): Promise<Begun> {
   let live: StartedRun | undefined;
   let isTold = false;
   const body = async (): Promise<BegunRecord> => {
-    // If an engine retries this step, the nested run starts again, so the earlier one is released.
+    // If an engine retries this step, the nested run starts again, so the earlier nested run is released.
     live?.run.release();
     live = undefined;
     if (one.awaitsTurn) await takeTurn(run, one);
@@ -177,9 +177,7 @@ function checkFit(run: Run, ready: ReadyCall): ReadyCall | ToolOutcome | Promise
   return ready.unvalidated === true ? validateCall(ready, run.ports) : ready;
 }
 
-/**
- * Continues a nested run that was started before, with its records. If the outcome of the call is recorded, no new work is done.
- */
+/** Continues a nested run that has records. If the outcome of the call is recorded, no new work is done. */
 async function goOn(run: Run, one: BatchCall): Promise<Begun> {
   run.meter.add({ toolCalls: 1 });
   const ready = await checkFit(run, readyOf(one));

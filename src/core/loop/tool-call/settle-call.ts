@@ -261,8 +261,8 @@ async function settleResult(run: Run, one: BatchCall, asked: AskedResult | undef
 }
 
 /**
- * True if this execution has the result of the call, although the same execution recorded the request. This happens if the
- * execution that ran the call ended before it recorded the request.
+ * True if the result is already available in the execution that recorded the request. This happens if an earlier execution ran
+ * the call, but ended before it recorded the request.
  */
 function hasResult({ journal, scope, decisions }: Run, id: string): boolean {
   return journal.replays === undefined && scope.cause === undefined && decisions.isLeft(id);
