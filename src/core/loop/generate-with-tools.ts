@@ -33,7 +33,8 @@ export interface ToolExecutor {
 /** Limits and callbacks of `generateWithTools`. */
 export interface GenerateOptions {
   /**
-   * The maximum number of iterations, each with one model request. The tool calls of the last iteration still run. Default 10.
+   * The maximum number of iterations. Each iteration requests one message from the model. The tool calls of the last iteration
+   * still run. Default 10.
    */
   readonly maxIterations?: number | undefined;
   /** The maximum cost in USD, as computed by `pricing`. Default: no limit. */

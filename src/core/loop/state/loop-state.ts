@@ -344,7 +344,7 @@ export function createLoopState(initial: InitialState): LoopState {
   };
 }
 
-/** Returns the message with the context items. Each request ends with this message. */
+/** Returns the message with the context items. Requests have this message at the end. */
 export function toContextMessage(items: readonly Json[]): UserMessage | undefined {
   if (items.length === 0) return undefined;
   const lines = items.map((item) => (typeof item === "string" ? item : JSON.stringify(item)));
