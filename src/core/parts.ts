@@ -33,7 +33,6 @@ export {
   type CurrentMessage,
 } from "./loop/state/loop-state.ts";
 
-// Types that applications seldom name.
 export type { EndedKind, EndedResult, ReasonOf } from "./errors/loop-ended-error.ts";
 export type { LoopErrorDetails, LoopErrorOf } from "./errors/loop-error.ts";
 export type { ProviderErrorFacts } from "./errors/provider-error.ts";

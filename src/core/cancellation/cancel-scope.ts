@@ -1,5 +1,5 @@
-// Cancels a run and everything that waits in the run. The scope calls `cancel` on each waiting object. Listeners on the caller's
-// signal would cost more, and a forgotten listener would stay there.
+// Cancels a run. The scope of a run calls `cancel` on each object that waits in the run. Listeners on the caller's signal would
+// cost more, and could leak.
 
 import type { Clock, PlainError } from "../types/common.ts";
 import type { UserMessage } from "../types/message.ts";
@@ -10,9 +10,9 @@ import { assertNever } from "../utils/guards.ts";
 import { tidyMessage, toPlainError } from "../utils/plain-error.ts";
 import { toJson } from "../utils/json.ts";
 
-/** Why a run is cancelled from outside the loop, or by its time limit. */
+/** The reason why a run was cancelled: its time limit has expired, or something outside the loop cancelled the run. */
 export type CancelReason =
-  /** `reason` is the abort reason that signals get. Default: a TimeoutError which says that the run took too long. */
+  /** `reason` becomes the abort reason of the run's signals. Default: a TimeoutError which says that the run took too long. */
   | { readonly kind: "wall-clock"; readonly limitMs: number; readonly reason?: unknown }
   | { readonly kind: "interrupt"; readonly message: UserMessage }
   | { readonly kind: "stop"; readonly requester?: string | undefined; readonly note?: string | undefined }
@@ -24,14 +24,14 @@ export interface Cancellable {
   cancel(cause: CancelReason): void;
 }
 
-/** A reason replaces an earlier reason of lower rank. Of two reasons with equal rank, the first is kept. */
+/** If a run is cancelled twice, the reason with the higher rank counts. Of two equal ranks, the first reason is kept. */
 const rank: { readonly [Kind in CancelReason["kind"]]: number } = { "wall-clock": 1, interrupt: 2, stop: 3, kill: 4, abort: 4 };
 
 /** Cancels one run: `cancel` stops everything that waits in the run. Each run has one scope. */
 export class CancelScope {
   readonly #slots = new Set<Cancellable>();
   #cause: CancelReason | undefined;
-  /** Set if `wallClockMs` expired before or during an interrupt. Used again if the interrupt is withdrawn. */
+  /** A time limit that expired before or during an interrupt. It cancels the run if the interrupt is withdrawn. */
   #outranked: CancelReason | undefined;
   #wallClockMs = Number.POSITIVE_INFINITY;
   #deadlineAt = Number.POSITIVE_INFINITY;
@@ -45,12 +45,12 @@ export class CancelScope {
     this.#outer = outer;
   }
 
-  /** The reason with the highest rank so far. Undefined if the run is not cancelled. */
+  /** The cancel reason with the highest rank so far. Undefined if the run is not cancelled. */
   get cause(): CancelReason | undefined {
     return this.#cause;
   }
 
-  /** The number of objects that are waiting. It is 0 after a run. */
+  /** The number of waiting objects. After a run, it is 0. */
   get size(): number {
     return this.#slots.size;
   }
@@ -111,9 +111,7 @@ export class CancelScope {
     if (now >= this.#deadlineAt) this.cancel({ kind: "wall-clock", limitMs: this.#wallClockMs });
   }
 
-  /**
-   * Returns the shortest remaining time of this run and its outer runs, in milliseconds. Infinity if none of them has a limit.
-   */
+  /** Returns the shortest remaining time of this run and its outer runs, in milliseconds. Infinity if no run has a limit. */
   leftMs(now: number): number {
     return Math.max(0, Math.min(this.#deadlineAt - now, this.#outer?.leftMs(now) ?? Number.POSITIVE_INFINITY));
   }
@@ -121,7 +119,7 @@ export class CancelScope {
   /** Stops the timer, and cancels everything that still waits. */
   release(): void {
     this.#stopTimer?.();
-    // Usually nothing waits, and creating an error would take longer than the rest of this function.
+    // Usually nothing waits. Returns early, because creating an error would take longer than the rest of this function.
     if (this.#slots.size === 0) return;
     const cause: CancelReason = { kind: "abort", reason: new DOMException("The run is over.", "AbortError") };
     for (const slot of [...this.#slots]) slot.cancel(cause);
@@ -146,8 +144,8 @@ export function abortReasonOf(cause: CancelReason): unknown {
 }
 
 /**
- * True if the run was stopped, killed or aborted, so that nothing in it may wait any longer. An expired time limit does not
- * count: it limits work, and a run that waits does no work.
+ * True if the run was stopped, killed or aborted. An expired time limit does not count: it limits work, and a waiting run does no
+ * work.
  */
 export function isEnded({ cause }: CancelScope): boolean {
   return cause?.kind === "stop" || cause?.kind === "kill" || cause?.kind === "abort";

@@ -12,7 +12,7 @@ export type Raced<T> =
   | { readonly kind: "expired"; readonly limitMs: number }
   | { readonly kind: "cancelled"; readonly cause: CancelReason };
 
-/** The clock of a deadline, and the scope that can cancel it. */
+/** The clock that a deadline uses, and the scope that can cancel the deadline. */
 export interface DeadlinePorts {
   readonly clock: Clock;
   readonly scope: CancelScope;
@@ -35,7 +35,7 @@ interface CustomTimers {
   clearTimeout: typeof globalThis.clearTimeout;
 }
 
-/** The time limit for one piece of work, such as a tool call. The time starts when this object is created. */
+/** The time limit for one piece of work, such as a tool call. The time starts when the `Deadline` is created. */
 export class Deadline implements Cancellable {
   readonly #ports: DeadlinePorts;
   readonly #limits: DeadlineLimits;
@@ -65,7 +65,7 @@ export class Deadline implements Cancellable {
     this.#lastSign = this.#ports.clock.now();
   }
 
-  /** Suspends `idleMs` until `work` has ended, because `work` has its own time limits. */
+  /** Pauses the idle limit until `work` has ended, because `work` has its own time limits. */
   holdWhile(work: PromiseLike<unknown>): void {
     this.#holds += 1;
     const letGo = (): void => {
@@ -79,7 +79,7 @@ export class Deadline implements Cancellable {
     return this.#ports.clock.now() - this.#startedAt;
   }
 
-  /** Marks the work as ended. `race` calls this method itself; the caller calls it only for work that needed no race. */
+  /** Marks the work as ended. Needed only for work that was not passed to `race`, because `race` calls `end` itself. */
   end(): void {
     this.#over = true;
   }
@@ -170,7 +170,6 @@ export class Deadline implements Cancellable {
     return { kind: "expired", limitMs };
   }
 
-  /** Creates timer functions for p-timeout. If `idleMs` is set, they also start and stop the idle timer. */
   #timers(): CustomTimers {
     const { clock } = this.#ports;
     const idle = this.#watchSilence();
@@ -255,14 +254,17 @@ export class IdleTimer {
   };
 }
 
-/** After this many consecutive items without content, other tasks of the event loop get time to run. */
+/** After this many consecutive stream items without content, timers and other tasks get time to run. */
 const most = 256;
 
 /** Counts consecutive stream items without content. Without pauses, such items would block all timers of the process. */
 export class Lull {
   #count = 0;
 
-  /** Counts one item. After 256 consecutive items without content, returns a promise that resolves after other tasks have run. */
+  /**
+   * Counts one stream item. After 256 consecutive items without content, returns a promise that resolves after other tasks have
+   * run.
+   */
   note(hasContent: boolean): Promise<void> | undefined {
     this.#count = hasContent ? 0 : this.#count + 1;
     if (this.#count < most) return undefined;

@@ -2,7 +2,7 @@
 
 import { dropPromise } from "../utils/promises.ts";
 
-/** The functions to call when a signal is aborted, and the only listener on the signal, which calls them. */
+/** The functions to call when a signal is aborted. `tell` is the only listener on the signal, and calls these functions. */
 interface Waiting {
   readonly calls: Set<() => void>;
   readonly tell: () => void;
@@ -11,11 +11,11 @@ interface Waiting {
 const waiting = new WeakMap<AbortSignal, Waiting>();
 
 /**
- * Calls `call` when the signal is aborted. Returns a function that removes `call` again. All calls share one listener on the
- * signal, which is removed with the last call.
+ * Calls `call` when the signal is aborted. Returns a function that removes `call` again. Each signal gets at most one listener,
+ * which is removed together with the last function.
  */
 export function onAbort(signal: AbortSignal, call: () => void): () => void {
-  // A new function each time, because the set would keep only one copy of the same `call`.
+  // A set keeps only one copy of a function, so each caller gets a new function.
   const own = (): void => call();
   const known = waiting.get(signal) ?? listen(signal);
   known.calls.add(own);
@@ -34,7 +34,7 @@ function listen(signal: AbortSignal): Waiting {
     for (const call of [...calls]) if (calls.has(call)) callAlone(call);
   };
   const made: Waiting = { calls, tell };
-  // This line is first, because a signal from the caller may throw.
+  // Must come first: if the caller's signal throws here, nothing has been stored yet.
   dropPromise(signal.addEventListener("abort", tell));
   waiting.set(signal, made);
   return made;
@@ -49,7 +49,7 @@ function letGo(signal: AbortSignal, tell: () => void): void {
   }
 }
 
-/** Calls one function. If it throws, the error is reported as uncaught, and the caller continues with the next function. */
+/** Calls one function. If the function throws, reports the error as uncaught, so that the next functions are still called. */
 function callAlone(call: () => void): void {
   try {
     call();
@@ -64,7 +64,7 @@ export class LazySignal {
   #controller: AbortController | undefined;
   #reason: (() => unknown) | undefined;
 
-  /** The signal. It is created on the first access, already aborted if `abort` was called before. */
+  /** The signal, which is created on the first access. If `abort` was called before, the new signal is already aborted. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -73,7 +73,10 @@ export class LazySignal {
     return this.#controller.signal;
   }
 
-  /** Aborts the signal. Later calls have no effect. `reason` is called only if the signal was read, now or later. */
+  /**
+   * Aborts the signal. Later calls have no effect. `reason` is not called until the signal is read, because the signal is only
+   * created then.
+   */
   abort(reason: () => unknown): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
@@ -100,7 +103,7 @@ export function followSignal(signal: AbortSignal): FollowingSignal {
   };
 }
 
-/** The method of an emitter that the loop calls when a run is over. The name is the same in all copies of the package. */
+/** The name of the method that the loop calls on an emitter when a run is over. All copies of the package use this name. */
 const method = "turnwright.run-closed";
 
 /** An emitter with a method that is called when a run is over. */
@@ -114,7 +117,7 @@ export interface ClosedRun {
   readonly failure?: { readonly error: unknown } | undefined;
 }
 
-/** Calls the method of an emitter, if it has one, when a run is over. Ignores errors of the method. */
+/** When a run is over, calls the method `turnwright.run-closed` of an emitter, if it has one. Ignores errors of the method. */
 export function tellClosed(emitter: object | undefined, run: ClosedRun): void {
   try {
     const tell: unknown = emitter === undefined ? undefined : Reflect.get(emitter, method);

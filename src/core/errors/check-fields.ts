@@ -26,7 +26,6 @@ export function isWithin(
   return (Number.isInteger(value) || fraction === true) && typeof value === "number" && value >= min && value <= max;
 }
 
-/** Describes a rule in words, for example "a whole number of at least 1, or Infinity". */
 export function describeRule({ min, max, fraction, infinite }: NumberRule): string {
   const number = fraction === true ? "a number" : "a whole number";
   const range = max === undefined ? `of at least ${min}` : `from ${min} to ${max}`;
@@ -41,7 +40,7 @@ export function findTimeoutProblem(value: unknown): string | undefined {
 /** A check: the expected value in words, and a function that returns true if a value fits. */
 export type Check = readonly [expected: string, fits: (value: unknown) => boolean];
 
-/** One check per field: a new field without a check does not compile. */
+/** One check for each field of `T`. A field without a check does not compile. */
 export type Checks<T> = { readonly [Key in keyof Required<T>]: Check };
 
 export const isFunction = (value: unknown): boolean => typeof value === "function";
@@ -67,7 +66,7 @@ export function oneOf(...values: readonly unknown[]): Check {
   return [[names.slice(0, -1).join(", "), ...names.slice(-1)].join(" or "), (value) => values.includes(value)];
 }
 
-/** The name of the group of top-level options. It is omitted from the path of an option. */
+/** The group name of the top-level options. Paths in error messages omit this name. */
 const top = "options";
 
 /** Throws LoopError "unknown-option" or "invalid-option" if a field of `value` is unknown or fails its check. Absent fields pass. */

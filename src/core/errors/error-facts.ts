@@ -22,10 +22,7 @@ export interface ErrorFacts {
 
 const deepest = 4;
 
-/**
- * The maximum number of characters of a message that are read to classify the error. A JSON body inside a message is read
- * completely.
- */
+/** To classify an error, only this many characters of its message are read. A JSON body inside the message is read completely. */
 const longestRead = 10_000;
 
 interface Draft {
@@ -34,7 +31,6 @@ interface Draft {
   retryDelayMs: number | undefined;
   readonly words: Set<string>;
   readonly messages: string[];
-  /** The innermost message in the response body. */
   said: string | undefined;
 }
 

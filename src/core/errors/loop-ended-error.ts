@@ -1,4 +1,4 @@
-// Describes in words how a run ended.
+// LoopEndedError, and the text that describes how a run ended.
 
 import type { CostUnknownWhy, EndReason, LoopStatus } from "../types/termination.ts";
 import { quote } from "../utils/texts.ts";
@@ -31,16 +31,16 @@ function round(usd: number): number {
   return Number(usd.toPrecision(6));
 }
 
-/** The kinds of reasons of runs that did not complete: every `reason.kind` except those with status "completed". */
+/** Every `reason.kind` of a run that did not complete. */
 export type EndedKind = Exclude<
   EndReason["kind"],
   "answered" | "end-turn" | "pre-tool-text" | "stop-condition" | "length" | "refusal" | "content-filter"
 >;
 
-/** The end reasons of the given kinds. */
+/** The end reasons whose `kind` is one of `Kind`. */
 export type ReasonOf<Kind extends EndedKind> = EndReason & { readonly kind: Kind };
 
-/** The kinds of reasons that have a `limit`. A kind without its own text gets the text "the limit of … is reached". */
+/** The kinds of end reasons with a field `limit`. They share the text "the limit of … is reached". */
 type LimitKind = Extract<EndReason, { readonly limit: number }>["kind"];
 
 type ReasonWords = { readonly [Kind in Exclude<EndedKind, LimitKind>]: (reason: ReasonOf<Kind>) => string } & {
@@ -48,7 +48,8 @@ type ReasonWords = { readonly [Kind in Exclude<EndedKind, LimitKind>]: (reason: 
 };
 
 /**
- * The text that explains each kind of reason, written after a colon. A kind without a `limit` does not compile without a text.
+ * The explanation of each end reason, written after a colon. Only kinds with a `limit` may omit it, because they have a default
+ * text.
  */
 const words: ReasonWords = {
   "provider-error": ({ error }) => `the model failed with ${error.code}: ${error.message}`,
@@ -122,7 +123,7 @@ export type EndedResult<Kind extends EndedKind = EndedKind> = LoopResult & { rea
 const brand = Symbol.for("turnwright.LoopEndedError");
 
 /**
- * Thrown by `unwrap` and `generateWithTools` for a run that did not complete. `result` is the whole result. The field is not
+ * Thrown by `unwrap` and `generateWithTools` for a run that did not complete. `result` is the whole result. This field is not
  * enumerable, so it is omitted when the error is printed or converted to JSON. Use `isLoopEndedError` instead of `instanceof`,
  * which fails if two copies of the package are loaded.
  */
@@ -169,7 +170,7 @@ export class AbortedError extends LoopEndedError<"stopped" | "killed" | "aborted
   override readonly name = "AbortedError";
 }
 
-/** The model, or the connection to the model, failed. `reason.error` has the details, including if a retry may succeed. */
+/** The model, or the connection to the model, failed. `reason.error` has the details, and says if a retry may succeed. */
 export class ProviderFailedError extends LoopEndedError<"provider-error"> {
   override readonly name = "ProviderFailedError";
 }

@@ -16,7 +16,7 @@ export interface LoopErrorDetails {
   readonly "unknown-option": {
     readonly option: string;
     readonly nearest?: string | undefined;
-    /** Code that sets the right option, if the name of the unknown option comes from another library. */
+    /** If the option name comes from another library: the code that has the same effect here. */
     readonly instead?: string | undefined;
   };
   /** Two tools have the same name. */
@@ -30,7 +30,7 @@ export interface LoopErrorDetails {
    * comes directly after `index`.
    */
   readonly "invalid-messages": { readonly index: number; readonly problem: string };
-  /** A control, a run id or an in-memory journal belongs to a running loop. */
+  /** A control, a run id or an in-memory journal is already used by a running loop. */
   readonly "already-running": { readonly what: "control" | "runId" | "journal"; readonly runId?: string | undefined };
   /** A nested run would be too deep: it would have `current` outer runs, but at most `limit` levels are allowed. */
   readonly "depth-exceeded": { readonly current: number; readonly limit: number };
@@ -84,8 +84,8 @@ export interface LoopErrorDetails {
   readonly "journal-incomplete": { readonly key: string };
   /**
    * The journal did not answer in time. `ms` is how long the run waited. If `ended` is set, something outside the loop ended the
-   * run, and `ms` counts from that moment. `partial` is the result so far. The field is not enumerable, so it is omitted when the
-   * error is printed or converted to JSON.
+   * run, and `ms` counts from that moment. `partial` is the result so far. This field is not enumerable, so it is omitted when
+   * the error is printed or converted to JSON.
    */
   readonly "journal-unresponsive": {
     readonly verb: "open" | "close" | "step" | "all" | "replays" | "has";
@@ -98,8 +98,8 @@ export interface LoopErrorDetails {
   /** The store of a run host did not answer in time. `ms` is how long the host waited. */
   readonly "store-unresponsive": { readonly verb: "read" | "write"; readonly ms: number };
   /**
-   * A resumed run has recorded calls that no longer fit their tools. `changed` has the names of these tools, and `changes` has
-   * their changes.
+   * A resumed run has recorded calls that no longer fit their tools. `changed` lists the names of these tools, and `changes` says
+   * how each tool has changed.
    */
   readonly "tools-changed": { readonly changed: readonly string[]; readonly changes: readonly ToolChange[] };
 }

@@ -134,8 +134,8 @@ const bytes = 'data: Buffer.from(bytes).toString("base64")';
 const partFields = ["image", "image_url", "input_image", "inline_data", "inlineData", "source", "mimeType", "file"];
 
 /**
- * Returns advice about a content part that has the form of another library, or contains binary data. Other parts give undefined.
- * The text is a sentence without its full stop.
+ * Returns advice about a content part in the format of another library, or contains binary data. Other parts give undefined. The
+ * text is a sentence without its full stop.
  */
 export function partAdviceOf(part: UnknownRecord): string | undefined {
   const hasBytes = Object.values(part).some((value) => value instanceof ArrayBuffer || ArrayBuffer.isView(value));

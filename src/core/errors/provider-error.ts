@@ -11,7 +11,7 @@ const retryableByCode: { readonly [Code in ProviderErrorCode]: boolean } = {
   "stream-ended-early": true,
   "finish-error": true,
   "finish-unknown": false,
-  // The stream ended normally and was billed. A retry would be billed again, which only the caller may decide.
+  // The stream ended normally and was billed. A retry would be billed again, so only the caller may decide to retry.
   "no-output": false,
   auth: false,
   "rate-limit": true,
@@ -54,7 +54,7 @@ export function providerError(code: ProviderErrorCode, message: string, facts: P
     code,
     retryable,
     ...(Number.isFinite(status) ? { status } : {}),
-    // An infinite wait becomes the longest wait that JSON can represent.
+    // JSON has no Infinity, so an infinite wait becomes a very long one.
     ...(typeof retryAfterMs === "number" && retryAfterMs >= 0 ? { retryAfterMs: Math.min(retryAfterMs, longestWaitMs) } : {}),
     ...(cause === undefined || cause === null ? {} : { cause: toPlainError(cause) }),
   };

@@ -9,7 +9,10 @@ import { type Run, toBatchCall } from "./run/run.ts";
 import { performCall } from "./tool-call/execute-tool-call.ts";
 import { sendBoth } from "./tool-call/replay-call.ts";
 
-/** Returns the functions that start calls while the model streams. Undefined if an approval or a limit may still prevent them. */
+/**
+ * Returns the functions that start calls while the model streams. Undefined if an approval or a limit may still prevent the
+ * calls.
+ */
 export function createEagerPorts(run: Run): EagerPorts | undefined {
   const { policies } = run.options;
   if (!run.visibleTools.hasEager) return undefined;

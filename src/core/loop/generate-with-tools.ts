@@ -32,7 +32,10 @@ export interface ToolExecutor {
 
 /** Limits and callbacks of `generateWithTools`. */
 export interface GenerateOptions {
-  /** The maximum number of iterations, and so of model requests. The tool calls of the last iteration still run. Default 10. */
+  /**
+   * The maximum number of iterations. Each iteration requests one message from the model. The tool calls of the last iteration
+   * still run. Default 10.
+   */
   readonly maxIterations?: number | undefined;
   /** The maximum cost in USD, as computed by `pricing`. Default: no limit. */
   readonly maxCostUSD?: number | undefined;

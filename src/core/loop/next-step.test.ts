@@ -73,7 +73,6 @@ function after(...steps: readonly StepResult[]): LoopState {
   return state;
 }
 
-/** Returns the next step as text: its kind, or the ending if the run is about to end. */
 function wordOf(state: LoopState, more: Partial<Bounds> = {}): string {
   const next = nextStep(state, { ...bounds, ...more });
   if (next.kind === "last-look") return `${next.ending.status} ${next.ending.reason.kind}`;

@@ -53,7 +53,7 @@ function beforeEnd(state: LoopState, bounds: Bounds, ending: Ending): NextStep {
   return { kind: "last-look", ending };
 }
 
-/** The phases in the two tables below. `nextStep` handles the other phases itself. */
+/** The phases that `nextStep` looks up in a table. It handles the other phases itself. */
 type Phase = Exclude<LoopState["phase"], "last-look" | "resume">;
 type Judge<Answer> = (state: LoopState, bounds: Bounds) => Answer;
 
@@ -97,7 +97,6 @@ function findOutsideEnding(inbox: InboxAnswer | undefined): Ending | undefined {
   return inbox?.ended?.status === "stopped-by-user" ? inbox.ended : undefined;
 }
 
-/** Returns the ending for a message that was sent with `interrupt`, unless the run has already started a tool call. */
 function findInterrupt({ chainStarted, unsent }: LoopState): Ending | undefined {
   const asked = chainStarted ? undefined : unsent.find(({ verb }) => verb === "interrupt");
   if (asked === undefined) return undefined;
@@ -126,9 +125,7 @@ function findLimitEnding(state: LoopState, bounds: Bounds): Ending | undefined {
 
 const none = Number.POSITIVE_INFINITY;
 
-/**
- * Returns the ending if one more stream would exceed a spending limit. The estimate for that stream is the cost of the last one.
- */
+/** Returns the ending if one more stream would exceed a spending limit. Assumes that the stream costs as much as the last one. */
 function findSpendingEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { costUSD, unpriced, spentUSD, lastCostUSD, usage, lastInbox } = state;
   const { maxCostUSD = none, unknownCostEnds = true, maxTokens } = bounds;
@@ -142,7 +139,6 @@ function findSpendingEnding(state: LoopState, bounds: Bounds): Ending | undefine
   return lastInbox?.spentOutside === undefined ? undefined : { status: "error", reason: lastInbox.spentOutside };
 }
 
-/** The statuses of a stream that the caller ended early. */
 const cutOff: ReadonlySet<StreamStatus> = new Set(["stopped-by-user", "follow-up-interrupt"]);
 
 function findIterationEnding(state: LoopState, bounds: Bounds): Ending | undefined {
@@ -177,7 +173,6 @@ function findCallEnding(state: LoopState, { loopRule }: Bounds): Ending | undefi
   return state.current.calls.every(isNamed) ? undefined : { status: "error", reason: { kind: "malformed-call" } };
 }
 
-/** Returns the ending for an invalid answer if no retries remain. */
 function findOutputEnding({ lastOutput, invalidAnswers }: LoopState, { outputRetries = 0 }: Bounds): Ending | undefined {
   switch (lastOutput?.kind) {
     case "valid":
@@ -247,8 +242,8 @@ function isPaused(state: LoopState): boolean {
 }
 
 /**
- * Decides after the last reading of the inbox. The run ends as planned, ends for a more important reason, or continues with a new
- * message.
+ * Decides how a run continues after the last reading of its inbox. The run ends as planned, ends for a more important reason, or
+ * continues with a new message.
  */
 function judgeClose(state: LoopState, bounds: Bounds): NextStep {
   const { lastInbox, ending } = state;
@@ -268,7 +263,9 @@ function isAnswer({ status, reason }: Ending): boolean {
   return status === "completed" || reason.kind === "invalid-output";
 }
 
-/** True if a stop, a kill or an abort may replace this ending. It must be an answer, an interrupt or an earlier stop. */
+/**
+ * True if a stop, a kill or an abort may replace this ending. Only an answer, an interrupt or an earlier stop can be replaced.
+ */
 function isOutranked(ending: Ending): boolean {
   const { kind } = ending.reason;
   return isAnswer(ending) || kind === "interrupted" || kind === "stopped";
@@ -280,7 +277,6 @@ function grantsFinalAnswer(state: LoopState, { reason }: Ending, bounds: Bounds)
   return findSpendingEnding(state, bounds) === undefined;
 }
 
-/** A finished iteration with the outcomes of its tool calls. */
 export interface FinishedIteration {
   readonly text: string;
   readonly family: string | undefined;
@@ -288,8 +284,8 @@ export interface FinishedIteration {
 }
 
 /**
- * Returns true if text before tool calls is already the answer. All calls of the iteration must have succeeded without a context
- * restart. Also, `policy` must list the provider's family, or no tool may need a follow-up by its definition or by `policy`.
+ * Returns true if text before tool calls is already the answer. All calls must have succeeded without a context restart. In
+ * addition, `policy` must list the provider's family, or none of the called tools may need a follow-up.
  */
 export function shouldEndAfterPreToolText({ text, family, calls }: FinishedIteration, policy: PreToolTextPolicy = {}): boolean {
   if (calls.length === 0 || text.trim() === "") return false;

@@ -32,14 +32,14 @@ import { streamKey } from "./state/step-key.ts";
 
 interface ModelStep {
   readonly withoutTools: boolean;
-  /** Set if the model only gives a final answer: the ending of the run after the answer. */
+  /** The ending of the run after a final answer. Set if this request is only for a final answer. */
   readonly finalAnswerTo?: Ending | undefined;
 }
 
 export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void> {
   const { state } = run;
   const { continuation } = state;
-  // A final answer has its own key. If the run is resumed with higher limits, the request at this position is a different one.
+  // The request for a final answer has its own key. If the run is resumed with higher limits, a normal request takes its place.
   const key = streamKey(state, next.finalAnswerTo === undefined ? "model" : "final-answer");
   const masked = maskOld(run);
   const earlier = continuation === 0 ? [] : state.current.calls;
@@ -74,7 +74,7 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
   });
 }
 
-/** Replays the calls that ran while the model streamed. Also counts the cost of such calls from discarded attempts. */
+/** Replays the calls that ran while the model streamed. Also counts the cost of calls that ran during discarded attempts. */
 function replayEarly(run: Run, { eagerOutcomes = [], eagerSpent = [] }: StreamResult): void {
   for (const outcome of eagerOutcomes) replayCall(run, outcome);
   for (const spent of eagerSpent) run.meter.add(toSpending(spent));
@@ -111,7 +111,7 @@ function exposeSafely(run: Run, names?: IterationPlan["tools"]): Pick<VisibleToo
   }
 }
 
-/** Checks the object from `prepareIteration` as strictly as an option. Throws if it is not a valid plan. */
+/** Checks the object from `prepareIteration` like an option of the run. Throws if it is not a valid plan. */
 function toPlan(answer: unknown): IterationPlan {
   const plan: unknown = answer === undefined || answer === null ? {} : answer;
   checkPlan(plan);
@@ -151,13 +151,12 @@ function streamIteration(run: Run, next: ModelStep, plan: IterationPlan): Promis
     eager: next.withoutTools ? undefined : createEagerPorts(run),
     findSpent: (spent) => findSpent(run, spent),
   });
-  // The run of a final answer has already reached a limit, so the stop conditions no longer apply.
+  // A final answer is requested only after a limit was reached, so the stop conditions no longer apply.
   const asks = run.stopConditions.length > 0 && next.finalAnswerTo === undefined;
   const asked = asks ? streamed.then((result) => askStopConditions(run, result)) : streamed;
   return withTerms(run, asked);
 }
 
-/** Adds the facts about the tools and calls that a replay needs to the stream result. */
 function withTerms(run: Run, streamed: Promise<StreamResult>): Promise<StreamResult> {
   const { toolChoice } = run;
   const restricted = toolChoice === undefined ? streamed : streamed.then((result) => ({ ...result, toolChoice }));
@@ -185,7 +184,10 @@ function maskOld(run: Run): Masked | undefined {
   return run.view?.update(run.state);
 }
 
-/** Returns the masking of a tool that releases results. Searches the tools that the model saw: the registry may have changed. */
+/**
+ * Returns the masking of a tool that releases results. Searches the tools that the model saw, because the registry may have
+ * changed since then.
+ */
 function findMasking({ visibleTools }: Run): ResultMasking | undefined {
   return visibleTools.registered.find(({ masking }) => masking !== undefined)?.masking as ResultMasking | undefined;
 }
@@ -249,7 +251,7 @@ function sendLoop(run: Run): void {
 
 /**
  * Emits `iteration-end` after the calls of the iteration. The event is marked as replayed if the stream was replayed, even if the
- * calls ran in this execution: usage and cost come from the recorded stream.
+ * calls ran in this execution, because usage and cost come from the recorded stream.
  */
 export function endIteration(run: Run, isPaused: boolean): void {
   const { events, openIteration } = run;

@@ -61,15 +61,15 @@ export async function driveRun(run: Run): Promise<LoopResult> {
     events.send({ type: "run-start", runId: run.runId, iteration: 0, provider: provider.id, model: provider.model });
     for (;;) {
       const next = nextStep(state, bounds);
-      // Another model request directly after a stream means that the service has paused the stream, and the iteration continues.
+      // If a stream is followed by another model request, the service has paused its message, and the iteration continues.
       if (next.kind !== "batch") endIteration(run, next.kind === "model");
       if (next.kind === "end") {
         const continued = continueAfter(run, next.ending);
         if (isThenable(continued) ? await continued : continued) continue;
         // Determine the ending before the journal is closed. A cancellation during the closing comes too late.
         const ending = toFinalEnding(run, next.ending);
-        // Close the journal before the result is built, because records are missing if closing fails. Messages that arrive
-        // meanwhile are returned in the result.
+        // If closing the journal fails, records are missing. The journal is therefore closed before the result is built. Messages
+        // that arrive meanwhile are returned in the result.
         if (close !== undefined) await close();
         return finishRun(run, ending);
       }
@@ -95,14 +95,14 @@ function breakRun(run: Run, error: unknown): void {
   if (run.parking !== undefined) dropPromise(run.parking.end());
 }
 
-/** True if the journal did not close in time. It must then not be closed again. */
+/** True if the journal did not close in time. Such a journal must not be closed again. */
 function isClosing(error: unknown): boolean {
   return isLoopError(error, "journal-unresponsive") && error.details.verb === "close";
 }
 
 /**
- * Returns the ending that the caller gets. If the run was cancelled while its calls waited, this is the ending of the
- * cancellation. The journal still records the calls as waiting, so that their decisions can be passed again.
+ * Returns the ending that the caller gets. If the run was cancelled while calls waited, the ending says that it was cancelled.
+ * The journal still records the calls as waiting, so that their decisions can be passed again.
  */
 function toFinalEnding({ scope, decisions, journal, sharesJournal }: Run, ending: Ending): Ending {
   const { cause } = scope;
@@ -133,13 +133,11 @@ const perform: {
   "last-look": (run, { ending }) => readLastInbox(run, ending, (read) => endAfter(run, read)),
 };
 
-/** Returns the ending that follows if the inbox was read with this result. */
 function endAfter({ bounds }: Run, read: LoopState): Ending | undefined {
   const next = nextStep(read, bounds);
   return next.kind === "end" ? next.ending : undefined;
 }
 
-/** The kind of the `notice` event for each ending that users should know about. */
 const notices: { readonly [Kind in EndReason["kind"]]?: "max-iterations" | "tool-error-cap" | "stream-timeout" } = {
   "max-iterations": "max-iterations",
   "tool-error-cap": "tool-error-cap",
@@ -155,7 +153,7 @@ function finishRun(run: Run, ending: Ending): LoopResult {
   const result = buildResult(state, { ending, undelivered, maxCostUSD: bounds.maxCostUSD, runId, journal, session });
   const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
   const base = { runId, iteration: state.iteration };
-  // A nested run may end while its outer run is still replaying.
+  // A nested run may end while its outer run is still replaying, so the outer run ends the replay.
   if (!run.sharesJournal) endReplay(run);
   const notice = notices[reason.kind];
   if (notice !== undefined && session.surfaceUserErrors !== false) events.send({ type: "notice", ...base, kind: notice });
@@ -205,7 +203,7 @@ async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
   const { state, options, clock, token, journal, scope } = run;
   const before = endingKey(state, ending);
   for (let attempt = state.retry + 1; ; attempt += 1) {
-    // The iteration is new after this step. If a limit ends the iteration immediately, that ending is not retried.
+    // After this step, the iteration counts as new. If a limit ends the iteration immediately, that ending is not retried.
     const body = (): ReopenAnswer => {
       const reopen = options.resume === "retry-last" && scope.cause === undefined;
       if (!reopen) run.control?.shut();
@@ -222,7 +220,7 @@ async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
       if (state.messages.length < length) run.events.send({ type: "attempt-discarded", ...eventBase(run, live) });
       return true;
     }
-    // The recorded refusal is from an earlier execution without "retry-last". Try the next key.
+    // An earlier execution without "retry-last" recorded that there is no retry. This execution tries the next key.
     if (live) return false;
   }
 }

@@ -1,4 +1,4 @@
-// Throws an error for each result of a run that did not complete.
+// Converts the result of a run that did not complete to an error, and throws it.
 
 import type { LoopResult } from "../types/loop-result.ts";
 import { invalidOption } from "../errors/check-fields.ts";

@@ -99,7 +99,7 @@ function withNesting(context: ToolContext, observer: RunObserver, ports: ToolPor
 function observeProvider(provider: Provider, current: () => RunObserver | undefined): Provider {
   if (!isProvider(provider)) return provider;
   return {
-    // Getters, because the caller may change the fields of the wrapped provider.
+    // Getters are used, because the caller may change the fields of the wrapped provider later.
     get id() {
       return provider.id;
     },

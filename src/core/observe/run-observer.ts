@@ -38,7 +38,7 @@ export function heardBy<Observer>(handlers: EventHandlers<Observer>): readonly L
 }
 
 export function handleEvent<Observer>(handlers: EventHandlers<Observer>, observer: Observer, event: LoopEvent): void {
-  // A cast: the compiler cannot see that handler and event have the same type.
+  // The cast is needed because the compiler cannot see that handler and event have the same type.
   (handlers[event.type] as ((observer: Observer, event: LoopEvent) => void) | undefined)?.(observer, event);
 }
 

@@ -68,7 +68,7 @@ export async function checkBody(response: Response, clock: Clock): Promise<Respo
 /** The maximum number of blank bytes before the first text. Some proxies send blanks to keep a connection open. */
 const mostBlanks = 65_536;
 
-/** The size of a chunk of bytes plus 1, so that an endless series of empty chunks also reaches the limit. */
+/** Counts one byte more for each chunk, so that an endless series of empty chunks also reaches the limit. */
 function sizeOf(piece: Uint8Array): number {
   return piece.length + 1;
 }

@@ -225,7 +225,6 @@ export class AttemptReader implements GuardedStream {
     this.#hasBegun = false;
   }
 
-  /** Handles a `finish` chunk. The attempt fails if the finish reason would end a run with an error. */
   #finish(chunk: FinishChunk): void {
     const error = errorOf(judgeFinish(chunk.reason, { text: this.#hasText, calls: this.#hasCalls }, chunk.raw));
     if (error !== undefined) {

@@ -25,7 +25,10 @@ export interface GuardPorts {
   readonly scope: CancelScope;
   /** A timer that consecutive streams share. Default: a new timer. */
   readonly alarm?: IdleTimer | undefined;
-  /** `room` is called after each chunk. While too many events are unread, `room` returns a promise to wait for. */
+  /**
+   * `room` is called after each chunk. While too many events are unread, it returns a promise, and the guard waits for the
+   * promise.
+   */
   readonly events?: Pick<EventSink, "room"> | undefined;
 }
 
@@ -44,8 +47,8 @@ export interface GuardedStream {
 }
 
 /**
- * Heartbeats can extend a limit on silence to at most this multiple of its length. Without a maximum, they could
- * extend the limit forever.
+ * Heartbeats can extend a limit on silence to at most this multiple of its length. Without a maximum, heartbeats could extend the
+ * limit forever.
  */
 const mostDelays = 12;
 
@@ -110,7 +113,10 @@ export class StreamGuard implements ModelCall, Cancellable {
     else this.#lastSign = this.clock.now();
   };
 
-  /** Restarts all limits on silence. A caller that knows the time passes it: reading the clock for every chunk is slow. */
+  /**
+   * Restarts all limits on silence. A caller that already knows the time passes `now`, because reading the clock for every chunk
+   * is slow.
+   */
   #refresh(now = this.clock.now()): void {
     this.#lastSign = now;
     this.#lastContent = now;

@@ -25,10 +25,6 @@ interface Given {
   readonly mayGoOn?: boolean;
 }
 
-/**
- * Events are strings: "" has no content, "count" is usage, "finish" is a finish reason, "end" is the last event, and any other
- * string is a delta.
- */
 function read(
   open: (signal: AbortSignal) => Promise<unknown>,
   { abort = new AbortController(), mayGoOn = false }: Given = {},

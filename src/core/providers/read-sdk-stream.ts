@@ -81,8 +81,8 @@ async function* readChunks(
   try {
     events = iterate(await unlessAborted(open, followed.signal));
     while (take(await patience.next(events))) {
-      // Usually there is one chunk per event. After `length = 0`, the next push would allocate memory, which `pop` avoids.
-      // `yield*` would wait once more for each chunk, which the loop avoids.
+      // Usually there is one chunk per event. The array is emptied with `pop`, because after `length = 0` the next push would
+      // allocate memory. A loop is used, because `yield*` would wait once more for each chunk.
       const only = out.length === 1 ? out.pop() : undefined;
       if (only !== undefined) yield only;
       else for (const chunk of out.splice(0)) yield chunk;
@@ -124,7 +124,7 @@ class Patience {
 
   /**
    * Returns the next event, or undefined if the time limit after a finished answer has expired. The limit starts with this call,
-   * so that the time that the consumer needed is not counted.
+   * because the time that the consumer needs for a chunk must not count.
    */
   next(events: AsyncIterator<unknown>): Promise<IteratorResult<unknown> | undefined> {
     this.#setLimit();
@@ -164,7 +164,7 @@ function unlessAborted<Stream>(open: (signal: AbortSignal) => PromiseLike<Stream
     const giveUp = (): void => reject(new DOMException("This operation was aborted", "AbortError"));
     if (signal.aborted) return giveUp();
     signal.addEventListener("abort", giveUp, { once: true });
-    // Removes the listener, because this function may be called very often in a long stream.
+    // Each call adds a listener, which must be removed again: a long stream calls this function very often.
     const letGo = (): void => signal.removeEventListener("abort", giveUp);
     open(signal).then(resolve, reject).then(letGo);
   });

@@ -50,8 +50,8 @@ export interface MetadataReader {
 }
 
 /**
- * Reads the items of a message's provider metadata. Returns undefined if there are no items, or if one item comes from another
- * service or model: signatures are only valid for the model that made them, and the remaining items alone would be a different
+ * Reads the items of a message's provider metadata. Returns undefined if there are no items, or if any item comes from another
+ * service or model. Signatures are only valid for the model that made them, and the remaining items alone would be a different
  * message.
  */
 export function readOwnItems(
@@ -77,7 +77,7 @@ export interface RecordedMessage<Item> {
 
 /**
  * Returns true if the provider metadata of an assistant message matches its content: the same text, and the same calls in the
- * same order. They differ after the message was edited, after a continuation was cut off, or if a call got another id. The
+ * same order. The two differ after the message was edited, after a continuation was cut off, or if a call got another id. The
  * adapter must then build the message from its content.
  */
 export function saysTheSame<Item>(turn: AssistantMessage, { text, calls: recorded, isCall }: RecordedMessage<Item>): boolean {

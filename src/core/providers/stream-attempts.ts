@@ -26,7 +26,7 @@ export function cutByAnother(): ModelChunk {
 
 /** Properties of a chunk that show if it belongs to a second answer. */
 export interface AnswerChunk {
-  /** True if the chunk has a role, as the first chunk of an answer does. */
+  /** True if the chunk has a role, like the first chunk of an answer. */
   readonly saysRole: boolean;
   /** True if the chunk contains a part of an answer. Some gateways send a last chunk with another id and without content. */
   readonly hasContent: boolean;
@@ -57,8 +57,8 @@ export class AnswerIds {
 export interface AttemptPlan {
   readonly first: PlannedAttempt;
   /**
-   * Returns the attempt to make after a failed one, or undefined if there is none. The stream ends with the failure if there is
-   * no further attempt, or if the limits of the run allow no further request.
+   * Returns the attempt to make after a failed attempt, or undefined if there is none. The stream ends with the failure if there
+   * is no further attempt, or if the limits of the run allow no further request.
    */
   next(fault: Fault, wasHeard: boolean): PlannedAttempt | undefined;
   toFinish(chunk: FinishChunk): FinishChunk;
@@ -145,7 +145,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     const { provider, patience, isFinal } = attempt;
     this.#log.start({ ...answererOf(provider), isFinal });
     const reader = new AttemptReader(attempt, this.#ports);
-    // If the attempt has its own time limits, heartbeats keep the limits of the outer guard from expiring first.
+    // If the attempt has its own time limits, heartbeats are sent to the outer guard, so that its limits do not expire first.
     const stopBeating = patience === undefined ? undefined : keepAlive(this.#call);
     const ports = { clock, timeouts: { ...timeouts, ...(patience ?? unlimited) }, scope: this.#scope, events: this.#queue };
     const onEnd = (end: StreamEnd): void => {

@@ -18,8 +18,8 @@ export interface RetryOptions {
   /** The longest wait that a service may request, in milliseconds. If it requests more, there is no retry. Default 60,000. */
   readonly maxRetryAfterMs?: number | undefined;
   /**
-   * Returns a number from 0 to 1, which places each wait between half and all of its maximum. Random waits keep many clients from
-   * retrying at the same moment. Default `Math.random`.
+   * Returns a number from 0 to 1. With 0, a wait is half of its maximum; with 1, it is the maximum. With random waits, many
+   * clients do not all retry at the same moment. Default `Math.random`.
    */
   readonly random?: (() => number) | undefined;
 }

@@ -1,6 +1,5 @@
-// Converts images and files to the format of a provider API. If the format does not support an image or a file, the result
-// depends on the origin: an image or a file from a user is an error for the caller, and one from a tool becomes text for the
-// model.
+// Converts images and files to the format of a provider API. If the format does not support an image or a file from a user, the
+// caller gets an error. An image or a file from a tool is replaced with text for the model.
 
 import { quote } from "../utils/texts.ts";
 import { locateMedia, type MediaPart, type MediaSource, type ReadableMedia } from "../utils/media-source.ts";
@@ -10,7 +9,7 @@ import { providerError } from "../errors/provider-error.ts";
 export interface MediaForms<Form> {
   /** Converts an image or a file. Returns undefined if the API does not support it. */
   write(media: ReadableMedia): Form | undefined;
-  /** The supported images and files in words, to put after "the service accepts". */
+  /** The supported images and files in words. Error messages put these words after "the service accepts". */
   readonly takes: string;
 }
 
@@ -51,7 +50,7 @@ const mediaTypePattern = /^[\w.+-]{1,64}\/[\w.+*-]{1,128}$/;
 
 function describe({ type }: MediaPart, media: MediaSource): string {
   const { mediaType } = media;
-  // Quoted if unusual, because the model reads this text and a media type may come from a tool server.
+  // An unusual media type is quoted, because it may come from a tool server, and the model reads this text.
   const shown = mediaTypePattern.test(mediaType) ? mediaType : quote(mediaType);
   const place = media.kind === "url" ? ` at a URL with the scheme "${media.scheme}:"` : "";
   return `${type === "image" ? "an image" : "a file"} of type ${shown}${place}`;

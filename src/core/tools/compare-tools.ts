@@ -8,7 +8,7 @@ import { stableJson, toJson } from "../utils/json.ts";
 import { cutText } from "../utils/texts.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 
-/** Returns the parts of a tool that are recorded. Cached for each definition, because several runs use the same definitions. */
+/** Returns the recorded parts of a tool. Cached for each definition, because several runs use the same definitions. */
 export const toShown: (definition: ToolDefinition) => ShownTool = /* @__PURE__ */ memoize(
   ({ description, inputSchema, origin, needsApproval = false, idempotent }) => ({
     description,
@@ -31,7 +31,7 @@ type SchemaChange = Omit<ToolChange, "toolName">;
 
 type Find = (was: UnknownRecord, now: UnknownRecord, field: string) => Iterable<SchemaChange>;
 
-/** Keywords that `findWords` skips: other functions compare them, or they do not limit a value. */
+/** Keywords that `findWords` skips, because another function compares them or because they do not limit a value. */
 const known = new Set([
   ...[
     "type",

@@ -93,12 +93,14 @@ function excludes(trait: string): string {
   return `has both "eager" and "${trait}", which exclude each other. Remove one of them`;
 }
 
-/** Returns the name that another library uses for a missing field, if the tool has a field with that name. */
 function findWordFor(field: string, fields: UnknownRecord): string | undefined {
   return Object.keys(fields).find((word) => !Object.hasOwn(checks, word) && replacementOf(word, [field])?.nearest === field);
 }
 
-/** Returns advice for an unknown field: how to write a field that comes from another library, or a similar name, or "". */
+/**
+ * Returns advice for an unknown field: the equivalent of a field from another library, or a similar field name. Returns "" if
+ * there is no advice.
+ */
 function didYouMean(field: string): string {
   const replacement = replacementOf(field, fieldNames);
   if (replacement?.instead !== undefined) return ` (write: ${replacement.instead})`;
@@ -135,15 +137,15 @@ function isAgent(value: unknown): boolean {
   return isRecord(value) && value["kind"] === "agent" && typeof value["run"] === "function";
 }
 
-/** The default for the type argument of `defineTool`: the type of the arguments comes from the schema. */
+/** The default type argument of `defineTool`. With this default, the type of the arguments comes from the schema. */
 declare const fromSchema: unique symbol;
 
-/** The type argument of `defineTool` if none is given. */
+/** The default type argument of `defineTool`. With this default, the type of the arguments comes from the schema. */
 export type FromSchema = typeof fromSchema;
 
 /**
- * The type of the arguments that `execute` gets: the type argument if one is given, otherwise the output type of the schema. For a
- * plain JSON Schema without a type argument it is `unknown`.
+ * The type of the arguments that `execute` gets: the type argument if one is given, otherwise the output type of the schema. For
+ * a plain JSON Schema without a type argument, the type is `unknown`.
  */
 export type ArgsOf<Args, Schema extends ToolSchema> = [Args] extends [FromSchema]
   ? Schema extends StandardSchema

@@ -29,7 +29,8 @@ interface Table {
 
 /**
  * Combines registries into one. Each method reads the current definitions of all members, so a removed tool cannot be called.
- * Throws LoopError "duplicate-tool" if two tools have the same name. If that happens later, the methods throw this error.
+ * Throws LoopError "duplicate-tool" if two tools have the same name. If a member gets such a tool later, the methods throw this
+ * error.
  */
 function routeRegistries(members: readonly Member[]): ToolRegistry {
   let table: Table = { sources: [], definitions: [], routes: new Map() };

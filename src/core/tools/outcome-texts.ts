@@ -7,7 +7,7 @@ import { cutText, quote } from "../utils/texts.ts";
 
 const longestName = 64;
 
-/** The reasons for denials that the loop itself makes. The model reads them. */
+/** The texts that the model reads when the loop itself denies a call. */
 export const denials = {
   changedSchema: "The arguments no longer fit the schema of the tool.",
   insideTool: "Calls inside this tool cannot request a decision.",

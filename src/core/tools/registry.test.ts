@@ -6,7 +6,6 @@ import { defineTool } from "./define-tool.ts";
 import { createToolRegistry, isToolRegistry } from "./registry.ts";
 import { toOutcome } from "./to-outcome.ts";
 
-/** The registry passes the context on without reading it. */
 const context = { callId: "c1" } as ToolContext;
 
 function toolNamed(name: string, fields: Partial<Tool> = {}): Tool {

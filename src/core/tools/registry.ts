@@ -158,10 +158,6 @@ export function toRegistry(source: ToolSource, option: string): ToolRegistry {
   return given;
 }
 
-/**
- * Makes the definition of a tool. The model gets the name, the description and the JSON Schema. The other fields are for the
- * loop.
- */
 function toDefinition(tool: Tool): ToolDefinition {
   const { name, description, inputSchema, jsonSchema = inputSchema } = tool;
   // Read one by one: if the tool is an instance of a class, its fields may be getters, which spreading would not copy.

@@ -144,7 +144,10 @@ export function isOutsideResult(value: unknown): value is OutsideResult {
   return kind === "result" && isPlainData(result) && isExact(result);
 }
 
-/** True if JSON keeps the whole value. Fields that are undefined may be left out. Only for values without cycles. */
+/**
+ * True if JSON keeps the whole value. Fields that are undefined may be left out. Call this function only for values without
+ * cycles.
+ */
 function isExact(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   if (typeof value !== "object" || value === null)

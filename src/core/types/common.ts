@@ -49,7 +49,7 @@ export type ProviderErrorCode =
   | "network"
   | "server";
 
-/** An error from a provider, with `code` as its classification. */
+/** An error from a provider. `code` says what kind of error it is. */
 export interface ProviderError extends PlainError {
   readonly code: ProviderErrorCode;
   /** The HTTP status, if there was a response. */
@@ -92,7 +92,7 @@ export interface Timeouts {
   readonly hookMs: number;
   /**
    * The maximum time for one call of the journal, without the time in which a step runs. The run then rejects with LoopError
-   * "journal-unresponsive". Not needed for functions that you call without `runToolLoop`. Default 60,000.
+   * "journal-unresponsive". Optional, because functions that you call without `runToolLoop` do not use a journal. Default 60,000.
    */
   readonly journalMs?: number | undefined;
 }
@@ -123,7 +123,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   readonly "~standard": StandardSchemaProps<Input, Output>;
 }
 
-/** The properties of a Standard Schema. */
+/** The value of the property `~standard` of a Standard Schema. */
 export interface StandardSchemaProps<Input = unknown, Output = Input> {
   readonly version: 1;
   readonly vendor: string;
@@ -149,7 +149,7 @@ export type StandardResult<Output> =
 export type ToolSchema = StandardSchema | JsonSchema;
 
 /**
- * A piece of content from a user or a tool for the model.
+ * A piece of content that a user or a tool sends to the model.
  *
  * If a provider does not support a part of a user message, the iteration ends with the provider error `bad-request`, before a
  * request is sent. For an unsupported part of a tool result, the model gets a text which says so. See the table in
@@ -160,7 +160,10 @@ export type ContentPart =
   | ({ readonly type: "image" } & MediaContent)
   | ({ readonly type: "file" } & MediaContent);
 
-/** An image or a file: its content or its URL. The two kinds differ only in `type`. The media type decides how it is sent. */
+/**
+ * An image or a file: its content or its URL. The two kinds differ only in `type`. The media type decides how the content is
+ * sent.
+ */
 export interface MediaContent {
   /** An IANA media type, such as "image/png", or "image/*" for an image of unknown type. The media type in a data URL overrides it. */
   readonly mediaType: string;
@@ -180,7 +183,8 @@ export interface Session {
   readonly userId?: string | undefined;
   readonly locale?: string | undefined;
   /**
-   * The persona or party in whose name the model answers. If there is a thought log, it becomes `thoughtLogOwner` of the result.
+   * The persona or party in whose name the model answers. If there is a thought log, this value becomes `thoughtLogOwner` of the
+   * result.
    */
   readonly responseTarget?: ResponseTarget | undefined;
   /** Set to `false` to turn off `notice` events. Default true. */

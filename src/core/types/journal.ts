@@ -51,8 +51,8 @@ export interface Journal {
    */
   open?(how?: { readonly readOnly?: boolean | undefined }): PromiseLike<() => PromiseLike<void>>;
   /**
-   * Returns true if a step is recorded. Only for journals that never run a step, such as `replayJournal`. After a recorded
-   * suspension or ending, a run with such a journal continues only if there are more records.
+   * Returns true if a step is recorded. Only for journals that replay their records but never run a step, such as
+   * `replayJournal`. After a recorded suspension or ending, a run with such a journal continues only if there are more records.
    */
   replays?(key: string): PromiseLike<boolean> | boolean;
   /**

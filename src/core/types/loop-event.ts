@@ -84,8 +84,8 @@ export interface LoopEvents {
     readonly usage: Usage | undefined;
     readonly costUSD: number | undefined;
     /**
-     * All calls of the iteration, in the order of the model. Empty if the service paused the message: the event for the last
-     * stream of the iteration then lists them all.
+     * All calls of the iteration, in the order in which the model made them. Empty if the service paused the message: the event
+     * for the last stream of the iteration then lists all calls.
      */
     readonly calls: readonly CallSummary[];
     readonly durationMs: number;
@@ -117,8 +117,8 @@ export interface LoopEvents {
   /** A notice that a user interface may show to users. */
   notice: EventBase & { readonly kind: "still-working" | "max-iterations" | "tool-error-cap" | "stream-timeout" };
   /**
-   * Emitted when the model calls a tool that deliberate mode allowed because of a phrase, even if the call fails. For a thought
-   * log only, not for users. Secrets in `args` are redacted, and long texts are cut.
+   * Emitted when the model calls a tool that deliberate mode allowed because of a phrase. Also emitted if the call fails. For a
+   * thought log only, not for users. Secrets in `args` are redacted, and long texts are cut.
    */
   "hidden-notice": CallEvent & { readonly trigger: TriggerMatch; readonly args: Json };
   /** Emitted when a tool result requests a context restart, so that the run continues with more context. */
@@ -210,7 +210,7 @@ export interface EventSink {
 /** How loop detection reacts when the model repeats its calls. */
 export type LoopAction = "warn" | "stop" | "inject-warning";
 
-/** The phrase because of which deliberate mode allowed a tool. */
+/** The phrase that made deliberate mode allow a tool. */
 export interface TriggerMatch {
   readonly trigger: string;
   readonly match: string;

@@ -169,7 +169,7 @@ export interface LoopOptions<Output = unknown> {
   readonly modelSettings?: ModelSettings | undefined;
   /** Limits which tools the model may call. Calls of other tools are blocked. Default: the default of the provider. */
   readonly toolChoice?: ToolChoice | undefined;
-  /** Data that the model gets at the end of every request. Context restarts add items. Default: no items. */
+  /** Data that the model gets at the end of every request. Context restarts add more items. Default: no items. */
   readonly contextItems?: readonly Json[] | undefined;
   /** Any value, which tools can read as `context.messageIdMap`. */
   readonly messageIdMap?: unknown;
@@ -245,7 +245,10 @@ export interface Agent {
   readonly kind: "agent";
   /** Returns the options of the nested run. Also called in a replay, so equal arguments must give equal options. */
   prepare(args: unknown, context: ToolContext): NestedLoopOptions | PromiseLike<NestedLoopOptions>;
-  /** Converts the result of the nested run to the result of the call, like `execute` of an ordinary tool. */
+  /**
+   * Converts the result of the nested run to the result of the call. The return value is treated like the return value of
+   * `execute` in an ordinary tool.
+   */
   toResult(result: LoopResult): unknown;
 }
 

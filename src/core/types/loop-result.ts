@@ -7,7 +7,7 @@ import type { EndReason, LoopStatus } from "./termination.ts";
 import type { ToolCall, ToolHistoryEntry, WaitingCall } from "./tool-outcome.ts";
 
 /**
- * The result of a run, in whatever way it ended. `JSON.stringify` never throws for it. `Output` is the type of the value that
+ * The result of a run, however the run ended. `JSON.stringify` never throws for it. `Output` is the type of the value that
  * `policies.output` creates from the answer.
  */
 export interface LoopResult<Output = unknown> {
@@ -32,13 +32,13 @@ export interface LoopResult<Output = unknown> {
   readonly accumulatedModelParts: readonly ProviderMetadataPart[];
   /** The transcript. You can pass it as `messages` to another run. */
   readonly messages: readonly Message[];
-  /** The usage of all streams, including those of nested runs. */
+  /** The usage of all streams, including the streams of nested runs. */
   readonly usage: Usage;
   /** The cost in USD. Undefined if the cost of any iteration is unknown. */
   readonly costUSD: number | undefined;
   /** The number of iterations that count towards `maxIterations`. */
   readonly iterations: number;
-  /** The number of tool calls that were started, including those of nested runs. */
+  /** The number of tool calls that were started, including the calls of nested runs. */
   readonly toolCallsExecuted: number;
   /** The active time in milliseconds, without the time between the executions of a resumed run. */
   readonly durationMs: number;
@@ -58,20 +58,20 @@ export interface LoopResult<Output = unknown> {
    */
   readonly pendingCalls: readonly (ToolCall & Partial<Pick<WaitingCall, "waitsFor" | "fromPage">>)[];
   /**
-   * The messages to `control` that were not sent to the model, in order of arrival. Includes the messages to the control of each
-   * nested run that was suspended, or that ended together with this run.
+   * The messages to `control` that were not sent to the model, in order of arrival. Also includes the undelivered messages to
+   * nested runs that were suspended, or that ended together with this run.
    */
   readonly undelivered: readonly UserMessage[];
   readonly journal: Journal;
   readonly runId: string;
 }
 
-/** The available parts of a result if the journal of the run has stopped responding. */
+/** The parts of a result that are available when the journal of the run has stopped responding. */
 export interface PartialResult extends Pick<
   LoopResult,
   "runId" | "text" | "messages" | "streamResults" | "functionHistory" | "usage" | "costUSD" | "iterations" | "toolCallsExecuted"
 > {
-  /** The results of the last steps, which the journal has not confirmed. The other fields do not include them. */
+  /** The results of the last steps, which the journal has not confirmed. The other fields do not include these results. */
   readonly unrecorded: readonly { readonly key: string; readonly answer: unknown }[];
 }
 

@@ -2,7 +2,7 @@ import type { ContentPart, UserPart } from "./common.ts";
 import type { Json } from "./json.ts";
 import type { ToolCall, ToolOutcome } from "./tool-outcome.ts";
 
-/** One message of a transcript. Messages are immutable, so that they can be keys in a WeakMap. */
+/** One message of a transcript. Messages are immutable, so data about a message can be cached in a WeakMap. */
 export type Message = UserMessage | AssistantMessage | ToolMessage;
 
 /** A message from the user, or a message that the loop writes in the role of the user. */

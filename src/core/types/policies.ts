@@ -30,13 +30,13 @@ export interface ResultPipeline {
 
 /** Shortens large results, for example with another model. */
 export interface ResultExtractor {
-  /** The minimum size: only results with more estimated tokens are extracted. Default 15,000. */
+  /** Only results with more estimated tokens than this are extracted. Default 15,000. */
   readonly threshold?: number | undefined;
   /** Returns the important part of a result, and optionally the usage of the extraction. */
   extract(output: string, facts: ExtractionFacts): string | ExtractedResult | PromiseLike<string | ExtractedResult>;
 }
 
-/** Information about the result to extract. */
+/** The second argument of `extract`: information about the result. */
 export interface ExtractionFacts {
   readonly toolName: string;
   /** The text of the last user message, or "" if there is none. */
@@ -46,7 +46,10 @@ export interface ExtractionFacts {
 /** The text that an extraction returned, and its usage. */
 export interface ExtractedResult {
   readonly text: string;
-  /** The tokens that the extraction used. They are added to the usage, the cost and the limits of the run. Default: no tokens. */
+  /**
+   * The tokens that the extraction used. These tokens are added to the usage, the cost and the limits of the run. Default: no
+   * tokens.
+   */
   readonly usage?: Usage | undefined;
   /** The model that used the tokens, for `pricing`. Default: the provider and model of the run. */
   readonly model?: { readonly provider: string; readonly model: string } | undefined;
@@ -54,7 +57,7 @@ export interface ExtractedResult {
 
 /** Stores large results outside the transcript. */
 export interface ResultCacher {
-  /** The minimum size: only results with more estimated tokens are stored, measured after the other stages. Default 2,000. */
+  /** Only results with more estimated tokens than this are stored. The size is measured after the other stages. Default 2,000. */
   readonly threshold?: number | undefined;
   /**
    * The name of a tool that the texts from `store` tell the model to call. A run without this tool is rejected. Default: none.
@@ -71,16 +74,16 @@ export interface MaskingOptions {
    * Default 2.
    */
   readonly keepIterations?: number | undefined;
-  /** The minimum size: results with fewer estimated tokens are never masked. Default 500. */
+  /** Results with fewer estimated tokens than this are never masked. Default 500. */
   readonly minTokens?: number | undefined;
   /**
-   * The numbers of iterations, counted from 0, whose results are masked at any age. The set is read before each iteration. A
-   * masked result stays masked.
+   * The numbers of iterations, counted from 0, whose results are masked even if they are recent. The set is read before each
+   * iteration. A masked result stays masked.
    */
   readonly force?: ReadonlySet<number> | undefined;
   /**
-   * How many iterations are masked together when they are old. With a higher number, fewer requests change earlier messages,
-   * which a prompt cache can use. Default 1.
+   * The number of old iterations that are masked at the same time. With a higher number, fewer requests change earlier messages,
+   * so a prompt cache can be used more often. Default 1.
    */
   readonly batchOf?: number | undefined;
 }
@@ -89,7 +92,7 @@ export interface MaskingOptions {
 export interface ResultStore {
   /** Stores a text under a new id. */
   write(id: string, text: string): void | PromiseLike<void>;
-  /** Returns the text with this id, or undefined if it does not exist. */
+  /** Returns the text with this id, or undefined if there is no such text. */
   read(id: string): string | undefined | PromiseLike<string | undefined>;
   /** Removes a text. Has no effect if the text does not exist. */
   remove(id: string): void | PromiseLike<void>;
@@ -103,7 +106,9 @@ export interface StoredResult {
   readonly bytes: number;
 }
 
-/** Keeps items for context restarts until the loop takes them. For context that is too large or private for a tool result. */
+/**
+ * Keeps items for context restarts until the loop takes them. Useful for context that is too large or private for a tool result.
+ */
 export interface ContextStash extends ContextSource {
   /** Stores an item of plain data, and returns its key for `pending_context_key`. */
   put(item: unknown): string;
@@ -117,7 +122,7 @@ export interface ContextStash extends ContextSource {
  */
 export type StopCondition = (context: StopContext) => boolean | StopDecision | PromiseLike<boolean | StopDecision>;
 
-/** The decision of a stop condition. A plain `true` also stops the run, and `false` continues it, both without a reason. */
+/** The decision of a stop condition. The values `true` and `false` also stop or continue the run, without a reason. */
 export type StopDecision =
   | { readonly kind: "continue" }
   /** The `reason` appears in the result of the run, and has no other effect. */
@@ -128,8 +133,8 @@ export interface StopContext {
   /** The number of the current iteration, counted from 1. */
   readonly iteration: number;
   /**
-   * The response of the model. If the response has several streams, this is the last stream, with the text, reasoning and calls
-   * of all of them.
+   * The response of the model. If a response has several streams, the text, reasoning and calls are from all streams, and the
+   * other fields are from the last stream.
    */
   readonly response: StreamResult;
   /** The usage so far of all streams and nested runs, including this response. */
@@ -144,7 +149,7 @@ export interface StopContext {
 
 /** Optional rules for a run. `Output` is the type of the value that `output` creates from the answer. */
 export interface LoopPolicies<Output = unknown> {
-  /** Blocks calls of all tools that it does not allow. The model still sees these tools. */
+  /** Decides which tools may run. Calls of all other tools are blocked, although the model still sees these tools. */
   readonly gate?: DeliberateGate | undefined;
   /** Decides about each tool call that is ready to run. Default: only calls of tools with `needsApproval` wait for a decision. */
   readonly approve?: Approve | undefined;
@@ -160,14 +165,14 @@ export interface LoopPolicies<Output = unknown> {
   /** Set to true to grant one more iteration without tools if `maxIterations` or `maxToolCalls` ends the run. Default false. */
   readonly finalAnswer?: boolean | undefined;
   /**
-   * Ends the run as `stop-condition` before the tool calls of a response run. Several conditions are called in order, until one
-   * of them stops the run.
+   * Ends the run as `stop-condition` after a response, so that its tool calls do not run. Several conditions are called in order,
+   * until one of them stops the run.
    */
   readonly stopWhen?: StopCondition | readonly StopCondition[] | undefined;
   /** Detects a model that repeats its calls. Created by `detectLoops`. Default: no detection. */
   readonly loopDetection?: LoopDetection | undefined;
   /**
-   * Converts the answer to a validated value, and requests another answer if it is invalid. Created by `structuredOutput`.
+   * Validates the answer and converts it to a value. An invalid answer is requested again. Created by `structuredOutput`.
    * Default: no validation.
    */
   readonly output?: StructuredOutput<Output> | undefined;
@@ -187,7 +192,10 @@ export interface LoopDetection {
 
 /** The options of `detectLoops`. */
 export interface LoopDetectionOptions {
-  /** The number of consecutive repetitions that make a loop. Each multiple is reported again. At least 2. Default 3. */
+  /**
+   * The number of consecutive repetitions that make a loop. A loop is reported again at each multiple of this number. At least 2.
+   * Default 3.
+   */
   readonly threshold?: number | undefined;
   /**
    * The reaction to a loop. "warn" only emits an event, "inject-warning" also warns the model, and "stop" ends the run as
@@ -215,12 +223,15 @@ export interface StructuredOutputOptions {
   readonly maxRetries?: number | undefined;
 }
 
-/** Allows only the tools in `allowedNames` to run. If the list is empty, no tool may run. If it is absent, all tools may run. */
+/**
+ * Allows only the tools in `allowedNames` to run. If the list is empty, no tool may run. If the list is absent, all tools may
+ * run.
+ */
 export interface DeliberateGate {
   readonly active: boolean;
   readonly allowedNames?: Iterable<string> | undefined;
   readonly triggerMatchByToolName?: ReadonlyMap<string, TriggerMatch> | undefined;
-  /** The triggers that were not searched, because the search had reached its limit. The loop does not use this field. */
+  /** The triggers that were not searched for, because the search had reached its limit. The loop does not use this field. */
   readonly unsearched?: readonly string[] | undefined;
   /** Called for each successful call of a tool while the gate is active. */
   retain?(name: string): void;
@@ -253,13 +264,13 @@ export type OutsideResult = (
   | { readonly kind: "result"; readonly result: Json }
   | { readonly kind: "failed"; readonly error: string }
 ) & {
-  /** Set to true for a result that a page sent. It is refused unless the call has `fromPage`. Default false. */
+  /** Set to true for a result that a page sent. Such a result is refused unless the call has `fromPage`. Default false. */
   readonly fromPage?: boolean | undefined;
 };
 
 /**
- * A value in the option `decisions`. Its kind must match `waitsFor` of the call, except that "ask" is always possible and lets
- * the call wait further.
+ * A value in the option `decisions`. Its kind must match `waitsFor` of the call. In addition, "ask" is always possible: the call
+ * then continues to wait.
  */
 export type CallDecision = ApprovalDecision | OutsideResult;
 

@@ -1,4 +1,4 @@
-// The types of providers: their requests, their chunks, and the result of one stream.
+// Types for the adapters and wrappers that stream model responses: requests, chunks, and the result of one stream.
 
 import type { Clock, PlainError, ProviderError, Timeouts, Usage } from "./common.ts";
 import type { Json } from "./json.ts";
@@ -15,7 +15,7 @@ export interface Provider {
   /** The name of the model service, as in the OpenTelemetry attribute `gen_ai.provider.name`: "openai", "anthropic". */
   readonly id: string;
   readonly model: string;
-  /** The API family of the provider, for policies that depend on it. */
+  /** The API family of the provider, for policies that depend on the family. */
   readonly family?: string | undefined;
   /** Streams one response of the model. The stream ends with exactly one `finish` chunk, an `error` chunk or a thrown error. */
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>;
@@ -36,14 +36,14 @@ export interface ModelRequest {
   readonly iteration: number;
   /** The `token` from the `finish` chunk with the reason "continue". The new stream must continue from that point. */
   readonly continuationToken?: string | undefined;
-  /** The full transcript of the run, for wrappers that inspect it. Providers must send `messages` instead. */
+  /** The full transcript of the run, for wrappers that inspect the transcript. Providers must send `messages` instead. */
   readonly transcript?: RequestTranscript | undefined;
 }
 
 /** The full transcript of the run, without masking and without the context items. */
 export interface RequestTranscript {
   readonly messages: readonly Message[];
-  /** The number of messages that the caller passed to the run. They come first. */
+  /** The number of messages that the caller passed to the run. These messages come first. */
   readonly given: number;
 }
 
@@ -79,19 +79,20 @@ export interface AttemptSpending {
 /** Controls which tools the model may call. `{ name }` requires a call of this tool. */
 export type ToolChoice = "auto" | "required" | "none" | { readonly name: string };
 
-/** Settings that every model service supports. Use `extra` for others. */
+/** Settings that every model service supports. Use `extra` for other settings. */
 export interface ModelSettings {
   readonly maxOutputTokens?: number | undefined;
   readonly temperature?: number | undefined;
   readonly topP?: number | undefined;
   readonly stopSequences?: readonly string[] | undefined;
   readonly seed?: number | undefined;
-  /** Fields for the request body of the provider API. They are added last and unchanged. */
+  /** Fields for the request body of the provider API. These fields are added last and unchanged. */
   readonly extra?: { readonly [field: string]: Json } | undefined;
 }
 
 /**
- * The reason why the model stopped, with the same values for all providers. docs/concepts/endings.md explains the effect of each.
+ * The reason why the model stopped, with the same values for all providers. docs/concepts/endings.md explains the effect of each
+ * reason.
  */
 export type FinishReason =
   | "stop"
@@ -131,11 +132,11 @@ export type ModelChunk =
   | { readonly type: "provider-metadata"; readonly item: Json }
   /** Text to show below the answer. */
   | { readonly type: "details"; readonly text: string }
-  /** A thought log. The last one in a run becomes `result.thoughtLog`. */
+  /** A thought log. The last thought log of a run becomes `result.thoughtLog`. */
   | { readonly type: "thought-log"; readonly payload: unknown }
   /**
-   * Sent by a provider that wraps others. Names the provider and model of the following chunks, which determine the price and who
-   * may get the provider metadata.
+   * Sent by a provider that wraps other providers. Names the provider and the model of the following chunks. These names
+   * determine the price, and who may get the provider metadata.
    */
   | {
       readonly type: "attempt-start";
@@ -147,7 +148,10 @@ export type ModelChunk =
       /** Set to true if the output of this attempt is never discarded, so that a page can show it immediately. Default false. */
       readonly isFinal?: boolean | undefined;
     }
-  /** Sent by a provider that wraps others, to discard the output of an attempt. The usage of the attempt is still counted. */
+  /**
+   * Sent by a provider that wraps other providers, to discard the output of an attempt. The usage of the attempt is still
+   * counted.
+   */
   | { readonly type: "attempt-discarded"; readonly attempt: number; readonly error: ProviderError }
   /** The last chunk of a stream. Sent once, and only after the service has reported the end of the message. */
   | {
@@ -167,7 +171,7 @@ export interface StreamResult {
   readonly reasoning: string;
   readonly details: string;
   readonly thoughtLog?: Json | undefined;
-  /** The tool calls, in the order of the model. */
+  /** The tool calls, in the order in which the model made them. */
   readonly calls: readonly ToolCall[];
   /** The parts of the message, in order. Absent for the usual order: all reasoning, all text, all calls. */
   readonly order?: readonly PartStart[] | undefined;
@@ -188,7 +192,7 @@ export interface StreamResult {
   readonly providerMetadata: readonly Json[];
   /** The usage, including discarded attempts. Undefined if the provider did not report it. */
   readonly usage?: Usage | undefined;
-  /** The cost in USD. Undefined if it is unknown. */
+  /** The cost in USD. Undefined if the cost is unknown. */
   readonly costUSD?: number | undefined;
   /** The first attempt with an unknown cost. Absent if there is none, or without the option `pricing`. */
   readonly unpriced?:
@@ -201,7 +205,7 @@ export interface StreamResult {
   readonly visibleTools: readonly string[];
   /** Set if `toolChoice` allowed only one tool or none. Calls of other tools are blocked. */
   readonly toolChoice?: "none" | { readonly name: string } | undefined;
-  /** Facts about the calls that a resumed run needs, in addition to the first record of the run. Absent if there are none. */
+  /** Facts about the calls that a resumed run needs, if the first record of the run does not contain them. */
   readonly basis?: CallBasis | undefined;
   readonly error?: PlainError | undefined;
   /** Set if a stop condition ended the run after this stream. */
@@ -209,7 +213,7 @@ export interface StreamResult {
   readonly durationMs: number;
 }
 
-/** The start of one part of a streamed message. It ends where the next part with the same type starts. */
+/** The start of one part of a streamed message. The part ends where the next part with the same type starts. */
 export interface PartStart {
   readonly type: "reasoning" | "text" | "call";
   /** The start position in `text` or `reasoning`, in characters, or in `calls`. Counted from 0. */

@@ -38,8 +38,8 @@ export type EndReason =
   /** `expectedUSD` is the expected cost of the next stream. */
   | { readonly kind: "max-cost"; readonly limitUSD: number; readonly spentUSD: number; readonly expectedUSD?: number | undefined }
   /**
-   * `provider`, `model` and `iteration` (counted from 0) identify the first stream or attempt with an unknown cost. They are
-   * absent if no stream of this run itself has an unknown cost.
+   * `provider`, `model` and `iteration` (counted from 0) identify the first stream or attempt with an unknown cost. These fields
+   * are absent if no stream of this run itself has an unknown cost.
    */
   | {
       readonly kind: "cost-unknown";
@@ -71,7 +71,7 @@ export type EndReason =
   /** `approval-required`: at least one call waits for a decision. `result-required`: all waiting calls wait for results. */
   | { readonly kind: "approval-required" | "result-required"; readonly calls: readonly WaitingCall[] };
 
-/** The status of a run, and the exact reason. */
+/** How a run ended: its status, and the exact reason. */
 export interface Ending {
   readonly status: LoopStatus;
   readonly reason: EndReason;

@@ -81,7 +81,7 @@ export type ToolOutcome = {
   readonly call: ToolCall;
   /** The time from the start to the end of the call, in milliseconds. 0 if the call was not started. */
   readonly durationMs: number;
-  /** The arguments that an approval decision set in place of those of the model. */
+  /** The arguments that an approval decision set in place of the model's arguments. */
   readonly approvedArgs?: Json | undefined;
   /** The usage and the cost of the nested runs in the call. */
   readonly nested?: NestedSpending | undefined;

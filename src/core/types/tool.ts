@@ -1,7 +1,10 @@
 import type { ContentPart, JsonSchema, Masking, Session } from "./common.ts";
 import type { Message } from "./message.ts";
 
-/** Properties of a tool that tell the loop how to run it. All are optional. `Args` is the type of the arguments of `execute`. */
+/**
+ * Properties of a tool that tell the loop how to run it. All properties are optional. `Args` is the type of the arguments of
+ * `execute`.
+ */
 export interface ToolTraits<Args = never> {
   /** Set to true if a call of this tool must not run at the same time as other calls of the iteration. Default false. */
   readonly sequential?: boolean | undefined;
@@ -21,7 +24,7 @@ export interface ToolTraits<Args = never> {
   readonly retry?: { readonly maxAttempts: number } | undefined;
   /**
    * Set to `false` if the model does not need another iteration after this tool. The run then ends if the message also has text,
-   * and if all tools that it called have `requiresFollowUp: false` and succeeded. Default true.
+   * and if all called tools have `requiresFollowUp: false` and succeeded. Default true.
    */
   readonly requiresFollowUp?: boolean | undefined;
   /**
@@ -42,8 +45,8 @@ export interface ToolTraits<Args = never> {
    */
   readonly replay?: "safe" | "never" | undefined;
   /**
-   * The original name of the tool, if `name` was created from another name. Models do not see it. If it changes, the loop treats
-   * the tool as another tool. Default: none.
+   * The original name of the tool, if `name` was created from another name. Models do not see this name. If it changes, the loop
+   * treats the tool as another tool. Default: none.
    */
   readonly origin?: string | undefined;
   /**
@@ -54,7 +57,8 @@ export interface ToolTraits<Args = never> {
 }
 
 /**
- * Returns exactly `false` if a call needs no decision. Any other value requires one. `args` is a copy of the validated arguments.
+ * Returns exactly `false` if a call needs no decision. Any other value requires a decision. `args` is a copy of the validated
+ * arguments.
  */
 export type NeedsApproval<Args = never> = {
   // A method, because method parameters are bivariant: a tool wrapped as `{ ...tool, execute }` can keep a function with typed

@@ -8,7 +8,6 @@ export class EventQueue<T> {
   #reading = false;
   #ended = false;
   #failure: { readonly error: unknown } | undefined;
-  /** The first waiting reader. Usually there is at most one. */
   #reader: Reader<T> | undefined;
   readonly #otherReaders: Reader<T>[] = [];
   #room: { readonly promise: Promise<void>; readonly open: () => void } | undefined;
@@ -52,7 +51,6 @@ export class EventQueue<T> {
     });
   }
 
-  /** Called when the reader stops reading. Drops unread items, and resumes the writer. */
   leave(): void {
     this.#items.length = 0;
     this.#first = 0;

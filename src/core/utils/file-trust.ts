@@ -17,9 +17,9 @@ export interface LinkReader {
 const maxLinks = 40;
 
 /**
- * Follows the symbolic links that begin at `path`, and returns the path at the end. Links owned by the user of this process or by
- * root are followed. For a link owned by another user, returns `{ refused }`, because that user could redirect private content to
- * any file.
+ * Follows the symbolic links that begin at `path`, and returns the path to which they lead. Links owned by the user of this
+ * process or by root are followed. For a link owned by another user, returns `{ refused }`, because that user could redirect
+ * private content to any file.
  */
 export function followOwnLinks(path: string, reader: LinkReader): { readonly place: string } | { readonly refused: string } {
   let place = path;

@@ -82,7 +82,8 @@ type Copied = Json | undefined;
 type Fields = { readonly [key: string]: unknown };
 
 /**
- * The maximum length of a value as JSON text, in UTF-16 units. Half of the longest string, because other texts contain this text.
+ * The maximum length of a value as JSON text, in UTF-16 units. Half of the maximum length of a string, because other texts
+ * contain this text.
  */
 const longestJson = 2 ** 28;
 
@@ -102,7 +103,6 @@ let units = 0;
  */
 const mostParts = 10_000_000;
 
-/** The number of values copied so far. */
 let parts = 0;
 
 const tooMany = "a value of more than 10,000,000 parts";
@@ -213,7 +213,7 @@ function isStackOverflow(error: unknown): boolean {
   return error instanceof RangeError && error.message.includes("call stack");
 }
 
-/** True if a value contains itself. Visits each object once. "open" marks the objects that contain the current one. */
+/** True if a value contains itself. Visits each object once. "open" marks the objects that contain the current object. */
 function isCyclic(value: unknown, depth: number, seen: Map<object, "open" | "closed">): boolean {
   if (typeof value !== "object" || value === null || depth > deepestLevel) return false;
   const mark = seen.get(value);

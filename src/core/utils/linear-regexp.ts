@@ -53,7 +53,6 @@ export type WrittenRegExp =
   | { readonly kind: "compiled"; readonly regExp: LinearRegExp }
   | { readonly kind: "refused"; readonly problem: string };
 
-/** The maximum length of an expression, in UTF-16 units. */
 const longestExpression = 500;
 
 /** Compiles an expression, or describes why it cannot be used. The allowed flags are i, m, s and u. */
@@ -124,7 +123,6 @@ function toRe2(expression: string, dotIsAll: boolean): string {
   });
 }
 
-/** Returns the code of the character that a numeric escape stands for. */
 function codeOf([point, high, low, unit, control]: readonly (string | undefined)[]): number | undefined {
   if (high !== undefined && low !== undefined) return String.fromCharCode(parseInt(high, 16), parseInt(low, 16)).codePointAt(0);
   if (control !== undefined) return control.charCodeAt(0) % 32;

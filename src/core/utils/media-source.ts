@@ -16,7 +16,7 @@ export function encodeBase64(bytes: Uint8Array): string {
 /** An image or a file. */
 export type MediaPart = Exclude<ContentPart, { readonly type: "text" }>;
 
-/** A readable image or file. The media type is normalized. For a data URL, it is the media type in the URL. */
+/** A readable image or file. The media type is normalized. The media type of a data URL is the media type in the URL. */
 export type ReadableMedia =
   | { readonly kind: "url"; readonly mediaType: string; readonly scheme: string; readonly url: string }
   /** `data` uses the standard base64 alphabet, with padding and without line breaks. */
@@ -84,7 +84,7 @@ function tidyBase64(data: string): string {
 
 const anyImage = "image/*";
 
-/** The first bytes of image files in base64, and the media type of the image. */
+/** The first bytes of image files in base64, with their media types. */
 const imageHeads: readonly (readonly [head: RegExp, mediaType: string])[] = [
   [/^iVBORw0KGgo/, "image/png"],
   [/^\/9j\//, "image/jpeg"],

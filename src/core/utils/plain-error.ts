@@ -1,5 +1,3 @@
-// Reads errors, and fields of untrusted values.
-
 import type { Json } from "../types/json.ts";
 import type { PlainError, Usage } from "../types/common.ts";
 import { isRecord, type UnknownRecord } from "./guards.ts";
@@ -100,7 +98,6 @@ interface Facts {
   readonly cause?: unknown;
 }
 
-/** Reads the fields of an error. If a getter throws, returns fields which say that the error cannot be read. */
 function factsOf(thrown: unknown): Facts {
   try {
     if (!isRecord(thrown)) return { name: "Error", message: String(thrown) };

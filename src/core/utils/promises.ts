@@ -4,7 +4,6 @@ export function whenReady<T, R>(value: T | PromiseLike<T>, next: (value: T) => R
   return ready instanceof Promise ? ready.then(next) : next(ready);
 }
 
-/** Returns all values in order, as an array. If one of them is a promise, returns a promise for the array. */
 export function whenAllReady<T>(values: readonly (T | PromiseLike<T>)[]): readonly T[] | PromiseLike<readonly T[]> {
   const ready = values.map(promiseOrValue);
   return ready.some((value) => value instanceof Promise) ? Promise.all(ready) : (ready as readonly T[]);
@@ -51,7 +50,7 @@ export function listItems<T>(source: Iterable<T>): T[] {
 
 /**
  * Wraps a function so that it runs once for each object. The result is kept as long as the object exists. Other arguments must
- * not change the result, because the kept result is returned for any arguments. They may only change errors.
+ * not change the result, because the first result is returned for all later arguments. Other arguments may only affect errors.
  *
  * @example const toWire = memoize((message: Message) => ({ role: message.role }));
  */

@@ -12,7 +12,6 @@ it.for<[what: string, value: unknown, text: string, count: number | undefined]>(
   ["NaN", Number.NaN, "", undefined],
   ["Infinity", Number.POSITIVE_INFINITY, "", undefined],
   ["the largest safe integer", Number.MAX_SAFE_INTEGER, "", Number.MAX_SAFE_INTEGER],
-  // The sum of two counts this large is infinite.
   ["1e308", 1e308, "", undefined],
   ["null", null, "", undefined],
   ["undefined", undefined, "", undefined],

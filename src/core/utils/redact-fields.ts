@@ -19,8 +19,8 @@ export function namesSecret(key: string): boolean {
 }
 
 /**
- * True if a word in a text is the name of a secret. More names match if "=" or a quoted value follows the name, because prose
- * rarely has either of them after such a word.
+ * True if a word in a text is the name of a secret. More names match if "=" or a quoted value follows the name, because both are
+ * rare after such a word in prose.
  */
 export function namesSecretInText(name: string, isAssigned: boolean): boolean {
   const squashed = squash(name);
@@ -62,7 +62,10 @@ const longestPair = 160;
 /** A single word up to the end of its line. */
 const line = /\S{4,64}[ \t]{0,8}(?=\r?\n|$)/y;
 
-/** How many characters before a name are searched, because they may identify a secret: "Incorrect API key provided: …". */
+/**
+ * The number of characters before a name that are searched for words such as "Incorrect API key provided: …". Such words show
+ * that a secret follows.
+ */
 const longestContext = 32;
 const longestName = 80;
 
@@ -139,7 +142,7 @@ function readQuoted(text: string, from: number, quote: string): Range | undefine
 
 /**
  * Returns the items of a list, up to an item that looks like a sentence. Validators put lists of messages under the name of a
- * field, and these are not secret.
+ * field, and these messages are not secret.
  */
 function readList(text: string, from: number, quote: string): Range | undefined {
   let to = from;
@@ -158,7 +161,10 @@ function readAfterContext(text: string, { name, nameAt, at }: Found): Range | un
   return namesSecretInText(context.replace(/^[\s\S]*[\n.:;,]/, ""), false) ? readBare(text, at, looksRandom) : undefined;
 }
 
-/** Returns the value of a "value" field if the field next to it has the name of a secret: `{ "name": "api_key", "value": "…" }`. */
+/**
+ * Returns the value of a "value" field if a field next to it, such as "name", contains the name of a secret: `{ "name":
+ * "api_key", "value": "…" }`.
+ */
 function readPaired(text: string, { name: field, nameAt, quote, at }: Found): Range | undefined {
   if (quote === undefined || !/^value$/i.test(field)) return undefined;
   const before = nameBefore.exec(text.slice(Math.max(0, nameAt - longestPair), nameAt))?.[1];

@@ -90,9 +90,9 @@ export function redactSecrets(text: string): string {
 }
 
 /**
- * Like `redactSecrets`, with at most `longest` UTF-16 units, and without splitting a character. `ending` is appended if the text
- * was cut. The text is cut before redaction, so that a text of any length costs the same. The redacted text is cut again, because
- * a replacement may be longer than the secret.
+ * Removes credentials like `redactSecrets`, and cuts the text to at most `longest` UTF-16 units without splitting a character.
+ * `ending` is appended if the text was cut. The text is cut before redaction, so that a text of any length costs the same. The
+ * redacted text is cut again, because a replacement may be longer than the secret.
  */
 export function redactText(text: string, longest: number, ending = "…"): string {
   const clean = redactSecrets(text.length > 2 * longest ? text.slice(0, endOfWord(text, 2 * longest)) : text);
@@ -188,8 +188,8 @@ function redactUrl(url: string): string {
 }
 
 /**
- * Returns the end of the user name and the password, or undefined if the URL has none. After a colon, the end is the last "@",
- * because a password may contain "@".
+ * Returns the end of the user name and the password, or undefined if the URL has none. If a colon follows the user name, the end
+ * is the last "@", because a password may contain "@".
  */
 function findEnd(url: string, from: number, last: number): number | undefined {
   ipv6.lastIndex = from;

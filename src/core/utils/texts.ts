@@ -17,7 +17,7 @@ export function textIn<Field extends string>(
 }
 
 /**
- * A chunk with empty text which says that the model produces content that is not shown. Compare chunks with this object itself,
+ * An empty reasoning chunk which says that the model produces content that is not shown. Compare chunks with this object itself,
  * because an equal copy has no such meaning.
  */
 export const hiddenContent: ModelChunk = { type: "reasoning-delta", text: "" };
@@ -101,7 +101,10 @@ export function hasSucceeded({ outcome }: Pick<ToolResultPart, "outcome">): bool
 /** The approximate number of UTF-8 bytes per token. */
 export const bytesPerToken = 4;
 
-/** Returns the size of a text in UTF-8 bytes. Half of a surrogate pair has 3 bytes, like the character that replaces it. */
+/**
+ * Returns the size of a text in UTF-8 bytes. A single half of a surrogate pair counts as 3 bytes, because encoders replace it
+ * with U+FFFD.
+ */
 export function countBytes(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index += 1) {

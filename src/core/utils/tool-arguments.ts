@@ -9,7 +9,7 @@ import { stableJson } from "./json.ts";
 export type ParsedArguments = { readonly args: unknown } | { readonly problem: "malformed" };
 
 /**
- * Parses the text of a call's arguments. A blank text and `null` give `{}`, because services send them for tools without
+ * Parses the text of a call's arguments. A blank text and `null` give `{}`, because services send these values for tools without
  * parameters. Any other text must be valid JSON, and is not repaired. A key "__proto__" is kept like any other key.
  *
  * @example
@@ -58,7 +58,7 @@ export class FinishedCalls<Call extends object> {
     return id !== undefined && this.#ids.has(id);
   }
 
-  /** Adds a finished call. Returns the call that it repeats, or undefined if it is new. */
+  /** Adds a finished call. Returns the earlier call that the new call repeats, or undefined if there is none. */
   add(call: Call, { id, name, argsText }: CallFacts): Call | undefined {
     if (id === undefined || id === "") return undefined;
     const key = JSON.stringify([id, name, argumentsKey(argsText)]);
@@ -139,7 +139,6 @@ export function nearestName(name: string, candidates: Iterable<string>): string 
   return nearest?.candidate;
 }
 
-/** A normalized name, and the number of occurrences of each letter. */
 interface Letters {
   readonly text: string;
   readonly counts: Uint8Array;
@@ -205,7 +204,10 @@ function fold(name: string): string {
     .slice(0, comparedLength);
 }
 
-/** Returns the edit distance between two texts, or Infinity if it exceeds `allowed`. Stops as soon as that is certain. */
+/**
+ * Returns the edit distance between two texts, or Infinity if it exceeds `allowed`. Stops as soon as the distance certainly
+ * exceeds `allowed`.
+ */
 function distanceWithin(allowed: number, from: string, to: string): number {
   let beforeLast: Row = rows[0];
   let last: Row = rows[1];
@@ -222,8 +224,8 @@ function distanceWithin(allowed: number, from: string, to: string): number {
       current[column] = distance;
       if (distance < shortest) shortest = distance;
     }
-    // A minimum of `allowed + 1` is not the end: a swap of two letters continues from the row before the last row, which may be
-    // lower.
+    // The search continues at a minimum of `allowed + 1`: swapping two letters starts from the row before the last one, whose
+    // minimum may be lower.
     if (shortest > allowed + 1) return Number.POSITIVE_INFINITY;
     [beforeLast, last, current] = [last, current, beforeLast];
   }
@@ -233,7 +235,6 @@ function distanceWithin(allowed: number, from: string, to: string): number {
 
 type Row = Uint8Array;
 
-/** The rows of the distance table, allocated once and reused. */
 const rows: readonly [Row, Row, Row] = [makeRow(), makeRow(), makeRow()];
 
 function makeRow(): Row {

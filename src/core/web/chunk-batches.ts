@@ -66,7 +66,7 @@ export class ChunkBatches<Chunk> {
   }
 }
 
-/** Converts batches to a stream of chunks. Events are read on demand. Cancelling the stream closes their source. */
+/** Converts batches to a stream of chunks. Events are read on demand. Cancelling the stream closes the source of the events. */
 export function toChunkStream<Chunk>(batches: ChunkBatches<Chunk>): ReadableStream<Chunk> {
   return new ReadableStream<Chunk>(
     {

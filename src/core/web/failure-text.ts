@@ -1,4 +1,4 @@
-// The texts that a page shows for failures. They contain no error messages, because these may contain secrets.
+// The texts that a page shows for failures. The texts contain no error messages, because error messages may contain secrets.
 
 import type { EndReason, LoopStatus } from "../types/termination.ts";
 import type { ToolOutcome } from "../types/tool-outcome.ts";

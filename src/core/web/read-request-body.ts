@@ -77,7 +77,6 @@ function checkHeaders(read: (name: string) => string | undefined, maxBytes: numb
 
 type Pieces = Pick<AsyncIterator<Uint8Array | string, unknown>, "next" | "return">;
 
-/** Reads a body, and stops when a limit is exceeded. */
 async function collect(pieces: Pieces, { maxBytes, bodyMs, clock }: Limits): Promise<string> {
   let timer: unknown;
   const expired = new Promise<never>((_, reject) => {

@@ -5,7 +5,7 @@ const brand = Symbol.for("turnwright.RequestError");
 
 /**
  * The error that `readUIChatRequest` and `readAGUIRequest` throw for an invalid request. `status` is the HTTP status for the
- * response: 400 for an invalid body, 408 for a body that takes too long, 413 for one that is too large, 415 for a type that is
+ * response: 400 for an invalid body, 408 for a body that takes too long, 413 for a body that is too large, 415 for a type that is
  * not allowed. You can send the message to the page, because it never quotes the body.
  */
 export class RequestError extends Error {

@@ -13,7 +13,7 @@ export interface NodeResponse {
   off(event: "drain" | "close" | "error", listener: () => void): unknown;
 }
 
-/** Converts lines to a stream of bytes. Lines are created on demand. Cancelling the stream closes their source. */
+/** Converts lines to a stream of bytes. Lines are created on demand. Cancelling the stream closes the source of the chunks. */
 export function toByteStream<Chunk>(lines: SSELines<Chunk>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>(

@@ -9,8 +9,8 @@ import type { ChunkBatches } from "./chunk-batches.ts";
 /** The options of a response with Server-Sent Events. */
 export interface SSEOptions {
   /**
-   * Additional headers of the response as a plain object, for example for CORS. They override the headers that the library sets.
-   * Default: none.
+   * Additional headers of the response as a plain object, for example for CORS. These headers override the headers that the
+   * library sets. Default: none.
    */
   readonly headers?: { readonly [name: string]: string } | undefined;
   /**
@@ -74,7 +74,6 @@ export class SSELines<Chunk> {
     this.#keepAliveMs = keepAliveMs;
   }
 
-  /** Returns the next lines as text. Returns undefined after the last line or after `leave`. */
   async next(): Promise<string | undefined> {
     if (this.#isOver) return undefined;
     const first = this.#first;
@@ -90,7 +89,6 @@ export class SSELines<Chunk> {
     return this.#writer.last;
   }
 
-  /** Stops reading events. A pending call of `next` resolves to undefined. */
   leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -180,7 +180,7 @@ function claimControl(state: ControlState, { scope, maxInterrupts }: ClaimPorts)
       if (state.holder !== holder) return;
       state.holder = undefined;
       state.interruptsInARow = ending === "interrupted" ? state.interruptsInARow + 1 : 0;
-      // A run that failed with an error returns no messages. The next run with this control gets them.
+      // A run that failed with an error returns no messages. The next run with this control gets the messages.
       for (const { verb, message } of holder.messages) state.queued.push({ verb: verb === "keep" ? "interrupt" : verb, message });
     },
   };

@@ -10,7 +10,7 @@ import { eventBase, type Run } from "../run/run.ts";
 import { mayReopen, noteWork, runStep } from "../run/run-step.ts";
 import { endingKey, inboxKey, lastInboxKey } from "../state/step-key.ts";
 
-/** Returns the ending if the run ends after this reading of the inbox. */
+/** Returns the ending if a run with this state must end. */
 export type FindEnd = (looked: LoopState) => Ending | undefined;
 
 export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> {
@@ -20,7 +20,7 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
   const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
   run.isIterationReplayed = true;
   const body = (): InboxAnswer => {
-    // Not called for the last reading of the inbox: if the process crashes at that point, a retry must still be possible.
+    // The last reading of the inbox does not count as work: if the process crashes at that point, a retry must still be possible.
     noteWork(run);
     const answer = withForced(run, lookAround(run));
     if (answer.drain === true) shutIfLast(run, findEnd({ ...previewLook(state, answer), phase: "inbox" }));
@@ -30,8 +30,8 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
 }
 
 /**
- * Reads the inbox for the last time before the run ends. Skips a recorded last reading that belongs to another ending: a limit
- * ended the run at that time, and the run later continued with a higher limit.
+ * Reads the inbox for the last time before the run ends. The journal may contain a last reading for another ending: a limit ended
+ * the run, and the run later continued with a higher limit. Such readings are skipped.
  */
 export function readLastInbox(run: Run, ending: Ending, findEnd: FindEnd): void | PromiseLike<void> {
   const { state } = run;
@@ -52,8 +52,8 @@ export function readLastInbox(run: Run, ending: Ending, findEnd: FindEnd): void 
 }
 
 /**
- * Closes the control before the last reading of the inbox is recorded. Messages that arrive during the write would be lost. The
- * control stays open if a retry may follow, or if the run is nested and will wait.
+ * Closes the control before the last reading of the inbox is recorded, because messages that arrive during the write would be
+ * lost. The control stays open if a retry may follow, or if the run is nested and will wait.
  */
 function shutIfLast(run: Run, ending: Ending | undefined): void {
   if (ending === undefined) return;
@@ -95,7 +95,8 @@ export function takeUndelivered({ state, control }: Run, { reason }: Ending): re
 }
 
 /**
- * Adds the iterations in `force` to the recorded result. The caller may change this set, but a replay must mask the same results.
+ * Records the iterations in the caller's set `force`. The caller may change the set later, but a replay must mask the same
+ * results.
  */
 function withForced({ view, features, events, state }: Run, answer: InboxAnswer): InboxAnswer {
   const force = features.masking?.force;
@@ -124,7 +125,9 @@ function lookAround({ clock, token, scope, control, meter, state }: Run): InboxA
   };
 }
 
-/** Returns the ending that a cancellation causes. Omits interrupts, because their message in the inbox ends the run. */
+/**
+ * Returns the ending that a cancellation causes. Returns none for an interrupt, because its message in the inbox ends the run.
+ */
 function endedBy(cause: CancelReason | undefined): Pick<InboxAnswer, "ended"> {
   return cause === undefined || cause.kind === "interrupt" ? {} : { ended: endingOfReason(cause) };
 }

@@ -17,10 +17,9 @@ export interface ReleaseRequest {
 export type ContextReleaseTool = ExecutableTool<ReleaseRequest, StandardSchema<unknown, ReleaseRequest>, ToolResult>;
 
 const mostIds = 1_000;
-/** The maximum number of recent calls that the result lists after an unknown id. */
+/** If the model names an unknown id, the result lists at most this many recent calls. */
 const mostKnown = 20;
 
-/** A call whose result can be released, as listed for the model. */
 interface AnsweredCall {
   readonly call_id: string;
   readonly tool: string;

@@ -16,7 +16,7 @@ import { lossyKindOf } from "../../tools/to-outcome.ts";
 export interface ContextStashOptions {
   /** How long the stash keeps an item after `put`, in milliseconds. `Infinity` means no limit. Default 300,000. */
   readonly ttlMs?: number | undefined;
-  /** The maximum number of items. If it is exceeded, the oldest item is removed. Default 16. */
+  /** The maximum number of items. If the maximum is exceeded, the oldest item is removed. Default 16. */
   readonly maxEntries?: number | undefined;
   /** The clock that measures the age of items. The stash starts no timers. Default: the system clock. */
   readonly clock?: Pick<Clock, "now"> | undefined;
@@ -30,9 +30,9 @@ interface Entry {
 }
 
 /**
- * Creates a store in memory for context that tools hand to the loop. A tool stores an item with `put` and returns the key. The
- * loop then takes the item by its key. Pass the same stash to the tools and to `policies.restarts.stash`. Many runs may use it at
- * the same time. Keys cannot be guessed, so an invented key matches no item.
+ * Creates an in-memory store through which tools pass context to the loop. A tool stores an item with `put` and returns the key.
+ * The loop then takes the item by its key. Pass the same stash to the tools and to `policies.restarts.stash`. Many runs may use
+ * it at the same time. Keys cannot be guessed, so an invented key matches no item.
  *
  * Throws LoopError "unknown-option" or "invalid-option" for invalid options. `put` throws "invalid-option" for an item that is
  * not plain data, such as a cyclic value, a Map or a promise. It also throws if `createKey` does not return a new key.
@@ -52,7 +52,6 @@ interface Entry {
 export function createContextStash(options: ContextStashOptions = {}): ContextStash {
   checkFields("options", options, checks);
   const { ttlMs = 300_000, maxEntries = 16, clock = systemClock, createKey = randomKey } = options;
-  /** The items by key, oldest first. */
   const entries = new Map<string, Entry>();
 
   const dropOld = (now: number): void => {

@@ -65,8 +65,8 @@ function pendingCallsOf({ lastBatch, current }: LoopState, { status, reason }: E
 }
 
 /**
- * Adds the journal to the result. A journal without `toJSON` may contain connections and keys. In that case, the property
- * `journal` is not enumerable, and JSON omits it.
+ * Adds the journal to the result. A journal without `toJSON` may contain connections and keys. The property of such a journal is
+ * not enumerable, so that JSON omits it.
  */
 function withJournal(result: Omit<LoopResult, "journal">, journal: Journal): LoopResult {
   const enumerable = "toJSON" in journal;

@@ -8,7 +8,6 @@ import { promiseOrValue } from "../../utils/promises.ts";
 import { type CancelReason, CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { Run } from "./run.ts";
 
-/** The outcome of a hook call, including timeouts and cancellation. */
 export type HookEnd<T> =
   | { readonly kind: "value"; readonly value: T }
   | { readonly kind: "failed"; readonly error: PlainError; readonly thrown?: unknown }

@@ -14,14 +14,14 @@ export interface ReadyCall {
   readonly kind: "ready";
   readonly call: ToolCall;
   readonly definition: ToolDefinition;
-  /** The arguments that the tool gets. If they were validated, this is the output of the schema. */
+  /** The arguments for the tool. Validated arguments are the output of the schema. */
   readonly args: unknown;
   readonly approvedArgs?: Json | undefined;
   /** Set if the call may no longer run. The call then ends with this outcome, unless the journal has recorded another outcome. */
   readonly unfit?: ToolOutcome | undefined;
   /** Set for a recorded call whose tool has changed. The arguments must be validated before the tool runs. */
   readonly unvalidated?: true | undefined;
-  /** Called instead of the tool in the registry. Set for agent tools, whose nested run has ended. */
+  /** Called instead of the tool in the registry. Set for an agent tool whose nested run has ended. */
   readonly execute?: (() => unknown) | undefined;
 }
 

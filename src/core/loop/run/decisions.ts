@@ -11,7 +11,6 @@ import { LoopError } from "../../errors/loop-error.ts";
 import { quote } from "../../utils/texts.ts";
 import { stableJson } from "../../utils/json.ts";
 
-/** The maximum number of waiting calls that an error message lists. */
 const mostListed = 10;
 
 function copy(given: CallDecision): CallDecision {
@@ -41,7 +40,7 @@ export class Decisions {
     return this.#left.size === 0;
   }
 
-  /** True if an unused decision is for a call in a nested run of `callId`. */
+  /** True if an unused decision is for a call inside the nested run that call `callId` has started. */
   isLeftInside(callId: string): boolean {
     const path = `${this.#prefix}${callId}/`;
     return [...this.#left.keys()].some((name) => name.startsWith(path) && !this.#said.has(name));
@@ -51,7 +50,7 @@ export class Decisions {
     return this.#left.has(this.#prefix + id);
   }
 
-  /** True if an unused decision is for this call. Each later question about the call has its own id, such as "call_1#2". */
+  /** True if an unused decision is for this call, or for a later question about the call, such as "call_1#2". */
   isLeftFor(callId: string): boolean {
     const name = this.#prefix + callId;
     return [...this.#left.keys()].some((key) => !this.#said.has(key) && (key === name || key.startsWith(`${name}#`)));
@@ -72,15 +71,15 @@ export class Decisions {
   findResult(id: string): OutsideResult | undefined {
     const decision = this.#find(id);
     if (decision === undefined || decision.kind === "result" || decision.kind === "failed") return decision;
-    // The decision "ask" lets the call wait further.
+    // With the decision "ask", the call continues to wait.
     if (decision.kind !== "ask") throw this.refuse(id, "result", `is ${quote(decision.kind)}`);
     this.drop(id);
     return undefined;
   }
 
   /**
-   * Accepts a result under the plain id of its call. The question has a number after the id, because the call was approved first,
-   * but pages and webhooks know only the plain id.
+   * Accepts a result under the plain id of its call. If the call was approved first, the internal id of the question also has a
+   * number, but pages and webhooks know only the plain id.
    */
   renameResult(callId: string, id: string): void {
     const [from, to] = [this.#prefix + callId, this.#prefix + id];
@@ -118,7 +117,7 @@ export class Decisions {
   }
 
   /**
-   * Records a decision that an earlier execution used. The caller may pass it again, and the same id may answer a later question.
+   * Remembers a decision that an earlier execution used. The caller may pass such a decision again, and it is then not an error.
    */
   settle(id: string, decided: unknown): void {
     const name = this.#prefix + id;

@@ -71,7 +71,6 @@ export class LoopEventSink implements EventSink {
     }
   }
 
-  /** Ends the event stream with an error. */
   fail(error: unknown): void {
     this.#failure = { error };
     this.#queue?.fail(error);

@@ -1,5 +1,5 @@
-// The interfaces of two optional features, masking and loop detection. Their code is part of the values that the user passes, so
-// that unused features are not bundled.
+// The interfaces of two optional features, masking and loop detection. The code of a feature comes with the value that the user
+// passes, so unused features are not bundled.
 
 import type { Message } from "../../types/message.ts";
 import type { LoopDetection } from "../../types/policies.ts";
@@ -13,7 +13,6 @@ export interface LoopDetector extends LoopDetection, LoopRule {
   begin(): Repetition;
 }
 
-/** The newly masked results: the ids of their calls, and their estimated tokens before and after masking. */
 export interface Masked {
   readonly calls: readonly string[];
   readonly tokensBefore: number;
@@ -25,9 +24,8 @@ export type MaskingSource = Pick<
   "messages" | "iteration" | "iterationStart" | "functionHistory" | "forcedIterations" | "releases"
 >;
 
-/** The transcript that the model gets, with old results masked. */
 export interface MaskedView {
-  /** The messages to send. They are valid after `update` was called for the iteration. */
+  /** The messages to send. The messages are valid after `update` was called for the iteration. */
   readonly messages: readonly Message[];
   /** Returns those iterations in `force` that still have results to mask. */
   findForced(force: ReadonlySet<number>): readonly number[];

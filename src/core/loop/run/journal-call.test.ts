@@ -4,7 +4,6 @@ import { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { createLoopState } from "../state/loop-state.ts";
 import { JournalCall, JournalTraffic } from "./journal-call.ts";
 
-// A run makes thousands of these calls, and each leftover would slow down all later ones.
 it.for([
   ["resolves", () => Promise.resolve(1)],
   ["rejects", () => Promise.reject(new Error("The disk is full."))],

@@ -19,7 +19,6 @@ export function refuseBroken({ failure, outer }: Breakable): void {
   if (outer !== undefined) refuseBroken(outer);
 }
 
-/** The part of a journal for the steps of one nested run. */
 interface JournalPart {
   readonly prefix: string;
   /** True if the tool call is over, so that its steps may no longer run. Default false. */
@@ -65,7 +64,6 @@ interface JournalPorts {
 
 /** The progress of one step in the current execution. */
 export interface StepMark {
-  /** The journal call that requested the step. */
   readonly call: JournalCall;
   readonly key: string;
   /** True if the current execution has started the step's function. */
@@ -134,7 +132,6 @@ export class JournalCall implements Cancellable {
     this.#key = key;
   }
 
-  /** The steps that this call requested, in order. */
   get marks(): readonly StepMark[] {
     return this.#marks ?? [];
   }
@@ -196,7 +193,6 @@ export class JournalCall implements Cancellable {
     this.#arm();
   }
 
-  /** Stops the timer while a step runs. */
   pause(): void {
     if (this.#timer !== undefined) this.#ports.clock.clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -39,7 +39,7 @@ export const limitRules: { readonly [Name in LimitName]: Rule } = {
   wallClockMs: /* @__PURE__ */ timeRule(none),
 };
 
-/** Limits that never end a run. Code that reads a journal uses them, because the records already contain the endings. */
+/** Limits that never end a run. Code that reads a journal uses these limits, because the records already contain the endings. */
 export const noLimits: ResolvedLimits = /* @__PURE__ */ turnOff(limitRules);
 
 function turnOff(rules: typeof limitRules): ResolvedLimits {
@@ -133,7 +133,7 @@ export function toBounds(
   };
 }
 
-/** Copies the lists, so that later changes by the caller do not change the run. */
+/** Copies the policy, so that later changes by the caller do not change the run. */
 function copyPolicy({ endAfterTextFamilies, suppressFollowUpAfterText }: PreToolTextPolicy = {}): PreToolTextPolicy {
   return {
     endAfterTextFamilies: endAfterTextFamilies?.slice(),

@@ -21,7 +21,7 @@ interface Iteration {
   readonly release: readonly number[] | "all" | undefined;
 }
 
-/** A transcript that grows as in a real run. `looks` counts how often a message was read. */
+/** A transcript that grows like the transcript of a run. `looks` counts how often a message was read. */
 class GrowingState implements MaskingSource {
   readonly messages: Message[] = [];
   readonly functionHistory: ToolHistoryEntry[] = [];
@@ -82,7 +82,6 @@ function assistant(ids: readonly string[]): Message {
   return { role: "assistant", content: ids.map((callId) => ({ type: "tool-call", callId, name: "search", args: {} })) };
 }
 
-/** Finds the masked calls by searching the whole history, to check the faster search in `maskResults`. */
 function expectedMasks(
   iterations: readonly Iteration[],
   state: GrowingState,

@@ -20,7 +20,7 @@ const checks: Checks<MaskingOptions> = {
   batchOf: /* @__PURE__ */ numberWithin({ min: 1, infinite: false }),
 };
 
-/** By default, results with fewer estimated tokens are not masked. */
+/** By default, results with fewer estimated tokens than this are not masked. */
 const leastMasked = 500;
 
 /**
@@ -63,7 +63,7 @@ class View implements MaskedView {
   #historyRead = 0;
   #forcedRead = 0;
   #releasesRead = 0;
-  /** The results that can still be masked, by call id. `#iterations` lists them by iteration, oldest first. */
+  /** The results that can still be masked, by call id. `#iterations` lists the same results by iteration, oldest first. */
   readonly #open = new Map<string, Entry>();
   readonly #iterations = new Map<number, Entry[]>();
   #lastIteration: number | undefined;
@@ -78,7 +78,7 @@ class View implements MaskedView {
 
   findForced(force: ReadonlySet<number>): readonly number[] {
     const last = this.#lastIteration;
-    // `#iterations` does not contain the last iteration yet.
+    // The last iteration is not in `#iterations` yet, so it is checked here.
     const found = last !== undefined && isIn(force, last) ? [last] : [];
     const iterations = this.#iterations;
     // The set or the map may be large. Loop over the smaller one.
@@ -202,7 +202,7 @@ class View implements MaskedView {
   }
 }
 
-/** True if the set contains the number. The caller's own class may return something other than a boolean. */
+/** True if the set contains the number. The `has` of a caller's own class may return something other than a boolean. */
 function isIn(force: ReadonlySet<number>, each: number): boolean {
   const answer: unknown = force.has(each);
   dropPromise(answer);

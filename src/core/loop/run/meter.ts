@@ -48,7 +48,6 @@ export interface Spending {
   readonly tokens?: number | undefined;
   readonly toolCalls?: number | undefined;
   readonly costUSD?: number | undefined;
-  /** True if part of the cost is unknown. */
   readonly costUnknown?: boolean | undefined;
 }
 
@@ -76,19 +75,25 @@ export class Meter {
     this.#outer?.add(spending);
   }
 
-  /** The number of tokens that this run may still use: the lowest remainder of the limits of this run and its outer runs. */
+  /**
+   * The number of tokens that this run may still use: the smallest amount left under its own limit and the limits of its outer
+   * runs.
+   */
   get tokensLeft(): number {
     return Math.max(0, Math.min(this.#limits.maxTokens - this.#tokens, this.#outer?.tokensLeft ?? none));
   }
 
-  /** The number of tool calls that this run may still make: the lowest remainder of the limits of this run and its outer runs. */
+  /**
+   * The number of tool calls that this run may still make: the smallest number left under its own limit and the limits of its
+   * outer runs.
+   */
   get toolCallsLeft(): number {
     return Math.max(0, Math.min(this.#limits.maxToolCalls - this.#toolCalls, this.#outer?.toolCallsLeft ?? none));
   }
 
   /**
-   * The amount in USD that this run may still spend: the lowest remainder of the limits of this run and its outer runs. Unknown
-   * costs are not counted.
+   * The amount in USD that this run may still spend: the smallest amount left under its own limit and the limits of its outer
+   * runs. Unknown costs are not counted.
    */
   get costLeftUSD(): number {
     return Math.max(0, Math.min(this.#limits.maxCostUSD - this.#costUSD, this.#outer?.costLeftUSD ?? none));
@@ -98,7 +103,10 @@ export class Meter {
     return Math.min(this.#limits.maxToolCalls, this.#outer?.maxToolCalls ?? none);
   }
 
-  /** Finds the limit of an outer run that a stream with this cost would exceed. `unsettled` is not yet counted in the meter. */
+  /**
+   * Finds the limit of an outer run that a stream with this cost would exceed. `unsettled` is spending that the meter has not
+   * counted yet.
+   */
   findSpentOutside(costUSD: number, unsettled: Spending = {}): InboxAnswer["spentOutside"] {
     return this.#outer?.findSpent(costUSD, unsettled);
   }

@@ -1,5 +1,5 @@
-// Holds nested runs that are about to be suspended until no other call of the outer iteration is running. The outer run then
-// decides: each nested run is suspended, ends, or continues because it was cancelled meanwhile.
+// Before a nested run is suspended, it waits until no other call of the outer iteration is running. The outer run then decides:
+// the nested run is suspended, ends, or continues because it was cancelled meanwhile.
 
 import { type CancelScope, isEnded } from "../../cancellation/cancel-scope.ts";
 
@@ -25,7 +25,6 @@ interface ParkedCall {
 }
 
 export class Parking {
-  /** The calls with a waiting nested run, by the index of the call. */
   readonly #waiting = new Map<number, ParkedCall>();
 
   get mustGoOn(): boolean {
@@ -57,12 +56,11 @@ export class Parking {
     return start(() => void call(park).then(end, (error: unknown) => fail(error)));
   }
 
-  /** Lets the nested run at `index` continue. Resolves when its call is over or waits again. */
   goOn(index: number): Promise<void> | undefined {
     return this.#waiting.get(index)?.goOn("look-again");
   }
 
-  /** Lets those nested runs continue that were cancelled while they waited. */
+  /** Continues the nested runs that were cancelled while they waited. */
   async goOnEnded(): Promise<void> {
     await this.#tell("look-again", ({ parked }) => parked.mustEnd());
   }
@@ -73,7 +71,6 @@ export class Parking {
     await this.#tell("ended");
   }
 
-  /** Suspends all waiting nested runs synchronously. */
   suspend(): void {
     for (const { parked } of this.#waiting.values()) parked.suspend();
   }

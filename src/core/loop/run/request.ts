@@ -1,46 +1,34 @@
-// The types of one model request: its tools, its messages, and the stream that answers it.
-
 import type { Message } from "../../types/message.ts";
 import type { RequestTranscript, StreamResult } from "../../types/provider.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { ShownTool, ToolCall, ToolChange } from "../../types/tool-outcome.ts";
 
-/** A finished stream without its `iteration-end` event, which follows later. */
+/** A finished stream whose `iteration-end` event was not emitted yet. */
 export interface OpenIteration {
   readonly result: StreamResult;
   readonly continuation: number;
-  /** The calls from earlier streams in the same iteration. */
   readonly earlier: readonly ToolCall[];
-  /** True if the model was called in this execution; false if the stream was replayed. */
   readonly live: boolean;
 }
 
 export interface FirstTools {
   readonly shown: { readonly [name: string]: ShownTool };
-  /** The definitions from which `shown` was created. Undefined if an earlier execution began the run. */
+  /** The registry's definitions of the tools in the first record. Undefined if an earlier execution wrote that record. */
   readonly registered: readonly ToolDefinition[] | undefined;
 }
 
-/** The recorded tools of a replayed iteration. */
 interface RecordedTools {
-  /** True if `policies.approve` was set. */
   readonly asks: boolean;
-  /** The called tools, as the model saw them. */
   readonly tools: ReadonlyMap<string, ShownTool>;
-  /**
-   * For each tool name, the changes to the tool since calls of this tool were recorded. Contains only changes that affect these
-   * calls.
-   */
+  /** The changes to each tool since its calls were recorded, by tool name. Omits changes that do not affect these calls. */
   readonly changes: ReadonlyMap<string, readonly ToolChange[]>;
 }
 
-/** The visible tools, and the definitions from which they were created. */
 export interface VisibleTools {
   readonly tools: readonly ToolDefinition[];
   readonly byName: ReadonlyMap<string, ToolDefinition>;
-  /** The list from the registry for which these tools can be reused. Empty if the tools are for one iteration only. */
+  /** The tools can be reused while the registry returns this list. Empty if the tools are for one iteration only. */
   readonly source: readonly ToolDefinition[];
-  /** The definitions in the registry when these tools were created. */
   readonly registered: readonly ToolDefinition[];
   /** Set in a replayed iteration only: the tools from its record. */
   readonly recorded?: RecordedTools | undefined;
@@ -50,7 +38,7 @@ export interface VisibleTools {
   readonly hasApproval: boolean;
 }
 
-/** The transcript in the form that all requests of a run use. */
+/** The transcript and the messages, in the form that all requests of a run share. */
 export interface RequestViews extends RequestTranscript {
   /** Returns the messages to send. The property is not enumerable. */
   sent(): readonly Message[];

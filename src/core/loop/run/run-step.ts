@@ -67,7 +67,8 @@ export function runStep<T, Next>(
 }
 
 /**
- * Runs or replays several steps together. A single step uses the method `step`. `then` gets arrays, in the order of the steps.
+ * Runs or replays several steps together. A single step uses the method `step`. `then` gets the results, in the order of the
+ * steps.
  */
 export function runSteps<T, Next>(
   steps: readonly Step<T>[],
@@ -172,15 +173,18 @@ function endBody<T>(run: Run, mark: StepMark, answer: T): T {
 }
 
 /**
- * Marks the rejection of a promise as handled. If a journal fails, it might never await the steps that it has started, and these
- * steps reject when the run fails.
+ * Marks the rejection of a promise as handled. A journal that has failed might never await the steps that it has started. These
+ * steps reject when the run fails, and an unhandled rejection would end the process.
  */
 function markHandled<T>(answer: Promise<T>): Promise<T> {
   answer.catch(() => {});
   return answer;
 }
 
-/** True if the step has an effect, reads the inbox, or waits for a decision or result. A passed decision is not new. */
+/**
+ * True if the step has an effect, reads the inbox, or waits for a decision or result. A decision that the caller passed does not
+ * count.
+ */
 function isNew(key: string, kind: StepKind): boolean {
   return acting.has(kind) || kind === "inbox" || ((kind === "approval" || kind === "result") && !isDecisionKey(key));
 }
@@ -232,7 +236,6 @@ async function takeTurn(run: Run): Promise<void> {
   refuseBroken(run);
 }
 
-/** True if the run must end although some of its calls wait, or if one of its waiting nested runs must end. */
 function mustEnd(run: Run): boolean {
   return run.journal.replays === undefined && (isCut(run) || run.parking?.mustGoOn === true);
 }
@@ -245,7 +248,6 @@ export function isCut(run: Run): boolean {
   return isEnded(run.scope) && hasWorked(run);
 }
 
-/** A run, linked to each outer run that shares its journal. */
 type Part = Pick<Run, "isIterationReplayed" | "sharesJournal"> & { readonly outer: Part | undefined };
 
 /** Records that a run and its outer runs took a new step. A nested run is part of an iteration of its outer run. */
@@ -259,7 +261,6 @@ function noteRecalled(run: Run, kind: StepKind | undefined): void {
   if (owner.replayPhase === "none") owner.replayPhase = "begun";
 }
 
-/** Emits `replay-end` once, if any steps were replayed. */
 export function endReplay(run: Run): void {
   const owner = journalOwnerOf(run);
   if (owner.replayPhase !== "begun") return;
@@ -267,7 +268,6 @@ export function endReplay(run: Run): void {
   owner.events.send({ type: "replay-end", runId: owner.runId, iteration: owner.state.iteration });
 }
 
-/** Returns the run that owns the journal: this run or one of its outer runs. */
 function journalOwnerOf(run: Run): Run {
   let owner = run;
   while (owner.sharesJournal && owner.outer !== undefined) owner = owner.outer;
@@ -282,7 +282,6 @@ export function canWait(run: Part): boolean {
   return outer === undefined ? run.outer === undefined : canWait(outer);
 }
 
-/** True if the run or one of its outer runs took a new step. */
 function hasWorked(run: Part): boolean {
   for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) if (!one.isIterationReplayed) return true;
   return false;

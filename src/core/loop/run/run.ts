@@ -1,5 +1,3 @@
-// The type of a run in progress: its state and its resources.
-
 import type { CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { Clock, Session, Timeouts } from "../../types/common.ts";
 import type { Agent, LoopOptions, ToolRegistry, LoopControl } from "../../types/loop-options.ts";
@@ -24,7 +22,6 @@ import type { FirstTools, OpenIteration, RequestViews, VisibleTools } from "./re
 import type { RunBounds } from "./limits.ts";
 import { sharedMap } from "../../utils/guards.ts";
 
-/** Returns the fields that all events share. `live` is false for a replayed event. */
 export function eventBase({ runId, state }: Pick<Run, "runId" | "state">, live: boolean = true): EventBase {
   return { runId, iteration: state.iteration, replayed: live ? undefined : true };
 }
@@ -78,7 +75,7 @@ export interface Run {
   readonly timeouts: Timeouts;
   readonly clock: Clock;
   readonly journal: Journal;
-  /** The calls of the journal that have not returned yet. */
+  /** The journal operations that have not returned yet. */
   readonly traffic: JournalTraffic;
   readonly scope: CancelScope;
   readonly events: LoopEventSink;
@@ -96,11 +93,9 @@ export interface Run {
   readonly depth: number;
   readonly maxDepth: number;
   readonly meter: Meter;
-  /** The outer run, if this run is nested. */
   readonly outer: Run | undefined;
   /** True for a nested run that records its steps in the outer run's journal. The outer run then decides about retries. */
   readonly sharesJournal: boolean;
-  /** Set for a nested run: the function that it calls before it is suspended. */
   readonly park: Park | undefined;
   /** True while a nested run may only replay its records, because other calls of the iteration are still replaying. */
   awaitsTurn: boolean;
@@ -108,7 +103,6 @@ export interface Run {
   turn: Promise<void> | undefined;
   /** The nested runs that wait in the current iteration. Undefined if there are no nested runs. */
   parking: Parking | undefined;
-  /** The transcript with old results masked. Undefined if nothing can be masked. */
   view: MaskedView | undefined;
   /** The nested runs that use this run's journal and still hold resources. */
   readonly sharingRuns: Set<Run>;
@@ -127,18 +121,15 @@ export interface Run {
   replayPhase: "none" | "begun" | "over";
   /** The calls of the last stream by call id, checked when the stream ended. Undefined if the stream was replayed. */
   prepared: ReadonlyMap<string, ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome>> | undefined;
-  /** The transcript in the form that requests use. Created for the first request. */
   requestViews: RequestViews | undefined;
   openIteration: OpenIteration | undefined;
   release(): void;
 }
 
-/** Changes tool results before the model gets them. */
 export interface ResultProcessor extends ResultProcessing {
   process(run: Run, settled: readonly SettledCall[]): readonly SettledCall[] | PromiseLike<readonly SettledCall[]>;
 }
 
-/** Validates the answer against the output schema, and converts it to a value. */
 export interface OutputReader extends StructuredOutput {
   /** Instructions for the model, which are added to the system text. */
   readonly prompt: string;
@@ -160,26 +151,25 @@ export interface BatchCall {
   isLive: boolean | undefined;
   isTold: boolean;
   /**
-   * Set while the call waits for a decision or for its result. It contains the id for the option `decisions`, and the key of the
-   * step that will record the decision or the result.
+   * Set while the call waits for a decision or for its result. The question contains the id for the option `decisions`, and the
+   * key of the step that will record the decision or the result.
    */
   question: CallQuestion | undefined;
   /** Set while the nested run of this call is suspended: the ending of the nested run. */
   suspended: Ending | undefined;
   isApproved: boolean;
-  /** Set if the call needs a decision before it runs: for the first time, or again because its tool has changed. */
+  /** "first" if the call needs a decision before it runs, and "again" if its tool has changed since an earlier decision. */
   mustAsk: "first" | "again" | undefined;
   /** True if the tool call ended early because it first needs a decision. */
   isOpen: boolean;
   /** How often a decision was requested again because the tool had changed. */
   round: number;
-  /** How many executions ended without a decision about the call, and left it to a later execution. */
+  /** How often an execution ended because there was no decision about the call yet. */
   questions: number;
   /** True if an earlier execution may have run the tool without recording an outcome. */
   mayHaveRun: boolean;
   /** True after another call has failed fatally. This call may not start any more, but its recorded outcome is replayed. */
   isBarred: boolean;
-  /** True if the nested run waits after its replay until it may take new steps. */
   awaitsTurn: boolean;
   /** True if the nested run has started, and waits until it may continue. */
   hasBegun: boolean;
@@ -187,7 +177,7 @@ export interface BatchCall {
   park: Park | undefined;
 }
 
-/** A question about a waiting call. The caller answers it in a later execution, with the option `decisions`. */
+/** A question about a waiting call. The caller answers the question with the option `decisions` of a later execution. */
 export type CallQuestion = Pick<WaitingCall, "id" | "toolChanges"> & { readonly key: string };
 
 export type DeferredOutcome = Extract<ToolOutcome, { readonly kind: "deferred" }>;
@@ -222,10 +212,8 @@ export function readyOf({ call, ready }: BatchCall): ReadyCall {
   return ready;
 }
 
-/** An agent, with the code that runs its calls as nested runs. */
 export interface RunnableAgent extends Agent {
   run(run: Run, one: BatchCall): Promise<void>;
-  /** Creates the object that holds the waiting nested runs of one iteration. */
   createParking(): Parking;
 }
 
@@ -253,9 +241,8 @@ export interface ClaimPorts {
 /** Maps each control to the function that connects it to a run. All copies of the package share this map. */
 export const claims: WeakMap<LoopControl, (ports: ClaimPorts) => ControlClaim> = /* @__PURE__ */ sharedMap("controls");
 
-/** The connection of a run to its control. */
 export interface ControlClaim {
-  /** The messages that the run has not taken yet, in order. New ones may be added at the end. */
+  /** The messages that the run has not taken yet, in order. New messages may be added at the end. */
   readonly messages: readonly InboxMessage[];
   takeMessages(count: number): void;
   readonly drains: boolean;

@@ -33,7 +33,7 @@ const has =
 
 const toolsExpected = 'an array of tools, or a registry (for tools in an object: importTools(tools) from "turnwright/interop")';
 
-/** Creates the check for an optional feature, whose value must come from the function `maker`. */
+/** Creates the check for an option whose value must be made by the function `maker`. */
 function madeBy(maker: string, kind: string, method: string): Check {
   return [`made by ${maker}`, (value) => has(method)(value) && Reflect.get(value as object, "kind") === kind];
 }
@@ -249,7 +249,10 @@ function isToolChoice(value: unknown): boolean {
   return value === "auto" || value === "required" || value === "none" || (isRecord(value) && isText(value["name"]));
 }
 
-/** Throws if a tool is missing that the texts of `policies.results` mention. Skips a registry, which may add the tool later. */
+/**
+ * The texts of `policies.results` may mention a tool. Throws if that tool is missing, except with a registry, which may add the
+ * tool later.
+ */
 function checkCacheTool({ tools = [], policies }: LoopOptions): void {
   const toolName = policies?.results?.toolName;
   if (toolName === undefined || !Array.isArray(tools)) return;

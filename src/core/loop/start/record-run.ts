@@ -34,7 +34,7 @@ export function claimRun({ options, runId, scope, nesting, maxInterrupts }: Clai
   if (liveRunIds.has(runId)) throw new LoopError("already-running", { what: "runId", runId });
   const journal = options.journal?.durable === false ? options.journal : undefined;
   if (journal !== undefined && liveJournals.has(journal)) throw new LoopError("already-running", { what: "journal" });
-  // This line is first, because a signal from the caller may throw.
+  // Must come first: if the caller's signal throws here, nothing has been reserved yet.
   const letGo = scope.follow(options.signal);
   const control = options.control === undefined ? undefined : claimOr(letGo, options.control, { scope, maxInterrupts });
   liveRunIds.add(runId);
@@ -100,7 +100,7 @@ function describeRun({ options: { runId }, visibleTools, state }: Run): RunPrint
   };
 }
 
-/** Returns data for code that has no access to the options of the run, such as `inspectJournal`. */
+/** Returns the inputs of a run, for code that has no access to the options of the run, such as `inspectJournal`. */
 function describeStart({ options, features: { loopDetection }, state }: Run): RunStart {
   return {
     // A copy, because the run adds messages to the array in the state.

@@ -79,7 +79,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
       around?.delete(run);
       events.close();
       claims.release();
-      // These lines are last, because a clock from the caller may throw.
+      // Must come last: if the caller's clock throws here, everything else has been released.
       alarm.stop();
       scope.release();
     },
@@ -143,12 +143,10 @@ function createToken(): string {
   return digits() + digits() + digits();
 }
 
-/** Returns the list of pending journal calls. Nested runs share the list of the outer run if they use its journal. */
 function trafficOf(nesting: Nesting | undefined): JournalTraffic {
   return nesting?.sharesJournal === true ? nesting.run.traffic : new JournalTraffic();
 }
 
-/** Returns the decisions of the run. Nested runs share the decisions of the outer run if they use its journal. */
 function toDecisions({ decisions }: LoopOptions, nesting: Nesting | undefined): Decisions {
   const outer = nesting?.sharesJournal === true ? { decisions: nesting.run.decisions, callId: nesting.callId } : undefined;
   return new Decisions(decisions, outer);
@@ -171,7 +169,7 @@ function createState(options: LoopOptions, features: Features): LoopState {
   return createLoopState({ messages, heldIds, contextItems, priced: options.pricing !== undefined, repetition });
 }
 
-/** Adds the object that tool calls get. The object refers to the run, so it is added last. */
+/** Adds `ports`, the functions that tool calls use. They refer to the run, so they are added last. */
 function withPorts(run: Omit<Run, "ports">): Run {
   const complete = run as Omit<Run, "ports"> & { ports: Run["ports"] };
   complete.ports = new CallPorts(complete);
@@ -183,7 +181,9 @@ function toRegistry(tools: LoopOptions["tools"] = []): ToolRegistry {
   return createToolRegistry(tools);
 }
 
-/** Wraps a registry, and checks the tools and agents that it returns. `definitions` throws LoopError "invalid-option". */
+/**
+ * Wraps a registry, and checks the tools and agents that it returns. The method `definitions` throws LoopError "invalid-option".
+ */
 export function readRegistry(registry: ToolRegistry): ToolRegistry {
   let checked: unknown;
   const definitions = (): readonly ToolDefinition[] => {
@@ -224,7 +224,7 @@ export function readOptions(given: LoopOptions): LoopOptions {
   return options;
 }
 
-/** Copies the data in checked options, so that the caller can change them without an effect on the run. */
+/** Copies the data in checked options, so that later changes by the caller do not affect the run. */
 export function snapshotOptions(options: LoopOptions): LoopOptions {
   const { provider, modelSettings, toolChoice, decisions, policies } = options;
   return Object.assign(options, {

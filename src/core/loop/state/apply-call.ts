@@ -50,7 +50,6 @@ export function costOf(usage: Usage | undefined, by: Answerer, { pricing, events
   }
 }
 
-/** Adds the outcome of one call to the state. `part` is the call's result in the transcript. */
 export function applyCall(
   state: LoopState,
   { outcome, restart, extraction }: SettledCall,
@@ -89,7 +88,9 @@ function applyRestart(state: LoopState, restart: ContextRestart): void {
   state.contextMessage = toContextMessage(state.contextItems);
 }
 
-/** Adds the usage, cost and tool calls of a call's nested runs. No other code adds them, so that they count once. */
+/**
+ * Adds the usage, cost and tool calls of a call's nested runs. No other code may add them, because they would then count twice.
+ */
 export function applyNested(state: LoopState, { usage, costUSD, knownCostUSD = 0, toolCallsExecuted }: NestedSpending): void {
   state.usage = addUsage(state.usage, usage);
   state.costUSD = addCost(state.costUSD, costUSD);
@@ -155,7 +156,7 @@ function toFacts(part: ContentPart): readonly string[] {
   return part.type === "text" ? [part.type, part.text] : [part.type, part.mediaType, String(part.data)];
 }
 
-/** How many repetitions are a loop, and how the run reacts. */
+/** The rule that says how many repetitions are a loop, and how the run reacts to a loop. */
 export interface LoopRule {
   readonly threshold: number;
   readonly action: LoopAction;

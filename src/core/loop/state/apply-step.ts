@@ -89,8 +89,8 @@ function clearIteration(state: LoopState): void {
 }
 
 /**
- * Prepares another model request after a recorded ending. A last assistant message without finished calls is removed. Messages
- * with finished calls stay.
+ * Prepares another model request after a recorded ending. If the last assistant message has no finished calls, the message is
+ * removed. Otherwise it stays.
  */
 function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResult, { kind: "reopen" }>): void {
   if (state.closedAfter === "model" || state.closedAfter === "output") {
@@ -131,7 +131,6 @@ function wasGivenBack({ phase, lastInbox }: LoopState, { token }: InboxAnswer): 
   return phase === "resume" && token !== lastInbox?.token;
 }
 
-/** Adds the messages sent with `steer` to the transcript, in the order of arrival. Other messages stay unsent. */
 function applySteering(state: LoopState): void {
   const { unsent, messages } = state;
   for (const { verb, message } of unsent) if (verb === "steer") messages.push(message);
@@ -180,14 +179,14 @@ function applyModel(state: LoopState, result: StreamResult, finalAnswerTo: Endin
   if (finalAnswerTo === undefined && !isUnfinished(result)) countCalls(state, result);
 }
 
-/** Adds the usage of a stream, and the spending of calls that ran while a stream was sent but then had to be retried. */
+/** Adds the usage of a stream. Also adds the spending of calls that ran during discarded attempts of the stream. */
 function applyStream(state: LoopState, result: StreamResult): void {
   applySpending(state, result);
   for (const spent of result.eagerSpent ?? []) applyNested(state, spent);
   applyPrice(state, result);
 }
 
-/** Updates the expected cost of the next stream, and keeps the first stream with an unknown cost. */
+/** Updates the expected cost of the next stream, and remembers the first stream with an unknown cost. */
 function applyPrice(state: LoopState, { costUSD, unpriced }: StreamResult): void {
   state.lastCostUSD = costUSD ?? state.lastCostUSD;
   if (unpriced !== undefined) state.unpriced ??= { ...unpriced, iteration: state.iteration };

@@ -72,7 +72,9 @@ const steps: { readonly [word: string]: Fields } = {
   tool: { kind: "text", call: "call", durationMs: "number" },
 };
 
-/** More required fields, by the `kind` of a result. A kind has the same fields in every step. */
+/**
+ * More required fields, by the `kind` of a result. Two results of the same kind have the same fields, even in different steps.
+ */
 const kinds: { readonly [kind: string]: Fields } = {
   failed: { error: "error" },
   "approval-failed": { error: "error" },
@@ -119,7 +121,6 @@ function misfit(answer: UnknownRecord, fields: Fields = {}): string | undefined 
   return name === undefined ? undefined : `has an invalid "${name}": ${describeValue(answer[name])}`;
 }
 
-/** Returns the name of the step in a key. The format of keys is described in step-key.ts. */
 function wordOf(key: string): string {
   return /^(?:retry\d+\/)?i\d+\/([\w-]+)/.exec(key)?.[1] ?? key.replace(/\d+$/, "");
 }

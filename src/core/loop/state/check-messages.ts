@@ -55,8 +55,8 @@ function placeMessages(messages: readonly unknown[], repair: boolean): readonly 
   if (!repair) return messages.map((value, index) => ({ value, index }));
   const placed: Placed[] = [];
   /**
-   * The results of the last tool message, while only tool messages follow. New results are added to this array, because copying
-   * it for each message would take quadratic time.
+   * The results of the current group of consecutive tool messages. New results are added to this array, because copying the array
+   * for each message would take quadratic time.
    */
   let joined: unknown[] | undefined;
   messages.forEach((value, index) => {
@@ -148,7 +148,6 @@ function contentOf(result: unknown): readonly unknown[] {
   return isRecord(result) && Array.isArray(result["content"]) ? result["content"] : [];
 }
 
-/** Returns a frozen copy of a valid user message, and undefined for anything else. */
 export function toUserMessage(given: unknown): UserMessage | undefined {
   try {
     const value = sealedCopy(given);

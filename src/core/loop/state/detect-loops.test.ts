@@ -98,7 +98,6 @@ it("createRepetition: compares results call by call, even if the calls change th
 /** One iteration: its calls as a letter, and a number that stands for their results. */
 type Iteration = readonly [calls: string, gives: number];
 
-/** Finds loops by searching the whole history, without the counters of `createRepetition`. */
 function findByHand(
   iterations: readonly Iteration[],
   threshold: number,

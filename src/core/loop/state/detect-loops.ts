@@ -45,7 +45,7 @@ export class CountedRepetition implements Repetition {
   readonly #rules: CycleRules;
   /** The last iterations, newest first: at most one more than the longest cycle. */
   readonly iterations: readonly CountedIteration[];
-  /** Element `n - 1` is the number of last iterations without a gap that equal the iteration `n` positions before them. */
+  /** Element `n - 1` counts the latest consecutive iterations that are each equal to the iteration `n` positions earlier. */
   readonly #matches: readonly number[];
 
   constructor(rules: CycleRules, iterations: readonly CountedIteration[], matches: readonly number[]) {

@@ -17,8 +17,8 @@ import type {
 import { noUsage } from "../../utils/count-usage.ts";
 
 /**
- * A message that was sent to a run. `verb` says how: "steer" passes the message to the model, "interrupt" ends the run because of
- * the message, and "keep" returns the message in the result.
+ * A message that was sent to a run. `verb` is "steer" for a message to the model, "interrupt" for a message that ends the run,
+ * and "keep" for a message that is only returned in the result.
  */
 export interface InboxMessage {
   readonly verb: "steer" | "interrupt" | "keep";
@@ -41,16 +41,16 @@ export interface InboxAnswer {
   /** The messages that were sent to the control after the inbox was last read, in order. */
   readonly messages?: readonly InboxMessage[] | undefined;
   readonly drain?: true | undefined;
-  /** The new iterations in the set `force` of `maskResults`. */
+  /** The iterations that are new in the set `force` of `maskResults`. */
   readonly force?: readonly number[] | undefined;
   /**
-   * Set if this was the last reading before an ending: the key of that ending. A recorded reading before another ending is out of
+   * The key of the ending, if this was the last reading before an ending. A recorded reading before another ending is out of
    * date.
    */
   readonly before?: string | undefined;
   /**
-   * Set if this was the last reading before an ending: that ending. `after` is the phase before the ending. Code that reads a
-   * journal has no access to the limits, and needs these fields.
+   * The ending, if this was the last reading before an ending. `after` is the phase before the ending. Code that reads a journal
+   * needs these fields, because it has no access to the limits.
    */
   readonly ending?: Ending | undefined;
   readonly after?: LoopState["phase"] | undefined;
@@ -85,11 +85,11 @@ export interface SettledCall {
   readonly restart?: ContextRestart | undefined;
   /** The text that the model gets instead of the result, if a stage of `policies.results` changed the result. */
   readonly textForModel?: string | undefined;
-  /** The usage and the cost in USD of the extractor in `policies.results`. `costUSD` is undefined if it is unknown. */
+  /** The usage and the cost in USD of the extractor in `policies.results`. `costUSD` is undefined if the cost is unknown. */
   readonly extraction?: { readonly usage: Usage; readonly costUSD: number | undefined } | undefined;
   /** True if the model need not answer after this tool. Undefined if the tool does not specify it. */
   readonly needsNoFollowUp?: boolean | undefined;
-  /** Set while the call waits: its id for the option `decisions`. With the outcome "deferred", the call waits for its result. */
+  /** The id for the option `decisions`, set while the call waits. With the outcome "deferred", the call waits for its result. */
   readonly awaiting?: string | undefined;
   /** The changes to the tool after the last request for a decision. */
   readonly toolChanges?: readonly ToolChange[] | undefined;
@@ -103,7 +103,7 @@ export type StepResult =
   /** Adds the messages sent with `steer` to the transcript. */
   | { readonly kind: "steer" }
   | { readonly kind: "model"; readonly result: StreamResult; readonly finalAnswerTo?: Ending | undefined }
-  /** `loop` is set if the model gets a warning about a loop after the results. */
+  /** `loop` is the loop about which the model is warned after the results. */
   | { readonly kind: "batch"; readonly settled: readonly SettledCall[]; readonly loop?: Repeats | undefined }
   /** `complaint` is the message to the model that requests a new answer. */
   | { readonly kind: "output"; readonly answer: OutputAnswer; readonly complaint?: string | undefined }
@@ -137,7 +137,7 @@ export interface IdenticalCalls {
   readonly count: number;
 }
 
-/** The initial value, which is also used after an iteration without calls. */
+/** The count at the start of a run, and after an iteration without calls. */
 export const noIdenticalCalls: IdenticalCalls = { outcomes: [], count: 0 };
 
 /** A repeated sequence of iterations, and how often it occurred. */
@@ -157,11 +157,11 @@ export interface Repetition {
   countCalls(calls: readonly ToolCall[]): Repetition;
   /** Adds the results of the last iteration. With `compareResults`, iterations with different results are not repetitions. */
   noteResults(calls: readonly ToolCall[], results: readonly ToolResultPart[]): Repetition;
-  /** True if the last iteration equals the one `cycle` iterations before it. */
+  /** True if the last iteration equals the iteration `cycle` positions before. */
   repeats(cycle: number): boolean;
   /**
-   * Returns the shortest sequence that has now occurred `threshold` times in a row, or a multiple of that. A sequence that itself
-   * consists of repetitions is not reported: A A A A counts as four times A, not twice A A.
+   * Returns the shortest sequence that has now occurred `threshold` times in a row, or a multiple of `threshold` times. A
+   * sequence that itself consists of repetitions is not reported: A A A A counts as four times A, not as twice A A.
    */
   findRepeats(threshold: number): Repeats | undefined;
 }
@@ -186,10 +186,10 @@ export interface LoopState {
   /** The ids of all calls in the transcript. */
   readonly heldIds: Set<string>;
   current: CurrentMessage;
-  /** True if the assistant message of this iteration is already the last one in `messages`. */
+  /** True if the assistant message of this iteration is already the last message in `messages`. */
   isCurrentPlaced: boolean;
   readonly contextItems: Json[];
-  /** The context items in one message. It is created again when the items change. */
+  /** One message with all context items. Created again when the items change. */
   contextMessage: UserMessage | undefined;
   readonly hiddenTools: Set<string>;
   /** The iterations whose results are masked because of the set `force` of `maskResults`. */
@@ -239,7 +239,7 @@ export interface LoopState {
   lastOutput: OutputAnswer | undefined;
   /** The number of consecutive answers that failed output validation. */
   invalidAnswers: number;
-  /** Set if the last stream was a final answer: the ending that follows it. */
+  /** The ending that follows a final answer. Set if the last stream was a final answer. */
   finalAnswerTo: Ending | undefined;
   /** The number of the current retry, which is 0 before the first retry. */
   retry: number;
@@ -249,7 +249,7 @@ export interface LoopState {
   endChecks: number;
   /** The number of messages at the beginning of this iteration. */
   iterationStart: number;
-  /** Values from before the message of this iteration was added. A retry restores them. */
+  /** The values before the message of this iteration was added. A retry restores these values. */
   beforeMessage: BeforeMessage;
   /** The kind of the last step before the ending. */
   closedAfter: LoopState["phase"];
@@ -344,20 +344,19 @@ export function createLoopState(initial: InitialState): LoopState {
   };
 }
 
-/** Returns the message with the context items, which each request has at its end. */
+/** Returns the message with the context items. Requests have this message at the end. */
 export function toContextMessage(items: readonly Json[]): UserMessage | undefined {
   if (items.length === 0) return undefined;
   const lines = items.map((item) => (typeof item === "string" ? item : JSON.stringify(item)));
   return { role: "user", content: ["Context:", ...lines].join("\n") };
 }
 
-/** Returns what a waiting call needs (a decision or a result), and if a page may send the result. */
+/** Says if a waiting call needs a decision or a result, and if a page may send the result. */
 export function neededBy(outcome: ToolOutcome): Pick<WaitingCall, "waitsFor" | "fromPage"> {
   if (outcome.kind !== "deferred") return { waitsFor: "approval" };
   return outcome.fromPage === true ? { waitsFor: "result", fromPage: true } : { waitsFor: "result" };
 }
 
-/** Returns the suspension of the run, if calls of the last iteration or their nested runs are waiting. */
 export function suspensionOf({ lastBatch }: LoopState): Ending | undefined {
   const calls = lastBatch.flatMap(pendingIn);
   const isAsking = calls.some(({ waitsFor }) => waitsFor === "approval");

@@ -9,7 +9,7 @@ import type { Ending } from "../../types/termination.ts";
 /** The version of the record format, as described in docs/decisions/0021. */
 export const recordVersion = 3;
 
-/** The data that identifies a run in its journal. A later execution compares it with its own options and tools. */
+/** The data that identifies a run in its journal. A later execution compares this data with its own options and tools. */
 export type RunPrint = {
   readonly version: number;
   /** The `runId` from the caller. Absent if the id was generated. */
@@ -19,7 +19,6 @@ export type RunPrint = {
   readonly messagesDigest: string;
 };
 
-/** The rules by which loop detection counts repeated calls. */
 export interface CycleRules {
   /** The maximum number of iterations in a repeated sequence. */
   readonly maxCycle: number;
@@ -78,7 +77,6 @@ export function inboxKey({ iteration, retry }: IterationPlace, ahead: number, re
   return againKey(placeKey({ iteration: iteration + ahead, retry }, "inbox"), "resume", resumes);
 }
 
-/** Returns the key of the step that reads the inbox for the last time before an ending. */
 export function lastInboxKey(state: IterationPlace, attempt: number): string {
   return againKey(placeKey(state, "inbox-end"), "again", attempt);
 }
@@ -93,7 +91,6 @@ export function isInboxKey(key: string): boolean {
   return /^(?:retry\d+\/)?i\d+\/inbox(?:-end)?(?:\/|$)/.test(key);
 }
 
-/** Returns the key of the first inbox step after a suspension. */
 export function nextKeyAfter(state: LoopState): string {
   return state.ending === undefined ? inboxKey(state, 0, state.resumes + 1) : lastInboxKey(state, state.endChecks);
 }
@@ -102,7 +99,6 @@ export function callKey(state: IterationPlace, step: CallStep, { index, name, ro
   return againKey(placeKey(state, `${step}/${index}/${escapeName(name)}`), "again", round);
 }
 
-/** True for the key of a step in a call of the current iteration, or in a nested run of such a call. */
 export function isCallKey(state: IterationPlace, key: string): boolean {
   return callSteps.some((step) => key.startsWith(`${placeKey(state, step)}/`));
 }

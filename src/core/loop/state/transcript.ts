@@ -1,5 +1,3 @@
-// Builds the messages in a run's transcript.
-
 import { type LoopState, neededBy, type SettledCall, type CurrentMessage } from "./loop-state.ts";
 import type { AssistantMessage, AssistantPart, Message, TextPart, ToolResultPart, UserMessage } from "../../types/message.ts";
 import { freezeDeep, toJson } from "../../utils/json.ts";
@@ -9,7 +7,6 @@ import { problemOf } from "../../providers/judge-finish.ts";
 import type { Json } from "../../types/json.ts";
 import { renderOutcome } from "../../tools/outcome-texts.ts";
 
-/** Saves the values that the next assistant message changes, so that a retry can restore them. */
 export function noteBeforeMessage(state: LoopState): void {
   const { modelParts, functionHistory, finalText, detailsText, thoughtLog } = state;
   state.beforeMessage = {
@@ -22,8 +19,8 @@ export function noteBeforeMessage(state: LoopState): void {
 }
 
 /**
- * Removes the last assistant message, and restores the saved values. The cost of the message and its entry in `streamResults`
- * stay.
+ * Removes the last assistant message, and restores the saved values. The cost of the message is not removed, and neither is its
+ * entry in `streamResults`.
  */
 export function takeMessageBack(state: LoopState): void {
   const { modelParts, functionHistory, ...before } = state.beforeMessage;
@@ -35,7 +32,6 @@ export function takeMessageBack(state: LoopState): void {
 
 const views = new WeakMap<readonly unknown[], readonly unknown[]>();
 
-/** The frozen messages that the loop has created or copied. */
 const sealed = new WeakSet<Message>();
 
 export function seal<M extends Message>(message: M): M {
@@ -87,7 +83,6 @@ export function userTextOf({ content }: UserMessage): string {
   return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
-/** Joins the text, the reasoning and the calls of a message and its continuation. */
 export function joinMessage(
   current: CurrentMessage,
   { text, reasoning, calls, finish }: StreamResult,
@@ -99,7 +94,7 @@ export function joinMessage(
   };
 }
 
-/** Marks earlier calls of the message with a problem: if a continuation is cut off, they do not run either. */
+/** If a continuation is cut off, the earlier calls of the message must not run either, so they get the same problem. */
 function withProblem(calls: readonly ToolCall[], problem: ToolCall["problem"]): readonly ToolCall[] {
   return problem === undefined ? calls : calls.map((call) => ({ ...call, problem }));
 }
@@ -139,8 +134,8 @@ function toCallPart({ callId, providerCallId, name, args }: ToolCall): Assistant
 }
 
 /**
- * Adds the results of the current calls to the transcript, and returns them. Keeps edited arguments in addition to the original
- * ones.
+ * Adds the results of the current calls to the transcript, and returns these results. Keeps edited arguments in addition to the
+ * original ones.
  */
 export function placeResults(state: LoopState, settled: readonly SettledCall[]): readonly ToolResultPart[] {
   if (settled.length === 0) return [];
@@ -152,12 +147,10 @@ export function placeResults(state: LoopState, settled: readonly SettledCall[]):
 
 const noOutcomes: ReadonlyMap<string, ToolOutcome> = new Map();
 
-/** Returns the outcomes of the calls that started while the model was streaming, by call id. */
 export function earlyOutcomesOf({ eagerOutcomes }: Pick<CurrentMessage, "eagerOutcomes">): ReadonlyMap<string, ToolOutcome> {
   return outcomesById(eagerOutcomes);
 }
 
-/** Indexes outcomes by the id of their call. */
 export function outcomesById(outcomes: readonly ToolOutcome[] = []): ReadonlyMap<string, ToolOutcome> {
   return outcomes.length === 0 ? noOutcomes : new Map(outcomes.map((outcome) => [outcome.call.callId, outcome]));
 }

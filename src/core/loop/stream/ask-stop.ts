@@ -41,8 +41,8 @@ function toIterationAnswer(answer: unknown): HookAnswer {
 }
 
 /**
- * Calls the stop conditions one after another, until one of them stops the run. Skips streams that failed, ended early or
- * continue.
+ * Calls the stop conditions one after another, until one of them stops the run. Skips streams that failed or ended early, and
+ * streams that will be continued.
  */
 export async function askStopConditions(run: Run, result: StreamResult): Promise<StreamResult> {
   const { status } = result;
@@ -80,8 +80,8 @@ function toContext({ state }: Run, result: StreamResult): StopContext {
 }
 
 /**
- * A clear error for stop conditions from the AI SDK, such as `stepCountIs`, which read `steps`. Without this getter, their error
- * would only mention `undefined`.
+ * Throws a clear error for stop conditions from the AI SDK, such as `stepCountIs`, which read `steps`. Without this function,
+ * their error would only mention `undefined`.
  */
 function refuseSteps(): never {
   throw new TypeError(

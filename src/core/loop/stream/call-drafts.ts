@@ -9,7 +9,6 @@ import { parseToolArguments } from "../../utils/tool-arguments.ts";
 import type { Json } from "../../types/json.ts";
 import type { ProviderError, ProviderErrorCode } from "../../types/common.ts";
 
-/** Creates the id of a call from its position in the iteration and from the provider's id, if there is one. */
 export type IdOf = (index: number, id: string | undefined) => string;
 
 interface IdScope {
@@ -53,7 +52,7 @@ export interface CallDraft {
 export class CallDrafts {
   readonly #firstIndex: number;
   readonly #idOf: IdOf;
-  /** The calls that have a position, in this order. */
+  /** The calls that have a position, in the order of their positions. */
   readonly #placed: CallDraft[] = [];
   readonly #byKey = new Map<string, CallDraft>();
   #taken = 0;
@@ -91,7 +90,7 @@ export class CallDrafts {
     return this.#place(call) ? call : undefined;
   }
 
-  /** Gives the call a position. A call without a name gets none, because it may still be cut off. */
+  /** Gives the call a position. A call without a name gets no position, because it may still be cut off. */
   #place(call: CallDraft): boolean {
     if (call.index === -1) {
       if (!call.ready && call.name.trim() === "") return false;
@@ -102,7 +101,10 @@ export class CallDrafts {
     return true;
   }
 
-  /** Returns the id of a call, based on the first id from the provider. If an event needs the id earlier, an id is generated. */
+  /**
+   * Returns the id of a call, based on the first id that the provider sends. If an event needs the id before that, an id is
+   * generated.
+   */
   idOf(draft: CallDraft): string {
     draft.callId ??= this.#idOf(draft.index, draft.id);
     return draft.callId;
@@ -115,7 +117,6 @@ export class CallDrafts {
     return this.#placed.slice(first, this.#taken);
   }
 
-  /** The number of calls that have a position. */
   get count(): number {
     return this.#placed.length;
   }
@@ -208,13 +209,11 @@ export interface AttemptContent {
   /** The tool calls. Like `providerMetadata`, created only when needed, because most messages have no calls. */
   calls: CallDrafts | undefined;
   providerMetadata: Json[] | undefined;
-  /** The type of the last part so far. */
   last: PartStart["type"] | undefined;
   /** The type and start of each part. Undefined while the parts are in the usual order. */
   order: PartStart[] | undefined;
 }
 
-/** Returns an attempt without content. */
 export const emptyAttempt = (): AttemptContent => ({
   text: "",
   reasoning: "",
@@ -250,7 +249,6 @@ export type StreamedPart =
   | { readonly type: "reasoning" | "text"; readonly text: string }
   | { readonly type: "call"; readonly from: number; readonly calls: readonly ToolCall[] };
 
-/** Returns the parts of a streamed message in their original order. Texts may be empty. */
 export function partsOf({
   text,
   reasoning,
@@ -278,7 +276,7 @@ export function wasRefused(
   return status !== undefined || refusals.has(code);
 }
 
-/** Joins two texts with a blank line between them. Ignores blank ones. */
+/** Joins two texts with a blank line between them. Ignores blank texts. */
 export function mergeDetails(before: string, incoming: string): string {
   if (incoming.trim() === "") return before;
   return before === "" ? incoming : `${before}\n\n${incoming}`;

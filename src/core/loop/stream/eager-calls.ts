@@ -9,8 +9,8 @@ import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { stableJson } from "../../utils/json.ts";
 
 /**
- * Returns the limit of this run or an outer run that one more request would exceed. The estimate for the request is the cost of
- * the last one. Attempts with an unknown cost are ignored here, because they end the run before its next stream.
+ * Returns the limit of this run or an outer run that one more request would exceed. Assumes that the request costs as much as the
+ * last one. Attempts with an unknown cost are ignored here, because they end the run before its next stream.
  */
 export function findSpent({ options, state, meter, events }: Run, attempts: readonly AttemptSpending[]): EndReason | undefined {
   const { pricing } = options;
@@ -33,7 +33,7 @@ export function findSpent({ options, state, meter, events }: Run, attempts: read
 
 /** The functions that start calls while the model is still streaming. */
 export interface EagerPorts {
-  /** Starts a call. Returns undefined, or a promise for it, if the call may start only after the message is complete. */
+  /** Starts a call. Returns undefined, or a promise for undefined, if the call may start only after the message is complete. */
   start(call: ToolCall): ToolOutcome | undefined | PromiseLike<ToolOutcome | undefined>;
   /**
    * Called when a call gets the outcome of an equal call that has already run. For example, a discarded attempt has run call A,
@@ -110,15 +110,14 @@ export class EagerCalls {
   }
 
   /**
-   * For a call that came after an incomplete call, and was therefore never offered, finds an equal call that has started. A call
-   * with unusable arguments equals no other call.
+   * A call that came after an incomplete call was never offered. Finds an equal call that has started. A call with unusable
+   * arguments equals no other call.
    */
   #claimLate(call: ToolCall): StartedCall | undefined {
     return call.problem === undefined ? this.#unclaimed.get(signatureOf(call))?.shift() : undefined;
   }
 }
 
-/** Groups equal calls, in the order of their start. */
 function bySignature(started: readonly StartedCall[]): ReadonlyMap<string, StartedCall[]> {
   const groups = new Map<string, StartedCall[]>();
   for (const one of started) {

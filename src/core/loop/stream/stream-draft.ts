@@ -1,5 +1,3 @@
-// Collects the content of one stream from its chunks, and emits the events.
-
 import type { EventSink } from "../../types/loop-event.ts";
 import type { Json } from "../../types/json.ts";
 import type { ProviderError, Usage } from "../../types/common.ts";
@@ -28,14 +26,16 @@ import { EagerCalls, type EagerPorts, type SettledEarly } from "./eager-calls.ts
 import { addUsage, noUsage } from "../../utils/count-usage.ts";
 import { problemOf } from "../../providers/judge-finish.ts";
 
-/** The parts of a run that collecting a stream needs. */
+/** The parts of a run that `StreamDraft` uses. */
 export interface DraftPorts {
   readonly provider: Provider;
   readonly events: EventSink;
   readonly carried?: { readonly callCount: number } | undefined;
   /** The call ids in the transcript, which new calls must not reuse. */
   readonly heldIds: ReadonlySet<string>;
-  /** The position of each call in an event so far, by call id. New calls must not reuse these ids. Default: none. */
+  /**
+   * The position of each call that events have mentioned so far, by call id. New calls must not reuse these ids. Default: none.
+   */
   readonly places?: Map<string, number> | undefined;
   /** Starts calls while the model is still streaming. Default: calls start after the message is complete. */
   readonly eager?: EagerPorts | undefined;
@@ -51,7 +51,7 @@ export class StreamDraft implements GuardedStream {
   readonly #firstIndex: number;
   readonly #events: EventSink;
   readonly iteration: number;
-  /** The provider of the current attempt. The next field is its model. A provider such as `withFallback` changes both. */
+  /** The id of the provider of the current attempt. A provider such as `withFallback` changes the provider and the model. */
   provider: string;
   model: string;
   family: string | undefined;
@@ -166,7 +166,6 @@ export class StreamDraft implements GuardedStream {
     return calls.toCalls(problemOf(this.finish));
   }
 
-  /** Resolves to the outcomes of the calls that started during the stream. Undefined if there are none. */
   settleEager(calls: readonly ToolCall[]): Promise<SettledEarly> | undefined {
     return this.#eager === undefined || this.#eager.isEmpty ? undefined : this.#eager.settle(calls);
   }
@@ -266,7 +265,7 @@ export class StreamDraft implements GuardedStream {
     else events.send({ type, runId, iteration, text, attempt });
   }
 
-  /** Sets the call id even without listeners, so that listeners do not change any ids. */
+  /** Sets the call id even without listeners. Otherwise the ids would depend on the listeners. */
   #sendArgsDelta(calls: CallDrafts, draft: CallDraft): void {
     const events = this.#events;
     const callId = calls.idOf(draft);

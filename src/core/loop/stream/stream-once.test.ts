@@ -54,7 +54,6 @@ const argsDelta = (argsText: string): MockMessage => [
   endEarly(),
 ];
 
-/** A call that the provider reports as truncated, with `args` that must not be used. */
 const toldCut = (argsText: string): MockMessage => {
   const ready = { type: "call-ready", key: "a", id: "x", name: "t", args: "?", argsText, problem: "truncated" } as const;
   return [{ kind: "chunks", chunks: [begun, ready] }, finish("stop")];

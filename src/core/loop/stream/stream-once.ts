@@ -21,9 +21,12 @@ export interface StreamPorts extends GuardPorts {
   readonly events: EventSink;
   /** The call ids in the transcript, which new calls must not reuse. */
   readonly heldIds: ReadonlySet<string>;
-  /** The position of each call in an event so far, by call id. Default: none. */
+  /** The position of each call that events have mentioned so far, by call id. Default: none. */
   readonly places?: Map<string, number> | undefined;
-  /** Set if the stream continues a message: the number of earlier calls, and `text` if there is earlier text. */
+  /**
+   * Set if the stream continues a message. `callCount` is the number of earlier calls in the message, and `text` is true if the
+   * message already has text.
+   */
   readonly carried?: { readonly text: boolean; readonly callCount: number } | undefined;
   readonly pricing?: Pricing | undefined;
   /** Starts calls while the model is still streaming. Default: calls start after the message is complete. */

@@ -122,7 +122,7 @@ function isLater(shown: ShownTool, first: ShownTool | undefined): boolean {
   return shown !== first && (first === undefined || stableJson(shown) !== stableJson(first));
 }
 
-/** True if the first record of the run may not describe all tools of the coming calls. */
+/** True if the next calls may use tools that the first record of the run does not describe. */
 export function needsBasis({ options, visibleTools, firstTools }: Run): boolean {
   return (
     firstTools !== undefined && (options.policies?.approve !== undefined || visibleTools.registered !== firstTools.registered)
@@ -130,8 +130,8 @@ export function needsBasis({ options, visibleTools, firstTools }: Run): boolean 
 }
 
 /**
- * Adds facts about the calls that the first record of the run does not contain: if a policy decides about them, and which tools
- * were added or changed after the start.
+ * Adds facts about the calls to a stream result, if the first record of the run does not contain these facts: if a policy decides
+ * about the calls, and which tools were added or changed after the start.
  */
 export function withBasis(run: Run, result: StreamResult): StreamResult {
   const names = new Set([...run.state.current.calls, ...result.calls].map(({ name }) => name));
@@ -144,7 +144,7 @@ export function withBasis(run: Run, result: StreamResult): StreamResult {
   return { ...result, basis };
 }
 
-/** The initial value. No registry returns this list, so the first iteration creates a new one. */
+/** The initial value. No registry returns its `source` list, so the first iteration creates new tools. */
 export const noVisibleTools: VisibleTools = {
   tools: [],
   byName: new Map(),

@@ -1,5 +1,6 @@
-// The calls of one batch: calls that can begin, calls that wait, and calls that have ended. Only this class knows which calls
-// wait. The same rules therefore apply before the first call, after each wave, and when a suspended batch is resumed.
+// The tool calls of one iteration (a batch): calls that can begin, calls that wait, and calls that have ended. Only this class
+// knows which calls wait. The same rules therefore apply before the first call, after each wave, and when a suspended batch is
+// resumed.
 
 import type { ToolOutcome } from "../../types/tool-outcome.ts";
 import { isFatal } from "../../tools/outcome-texts.ts";
@@ -87,8 +88,8 @@ export class Batch {
   }
 
   /**
-   * Removes calls that have begun from `#todo` if the batch is barred. They stay in `#waiting`, and waiting calls are ended
-   * separately.
+   * If no more calls of the batch may begin, removes the calls that have begun from `#todo`. They stay in `#waiting`, because
+   * waiting calls are ended separately.
    */
   #dropBegun(): void {
     if (!this.#isBarred || this.#hasDropped) return;
@@ -240,7 +241,7 @@ export function leaveOpen(one: BatchCall, mustAsk: BatchCall["mustAsk"]): void {
 }
 
 export interface Room {
-  /** Returns true if no further call fits, even if waiting calls are denied and free their places. */
+  /** Returns true if `maxToolCalls` allows no further call, even if waiting calls are denied and free their places. */
   isFull(): boolean;
   admit(one: BatchCall): boolean;
 }

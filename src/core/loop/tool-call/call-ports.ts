@@ -1,4 +1,4 @@
-// The functions and values that the tool calls of a run need. All calls share one object, so that no object is allocated for each
+// The functions and values that the tool calls of a run need. All calls share one object, which saves an allocation for each
 // call.
 
 import type { Clock, Timeouts } from "../../types/common.ts";
@@ -111,7 +111,8 @@ export class CallPorts implements RunCallPorts {
   }
 
   /**
-   * True for the first malformed calls of an iteration. Limited, because removing credentials from the error messages is slow.
+   * Returns true only for the first malformed calls of an iteration, because removing credentials from the error messages is
+   * slow.
    */
   explain(): boolean {
     const told = this.#toldNow();

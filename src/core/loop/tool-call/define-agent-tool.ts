@@ -74,8 +74,8 @@ export function defineAgentTool<Args = FromSchema, Schema extends ToolSchema = J
     prepare: (args, context) => fields.prepare(args as ArgsOf<Args, Schema>, context),
     toResult: (result) => (fields.toResult === undefined ? describeResult(tool.name, result) : fields.toResult(result)),
   };
-  // Used if the loop cannot find the agent, for example if a custom registry wraps the registry. The call still becomes a nested
-  // run.
+  // Used if the loop cannot find the agent, for example if the registry is wrapped in another registry. The call still becomes a
+  // nested run.
   const execute = async (args: ArgsOf<Args, Schema>, context: ToolContext): Promise<unknown> =>
     agent.toResult(await context.runToolLoop(await agent.prepare(args, context)));
   return defineTool<Args, Schema>({ ...tool, execute, agent });

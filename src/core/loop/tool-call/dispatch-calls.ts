@@ -17,7 +17,7 @@ import { askResults } from "./settle-call.ts";
 
 async function pauseBatch(run: Run, batch: Batch): Promise<boolean> {
   const { parking } = run;
-  // A journal that never runs a step follows the recorded decisions instead.
+  // A journal that only replays its records follows the recorded decisions instead.
   if (run.journal.replays === undefined) {
     if (batch.isBarred || isCut(run)) return endWaiting(run, batch);
     if (parking?.mustGoOn === true) {
@@ -54,8 +54,8 @@ function toCancelStep({ call: { callId, name, args }, question, deferred }: Batc
 }
 
 /**
- * Returns true if some calls of the batch may be recorded and can be replayed first. A journal that orders its steps keeps the
- * call order, except that calls with a decision come first, because these calls wait for their results.
+ * Returns true if recorded calls of the batch may have to be replayed before the other calls. With a journal that orders its
+ * steps, this is only true if a call has a decision.
  */
 function mayHaveRecorded({ isIterationReplayed, journal, decisions }: Run, { todo }: Batch): boolean {
   if (!isIterationReplayed || journal.replays !== undefined) return false;
@@ -90,7 +90,7 @@ async function replayRecorded(run: Run, batch: Batch): Promise<void> {
   const isInside = run.park !== undefined || keepsOrder(run.journal);
   if (!isInside && run.scope.cause === undefined) run.decisions.refuseInside(run.state.current.calls);
   batch.takeBack(begun);
-  // Waits, because nested runs in this batch must not continue before it is the turn of this run.
+  // Nested runs in this batch must not continue before it is the turn of this run.
   if (batch.hasBegun) await waitForTurn(run);
 }
 
@@ -174,7 +174,10 @@ async function runWindow(run: Run, batch: Batch): Promise<void> {
   await decideOpen(run, begun, batch);
 }
 
-/** Runs calls at the same time. The steps of ordinary tools are created together, and nested runs start next to these steps. */
+/**
+ * Runs calls at the same time. The steps of ordinary tools are created together, and nested runs start in addition to these
+ * steps.
+ */
 function runWave(run: Run, wave: readonly BatchCall[], batch: Batch): void | PromiseLike<void> {
   const tools = wave.filter(({ agent }) => agent === undefined);
   const take = (answers: readonly ToolOutcome[], live: readonly boolean[]): void => {
@@ -201,7 +204,7 @@ function decideOpen(run: Run, wave: readonly BatchCall[], batch: Batch): void | 
   return approveAgain(run, open, batch.isBarred).then(() => batch.takeDecided(open));
 }
 
-/** Requests the results that tools have deferred. A journal that can wait for results has no other calls to run at this point. */
+/** Requests the results that tools have deferred. No other call can run at this point, so a journal may wait for the results. */
 async function requestResults(run: Run, batch: Batch): Promise<void> {
   const { deferred } = batch;
   if (deferred.length === 0) return;
@@ -209,7 +212,6 @@ async function requestResults(run: Run, batch: Batch): Promise<void> {
   batch.takeDecided(deferred);
 }
 
-/** Starts or continues the nested run of a call. Settles when the nested run has ended or waits. */
 function runParked(run: Run, one: BatchCall, batch: Batch): Promise<void> | undefined {
   const { agent, index } = one;
   if (agent === undefined) return undefined;

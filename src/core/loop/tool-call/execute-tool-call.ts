@@ -22,8 +22,8 @@ import { askHook } from "../run/ask-hook.ts";
 import { endNested } from "./tool-context.ts";
 
 /**
- * The maximum number of repeated decisions about one call. Otherwise a registry that changes its tool every time would require
- * decisions forever.
+ * The maximum number of repeated decisions about one call. Without this limit, a registry that changes its tool every time would
+ * require decisions forever.
  */
 const mostRounds = 3;
 
@@ -152,7 +152,7 @@ function maxAttemptsOf({ idempotent, retry }: ToolDefinition): number {
   return idempotent === true ? (retry?.maxAttempts ?? 1) : 1;
 }
 
-/** Returned instead of the tool's value if the tool is no longer the tool that the model saw. */
+/** Returned instead of the tool's value if the tool has changed since the model saw it. */
 const changed = Symbol("changed");
 
 function attempt(ready: ReadyCall, ports: ToolCallPorts, deadline: Deadline): unknown {
@@ -236,8 +236,8 @@ function findDeferralProblem({ definition, execute }: ReadyCall, ports: ToolCall
 }
 
 /**
- * Adds the spending of nested runs, and the stash item that the result names. Returns most outcomes synchronously, because most
- * calls have no nested runs and no stash item.
+ * Adds the spending of nested runs to an outcome, and the stash item that the result names. Usually returns synchronously,
+ * because most calls have neither.
  */
 export function finishCall(run: Run, outcome: ToolOutcome): ToolOutcome | Promise<ToolOutcome> {
   const nested = run.ports.takeNested(outcome.call.callId);

@@ -62,7 +62,6 @@ export function processResults(given: ResultPipeline): ResultProcessing {
   return Object.freeze({ kind: "result-processing", toolName: pipeline.cacher?.toolName, process });
 }
 
-/** Returns a checked copy, so that later changes to the caller's object do not affect a run. */
 function copyPipeline(given: ResultPipeline): ResultPipeline {
   checkFields("policies.results", given, pipelineChecks);
   const { processor, extractor, cacher } = given;
@@ -136,14 +135,14 @@ function processBatchOf(
   return runStep(step, run, (processed, live) => mergeProcessed(run, settled, { processed, live }));
 }
 
-/** True if the batch can be processed. A suspended batch is processed after all of its results have arrived. */
+/** True if all results of the batch have arrived, so that they can be processed. */
 function isDue(settled: readonly SettledCall[]): boolean {
   return (
     settled.some(isEligible) && settled.every(({ suspended, awaiting }) => suspended === undefined && awaiting === undefined)
   );
 }
 
-/** Excludes errors, which the model gets unchanged, and context restarts, which have no result. */
+/** False for errors, which the model gets unchanged, and for context restarts, which have no result. */
 function isEligible({ outcome, restart }: SettledCall): boolean {
   return outcome.kind === "completed" && restart === undefined;
 }

@@ -38,12 +38,11 @@ export function questionId(callId: string, earlier = 0): string {
 }
 
 export type RecordedDecision =
-  /** `tool` is set if the decision is about another version of the tool than the iteration shows. */
+  /** `tool` is the version of the tool that the decision is about. Absent for the version that the iteration shows. */
   | (Extract<ApprovalDecision, { kind: "approve" | "modify" }> & { readonly tool?: ShownTool })
   | Extract<ApprovalDecision, { kind: "deny" }>
   | Cancelled
   | FailedApproval
-  /** The call does not fit the current version of the tool. */
   | { readonly kind: "refused"; readonly outcome: ToolOutcome }
   | OpenQuestion;
 
@@ -53,7 +52,6 @@ export type FinalDecision = Exclude<RecordedDecision, OpenQuestion>;
 export interface OpenResult {
   readonly kind: "wait";
   readonly token: string;
-  /** The number of earlier questions about the same call. Absent if there were none. */
   readonly earlier?: number;
 }
 

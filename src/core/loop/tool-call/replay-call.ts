@@ -54,7 +54,6 @@ export function checkRecorded({ callId, name }: ToolCall, { call }: ToolOutcome)
   });
 }
 
-/** Emits the events of a replayed call, and counts the call if it has run. */
 export function replayCall(run: Run, outcome: ToolOutcome): void {
   sendBoth(run, outcome, false);
   if (wasDispatched(outcome.kind)) run.meter.add({ toolCalls: 1 });
@@ -66,7 +65,6 @@ export function sendBoth(run: Run, outcome: ToolOutcome, live: boolean): void {
   sendToolEnd(run, outcome, live);
 }
 
-/** Converts the spending of nested runs to the form that the meter adds up. */
 export function toSpending({ usage, costUSD, knownCostUSD, toolCallsExecuted }: NestedSpending): Spending {
   const known = costUSD ?? knownCostUSD;
   return { tokens: usage.totalTokens, toolCalls: toolCallsExecuted, costUSD: known, costUnknown: costUSD === undefined };

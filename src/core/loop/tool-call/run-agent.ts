@@ -24,7 +24,6 @@ import type { BegunRecord } from "./record-verdicts.ts";
 /** The result of the nested run, or the reason why the nested run could not continue. */
 type NestedEnd = { readonly kind: "ended"; readonly result: LoopResult; readonly nested: Run } | Lost;
 
-/** Runs one call as a nested run, or continues that run. */
 export async function runAgent(run: Run, one: BatchCall): Promise<void> {
   const { call } = one;
   const begun = await beginAgent(run, one);
@@ -81,9 +80,6 @@ async function concludeAgent(run: Run, one: BatchCall, ended: NestedEnd): Promis
   return finishCall(run, ended.kind === "ended" ? { ...settled, ...factsOf(ended, isRead) } : settled);
 }
 
-/**
- * Returns the facts about the nested run for the outcome of its call. `isRead` is true if `toResult` was called with the result.
- */
 function factsOf(
   { result, nested }: Extract<NestedEnd, { kind: "ended" }>,
   isRead: boolean,
@@ -105,13 +101,12 @@ type Begun =
   | { readonly kind: "over"; readonly outcome: ToolOutcome; readonly isLive: boolean }
   | Extract<BegunRecord, { kind: "must-ask" }>;
 
-/** Starts the nested run of a call, or continues a nested run that was started in an earlier execution. */
 async function beginAgent(run: Run, one: BatchCall): Promise<Begun> {
   const { call } = one;
   let live: StartedRun | undefined;
   let isTold = false;
   const body = async (): Promise<BegunRecord> => {
-    // If an engine retries this step, the nested run starts again, so the earlier one is released.
+    // If an engine retries this step, the nested run starts again, so the earlier nested run is released.
     live?.run.release();
     live = undefined;
     if (one.awaitsTurn) await takeTurn(run, one);
@@ -143,7 +138,7 @@ async function beginAgent(run: Run, one: BatchCall): Promise<Begun> {
   return goOn(run, one);
 }
 
-/** Waits until it is the call's turn. Without `journal.has`, the call counted as begun, but it has no records. */
+/** Waits until it is the call's turn. Without `journal.has`, a call may count as begun although it has no records. */
 async function takeTurn(run: Run, one: BatchCall): Promise<void> {
   const scope = new CancelScope();
   const parked = await one.park?.({ scope, isDrained: false, mustEnd: () => false, suspend: () => {} });
@@ -182,9 +177,7 @@ function checkFit(run: Run, ready: ReadyCall): ReadyCall | ToolOutcome | Promise
   return ready.unvalidated === true ? validateCall(ready, run.ports) : ready;
 }
 
-/**
- * Continues a nested run that was started before, with its records. If the outcome of the call is recorded, no new work is done.
- */
+/** Continues a nested run that has records. If the outcome of the call is recorded, no new work is done. */
 async function goOn(run: Run, one: BatchCall): Promise<Begun> {
   run.meter.add({ toolCalls: 1 });
   const ready = await checkFit(run, readyOf(one));

@@ -64,7 +64,7 @@ function findToldLoop({ state, bounds: { loopRule } }: Run): Repeats | undefined
   return loopRule?.action === "inject-warning" ? findLoop(state, loopRule) : undefined;
 }
 
-/** Completes a call: notifies the gate, emits the trigger of the call, and detects a context restart. */
+/** Completes a call: notifies the gate, emits `hidden-notice` if needed, and detects a context restart. */
 function toSettled(run: Run, one: BatchCall): SettledCall {
   const { call, outcome, isLive, suspended, question } = one;
   if (outcome === undefined || isLive === undefined) throw new Error(`The call ${call.callId} has no outcome.`);

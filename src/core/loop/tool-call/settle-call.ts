@@ -87,7 +87,7 @@ export async function settleCall(run: Run, one: BatchCall, first: Answered): Pro
     const body = (): RecordedDecision => decide(run, one, { question, waited, room });
     const step = { key: next, kind: "approval" as const, input: { callId, name, args }, run: body };
     ({ answer, live } = await runStep(step, run, (given, isLive) => ({ answer: given, live: isLive })));
-    // Notes every decision, because a decision that postponed the call may be passed again after the run has ended.
+    // Notes even the decision "ask", because the caller may pass the same decision again after the run has ended.
     const decided = answer.kind === "ask" ? { kind: "ask" } : answer;
     run.decisions.settle(id, isAnew(answer, question) ? answer.passed : decided);
   }
@@ -99,7 +99,6 @@ export async function settleCall(run: Run, one: BatchCall, first: Answered): Pro
 
 interface Taking {
   readonly question: OpenQuestion;
-  /** The decision that `journal.wait` returned, if the journal can wait. */
   readonly waited: ApprovalDecision | undefined;
   readonly room: Room | undefined;
 }
@@ -175,16 +174,16 @@ function bind(run: Run, one: BatchCall, decided: Decided): void {
   } else if (now !== ready.definition) one.ready = { ...ready, definition: now, unvalidated: true };
 }
 
-/** Returns the tool that a decision is about. Undefined means the tool as the current iteration shows it. */
+/** Returns the version of the tool that a decision is about. Undefined for the version that the current iteration shows. */
 function findShown({ visibleTools }: Run, { call }: BatchCall, { answer, asked, live }: Decided): ShownTool | undefined {
   const decidedFor = asked?.tool ?? ("tool" in answer ? answer.tool : undefined);
   return decidedFor ?? (live ? undefined : visibleTools.recorded?.tools.get(call.name));
 }
 
 /**
- * Returns true if the run can continue after a question that had no decision. The execution that asked the question has no
- * decision, unless its journal can wait for one. A later execution looks for the decision in its `decisions`. A replay continues
- * as far as its records.
+ * Returns true if the run can continue after a question that had no decision. A later execution looks for the decision in its
+ * `decisions`. The execution that asked the question can only continue if its journal can wait. A replay continues as far as its
+ * records.
  */
 function resumesPast(run: Run, next: string, asked: string): boolean | PromiseLike<boolean> {
   const { journal, token, scope } = run;
@@ -192,7 +191,6 @@ function resumesPast(run: Run, next: string, asked: string): boolean | PromiseLi
   return asked !== token || (journal.wait !== undefined && scope.cause === undefined);
 }
 
-/** Waits for the decision or the result if the journal can wait. Stops waiting when the run is being ended. */
 async function waitFor({ journal, scope, clock }: Run, key: string): Promise<{ readonly value: unknown } | undefined> {
   if (journal.wait === undefined || journal.replays !== undefined) return undefined;
   const raced = await new Deadline({ limitMs: Number.POSITIVE_INFINITY }, { clock, scope }).race(
@@ -263,8 +261,8 @@ async function settleResult(run: Run, one: BatchCall, asked: AskedResult | undef
 }
 
 /**
- * True if this execution has the result of the call, although the same execution recorded the request. This happens if the
- * execution that ran the call ended before it recorded the request.
+ * True if the result is already available in the execution that recorded the request. This happens if an earlier execution ran
+ * the call, but ended before it recorded the request.
  */
 function hasResult({ journal, scope, decisions }: Run, id: string): boolean {
   return journal.replays === undefined && scope.cause === undefined && decisions.isLeft(id);
@@ -273,7 +271,6 @@ function hasResult({ journal, scope, decisions }: Run, id: string): boolean {
 interface TakingResult {
   readonly question: OpenResult;
   readonly id: string;
-  /** The result that `journal.wait` returned, if the journal can wait. */
   readonly waited: { readonly value: unknown } | undefined;
 }
 

@@ -168,7 +168,6 @@ function runIdOf(options: NestedLoopOptions | undefined): string | undefined {
   return options?.runId;
 }
 
-/** Starts a nested run. Throws LoopError for misuse, for example "depth-exceeded". */
 export function startNested(nesting: Nesting, options: NestedLoopOptions): StartedRun {
   const { run: outer } = nesting;
   const { provider, pricing, session, context } = outer.options;

@@ -50,7 +50,6 @@ describe("truncateResults: any text", () => {
             countBytes(text),
           ]);
           expect(Number(tokens)).toBe(Math.ceil(Number(left) / 4));
-          // As little text as possible is cut: enough to make room for the note, plus less than one character at each cut.
           expect(countBytes(head) + countBytes(tail)).toBeGreaterThan(maxBytes - 75);
         },
       ),

@@ -15,7 +15,7 @@ export interface TruncateResultsOptions {
   readonly keep?: "head" | "head-and-tail" | undefined;
 }
 
-/** The minimum limits. They leave room for the note and for a little text. */
+/** The smallest limits that are allowed. They leave room for the note and for a little text. */
 const leastBytes = 200;
 const leastTokens = leastBytes / bytesPerToken;
 
