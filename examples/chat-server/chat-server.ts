@@ -10,9 +10,9 @@ import { type Conversation, type ConversationPorts, createConversation } from ".
 type FindConversation = (id: string) => Conversation;
 
 /**
- * Makes the server. `GET /` is the page. All other requests are `POST`, with `{ "text": "…" }`:
- * `/chat/{conversation}` streams the answer (200), or adds a follow-up if an answer is in progress (202);
- * `/chat/{conversation}/steer` and `/chat/{conversation}/stop` act on the answer in progress (202, or 409 if there is none).
+ * Makes the server. `GET /` returns the page. All other requests are `POST` requests with the body `{ "text": "…" }`.
+ * `/chat/{conversation}` streams an answer (status 200). While an answer is streamed, it adds a follow-up instead (202).
+ * `/chat/{conversation}/steer` and `/chat/{conversation}/stop` steer or stop the run (202). Without a live run, they return 409.
  */
 export function createChatServer(ports: ConversationPorts): Server {
   const conversations = new Map<string, Conversation>();
