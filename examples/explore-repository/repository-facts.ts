@@ -61,8 +61,8 @@ export function readOpening(readme: string): string | undefined {
 }
 
 /**
- * Finds the main function in the code samples of a README. Only called functions count, and only imported ones if the samples
- * have imports. Prefers a name that contains `word`, and then the function with the most calls.
+ * Finds the main function in the code samples of a README, among the functions that the samples call. If the samples have
+ * imports, only imported functions count. Prefers a name that contains `word`, and then the function with the most calls.
  */
 export function findShownFunction(readme: string, word: string): string | undefined {
   const code = [...readme.matchAll(/```\w*\n(.*?)```/gs)].map(([, block = ""]) => block).join("\n");

@@ -75,8 +75,7 @@ interface Core {
   // runs
   runToolLoop(options: LoopOptions): Promise<LoopResult>; // rejects with a LoopError for misuse only
   streamToolLoop(options: LoopOptions): AsyncIterable<LoopEvent> & { readonly result: Promise<LoopResult> };
-  // runs the loop and returns the answer; throws the errors of unwrap, such as IterationLimitError, CostLimitError or
-  // AbortedError
+  // runs the loop and returns the answer; throws the errors of unwrap, such as IterationLimitError and AbortedError
   generateWithTools(
     provider: Provider,
     request: GenerateRequest, // { prompt } or { messages }; system?, modelSettings?, toolChoice?
