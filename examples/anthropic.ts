@@ -1,4 +1,5 @@
-// Runs the loop with Anthropic's client. The first import replaces api.anthropic.com with a local server, so no key is needed.
+// Runs the loop with Anthropic's client. The import of the stand-in replaces api.anthropic.com with a local server, so no key is
+// needed.
 
 import assert from "node:assert/strict";
 import { stopStandIn } from "./support/anthropic-stand-in.ts";

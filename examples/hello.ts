@@ -1,5 +1,5 @@
-// The first two programs of the README: a question, and a follow-up question. The first import replaces api.openai.com with a
-// local server, so no key is needed.
+// The first two programs of the README: a question, and a follow-up question. The import of the stand-in replaces api.openai.com
+// with a local server, so no key is needed.
 
 import assert from "node:assert/strict";
 import { refuseNext, stopStandIn } from "./support/openai-stand-in.ts";

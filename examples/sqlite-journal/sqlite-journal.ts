@@ -122,7 +122,7 @@ export function sqliteJournal(file: string, runId: string, leaseMs = 15_000): Jo
     const answer = await run({});
     const row = [id.run, JSON.stringify(key), JSON.stringify(answer)];
     await transact(file, (database) => {
-      renew(database, id, owner); // in this transaction, so that nobody can take the run in between
+      renew(database, id, owner); // in the same transaction: otherwise, another process could take the run in between
       database.run("INSERT INTO steps (run, key, result) VALUES (?, ?, ?)", row);
     });
     return answer;
