@@ -9,8 +9,8 @@
 // After a warm-up, both loops are measured in each of 7 rounds. The loops take turns in going first. A garbage collection precedes
 // each measurement.
 //
-// The tables show medians over the rounds. Times are CPU times, unless the row says "wall". CPU time includes garbage collection. A
-// slow moment of the machine slows both loops down, so their ratio hardly changes.
+// The tables show medians over the rounds. Times are CPU times, unless the row says "wall". CPU time includes garbage collection.
+// A slow moment of the machine slows both loops down, so their ratio hardly changes.
 //
 // A workload that misses its target is measured a second time, because noise rarely causes two misses in a row.
 import { fork } from "node:child_process";
