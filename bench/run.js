@@ -1,18 +1,18 @@
-// Compares the costs of turnwright and of similar libraries ("peers") with a minimal hand-written loop.
+// Compares the cost of turnwright and of similar libraries ("peers") with the cost of a minimal hand-written loop.
 //
 //   node run.js [--assert] [--write] [workload ...]
 //
-// Build the library first. With --assert, the exit code is 1 if a target is missed. With --write, the tables are written to
-// docs/performance.md and docs/comparison.md. The workload "peers" runs each peer in a separate process, alternating with the
-// minimal loop.
+// Build the library before you run this program. `--assert` sets the exit code to 1 if a workload misses its target. `--write`
+// writes the tables to docs/performance.md and docs/comparison.md.
 //
-// Method: Each workload runs in a separate process. turnwright and the minimal loop read the same chunks from the same
-// generators, call the same tool with the same zod schema, and use the same kind of listener. Both loops are warmed up and then
-// measured in 7 rounds. Each round measures both loops once, and they take turns in going first. Each measurement starts with a
-// garbage collection (--expose-gc). Figures are CPU time (user and system, including garbage collection), unless the row says
-// "wall". A ratio is computed for each round. All figures and ratios in the table are medians over the rounds. A slow moment of
-// the machine slows both loops, so it hardly changes the ratio. A workload that misses a target is measured again: noise rarely
-// causes two misses in a row, but a regression does.
+// Each workload runs in a separate process. Both loops use the same scripted model, the same tool and the same kind of listener.
+// After a warm-up, both loops are measured in each of 7 rounds. The loops take turns in going first. A garbage collection precedes
+// each measurement.
+//
+// The tables show medians over the rounds. Times are CPU times, unless the row says "wall". CPU time includes garbage collection.
+// A slow moment of the machine slows both loops down, so their ratio hardly changes.
+//
+// A workload that misses its target is measured a second time, because noise rarely causes two misses in a row.
 import { fork } from "node:child_process";
 import { parseArgs } from "node:util";
 import { writeTable } from "./src/document.js";
@@ -94,7 +94,7 @@ function measure(workload) {
 }
 
 /**
- * Measures a workload or a peer in a separate process. Returns the figures that the process sends.
+ * Measures a workload or a peer in a separate process, and returns its figures.
  *
  * @template Sent
  * @param {string} program

@@ -1,5 +1,5 @@
-// Runs the loop with Anthropic's client. The import at the top makes `new Anthropic()` connect to a local server in place of
-// api.anthropic.com.
+// Runs the loop with Anthropic's client. The import of the stand-in replaces api.anthropic.com with a local server, so no key is
+// needed.
 
 import assert from "node:assert/strict";
 import { stopStandIn } from "./support/anthropic-stand-in.ts";

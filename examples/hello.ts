@@ -1,5 +1,5 @@
-// The first two programs in the README: a question, and a follow-up question. The import at the top makes `new OpenAI()`
-// connect to a local server in place of api.openai.com.
+// The first two programs of the README: a question, and a follow-up question. The import of the stand-in replaces api.openai.com
+// with a local server, so no key is needed.
 
 import assert from "node:assert/strict";
 import { refuseNext, stopStandIn } from "./support/openai-stand-in.ts";
@@ -54,7 +54,7 @@ assert.deepEqual(
   ["user", "assistant", "tool", "assistant", "user", "assistant", "tool", "assistant"],
 );
 
-// If the service refuses the API key, the run resolves with the status "error" and does not throw.
+// If the service refuses the API key, `runToolLoop` does not throw. The result has the status "error".
 refuseNext();
 const refused = await runToolLoop({ provider, messages: [{ role: "user", content: "And Rome?" }] });
 assert.equal(refused.status, "error");

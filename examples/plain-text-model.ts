@@ -1,5 +1,5 @@
-// Gives three tools to a model that can only read and write text. `withPlanner` asks the model for plans, and the loop runs the
-// tools in the plans. Replace the small function that plays the model with a call to any model that completes text.
+// Gives three tools to a model that can only read and write text. `withPlanner` asks this model for plans, and the loop runs the
+// tools in each plan. To use your own model, pass another function to `textProvider`.
 
 import assert from "node:assert/strict";
 import { z } from "zod";
@@ -9,7 +9,7 @@ import { createPlainTextModel } from "./support/plain-text-stand-in.ts";
 import { defineTool, type Message, type Provider, runToolLoop } from "turnwright";
 import { planLogs, withPlanner } from "turnwright/plan";
 
-/** Makes a provider for a text-only model. The model does not get `tools`, and never calls a tool. */
+/** Makes a provider for a text-only model. The provider ignores the tools in a request, and never returns tool calls. */
 function textProvider(complete: (prompt: string) => AsyncIterable<string>): Provider {
   return {
     id: "plain-text",
@@ -87,10 +87,11 @@ assert.deepEqual(
     ["convert_money", true, ""],
   ],
 );
-// Two iterations ran tools. In the third one, the model planned to respond, and then wrote the answer.
+// The tools ran in the first two iterations. In the third iteration, the model planned to answer, and then wrote the answer.
 assert.equal(result.iterations, 3);
 assert.equal(model.texts.length, 4);
-// The planner needs only the action of the third plan, so it did not read the text after the plan.
+// The third plan says "response", which is all that the planner needs. So the planner stopped reading before the rest of the
+// plan.
 assert.equal(model.texts[2]?.includes("response"), true);
 assert.equal(model.texts[2]?.includes("All that was asked for is known."), false);
 

@@ -1,4 +1,4 @@
-// Tests a tool: alone with `runTool`, then in a conversation with a scripted model. Uses node:test, but any test runner works.
+// Tests a tool: first alone with `runTool`, then in a run with a scripted model. Uses node:test, but works with any test runner.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -91,7 +91,7 @@ await test("the model corrects a call that does not fit, and answers from what i
   assert.equal(result.text, "It is on its way.");
   const outcomes = result.functionHistory.map(({ outcome }) => outcome);
   assert.deepEqual(outcomes, ["invalid-input", "completed"]);
-  // The model read this result before it answered.
+  // The model read this tool result before it answered.
   assert.deepEqual(provider.requests[2]?.messages.at(-1), {
     role: "tool",
     results: [{ callId: "second", name: "find_order", outcome: "completed", result: { status: "shipped" } }],

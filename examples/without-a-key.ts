@@ -1,4 +1,4 @@
-// The shortest run. A scripted model answers, so it needs neither a key nor another package.
+// The shortest run. A scripted model answers, so no key and no other package is needed.
 
 import assert from "node:assert/strict";
 

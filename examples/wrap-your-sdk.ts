@@ -1,5 +1,5 @@
-// Makes a provider from any SDK. Its one method, `stream`, converts the request to the SDK's format, and the SDK's events to
-// chunks of the loop. The SDK here is invented; replace it with yours.
+// Makes a provider from any SDK. Its method `stream` converts a request to the format of the SDK, and the SDK's events to chunks.
+// The SDK in this example is invented. Replace it with yours.
 
 import assert from "node:assert/strict";
 import { z } from "zod";
@@ -72,7 +72,7 @@ function toSdkMessages(message: Message): readonly SdkMessage[] {
 // #endregion provider
 
 // #region suite
-// The suite checks everything that the loop relies on: text, calls, usage, aborts, refusals, and streams that are cut off.
+// The suite tests text, calls, usage, aborts, refusals, and streams that are cut off.
 const checks = providerSuite({ create: ({ replies }) => ({ provider: wrapSdk(createSdkStandIn(replies), "small") }) });
 for (const { title, run } of checks) {
   await run();

@@ -1,5 +1,5 @@
-// Measures one workload in this process, and sends the rows to the parent process.
+// Measures the workload that the first argument names, and sends the results to the parent process.
 const { measureWorkload } = await import(`./workloads/${process.argv[2]}.js`);
 const rows = await measureWorkload();
-// Exits explicitly, because a tool that ignores its abort signal may still hold a timer.
+// A tool that ignores its abort signal may still hold a timer, which would keep this process alive.
 process.send?.(rows, () => process.exit(0));

@@ -1,4 +1,3 @@
-// Writes a table into a page of the documentation.
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 
@@ -6,7 +5,7 @@ const start = "<!-- bench:start -->";
 const end = "<!-- bench:end -->";
 
 /**
- * Replaces the text between the lines `bench:start` and `bench:end` in a page of the documentation.
+ * Writes a table into a page of the documentation, between the lines `bench:start` and `bench:end`.
  *
  * @param {"performance" | "comparison"} name
  * @param {string} table

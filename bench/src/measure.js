@@ -1,24 +1,19 @@
-// Compares the CPU time of two tasks in this process, in alternating rounds. The result is the median over all rounds.
+// Compares the CPU time of two functions. Measures both in every round, and returns the medians over all rounds.
 
 /** @typedef {() => unknown} Task The function to measure. If it returns a promise, the promise is awaited. */
 /** @typedef {{ minimal: number, turnwright: number, ratio: number }} Comparison */
 
-/** The number of rounds that count. */
 export const rounds = 7;
-/** The number of warm-up rounds before the rounds that count. */
+/** The number of rounds that are run before the measurement, and not counted. */
 export const warmUps = 2;
 
-/** Returns the CPU time in milliseconds that this process has used, including garbage collection. */
+/** Returns the CPU time that this process has used so far, in milliseconds. */
 export function cpuMs() {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
-/**
- * Returns the CPU time of one execution of a warm task, in milliseconds.
- *
- * @param {Task} task
- */
+/** @param {Task} task */
 export async function cpuOf(task) {
   await settle(task);
   const start = cpuMs();
@@ -26,11 +21,7 @@ export async function cpuOf(task) {
   return cpuMs() - start;
 }
 
-/**
- * Returns the wall time of one execution of a warm task, in milliseconds.
- *
- * @param {Task} task
- */
+/** @param {Task} task */
 export async function wallOf(task) {
   await settle(task);
   const start = performance.now();
@@ -39,8 +30,8 @@ export async function wallOf(task) {
 }
 
 /**
- * Collects garbage, so that the task does not pay for the garbage of the previous task. A collection also discards the compiled
- * code of idle functions, so the task then runs twice to compile its functions again.
+ * Collects garbage, so that garbage of the previous task is not counted as a cost of this one. A collection also discards
+ * compiled code. So the task runs twice afterwards, which compiles its functions again.
  *
  * @param {Task} task
  */
@@ -51,7 +42,7 @@ async function settle(task) {
 }
 
 /**
- * Measures both tasks in each round. They take turns in going first, so that noise affects both equally.
+ * Measures both tasks in each round. The tasks take turns in going first, so that noise affects both equally.
  *
  * @param {{ minimal: Task, turnwright: Task }} tasks
  * @param {(task: Task) => Promise<number>} [gauge]
@@ -73,8 +64,6 @@ export async function compare({ minimal, turnwright }, gauge = cpuOf) {
 }
 
 /**
- * Returns a task that runs another task `times` times, one after the other.
- *
  * @param {number} times
  * @param {Task} task
  * @returns {Task}
@@ -91,8 +80,6 @@ export function median(values) {
 }
 
 /**
- * Returns the value below which the given share of the values lies.
- *
  * @param {readonly number[]} values
  * @param {number} share a number from 0 to 1
  */
@@ -104,7 +91,6 @@ export function quantile(values, share) {
   return lower + (upper - lower) * (position % 1);
 }
 
-/** Collects garbage. Requires the flag --expose-gc. */
 export function collectGarbage() {
   if (globalThis.gc === undefined) throw new Error("Run Node with --expose-gc.");
   globalThis.gc();

@@ -1,5 +1,6 @@
-// The baseline: a minimal loop, as a developer might write in an afternoon. It has no limits, no timeouts and no history, and
-// catches no errors. Each stream and each tool gets an abort signal, because real SDKs and `fetch` accept one.
+// The baseline of all comparisons: a tool loop as a developer might write it in an afternoon. It has no limits, no timeouts and
+// no history, and does not catch errors. It gives an abort signal to each stream and each tool, because real SDKs and `fetch`
+// accept one.
 
 /**
  * @typedef {import("../../src/core/types/provider.ts").ModelChunk} ModelChunk
@@ -12,7 +13,7 @@
  */
 
 /**
- * Sends requests to the model and runs its calls, until the model makes no more calls. Passes text deltas to `onText`.
+ * Sends requests to the model, and runs the tools that it calls. Ends when a response has no calls.
  *
  * @template Args
  * @param {{
@@ -39,7 +40,7 @@ export async function runMinimalLoop({ stream, tools, messages, onText }) {
     transcript.push({ role: "assistant", text, calls });
     if (calls.length === 0) return { text, transcript };
     const outputs = calls.map((call) => runCall(call, tools));
-    // Awaits only promises, so that the baseline is as fast as possible.
+    // `await` takes time even for a value that is not a promise, so plain values are not awaited.
     const results = outputs.some((output) => output instanceof Promise) ? await Promise.all(outputs) : outputs;
     transcript.push({ role: "tool", results: calls.map((call, index) => toMessagePart(call, results[index])) });
   }
@@ -57,8 +58,6 @@ function runCall(call, tools) {
 }
 
 /**
- * Converts the result to text, because every provider API expects text.
- *
  * @param {Call} call
  * @param {unknown} output
  */

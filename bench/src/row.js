@@ -1,5 +1,3 @@
-// The rows of the table of measurements, and their conversion to Markdown.
-
 /**
  * @typedef {"us" | "ms" | "x" | "MB" | "KB" | "B" | ""} Unit
  * @typedef {{
@@ -18,15 +16,11 @@ const heads = ["workload", "minimal loop", "turnwright", "ratio", "target", ""];
 export function missesTarget({ target, ratio, turnwright }) {
   if (target === undefined) return false;
   const value = target.of === "ratio" ? ratio : turnwright;
-  // Uses `!(a <= b)` instead of `a > b`, because NaN must also miss the target.
+  // `!(a <= b)` differs from `a > b` for NaN: a result that is NaN must also miss the target.
   return !(value !== undefined && value <= target.atMost);
 }
 
-/**
- * Returns the rows as a Markdown table.
- *
- * @param {readonly Row[]} rows
- */
+/** @param {readonly Row[]} rows */
 export function toTable(rows) {
   const lines = [heads, ...rows.map(toCells)];
   const widths = heads.map((_, column) => Math.max(3, ...lines.map((line) => line[column]?.length ?? 0)));

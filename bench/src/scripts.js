@@ -1,12 +1,11 @@
-// The scripted models of the benchmarks. turnwright and the minimal loop read the same chunks from them.
+// The scripted models of the benchmarks.
 
 /** @typedef {import("../../src/core/types/provider.ts").ModelChunk} ModelChunk */
 
 const usage = { inputTokens: 100, outputTokens: 20, totalTokens: 120 };
 
 /**
- * A model that answers in the last iteration. In each iteration before that, it sends one text delta and one call of
- * `forecast`.
+ * A model that calls the tool `forecast` once in each iteration, and answers in the last iteration.
  *
  * @param {number} iterations
  * @returns {(iteration: number) => AsyncGenerator<ModelChunk>}
@@ -16,7 +15,7 @@ export function callingModel(iterations) {
 }
 
 /**
- * Like `callingModel`, but waits at the start of each iteration, as a request over the network does.
+ * Like `callingModel`, but waits before each response, to simulate the latency of a network.
  *
  * @param {number} iterations
  * @param {number} latencyMs
@@ -31,7 +30,7 @@ export function slowModel(iterations, latencyMs) {
 }
 
 /**
- * A model that answers in one iteration with many text deltas.
+ * A model that answers immediately, with many text deltas.
  *
  * @param {number} deltas
  * @returns {() => AsyncGenerator<ModelChunk>}
@@ -45,7 +44,7 @@ export function talkingModel(deltas) {
 }
 
 /**
- * A model that makes many calls in its first iteration and answers in its second.
+ * A model that makes many calls in its first response, and answers in its second response.
  *
  * @param {number} calls
  * @returns {(iteration: number) => AsyncGenerator<ModelChunk>}
@@ -59,7 +58,7 @@ export function batchModel(calls) {
   };
 }
 
-/** A model that sends one word, then hangs forever and ignores its abort signal. */
+/** A model that sends one word and then never ends, even if the run is aborted. */
 export async function* silentModel() {
   yield /** @type {const} */ ({ type: "text-delta", text: "Let " });
   await new Promise(() => undefined);
@@ -89,7 +88,7 @@ async function* answerIteration() {
 }
 
 /**
- * Makes a call of `forecast`. Parses the arguments from text, as adapters do. Every call has other arguments, because
+ * Makes a call of `forecast`. Parses the arguments from text, as adapters do. The arguments differ in every call, because
  * turnwright ends a run that repeats the same call.
  *
  * @param {string} id

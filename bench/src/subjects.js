@@ -1,4 +1,4 @@
-// Runs a script with turnwright and with the minimal loop. Both get the same tool and the same listener for text.
+// Runs a scripted model with turnwright and with the minimal loop, with the same tool and the same text listener.
 import { z } from "zod";
 import { runMinimalLoop } from "./minimal-loop.js";
 import { createLoopEvents, defineTool, runToolLoop } from "./turnwright.js";
@@ -15,8 +15,8 @@ import { createLoopEvents, defineTool, runToolLoop } from "./turnwright.js";
 export const messages = [{ role: "user", content: "Do I need a coat in Oslo?" }];
 
 /**
- * Reads the abort signal, as real SDKs and tools do. turnwright only creates the signal when somebody reads it, so this makes
- * the comparison fair.
+ * Reads the abort signal, as real SDKs and tools do. turnwright creates the signal only when it is read, so a benchmark that
+ * never reads it would be too favourable.
  *
  * @param {AbortSignal} signal
  */
@@ -33,15 +33,14 @@ const inputSchema = z.object({ city: z.string(), days: z.number() });
 export const forecast = ({ city, days }) => ({ city, days, degrees: 7 });
 
 /**
- * Returns a promise that is already resolved.
+ * A tool whose promise is already resolved when it returns.
  *
  * @param {ForecastArgs} args
  */
 export const forecastAtOnce = async ({ city, days }) => ({ city, days, degrees: 7 });
 
 /**
- * Returns a promise that resolves in a later turn of the event loop, as I/O does. Such a promise makes turnwright start its
- * timers.
+ * A tool whose promise resolves later, like that of a tool with I/O. turnwright starts its timers only for such promises.
  *
  * @param {ForecastArgs} args
  */
@@ -51,7 +50,7 @@ export const forecastLater = async ({ city, days }) => {
 };
 
 /**
- * Returns a tool function that reads its abort signal and then calls `execute`.
+ * Wraps a tool function, so that it reads its abort signal first.
  *
  * @param {Execute} execute
  * @returns {(args: ForecastArgs, call: { signal: AbortSignal }) => unknown}
@@ -64,8 +63,6 @@ function taking(execute) {
 }
 
 /**
- * Returns a task that runs a script with the minimal loop.
- *
  * @param {Script} stream
  * @param {Execute} execute
  */
@@ -80,8 +77,6 @@ export function minimalRun(stream, execute) {
 }
 
 /**
- * Returns a task that runs a script with turnwright. Options that are not in `more` have their defaults.
- *
  * @param {Script} stream
  * @param {Execute} execute
  * @param {MoreOptions} [more]

@@ -1,7 +1,6 @@
-// Imports the built library. Set TURNWRIGHT_DIST to measure the build in another folder.
+// Imports the built library. Set TURNWRIGHT_DIST to measure a build in another folder.
 import { pathToFileURL } from "node:url";
 
-/** The URL of the folder with the build. Ends with a slash. */
 export const dist = process.env.TURNWRIGHT_DIST
   ? pathToFileURL(`${process.env.TURNWRIGHT_DIST}/`)
   : new URL("../../dist/", import.meta.url);

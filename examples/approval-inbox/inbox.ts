@@ -1,5 +1,5 @@
-// An approval inbox that needs no database. It reads a folder of journal files, lists the calls that wait for a decision, and
-// continues a run with a decision. The processes that started the runs need not exist any more.
+// An inbox for approvals that needs no database. It reads a folder of journal files, lists the calls that wait for a decision,
+// and continues runs. The processes that started the runs may have ended.
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -9,15 +9,15 @@ import { fileJournal, inspectJournal, type PendingCall } from "turnwright/journa
 
 export interface Question {
   readonly runId: string;
-  /** The model's text before the call. */
+  /** The text that the model wrote before the call. */
   readonly said: string;
   readonly call: Extract<PendingCall, { readonly state: "awaiting-approval" }>;
 }
 
-/** Makes the options of a run. They must be the same as when the run was started. */
+/** Makes the options of a run. A run that continues needs the options with which it was started. */
 export type OptionsOf = (runId: string, journal: Journal) => LoopOptions;
 
-/** Lists the calls that wait for a decision. Only reads the files, so live runs are not affected. */
+/** Lists the calls that wait for a decision. Live runs can continue, because this function only reads the journal files. */
 export async function listQuestions(folder: string): Promise<readonly Question[]> {
   const questions: Question[] = [];
   for (const name of readdirSync(folder).filter((one) => one.endsWith(".jsonl"))) {
@@ -28,7 +28,7 @@ export async function listQuestions(folder: string): Promise<readonly Question[]
   return questions;
 }
 
-/** Continues a run with a decision about one call. Other calls in the run keep waiting. */
+/** Continues a run with a decision about one of its calls. Its other calls keep waiting. */
 export function decide(
   folder: string,
   { runId, call }: Question,

@@ -1,5 +1,4 @@
-// Two runs wait for a person's approval. An inbox lists their calls from the journal files. One call gets a decision, and its
-// run continues.
+// Two runs wait for approvals. An inbox lists both waiting calls, approves one of them, and continues its run.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,5 +1,4 @@
-// Answers the waiting posts of one user in a chat room. Runs the loop in deliberate mode, shows notices in the room, and writes
-// a log.
+// Answers one user's posts in a chat room with a run in deliberate mode. Shows notices in the room, and writes a log.
 
 import {
   type Clock,
@@ -23,7 +22,7 @@ export interface Room {
   readonly id: string;
   readonly control: LoopControl;
   messages: readonly Message[];
-  /** Posts that were already answered, oldest first. */
+  /** The answered posts, oldest first. */
   said: readonly Post[];
   waiting: readonly Post[];
   servedUser: string | undefined;
@@ -43,12 +42,12 @@ export interface TurnPorts {
   readonly clock?: Clock | undefined;
 }
 
-/** Answers posts from one user. Posts that the run did not answer go back to `room.waiting`. */
+/** Answers posts from one user. If the run ends without an answer to a post, the post goes back to `room.waiting`. */
 export async function answerTurn(room: Room, turn: readonly Post[], ports: TurnPorts): Promise<void> {
   // #region turn
   const userId = turn[0]?.userId ?? "";
   const gate = ports.mode.forTurn({
-    // Each user has a separate conversation, so that the words of one user never allow a tool for another user.
+    // Each user has a separate conversation. In a shared one, the words of one user could allow a tool for another user.
     conversationId: JSON.stringify([room.id, userId]),
     text: textsOf(turn).join("\n"),
     recent: textsOf(room.said.filter((post) => post.userId === userId)),
@@ -76,11 +75,11 @@ export async function answerTurn(room: Room, turn: readonly Post[], ports: TurnP
     clock: ports.clock,
   });
 
-  // If a user stops a run, the messages that the run had not read are dropped too.
+  // If a user stops a run, messages that the model has not read yet are dropped.
   const added = result.status === "stopped-by-user" ? [] : result.undelivered;
   const back = added.map((message) => toPost(message, turn));
   if (result.reason.kind === "interrupted") {
-    // The run was interrupted before it called a tool. The next run answers these posts and the post that interrupted the run.
+    // The run was interrupted before it called a tool. The next run answers its posts together with the post that interrupted it.
     room.waiting = [...turn, toPost(result.reason.message, turn), ...back, ...room.waiting];
     return;
   }
@@ -99,7 +98,7 @@ const embeds: { readonly [Kind in LoopEvents["notice"]["kind"]]: string } = {
 };
 
 /**
- * Shows notices in the room. The trigger that allowed a tool is only logged, because users should not learn the trigger words.
+ * Shows notices in the room. The word that allowed a tool appears only in the log, because users should not learn these words.
  */
 function listen(room: Room, ports: TurnPorts): LoopEmitter {
   const { log } = ports;
@@ -112,7 +111,7 @@ function listen(room: Room, ports: TurnPorts): LoopEmitter {
   return events;
 }
 
-/** Shows a notice. If the service fails to show it, the turn continues. */
+/** Shows a notice. An error of the chat service does not end the run. */
 function showEmbed(room: Room, title: string, { service, log }: TurnPorts): Promise<void> {
   return service
     .showEmbed(room.id, title)
@@ -125,12 +124,16 @@ async function tell(room: Room, result: LoopResult, ports: TurnPorts): Promise<v
   if (thoughtLog !== undefined) log(`${room.id}: ${thoughtLogOwner?.name} thought ${JSON.stringify(thoughtLog)}`);
   if (status !== "completed") log(`${room.id}: ${status} (${reason.kind}) ${error?.message ?? ""}`.trimEnd());
   if (responseText !== "") await service.say(room.id, responseText);
-  // Users read only that something failed, unless a notice has already said so. The details are in the operator's log.
+  // If a run fails, users read only a short notice, and the operator's log has the details. Some failures have shown a notice
+  // already.
   const wentWrong = (status === "error" && reason.kind !== "tool-error-cap") || status === "empty-response";
   if (wentWrong && !quietRooms.has(room.id)) await showEmbed(room, "Something went wrong.", ports);
 }
 
-/** Puts the user's name before the text, for the model. Tools must use `session.userId`, because a user can type any name. */
+/**
+ * Adds the user's name before the text, for the model. Tools must not trust this name, because users can write any name. They use
+ * `session.userId`.
+ */
 export function toMessage({ userId, text }: Post): UserMessage {
   return { role: "user", content: `${userId}: ${text}` };
 }
@@ -147,7 +150,7 @@ function toPost({ content }: UserMessage, [first]: readonly Post[]): Post {
 const mostPosts = 100;
 const mostMessages = 200;
 
-/** Returns the newest messages. The first one is a user message, so that each call keeps its result. */
+/** Returns the newest messages, starting at a user message. A later start could separate a call from its result. */
 function keepNewest(messages: readonly Message[]): readonly Message[] {
   const from = messages.findIndex(({ role }, index) => role === "user" && messages.length - index <= mostMessages);
   return messages.slice(Math.max(0, from));

@@ -1,5 +1,5 @@
-// A bot in many rooms. Each room has at most one live run, which answers one user. Posts that arrive during the run interrupt
-// it, steer it, or wait.
+// A bot in many chat rooms. Each room has at most one live run, which answers one user. A post that arrives during the run
+// interrupts it, steers it, or waits.
 
 import { type ContextStash, createLoopControl, type Clock, type Provider, type Tool } from "turnwright";
 import { createDeliberateMode } from "turnwright/deliberate";
@@ -10,15 +10,15 @@ import type { ChatService, Post } from "./chat-service.ts";
 export interface BotOptions {
   readonly provider: Provider;
   readonly tools: readonly Tool[];
-  /** The trigger words that allow each tool if a user writes them. */
+  /** Maps each tool to its triggers: a user who writes one of these words allows the tool. */
   readonly triggers: { readonly [toolName: string]: string | readonly string[] };
   readonly stash: ContextStash;
   readonly service: ChatService;
   readonly persona: string;
-  /** Rooms that do not get notices. */
+  /** The ids of rooms in which no notices are shown. */
   readonly quietRooms: ReadonlySet<string>;
   readonly env: Environment;
-  /** Logs a line for the operator. Users do not see it. */
+  /** Writes a line to the operator's log, which users cannot see. */
   log(line: string): void;
   readonly clock?: Clock | undefined;
 }
@@ -29,7 +29,7 @@ export interface Bot {
   settled(): Promise<void>;
 }
 
-/** The environment variables with which operators configure this bot. */
+/** The environment variables that configure the bot. */
 const variables = {
   maxIterations: "BOT_MAX_FUNCTION_CALL_ITERATIONS",
   maxConsecutiveToolErrors: "BOT_MAX_CONSECUTIVE_TOOL_ERRORS",
@@ -73,15 +73,15 @@ export function createBot({ triggers, env, ...options }: BotOptions): Bot {
 
 // #region follow-ups
 /**
- * Handles a post during a run. A run acts for one user, so only that user may interrupt or steer the run. Posts from other
- * users wait for separate runs.
+ * Handles a post that arrives during a run. A run acts for one user, so only that user may interrupt or steer it. Posts of other
+ * users wait for the next runs.
  */
 function followUp(room: Room, post: Post): void {
   const { control } = room;
   const message = toMessage(post);
   const isOwn = post.userId === room.servedUser;
-  // Before the first call, interrupt the run: the next run answers both posts. After the first call, steer the run instead, so
-  // that finished work is kept.
+  // Before the first tool call, the post interrupts the run, and the next run answers both posts. Later, the post steers the run,
+  // so that finished work is kept.
   const verb = control.isToolChainActive() ? "steer" : "interrupt";
   if (!isOwn || control[verb](message) === "finished") room.waiting = [...room.waiting, post];
 }
@@ -90,7 +90,7 @@ function stop({ control, servedUser }: Room, { userId }: Post): void {
   if (userId === servedUser) control.stop({ requester: userId });
 }
 
-/** Answers waiting posts, one turn at a time, until no posts wait. */
+/** Answers the waiting posts, with one run after the other, until no post waits. */
 async function serve(room: Room, ports: TurnPorts): Promise<void> {
   for (let [first] = room.waiting; first !== undefined; [first] = room.waiting) {
     const { userId } = first;

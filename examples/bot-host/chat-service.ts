@@ -1,4 +1,4 @@
-// The part of a chat service, such as Discord or Matrix, that a bot needs: rooms, posts and notices.
+// The parts of a chat service, such as Discord or Matrix, that a bot needs.
 
 export interface Post {
   readonly roomId: string;
@@ -8,6 +8,6 @@ export interface Post {
 
 export interface ChatService {
   say(roomId: string, text: string): Promise<void>;
-  /** Shows a notice next to the conversation. The notice is not part of the conversation. */
+  /** Shows a notice next to the conversation. The model does not read notices. */
   showEmbed(roomId: string, title: string): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// A rule-based model that replaces a real one. Like real models, it sometimes calls tools that the user did not ask for.
+// A model that follows fixed rules. Like a real model, it sometimes calls a tool that the user did not ask for.
 
 import { z } from "zod";
 import type { Message } from "turnwright";
@@ -14,23 +14,23 @@ import {
   wait,
 } from "turnwright/testing";
 
-/** The delay before the model answers, in milliseconds. */
+/** The time that the model takes to answer, in milliseconds. */
 const thinkMs = 1_000;
 
-/** Makes the model. It waits for a second before each answer. */
+/** Makes the model. It takes a second for each answer. */
 export function createScriptedModel(): MockProvider {
   return createMockProvider(({ messages }) => [wait(thinkMs), ...respond(readAssistantMessage(messages))]);
 }
 
-/** The posts, calls and results since the model's latest answer. */
+/** The posts, calls and results since the last answer of the model. */
 interface Turn {
   readonly user: string;
   readonly said: string;
-  /** The user's profile, after the tool `read_profile` has loaded it. */
+  /** The user's profile, if the tool `read_profile` has loaded it. */
   readonly profile: string | undefined;
-  /** The latest call of `set_reminder`, and its outcome. */
+  /** The latest call of the tool `set_reminder`, and its outcome. */
   readonly reminder: Attempt | undefined;
-  /** The arguments of the latest reminder before these posts. */
+  /** The arguments of the last reminder that was set before the current posts. */
   readonly before: z.infer<typeof reminderSchema> | undefined;
 }
 
@@ -52,7 +52,7 @@ function respond(turn: Turn): readonly MockPart[] {
   return remind(turn);
 }
 
-/** Calls `set_reminder` whatever the user says. Deliberate mode decides if the call runs. */
+/** Calls the tool `set_reminder`, even if the user did not ask for it. Deliberate mode blocks such a call. */
 function remind({ user, said, reminder, before = { what: "rise", at: "dawn" } }: Turn): readonly MockPart[] {
   if (reminder?.outcome === "blocked") return [text(`Aye, ${user}. I set reminders for those who ask for them.`)];
   const what = /remind me to (\w+)/i.exec(said)?.[1] ?? before.what;

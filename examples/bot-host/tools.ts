@@ -1,4 +1,4 @@
-// The tools of the bot: one sets reminders, one loads a user's profile with a context restart, and one always fails.
+// The tools of the bot. One sets a reminder, one loads the user's profile, and one always fails.
 
 import { z } from "zod";
 import { contextRestart, type ContextStash, defineTool, type Json, type Tool } from "turnwright";
@@ -13,11 +13,11 @@ export interface ToolPorts {
   readonly reminders: Reminder[];
   readonly profiles: ReadonlyMap<string, Json>;
   readonly stash: ContextStash;
-  /** Simulates the time that it takes to set a reminder. */
+  /** Waits for as long as a real service takes to set a reminder. */
   pause(): Promise<void>;
 }
 
-/** The trigger words that allow each tool if a user writes them. */
+/** Maps each tool to its triggers: a user who writes one of these words allows the tool. */
 export const triggers: { readonly [toolName: string]: readonly string[] } = {
   set_reminder: ["remind me", "reminder*"],
   read_profile: ["/who am i\\b/i"],
@@ -31,9 +31,10 @@ export function createTools({ reminders, profiles, stash, pause }: ToolPorts): r
     inputSchema: z.object({ what: z.string(), at: z.string() }),
     async execute({ what, at }, { session, signal }) {
       await pause();
-      // The run may have been stopped during the pause.
+      // The run may have been stopped while the tool was waiting.
       signal.throwIfAborted();
-      // The user id comes from the session, because the model would believe any name that a user writes.
+      // The user id comes from the session. An argument from the model would not be safe, because a user can tell the model any
+      // name.
       reminders.push({ userId: session.userId ?? "", what, at });
       return { set: true, what, at };
     },
@@ -46,7 +47,7 @@ export function createTools({ reminders, profiles, stash, pause }: ToolPorts): r
     execute(_args, { session }) {
       const profile = profiles.get(session.userId ?? "");
       if (profile === undefined) return { known: false };
-      // The result in the transcript contains only the key. The model sees the profile until the end of this run.
+      // The transcript stores only the key of this result. The model sees the profile itself until the run ends.
       return contextRestart({
         type: "context_restart_profile",
         pending_context_key: stash.put(profile),

@@ -1,4 +1,4 @@
-// A client of the chat server. It connects through a real socket, as a browser tab does.
+// A client of the chat server. It uses real connections, as a browser does.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -12,24 +12,24 @@ export interface ShownEvent {
   readonly text?: string | undefined;
 }
 
-/** The fields of an event that this client reads. An event may have more fields. */
+/** The fields of an event that this client reads. */
 const shownEvent: z.ZodType<ShownEvent> = z.looseObject({ type: z.string(), text: z.string().optional() });
 
 export interface Chat {
   readonly url: string;
   readonly provider: MockProvider;
-  /** The result of the first run. */
+  /** The result of the server's first run. */
   readonly ended: Promise<LoopResult>;
   ask(text: string, conversation?: string): Promise<OpenAnswer>;
-  /** Sends a message during an answer, and returns the HTTP status. `verb` is empty for a follow-up. */
+  /** Sends a message while an answer is streamed, and returns the HTTP status. Without `verb`, the message is a follow-up. */
   post(text: string, verb?: "" | "/steer" | "/stop"): Promise<number>;
   close(): void;
 }
 
 interface OpenAnswer {
-  /** Returns the events up to the first one of a type, or all events if no type is given. */
+  /** Returns the events up to the first event of this type. Without `type`, returns all events until the answer ends. */
   until(type?: string): Promise<readonly ShownEvent[]>;
-  /** Disconnects from the stream, as a closed tab does. */
+  /** Disconnects, as a browser does when the user closes the tab. */
   leave(): Promise<unknown>;
 }
 
@@ -79,7 +79,7 @@ function readAnswer(response: Response): OpenAnswer {
       assert.equal(type, undefined, `there is no ${type} in ${JSON.stringify(seen)}`);
       return seen;
     },
-    // Returning from the async iterator closes the connection.
+    // Ends the iteration over the events, which closes the connection.
     leave: () => events.return(undefined),
   };
 }

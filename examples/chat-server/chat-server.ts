@@ -1,5 +1,5 @@
-// A chat over Server-Sent Events, built only with node:http. When the tab that started a run is closed, the run ends. A tab
-// that reads slowly slows the run down. During an answer, users can send follow-ups, steer the run, or stop it.
+// A chat over Server-Sent Events, built only with node:http. While an answer is streamed, users can send follow-ups, steer the
+// run, or stop it. When the tab that started a run is closed, the run ends.
 
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
@@ -10,9 +10,9 @@ import { type Conversation, type ConversationPorts, createConversation } from ".
 type FindConversation = (id: string) => Conversation;
 
 /**
- * Makes the server. `GET /` is the page. All other requests are `POST`, with `{ "text": "…" }`:
- * `/chat/{conversation}` streams the answer (200), or adds a follow-up if an answer is in progress (202);
- * `/chat/{conversation}/steer` and `/chat/{conversation}/stop` act on the answer in progress (202, or 409 if there is none).
+ * Makes the server. `GET /` returns the page. All other requests are `POST` requests with the body `{ "text": "…" }`.
+ * `/chat/{conversation}` streams an answer (status 200). While an answer is streamed, it adds a follow-up instead (202).
+ * `/chat/{conversation}/steer` and `/chat/{conversation}/stop` steer or stop the run (202). Without a live run, they return 409.
  */
 export function createChatServer(ports: ConversationPorts): Server {
   const conversations = new Map<string, Conversation>();
@@ -30,7 +30,7 @@ export function createChatServer(ports: ConversationPorts): Server {
 
 const mostConversations = 1_000;
 
-/** Removes the least recently used conversation if there are too many. It is the first one in the map. */
+/** Removes the least recently used conversation if there are too many conversations. */
 function forgetOldest(conversations: Map<string, Conversation>): void {
   for (const [id, { isLive }] of conversations) {
     if (conversations.size <= mostConversations) return;
@@ -39,11 +39,10 @@ function forgetOldest(conversations: Map<string, Conversation>): void {
 }
 
 /**
- * The allowed values of the `Host` header. Other names may also resolve to this server, and with them a page on another site
- * could read the answers.
+ * The allowed values of the header `Host`. If all values were allowed, a page on another site could read the answers with DNS
+ * rebinding.
  */
 const ownHost = /^(localhost|127\.0\.0\.1)(:\d+)?$/;
-/** Matches a path with the id of a conversation and an optional verb. */
 const chatPath = /^\/chat\/([\w-]{1,64})(?:\/(steer|stop))?$/;
 
 async function route(request: IncomingMessage, response: ServerResponse, find: FindConversation): Promise<void> {
@@ -73,14 +72,14 @@ async function converse(conversation: Conversation, { request, response, verb }:
 
 type Answering = (send: (event: object) => Promise<void>, signal: AbortSignal) => Promise<void>;
 
-/** Sends the events of an answer to a tab. The response ends when the answer ends. */
+/** Streams the events of an answer to the tab that asked the question. */
 async function streamAnswer(response: ServerResponse, answer: Answering): Promise<void> {
   const tab = new AbortController();
   response.on("close", () => tab.abort(new Error("The tab was closed.")));
   response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
   const send = async (event: object): Promise<void> => {
     if (tab.signal.aborted || response.write(`data: ${JSON.stringify(event)}\n\n`)) return;
-    // Waits until the tab has caught up. Meanwhile, the server reads no events, so the run stops reading from the model.
+    // If the tab reads slowly, waits before reading more events. The run then stops reading from the model.
     await once(response, "drain", { signal: tab.signal }).catch(() => {});
   };
   await answer(send, tab.signal);
@@ -89,7 +88,7 @@ async function streamAnswer(response: ServerResponse, answer: Answering): Promis
 
 async function sendPage(response: ServerResponse): Promise<void> {
   response.setHeader("content-type", "text/html; charset=utf-8");
-  // The page may only use its own script and style, and may not be shown in a frame on another site.
+  // The page may load only its own script and style, and other sites cannot show it in a frame.
   response.setHeader(
     "content-security-policy",
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'",
@@ -101,8 +100,8 @@ const longestBody = 16_384;
 const bodySchema = z.object({ text: z.string().trim().max(2_000) });
 
 /**
- * Returns the text in the body, or undefined if the body is invalid. Accepts only JSON, because forms on other sites cannot
- * send it.
+ * Returns the text in a request body, or undefined if the body is invalid. Accepts only JSON, which forms on other sites cannot
+ * send.
  */
 async function readText(request: IncomingMessage): Promise<string | undefined> {
   const [mediaType = ""] = (request.headers["content-type"] ?? "").split(";");
@@ -119,7 +118,6 @@ async function readText(request: IncomingMessage): Promise<string | undefined> {
   }
 }
 
-/** Sends a response without a body. */
 function endEmpty(response: ServerResponse, status: number): void {
   if (!response.headersSent) response.writeHead(status);
   response.end();

@@ -1,4 +1,4 @@
-// Checks the chat server over real sockets: conversations, follow-ups, steering, stops, and tabs that close or stop reading.
+// Checks the chat server with real connections: conversations, follow-ups, steering, stops, and tabs that close or stop reading.
 
 import assert from "node:assert/strict";
 import { request } from "node:http";
@@ -51,13 +51,13 @@ async function checkConversations(tools: readonly Tool[]): Promise<void> {
   );
   const first = await (await chat.ask("What is it time for?")).until();
   assert.deepEqual(typesOf(first), ["tool-start", "tool-end", "text-delta", "text-delta", "text-delta", "run-end"]);
-  // "__proto__" must work as an ordinary conversation id, although every object has a property with this name.
+  // "__proto__" is a valid conversation id, although every object already has a property with this name.
   await (await chat.ask("Which one?", "__proto__")).until();
   assert.deepEqual(rolesOf(chat.provider.requests.at(-1)?.messages), ["user"]);
   const [delta, end] = await (await chat.ask("Which one?")).until();
   assert.equal(delta?.text, "Green.");
   assert.deepEqual(end, { type: "run-end", status: "completed", reason: "answered" });
-  // The second request contained the whole transcript of the first question.
+  // The request for the second question contained the complete transcript of the first question.
   assert.deepEqual(rolesOf(chat.provider.requests.at(-1)?.messages), ["user", "assistant", "tool", "assistant", "user"]);
   chat.close();
   console.log("✓ a conversation goes on where it was, beside others");
@@ -73,7 +73,7 @@ async function checkInterrupt(tools: readonly Tool[]): Promise<void> {
     { type: "text-delta", text: "In short: rain." },
     { type: "run-end", status: "completed", reason: "answered" },
   ]);
-  // The second run answers both questions. The answer of the first run was cut off, and is not in the transcript.
+  // The second run answered both questions. The partial answer of the first run is not in the transcript.
   assert.deepEqual(chat.provider.requests[1]?.messages, [
     { role: "user", content: "Tell me of the weather." },
     { role: "user", content: "In one sentence." },
@@ -126,7 +126,7 @@ async function checkStop(): Promise<void> {
     { type: "run-end", status: "stopped-by-user", reason: "stopped" },
     { type: "undelivered", texts: ["And when was it found?", "Be quick."] },
   ]);
-  // A stopped run keeps its transcript, and the next question continues from there with a new run.
+  // A stopped run keeps its transcript. The next run continues from this transcript.
   await (await chat.ask("Never mind.")).until();
   assert.deepEqual(rolesOf(chat.provider.requests[1]?.messages), ["user", "assistant", "tool", "user"]);
   assert.equal(await chat.post("", "/stop"), 409);
@@ -162,7 +162,7 @@ async function checkSlowTab(tools: readonly Tool[]): Promise<void> {
   console.log("✓ a model is held back by a tab that does not read");
 }
 
-/** Makes a tool that runs until the check calls `finish`. */
+/** Makes a tool whose calls run until `finish` is called. */
 function createDigging(): { readonly tool: Tool; finish(): void } {
   let finish = (): void => {};
   const finished = new Promise<string>((resolve) => {

@@ -1,4 +1,4 @@
-// One conversation of the chat, with at most one live run. During a run, users can send follow-ups, steer the run, or stop it.
+// A conversation of the chat, with at most one live run.
 
 import {
   createLoopControl,
@@ -18,20 +18,20 @@ export interface ConversationPorts {
 }
 
 interface Reader {
-  /** Is aborted when the tab is closed. */
+  /** Aborts when the user closes the tab. */
   readonly signal: AbortSignal;
-  /** Sends an event. The promise resolves when the reader can take another event. */
+  /** Sends an event to the page. The promise resolves when the page is ready for another event. */
   send(event: object): void | Promise<void>;
 }
 
-/** A conversation. `followUp`, `steer` and `stop` return false if no answer is in progress. */
+/** A conversation of the chat. `followUp`, `steer` and `stop` return false if no run is live. */
 export interface Conversation {
   readonly isLive: boolean;
-  /** Answers a question and all follow-ups. Resolves when there is nothing left to answer. */
+  /** Answers a question and all its follow-ups. Resolves after the last answer. */
   answer(question: string, reader: Reader): Promise<void>;
   /**
-   * Asks another question during an answer. Interrupts the run, so that the next run answers both questions. After a tool has
-   * run, the question waits for the end of the run instead.
+   * Asks another question while an answer is being written. Before the first tool call, this interrupts the run, and the next run
+   * answers both questions. Later, the question waits until the run ends.
    */
   followUp(question: string): boolean;
   steer(message: string): boolean;
@@ -59,7 +59,7 @@ export function createConversation({ provider, tools, onEnd }: ConversationPorts
     if (waiting.length > 0) await reader.send({ type: "undelivered", texts: waiting.map(toText) });
   }
 
-  /** Runs the loop once for the waiting messages. Messages that the run did not answer go back to `waiting`. */
+  /** Makes one run that answers the waiting messages. Messages that the model did not read go back to `waiting`. */
   async function runOnce(reader: Reader): Promise<void> {
     const asked = [...messages, ...waiting];
     waiting = [];
@@ -68,7 +68,7 @@ export function createConversation({ provider, tools, onEnd }: ConversationPorts
 
     const result = await stream.result;
     const { status, reason, undelivered } = result;
-    // Whatever the ending of the run, its transcript is valid, and the next question is appended to it.
+    // The transcript is valid even if the run failed, so the next question can be appended to it.
     messages = result.messages;
     waiting = [...(reason.kind === "interrupted" ? [reason.message] : []), ...undelivered, ...waiting];
     isStopped ||= status === "stopped-by-user";
@@ -76,7 +76,7 @@ export function createConversation({ provider, tools, onEnd }: ConversationPorts
     await reader.send({ type: "run-end", status, reason: reason.kind });
   }
 
-  /** Passes a message to the live run. If the run has just ended, the message waits for the next run. */
+  /** Passes a message to the live run. If the run is already ending, the message waits for the next run. */
   function tell(verb: "interrupt" | "steer", message: string): boolean {
     if (isLive && control[verb](message) === "finished") waiting = [...waiting, { role: "user", content: message }];
     return isLive;
@@ -101,7 +101,7 @@ export function createConversation({ provider, tools, onEnd }: ConversationPorts
 
 const limits = { maxIterations: 20, wallClockMs: 300_000 };
 
-/** Sends an event to the page. Arguments, results and errors stay on the server. */
+/** Sends an event to the page. Tool arguments, tool results and errors are not sent. */
 function show(event: LoopEvent, reader: Reader): void | Promise<void> {
   const { type } = event;
   if (type === "text-delta") return reader.send({ type, text: event.text });
@@ -110,7 +110,7 @@ function show(event: LoopEvent, reader: Reader): void | Promise<void> {
   if (type === "steered") return reader.send({ type, text: toText(event.message) });
 }
 
-/** Returns the text of a message. In this chat, user messages are always strings. */
+/** Returns the text of a user message. In this chat, `content` is always a string. */
 function toText({ content }: UserMessage): string {
   return typeof content === "string" ? content : "";
 }

@@ -1,4 +1,4 @@
-// Serves the chat with `--serve`; without it, checks the server and ends.
+// With `--serve`, starts the chat server. Otherwise, checks the server.
 
 import { z } from "zod";
 import { defineTool } from "turnwright";

@@ -1,5 +1,5 @@
-// A scripted model that needs no key. It calls the clock tool. Then it repeats the question and tells the time, so slowly that
-// users can interrupt it.
+// A scripted model that needs no key. It calls the clock tool, and then tells the time. It writes slowly, so that users can
+// interrupt it.
 
 import type { Message } from "turnwright";
 import { createMockProvider, type MockPart, type MockProvider, text, toolCall, wait } from "turnwright/testing";

@@ -1,10 +1,8 @@
-// Checks a run with the scripted model, for any repository.
-
 import assert from "node:assert/strict";
 import type { LoopResult } from "turnwright";
 import type { Workspace } from "./workspace.ts";
 
-/** Throws an AssertionError if the run did not complete, or if the answer names a place that does not exist. */
+/** Throws an AssertionError if the run did not complete, or if the answer names a file or line that does not exist. */
 export async function checkRun(result: LoopResult, workspace: Workspace): Promise<void> {
   const { status, reason, text, functionHistory, costUSD } = result;
   assert.equal(status, "completed");

@@ -1,5 +1,3 @@
-// Chooses the model: a real model if an API key is set, otherwise the scripted model.
-
 import type { Pricing, Provider } from "turnwright";
 import { pricingFromEnvironment } from "../support/pricing-from-environment.ts";
 import { providerFromEnvironment } from "../support/provider-from-environment.ts";
@@ -12,7 +10,10 @@ export interface Model {
   readonly isScripted: boolean;
 }
 
-/** Returns the model. `isPaced` makes the scripted model write at reading speed. `isOffline` ignores API keys. */
+/**
+ * Returns a real model if an API key is set, otherwise the scripted model. `isPaced` makes the scripted model write at reading
+ * speed. `isOffline` ignores API keys.
+ */
 export function chooseModel({ isPaced, isOffline }: { readonly isPaced: boolean; readonly isOffline: boolean }): Model {
   const provider = isOffline ? undefined : providerFromEnvironment();
   if (provider !== undefined) {

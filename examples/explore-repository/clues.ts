@@ -1,4 +1,4 @@
-// Derives clues from the results so far: the next thing to look at, and the facts for the answer.
+// Collects clues from the tool results. A clue tells the scripted model where to search next, or is a fact for its answer.
 
 import {
   findFunctionBelow,
@@ -13,7 +13,7 @@ import {
 import type { Seen } from "./seen.ts";
 import type { Match } from "./tools.ts";
 
-/** The only question that the scripted model can answer, and the words that the model searches for. */
+/** The only question that the scripted model can answer. */
 export const scriptedQuestion = "What is this project, how is it laid out, and where is the loop that decides what happens next?";
 export const soughtWords = "what happens next";
 const soughtName = "loop";
@@ -24,23 +24,25 @@ interface Place {
   readonly line: number;
 }
 
-/** All clues so far. A clue is undefined until a result reveals it. */
+/** The clues that the tool results contain. A clue is undefined until a result contains it. */
 export interface Clues {
   readonly manifestPath: string | undefined;
   readonly readmePath: string | undefined;
   readonly manifest: Manifest;
   readonly readme: string | undefined;
   /**
-   * The name of a function that the README calls. `shownDefinition` is the text of its definition, and `shown` is the match for
-   * this text.
+   * The name of a function that the README calls. `shownDefinition` is the start of its definition, and `shown` is the line in
+   * which the definition was found.
    */
   readonly shownName: string | undefined;
   readonly shownDefinition: string | undefined;
   readonly shown: Match | undefined;
-  /** The match for `soughtWords`. `decider` is the next function below this match. */
+  /** The line in which the words of the question were found. `decider` is the first function below this line. */
   readonly sought: Match | undefined;
   readonly decider: Place | undefined;
-  /** The text of a call to `decider`. `caller` is a match for this text, preferably in the same file as `shown`. */
+  /**
+   * The start of a call to the function `decider`. `caller` is a line with such a call, preferably in the same file as `shown`.
+   */
   readonly deciderCall: string | undefined;
   readonly caller: Match | undefined;
 }

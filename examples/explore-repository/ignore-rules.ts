@@ -1,20 +1,20 @@
-// Decides which paths of a repository to skip: paths that .gitignore lists, and files that no model should read, such as keys.
-// Supports most of the syntax of .gitignore.
+// Excludes paths that .gitignore lists, and files that no model should read, such as keys. Supports most of the syntax of
+// .gitignore.
 
-/** Returns true if a relative path, or one of its parent folders, is ignored. The parts of the path are separated by "/". */
+/** Returns true if a relative path or one of its parent folders is ignored. Folders in the path are separated by "/". */
 export type IgnoreRules = (path: string) => boolean;
 
 interface Rule {
-  /** The pattern, split at "/", from the root of the repository. "**" matches any number of folders. */
+  /** The pattern, split at each "/". The segment "**" matches any number of folders. */
   readonly segments: readonly string[];
   readonly isNegated: boolean;
   readonly isFolderOnly: boolean;
 }
 
-/** Always ignored, whatever .gitignore says: files that are not source code, and files that may contain secrets. */
+/** The paths that are ignored in every repository: files that are not source code, and files that may contain secrets. */
 const always = parseRules(".git\nnode_modules\ndist\n.env\n.env.*\n.npmrc\n*.pem\n*.key\nid_rsa*\nid_ed25519*");
 
-/** Makes the rules of a repository from the text of its .gitignore. Character classes such as `[a-z]` are read as plain text. */
+/** Makes the rules of a repository from the text of its .gitignore. Reads character classes such as `[a-z]` as plain text. */
 export function createIgnoreRules(gitignore: string): IgnoreRules {
   const rules = parseRules(gitignore);
   return (path) => {
@@ -43,7 +43,7 @@ function parseRule(line: string): Rule {
   return { segments: isAnchored ? segments : ["**", ...segments], isNegated, isFolderOnly };
 }
 
-/** Returns true if the path is ignored. If several rules match, the last one decides. */
+/** Returns true if the path is ignored. If several rules match the path, the last rule decides. */
 function isHitBy(rules: readonly Rule[], path: readonly string[], isFolder: boolean): boolean {
   const fitting = rules.filter(({ segments, isFolderOnly }) => {
     return (isFolder || !isFolderOnly) && fits(segments, path, { wildcard: "**", fitsOne: fitsSegment });
@@ -59,15 +59,12 @@ function fitsSegment(pattern: string, segment: string): boolean {
 }
 
 interface Matching {
-  /** The item that matches any number of items. */
+  /** The pattern item that matches any number of items. */
   readonly wildcard: string;
   fitsOne(pattern: string, item: string): boolean;
 }
 
-/**
- * Matches a pattern. Backtracks only to the last wildcard, so the cost is at most the length of the pattern times the length of
- * the path.
- */
+/** Matches a path with a pattern. Backtracks only to the last wildcard, so even a long pattern is matched quickly. */
 function fits(pattern: readonly string[], items: readonly string[], { wildcard, fitsOne }: Matching): boolean {
   let at = 0;
   let wildcardAt = -1;

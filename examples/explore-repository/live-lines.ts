@@ -1,12 +1,10 @@
-// Lines at the bottom of a terminal that are redrawn until they are final.
-
 import type { Terminal } from "./terminal.ts";
 
-/** Lines that can be redrawn in the terminal. */
+/** Lines at the bottom of a terminal that change until they are final. */
 export interface LiveLines {
   draw(): void;
   erase(): void;
-  /** Draws the lines a last time and leaves them on the screen. */
+  /** Draws the final lines and leaves them on the screen. */
   keep(): void;
   close(): void;
 }
@@ -14,7 +12,7 @@ export interface LiveLines {
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const frameMs = 80;
 
-/** Draws the lines that `format` returns, and redraws them with a moving spinner until they are erased or kept. */
+/** Draws the lines that `format` returns. Redraws them with a moving spinner until `erase` or `keep` is called. */
 export function createLiveLines(terminal: Terminal, format: (spinner: string) => readonly string[]): LiveLines {
   let drawn = 0;
   let frame = 0;

@@ -1,6 +1,5 @@
 // A run that explores the files of a repository: `npm run demo`, or `npm run demo -- ../another --ask "What does it do?"`. If
-// OPENAI_API_KEY or ANTHROPIC_API_KEY is set, a real model answers. Otherwise, a scripted model answers from the results of its
-// tools.
+// OPENAI_API_KEY or ANTHROPIC_API_KEY is set, a real model answers. Otherwise, a scripted model answers.
 
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -59,7 +58,7 @@ if (model.isScripted && result.status !== "stopped-by-user") await checkRun(resu
 
 /** Returns the folder to explore. Default: this repository. */
 function findFolder(named: string | undefined): string {
-  // npm starts scripts in the package folder, but a path is relative to the folder in which npm was started.
+  // npm starts a script in the folder of package.json. The user's path is relative to the folder in which `npm` was called.
   if (named !== undefined) return resolve(process.env["INIT_CWD"] ?? process.cwd(), named);
   return fileURLToPath(new URL("../..", import.meta.url));
 }

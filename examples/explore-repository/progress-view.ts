@@ -1,5 +1,5 @@
-// Shows the progress of a run: the model's text as it arrives, and a line for each call. In a terminal, the lines of running
-// calls are redrawn until the calls end. Otherwise, each line is printed once.
+// Shows the progress of a run: the text of the model, and a line for each tool call. In a terminal, the line of a call is redrawn
+// until the call ends.
 
 import type { LoopEvent } from "turnwright";
 import { createLiveLines } from "./live-lines.ts";
@@ -8,7 +8,7 @@ import { formatRow, type ToolRow } from "./tool-row.ts";
 
 export interface ProgressView {
   show(event: LoopEvent): void;
-  /** Stops drawing, and leaves the last lines on the screen. */
+  /** Stops drawing. The lines stay on the screen. */
   close(): void;
 }
 
@@ -16,7 +16,7 @@ export function createProgressView(terminal: Terminal): ProgressView {
   const flow = createTextFlow(terminal);
   const rows = new Map<string, ToolRow>();
   let waitsFor = "";
-  /** True if the latest output was the line of a call. An empty line then separates it from the next text. */
+  /** True if the last printed line shows a call. Text after such a line starts with an empty line. */
   let isBelowCalls = false;
 
   const live = createLiveLines(terminal, (spinner) => {
@@ -76,7 +76,7 @@ export function createProgressView(terminal: Terminal): ProgressView {
   };
 }
 
-/** Returns the bracket that groups parallel calls. */
+/** Returns the bracket before a call that runs in parallel with others. */
 function bracketAt(index: number, count: number): string {
   if (count < 2) return " ";
   if (index === 0) return "┌";

@@ -1,5 +1,3 @@
-// Reads the command-line options.
-
 import { parseArgs } from "node:util";
 import { isOn } from "./terminal.ts";
 
@@ -22,7 +20,7 @@ export interface Arguments {
   readonly positionals: readonly string[];
 }
 
-/** Reads the command line. With --help or an unknown option, prints the usage and exits. */
+/** Reads the command-line options. After `--help` or an unknown option, prints the usage and exits. */
 export function readArguments(): Arguments {
   try {
     const { values, positionals } = parseArgs({

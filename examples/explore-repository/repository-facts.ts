@@ -1,5 +1,4 @@
-// Finds facts in the files of a repository with simple rules: its name, its purpose, and the function that its README shows
-// first.
+// Finds facts about a repository with simple rules: its name, its purpose, and the main function in its README.
 
 import { z } from "zod";
 import type { Match } from "./tools.ts";
@@ -10,7 +9,7 @@ export interface Manifest {
   readonly description?: string | undefined;
 }
 
-/** The supported manifests, and the keyword before a function's name in each language. */
+/** Maps each supported manifest to the keyword that starts a function in its language. */
 const languages: Readonly<Record<string, string>> = {
   "package.json": "function",
   "Cargo.toml": "fn",
@@ -18,17 +17,17 @@ const languages: Readonly<Record<string, string>> = {
   "go.mod": "func",
 };
 
-/** Returns the manifest in a list of files; undefined if there is no supported manifest. */
+/** Returns the manifest, such as package.json, in a list of files. Returns undefined if no supported manifest is in the list. */
 export function findManifest(files: readonly string[]): string | undefined {
   return files.find((file) => Object.hasOwn(languages, file));
 }
 
-/** Returns the README in a list of files; undefined if there is none. */
+/** Returns the README in a list of files, or undefined if the list has none. */
 export function findReadme(files: readonly string[]): string | undefined {
   return files.find((file) => /^readme(\.\w+)?$/i.test(file));
 }
 
-/** Returns the text with which a function's definition begins, in the language of a manifest. */
+/** Returns the start of a function's definition. The manifest determines the language. */
 export function toDefinition(name: string, manifest: string | undefined): string {
   return `${languages[manifest ?? "package.json"] ?? "function"} ${name}`;
 }
@@ -39,7 +38,7 @@ const packageJson = z.object({
   description: z.string().optional(),
 });
 
-/** Reads a manifest. Missing fields are undefined. */
+/** Reads the fields of a manifest. A field that the manifest lacks is undefined. */
 export function readManifest(file: string | undefined, text = ""): Manifest {
   if (file === "package.json") return readPackageJson(text);
   if (file === "go.mod") return { name: /^module\s+(\S+)/m.exec(text)?.[1] };
@@ -62,9 +61,8 @@ export function readOpening(readme: string): string | undefined {
 }
 
 /**
- * Finds the main function in the code of a README. Candidates are the imported functions that the code calls, or all functions
- * that it calls if there are no imports. Prefers a function whose name contains `word`; otherwise returns the function with the
- * most calls.
+ * Finds the main function in the code samples of a README, among the functions that the samples call. If the samples have
+ * imports, only imported functions count. Prefers a name that contains `word`, and then the function with the most calls.
  */
 export function findShownFunction(readme: string, word: string): string | undefined {
   const code = [...readme.matchAll(/```\w*\n(.*?)```/gs)].map(([, block = ""]) => block).join("\n");
@@ -80,14 +78,14 @@ function findMostFrequent(names: readonly string[]): string | undefined {
   return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0];
 }
 
-/** Returns the most relevant match: the first one in the source file with the most matches. */
+/** Returns the first match in the source file that has the most matches. */
 export function findMainMatch(matches: readonly Match[]): Match | undefined {
   const inSource = matches.filter(({ path }) => !/(^|\/)(tests?|examples?|docs|bench)\/|\.test\.|\.(md|txt)$/.test(path));
   const path = findMostFrequent(inSource.map((match) => match.path));
   return inSource.find((match) => match.path === path);
 }
 
-/** Returns the first function that is defined at a line or below it. */
+/** Returns the first function that is defined at this line or below it. */
 export function findFunctionBelow(text: string, line: number): { readonly name: string; readonly line: number } | undefined {
   const lines = text.split("\n");
   const at = lines.findIndex((content, index) => index + 1 >= line && definition.test(content));

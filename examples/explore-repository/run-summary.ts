@@ -1,10 +1,11 @@
-// A summary of a run: its ending, the reason, and its usage.
-
 import type { LoopResult, EndReason } from "turnwright";
 import { fitLine, type Style, type Terminal } from "./terminal.ts";
 import { formatDuration } from "./tool-row.ts";
 
-/** Prints the summary, in a box if the terminal is wide enough. `priceNote` names the source of the prices. */
+/**
+ * Prints the status, the reason and the usage of a run. Draws a box if the terminal is wide enough. `priceNote` says where the
+ * prices come from.
+ */
 export function printSummary(result: LoopResult, priceNote: string, terminal: Terminal): void {
   const { status, reason, usage, costUSD } = result;
   const cost = costUSD === undefined ? "unknown" : `$${costUSD.toFixed(4)}${priceNote === "" ? "" : ` (${priceNote})`}`;
@@ -21,7 +22,7 @@ export function printSummary(result: LoopResult, priceNote: string, terminal: Te
   terminal.write(`\n${lines.join("\n")}\n`);
 }
 
-/** Returns the exact reason with its fields, such as "max-iterations, limit 20". */
+/** Returns the reason of a run with its fields, such as "max-iterations, limit 20". */
 function describeReason({ kind, ...facts }: EndReason): string {
   const said = Object.entries<unknown>(facts).flatMap(([name, fact]) => {
     if (typeof fact === "string" || typeof fact === "number") return [`${name} ${fact}`];

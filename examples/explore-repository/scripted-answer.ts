@@ -1,4 +1,5 @@
-// Writes the final answer of the scripted model. It lists the facts that the calls found, and notes which facts are missing.
+// Writes the final answer of the scripted model, from the facts in the tool results. The answer also says which facts are
+// missing.
 
 import { type Clues, soughtWords } from "./clues.ts";
 import { readOpening } from "./repository-facts.ts";
@@ -47,7 +48,7 @@ function tellLoop({ shownName, shown, sought, decider, caller }: Clues): string 
   return sentences.filter((sentence) => sentence !== undefined).join(" ");
 }
 
-/** Removes the comment markers from a line. */
+/** Removes comment markers such as `//` from a line. */
 function withoutMarks(line: string): string {
   return line.replace(/^[/*#\s]+/, "").replace(/\s*\*\/$/, "");
 }

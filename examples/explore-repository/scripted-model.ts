@@ -1,11 +1,11 @@
-// A rule-based model for users without an API key. It calls the tools, and its answer only contains facts from their results.
+// A model for users without an API key. It follows fixed rules, and takes all facts in its answer from tool results.
 
 import { createMockProvider, type MockPart, type MockProvider, text, toolCall, wait } from "turnwright/testing";
 import { type Clues, findClues, soughtWords } from "./clues.ts";
 import { composeAnswer } from "./scripted-answer.ts";
 import { type Call, readSeen, type Seen } from "./seen.ts";
 
-/** Makes the model. `isPaced` makes the model write at reading speed. */
+/** Makes the scripted model. With `isPaced`, it writes at reading speed. */
 export function createScriptedModel({ isPaced }: { readonly isPaced: boolean }): MockProvider {
   const pause = (ms: number): readonly MockPart[] => (isPaced ? [wait(ms)] : []);
   const say = (words: string): readonly MockPart[] =>
@@ -31,7 +31,7 @@ interface Plan {
   readonly calls: readonly Call[];
 }
 
-/** The plans, in order. The model goes on to the next plan when all calls of a plan have been made. */
+/** The calls that the model makes, in order. When all calls of a plan have been made, the next plan follows. */
 const plans: readonly ((clues: Clues, seen: Seen) => Plan)[] = [
   () => ({ words: "First, what is there.", calls: [{ name: "list_files", args: { folder: "." } }] }),
   ({ manifestPath, readmePath }) => ({ words: "What it says of itself.", calls: [manifestPath, readmePath].flatMap(toReading) }),

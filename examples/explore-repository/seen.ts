@@ -1,5 +1,3 @@
-// Reads the calls and the results from a transcript.
-
 import { z } from "zod";
 import type { Json, Message } from "turnwright";
 import type { Match } from "./tools.ts";
@@ -12,17 +10,17 @@ export interface Call {
 export interface Listing {
   readonly total: number;
   readonly folders: readonly { readonly folder: string; readonly files: number }[];
-  /** The files nearest to the root of the repository. */
+  /** The files of the repository, nearest to its root first. */
   readonly files: readonly string[];
 }
 
 export interface Seen {
   readonly listing: Listing;
-  /** Returns the text of a file, or undefined if the model has not read the file. */
+  /** Returns the text of a file. Returns undefined if the model has not read the file. */
   textOf(path: string | undefined): string | undefined;
-  /** Returns the matches of a search, or an empty array if the model has not made this search. */
+  /** Returns the matches of a search. Returns an empty array if the model has not made this search. */
   matchesOf(sought: string | undefined): readonly Match[];
-  /** True if the model has already made this call, even if the call failed. */
+  /** Returns true if the model has made this call before, even if the call failed. */
   hasCalled(call: Call): boolean;
 }
 
@@ -33,7 +31,7 @@ const matchSchema = z.object({ path: z.string(), line: z.number(), text: z.strin
 const searchSchema = z.object({ matches: z.array(matchSchema) });
 const soughtSchema = z.object({ text: z.string() });
 
-/** Reads a transcript. A failed call counts as made, but has no result. */
+/** Reads the calls and results in a transcript. Failed calls have no result. */
 export function readSeen(messages: readonly Message[]): Seen {
   let listing: Listing = { total: 0, folders: [], files: [] };
   const texts = new Map<string, string>();

@@ -1,11 +1,13 @@
-// Writes to a terminal with colours. Fits lines to its width, and removes control characters from the text.
+// Writes coloured text to a terminal, and removes control characters from it.
 
 import { toPrintable } from "../support/to-printable.ts";
 
 export interface Terminal {
-  /** True if lines can be redrawn, because the output is a terminal that a person watches. */
+  /** True if the output is a terminal that a person watches. Lines can then be redrawn. */
   readonly isLive: boolean;
-  /** Returns the number of columns, or 80 if it is unknown. Call this before each use, because users resize windows. */
+  /**
+   * Returns the current number of columns, or 80 if the number is unknown. The number changes when the user resizes the window.
+   */
   width(): number;
   write(text: string): void;
   paint(style: Style, text: string): string;
@@ -23,8 +25,8 @@ const codes: { readonly [Name in Style]: readonly [on: number, off: number] } = 
 };
 
 /**
- * Makes a terminal for a stream. NO_COLOR (https://no-color.org) disables colours. If the output is a pipe, colours and
- * redrawing are disabled too.
+ * Makes a terminal for an output stream. If the stream is a pipe, colours and redrawing are disabled. The variable NO_COLOR
+ * disables colours (https://no-color.org).
  */
 export function createTerminal(out: NodeJS.WriteStream, env: NodeJS.ProcessEnv = process.env): Terminal {
   const isLive = out.isTTY && env["TERM"] !== "dumb" && !isOn(env["CI"]);
@@ -37,25 +39,25 @@ export function createTerminal(out: NodeJS.WriteStream, env: NodeJS.ProcessEnv =
   };
 }
 
-/** True if an environment variable such as CI is set, unless its value means "no". */
+/** Returns true if an environment variable such as CI is set, and its value does not mean "no". */
 export function isOn(variable: string | undefined): boolean {
   return variable !== undefined && variable !== "" && variable !== "0" && variable !== "false";
 }
 
-/** Returns a text in one line, not longer than `width`. */
+/** Returns the text as one line, cut to `width` characters. */
 export function fitLine(text: string, width: number): string {
   const line = toPrintable(text).replace(/\s+/g, " ");
   return line.length <= width ? line : `${line.slice(0, Math.max(0, width - 1))}…`;
 }
 
-/** Writes streamed text word by word, so that no word is broken at the end of a line. */
+/** Writes text that arrives in pieces. Only whole words are written, so that line ends do not split a word. */
 export interface TextFlow {
   add(text: string): void;
-  /** Ends the current line, if there is one. */
+  /** Writes the rest of the text and a line break. */
   end(): void;
 }
 
-/** Makes a text flow. Indents wrapped lines in list items. */
+/** Makes a text flow. A list item that needs several lines is indented. */
 export function createTextFlow(terminal: Terminal, style?: Style): TextFlow {
   let column = 0;
   let indent = "";

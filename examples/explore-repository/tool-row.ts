@@ -1,5 +1,3 @@
-// Formats a tool call as one line: its name and arguments, its state, its result and its duration.
-
 import type { Json, LoopEvents, ToolOutcome } from "turnwright";
 import { fitLine, type Style, type Terminal } from "./terminal.ts";
 
@@ -7,13 +5,13 @@ export interface ToolRow {
   readonly name: string;
   readonly args: Json;
   readonly startedAt: number;
-  /** The last progress that the tool has reported. */
+  /** The last progress text that the tool has reported. */
   progress?: string;
-  /** The event at the end of the call. Absent while the call is running. */
+  /** The event "tool-end" of the call. Undefined while the call runs. */
   end?: LoopEvents["tool-end"];
 }
 
-/** The marks of a row: a bracket for parallel calls, and a spinner while the call is running. */
+/** The symbols at the start of a row: a bracket for parallel calls, and a spinner for a running call. */
 export interface RowMarks {
   readonly bracket: string;
   readonly spinner: string;
@@ -38,7 +36,7 @@ const endMarks: { readonly [Kind in ToolOutcome["kind"]]: readonly [mark: string
 
 const widestCall = 40;
 
-/** Returns the line for a call, not wider than the terminal. */
+/** Returns the line that shows a call. Cuts the line to the width of the terminal. */
 export function formatRow(row: ToolRow, { bracket, spinner }: RowMarks, terminal: Terminal): string {
   const { name, args, end, startedAt } = row;
   const width = terminal.width() - 1;
@@ -55,14 +53,14 @@ export function formatRow(row: ToolRow, { bracket, spinner }: RowMarks, terminal
   return ` ${terminal.paint("dim", bracket)} ${terminal.paint(style, mark)} ${named}${gap}${terminal.paint("dim", right)}`;
 }
 
-/** Returns the summary that the tool put into its metadata. If the call did not complete, returns its outcome and the reason. */
+/** Returns the tool's own summary of a completed call. For other calls, returns the outcome and the reason. */
 function summarize({ outcome, metadata, result }: LoopEvents["tool-end"]): string {
   if (outcome === "completed") return typeof metadata === "string" ? metadata : "";
   const reason = typeof result === "object" && result !== null && "reason" in result ? result.reason : undefined;
   return typeof reason === "string" ? `${outcome}: ${reason}` : outcome;
 }
 
-/** Returns the values of the arguments. Values with spaces are quoted. */
+/** Returns the values of a call's arguments in one line. A value with spaces is quoted. */
 function formatArgs(args: Json): string {
   if (typeof args !== "object" || args === null) return JSON.stringify(args);
   return Object.values(args)

@@ -1,4 +1,4 @@
-// The model's tools. They list files, read a file and search all files, and never write to a file.
+// The tools for exploring a repository. They list files, read a file and search all files. No tool writes files.
 
 import { z } from "zod";
 import { defineTool, type Tool, toolResult } from "turnwright";
@@ -13,7 +13,7 @@ const maxLineLength = 200;
 
 const folderSchema = z.string().default(".").describe('Folder, relative to the root; "." is the root itself');
 
-/** Makes the tools for a workspace. The metadata of each result is a short summary for the user. */
+/** Makes the tools for a folder. The metadata of each result has a short summary for the user. */
 export function createTools(workspace: Workspace): readonly Tool[] {
   const listFiles = defineTool({
     name: "list_files",
@@ -44,7 +44,7 @@ export function createTools(workspace: Workspace): readonly Tool[] {
   const search = defineTool({
     name: "search",
     description: "Finds the lines that contain a text, letter for letter, in all text files of a folder",
-    // The argument is plain text, because a regular expression from a model could keep the process busy forever.
+    // The search text is not a regular expression, because some regular expressions take almost forever.
     inputSchema: z.object({ text: z.string().min(1).max(200), folder: folderSchema }),
     timeoutMs: 20_000,
     async execute({ text, folder }, { signal, progress }) {
@@ -67,7 +67,7 @@ export function createTools(workspace: Workspace): readonly Tool[] {
   return [listFiles, readFile, search];
 }
 
-/** Returns the number of files in each folder and its subfolders, largest number first. */
+/** Counts the files in each folder and its subfolders. The folder with the most files comes first. */
 function countByFolder(paths: readonly string[]): readonly { readonly folder: string; readonly files: number }[] {
   const counts = new Map<string, number>();
   for (const path of paths) {
@@ -81,13 +81,13 @@ function countByFolder(paths: readonly string[]): readonly { readonly folder: st
 
 export interface Match {
   readonly path: string;
-  /** The 1-based line number. */
+  /** The line number, starting at 1. */
   readonly line: number;
   readonly text: string;
 }
 
 function* findLines(path: string, content: string, text: string): Iterable<Match> {
-  // Splitting into lines is slow, so files without the text are skipped first.
+  // Splitting a file into lines is slow, so files without the text are skipped.
   if (!content.includes(text)) return;
   for (const [index, line] of content.split("\n").entries()) {
     if (line.includes(text)) yield { path, line: index + 1, text: line.trim().slice(0, maxLineLength) };

@@ -1,19 +1,19 @@
-// A folder that a model may read. Paths from the model and links in the folder cannot lead to files outside of it.
+// A folder that a model may read. A path from the model cannot lead out of the folder, even through a symbolic link.
 
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { createIgnoreRules } from "./ignore-rules.ts";
 
-/** A folder to explore. Paths are relative to the folder, and their parts are separated by "/". */
+/** A folder to explore. All paths are relative to this folder, and use "/" as the separator. */
 export interface Workspace {
-  /** The absolute path of the folder, with links resolved. */
+  /** The absolute path of the folder, without symbolic links. */
   readonly root: string;
   /**
-   * Lists all files in a folder and its subfolders, nearest files first. Omits ignored files and links. Throws if the folder
-   * does not exist.
+   * Lists all files in a folder and its subfolders. Files near the root come first. Ignored files and symbolic links are omitted.
+   * Throws if the folder does not exist.
    */
   listFiles(folder: string, signal: AbortSignal): Promise<readonly string[]>;
-  /** Returns the text of a file. Throws if the file is ignored, outside of the folder, too large, or not text. */
+  /** Returns the text of a file. Throws if the file is ignored, outside of the workspace, too large, or not text. */
   readText(path: string): Promise<string>;
 }
 
@@ -25,11 +25,11 @@ export async function openWorkspace(at: string): Promise<Workspace> {
   const root = await realpath(at);
   const isIgnored = createIgnoreRules(await readFile(join(root, ".gitignore"), "utf8").catch(() => ""));
 
-  /** Returns the real path for a path from the model. */
+  /** Returns the real path of a file or folder. Throws if it is ignored or outside of the workspace. */
   async function locate(path: string): Promise<string> {
     const real = await realpath(resolve(root, path)).catch(() => undefined);
     const inside = real === undefined ? undefined : relative(root, real).replaceAll(sep, "/");
-    // The message is the same for files that are outside, ignored or missing. Different messages would reveal which files
+    // Files that are outside, ignored or missing all cause the same message. Otherwise, the model could find out which files
     // exist.
     if (real === undefined || inside === undefined || isOutside(inside) || isIgnored(inside))
       throw new Error(`There is no ${path} here.`);
@@ -37,7 +37,7 @@ export async function openWorkspace(at: string): Promise<Workspace> {
   }
 
   async function walk(folderPath: string, found: string[], signal: AbortSignal): Promise<void> {
-    // A folder without read permission is omitted, like an ignored folder.
+    // Omits a folder that cannot be read, as if it were ignored.
     for (const entry of await readdir(folderPath, { withFileTypes: true }).catch(() => [])) {
       signal.throwIfAborted();
       if (found.length >= maxFiles) return;
@@ -60,11 +60,11 @@ export async function openWorkspace(at: string): Promise<Workspace> {
     },
     async readText(path) {
       const real = await locate(path);
-      // The type is checked before the file is opened, because reading from something else, such as a pipe, may wait forever.
+      // A pipe or a device may block a read forever, so only regular files are opened.
       const facts = await stat(real);
       if (!facts.isFile()) throw new Error(`${path} is not a file.`);
       if (facts.size > maxFileBytes) throw new Error(`${path} is larger than ${maxFileBytes} bytes.`);
-      // The error message from the system would reveal the path of the parent folder.
+      // The original error message contains the absolute path of the folder, which the model should not see.
       const bytes = await readFile(real).catch(() => undefined);
       if (bytes === undefined) throw new Error(`${path} cannot be read.`);
       if (bytes.includes(0)) throw new Error(`${path} is not a text file.`);

@@ -1,4 +1,4 @@
-// Ends a run at a call that a person must approve, and continues the run later.
+// A run that ends at a call that needs a person's approval, and continues later.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -32,7 +32,7 @@ const pay = defineTool({
 });
 const options = { provider, tools: [pay], messages, runId: "bill-7" };
 const first = await runToolLoop({ ...options, journal: fileJournal(file) });
-// The status is "suspended", and `first.reason.calls` lists the calls that wait. The process can end here.
+// The status is "suspended", and `first.reason.calls` lists the calls that wait for a decision. The process can end here.
 // #endregion approve
 
 assert.equal(first.status, "suspended");
@@ -42,13 +42,13 @@ assert.deepEqual(paid, []);
 // #region resume
 import { inspectJournal } from "turnwright/journal";
 
-// Days later, in any process: build the same `options` again, with the same `runId`.
+// Days later, in any process: build the same `options`, with the same `runId`.
 const { pendingCalls } = await inspectJournal(file);
 const waiting = pendingCalls.filter(({ state }) => state === "awaiting-approval"); // show these to a person, who says yes
 const decisions = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" as const }]));
 
 const result = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
-// The status is "completed", and the text is "Paid." Recorded requests are not sent again, and recorded tools do not run again.
+// The status is "completed", and the text is "Paid." The first request is not sent again: its response is recorded.
 // #endregion resume
 
 assert.deepEqual([result.status, result.text, paid], ["completed", "Paid.", [900]]);

@@ -1,4 +1,4 @@
-// The first steps of the README: stop, steer, approve and resume.
+// Runs the first examples of the README: stop, steer, approve and resume.
 
 await import("./stop.ts");
 await import("./steer.ts");

@@ -1,4 +1,4 @@
-// The provider, the tools and the messages that the examples of this folder share. The provider is a scripted model.
+// The scripted model, the tool and the messages that all examples in this folder use.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
@@ -19,7 +19,7 @@ const forecast = defineTool({
 
 export const tools: readonly Tool[] = [forecast];
 
-/** Makes a model that calls the forecast tool once and then answers. */
+/** Makes a model that calls the forecast tool once, and then answers. */
 export function createProvider(): Provider {
   return createMockProvider([[text("Let me look. "), toolCall("get_forecast", { city: "Oslo" })], text("Yes, take a coat.")]);
 }

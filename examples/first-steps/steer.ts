@@ -1,4 +1,4 @@
-// Sends a message to a run while its tool is running.
+// Sends a message to the model while a tool runs.
 
 import assert from "node:assert/strict";
 import { createProvider, messages, tools } from "./scene.ts";

@@ -1,4 +1,4 @@
-// Stops a run while its tool is running.
+// Stops a run while a tool runs.
 
 import assert from "node:assert/strict";
 import { createProvider, messages, tools } from "./scene.ts";
@@ -14,7 +14,7 @@ const control = createLoopControl();
 stopButton.addEventListener("click", () => control.stop({ requester: "user 7" }));
 
 const result = await runToolLoop({ provider, tools, messages, control });
-// If the button is clicked while a tool runs, the status is "stopped-by-user" and the text is "Let me look."
+// If the user clicks the button while a tool runs, the status is "stopped-by-user", and the text is "Let me look."
 // #endregion stop
 
 assert.equal(result.status, "stopped-by-user");

@@ -21,7 +21,7 @@ export async function handler(request: Request): Promise<Response> {
       }
       controller.close();
     },
-    // Called when the client disconnects, in a runtime that does not abort `request.signal`.
+    // Some runtimes do not abort `request.signal` when the client disconnects. They call `cancel` instead, which ends the run.
     cancel: async () => void (await events.return?.()),
   });
   return new Response(frames.pipeThrough(new TextEncoderStream()), { headers });

@@ -1,5 +1,5 @@
-// Checks each server: it must stream a run, and stop the run when the client disconnects. Also checks that a worker can
-// continue the job of another worker.
+// Checks that each server streams a run, and stops the run when the client disconnects. Also checks that a worker can continue a
+// job of another worker.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -23,18 +23,17 @@ const wholeAnswer = [
   '{"type":"run-end","status":"completed","reason":"answered"}',
 ];
 
-/** Makes a request with a JSON body. */
 function post(url: string, body: object, signal?: AbortSignal): Request {
   const headers = { "content-type": "application/json" };
   return new Request(url, { method: "POST", headers, body: JSON.stringify(body), ...(signal && { signal }) });
 }
 
-/** Waits until the server has closed all streams from the model. */
+/** Waits until the scripted model has no open streams. */
 async function untilIdle(): Promise<void> {
   while (provider.active > 0) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-/** Reads the first chunk of an endless answer, and disconnects. */
+/** Reads the start of an answer that never ends, and disconnects. */
 async function leaveEarly(response: Response): Promise<void> {
   assert(response.body !== null);
   const reader = response.body.getReader();
@@ -59,7 +58,7 @@ async function readFrames(response: Response): Promise<readonly string[]> {
   return frames.map((frame) => frame.replace(/^data: /, ""));
 }
 
-/** Checks that the run stops when the runtime aborts `request.signal`. */
+/** Checks that the run stops when `request.signal` is aborted. */
 async function checkSignal(): Promise<void> {
   const client = new AbortController();
   const response = await handler(post("http://localhost/chat", { question: "Wait." }, client.signal));
@@ -81,7 +80,7 @@ async function checkExpress(): Promise<void> {
   server.closeAllConnections();
 }
 
-/** Checks that a second worker continues the job after the first worker shuts down, and that the tool runs only once. */
+/** Checks that a second worker finishes the job after the first worker shuts down. The tool must run only once. */
 async function checkWorker(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "worker-"));
   const job = { id: "job-7", question: "Do I need a coat in Oslo?" };

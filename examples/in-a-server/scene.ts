@@ -1,17 +1,17 @@
-// The provider and the tools that all servers in this folder share. The provider is a scripted model.
+// The scripted model and the tool that all servers in this folder use.
 
 import { z } from "zod";
 import { defineTool, type Tool } from "turnwright";
 import { createMockProvider, type MockProvider, stall, text, toolCall } from "turnwright/testing";
 
-/** A model that calls the tool and then answers. If the user writes "Wait.", its answer never ends. */
+/** A model that calls the tool and then answers. If the question contains "Wait.", the answer never ends. */
 export const provider: MockProvider = createMockProvider(({ messages }) => {
   if (messages.at(-1)?.role === "tool") return text("Yes, take a coat.", { chunks: 2 });
   if (JSON.stringify(messages).includes("Wait.")) return [text("One moment"), stall()];
   return toolCall("get_forecast", { city: "Oslo" });
 });
 
-/** Counts the calls of the tool. A check can set `onCall` to run code during a call. */
+/** Counts the tool calls. A check can set `onCall` to a function that runs during each call. */
 export const forecasts: { count: number; onCall?: () => void } = { count: 0 };
 
 const forecast = defineTool({

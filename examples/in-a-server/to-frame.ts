@@ -4,8 +4,7 @@ import type { LoopEvent } from "turnwright";
 export const headers = { "content-type": "text/event-stream", "cache-control": "no-store" } as const;
 
 /**
- * Converts the events that the client may see. Returns undefined for others, so that arguments, results and errors stay on the
- * server.
+ * Converts an event for the client. Returns undefined for events that the client must not see, such as errors and tool results.
  */
 export function toFrame(event: LoopEvent): string | undefined {
   const { type } = event;

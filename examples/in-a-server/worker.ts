@@ -10,7 +10,7 @@ interface Job {
   readonly question: string;
 }
 
-/** Works on a job. Returns false if the job is not finished: put it back into the queue, and another worker will continue it. */
+/** Works on a job. If it returns false, put the job back into the queue, so that another worker can finish it. */
 export async function work({ id, question }: Job, control: LoopControl, folder: string): Promise<boolean> {
   const { reason } = await runToolLoop({
     provider,

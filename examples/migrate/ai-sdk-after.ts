@@ -69,14 +69,14 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
     hooks: { onIteration: (finished, { lastToolCalls }) => show(`${finished}: ${lastToolCalls.length} calls`) },
   });
   if (reason.kind === "max-iterations") show(`No answer after ${reason.limit} iterations.`);
-  // `text` is "Let me look.": the last text that was not blank.
+  // `text` is "Let me look.", the last text that the model wrote.
   // #endregion limit
   assert.deepEqual(shown.splice(0), ["1: 1 calls", "2: 1 calls", "No answer after 2 iterations."]);
   assert.equal(text, "Let me look.");
 }
 
 {
-  // Stop conditions are checked after each response. If one is met, the calls in that response do not run.
+  // The loop checks stop conditions after each response. If one is met, the loop does not run the calls in that response.
   const provider = createMockProvider([look, toolCall("get_forecast", { city: "Oslo" })]);
   const ended = await runToolLoop({ provider, tools, messages, policies: { stopWhen: iterationCountIs(2) } });
   assert.deepEqual([ended.status, ended.toolCallsExecuted, ended.pendingCalls.length], ["completed", 1, 1]);
@@ -102,7 +102,7 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
 
   const { status, text, messages: done } = await runToolLoop({ provider, tools, messages, control });
   if (status === "stopped-by-user") show(`Stopped. Until then: ${text}`);
-  // `done` has the text and one result for each call. The call that was cut off has the outcome "interrupted".
+  // `done` has the text, and one result for each call. The interrupted call has the outcome "interrupted".
   // #endregion stop
   assert.deepEqual(shown.splice(0), ["Stopped. Until then: Let me look."]);
   assert.match(JSON.stringify(done.at(-1)), /"outcome":"interrupted"/);
@@ -130,10 +130,10 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
   const first = await runToolLoop({ ...options, journal: fileJournal(file) });
   const waiting = first.reason.kind === "approval-required" ? first.reason.calls : [];
 
-  // Days later, in any process: a person has approved the payment. The run is still in the file.
+  // Days later, in any process: a person has approved the payment. The file contains the suspended run.
   const decisions = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" as const }]));
   const second = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
-  // `second.text` is "Paid." Repeating the second call gives the same result, and does not pay again.
+  // `second.text` is "Paid." If you run this code again, the text is the same, and nothing is paid twice.
   // #endregion approve
   assert.deepEqual([first.status, second.text, paid], ["suspended", "Paid.", [900]]);
   const third = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
@@ -152,7 +152,7 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
   const answer = await runToolLoop({ provider, messages, policies: { output: structuredOutput(schema) } });
   if (answer.output !== undefined) show(`${answer.output.city}: ${answer.output.coat}`);
   if (answer.reason.kind === "invalid-output") show(`No answer that fits: ${answer.text}`);
-  // Shows "Oslo: true". The model's first two answers were invalid, and it got an error message for each.
+  // Shows "Oslo: true". The model's first two answers were invalid, and the model read an error message after each.
   // #endregion output
   assert.deepEqual(shown.splice(0), ["Oslo: true"]);
 }

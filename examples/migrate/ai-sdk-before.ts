@@ -64,7 +64,7 @@ assert.deepEqual([shown.pop(), result.finishReason, result.steps.length], ["Yes,
     onStepEnd: ({ stepNumber, toolCalls }) => show(`${stepNumber}: ${toolCalls.length} calls`),
   });
   if (finishReason === "tool-calls") show(`No answer after ${steps.length} steps.`);
-  // `text` is "", because it is only the text of the last step.
+  // `text` is "", because it contains only the text of the last step.
   // #endregion limit
   assert.deepEqual(shown.splice(0), ["0: 1 calls", "1: 1 calls", "No answer after 2 steps."]);
   assert.equal(text, "");
@@ -128,7 +128,7 @@ assert.deepEqual([shown.pop(), result.finishReason, result.steps.length], ["Yes,
   const answers = requests.map(({ approvalId }) => ({ type: "tool-approval-response" as const, approvalId, approved: true }));
   messages.push(...first.responseMessages, { role: "tool", content: answers });
   const second = await generateText({ ...options, messages });
-  // `second.text` is "Paid." Repeating the second call with the same messages would pay again.
+  // `second.text` is "Paid." If you run this code again with the same messages, it pays a second time.
   // #endregion approve
   assert.deepEqual([second.text, paid], ["Paid.", [900]]);
   await generateText({ ...options, messages });

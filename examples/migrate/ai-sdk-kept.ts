@@ -1,4 +1,4 @@
-// Runs the loop of turnwright with a model and a tool of the AI SDK.
+// A run that uses a model and a tool of the AI SDK.
 
 import assert from "node:assert/strict";
 import { tool } from "ai-v7";

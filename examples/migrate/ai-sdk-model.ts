@@ -1,5 +1,3 @@
-// A scripted model for programs that use the AI SDK. Each of the `turns` is the response to one request.
-
 import type { LanguageModelV4StreamPart, LanguageModelV4Text, LanguageModelV4ToolCall } from "@ai-sdk/provider";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai-v7/test";
 
@@ -35,7 +33,7 @@ function toStreamParts(turn: readonly Part[]): LanguageModelV4StreamPart[] {
   return [{ type: "stream-start", warnings: [] }, ...parts, { type: "finish", finishReason: finishOf(turn), usage }];
 }
 
-/** Makes a model that returns one turn per request, with or without streaming. */
+/** Makes a model for the AI SDK. The model answers each request with the next of the `turns`. */
 export function createModel(turns: readonly (readonly Part[])[]): MockLanguageModelV4 {
   return new MockLanguageModelV4({
     doGenerate: turns.map((turn) => ({ content: [...turn], finishReason: finishOf(turn), usage, warnings: [] })),

@@ -1,4 +1,4 @@
-// Runs the programs of both migration guides: each one with the other library, then with turnwright.
+// Runs the programs of the migration guides, with the other libraries and with turnwright.
 
 await import("./ai-sdk-before.ts");
 await import("./ai-sdk-kept.ts");

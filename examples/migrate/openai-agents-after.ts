@@ -100,7 +100,7 @@ const tools = [lookUpOrder];
 
   const stopped = await runToolLoop({ provider, tools, messages, control });
   if (stopped.status === "stopped-by-user") show(`Stopped. Until then: ${stopped.text}`);
-  // `stopped.messages` has one result for each call. The call that was cut off has the outcome "interrupted".
+  // `stopped.messages` has one result for each call. The interrupted call has the outcome "interrupted".
   // #endregion stop
   assert.deepEqual(shown.splice(0), ["Stopped. Until then: Let me look."]);
   assert.match(JSON.stringify(stopped.messages.at(-1)), /"outcome":"interrupted"/);
@@ -128,10 +128,10 @@ const tools = [lookUpOrder];
   const first = await runToolLoop({ ...options, journal: fileJournal(file) });
   const waiting = first.reason.kind === "approval-required" ? first.reason.calls : [];
 
-  // Days later, in any process: a person has approved the refund. The run is still in the file.
+  // Days later, in any process: a person has approved the refund. The file contains the suspended run.
   const decisions = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" as const }]));
   const second = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
-  // `second.text` is "Refunded." Repeating the second call gives the same result, and does not refund again.
+  // `second.text` is "Refunded." If you run this code again, the text is the same, and nothing is refunded twice.
   // #endregion approve
   assert.deepEqual([first.status, second.text, refunds], ["suspended", "Refunded.", [900]]);
   const third = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
@@ -146,7 +146,7 @@ const tools = [lookUpOrder];
   const { output, reason } = await runToolLoop({ provider, messages, policies: { output: structuredOutput(schema) } });
   if (output !== undefined) show(`${output.id}: ${output.isLate}`);
   if (reason.kind === "invalid-output") show(`${reason.attempts} answers in a row did not fit.`);
-  // Shows "7: true". The model's first answer was invalid, and it got an error message.
+  // Shows "7: true". The model's first answer was invalid, and the model read an error message.
   // #endregion output
   assert.deepEqual(shown.splice(0), ["7: true"]);
 }

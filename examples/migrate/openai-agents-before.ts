@@ -115,7 +115,7 @@ assert.deepEqual([next.finalOutput, next.history.length], ["Tomorrow.", 7]);
   const state = await RunState.fromString(agent, saved);
   for (const interruption of state.getInterruptions()) state.approve(interruption);
   const second = await run(agent, state);
-  // `second.finalOutput` is "Refunded." Repeating these lines with the same saved state would refund again.
+  // `second.finalOutput` is "Refunded." If you run this code again with the same saved state, it refunds a second time.
   // #endregion approve
   assert.deepEqual([first.interruptions.length, second.finalOutput, refunds], [1, "Refunded.", [900]]);
   const again = await RunState.fromString(agent, saved);
@@ -170,7 +170,7 @@ assert.deepEqual([next.finalOutput, next.history.length], ["Tomorrow.", 7]);
   const triage = Agent.create({ name: "Triage", instructions: "You route questions.", model, handoffs: [billing] });
 
   const result = await run(triage, "Refund order 7.");
-  // `result.finalOutput` is "Refunded." `result.lastAgent` is `billing`, the agent that answered.
+  // `result.finalOutput` is "Refunded." `result.lastAgent` is `billing`, which gave the answer.
   // #endregion handoff
   assert.deepEqual([result.finalOutput, result.lastAgent?.name], ["Refunded.", "Billing"]);
   assert.deepEqual(

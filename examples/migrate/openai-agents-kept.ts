@@ -1,4 +1,4 @@
-// A run of turnwright that uses a tool of OpenAI Agents.
+// A run that uses a tool of OpenAI Agents.
 
 import assert from "node:assert/strict";
 import { tool } from "@openai/agents-core";

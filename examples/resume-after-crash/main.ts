@@ -1,5 +1,5 @@
-// A process is killed while a card is being charged, and another process continues the run. Both processes call `runToolLoop`
-// with the same options and the same journal file. Every booking and charge is made exactly once.
+// A process is killed while a bank charges a card. Another process continues the run with the same options and the same journal
+// file. Every booking and charge is made exactly once.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -12,7 +12,7 @@ import { type LoopOptions, runToolLoop } from "turnwright";
 import { fileJournal, replayJournal } from "turnwright/journal";
 import { type Bank, createModel, createTools, openLedger } from "./travel-agent.ts";
 
-/** Returns the options with which every process calls `runToolLoop`. */
+/** Returns the options of the run. Every process uses the same options. */
 function optionsIn(folder: string, bank: Bank): LoopOptions {
   return {
     provider: createModel(),
@@ -23,7 +23,7 @@ function optionsIn(folder: string, bank: Bank): LoopOptions {
   };
 }
 
-/** Runs in the first process. The bank charges the card, but never answers. */
+/** The first process: the bank charges the card, but its answer never arrives. */
 async function workIn(folder: string): Promise<void> {
   const slowBank: Bank = () => {
     console.log("The bank is asked.");
@@ -38,7 +38,7 @@ interface Ended {
   readonly end: unknown;
 }
 
-/** Starts a process, and kills it immediately when it prints `killAt`. */
+/** Starts a process. Kills the process when it prints the line `killAt`. */
 async function startProcess(folder: string, killAt?: string): Promise<Ended> {
   const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(import.meta.url), folder], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -66,7 +66,7 @@ async function crashAndResume(folder: string): Promise<void> {
   assert.deepEqual([...ledger.entries()].sort(), ["charge of 640 USD", "flight to Lisbon", "hotel to Lisbon"]);
   console.log(`The second one: ${second.lines.join(" ")}`);
 
-  // Replays the run from its journal, without calling the model, the tools or the bank.
+  // Replays the run from its journal. A replay does not call the model or any tool, so the bank can throw.
   const { journal, ...options } = optionsIn(folder, () => Promise.reject(new Error("There is no bank.")));
   assert.ok(journal);
   const replayed = await runToolLoop({ ...options, journal: replayJournal(journal) });

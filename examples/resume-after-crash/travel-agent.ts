@@ -1,17 +1,17 @@
-// A travel agent: its model, its tools, and the ledger that lists every booking and charge.
+// A travel agent: a model, tools, and a ledger that lists all bookings and charges.
 
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { defineTool, type ModelRequest, type Provider, type Tool } from "turnwright";
 import { createMockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 
-/** The bookings and charges so far, in order. They cannot be undone. */
+/** The bookings and charges, oldest first. None of them can be undone. */
 export interface Ledger {
   add(entry: string): void;
   entries(): readonly string[];
 }
 
-/** Opens the ledger in a file. The file does not need to exist. */
+/** Opens a ledger file. The file does not need to exist. */
 export function openLedger(path: string): Ledger {
   return {
     add: (entry) => appendFileSync(path, `${entry}\n`),
@@ -19,10 +19,10 @@ export function openLedger(path: string): Ledger {
   };
 }
 
-/** Charges a card. Resolves when the bank answers. */
+/** Charges a card, and resolves when the bank confirms the charge. */
 export type Bank = (usd: number) => Promise<string>;
 
-/** Makes the tools. A booking or a charge must not happen twice. Reading the ledger twice does no harm. */
+/** Makes the tools. A booking or charge must not be repeated after a crash, but reading the ledger may be repeated. */
 export function createTools(ledger: Ledger, bank: Bank): readonly Tool[] {
   const book = (what: "flight" | "hotel"): Tool =>
     defineTool({
@@ -53,10 +53,7 @@ export function createTools(ledger: Ledger, bank: Bank): readonly Tool[] {
   return [book("flight"), book("hotel"), charge, find];
 }
 
-/**
- * Makes a scripted model. If a result says that a charge was possibly made, the model checks the ledger before it charges
- * again.
- */
+/** Makes a scripted model. If the model reads that a charge may have been made, it first checks the ledger. */
 export function createModel(): Provider {
   return createMockProvider((request) => (isUnsure(request) ? toolCall("find_charges") : turns[iterationOf(request)]));
 }

@@ -1,4 +1,4 @@
-// A chat that uses the AG-UI protocol: the endpoints of the server, and the code of a page.
+// A chat over the AG-UI protocol: the endpoints of the server, and the code of the page.
 
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -30,13 +30,13 @@ const host = createRunHost();
 async function post(request: Request): Promise<Response> {
   const { threadId, runId, message, continues, decisions, results } = await readAGUIRequest(request); // check here that the user may use this thread
   const after = lastEventId(request);
-  // After a broken connection, the page repeats its request, and includes the id of the last event that it received.
+  // After a broken connection, the page sends its request again, with the id of the last event that it received.
   if (after !== undefined) return toAGUIResponse(host.join(threadId), { threadId, runId, after });
   if (message !== undefined) {
     const answer = await host.start(threadId, { provider, tools, message });
     return answer.kind === "started" ? toAGUIResponse(answer.join(), { threadId, runId }) : refuse();
   }
-  // Refuse decisions from a tab that still shows an earlier run.
+  // A tab may still show an earlier run. Its decision is refused.
   if ((await host.status(threadId))?.runId !== continues) return refuse();
   const answer = await host.resume(threadId, { provider, tools, decisions: { ...decisions, ...results } });
   return answer.kind === "started" ? toAGUIResponse(answer.join(), { threadId, runId, from: "live" }) : refuse();
@@ -44,7 +44,7 @@ async function post(request: Request): Promise<Response> {
 
 const refuse = () => new Response("Nothing waits here, or the last answer is not finished.", { status: 409 });
 
-/** GET /api/chat. TanStack AI sends it to load a thread or to join a live run. */
+/** GET /api/chat. TanStack AI sends this request to load a thread, or to follow a live run. */
 async function get(request: Request): Promise<Response> {
   const { searchParams } = new URL(request.url);
   const runId = searchParams.get("runId");
@@ -53,7 +53,7 @@ async function get(request: Request): Promise<Response> {
   return toAGUIResponse(host.join(threadId), { version: "0.0", threadId, runId, after: lastEventId(request) });
 }
 
-/** Makes the response to an invalid request, or to a decision about a call that does not wait. */
+/** Makes the response if the request is invalid, or if its decision is about a call that does not wait for one. */
 function toErrorResponse(error: unknown): Response {
   if (isRequestError(error)) return new Response(error.message, { status: error.status }); // 400, 408, 413 or 415
   if (isLoopError(error, "unknown-decision")) return refuse();
@@ -69,7 +69,7 @@ const fetchLocal = (_: unknown, init?: RequestInit) =>
   const agent = new HttpAgent({ url: "http://localhost/api/chat", threadId: "chat", fetch: fetchLocal });
   agent.addMessage({ id: "1", role: "user", content: "Pay the bill." });
   await agent.runAgent();
-  // The run is suspended. Each pending interrupt is a call that waits for a person's decision.
+  // The run is suspended. Each pending interrupt stands for a call that waits for a person's decision.
   const resume = agent.pendingInterrupts.map(({ id }) => {
     return { interruptId: id, status: "resolved" as const, payload: { approved: true, args: { amount: 10 } } };
   });

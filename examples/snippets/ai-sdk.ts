@@ -1,4 +1,4 @@
-// Uses a model of the AI SDK as a provider.
+// Runs that use a model of the AI SDK.
 
 import assert from "node:assert/strict";
 import { createOpenAI } from "@ai-sdk/openai";
@@ -11,7 +11,7 @@ const log = ({ type, feature }: AiSdkWarning): void => void told.push(`${type} $
 
 const bodies: unknown[] = [];
 
-/** Simulates the model's service. The first response says that the service is overloaded. */
+/** Simulates the service of the model. The service is overloaded at the first request. */
 async function fetch(_: unknown, init?: { body?: unknown }): Promise<Response> {
   bodies.push(JSON.parse(String(init?.body)));
   if (bodies.length === 1)

@@ -1,4 +1,4 @@
-// Two ways to decide if a call runs: the policy `approve`, and a gate.
+// Two ways to decide whether a call may run: the policy `approve`, and a gate.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

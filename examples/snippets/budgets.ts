@@ -1,4 +1,4 @@
-// Limits of a run, and the result when a limit is reached.
+// The limits of a run, and the result of a run that reaches a limit.
 
 import assert from "node:assert/strict";
 import { defineTool, type Message, type Pricing, runToolLoop } from "turnwright";

@@ -1,5 +1,4 @@
-// A chat that answers every message, even if it arrives during a run. Each conversation has one control and at most one live
-// run.
+// A chat that answers every message, even a message that arrives during a run. Each conversation has at most one live run.
 
 import assert from "node:assert/strict";
 import {
@@ -14,7 +13,7 @@ import {
 import { createMockProvider, stall, text, toolCall } from "turnwright/testing";
 
 // #region chat
-/** Makes a conversation. Call the returned function with each message of the user, at any time. */
+/** Makes a conversation. Call the returned function with each message from the user, at any time. */
 function createChat(
   options: Pick<LoopOptions, "provider" | "tools">,
   show: (result: LoopResult) => void,
@@ -35,7 +34,7 @@ function createChat(
   }
 
   return async (said) => {
-    // If the run has just ended, `interrupt` returns "finished", and the next run sends the message.
+    // If the run has just ended, `interrupt` returns "finished". The message is then sent with the next run.
     if (isLive && control.interrupt(said) === "accepted") return;
     waiting = [...waiting, { role: "user", content: said }];
     if (isLive) return;
@@ -54,8 +53,7 @@ const show = ({ reason, text }: LoopResult): void => void endings.push(`${reason
 
 {
   const turns = [[text("In Oslo it"), stall()], [text("In Oslo and"), stall()], text("7, 9, 4 and 2 degrees."), text("Bye.")];
-  // Two messages arrive during the first run: one interrupts it, and the other is undelivered. Another message interrupts the
-  // second run.
+  // Two messages arrive during the first run, and one message arrives during the second run. The third run answers all of them.
   const saidDuring = [["And in Bergen?", "And in Voss?"], ["And in Bodø?"]];
   const provider = createMockProvider((_request, index) => {
     setTimeout(() => saidDuring[index]?.forEach((said) => void say(said)), 5);
@@ -79,7 +77,7 @@ const show = ({ reason, text }: LoopResult): void => void endings.push(`${reason
   const talk = (): void => void say("And in Bergen?");
   const say = createChat({ provider, tools: [measure] }, (result) => {
     show(result);
-    // The run has ended here, and the next run has not begun.
+    // At this time, one run has ended, and the next run has not started.
     if (result.text === "9 degrees.") void say("When was that?");
   });
   await say("How warm is it in Oslo?");

@@ -1,5 +1,5 @@
-// A summary for llms.txt: the interfaces that users can implement, the testing kit, and the small entries. The compiler reports
-// every difference from the real types.
+// A summary for llms.txt: interfaces that users implement, tools for tests, and the small entries. If a type here differs from
+// the real type, the compiler reports an error.
 
 import type {
   Agent,
@@ -135,7 +135,7 @@ interface Testing {
 
 // #region prices
 interface PricesEntry {
-  // list prices from @pydantic/genai-prices, offline; the cost is undefined if the catalogue lacks the provider or the model
+  // list prices from @pydantic/genai-prices, offline; the cost is undefined if the price list lacks the provider or the model
   genaiPrices(options?: {
     provider?: string; // replaces the iteration's provider: a gen_ai.provider.name, or an id in the catalogue
     model?: string;
@@ -146,7 +146,7 @@ interface PricesEntry {
 
 // #region config
 interface ConfigEntry {
-  // pass limits and timeouts to runToolLoop; problems are { name, value, problem, used }
+  // pass limits and timeouts to runToolLoop; problems lists invalid variables as { name, value, problem, used }
   readEnvironment(
     env?: config.Environment, // process.env
     options?: { readonly onProblem?: (problem: config.EnvironmentProblem) => void },
@@ -179,7 +179,7 @@ cache satisfies CacheEntry;
 
 // #region journal
 interface JournalEntry {
-  // to resume a run, repeat the call of runToolLoop with the same file; each run needs its own file and runId
+  // to resume a run, call runToolLoop again with the same file; each run needs its own file and runId
   fileJournal(
     path: string,
     options?: {
@@ -208,7 +208,7 @@ interface PlanEntry {
       closesEarly?: boolean; // true: the plan's stream is closed at "response"
     },
   ): Provider;
-  // returns { purpose, tool_name, kwargs, todo_suggestion, next, success, result, error } for each planned call
+  // returns { purpose, tool_name, kwargs, todo_suggestion, next, success, result, error } for each call in a plan
   planLogs(result: Pick<LoopResult, "messages" | "streamResults">): readonly plan.PlanRecord[];
   plannerPrompt(input: plan.PlannerInput): plan.PlannerPrompt; // input: userInput, availableTools, donePlans, lastRoundRecords, roundIndex, ...
 }
@@ -235,7 +235,7 @@ expectNone<Differing<ProviderPort, Provider>>();
 expectNone<Differing<RegistryPort, ToolRegistry>>();
 expectNone<Differing<JournalPort, Journal>>();
 
-/** The compiler reports an error here if the summary differs from the real interfaces. */
+/** If the summary differs from the real interfaces, the compiler reports an error here. */
 const holds: {
   readonly provider: (provider: ProviderPort) => Provider;
   readonly registry: (registry: RegistryPort) => ToolRegistry;

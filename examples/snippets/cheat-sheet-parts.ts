@@ -1,4 +1,4 @@
-// A summary for llms.txt: the parts of the loop. The compiler reports every difference from the real types.
+// A summary for llms.txt: the parts of the loop. If a type here differs from the real type, the compiler reports an error.
 
 import type {
   ContextSource,

@@ -1,5 +1,5 @@
-// A summary for llms.txt: the policies, `withRetry` and `withFallback`. The compiler reports every difference from the real
-// types.
+// A summary for llms.txt: the policies, `withRetry` and `withFallback`. If a type here differs from the real type, the compiler
+// reports an error.
 
 import assert from "node:assert/strict";
 import type {
@@ -34,7 +34,7 @@ interface Policies {
   approve?: Approve; // (call, context) => { kind: "approve" | "ask" } | { kind: "deny", reason? } | { kind: "modify", args }
   gate?: DeliberateGate; // { active, allowedNames?, triggerMatchByToolName?, retain? }
   restarts?: { readonly effects?: Record<string, readonly string[]>; readonly stash?: ContextSource };
-  // ends the run when a message has both text and calls, for these models or these tools
+  // ends the run after a message with both text and tool calls; only for the listed model families or tools
   preToolText?: {
     readonly endAfterTextFamilies?: readonly string[]; // []; values are the `family` of a provider, not its `id`
     readonly suppressFollowUpAfterText?: readonly string[]; // []; values are tool names
@@ -48,7 +48,7 @@ interface Policies {
 }
 
 interface Results {
-  // stages that change a result, in this order; each stage can be asynchronous
+  // these functions change a result in the listed order; each of them may be async
   readonly processor?: (toolName: string, output: string) => string | undefined | PromiseLike<string | undefined>;
   readonly extractor?: ResultExtractor; // { threshold?: 15,000, extract(output, { toolName, userText }) => text | { text, usage?, model? } }
   readonly cacher?: ResultCacher; // { threshold?: 2,000, toolName?: the tool it points to, store(output, { toolName }) => text }
@@ -98,6 +98,6 @@ expectNone<Differing<MaskedResults, MaskingOptions>>();
 expectNone<Differing<Loops, LoopDetectionOptions>>();
 expectNone<Differing<Structured, StructuredOutputOptions>>();
 
-/** The compiler reports an error here if the summary differs from the real types. */
+/** If the summary differs from the real types, the compiler reports an error here. */
 const holds = (policies: Policies): LoopPolicies => policies;
 assert.deepEqual(holds({ finalAnswer: true }), { finalAnswer: true });

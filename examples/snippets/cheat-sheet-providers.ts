@@ -1,4 +1,4 @@
-// A summary for llms.txt: the entries of the adapters. The compiler reports every difference from the real types.
+// A summary for llms.txt: the adapters for providers. If a type here differs from the real type, the compiler reports an error.
 
 import type { FinishReason, Json, Provider } from "turnwright";
 import * as aiSdk from "turnwright/ai-sdk";

@@ -1,5 +1,5 @@
-// A summary for llms.txt: messages, `functionHistory`, and the turns of deliberate mode. The compiler reports every difference
-// from the real types.
+// A summary for llms.txt: messages, `functionHistory`, and deliberate mode. If a type here differs from the real type, the
+// compiler reports an error.
 
 import assert from "node:assert/strict";
 import {
@@ -33,7 +33,7 @@ const messages: readonly Message[] = [
     content: [
       { type: "reasoning", text: "It looks like a chart." },
       { type: "text", text: "One moment." },
-      // also has `approvedArgs` if an approval edited the arguments
+      // if a person edited the arguments, `approvedArgs` has the edited arguments
       { type: "tool-call", callId: "call_1", name: "search", args: { query: "tides" } },
     ],
   },
@@ -108,7 +108,7 @@ expectNone<Differing<ModeOptions, DeliberateModeOptions>>();
 expectNone<Differing<Turn, DeliberateTurn>>();
 expectNone<Differing<TurnGate, DeliberateTurnGate>>();
 
-/** The compiler reports an error here if the summary differs from the real types. */
+/** If the summary differs from the real types, the compiler reports an error here. */
 const holds: {
   readonly message: (message: User | Assistant | Results) => Message;
   readonly entry: (entry: ToolHistoryEntry) => HistoryEntry;

@@ -1,4 +1,4 @@
-// A summary for llms.txt: the entries for tools from other sources. The compiler reports every difference from the real types.
+// A summary for llms.txt: tools from other sources. If a type here differs from the real type, the compiler reports an error.
 
 import type { JsonSchema, StandardSchema, Tool, ToolContext, ToolRegistry } from "turnwright";
 import type { ToolTraits } from "turnwright/parts";
@@ -9,7 +9,7 @@ import { type Differing, expectNone } from "./same-names.ts";
 
 // #region mcp
 interface McpEntry {
-  // lists all tools of an MCP server, for the option `tools`; pass a connected client, and close it yourself
+  // returns all tools of an MCP server, for the option `tools`; pass a connected client, and close the client yourself
   createMcpRegistry(options: {
     client: mcp.McpClient; // Client of @modelcontextprotocol/sdk (1.x) or of @modelcontextprotocol/client (2.x)
     prefix?: string; // prefix of each name, such as "github_"
@@ -29,8 +29,8 @@ interface McpEntry {
 
 // #region interop
 interface InteropEntry {
-  // converts a tool of the AI SDK, OpenAI Agents, the Anthropic SDK or LangChain, which it recognizes by its fields; a tool of
-  // the AI SDK needs overrides.name
+  // converts a tool of the AI SDK, OpenAI Agents, the Anthropic SDK or LangChain, whichever library the tool comes from; a tool
+  // of the AI SDK needs overrides.name
   importTool(tool: object, overrides?: ToolOverrides): Tool<unknown>;
   importTools(
     tools: readonly object[] | Record<string, object>,
@@ -50,7 +50,7 @@ interface ToolOverrides extends ToolTraits {
 
 // #region json-schema
 interface JsonSchemaEntry {
-  // throws for a $ref to another document; fetches nothing
+  // throws for a $ref to another document, because it never downloads anything
   fromJsonSchema<Output = unknown>(schema: JsonSchema): StandardSchema<Output>;
   withValidation(tools: ToolSource): ToolRegistry; // validates tools that have no validation, with the schema that the model sees
 }

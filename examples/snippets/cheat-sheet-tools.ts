@@ -1,4 +1,4 @@
-// A summary for llms.txt: a tool and its context. The compiler reports every difference from the real types.
+// A summary for llms.txt: a tool and its context. If a type here differs from the real type, the compiler reports an error.
 
 import assert from "node:assert/strict";
 import {
@@ -101,7 +101,7 @@ expectNone<Differing<AgentFields, AgentToolFields<unknown, ToolSchema>>>();
 expectNone<Differing<ResultFields, ToolResult>>();
 expectNone<Differing<Context, ToolContext>>();
 
-/** The compiler reports an error here if the summary differs from the real types. */
+/** If the summary differs from the real types, the compiler reports an error here. */
 const holds: {
   readonly fields: (fields: ResultFields) => ToolResult;
   readonly context: (context: ToolContext) => Context;

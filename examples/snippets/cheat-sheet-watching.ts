@@ -1,4 +1,5 @@
-// A summary for llms.txt: the entries that observe runs. The compiler reports every difference from the real types.
+// A summary for llms.txt: tracing, events and other ways to observe runs. If a type here differs from the real type, the compiler
+// reports an error.
 
 import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetry/api";
 import type { Json, LoopOptions } from "turnwright";
@@ -8,7 +9,7 @@ import { type Differing, expectNone } from "./same-names.ts";
 
 // #region otel
 interface OtelEntry {
-  // runToolLoop(withTracing({ provider, tools, messages })): spans invoke_agent > chat, execute_tool > invoke_agent, and metrics
+  // makes spans and metrics: runToolLoop(withTracing({ provider, tools, messages }))
   withTracing<Output>(
     options: LoopOptions<Output>,
     tracing?: {

@@ -1,4 +1,4 @@
-// A summary for llms.txt: the core. The compiler reports every difference from the real types.
+// A summary for llms.txt: the core. If a type here differs from the real type, the compiler reports an error.
 
 import assert from "node:assert/strict";
 import * as turnwright from "turnwright";
@@ -75,8 +75,7 @@ interface Core {
   // runs
   runToolLoop(options: LoopOptions): Promise<LoopResult>; // rejects with a LoopError for misuse only
   streamToolLoop(options: LoopOptions): AsyncIterable<LoopEvent> & { readonly result: Promise<LoopResult> };
-  // runs the loop and returns the answer, or throws IterationLimitError, CostLimitError, AbortedError, or another error of
-  // unwrap
+  // runs the loop and returns the answer; throws the errors of unwrap, such as IterationLimitError and AbortedError
   generateWithTools(
     provider: Provider,
     request: GenerateRequest, // { prompt } or { messages }; system?, modelSettings?, toolChoice?
@@ -115,7 +114,7 @@ interface Core {
   tokenBudget(tokens: number): StopCondition;
   textMatches(pattern: string | RegExp): StopCondition;
   createContextRelease(): Tool<never>; // the tool context_release: the model releases results that it no longer needs
-  // values for the fields of `policies`; the code of each is bundled only if you import it
+  // values for the fields of `policies`; your bundle contains only the ones that you import
   truncateResults(options: TruncateResultsOptions): TruncatedResults; // policies.results: maxTokens or maxBytes, keep
   processResults(pipeline: ResultPipeline): ResultProcessing; // policies.results: processor, extractor, cacher
   maskResults(options?: MaskingOptions): Masking; // policies.masking
@@ -134,7 +133,7 @@ interface Core {
   LoopError: new (code: LoopErrorCode, details: never, options?: ErrorOptions) => LoopError;
   isLoopError(value: unknown, code?: LoopErrorCode): value is LoopError;
   isFatalToolError(value: unknown): value is Error;
-  // errors that are thrown for the endings of a run; each has the run's `result`, and its `reason`
+  // the errors that unwrap throws; each has the fields `result` and `reason`
   unwrap<Result extends LoopResult>(result: Result): Result; // throws for each status but "completed"
   isLoopEndedError(value: unknown, ...kinds: EndedKind[]): value is LoopEndedError;
   LoopEndedError: new (result: EndedResult) => LoopEndedError; // its subclasses:
@@ -239,7 +238,7 @@ expectNone<Differing<Limits, turnwright.LoopLimits>>();
 expectNone<Differing<WaitingTimes, Timeouts>>();
 expectNone<Differing<Result, LoopResult>>();
 
-/** The compiler reports an error here if the summary differs from the real types. */
+/** If the summary differs from the real types, the compiler reports an error here. */
 const holds: {
   readonly options: (options: Options) => LoopOptions;
   readonly limits: (limits: Limits) => turnwright.LoopLimits;

@@ -1,4 +1,4 @@
-// Reads limits from environment variables, and reports invalid values.
+// Reads limits from environment variables, and reports invalid variables.
 
 import assert from "node:assert/strict";
 import { runToolLoop } from "turnwright";

@@ -1,4 +1,4 @@
-// Tools that only run if the user asks for them: triggers, follow-ups, retention, and events.
+// Tools that run only if the user asks for them: triggers, follow-ups, retention and events.
 
 import assert from "node:assert/strict";
 import { createLoopEvents, defineTool, type Json, type LoopOptions, type LoopResult, runToolLoop } from "turnwright";

@@ -1,4 +1,4 @@
-// Durable loops: runs that any worker can execute. Starts a Postgres server for the example.
+// Durable loops: any worker can execute their runs. Starts a Postgres server.
 
 import assert from "node:assert/strict";
 import { DBOS } from "@dbos-inc/dbos-sdk";

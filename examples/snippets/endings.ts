@@ -1,4 +1,4 @@
-// Handles the result of a run, for every way in which the run can end.
+// Handles every way in which a run can end.
 
 import assert from "node:assert/strict";
 import { runToolLoop, type LoopResult, type Message } from "turnwright";
@@ -9,7 +9,7 @@ function report({ status, reason, text }: LoopResult): string {
   if (reason.kind === "length") return `${text} [cut off]`;
   if (status === "completed") return text;
   if (reason.kind === "provider-error" && reason.error.retryable) return "The model is busy. Try again in a moment.";
-  // `text` is the model's text before the run ended.
+  // `text` is the text that the model wrote before the run ended.
   return text === "" ? `That did not work (${reason.kind}).` : `${text} [${reason.kind}]`;
 }
 // #endregion report
@@ -29,7 +29,7 @@ assert.equal(broken.text, "Air scat");
 
 const provider = createMockProvider([says("ters blue light.")]);
 // #region go-on
-// Every ending leaves a transcript that can be sent again.
+// Every run, even a failed one, returns messages that can be sent again.
 const next = await runToolLoop({
   provider,
   messages: [...broken.messages, { role: "user", content: "You were cut off. Go on." }],

@@ -1,4 +1,4 @@
-// Listens to a run in two ways, and shows a listener that throws.
+// Two ways to listen to a run, and a listener that throws.
 
 import assert from "node:assert/strict";
 import { createLoopEvents, defineTool, runToolLoop, streamToolLoop, type Message } from "turnwright";
@@ -55,7 +55,7 @@ shown = "";
   });
   events.on("listener-error", ({ event, error }) => failures.push(`${event}: ${error.message}`));
   const { status } = await runToolLoop({ provider, tools, messages, events });
-  // `status` is "completed". Three deltas arrived, but `failures` has one entry: "text-delta: The socket is closed."
+  // `status` is "completed", and all three deltas arrived. `failures` has one entry: "text-delta: The socket is closed."
   // #endregion misbehave
   assert.equal(status, "completed");
   assert.deepEqual(failures, ["text-delta: The socket is closed."]);

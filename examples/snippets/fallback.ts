@@ -1,4 +1,4 @@
-// Providers that retry a request, and providers that fall back to another model.
+// Providers that retry a request or fall back to another model.
 
 import assert from "node:assert/strict";
 import Anthropic from "@anthropic-ai/sdk";
@@ -10,7 +10,7 @@ import { createMockProvider, fail, text as says, usage } from "turnwright/testin
 
 const messages: readonly Message[] = [{ role: "user", content: "Is it too late to call Tokyo?" }];
 
-/** Responses of simulated services. */
+/** The responses of simulated services. */
 const overloaded = (): Response =>
   Response.json({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }, { status: 529 });
 const limited = (): Response => Response.json({ error: { message: "Rate limit reached" } }, { status: 429 });
@@ -24,7 +24,7 @@ const answered = (): Response => {
   const fetch = async (): Promise<Response> => ((asked += 1), asked === 1 ? limited() : answered());
   const client = new OpenAI({ apiKey: "not-a-key", maxRetries: 0, fetch });
   // #region retry
-  // The client needs `maxRetries: 0`. Otherwise, it retries each attempt of `withRetry` several times.
+  // The client needs `maxRetries: 0`. Otherwise, the client makes several requests for each attempt of `withRetry`.
   const provider = withRetry(openaiChat({ client, model: "gpt-5-mini" }), { maxAttempts: 5, baseDelayMs: 200 });
   const { text } = await runToolLoop({ provider, messages });
   // #endregion retry
@@ -48,7 +48,7 @@ const answered = (): Response => {
     { firstChunkMs: 20_000, restMs: 60_000 },
   );
   const { text, streamResults } = await runToolLoop({ provider, messages });
-  // Claude was overloaded twice, so "It is." comes from gpt-5-mini. For the next minute, gpt-5-mini is tried first.
+  // Claude was overloaded twice, so gpt-5-mini answered "It is." For the next minute, gpt-5-mini is tried first.
   // #endregion fallback
   assert.deepEqual([text, asked, streamResults[0]?.model], ["It is.", 2, "gpt-5-mini"]);
   await runToolLoop({ provider, messages });

@@ -1,5 +1,5 @@
-// Runs the loop with Google's client. The import at the top makes `new GoogleGenAI()` connect to a local server in place of the
-// Gemini API.
+// Runs the loop with Google's client. The import of the stand-in replaces the Gemini API with a local server, so no key is
+// needed.
 
 import assert from "node:assert/strict";
 import { stopStandIn } from "../support/google-stand-in.ts";

@@ -1,4 +1,4 @@
-// Conversations that several pages can follow: the endpoints of a server, and the events that its pages receive.
+// Conversations that several pages can follow at the same time: the endpoints of the server, and the events for the pages.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -48,12 +48,12 @@ async function post(id: string, request: Request): Promise<Response> {
   return toEventStreamResponse(answer.join({ from: lastEventId(request) }));
 }
 
-/** GET /chats/:id, from an EventSource in a reloaded page or a second tab. */
+/** GET /chats/:id. An EventSource sends this request when a page is reloaded or opened in a second tab. */
 function get(id: string, request: Request): Response {
   return toEventStreamResponse(host.join(id, { from: lastEventId(request) }));
 }
 
-/** DELETE /chats/:id/run, from the stop button in any tab. */
+/** DELETE /chats/:id/run. The stop button of any tab sends this request. */
 function stop(id: string): Response {
   return Response.json({ stopped: host.stop(id, { requester: "user" }) === "accepted" });
 }
@@ -93,7 +93,7 @@ const render = defineTool({
   description: "Renders a film. This takes hours.",
   inputSchema: z.object({ film: z.string() }),
   async execute({ film }, { callId, context, defer, idempotencyKey }) {
-    // `chat` is the option `context` of the run. The render farm sends `reply` back with the result.
+    // `chat` is the option `context` of the run. The render farm later returns `reply` together with the finished film.
     await renderFarm.start({ film, key: idempotencyKey, reply: { chat: context, callId } });
     return defer();
   },
@@ -101,7 +101,7 @@ const render = defineTool({
 const start = (chat: string, message: string) =>
   host.start(chat, { provider: director, tools: [render], context: chat, message });
 
-/** POST /films. The render farm calls this webhook when a film is ready. */
+/** POST /films. The render farm sends this request when a film is ready. */
 async function onFilm({ chat, callId, url }: { chat: string; callId: string; url: string }): Promise<Response> {
   const decisions = { [callId]: { kind: "result" as const, result: { url } } };
   const options = { provider: director, tools: [render], context: chat, decisions, whenBusy: "queue" as const };

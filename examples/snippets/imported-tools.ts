@@ -1,4 +1,4 @@
-// Uses tools that were made with other libraries, and merges registries.
+// Tools that were made with other libraries, and registries that are merged.
 
 import { betaZodTool } from "@anthropic-ai/sdk/helpers/beta/zod";
 import { tool as langChainTool } from "@langchain/core/tools";

@@ -1,4 +1,4 @@
-// A run with a journal file: resumes the run after a crash, keeps secrets out of the file, and replays the run.
+// A run with a journal file: resumed after a crash, without secrets in the file, and replayed.
 
 import assert from "node:assert/strict";
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Runs all snippets of the docs. Each snippet checks the statements of its page.
+// Runs all code samples of the docs. Each sample checks the claims of its page.
 
 const snippets = [
   () => import("./ag-ui.ts"),

@@ -1,4 +1,4 @@
-// Uses tools of an MCP server: the reference server of MCP, in a separate process without environment variables.
+// Uses the tools of an MCP server. The server is MCP's reference server, in a separate process without environment variables.
 
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-// Tools that start a nested run: with `defineAgentTool`, and with `context.runToolLoop`.
+// Tools that start a nested run: with `defineAgentTool`, or with `context.runToolLoop`.
 
 import assert from "node:assert/strict";
 import { z } from "zod";
@@ -44,7 +44,7 @@ const search = defineTool({
     }),
   });
   const result = await runToolLoop({ provider, tools: [research], messages, events });
-  // The nested run searched and answered "1.4 m at noon." The outer run used this answer.
+  // The nested run searched, and answered "1.4 m at noon." The outer run used this result for its own answer.
   // #endregion agent
   assert.equal(result.text, "High water is 1.4 m, at noon.");
   assert.deepEqual(heard, ["research 0", "search 1"]);
@@ -65,7 +65,7 @@ const search = defineTool({
     name: "research",
     description: "Looks a question up",
     inputSchema: z.object({ question: z.string() }),
-    // With this type, the compiler reports unknown options.
+    // The type `NestedLoopOptions` makes the compiler report unknown options.
     prepare: ({ question }): NestedLoopOptions => ({
       messages: [{ role: "user", content: question }],
       tools: [search],
@@ -100,7 +100,8 @@ const search = defineTool({
 }
 
 {
-  // The compiler does not find these mistakes. Each call fails, the model reads the error, and the outer run continues.
+  // The compiler does not find the mistakes in these tools. Their calls fail, the model reads an error message, and the run
+  // continues.
   const inputSchema = z.object({});
   const misspelt = defineAgentTool({ name: "misspelt", description: "", inputSchema, prepare: () => ({ messages, limit: {} }) });
   const throwing = defineAgentTool({
@@ -147,7 +148,7 @@ const search = defineTool({
     },
   });
   const { usage: used } = await runToolLoop({ provider, tools: [answerChecked], messages });
-  // `used` has the tokens of all three requests, including the request of the nested run.
+  // `used` counts the tokens of all three requests, including the request of the nested run.
   // #endregion inside
   assert.equal(used.totalTokens, 72);
 }

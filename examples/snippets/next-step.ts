@@ -1,4 +1,4 @@
-// Uses the loop's decisions without the loop: `nextStep` returns the next step, and `applyStep` records what happened.
+// Makes the decisions of the loop without running it. `nextStep` returns the next step, and `applyStep` records its outcome.
 
 import assert from "node:assert/strict";
 import { type Message, type StreamResult } from "turnwright";

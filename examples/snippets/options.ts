@@ -1,4 +1,4 @@
-// The hooks and the session of a run.
+// The hooks of a run and its session.
 
 import assert from "node:assert/strict";
 import { defineTool, type LoopHooks, type Message, runToolLoop } from "turnwright";

@@ -1,4 +1,4 @@
-// Calls whose results come from outside: a question to the user of a page, and a job that another machine finishes.
+// Calls whose results arrive from outside: a question that a user answers, and a job on another machine.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -26,7 +26,7 @@ const askUser = defineTool({
   description: "Asks the user a question",
   inputSchema: z.object({ question: z.string() }),
   outputSchema: z.object({ answer: z.string() }), // checks what comes from outside
-  // no `execute`: each call waits for its result
+  // Without `execute`, each call waits until its result is supplied.
 });
 const render = defineTool({
   name: "render",
@@ -50,7 +50,7 @@ assert.equal(first.status, "suspended");
 assert.deepEqual(jobs, ["holiday film-3/i0/tool/1/render"]);
 assert(question !== undefined && film !== undefined);
 
-// A result that does not match the `outputSchema` is refused, and the call keeps waiting.
+// This result does not match the `outputSchema`, so it is refused, and the call keeps waiting.
 const misfit: LoopOptions["decisions"] = { [question.id]: { kind: "result", result: { answer: 7 } } };
 await assert.rejects(
   runToolLoop({ ...options, journal: fileJournal(file), decisions: misfit }),
@@ -59,7 +59,7 @@ await assert.rejects(
 
 {
   // #region answer
-  // The user has answered the question. The film is not ready, so the run is suspended again.
+  // The user has answered the question, but the film is not ready. So the run is suspended again.
   const decisions = { [question.id]: { kind: "result" as const, result: { answer: "Jazz." } } };
   const second = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
   // #endregion answer
@@ -68,7 +68,7 @@ await assert.rejects(
 
 {
   // #region fail
-  // Hours later, in another process: the render farm reports that the job failed.
+  // Hours later, in another process: the job on the render farm has failed.
   const decisions = { [film.id]: { kind: "failed" as const, error: "The disk was full." } };
   const third = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
   // `third.status` is "completed". The model has read both results.

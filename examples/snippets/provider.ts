@@ -1,4 +1,4 @@
-// The difficult parts of a provider, for an invented API that streams arguments as text.
+// The difficult parts of a provider. The API is invented, and streams tool arguments as text.
 
 import assert from "node:assert/strict";
 import {
@@ -13,7 +13,7 @@ import {
 } from "turnwright";
 import { providerSuite, type ProviderScenario } from "turnwright/testing";
 
-/** The events of the invented service. */
+/** The events that the invented API sends. */
 type WireEvent =
   | { readonly kind: "ping" }
   | { readonly kind: "text"; readonly text: string }
@@ -45,7 +45,7 @@ function toWireMessage(message: Message): WireMessage {
 // #endregion messages
 
 // #region calls
-/** A call whose arguments are still arriving. */
+/** A tool call whose arguments have not arrived completely. */
 interface OpenCall {
   readonly key: string;
   readonly id: string;
@@ -99,7 +99,7 @@ async function* streamWire(client: WireClient, request: ModelRequest, call: Mode
         yield* Array.from(open.values(), toReady);
         yield { type: "usage", mode: "snapshot", usage: toUsage(event.tokens) };
         const said = finishReasons.get(event.why) ?? "unknown";
-        // A message with calls also ends with "done", but the loop must run the calls.
+        // The API sends "done" even after tool calls. The loop runs the calls only if the finish reason is "tool-calls".
         yield { type: "finish", reason: said === "stop" && open.size > 0 ? "tool-calls" : said, raw: event.why };
         return;
       }
@@ -108,7 +108,7 @@ async function* streamWire(client: WireClient, request: ModelRequest, call: Mode
         return;
     }
   }
-  // The connection closed before the event "end". No "finish" is sent, so the loop treats the response as cut off.
+  // If the connection closes before the event "end", no "finish" is sent. The loop then treats the response as cut off.
 }
 // #endregion stream
 
@@ -124,7 +124,7 @@ function createProvider(client: WireClient): Provider {
   return { id: "invented", model: "small", stream: (request, call) => streamWire(client, request, call) };
 }
 
-/** Makes a service that plays a scenario, one reply per request. */
+/** Makes a service that sends the replies of a test scenario, one per request. */
 function createService({ replies }: Pick<ProviderScenario, "replies">): WireClient {
   let next = 0;
   return {

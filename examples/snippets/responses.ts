@@ -1,4 +1,4 @@
-// Uses OpenAI's Responses API as a provider, with a tool whose argument is plain text.
+// Runs that use OpenAI's Responses API, with a tool whose argument is plain text.
 
 import assert from "node:assert/strict";
 import OpenAI from "openai";
@@ -6,7 +6,7 @@ import { z } from "zod";
 import { defineTool, runToolLoop } from "turnwright";
 import { openaiResponses } from "turnwright/openai";
 
-/** Responses of a simulated service. */
+/** The responses of a simulated service. */
 const answers = [
   [
     { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAA" },

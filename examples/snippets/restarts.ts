@@ -1,4 +1,4 @@
-// Tools that add context: their result is information that the model sees in every later request.
+// Tools that add context: every later request contains the information that they return.
 
 import assert from "node:assert/strict";
 import {
@@ -31,7 +31,7 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
   });
   const result = await runToolLoop({ provider, tools: [readProfile], messages, contextItems: ["It is night."] });
 
-  // The call has an ordinary result. The context items are appended to each later request as its last message.
+  // The call has an ordinary result. Each later request has the added context in its last message.
   assert.deepEqual(provider.requests[1]?.messages.slice(-2), [
     {
       role: "tool",

@@ -1,4 +1,4 @@
-// The snippets for the page about results and masking.
+// The code samples of the page about tool results and masking.
 
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
@@ -27,7 +27,7 @@ const listShips = defineTool({
   execute: () => rows,
 });
 
-/** Returns the text that the model read for the last call in a request. */
+/** Returns the last tool result in a request, as the model read it. */
 function readIn(provider: MockProvider, request: number): string {
   const message = provider.requests[request]?.messages.at(-1);
   const result = message?.role === "tool" ? message.results.at(-1)?.result : undefined;

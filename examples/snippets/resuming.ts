@@ -1,4 +1,4 @@
-// Resumes a run: from a journal in memory, and from a journal in a custom store.
+// Resumes a run from a journal: in memory, and in a custom store.
 
 import assert from "node:assert/strict";
 import {
@@ -49,7 +49,7 @@ const tools = [
     "i1/inbox-end",
   ]);
 
-  // A journal is refused if the messages have changed.
+  // A journal cannot be used with other messages than before.
   const other: Message = { role: "user", content: "Where is it?" };
   const mixed = runToolLoop({ provider, tools, messages: [...messages, other], journal, runId: "order-7" });
   await assert.rejects(mixed, { code: "journal-mismatch" });
@@ -77,7 +77,7 @@ const tools = [
     journal: memoryJournal(recorded),
     runId: "order-8",
   });
-  // The tool did not run again. The run sent only the request of the second iteration.
+  // The tool did not run again. The resumed run sent only one request.
   // #endregion resume
   assert.equal(orders, 2);
   assert.equal(provider.calls, 1);
@@ -86,8 +86,8 @@ const tools = [
 }
 
 {
-  // When listeners get "tool-start" and "tool-end", the journal has the model's message with the call, but no record of the
-  // call's result.
+  // During the events "tool-start" and "tool-end", the journal contains the response with the call, but not yet the result of the
+  // call.
   const journal = memoryJournal();
   const events = createLoopEvents();
   const atStart: string[] = [];
@@ -121,8 +121,7 @@ const tools = [
 }
 
 {
-  // `saved` is the journal at the end of the first iteration. The run then reads its inbox once more, and this copy does not
-  // contain that reading.
+  // `saved` is a copy of the journal from the end of the first iteration. The copy lacks the step "i1/inbox", which comes later.
   const journal = memoryJournal();
   const events = createLoopEvents();
   let saved = "";
@@ -137,10 +136,10 @@ const tools = [
   assert.deepEqual([again.text, provider.calls], ["Ordered.", 1]);
 }
 
-/** Any store that keeps strings by key. */
+/** Any store that maps keys to strings. */
 interface Store {
   get(key: string): Promise<string | undefined>;
-  /** Stores a value. If the key has a value already, that value stays. */
+  /** Stores a value. If the key already has a value, keeps the old value. */
   add(key: string, value: string): Promise<void>;
 }
 
@@ -173,7 +172,7 @@ function storeJournal(store: Store): Journal {
 
 const crash = new Error("The machine went down.");
 
-/** Makes a store in memory that fails once, when it stores the result of the step `crashAt`. */
+/** Makes a store in memory. The store fails once, when the step `crashAt` is stored. */
 function createStore(crashAt?: string): Store & { readonly kept: ReadonlyMap<string, string> } {
   const kept = new Map<string, string>();
   let crashed = false;

@@ -1,8 +1,8 @@
-// Types that compare a summary with the real exports. If a name is missing or invented, the compiler reports an error.
+// Types that compare a summary with the real exports. The compiler reports names that are missing or invented.
 
 import assert from "node:assert/strict";
 
-/** The names that only one of two types has; `never` if both types have the same names. */
+/** The names that exist in only one of the two types. `never` if there are none. */
 export type Differing<A, B> = Exclude<keyof A, keyof B> | Exclude<keyof B, keyof A>;
 
 /** Causes a compiler error unless `Names` is `never`. */

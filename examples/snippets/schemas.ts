@@ -1,4 +1,4 @@
-// Describes the same arguments with several schema libraries.
+// Describes the same tool arguments with several schema libraries.
 
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import { type } from "arktype";

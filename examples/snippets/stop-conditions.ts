@@ -1,4 +1,4 @@
-// Ends runs with stop conditions, with a tool whose arguments are the answer, and when a model repeats its calls.
+// Ends runs with stop conditions, with a tool that takes the final answer as its arguments, and with loop detection.
 
 import assert from "node:assert/strict";
 import { z } from "zod";
@@ -34,8 +34,8 @@ const tools = [search];
     messages,
     policies: { stopWhen: [iterationCountIs(10), tokenBudget(20_000)] },
   });
-  // The run stopped after the fourth response, with the status "completed" and the reason { kind: "stop-condition" }.
-  // `pendingCalls` has the call in that response.
+  // The run ended after the fourth response, with the status "completed" and the reason { kind: "stop-condition" }.
+  // `pendingCalls` has the call in the fourth response.
   // #endregion several
   assert.deepEqual([result.status, result.reason, result.iterations], ["completed", { kind: "stop-condition" }, 4]);
   assert.equal(result.pendingCalls.length, 1);

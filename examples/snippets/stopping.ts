@@ -68,7 +68,7 @@ const tools = [
     limits: { maxIterations: 3, wallClockMs: 60_000 },
     timeouts: { toolMs: 10, settleMs: 0 },
   });
-  // In each of the three iterations, the tool timed out. The status is "timeout", and the reason is "max-iterations".
+  // The tool timed out in each of the three iterations. The status is "timeout", and the reason is "max-iterations".
   // #endregion limits
   assert.deepEqual([result.status, result.reason], ["timeout", { kind: "max-iterations", limit: 3 }]);
   assert.deepEqual(
@@ -88,7 +88,7 @@ const tools = [
     timeouts: { toolMs: 10 },
     policies: { finalAnswer: true },
   });
-  // The reason is "max-iterations" as before. `text` is the answer to one additional request without tools.
+  // The reason is still "max-iterations". The loop sent one more request, without tools, and `text` is its answer.
   // #endregion final-answer
   assert.deepEqual([result.reason.kind, result.text, result.finalAnswer], ["max-iterations", "In short: no.", true]);
 }

@@ -1,4 +1,4 @@
-// Answers that are typed values.
+// Runs whose answers are typed values.
 
 import assert from "node:assert/strict";
 import { z } from "zod";
@@ -26,7 +26,7 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
   const schema = z.object({ city: z.string(), celsius: z.number() });
   const result = await runToolLoop({ provider, tools, messages, policies: { output: structuredOutput(schema) } });
   if (result.output !== undefined) say(`${result.output.city}: ${result.output.celsius} degrees`);
-  // The model's first answer had text around the JSON. It got an error message, and its second answer was valid.
+  // The model's first answer contained text around the JSON. After an error message, its second answer was valid.
   // #endregion output
   assert.deepEqual(result.output, { city: "Oslo", celsius: 7 });
   assert.equal(result.iterations, 3);
@@ -41,7 +41,7 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
     messages,
     policies: { output: structuredOutput(schema, { maxRetries: 1 }) },
   });
-  // reason.kind is "invalid-output", reason.attempts is 2, and reason.issues describes the problem. `said` is "It is raining."
+  // reason.kind is "invalid-output", and reason.attempts is 2. reason.issues describes the problem. `said` is "It is raining."
   // #endregion invalid
   assert.equal(reason.kind === "invalid-output" ? reason.attempts : 0, 2);
   assert.equal(said, "It is raining.");

@@ -1,4 +1,4 @@
-// The effects of a message that arrives during a run.
+// Sends messages to a run, and shows their effects.
 
 import assert from "node:assert/strict";
 import {
@@ -15,7 +15,7 @@ import { createMockProvider, stall, text, toolCall } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "How warm is it in Oslo?" }];
 
-/** Makes a tool that calls `act` while it runs, as if a user wrote a message at that time. */
+/** Makes a tool that calls `act` while it runs. This simulates a message that the user sends at that time. */
 function toolDuring(act: () => void): LoopOptions["tools"] {
   const inputSchema = { type: "object" };
   return [defineTool({ name: "measure", description: "Reads a thermometer", inputSchema, execute: () => (act(), 45) })];
@@ -27,7 +27,7 @@ function toolDuring(act: () => void): LoopOptions["tools"] {
   const control = createLoopControl();
   const tools = toolDuring(() => control.steer("In Celsius, please."));
   const result = await runToolLoop({ provider, tools, messages, control });
-  // The model read the tool's result, then "In Celsius, please.", and answered "7 degrees Celsius."
+  // The model read the tool's result and the message "In Celsius, please.", and answered "7 degrees Celsius."
   // #endregion steer
   assert.equal(result.text, "7 degrees Celsius.");
   assert.deepEqual(
@@ -46,7 +46,8 @@ function toolDuring(act: () => void): LoopOptions["tools"] {
     const asked = [...result.messages, result.reason.message, ...result.undelivered];
     result = await runToolLoop({ provider, messages: asked, control });
   }
-  // "And in Bergen?" and "And in Voss?" arrived during the first run. One answer covers all three: "Oslo 7, Bergen 9, Voss 4."
+  // "And in Bergen?" and "And in Voss?" arrived during the first run. The answer to all three questions is "Oslo 7, Bergen 9,
+  // Voss 4."
   // #endregion interrupt
   assert.equal(result.text, "Oslo 7, Bergen 9, Voss 4.");
   assert.deepEqual(
@@ -111,8 +112,8 @@ function toolDuring(act: () => void): LoopOptions["tools"] {
     journal: memoryJournal(found.journal),
     runId: "question-7",
   });
-  // The status of the first run is "suspended". The second run did not repeat the call. It sent the result and the message to
-  // the model.
+  // The first run has the status "suspended". The second run did not repeat the tool call. It sent the call's result and the
+  // message.
   // #endregion drained
   assert.deepEqual([drained.status, drained.reason.kind], ["suspended", "drained"]);
   assert.deepEqual([result.status, result.text, result.toolCallsExecuted], ["completed", "7 degrees Celsius.", 1]);

@@ -1,4 +1,4 @@
-// Scripts for a mock model, and the requests that it records.
+// Mock models that answer from a script and record the requests that they receive.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -44,7 +44,7 @@ const weather = defineTool({
   const result = await runToolLoop({ provider, tools: [weather], messages });
 
   assert.equal(result.text, "Take a coat.");
-  // The model read this result before it answered.
+  // The model read this tool result before it answered.
   assert.deepEqual(provider.requests[1]?.messages.at(-1), {
     role: "tool",
     results: [{ callId: "call_1", name: "get_weather", outcome: "completed", result: { city: "Oslo", celsius: 7 } }],
@@ -131,11 +131,11 @@ const weather = defineTool({
 {
   const folder = mkdtempSync(join(tmpdir(), "cassettes-"));
   const file = join(folder, "weather.jsonl");
-  /** Replace this with a provider that connects to a real service. */
+  /** Replace this function with one that connects to a real service. */
   const createProvider = (): Provider => createMockProvider([toolCall("get_weather", { city: "Oslo" }), text("Take a coat.")]);
   const answers = async (isRecording: boolean): Promise<LoopResult> => {
     // #region cassette
-    // Set `isRecording` once to record the streams of the real service. After that, the test needs neither the service nor a
+    // Set `isRecording` to true once, to record the streams of the real service. Later, the test needs neither the service nor a
     // key.
     const provider = isRecording ? recordTo(file, createProvider()) : replayFrom(file);
     const result = await runToolLoop({ provider, tools: [weather], messages });

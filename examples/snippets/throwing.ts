@@ -15,7 +15,7 @@ import { createMockProvider, fail, text as says, toolCall } from "turnwright/tes
 const said: string[] = [];
 const say = (line: string): void => void said.push(line);
 
-/** Shows the answer, or the reason why there is none. */
+/** Shows the answer of a run. If the run has no answer, shows the reason. */
 async function answer(provider: ReturnType<typeof createMockProvider>): Promise<void> {
   const messages = [{ role: "user", content: "Do I need a coat in Oslo?" }] as const;
   // #region unwrap
@@ -24,7 +24,7 @@ async function answer(provider: ReturnType<typeof createMockProvider>): Promise<
     say(text);
   } catch (error) {
     if (!isLoopEndedError(error)) throw error; // a LoopError: the call was invalid
-    // The result holds everything up to the end: the text, the transcript, the usage and the cost.
+    // The error has the complete result: the text, the transcript, the usage and the cost.
     say(`${error.result.text} [${error.name}]`);
     if (isLoopEndedError(error, "provider-error") && error.reason.error.retryable) say("Try again in a moment.");
   }
@@ -45,7 +45,7 @@ const dispatch = async (name: string, args: unknown, signal: AbortSignal): Promi
   weather: signal.aborted ? undefined : "rain",
 });
 
-/** Shows the answer of `generateWithTools`, or its error. */
+/** Shows the answer that `generateWithTools` returns, or the error that it throws. */
 async function ask(provider: ReturnType<typeof createMockProvider>): Promise<void> {
   // #region generate
   const toolExecutor: ToolExecutor = {

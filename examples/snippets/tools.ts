@@ -1,4 +1,4 @@
-// Tools, and how to test them.
+// Defines tools, and tests them.
 
 import assert from "node:assert/strict";
 import { defineTool, FatalToolError, runToolLoop, toolResult, type JsonSchema, type ToolRegistry } from "turnwright";
@@ -34,7 +34,7 @@ const clock = defineTool<{ zone: string }>({
 });
 // #endregion json-schema
 assert.equal((await runTool(clock, { zone: "Europe/Oslo" })).kind, "completed");
-// The arguments of a tool with a plain JSON Schema are not validated, so the tool itself throws.
+// Arguments are not validated if the input schema is plain JSON Schema. This tool throws an error itself.
 assert.equal((await runTool(clock, { zone: "Nowhere" })).kind, "failed");
 
 // #region traits
@@ -118,8 +118,7 @@ assert.deepEqual(heard, [{ rows: 1_200 }]);
     messages,
     policies: { preToolText: { suppressFollowUpAfterText: ["remember"] } },
   });
-  // `reason` is { kind: "pre-tool-text" }, and `said` is "Noted: you like tides." The tool ran, and no further request was
-  // sent.
+  // `reason` is { kind: "pre-tool-text" }, and `said` is "Noted: you like tides." The tool ran, and the run then ended.
   // #endregion pre-tool-text
   assert.deepEqual([reason.kind, said, provider.calls], ["pre-tool-text", "Noted: you like tides.", 1]);
 }
@@ -163,7 +162,7 @@ interface Remote {
 
 // #region registry
 function remoteTools(remote: Remote): ToolRegistry {
-  // Return the same array as long as the tools do not change.
+  // Return the same array until the tools change.
   const definitions = remote.tools.map(({ name, about, schema }) => ({ name, description: about, inputSchema: schema }));
   const schemas = new Map(remote.tools.map(({ name, schema }) => [name, schema]));
   return {

@@ -1,4 +1,4 @@
-// Spans, metrics and diagnostics channels of runs.
+// Observes runs with spans, metrics and diagnostics channels.
 
 import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";

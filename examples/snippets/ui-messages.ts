@@ -1,4 +1,4 @@
-// A chat for `useChat`: the response of the server, and the code of the page.
+// A chat with `useChat`: the code of the server and of the page.
 
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -47,19 +47,19 @@ assert.equal(typeof useAssistant, "function");
 // #region answer
 interface Chat {
   history: readonly Message[];
-  /** The latest run. It can wait for a person's decision, and then continue. */
+  /** The latest run. If it waits for a person's decision, it can be continued. */
   run?: { readonly runId: string; readonly journal: Journal; readonly messages: readonly Message[] };
 }
 const chats = new Map<string, Chat>();
 
-/** POST /api/chat. The body has a new message, or decisions about waiting calls. */
+/** POST /api/chat. The body contains a new message, or decisions about calls that wait for them. */
 async function answer(request: Request): Promise<Response> {
   const { id, message, decisions, results, continues } = await readUIChatRequest(request); // check here that the user may use this chat
   const chat = chats.get(id) ?? { history: [] };
   chats.set(id, chat);
   if (message !== undefined)
     chat.run = { runId: `${id}/${chat.history.length}`, journal: memoryJournal(), messages: [...chat.history, message] };
-  // Refuse decisions from a tab that still shows an earlier run.
+  // A tab may still show an earlier run. Its decisions are refused.
   if (chat.run === undefined || (message === undefined && continues !== chat.run.runId))
     return new Response("Nothing waits here.", { status: 409 });
   const stream = streamToolLoop({ provider, tools, ...chat.run, decisions: { ...decisions, ...results } });
@@ -75,7 +75,7 @@ function usePayments() {
   const chat = useChat({ id: "chat", sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses });
   const approve = (id: string) => chat.addToolApprovalResponse({ id, approved: true });
   const deny = (id: string) => chat.addToolApprovalResponse({ id, approved: false, reason: "Too much." });
-  // An approval of `useChat` cannot carry edited arguments, so they are sent in a separate field.
+  // `useChat` cannot send edited arguments with an approval, so this function sends them in a separate field.
   const edit = (id: string, args: object) =>
     chat.sendMessage(undefined, { body: { decisions: { [id]: { kind: "modify", args } } } });
   return { ...chat, approve, deny, edit };
@@ -88,7 +88,7 @@ import { lastAssistantMessageIsCompleteWithToolCalls } from "ai";
 
 function useQuestions() {
   const chat = useChat({ id: "chat", sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls });
-  // Show a question for each part "tool-ask_user" with the state "input-available". Call this function with the user's answer.
+  // Show a question for each part "tool-ask_user" whose state is "input-available". Call this function when the user answers.
   const answerQuestion = (toolCallId: string, answer: string) =>
     chat.addToolOutput({ tool: "ask_user", toolCallId, output: { answer } });
   return { ...chat, answerQuestion };
@@ -117,7 +117,7 @@ assert.deepEqual(payments, [20]);
 {
   const messages: readonly Message[] = [];
   // #region pipe
-  /** POST /api/chat, with node:http. */
+  /** POST /api/chat, for a server that uses node:http. */
   async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     try {
       const { message } = await readUIChatRequest(req, { maxBytes: 200_000, allowedMediaTypes: ["image/*"], maxFiles: 3 });

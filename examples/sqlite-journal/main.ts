@@ -1,5 +1,5 @@
-// Checks `sqliteJournal`: the suite for journals, several owners of one file, and a process that is killed while its tool runs.
-// Run it with `npx tsx examples/sqlite-journal/main.ts`.
+// Checks `sqliteJournal` with the test suite for journals. Also checks that a run has only one owner at a time, and
+// that a run survives the crash of its process.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -20,7 +20,7 @@ function stepOf(key: string, answer: string): Step<string> {
   return { key, kind: "tool", input: null, run: () => answer };
 }
 
-/** Opens a journal. `open` is optional in the type. */
+/** Opens a journal. The type has `open` as an optional method, but this journal always has it. */
 async function openOf(journal: Journal): Promise<() => PromiseLike<void>> {
   assert.ok(journal.open);
   return journal.open();
@@ -33,7 +33,7 @@ async function recordsOf(journal: Journal): Promise<readonly [string, unknown][]
 
 const isLocked = (error: unknown): boolean => isLoopError(error, "journal-locked");
 
-/** An owner whose heartbeat is late loses its run, and can neither write nor unlock it. */
+/** A process whose heartbeat is late loses its run. It can then neither write to the journal nor unlock it. */
 async function checkLateOwner(file: string): Promise<void> {
   const late = sqliteJournal(file, "late", 0); // this lease has always run out
   const closeLate = await openOf(late);
@@ -49,7 +49,7 @@ async function checkLateOwner(file: string): Promise<void> {
   await close();
 }
 
-/** A step of an opening that is over must not write into the next opening of the same journal. */
+/** After a journal is closed and opened again, steps from before must not write into it. */
 async function checkLateStep(file: string): Promise<void> {
   const journal = sqliteJournal(file, "late-step");
   const close = await openOf(journal);
@@ -67,7 +67,7 @@ async function checkLateStep(file: string): Promise<void> {
   );
 }
 
-/** A record is in the file as soon as its step has returned, also for keys that SQLite would change. */
+/** A record is in the file when its step returns, even if SQLite would change its key. */
 async function checkRecords(file: string): Promise<void> {
   const journal = sqliteJournal(file, "strange\0run");
   const close = await openOf(journal);
@@ -80,7 +80,7 @@ async function checkRecords(file: string): Promise<void> {
   assert.deepEqual(await recordsOf(sqliteJournal(file, "strange")), []);
 }
 
-/** The lock of SQLite itself is left over if a process dies in a transaction. */
+/** If a process dies in a transaction, it leaves SQLite's own lock behind. */
 async function checkLeftOverLock(file: string): Promise<void> {
   mkdirSync(`${file}.lock`);
   const runs = ["one", "two", "three"].map((runId) => sqliteJournal(file, runId));
@@ -92,7 +92,7 @@ async function checkLeftOverLock(file: string): Promise<void> {
   );
 }
 
-/** The options with which both processes call `runToolLoop`. The tool never ends in the first one. */
+/** The options of the run. In the first process, the tool never ends. */
 function optionsIn(folder: string): LoopOptions {
   const charge = defineTool({
     name: "charge",
@@ -145,7 +145,7 @@ async function checkKilledProcess(folder: string): Promise<void> {
 
 function checksIn(folder: string): readonly SuiteCheck[] {
   const file = join(folder, "suite.db");
-  // Each execution has a journal of its own, as it would in another process.
+  // Makes a separate journal object for each execution, as separate processes would.
   const suite = journalSuite({ execute: (runId, body) => body(sqliteJournal(file, runId)) });
   const left = join(folder, "left-over");
   mkdirSync(left);

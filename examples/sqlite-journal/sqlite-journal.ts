@@ -1,5 +1,5 @@
-// A journal for turnwright in a SQLite database. One database holds many runs, and several processes of one machine may use it.
-// A run survives the crash of its process. Keep the file on a local disk, and protect it: it holds the texts of the runs.
+// A journal in a SQLite database. One database can hold many runs, and several processes of one machine can use it. A run
+// survives the crash of its process. Keep the file on a local disk, and protect it, because it contains the conversations.
 
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, rmdirSync, statSync } from "node:fs";
@@ -8,8 +8,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import sqlite from "node-sqlite3-wasm";
 import { type Journal, LoopError, type Step } from "turnwright";
 
-// A run id may be any text, and so may the name of a registry's tool, which is in its keys. SQLite cuts a text at a NUL and
-// changes lone surrogates. So keys and run ids are stored as JSON, which has neither.
+// Run ids and step keys may be any text. SQLite cuts a text at a NUL character, and changes lone surrogates. JSON contains
+// neither, so run ids and keys are stored as JSON.
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS steps (
     seq INTEGER PRIMARY KEY, run TEXT NOT NULL, key TEXT NOT NULL, result TEXT NOT NULL, UNIQUE (run, key));
@@ -20,11 +20,12 @@ const textOf = (value: unknown): string => (typeof value === "string" ? value : 
 type Work<T> = (database: sqlite.Database) => T;
 
 /**
- * Runs `work` in one transaction on a new connection, and closes it. The methods of `Database` finalize their statements.
+ * Runs `work` in one transaction. Opens a connection for it, and closes the connection afterwards.
  *
- * This build of SQLite locks with a folder, `<file>.lock`, and takes its own lock for that of a live writer. So it never undoes
- * half a transaction of a process that died. A write-ahead log (WAL) is recovered whatever the lock says. A WAL needs exclusive
- * locking here, which ends only when the connection is closed. Therefore each transaction has a connection of its own.
+ * If a process dies in a transaction, this build of SQLite cannot undo it with a rollback journal. The lock of this build is the
+ * folder `<file>.lock`, and SQLite cannot tell if the process that made this folder still lives. A write-ahead log (WAL) does not
+ * have this problem, but needs exclusive locking here. An exclusive lock lasts until the connection is closed, so each
+ * transaction has its own connection.
  */
 function transactNow<T>(file: string, work: Work<T>): T {
   const database = new sqlite.Database(file);
@@ -42,7 +43,7 @@ function transactNow<T>(file: string, work: Work<T>): T {
 const DEAD_AFTER = 300; // attempts, about 10 s. A transaction takes some ms.
 const GIVE_UP_AFTER = 1_000; // attempts, about 30 s, so that SQLite's error comes before the loop's `journalMs` (60 s)
 
-/** Waits for the transactions of other processes. Removes the lock of a process that died in one. */
+/** Waits until no other process has a transaction. If a process died in a transaction, removes its lock. */
 async function transact<T>(file: string, work: Work<T>): Promise<T> {
   let [seen, times] = ["", 0];
   for (let attempt = 1; ; attempt++) {
@@ -52,7 +53,7 @@ async function transact<T>(file: string, work: Work<T>): Promise<T> {
       const isBusy = error instanceof sqlite.SQLite3Error && error.message === "database is locked";
       if (!isBusy || attempt === GIVE_UP_AFTER) throw error;
     }
-    // Counts attempts and not time, because a lock also ages while the machine sleeps.
+    // Counts attempts, because the age of a lock also grows while the machine sleeps.
     const lock = identify(`${file}.lock`);
     [seen, times] = [lock, lock === seen ? times + 1 : 0];
     if (lock !== "" && times >= DEAD_AFTER) removeLock(file, lock);
@@ -65,7 +66,7 @@ function identify(folder: string): string {
   return found === undefined ? "" : `${found.ino}-${found.mtimeNs}`;
 }
 
-/** Only one process at a time may do this, because a second one could remove the new lock of a live process. */
+/** Only one process at a time may remove the lock. A second one could remove the new lock of a live process. */
 function removeLock(file: string, lock: string): void {
   const guard = `${file}.lock.removal`; // if a process dies here too, remove both folders by hand
   try {
@@ -84,7 +85,7 @@ function take({ file, run, leaseMs }: Run, owner: string): Work<void> {
     const holder = database.get("SELECT pid, host, expires FROM owners WHERE run = ?", [run]);
     if (holder !== null && Number(holder["expires"]) > Date.now()) {
       const [pid, host] = [Number(holder["pid"]), textOf(holder["host"])];
-      // The message of this error says "remove <lockPath>", so this must not be the path of the database.
+      // The error message says "remove <lockPath>", so this must not be the path of the database.
       const lockPath = `the row of ${run} in its table "owners"`;
       throw new LoopError("journal-locked", { path: file, lockPath, pid, host, isVisible: true });
     }
@@ -92,7 +93,9 @@ function take({ file, run, leaseMs }: Run, owner: string): Work<void> {
   };
 }
 
-/** Prolongs the lease, or throws if another owner took the run. An owner that is merely late may go on. */
+/**
+ * Extends the lease of the run. Throws if another process has taken the run. A late process may go on if no other has taken it.
+ */
 function renew(database: sqlite.Database, { file, run, leaseMs }: Run, owner: string): void {
   const sql = "UPDATE owners SET expires = ? WHERE run = ? AND owner = ?";
   const { changes } = database.run(sql, [Date.now() + leaseMs, run, owner]);
@@ -100,8 +103,8 @@ function renew(database: sqlite.Database, { file, run, leaseMs }: Run, owner: st
 }
 
 /**
- * Makes the journal of the run `runId` in the database `file`, whose folder must exist. If its process dies, the run is locked
- * for `leaseMs`, which must be longer than your code ever blocks the event loop.
+ * Makes the journal of the run `runId` in the database `file`, whose folder must exist. If the process dies, the run stays locked
+ * for up to `leaseMs`. Choose a time that is longer than your code ever blocks the event loop.
  */
 export function sqliteJournal(file: string, runId: string, leaseMs = 15_000): Journal {
   const id: Run = { file, run: JSON.stringify(runId), leaseMs };
@@ -119,7 +122,7 @@ export function sqliteJournal(file: string, runId: string, leaseMs = 15_000): Jo
     const answer = await run({});
     const row = [id.run, JSON.stringify(key), JSON.stringify(answer)];
     await transact(file, (database) => {
-      renew(database, id, owner); // in this transaction, because another owner could take the run in between
+      renew(database, id, owner); // in the same transaction: otherwise, another process could take the run in between
       database.run("INSERT INTO steps (run, key, result) VALUES (?, ?, ?)", row);
     });
     return answer;
@@ -129,7 +132,7 @@ export function sqliteJournal(file: string, runId: string, leaseMs = 15_000): Jo
     const owner = randomUUID();
     await transact(file, take(id, owner));
     current = owner;
-    // A failure needs no handling here: if the run is lost, the next record is refused.
+    // Errors are ignored here: if another process has taken the run, writing the next record fails.
     const beat = (): void => void transact(file, (database) => renew(database, id, owner)).catch(() => {});
     const heartbeat = setInterval(beat, leaseMs / 3).unref(); // does not keep the process alive
     return async () => {

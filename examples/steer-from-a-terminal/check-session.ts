@@ -1,4 +1,4 @@
-// Checks the session key by key, with a test clock.
+// Checks the terminal session key by key, with a test clock.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
@@ -34,7 +34,7 @@ async function checkSteering(): Promise<void> {
   await session.sees("Breakfast is ready: tea and eggs.");
   await session.sees("[completed: answered] iterations: 3, calls: 2");
   await session.quit();
-  // The line was typed during a call. In the next request, it comes after the result of that call.
+  // This line was typed while a tool ran. The next request contains the line after the tool's result.
   const [first, second] = session.provider.requests;
   assert.deepEqual(first?.messages, [{ role: "user", content: "Make breakfast, please." }]);
   assert.deepEqual(second?.messages.slice(2), [
@@ -55,7 +55,7 @@ async function checkStop(): Promise<void> {
   await session.sees("run_timer: interrupted");
   await session.sees("[stopped-by-user: stopped] iterations: 1, calls: 1");
   await session.sees("not delivered: And jam.");
-  // The transcript keeps the finished work, and the next question is appended to it.
+  // The transcript contains the finished work, and the next question is appended to it.
   session.type("No tea, no eggs.\r");
   await session.sees("Breakfast is ready: toast.");
   const asked = session.provider.requests
@@ -99,7 +99,7 @@ async function checkSuspension(): Promise<void> {
   await first.sees("/resume goes on");
   await first.quit();
 
-  // A second session with the same file and a new model stands for another process.
+  // Simulates another process: a second session with the same file and a new model.
   const second = open({ file });
   await second.sees("Going on with: Make breakfast, please.");
   await second.sees("» sent: No eggs.");
@@ -160,7 +160,7 @@ interface OpenSession {
   readonly provider: MockProvider;
   readonly over: Promise<void>;
   type(keys: string): void;
-  /** Advances the clock until the session shows the text. Ignores output that an earlier call of `sees` has matched. */
+  /** Advances the clock until the session shows this text. Ignores text that was matched before. */
   sees(text: string): Promise<void>;
   shown(): string;
   end(): void;
@@ -212,7 +212,7 @@ function open({ file = createMemoryFile(), pause, isTerminal = true }: OpenOptio
   };
 }
 
-/** Makes a file in memory. A test clock does not wait for a real disk. */
+/** Makes a file in memory, because a test clock cannot wait for a real disk. */
 function createMemoryFile(): RunFile {
   let saved: SavedRun | undefined;
   return {

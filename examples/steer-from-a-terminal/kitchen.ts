@@ -1,10 +1,10 @@
-// A slow tool, a kitchen timer, and a scripted cook who uses the timer and understands two sentences.
+// The tool of the example is a kitchen timer, and its scripted model is a cook. The cook understands two sentences.
 
 import { z } from "zod";
 import { defineTool, type Message, type Tool } from "turnwright";
 import { createMockProvider, type MockProvider, text, toolCall, wait } from "turnwright/testing";
 
-/** Waits. Rejects if the signal is aborted first. */
+/** Waits for some milliseconds. Rejects when the signal is aborted. */
 export type Pause = (ms: number, signal: AbortSignal) => Promise<unknown>;
 
 export function createTimer(pause: Pause): Tool {
@@ -28,7 +28,7 @@ const menu: readonly (readonly [dish: string, seconds: number])[] = [
   ["toast", 3],
 ];
 
-/** Makes a model that prepares breakfast, dish by dish. After the message "No eggs, please.", it omits the eggs. */
+/** Makes a model that prepares a breakfast, dish by dish. After the message "No eggs, please.", the model omits the eggs. */
 export function createScriptedCook(): MockProvider {
   return createMockProvider(
     ({ messages }) => {
@@ -43,7 +43,7 @@ export function createScriptedCook(): MockProvider {
   );
 }
 
-/** Returns the messages and the finished calls after the model's latest answer. */
+/** Returns the messages and the completed calls since the last answer of the model. */
 function readAssistantMessage(messages: readonly Message[]): {
   readonly said: readonly string[];
   readonly done: readonly string[];

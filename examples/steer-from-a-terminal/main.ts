@@ -1,6 +1,6 @@
-// Talk to a run from a terminal while it works. Each typed line steers the run, and commands stop, kill or suspend it. A
-// suspended run can continue later, even in another process. `npx tsx examples/steer-from-a-terminal/main.ts --start` opens the
-// session. Without `--start`, the example checks itself and ends.
+// Talk to a run from a terminal while it works. Typed lines steer the run, and commands stop, kill or suspend it. A suspended run
+// can continue later, even in another process. To open a session, run `npx tsx examples/steer-from-a-terminal/main.ts --start`.
+// Without `--start`, the example checks itself.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { providerFromEnvironment } from "../support/provider-from-environment.ts";

@@ -1,20 +1,20 @@
-// Keeps a suspended run in a file, so that this process or another one can continue the run.
+// Stores a suspended run in a file. The same process or another one can then continue the run.
 
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import type { Message, SavedJournal, UserMessage } from "turnwright";
 
-/** The data for continuing a run. The provider, the tools and the options must also be the same as before. */
+/** The stored data of a suspended run. The run can only continue with the same provider, tools and options. */
 export interface SavedRun {
   readonly runId: string;
   readonly messages: readonly Message[];
   readonly journal: SavedJournal;
-  /** Messages that were sent to the run, and that the model has not read. */
+  /** Messages that were sent to the run, but that the model has not read. */
   readonly undelivered: readonly UserMessage[];
 }
 
-/** A file that keeps at most one suspended run. */
+/** A file that stores at most one suspended run. */
 export interface RunFile {
   readonly path: string;
   load(): Promise<SavedRun | undefined>;
@@ -24,7 +24,7 @@ export interface RunFile {
 
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
 
-/** Accepts any messages, because the loop checks them. */
+/** The messages are not validated here, because the loop validates them. */
 const savedRun = z.object({
   runId: z.string(),
   messages: z.array(z.custom<Message>(isObject)),
@@ -33,8 +33,8 @@ const savedRun = z.object({
 });
 
 /**
- * Returns an object that loads and saves the file. The file does not need to exist. `load` rejects if the file contains
- * something else.
+ * Returns functions that load and save the file. The file does not need to exist. `load` rejects if the content of the file is
+ * invalid.
  */
 export function openRunFile(path: string): RunFile {
   return {
@@ -48,8 +48,8 @@ export function openRunFile(path: string): RunFile {
     },
     async save(run) {
       await mkdir(dirname(path), { recursive: true });
-      // A journal contains the whole conversation, so other users must not read the file. Because the file is renamed when it
-      // is complete, no reader finds a partial file.
+      // The mode 0o600 protects the conversation from other users. The file is renamed after it is written, so no reader sees an
+      // incomplete file.
       await writeFile(`${path}.new`, JSON.stringify(run), { mode: 0o600 });
       await rename(`${path}.new`, path);
     },

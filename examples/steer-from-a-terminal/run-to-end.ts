@@ -1,4 +1,4 @@
-// Starts or continues a run, shows its progress until it ends, and saves the run if it is suspended.
+// Starts or continues a run, and shows its progress. Saves the run if it is suspended.
 
 import {
   type Clock,
@@ -30,10 +30,10 @@ export interface RunTask {
 }
 
 // #region run
-/** Runs the task until the run ends. If the run is suspended, it is saved in the file. */
+/** Runs the loop until it ends. Saves the run in the file if the run is suspended. */
 export async function runToEnd({ control, messages, saved }: RunTask, ports: RunPorts): Promise<LoopResult> {
   const { provider, tools, clock, screen, file } = ports;
-  // Sends messages that the suspended run had not read. They wait in the control until the run reads them.
+  // Sends the messages that the model had not read when the run was suspended.
   for (const message of saved?.undelivered ?? []) control.steer(message);
   const runId = saved?.runId ?? crypto.randomUUID();
   const journal = memoryJournal(saved?.journal);
@@ -53,7 +53,7 @@ export async function runToEnd({ control, messages, saved }: RunTask, ports: Run
 // #endregion run
 
 function showEvent(event: LoopEvent, screen: Screen): void {
-  // Replayed events were already shown before the run was suspended.
+  // Events before the suspension are replayed when the run continues. They have been shown before.
   if (event.replayed === true) return;
   if (event.type === "text-delta") screen.write(event.text);
   if (event.type === "tool-start") screen.print(`· ${event.name} ${JSON.stringify(event.args)}`);

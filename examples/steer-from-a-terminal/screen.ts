@@ -1,4 +1,5 @@
-// A terminal with streamed text above a prompt. Users can type while text is streamed. In a pipe, plain lines are printed.
+// A terminal that shows streamed text above a prompt. Users can type while text is streamed. If the output is a pipe, prints
+// plain lines.
 
 import { clearScreenDown, createInterface, cursorTo, moveCursor } from "node:readline";
 import { toPrintable } from "../support/to-printable.ts";
@@ -8,16 +9,15 @@ export interface Screen {
   print(line: string): void;
   onLine(listener: (line: string) => void): void;
   onInterrupt(listener: () => void): void;
-  /** Resolves when the input has ended. */
   readonly closed: Promise<void>;
   close(): void;
 }
 
-/** The streams of a screen. Long lines are wrapped at `output.columns`, or at 80 columns if it is undefined. */
+/** The input and output of a screen. Long lines wrap at `output.columns`, or at 80 columns if it is undefined. */
 export interface ScreenStreams {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream & { readonly columns?: number | undefined };
-  /** True if the input comes from a person at a terminal. Otherwise, lines are not redrawn. */
+  /** True if a person at a terminal types the input. Otherwise, lines are not redrawn. */
   readonly isTerminal: boolean;
 }
 
@@ -25,7 +25,7 @@ export function openScreen({ input, output, isTerminal }: ScreenStreams): Screen
   const readline = createInterface({ input, output, terminal: isTerminal, prompt: isTerminal ? "> " : "" });
   let isClosed = false;
   /**
-   * The incomplete last line of the streamed text, or "". It is shown above the prompt, and is shorter than a row of the
+   * The last line of the streamed text, while it is incomplete. It is shown above the prompt, and fits into one row of the
    * terminal.
    */
   let open = "";
@@ -39,8 +39,8 @@ export function openScreen({ input, output, isTerminal }: ScreenStreams): Screen
     const lines = wrapLines(open + text, output.columns ?? 80);
     open = lines.pop() ?? "";
     output.write(lines.map((line) => `${line}\n`).join(""));
-    // Before readline draws a prompt, it moves the cursor up by the height of the previous prompt. Only the property `prevRows`
-    // has this height.
+    // Before readline draws a prompt, it moves the cursor up by the height of the previous prompt. `prevRows` contains this
+    // height.
     const above: unknown = Reflect.get(readline, "prevRows");
     output.write((open === "" ? "" : `${open}\n`) + "\n".repeat(typeof above === "number" ? above : rows));
     readline.prompt(true);
@@ -65,8 +65,7 @@ export function openScreen({ input, output, isTerminal }: ScreenStreams): Screen
     print: (line) => write(`${isBegun ? "\n" : ""}${toPrintable(line).replace(/\n/g, " ")}\n`),
     onLine: (listener) =>
       void readline.on("line", (line) => {
-        // The typed line is now below the incomplete line of text. That line cannot be redrawn any more, so the next text
-        // starts a new line.
+        // The user's line is now below the streamed text, which cannot be redrawn any more. So the next text starts a new line.
         if (isTerminal) {
           open = "";
           isBegun = false;
@@ -74,7 +73,7 @@ export function openScreen({ input, output, isTerminal }: ScreenStreams): Screen
         listener(line);
       }),
     onInterrupt(listener) {
-      // If the terminal is read key by key, Ctrl-C arrives as a key. Otherwise, the process gets a signal.
+      // In a terminal, readline receives Ctrl-C as a key. Otherwise, the process receives a signal.
       readline.on("SIGINT", listener);
       process.on("SIGINT", listener);
       readline.once("close", () => process.off("SIGINT", listener));
@@ -84,7 +83,7 @@ export function openScreen({ input, output, isTerminal }: ScreenStreams): Screen
   };
 }
 
-/** Splits a text into lines that do not fill a row. Breaks lines at a space if there is one. */
+/** Splits a text into lines that are shorter than a row. Breaks a line at a space if possible. */
 function wrapLines(text: string, columns: number): string[] {
   return text.split("\n").flatMap((line) => {
     const rows: string[] = [];
@@ -99,8 +98,8 @@ function wrapLines(text: string, columns: number): string[] {
 }
 
 /**
- * Returns the number of code units that fit into less than a row. The result contains at least one character. A character that
- * some terminals show two columns wide counts as two columns.
+ * Returns how many code units of a text fit into a row, at least one character. Counts two columns for characters that some
+ * terminals show wider.
  */
 function countFitting(text: string, columns: number): number {
   let width = 0;

@@ -1,4 +1,4 @@
-// A session in the terminal. A typed line starts a run, or steers the live run. Commands stop, kill and suspend the run.
+// A session in a terminal. A typed line starts a run, or steers the live run. Commands stop, kill or suspend the run.
 
 import { createLoopControl, type LoopControl, type LoopResult, type Message } from "turnwright";
 import type { SavedRun } from "./run-file.ts";
@@ -8,13 +8,13 @@ interface Session {
   readonly ports: RunPorts;
   messages: readonly Message[];
   live: LoopControl | undefined;
-  /** Messages that arrived too late for the run that was ending. The next run sends them. */
+  /** Messages that the last run did not read before it ended. The next run sends them. */
   waiting: readonly string[];
-  /** Settles when the latest run has ended. */
+  /** Resolves when the latest run has ended. */
   ended: Promise<void>;
 }
 
-/** Runs a session until the input and the latest run have ended. A saved run continues immediately. */
+/** Runs a session until the input and the latest run have ended. If there is a saved run, continues it immediately. */
 export async function runSession(ports: RunPorts, saved: SavedRun | undefined): Promise<void> {
   const { screen } = ports;
   const session: Session = { ports, messages: [], live: undefined, waiting: [], ended: Promise.resolve() };
@@ -45,7 +45,7 @@ const commands: ReadonlyMap<string, (session: Session) => void> = new Map([
   ["/quit", quit],
 ]);
 
-/** Starts a run with the message. If a run is in progress, that run sends the message with its next request. */
+/** Starts a run with a message. If a run is live, steers it with the message instead. */
 function say(session: Session, line: string): void {
   const { live, messages, ports } = session;
   if (live === undefined) start(session, [...messages, { role: "user", content: line }]);

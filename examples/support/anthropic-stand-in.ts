@@ -1,4 +1,4 @@
-// A local server that replaces api.anthropic.com, so that examples with the Anthropic client need neither a key nor a network.
+// A local server that replaces api.anthropic.com. Examples with the Anthropic client then need neither a key nor a network.
 
 import { LLMock } from "@copilotkit/aimock";
 
@@ -14,7 +14,7 @@ await server.start();
 process.env["ANTHROPIC_BASE_URL"] = server.url;
 process.env["ANTHROPIC_API_KEY"] = "not-a-key";
 
-/** Closes the server. An open server keeps the process alive. */
+/** Closes the server. The process cannot end while the server is open. */
 export async function stopStandIn(): Promise<void> {
   await server.stop();
 }

@@ -1,4 +1,4 @@
-// A local server that replaces the Gemini API, so that examples with the Google client need neither a key nor a network.
+// A local server that replaces the Gemini API. Examples with the Google client then need neither a key nor a network.
 
 import { LLMock } from "@copilotkit/aimock";
 
@@ -14,7 +14,7 @@ await server.start();
 process.env["GOOGLE_GEMINI_BASE_URL"] = server.url;
 process.env["GEMINI_API_KEY"] = "not-a-key";
 
-/** Closes the server. An open server keeps the process alive. */
+/** Closes the server. The process cannot end while the server is open. */
 export async function stopStandIn(): Promise<void> {
   await server.stop();
 }

@@ -1,4 +1,4 @@
-// A local server that replaces api.openai.com, so that examples with the OpenAI client need neither a key nor a network.
+// A local server that replaces api.openai.com. Examples with the OpenAI client then need neither a key nor a network.
 
 import { LLMock } from "@copilotkit/aimock";
 
@@ -18,12 +18,12 @@ await server.start();
 process.env["OPENAI_BASE_URL"] = `${server.url}/v1`;
 process.env["OPENAI_API_KEY"] = "not-a-key";
 
-/** Makes the server refuse the next request, as if the API key were wrong. */
+/** Makes the server answer the next request as if the API key were wrong. */
 export function refuseNext(): void {
   server.nextRequestError(401, { message: "Incorrect API key provided.", type: "invalid_request_error" });
 }
 
-/** Closes the server. An open server keeps the process alive. */
+/** Closes the server. The process cannot end while the server is open. */
 export async function stopStandIn(): Promise<void> {
   await server.stop();
 }

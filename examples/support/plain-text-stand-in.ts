@@ -1,5 +1,4 @@
-// A rule-based model that reads a prompt and writes text. It plans with the tools and results that it finds in the prompt, and
-// answers from the results.
+// A model that follows fixed rules. It reads a prompt as text, and writes a plan or an answer as text.
 
 import { z } from "zod";
 
@@ -29,7 +28,7 @@ const task = z.object({
 });
 const findings = z.object({ action_results: z.record(z.string(), z.json()) });
 
-/** Writes a plan or an answer from the JSON at the end of the prompt. */
+/** Reads the JSON at the end of the prompt, and writes a plan or an answer. */
 function thinkOf(prompt: string): string {
   const [, said] = /\n\n(\{\n(?:(?!\n\n).)*)\n\nModel:$/s.exec(prompt) ?? [];
   if (said === undefined) return "I can only plan trips.";
@@ -38,7 +37,7 @@ function thinkOf(prompt: string): string {
   return planning.success ? planOf(planning.data) : answerOf(findings.parse(data));
 }
 
-/** Writes a plan in the way real models do: with text and code fences around it, and a trailing comma. */
+/** Writes a plan as real models do: with text and code fences around the JSON, and with a trailing comma. */
 function planOf({ user_input, available_tools, done_plans }: z.infer<typeof task>): string {
   const [, from = "", to = ""] = /from (\w+) to (\w+)/.exec(user_input) ?? [];
   const found = new Map(done_plans.filter(({ success }) => success).map(({ tool_name, result }) => [tool_name, result]));
@@ -64,7 +63,7 @@ function planOf({ user_input, available_tools, done_plans }: z.infer<typeof task
   return `Here is my plan:\n\`\`\`json\n{\n  "next_action": "execute",\n  "execution_commands": [\n${list}  ],\n}\n\`\`\``;
 }
 
-/** Writes the answer. If a command was repeated after a failure, uses its latest result. */
+/** Writes the answer. If a tool failed and then succeeded, uses the later result. */
 function answerOf({ action_results }: z.infer<typeof findings>): string {
   const results = Object.entries(action_results);
   const last = (purpose: string): unknown =>

@@ -1,5 +1,3 @@
-// Makes a provider for a real model if an environment variable has an API key.
-
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import type { Provider } from "turnwright";
@@ -7,9 +5,9 @@ import { anthropicMessages } from "turnwright/anthropic";
 import { openaiChat } from "turnwright/openai";
 
 /**
- * Makes a provider with an OpenAI client if OPENAI_API_KEY is set, or with an Anthropic client if ANTHROPIC_API_KEY is set.
- * Returns undefined if neither is set. OPENAI_MODEL and ANTHROPIC_MODEL choose the model. OPENAI_BASE_URL and
- * ANTHROPIC_BASE_URL replace the URL of the service.
+ * Makes a provider for OpenAI if OPENAI_API_KEY is set, or for Anthropic if ANTHROPIC_API_KEY is set. Returns undefined if
+ * neither is set. OPENAI_MODEL and ANTHROPIC_MODEL choose the model. OPENAI_BASE_URL and ANTHROPIC_BASE_URL replace the URL of
+ * the service.
  */
 export function providerFromEnvironment(env: NodeJS.ProcessEnv = process.env): Provider | undefined {
   const { OPENAI_API_KEY, OPENAI_MODEL = "gpt-5-mini", ANTHROPIC_API_KEY, ANTHROPIC_MODEL = "claude-sonnet-4-6" } = env;

@@ -1,4 +1,4 @@
-// An invented SDK that you replace with yours. It streams scripted replies, as a real service would.
+// An invented SDK, in place of the one that you use. It streams scripted replies.
 
 import { once } from "node:events";
 import type { Json, JsonSchema } from "turnwright";
@@ -34,7 +34,7 @@ export interface Sdk {
   chat(request: SdkRequest, options: { readonly signal: AbortSignal }): AsyncIterable<SdkEvent>;
 }
 
-/** Makes a client that answers its first request with the first reply, and so on. The client keeps all requests. */
+/** Makes a client that answers each request with the next reply. The client records all requests. */
 export function createSdkStandIn(replies: readonly ScenarioReply[]): Sdk & { readonly requests: readonly SdkRequest[] } {
   const remaining = replies.values();
   const requests: SdkRequest[] = [];

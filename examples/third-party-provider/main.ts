@@ -1,4 +1,4 @@
-// Runs a tool with the Ollama provider, then the conformance suite that every provider must pass. Needs no server and no key.
+// Runs a tool with the Ollama provider. Then runs the test suite that every provider must pass. Needs no server and no key.
 
 import assert from "node:assert/strict";
 import { defineTool, runToolLoop } from "turnwright";
@@ -6,7 +6,7 @@ import { createTestClock, providerSuite, type ProviderScenario } from "turnwrigh
 import { z } from "zod";
 import { ollamaChat, type OllamaClient } from "./ollama-chat.ts";
 
-/** Makes a client that streams replies in Ollama's format. The client keeps the bodies of all requests. */
+/** Makes a client that streams replies in Ollama's format. The client records all request bodies. */
 function createClient(replies: ProviderScenario["replies"]): OllamaClient & { readonly bodies: object[] } {
   const bodies: object[] = [];
   return {

@@ -1,5 +1,5 @@
-// An example of a provider that a third party could publish, for Ollama's chat API. It uses the client of the npm package
-// `ollama`. Like the adapters in this package, it has options, a request body, and a reader for events.
+// A provider for Ollama's chat API, as a third party could publish it. Uses the npm package `ollama`. Like the adapters of
+// turnwright, it has options, a request body, and an event reader.
 
 import type { FinishReason, Message, ModelChunk, ModelRequest, Provider } from "turnwright";
 import {
@@ -25,7 +25,7 @@ import {
   writeUserMedia,
 } from "turnwright/provider-kit";
 
-/** The part of the client that the provider uses. Any version of the package works. */
+/** The part of Ollama's client that the provider uses. The npm package `ollama` has it in every version. */
 export interface OllamaClient {
   chat(body: object): PromiseLike<AsyncIterable<unknown> & { abort(): void }>;
 }
@@ -34,14 +34,14 @@ interface OllamaOptions {
   readonly client: OllamaClient;
   /** The name of the model, such as "qwen3". */
   readonly model: string;
-  /** Maps values of `done_reason` that the provider does not know to finish reasons. */
+  /** Maps unknown values of Ollama's `done_reason` to finish reasons. */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 
 const checks: Checks<OllamaOptions> = { client: is.object, model: is.name, finishReasons: finishReasonsCheck };
 
 // #region provider
-/** Makes a provider that uses an Ollama client. */
+/** Makes a provider that sends its requests with an Ollama client. */
 export function ollamaChat(options: OllamaOptions): Provider {
   checkFields("ollamaChat", options, checks);
   checkRequired(options, checks, ["client", "model"]);
@@ -58,7 +58,7 @@ export function ollamaChat(options: OllamaOptions): Provider {
 }
 // #endregion provider
 
-/** Adds `status` to the error, because the loop uses it to decide if a retry can help. */
+/** Adds `status` to the error. The loop needs it to decide whether to retry the request. */
 function explain(error: unknown): never {
   throw Object.assign(new Error(textOf(recordOf(error)["message"])), { status: recordOf(error)["status_code"] });
 }
@@ -81,7 +81,7 @@ function toBody({ system, messages, tools, settings = {} }: ModelRequest, model:
   };
 }
 
-/** The messages of a transcript never change, so each message is converted only once. */
+/** Messages in a transcript never change, so the result of each conversion is kept. */
 const toWire = memoize((message: Message, index: number): readonly object[] => {
   switch (message.role) {
     case "user":
@@ -105,7 +105,7 @@ const imageForms: MediaForms<string> = {
   write: (media) => (media.kind !== "url" && media.mediaType.startsWith("image/") ? toBase64(media) : undefined),
 };
 
-/** Ollama's API expects images in a separate field next to the text. */
+/** Moves images to a separate field, because Ollama's API expects them there. */
 function toUserMessage({ content }: Extract<Message, { role: "user" }>, message: number): object {
   if (typeof content === "string") return { role: "user", content };
   const texts: string[] = [];
@@ -123,7 +123,7 @@ const doneReasons: ReadonlyMap<string, FinishReason> = new Map([
 ]);
 
 // #region reader
-/** Converts the events of one answer to chunks. Checks the shape of the events, because a server may send anything. */
+/** Converts the events of one response to chunks. Checks each event, because a server can send anything. */
 function createReader(out: ModelChunk[], words: ReadonlyMap<string, FinishReason>): EventReader {
   let calls = 0;
   let finished = false;
@@ -141,7 +141,7 @@ function createReader(out: ModelChunk[], words: ReadonlyMap<string, FinishReason
         const { name, arguments: args } = recordOf(recordOf(one)["function"]);
         const key = String(calls);
         calls += 1;
-        // Ollama sends each call in one piece, and without an id.
+        // Ollama sends each tool call in one event, and without an id.
         out.push({ type: "call-ready", key, id: undefined, name: textOf(name), args: args ?? {} });
       }
       if (done !== true) return;

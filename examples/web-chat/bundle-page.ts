@@ -1,10 +1,8 @@
-// Bundles the files of the page in memory.
-
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-/** The files of the page by their URL path. */
+/** Maps URL paths to the files of the page. */
 export type PageFiles = ReadonlyMap<string, { readonly type: string; readonly body: string }>;
 
 export async function bundlePage(): Promise<PageFiles> {
@@ -18,7 +16,8 @@ export async function bundlePage(): Promise<PageFiles> {
     platform: "browser",
     jsx: "automatic",
     define: { "process.env.NODE_ENV": '"production"' },
-    // This repository tests three major versions of `ai`, so version 7 has another package name here. Use `ai` in your application.
+    // This repository tests three major versions of `ai`, and has installed version 7 under another name. In your application,
+    // use `ai`.
     alias: { ai: "ai-v7" },
   });
   return new Map([

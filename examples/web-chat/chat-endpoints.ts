@@ -1,17 +1,18 @@
-// The endpoints of the chat. They pass the requests of `useChat` to the runs of a run host.
+// The endpoints of the chat. They start and resume runs in a run host, and stream them to `useChat`.
 
 // #region endpoints
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HostedLoopOptions, RunHost } from "turnwright/host";
 import { pipeUIMessageStream, readUIChatRequest } from "turnwright/ui-message-stream";
 
-/** The host, and the options for every run. */
 export interface Chat {
   readonly host: RunHost;
   readonly run: HostedLoopOptions;
 }
 
-/** POST /api/chat. The body has a new message, a decision about a waiting call, or a request for another answer. */
+/**
+ * POST /api/chat. The body contains a new message, a decision about a call that waits for it, or a request for another answer.
+ */
 export async function postChat({ host, run }: Chat, req: IncomingMessage, res: ServerResponse): Promise<void> {
   const { id, trigger, message, decisions, results, continues } = await readUIChatRequest(req, {
     maxBytes: 500_000,
@@ -20,7 +21,7 @@ export async function postChat({ host, run }: Chat, req: IncomingMessage, res: S
   if (!isChatId(id)) return void res.writeHead(404).end(); // check here that the user may use this chat
   const decides = message === undefined && trigger === "submit";
   const last = message === undefined ? await host.status(id) : undefined;
-  // Refuse decisions from a tab that still shows an earlier run.
+  // A tab may still show an earlier run. Its decisions are refused.
   if (message === undefined && (last === undefined || (decides && continues !== last.runId))) return refuse(res);
   const start = message === undefined ? ({ ...run, regenerate: true } as const) : { ...run, message };
   const answer = decides
@@ -30,7 +31,10 @@ export async function postChat({ host, run }: Chat, req: IncomingMessage, res: S
   await pipeUIMessageStream(answer.join(), res, { version: 7, from: decides ? "live" : "start" });
 }
 
-/** GET /api/chat/:id/stream. Sent by a reloaded page, by a second tab, and by all pages after a crash of the server. */
+/**
+ * GET /api/chat/:id/stream. A page sends this request when it is reloaded or opened in a second tab, and after the server
+ * crashed.
+ */
 export async function getStream({ host, run }: Chat, id: string, res: ServerResponse): Promise<void> {
   if (host.join(id) === undefined) await host.resume(id, run); // continues from the journal if the last run was cut off
   const reader = host.join(id);
@@ -38,7 +42,7 @@ export async function getStream({ host, run }: Chat, id: string, res: ServerResp
   await pipeUIMessageStream(reader, res, { version: 7 });
 }
 
-/** DELETE /api/chat/:id/run. Sent by the stop button of any tab. */
+/** DELETE /api/chat/:id/run. The stop button of any tab sends this request. */
 export const deleteRun = ({ host }: Chat, id: string, res: ServerResponse): void =>
   void res.writeHead(host.stop(id, { requester: "page" }) === "accepted" ? 202 : 409).end();
 

@@ -1,17 +1,17 @@
-// Returns the messages of a chat when its page loads. Omits a live or suspended run, because the page reads that run from its
-// stream.
+// Returns the messages of a chat when a page loads it. Omits the answer of a live or suspended run, because the page streams it
+// instead.
 
 import type { RunHost } from "turnwright/host";
 import { toUIMessages, type UIMessage } from "turnwright/ui-message-stream";
 
 export interface LoadedChat {
   readonly messages: readonly (UIMessage<7> & { readonly metadata?: object })[];
-  /** True if the page must read the last message from the stream. */
+  /** True if a run is live or suspended. The page must then stream its answer. */
   readonly isOpen: boolean;
 }
 
 // #region load
-/** GET /api/chat/:id */
+/** GET /api/chat/:id. Returns the messages of a chat. */
 export async function loadChat(host: RunHost, id: string): Promise<LoadedChat> {
   const status = await host.status(id);
   if (status === undefined) return { messages: [], isOpen: false };

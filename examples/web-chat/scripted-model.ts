@@ -1,10 +1,10 @@
-// A scripted model, so that the example runs without an API key. It orders tea, calls the researcher, and streams its text.
+// A scripted model, so that the example needs no API key. It orders tea, and calls the researcher agent.
 
 import type { Message, ModelChunk, Provider, ToolResultPart } from "turnwright";
 import { createMockProvider, type MockMessage, type MockPart, text, toolCall } from "turnwright/testing";
 import { type Pace, readOrder, researcherPrompt } from "./tea-shop.ts";
 
-/** Creates the model. It answers from the transcript alone, so another process can continue a run. */
+/** Creates the scripted model. It needs only the transcript, so another process can continue a run. */
 export function createScriptedModel(pace: Pace): Provider {
   const model = createMockProvider(
     ({ messages, system }) => (system === researcherPrompt ? research(messages) : talk(messages)),
@@ -56,7 +56,7 @@ function confirm({ outcome, result }: ToolResultPart): string {
   return outcome === "denied" ? "All right, I have ordered nothing." : "The order did not work, I am sorry.";
 }
 
-/** Returns the last question of the user, and all tool results after it. */
+/** Returns the user's last question, and all tool results after it. */
 function readLast(messages: readonly Message[]): { readonly question: string; readonly results: readonly ToolResultPart[] } {
   const index = messages.findLastIndex(({ role }) => role === "user");
   const asked = messages[index];

@@ -1,4 +1,4 @@
-// The tools of a tea shop: one reports progress, one needs a person's approval, and one is an agent.
+// The tools of a tea shop. One reports progress, one needs a person's approval, and one is an agent.
 
 import { defineAgentTool, defineTool, type Pricing, type Provider } from "turnwright";
 import type { HostedLoopOptions } from "turnwright/host";
@@ -22,10 +22,7 @@ export function readOrder(value: unknown): Order | undefined {
   return orderSchema.safeParse(value).data;
 }
 
-/**
- * Waits before each word of the model and each step of a tool, so that users can see the progress. Rejects when the signal is
- * aborted.
- */
+/** Slows the model and the tools down, so that users can see the progress. Rejects when the signal is aborted. */
 export type Pace = (signal: AbortSignal) => Promise<void>;
 
 export interface ShopModel {
@@ -34,7 +31,7 @@ export interface ShopModel {
   readonly pace: Pace;
 }
 
-/** Returns the options for every run. Calls `onOrder` for each order. */
+/** Returns the options for all runs. Calls `onOrder` for each order. */
 export function createShop({ provider, pricing, pace }: ShopModel, onOrder: (order: Order) => void): HostedLoopOptions {
   const lookUpPrice = defineTool({
     name: "look_up_price",

@@ -1,4 +1,4 @@
-// Serves the files of the page, and the four endpoints of the chat.
+// Serves the page and the four endpoints of the chat.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { isLoopError } from "turnwright";
@@ -22,7 +22,7 @@ export function createWebChatServer(chat: WebChat): Server {
 }
 
 /**
- * The allowed values of the `Host` header. Without this check, a page on another site could read the chat through DNS
+ * The allowed values of the header `Host`. If all values were allowed, a page on another site could read the chat with DNS
  * rebinding.
  */
 const ownHost = /^(localhost|127\.0\.0\.1)(:\d+)?$/;
@@ -51,8 +51,7 @@ async function routeChat(
 }
 
 /**
- * Sends an error. If the request is invalid, the page gets the error message. Other messages could contain secrets, so the page
- * does not get them.
+ * Sends an error response. Only errors about invalid requests contain a message, because other messages could contain secrets.
  */
 function refuse(response: ServerResponse, error: unknown): void {
   if (response.headersSent) return void response.destroy();
@@ -71,7 +70,7 @@ function sendJson(response: ServerResponse, value: object): void {
   response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" }).end(JSON.stringify(value));
 }
 
-/** The content security policy: the page loads files only from this server, and other sites cannot show the page in a frame. */
+/** The content security policy. The page loads files only from this server, and other sites cannot show the page in a frame. */
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'";
 

@@ -1,5 +1,5 @@
-// Starts Postgres and two workers, kills one of them in the middle of its runs, and shows that the other one finishes all runs.
-// Run it with `npx tsx examples/workers/main.ts`.
+// Starts Postgres and two workers. Kills one worker in the middle of its runs, and shows that the other worker finishes all runs.
+// Start this example with `npx tsx examples/workers/main.ts`.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -20,7 +20,7 @@ async function startWorker(): Promise<ChildProcess> {
   return child;
 }
 
-// This process starts and reads runs, but executes none.
+// This process can start runs and read their events, but does not execute them.
 const client = await launchWorker({ databaseUrl: postgres.url, executes: false });
 const workers = [await startWorker(), await startWorker()];
 
@@ -28,7 +28,7 @@ const cities = ["Oslo", "Bergen", "Narvik", "Bodø"];
 for (const city of cities) await trips.start(`trip to ${city}`, { city });
 console.log(`${cities.length} runs were started.`);
 
-// The events of a run can be read in any process.
+// Any process can read the events of a run.
 for await (const { event } of trips.events("trip to Oslo")) if (event.type === "tool-start") break;
 const [first, second] = workers;
 first?.kill("SIGKILL");

@@ -1,4 +1,4 @@
-// Makes a Postgres database: on the server that TURNWRIGHT_POSTGRES_URL names, or on an embedded server.
+// Makes a Postgres database, on the server in TURNWRIGHT_POSTGRES_URL or on an embedded server.
 
 import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -26,7 +26,7 @@ function findFreePort(): Promise<number> {
   });
 }
 
-/** Makes a database with a new name, and returns its URL. */
+/** Makes a database with a new name. Returns the database URL. */
 async function createDatabase(serverUrl: string): Promise<string> {
   const url = new URL(serverUrl);
   url.pathname = `/turnwright_${process.pid}_${Math.random().toString(36).slice(2)}`;
@@ -40,10 +40,10 @@ async function createDatabase(serverUrl: string): Promise<string> {
   return url.href;
 }
 
-/** Starts an embedded server, which keeps its data in a temporary folder. */
+/** Starts an embedded Postgres server. Its data is in a temporary folder. */
 async function startServer(): Promise<Postgres> {
   const folder = await mkdtemp(join(tmpdir(), "turnwright-postgres-"));
-  // As root, Postgres runs as another user, who must be able to enter the folder.
+  // If this process runs as root, Postgres runs as another user. That user must be able to enter the folder.
   await chmod(folder, 0o755);
   const port = await findFreePort();
   const log: unknown[] = [];

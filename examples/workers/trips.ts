@@ -1,4 +1,4 @@
-// A durable loop that plans trips. Each worker defines it.
+// A durable loop that plans trips. Every worker must define it.
 
 import { defineTool } from "turnwright";
 import { defineDurableLoop, type DurableLoop } from "turnwright/dbos";
@@ -8,7 +8,7 @@ const findTrain = defineTool<{ readonly city: string }>({
   name: "find_train",
   description: "Finds a train",
   inputSchema: { type: "object", properties: { city: { type: "string" } } },
-  // The search has no effects, so a search that was cut off may run again.
+  // This search has no side effects, so it may be repeated after a crash.
   replay: "safe",
   execute: async ({ city }) => {
     await new Promise((resolve) => setTimeout(resolve, 300));

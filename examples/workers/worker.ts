@@ -1,4 +1,4 @@
-// One worker. Its argument is the URL of the database.
+// A worker process. Its argument is the database URL.
 
 import { launchWorker } from "turnwright/dbos";
 import { defineTrips } from "./trips.ts";

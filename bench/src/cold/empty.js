@@ -1,1 +1,1 @@
-// A process that does nothing: the baseline for cold imports.
+// The baseline of the import benchmark: a program that does nothing.

@@ -1,4 +1,4 @@
-// Makes two runs in a fresh process. Prints the duration of each run in milliseconds, as JSON.
+// Makes two runs in a fresh process, and prints the duration of each run in milliseconds.
 import { callingModel } from "../scripts.js";
 import { forecastAtOnce, minimalRun, turnwrightRun } from "../subjects.js";
 

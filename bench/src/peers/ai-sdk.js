@@ -1,4 +1,3 @@
-// Runs the scripted benchmark with `generateText` and `streamText` of the AI SDK.
 import { generateText, isStepCount, streamText, tool } from "ai";
 import { z } from "zod";
 import { checkRun, description, question } from "./script.js";

@@ -1,5 +1,5 @@
-// Runs one of the compared libraries for the first time in a fresh process. Prints the duration in milliseconds, without the
-// time for imports.
+// Makes one run with one of the compared libraries in a fresh process. Prints the duration of the run in milliseconds, without
+// the imports.
 import { callingModel } from "../scripts.js";
 import { forecastAtOnce } from "../subjects.js";
 import { peers } from "./table.js";

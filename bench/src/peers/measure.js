@@ -1,5 +1,4 @@
-// Measures one of the compared libraries in this process, alternating with the minimal loop. Sends the figures to the parent
-// process.
+// Measures one of the compared libraries and the minimal loop, in alternation. Sends the results to the parent process.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { cpuMs, median } from "../measure.js";
@@ -14,11 +13,11 @@ import { peers } from "./table.js";
  */
 
 const rounds = 5;
-/** If one execution of a task takes longer, the task is executed only once, without a warm-up. */
+/** A task that takes longer than this is measured only once, without a warm-up. */
 const patienceMs = 2000;
-/** The duration of the warm-up, in which a short task is repeated. */
+/** The duration of the warm-up of a short task. */
 const warmUpMs = 2000;
-/** The approximate duration of a round, in which a short task is repeated. */
+/** The approximate duration of a round. Short tasks are repeated until a round takes this long. */
 const roundMs = 300;
 
 const slowForecast = async () => {
@@ -62,7 +61,7 @@ async function measurePeer({ file, export: made, package: imported }) {
 }
 
 /**
- * Divides the CPU time of a library by the CPU time of the minimal loop in each round, and returns the median. The two take
+ * Divides the CPU time of a library by the CPU time of the minimal loop, and returns the median over all rounds. The two take
  * turns in going first.
  *
  * @param {{ minimal: Task, peer: Task }} tasks
@@ -80,7 +79,7 @@ async function ratioOf({ minimal, peer: task }) {
 }
 
 /**
- * Warms a task up. Returns the number of executions for each round, or 0 if the task is slow.
+ * Warms a task up. Returns how often each round executes the task, or 0 if the task is slow.
  *
  * @param {Task} task
  */
@@ -100,8 +99,6 @@ async function timesFor(task) {
 }
 
 /**
- * Returns the CPU time of one execution of a task, in milliseconds.
- *
  * @param {Task} task
  * @param {number} times
  */

@@ -1,4 +1,3 @@
-// Runs the scripted benchmark with OpenAI Agents.
 import { Agent, Runner, setTracingDisabled, tool, Usage } from "@openai/agents";
 import { z } from "zod";
 import { checkRun, description, question } from "./script.js";

@@ -1,4 +1,3 @@
-// Runs the scripted benchmark with pi-agent-core.
 import { runAgentLoop } from "@earendil-works/pi-agent-core";
 import { createAssistantMessageEventStream, Type } from "@earendil-works/pi-ai";
 import { checkRun, description, question } from "./script.js";

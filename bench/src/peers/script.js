@@ -1,5 +1,5 @@
-// The script that all compared libraries run. It produces chunks in turnwright's format; the file of each library converts them
-// to that library's format.
+// The model that all compared libraries use. It produces chunks in turnwright's format, and each library has an adapter that
+// converts the chunks to its own format.
 
 /**
  * @typedef {import("../../../src/core/types/provider.ts").ModelChunk} ModelChunk
@@ -9,13 +9,12 @@
  * @typedef {(work: Work) => () => Promise<unknown>} Peer Returns a function that starts the run. The function can be called repeatedly.
  */
 
-/** The user's question, for libraries that accept a string. */
 export const question = "Do I need a coat in Oslo?";
 
 export const description = "Weather of the next days";
 
 /**
- * Throws if a run ended early. Otherwise, a broken run would look fast.
+ * Throws if a run ended too early. Without this check, a broken run would look fast.
  *
  * @param {string} text
  * @param {number} requests

@@ -1,4 +1,3 @@
-// The list of compared libraries, and the table of their figures.
 import { readFileSync } from "node:fs";
 import { dist } from "../turnwright.js";
 
@@ -36,11 +35,7 @@ function versionOf(path) {
   return String(JSON.parse(readFileSync(new URL(path, import.meta.url), "utf8")).version);
 }
 
-/**
- * Returns the figures of all compared libraries as a Markdown table.
- *
- * @param {Readonly<Record<string, Figures>>} all
- */
+/** @param {Readonly<Record<string, Figures>>} all */
 export function toPeerTable(all) {
   const names = Object.keys(all);
   const workloads = Object.keys(Object.values(all)[0] ?? {});

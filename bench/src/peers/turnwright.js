@@ -1,4 +1,3 @@
-// Runs the scripted benchmark with turnwright, in the same way as with other libraries.
 import { turnwrightRun } from "../subjects.js";
 
 /** @type {import("./script.js").Peer} */

@@ -1,4 +1,4 @@
-// The time from an abort by the caller to the end of the run, while a tool or a model ignores its abort signal.
+// Measures how long a run takes to end after the caller aborts it, if a tool or the model ignores the abort signal.
 import { median, rounds } from "../measure.js";
 import { callingModel, silentModel, sleep } from "../scripts.js";
 import { forecast, minimalRun, turnwrightOptions } from "../subjects.js";
@@ -33,13 +33,13 @@ async function toRow(workload, stream, execute) {
   for (let round = 0; round < rounds; round += 1) {
     samples.push(await endAfterAbort((signal) => runToolLoop({ ...options, signal })));
   }
-  // The minimal loop ignores its caller's abort, so one measurement is enough.
+  // The minimal loop never ends after an abort, so it is measured only once.
   const minimal = await endAfterAbort(minimalRun(stream, execute));
   return { workload: `${workload} (never: over 2 s)`, unit: "ms", minimal, turnwright: median(samples) };
 }
 
 /**
- * Returns the milliseconds from the abort to the end of the run, or Infinity after `patienceMs`.
+ * Aborts a run, and returns the milliseconds until the run ends. Returns Infinity if the run does not end in `patienceMs`.
  *
  * @param {(signal: AbortSignal) => unknown} run
  */

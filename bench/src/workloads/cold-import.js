@@ -1,5 +1,5 @@
-// The CPU time of an import in a fresh process, minus the CPU time of an empty process. Takes the median of several pairs of
-// processes.
+// Measures the CPU time of an import in a fresh process. The CPU time of an empty process is subtracted. The result is the median
+// of several measurements.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { median } from "../measure.js";
@@ -25,7 +25,7 @@ function medianImports(entries) {
   /** @type {number[][]} */
   const samples = entries.map(() => []);
   for (let round = -2; round < rounds; round += 1) {
-    // Each import is paired with an empty process that runs directly before or after it, so that a slow moment of the machine
+    // Each process with an import is measured right before or after an empty process, so that a slow moment of the machine
     // affects both.
     entries.forEach((entry, index) => {
       const base = processMs(empty);

@@ -1,4 +1,4 @@
-// The cost of an iteration after a forced garbage collection. The collection discards compiled code, as happens in an idle
+// Measures an iteration directly after a garbage collection. A collection discards compiled code, as also happens in an idle
 // server.
 import { collectGarbage, compare } from "../measure.js";
 import { callingModel } from "../scripts.js";
@@ -28,7 +28,7 @@ export async function measureWorkload() {
 }
 
 /**
- * Returns the wall time of a task in milliseconds. The task is warm before the collection.
+ * Returns how long a task takes directly after a garbage collection, in milliseconds. The task has been warmed up.
  *
  * @param {Task} task
  */

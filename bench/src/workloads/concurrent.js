@@ -1,4 +1,5 @@
-// The CPU time and peak heap of 1,000 concurrent runs. Each run has 5 iterations, and the model takes 5 ms to respond.
+// Measures the CPU time and the peak heap of 1,000 concurrent runs. Each run has 5 iterations, and the model waits 5 ms before
+// each response.
 import { collectGarbage, compare } from "../measure.js";
 import { slowModel } from "../scripts.js";
 import { forecast, minimalRun, turnwrightRun } from "../subjects.js";
@@ -37,7 +38,7 @@ function together(task) {
 }
 
 /**
- * Returns the peak heap growth during a task in megabytes, sampled every millisecond.
+ * Returns how far the heap grows while a task runs, in megabytes. Reads the heap size every millisecond.
  *
  * @param {Task} task
  */

@@ -1,4 +1,4 @@
-// The cost of one text delta that a program reads with an event listener, and with `for await` over the events of a run.
+// Measures the cost of one text delta, for an event listener and for `for await` over the events.
 import { compare, repeat } from "../measure.js";
 import { talkingModel } from "../scripts.js";
 import { forecast, minimalRun, turnwrightOptions, turnwrightRun } from "../subjects.js";

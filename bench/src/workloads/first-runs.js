@@ -1,5 +1,5 @@
-// The wall time of the first and the second run in a fresh process, without the time for imports. Each run has 3 iterations.
-// Takes the median of several processes.
+// Measures how long the first two runs of a fresh process take, without the imports. The result is the median of several
+// processes.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { median, rounds } from "../measure.js";

@@ -1,5 +1,5 @@
-// How the cost of an iteration grows with the length of a run. Compares the cost per iteration in long runs and in short runs.
-// In one long run, compares iterations 4,500 to 5,000 with iterations 100 to 600.
+// Measures if iterations become slower in long runs. Compares long runs with short runs, and late iterations of one run with its
+// early iterations.
 import { collectGarbage, compare, cpuMs, quantile, rounds, warmUps } from "../measure.js";
 import { callingModel } from "../scripts.js";
 import { forecast, minimalRun, turnwrightRun } from "../subjects.js";
@@ -54,8 +54,8 @@ async function longOverShort(makeRun) {
 }
 
 /**
- * Runs a task `times` times and keeps all results until the end, so that many short runs use as much memory as one long run.
- * Otherwise, garbage collection would be cheaper for the short runs.
+ * Runs a task `times` times, and keeps all results. Many short runs then use as much memory as one long run. Otherwise, garbage
+ * collection would be cheaper for the short runs.
  *
  * @param {number} times
  * @param {Task} task
@@ -71,7 +71,7 @@ function keeping(times, task) {
 
 /**
  * Divides the cost of late iterations by the cost of early iterations in the same run. Uses the lower quartile of several runs,
- * which excludes runs with a garbage collection during the measured iterations.
+ * because a garbage collection makes some of the runs slower.
  *
  * @param {MakeRun} makeRun
  */
@@ -96,8 +96,8 @@ async function lateOverEarly(makeRun) {
 }
 
 /**
- * Like `callingModel`, but appends to `marks` the CPU time at the start and end of the early iterations, and of the late
- * iterations. The final answer is not measured.
+ * Like `callingModel`, but records the CPU time before and after the early iterations, and before and after the late iterations.
+ * Appends these times to `marks`.
  *
  * @param {number[]} marks
  * @returns {Script}

@@ -1,5 +1,4 @@
-// The cost of one iteration with three tools: a synchronous tool, a tool whose promise is already resolved, and a tool that
-// waits.
+// Measures an iteration with each of three tools. One tool is synchronous, one returns a resolved promise, and one waits.
 import { compare, repeat } from "../measure.js";
 import { callingModel } from "../scripts.js";
 import { forecast, forecastAtOnce, forecastLater, minimalRun, turnwrightRun } from "../subjects.js";

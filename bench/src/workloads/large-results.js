@@ -1,4 +1,4 @@
-// The cost of one run with 200 calls. Each result has 100 KB.
+// Measures a run with 200 calls whose results have 100 KB each.
 import { compare } from "../measure.js";
 import { callingModel } from "../scripts.js";
 import { minimalRun, turnwrightRun } from "../subjects.js";
@@ -6,7 +6,7 @@ import { minimalRun, turnwrightRun } from "../subjects.js";
 const results = 200;
 const stream = callingModel(results + 1);
 
-/** Returns about 100 KB of JSON data: 800 rows, newly created for each call. */
+/** Returns a new array of 800 rows: about 100 KB of JSON. */
 const report = () =>
   Array.from({ length: 800 }, (_, row) => ({
     row,

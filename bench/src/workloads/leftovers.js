@@ -1,4 +1,4 @@
-// Leaks: the heap memory and the abort listeners that runs leave behind after their results are discarded.
+// Measures leaks: heap memory and abort listeners that runs leave behind.
 import { getEventListeners } from "node:events";
 import { collectGarbage, repeat } from "../measure.js";
 import { callingModel } from "../scripts.js";

@@ -1,4 +1,4 @@
-// The wall time of an iteration with 64 calls, each of which takes 20 ms.
+// Measures the wall time of an iteration with 64 parallel calls, each of which takes 20 ms.
 import { compare, wallOf } from "../measure.js";
 import { batchModel, sleep } from "../scripts.js";
 import { minimalRun, turnwrightRun } from "../subjects.js";

@@ -1,6 +1,5 @@
-// The cost of readers of hosted runs, with 10 readers for each of 100 live runs. Measures the memory of one reader, and the CPU
-// time of passing one text delta to one reader. For comparison, a minimal reader resolves a promise with each event of an
-// array.
+// Measures a run host with 100 live runs and 10 readers for each run: the memory of one reader, and the CPU time of passing one
+// text delta to one reader. The baseline is a reader that gets the events of an array through promises.
 import { collectGarbage, compare } from "../measure.js";
 import { dist } from "../turnwright.js";
 
@@ -37,7 +36,7 @@ export async function measureWorkload() {
   ];
 }
 
-/** Starts the runs. All runs wait for `begin` before they stream text, and for `release` before they end. */
+/** Starts all runs. The runs stream no text before `begin` is called, and do not end before `release` is called. */
 async function startRuns() {
   const host = createRunHost({ keepMs: 0 });
   const begun = gate();
@@ -68,7 +67,7 @@ function talker(begun, released) {
       await begun;
       for (let index = 0; index < deltas; index += 1) {
         yield { type: "text-delta", text: "token " };
-        // Lets the readers run between two deltas, as with a real provider.
+        // Lets the readers run after each delta, as they can with a real provider.
         await nextTick();
       }
       await released;
@@ -129,11 +128,7 @@ function join(host, id) {
   return stream;
 }
 
-/**
- * Counts the text deltas of a run.
- *
- * @param {AsyncIterable<HostedEvent>} stream
- */
+/** @param {AsyncIterable<HostedEvent>} stream */
 async function read(stream) {
   let count = 0;
   for await (const { event } of stream) if (event.type === "text-delta") count += 1;

@@ -1,5 +1,5 @@
-// The cost of replaying a recorded run from its file, compared with reading and parsing the lines of the file. Also compares
-// the replay cost per iteration of long and short runs.
+// Measures the replay of a run from its journal file. The baseline only reads the file and parses its lines. Also compares the
+// cost per iteration of long and short runs.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -46,7 +46,7 @@ async function toCostRow(path) {
 }
 
 /**
- * All results are kept until the end, so that many short runs keep as much memory as one long run.
+ * Keeps all results, so that many short runs use as much memory as one long run.
  *
  * @param {string} folder
  * @returns {Promise<Row>}
@@ -68,7 +68,7 @@ async function toGrowthRow(folder) {
 }
 
 /**
- * Records a run with `count` iterations, and returns a task that replays the run.
+ * Records a run of `count` iterations in a journal file. Returns a task that replays the run.
  *
  * @param {string} path
  * @param {number} count

@@ -1,4 +1,4 @@
-// The size of a program that uses runToolLoop and defineTool, after bundling, minifying and compressing with gzip.
+// Measures the size of a program that imports `runToolLoop` and `defineTool`, after bundling, minifying and gzip.
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { fileURLToPath } from "node:url";

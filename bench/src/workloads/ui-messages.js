@@ -1,5 +1,5 @@
-// The cost of converting one text delta to a chunk of the UI message stream, and to an event of AG-UI. For comparison, the minimal
-// loop creates the chunk directly.
+// Measures the conversion of one text delta, to a chunk of the UI message stream and to an AG-UI event. The baseline creates the
+// chunk without a converter.
 import { compare } from "../measure.js";
 import { dist } from "../turnwright.js";
 

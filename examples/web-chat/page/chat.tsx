@@ -1,4 +1,4 @@
-// The whole page: the messages, the current activity, and the field for the next message.
+// The chat page: the messages, the current activity, and the input field.
 
 import { type JSX, useEffect, useRef, useState } from "react";
 import { MessageView } from "./message-view.tsx";
@@ -29,7 +29,7 @@ export function Chat({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
-/** Scrolls down when `shown` changes, unless the user has scrolled up. */
+/** Scrolls to the end when `shown` changes, unless the user has scrolled up. */
 function useFollowing(shown: unknown): void {
   const isAtEnd = useRef(true);
   useEffect(() => {
@@ -48,7 +48,7 @@ interface ChatProps {
   readonly isLive: boolean;
 }
 
-/** Shows the current activity, and announces it to screen readers. */
+/** Shows the current activity. Screen readers read it aloud. */
 function Situation({ chat, isLive }: ChatProps): JSX.Element {
   const { error, liveCost } = chat;
   return (

@@ -1,4 +1,4 @@
-// Shows one message: its text, its tool calls, how the run ended, and the cost.
+// Shows a message: its text, its tool calls, its cost, and how the run ended.
 
 import { isToolUIPart } from "ai";
 import type { JSX } from "react";
@@ -10,7 +10,7 @@ interface MessageProps {
   readonly chat: RunChat;
 }
 
-/** Shows a message. React escapes all output of the model, of tools and of users, so none of it can run as HTML. */
+/** Shows a message. React escapes the text of models, tools and users, so this text cannot run as HTML. */
 export function MessageView({ message, chat }: MessageProps): JSX.Element {
   const { role, parts, metadata } = message;
   return (

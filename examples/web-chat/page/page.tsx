@@ -1,4 +1,4 @@
-// Mounts the page. The id of the chat is in the URL, so a second tab with the same URL shows the same chat.
+// Starts the page. The URL contains the chat id, so two tabs with the same URL show the same chat.
 
 import { createRoot } from "react-dom/client";
 import { Chat } from "./chat.tsx";

@@ -1,4 +1,4 @@
-// Reads the progress of nested runs from the output of a call. The server sends `{ runs: [{ text, calls, status }] }`.
+// Reads the progress of nested runs from a tool output. The server sends `{ runs: [{ text, calls, status }] }`.
 
 export interface InnerRun {
   readonly text: string;
@@ -12,7 +12,7 @@ interface InnerCall {
   readonly state: string;
 }
 
-/** Returns the nested runs in an output. Returns an empty array if the output has no runs. */
+/** Returns the nested runs in a tool output. Returns an empty array if it contains none. */
 export function readRuns(output: unknown): readonly InnerRun[] {
   return listIn(output, "runs").map((run) => ({
     text: textIn(run, "text"),

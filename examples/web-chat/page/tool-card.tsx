@@ -1,11 +1,11 @@
-// Shows a tool call as a card: its state, arguments and result, and buttons if the call waits for a decision.
+// Shows a tool call as a card: its state, its arguments and its result. If the call waits for a decision, the card has buttons.
 
 import { getToolName } from "ai";
 import { type JSX, useState } from "react";
 import { readRuns } from "./read-runs.ts";
 import { type PageMessage, readNumber, type RunChat } from "./use-run-chat.ts";
 
-/** A message part that represents a tool call. */
+/** A message part that stands for a tool call. */
 export type ToolPart = Extract<PageMessage["parts"][number], { toolCallId: string }>;
 
 interface CardProps {
@@ -102,7 +102,7 @@ function Decision({ chat, approvalId, input }: DecisionProps): JSX.Element {
   );
 }
 
-/** Formats a value as JSON, in one line if it is short. */
+/** Formats a value as JSON. Short values are formatted in one line. */
 function toText(value: unknown): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value, null, 1) ?? "");
   return text.length > 70 ? text : text.replaceAll(/\n\s*/g, " ");

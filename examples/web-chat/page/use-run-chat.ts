@@ -1,11 +1,11 @@
-// A React hook for a chat. The history and the runs are on the server, so users can reload a tab at any time.
+// A React hook for a chat whose history and runs are stored on the server. Users can reload the page at any time.
 
 // #region page
 import { useChat } from "@ai-sdk/react";
 import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } from "ai";
 import { useEffect, useMemo, useState } from "react";
 
-/** Returns a chat that several tabs can use together. */
+/** Returns a chat that can be open in several tabs. */
 export function useRunChat(id: string): RunChat {
   const [liveCost, setLiveCost] = useState<number | undefined>();
   const [loads, setLoads] = useState(0);
@@ -17,7 +17,7 @@ export function useRunChat(id: string): RunChat {
     onData: ({ type, data }) => void (type === "data-cost" && setLiveCost(readNumber(data, "costUSD"))),
   });
   const { setMessages, resumeStream, status, error } = chat;
-  // Loads the chat at the start, after a request from another tab, and after a broken connection.
+  // Loads the chat when the page opens, when another tab has sent a request, and when the connection has broken.
   useEffect(() => {
     const left = new AbortController();
     let again: ReturnType<typeof setTimeout> | undefined;
@@ -41,22 +41,19 @@ export function useRunChat(id: string): RunChat {
     liveCost,
     reload: () => setLoads((count) => count + 1),
     /**
-     * Stops the run on the server, even if another tab started it. `chat.stop` would only stop reading the stream in this tab.
+     * Stops the run on the server, even if another tab started it. `chat.stop` would only stop this tab from reading the stream.
      */
     stopRun: () => fetch(`/api/chat/${id}/run`, { method: "DELETE" }),
     approve: (approvalId) => chat.addToolApprovalResponse({ id: approvalId, approved: true }),
     deny: (approvalId) => chat.addToolApprovalResponse({ id: approvalId, approved: false }),
-    /**
-     * An approval of `useChat` cannot carry edited arguments, so they are sent in a separate field, under the id of the
-     * approval.
-     */
+    /** `useChat` cannot send edited arguments with an approval, so this function sends them in a separate field. */
     edit: (approvalId, args) => chat.sendMessage(undefined, { body: { decisions: { [approvalId]: { kind: "modify", args } } } }),
   };
 }
 // #endregion page
 
 export interface RunChat extends ReturnType<typeof useChat> {
-  /** The cost of the run so far in USD. Undefined if it is unknown. */
+  /** The current cost of the run in USD. Undefined if the cost is unknown. */
   readonly liveCost: number | undefined;
   reload(): void;
   stopRun(): Promise<unknown>;
@@ -80,19 +77,19 @@ async function loadChat(id: string, signal: AbortSignal): Promise<Loaded> {
 
 const keyOf = (id: string): string => `chat ${id}`;
 
-/** Sends a request, and then notifies the other tabs. A browser sends the event "storage" only to other tabs. */
+/** Sends a request, and then notifies the other tabs. Browsers send the event "storage" only to other tabs. */
 async function fetchAndTell(id: string, url: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
   if (init?.method === "POST" && response.ok) localStorage.setItem(keyOf(id), crypto.randomUUID());
   return response;
 }
 
-/** True if the connection broke. Browsers report a broken connection as a TypeError. */
+/** Returns true if the connection broke, which browsers report as a TypeError. */
 function isDisconnect(status: string, error: Error | undefined): boolean {
   return status === "error" && error instanceof TypeError;
 }
 
-/** Reads a number from data that the server sent. Returns undefined if the field is not a number. */
+/** Reads a number from the server's data. Returns undefined if the field is not a number. */
 export function readNumber(data: unknown, field: string): number | undefined {
   const value: unknown = typeof data === "object" && data !== null ? Reflect.get(data, field) : undefined;
   return typeof value === "number" ? value : undefined;
