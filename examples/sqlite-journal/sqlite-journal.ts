@@ -22,10 +22,9 @@ type Work<T> = (database: sqlite.Database) => T;
 /**
  * Runs `work` in one transaction. Opens a connection for it, and closes the connection afterwards.
  *
- * If a process dies in a transaction, this build of SQLite cannot undo it with a rollback journal. The lock of this build is the
- * folder `<file>.lock`, and SQLite cannot tell if the process that made this folder still lives. A write-ahead log (WAL) does not
- * have this problem, but needs exclusive locking here. An exclusive lock lasts until the connection is closed, so each
- * transaction has its own connection.
+ * This build of SQLite locks with the folder `<file>.lock`, and cannot tell if the process that made it still lives. So it does
+ * not undo the transaction of a dead process. A write-ahead log (WAL) is always recovered, but needs exclusive locking here,
+ * which lasts until the connection is closed. Therefore, each transaction has its own connection.
  */
 function transactNow<T>(file: string, work: Work<T>): T {
   const database = new sqlite.Database(file);
@@ -93,9 +92,7 @@ function take({ file, run, leaseMs }: Run, owner: string): Work<void> {
   };
 }
 
-/**
- * Extends the lease of the run. Throws if another process has taken the run. A late process may go on if no other has taken it.
- */
+/** Extends the lease of the run. Throws if another process has taken the run. */
 function renew(database: sqlite.Database, { file, run, leaseMs }: Run, owner: string): void {
   const sql = "UPDATE owners SET expires = ? WHERE run = ? AND owner = ?";
   const { changes } = database.run(sql, [Date.now() + leaseMs, run, owner]);
