@@ -69,6 +69,11 @@ export interface DurableLoop<Input> {
   start(id: string, input: Input): Promise<void>;
   /** Waits for the end of a run. Rejects with an error of `runToolLoop`, for example for invalid options. */
   result(id: string): Promise<DurableResult>;
+  /**
+   * Continues a run whose `result` rejected, for example after a fixed deployment. Its records stay. Rejects with an error of DBOS
+   * if the run has not ended.
+   */
+  retry(id: string): Promise<void>;
   /** Returns the state of a run. Undefined if the run does not exist. */
   status(id: string): Promise<JournalInspection | undefined>;
   /** Ends a run as `stopped`: the model is cut off, and running tools get `timeouts.settleMs` to finish. */
@@ -112,7 +117,11 @@ export function defineDurableLoop<Input extends Json>(fields: DurableLoopFields<
   const { name, options } = fields;
   const optionsOf = async (text: string): Promise<Omit<LoopOptions, DurableOwnOptions>> => options(JSON.parse(text) as Input);
   const workflow = DBOS.registerWorkflow(
-    async (text: string): Promise<string> => executeDurableRun(await optionsOf(text), workerHere()),
+    async (text: string): Promise<string> => {
+      const end = await executeDurableRun(await optionsOf(text), workerHere());
+      // An abandoned execution must not end its workflow, because another execution continues it.
+      return end ?? new Promise(() => {});
+    },
     { name: `turnwright ${name}` },
   );
   const inspect = async (id: string): Promise<JournalInspection | undefined> => {
@@ -131,6 +140,11 @@ export function defineDurableLoop<Input extends Json>(fields: DurableLoopFields<
       const facts = JSON.parse(end) as Omit<DurableResult, "messages">;
       return { ...facts, messages: state?.messages ?? [] };
     },
+    async retry(id) {
+      const steps = (await DBOS.listWorkflowSteps(id)) ?? [];
+      const startStep = Math.max(-1, ...steps.map(({ functionID }) => functionID)) + 1;
+      await DBOS.rewindWorkflow(id, { startStep, queueName });
+    },
     status: inspect,
     stop: (id, request) => workerHere().store.send(id, { verb: "stop", request }),
     kill: (id) => workerHere().store.send(id, { verb: "kill" }),
@@ -148,16 +162,27 @@ export function defineDurableLoop<Input extends Json>(fields: DurableLoopFields<
   };
 }
 
-/** Executes a run in its workflow. Returns the facts of the result as JSON. */
-async function executeDurableRun(options: Omit<LoopOptions, DurableOwnOptions>, worker: WorkerProcess): Promise<string> {
+/** Executes a run in its workflow. Returns the facts of the result as JSON, or undefined if this execution was abandoned. */
+async function executeDurableRun(
+  options: Omit<LoopOptions, DurableOwnOptions>,
+  worker: WorkerProcess,
+): Promise<string | undefined> {
   const runId = DBOS.workflowID ?? "";
   await endEarlier(worker, runId);
   const control = createLoopControl();
   const over = new AbortController();
   let end: () => void = () => {};
-  const live: LiveRun = { control, ended: new Promise((resolve) => (end = resolve)) };
-  worker.live.set(runId, live);
   let writer: EventWriter | undefined;
+  let isAbandoned = false;
+  const abandon = (): void => {
+    isAbandoned = true;
+    // Before the kill, so that its events and outcomes are dropped.
+    over.abort(new Error("This execution of the run was abandoned."));
+    writer?.close();
+    control.kill();
+  };
+  const live: LiveRun = { control, abandon, ended: new Promise((resolve) => (end = resolve)) };
+  worker.live.set(runId, live);
   try {
     const events = (writer = await EventWriter.begin(worker.store, runId));
     const hooks: StepHooks = {
@@ -167,14 +192,20 @@ async function executeDurableRun(options: Omit<LoopOptions, DurableOwnOptions>, 
         for (const { body } of rows) if (body.verb === "steer") control.steer(body.message as string | UserMessage);
         return rows.at(-1)?.seq ?? lastRead;
       },
-      beforeRecord: () => events.flush(),
+      beforeRecord: async () => {
+        over.signal.throwIfAborted();
+        await events.flush();
+      },
       receive: (key) => receiveDecision(worker, runId, { key, signal: over.signal }),
     };
     await worker.obey(runId, live);
     const journal = createDbosJournal(hooks);
     const result = await runToolLoop({ ...options, runId, control, journal, events: createEmitter(events.take) });
     await events.flush();
-    return JSON.stringify(factsOf(result));
+    return isAbandoned ? undefined : JSON.stringify(factsOf(result));
+  } catch (error) {
+    if (isAbandoned) return undefined;
+    throw error;
   } finally {
     over.abort(new Error("The run has ended."));
     writer?.close();
@@ -189,7 +220,7 @@ async function executeDurableRun(options: Omit<LoopOptions, DurableOwnOptions>, 
  */
 async function endEarlier(worker: WorkerProcess, runId: string): Promise<void> {
   for (let earlier = worker.live.get(runId); earlier !== undefined; earlier = worker.live.get(runId)) {
-    earlier.control.kill();
+    earlier.abandon();
     await earlier.ended;
   }
 }

@@ -31,6 +31,8 @@ export interface Worker {
 /** A run that this worker executes. */
 export interface LiveRun {
   readonly control: LoopControl;
+  /** Ends this execution without a trace: it records nothing more, and another execution can continue the run. */
+  abandon(): void;
   /** Resolves when this execution has ended. */
   readonly ended: Promise<void>;
 }
@@ -47,6 +49,9 @@ export const queueName = "turnwright";
 
 /** How often a worker looks for runs without a worker, in milliseconds. */
 const sweepMs = 500;
+
+/** After this many sweeps, a worker also looks for runs whose worker has no row. */
+const orphanSweeps = 20;
 
 /** How often readers and runs look for what a lost notification would have told them, in milliseconds. */
 const lostNotificationMs = 10_000;
@@ -116,6 +121,7 @@ export class WorkerProcess {
   /** The workers whose lock was free at the last look. */
   #suspects: ReadonlySet<string> = new Set();
   #isSweeping = false;
+  #sweeps = 0;
 
   constructor({ databaseUrl, name = "turnwright", leaseMs = 10_000, executes = true }: WorkerOptions) {
     this.#options = { databaseUrl, name, leaseMs, executes };
@@ -155,9 +161,12 @@ export class WorkerProcess {
     if (this.#isStopped) return;
     this.#isStopped = true;
     for (const timer of this.#timers) clearInterval(timer);
+    const runs = [...this.live.values()];
+    for (const run of runs) run.abandon();
+    await Promise.all(runs.map(({ ended }) => ended));
     if (DBOS.isInitialized()) await DBOS.shutdown();
-    // Without its row, the runs of this worker are taken over immediately.
-    await this.#pool.query("DELETE FROM turnwright.workers WHERE id = $1", [this.id]).catch(() => {});
+    // Other workers, or the next one, take the runs over immediately.
+    await this.#pool.query("UPDATE turnwright.workers SET beat = '-infinity' WHERE id = $1", [this.id]).catch(() => {});
     await this.#session?.end().catch(() => {});
     await Promise.all([this.#pool.end(), this.#enginePool.end()]);
     if (current === this) current = undefined;
@@ -197,6 +206,8 @@ export class WorkerProcess {
     try {
       const dead = await this.#findDead(session);
       for (const id of dead) await this.#takeOver(id);
+      this.#sweeps += 1;
+      if (this.#sweeps % orphanSweeps === 0) await this.#adoptOrphans();
     } finally {
       this.#isSweeping = false;
     }
@@ -217,6 +228,16 @@ export class WorkerProcess {
     const dead = rows.filter(({ id, late, free: isFree }) => late || (isFree && this.#suspects.has(id)));
     this.#suspects = new Set(free);
     return dead.map(({ id }) => id);
+  }
+
+  /** Takes over runs whose worker has no row, for example because a worker died while it was taking them over. */
+  async #adoptOrphans(): Promise<void> {
+    const runs = await DBOS.listWorkflows({ queueName, status: "PENDING", loadInput: false, loadOutput: false });
+    if (runs.length === 0) return;
+    const { rows } = await this.#pool.query<{ readonly id: string }>("SELECT id FROM turnwright.workers");
+    const known = new Set(rows.map(({ id }) => id));
+    const orphans = runs.filter(({ executorId = "" }) => !known.has(executorId)).map(({ workflowID }) => workflowID);
+    if (orphans.length > 0) await DBOS.resumeWorkflows(orphans, { queueName });
   }
 
   async #takeOver(workerId: string): Promise<void> {
