@@ -19,7 +19,7 @@ const marker = /^\s*\/\/ #(end)?region\b/;
 const importsMark = "<!-- imports -->";
 const needsImports = /^docs\/(?:guides|concepts)\//;
 
-/** The code that a block in the docs must have, and its example; or the reason why the block has no valid example. */
+/** The expected code of a block in the docs, with the example that contains the code. Or a problem, if there is no such example. */
 type Wanted = { readonly lines: readonly string[]; readonly example: string } | { readonly problem: string };
 
 function readRegion(path: string, region: string | undefined): Wanted {

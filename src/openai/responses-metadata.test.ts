@@ -111,8 +111,8 @@ describe("openaiResponses: sending back an assistant message", () => {
     ["a text that differs from the items", turn([said("b")], [message("a")])],
     ["a text that is not among the items", turn([said("a"), asks("1")], [call("1")])],
     ["a call that is not among the items", turn([said("a"), asks("1")], [message("a")])],
-    ["a call with another id than in the items", turn([asks("call_i1_0")], [call("1")])],
-    ["a call with another name than in the items", turn([asks("1", "g")], [call("1")])],
+    ["a call whose id differs from the items", turn([asks("call_i1_0")], [call("1")])],
+    ["a call whose name differs from the items", turn([asks("1", "g")], [call("1")])],
     ["one id for two calls in the items", turn([asks("1"), asks("2")], [call("1"), call("1")])],
     ["a tool name that the service rejects", turn([asks("1", "a b")], [call("1", { name: "a b" })])],
     ["an item for a call that the message lacks", turn([asks("1")], [call("1"), call("2")])],
@@ -120,7 +120,7 @@ describe("openaiResponses: sending back an assistant message", () => {
     ...["computer_call", "local_shell_call", "shell_call", "apply_patch_call", "tool_search_call"].map(
       (type): [string, AssistantMessage] => [`an unanswered ${type}`, turn([said("a")], [message("a"), { type, call_id: "c" }])],
     ),
-  ])("rebuilds the message from its text and calls if there is %s", ([, given]) => {
+  ])("ignores the items and builds the message from its text and calls, because of %s", ([, given]) => {
     expect(readResponsesMetadata(given, reader)).toBeUndefined();
   });
 
@@ -206,7 +206,7 @@ describe("openaiResponses: sending back an output item", () => {
     ["arguments that are not JSON", call("1", { arguments: '{"n"' }), call("1", { arguments: '{"INVALID_JSON":"{\\"n\\""}' })],
     ["spaces in its arguments", call("1", { arguments: ' {"n": 1.0} ' }), call("1", { arguments: ' {"n": 1.0} ' })],
     ["a call id that is too long", call("c".repeat(65)), call(toWireCallId("c".repeat(65)))],
-  ])("changes or omits an item with %s so that the service accepts the request", ([, item, sent]) => {
+  ])("sends no item that the service would reject: changes or omits an item with %s", ([, item, sent]) => {
     expect(send(item)).toEqual(sent);
   });
 

@@ -201,7 +201,7 @@ export async function checkOwner(bench: JournalBench): Promise<void> {
       () => {},
     );
     // `ended` settles if the journal refuses the second execution. A workflow engine starts the second execution only after the
-    // first one, so do not wait longer than `pause`.
+    // first one, so the wait is limited to `pause`.
     await Promise.race([ended, pause(bench)]);
     return opened > before;
   };

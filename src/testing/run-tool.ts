@@ -32,7 +32,7 @@ export type ToolContextOverrides = {
   readonly [Field in Exclude<keyof ToolContext, CallFields | "provider">]?: ToolContext[Field] | undefined;
 } & {
   /**
-   * The provider for nested runs, instead of the provider that a nested run names. A value without `stream` only sets
+   * The provider that nested runs use. It replaces the provider in their options. A value without `stream` is only shown as
    * `context.provider`.
    */
   readonly provider?: ToolContext["provider"] | Provider | undefined;

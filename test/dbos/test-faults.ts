@@ -1,4 +1,5 @@
-// The long form of `faults.test.ts`: 100 runs, a minute of faults, and the times of takeovers. Run it with `npm run test:faults`.
+// The long form of `faults.test.ts`. Measures how long takeovers take, and then runs 100 trips during a minute of faults. Run it with
+// `npm run test:faults`.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

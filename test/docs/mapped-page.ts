@@ -21,7 +21,7 @@ export function testMapping(page: string, parts: DesignParts): void {
   );
 
   it.for(Object.entries(parts))(
-    'docs/sources: the section "%s" has one row for each name of the mapped design',
+    'docs/sources: the section "%s" has one row for each name in the original design',
     ([section, names]) => {
       expect(firstNames(page, section)).toEqual(names);
     },

@@ -47,15 +47,15 @@ describe("fromJsonSchema: a hostile value", () => {
 
   it.for<[what: string, part: JsonSchema, value: unknown]>([
     ["a pattern", { pattern: "^(x|y)*$" }, text],
-    ["patternProperties", { patternProperties: { "^zz": true } }, fields],
+    ["the keyword patternProperties", { patternProperties: { "^zz": true } }, fields],
     ["a format", { format: "uri" }, text],
-    ["minLength and maxLength", { maxLength: 600_000, minLength: 900_000 }, text],
-    ["items", { items: true }, list],
-    ["unevaluatedItems", { unevaluatedItems: true }, list],
-    ["contains", { contains: { const: 1 } }, list],
-    ["propertyNames", { propertyNames: { minLength: 1 } }, fields],
-    ["additionalProperties", { additionalProperties: true }, fields],
-    ["unevaluatedProperties", { unevaluatedProperties: true }, fields],
+    ["the keywords minLength and maxLength", { maxLength: 600_000, minLength: 900_000 }, text],
+    ["the keyword items", { items: true }, list],
+    ["the keyword unevaluatedItems", { unevaluatedItems: true }, list],
+    ["the keyword contains", { contains: { const: 1 } }, list],
+    ["the keyword propertyNames", { propertyNames: { minLength: 1 } }, fields],
+    ["the keyword additionalProperties", { additionalProperties: true }, fields],
+    ["the keyword unevaluatedProperties", { unevaluatedProperties: true }, fields],
   ])("is refused if the schema scans it too often for %s", ([, part, value]) => {
     expect(linesOf({ allOf: Array.from({ length: 2_000 }, () => part) }, value)).toEqual(tooLong);
   });

@@ -12,7 +12,7 @@ it.for<[what: string, names: readonly string[], before: readonly string[], waiti
   ["no call overtakes a waiting sequential call", ["askAlone", "look", "alone"], [], ["0"]],
   ["a sequential call does not overtake a waiting call", ["look", "ask", "look", "alone", "look"], ["look", "look"], ["1"]],
   ["parallel calls overtake a waiting parallel call", ["ask", "look", "look"], ["look", "look"], ["0"]],
-  ["calls before a waiting sequential call run", ["look", "alone", "askAlone", "look"], ["look", "alone"], ["2"]],
+  ["earlier calls run although a sequential call waits", ["look", "alone", "askAlone", "look"], ["look", "alone"], ["2"]],
   ["pendingCalls lists every waiting call", ["askAlone", "ask", "look", "askAlone"], [], ["0", "1", "3"]],
 ])("approval of sequential tools: %s", async ([, names, before, waiting]) => {
   const ran: string[] = [];

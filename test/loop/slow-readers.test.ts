@@ -104,7 +104,7 @@ describe("streamToolLoop: unread events", () => {
   ];
 
   it.for(kinds.flatMap(([kind, chunk]) => [[1], [7], [40], [100], [63, 1, 64, 5]].map((steps) => ({ kind, chunk, steps }))))(
-    "are at most 64 if all are $kind events, read in steps of $steps",
+    "never exceed 64 $kind events if the reader takes $steps events at a time",
     async ({ chunk, steps }) => {
       const provider: Provider = {
         id: "p",

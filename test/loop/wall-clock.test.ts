@@ -132,7 +132,7 @@ describe("limits.wallClockMs: a resumed run", () => {
   const nap = (clock: { setTimeout(fn: () => void, ms: number): unknown }) =>
     tool("nap", () => new Promise((resolve) => void clock.setTimeout(() => resolve("ok"), 600)));
 
-  /** Returns a journal with the records up to `lastKey`. The records count 600 ms of active time. */
+  /** Returns a journal with the records up to `lastKey`. The active time in the records is 600 ms. */
   async function savedUpTo(lastKey: string): Promise<Journal> {
     const clock = createTestClock();
     const playing = play([toolCall("nap"), toolCall("nap"), text("Done.")], {

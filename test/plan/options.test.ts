@@ -87,13 +87,13 @@ describe("withPlanner", () => {
     ["prompt together with planner", { planner: () => ({}), prompt: () => ({ system: "", user: "" }) }, "prompt"],
     ["planRetries together with planner", { planner: () => ({}), planRetries: 1 }, "planRetries"],
     ["closesEarly together with planner", { planner: () => ({}), closesEarly: true }, "closesEarly"],
-    ["an option prompt that is not a function", { prompt: "Plan." }, "prompt"],
-    ["an option planner that is not a function", { planner: {} }, "planner"],
-    ["an option enabled that is not a boolean", { enabled: "no" }, "enabled"],
-    ["an option closesEarly that is not a boolean", { closesEarly: 1 }, "closesEarly"],
-    ["an option extraRequirement that is not a string", { extraRequirement: 1 }, "extraRequirement"],
-    ["an option extraInstruction that is not a string", { extraInstruction: 1 }, "extraInstruction"],
-  ])("throws immediately for %s", ([, options, option]) => {
+    ["the option prompt, which is not a function", { prompt: "Plan." }, "prompt"],
+    ["the option planner, which is not a function", { planner: {} }, "planner"],
+    ["the option enabled, which is not a boolean", { enabled: "no" }, "enabled"],
+    ["the option closesEarly, which is not a boolean", { closesEarly: 1 }, "closesEarly"],
+    ["the option extraRequirement, which is not a string", { extraRequirement: 1 }, "extraRequirement"],
+    ["the option extraInstruction, which is not a string", { extraInstruction: 1 }, "extraInstruction"],
+  ])("refuses %s, immediately", ([, options, option]) => {
     expect(() => withPlanner(createMockProvider([]), options as PlannerOptions)).toThrow(
       expect.objectContaining({ details: expect.objectContaining({ option }) }),
     );

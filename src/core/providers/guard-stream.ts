@@ -261,7 +261,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     this.#alarm.set(this.#settleBy, this.#ring);
   }
 
-  /** True if the stream is closed. Passing on a chunk may close it, for example if a listener stops the run. */
+  /** True if the stream is closed. A listener that gets a chunk may close the stream, for example if it stops the run. */
   #isClosed(): boolean {
     return this.#phase === "closed";
   }

@@ -204,7 +204,7 @@ export interface LoopDetectionOptions {
   readonly action?: LoopAction | undefined;
   /** The maximum number of iterations in a repeated sequence, from 1 to 100. With 2, the sequence A B A B is found. Default 4. */
   readonly maxCycle?: number | undefined;
-  /** Set to true if only calls with equal results are repetitions, for example for a model that polls a job. Default false. */
+  /** If true, a call counts as a repetition only if its result is equal too. Useful for a model that polls a job. Default false. */
   readonly compareResults?: boolean | undefined;
 }
 

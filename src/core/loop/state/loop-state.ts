@@ -49,8 +49,8 @@ export interface InboxAnswer {
    */
   readonly before?: string | undefined;
   /**
-   * The ending, if this was the last reading before an ending. `after` is the phase before the ending. Code that reads a journal
-   * needs these fields, because it has no access to the limits.
+   * Set if the run ended after it had read this inbox. `after` is the phase before the ending. Code that reads a journal needs both
+   * fields, because it has no access to the limits.
    */
   readonly ending?: Ending | undefined;
   readonly after?: LoopState["phase"] | undefined;

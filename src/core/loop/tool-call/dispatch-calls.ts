@@ -102,11 +102,11 @@ async function takeRecorded(run: Run, batch: Batch): Promise<readonly BatchCall[
 
 function isOnRecord(run: Run, batch: Batch, one: BatchCall): boolean | PromiseLike<boolean> {
   const { call, agent } = one;
-  // A call that waits for its result has a record. Any other call refuses the result before the call begins.
+  // Only a call that waits for its result can have an unused result, and such a call has a record.
   if (run.decisions.isLeftFor(call.callId)) return true;
   if (keepsOrder(run.journal)) return false;
   if (run.journal.has !== undefined) return isRecorded(run, batchKey(run, agent === undefined ? "tool" : "agent", one));
-  // Without `journal.has`, assumes a record for every nested run that could have begun. A nested run without a record starts
+  // Without `journal.has`, every nested run that could have begun is treated as recorded. If it has no record, it starts
   // here, and waits for its turn.
   return agent !== undefined && (batch.isFree(one) || run.decisions.isLeftInside(call.callId));
 }

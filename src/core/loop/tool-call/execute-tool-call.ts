@@ -236,8 +236,8 @@ function findDeferralProblem({ definition, execute }: ReadyCall, ports: ToolCall
 }
 
 /**
- * Adds the spending of nested runs to an outcome, and the stash item that the result names. Usually returns synchronously,
- * because most calls have neither.
+ * Completes an outcome: adds the spending of nested runs, and the stash item that the result names. Returns synchronously if the call
+ * has neither.
  */
 export function finishCall(run: Run, outcome: ToolOutcome): ToolOutcome | Promise<ToolOutcome> {
   const nested = run.ports.takeNested(outcome.call.callId);
