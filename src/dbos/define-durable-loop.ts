@@ -6,7 +6,13 @@ import {
   checkFields,
   checkRequired,
   type Checks,
+  describeValue,
+  invalidOption,
   is,
+  isOutsideResult,
+  isPlainData,
+  isRecord,
+  isFilled,
   type Json,
   LoopError,
   type LoopEvent,
@@ -19,6 +25,7 @@ import {
 } from "../core/entry-kit.ts";
 import { createLoopControl } from "../core/index.ts";
 import { createEmitter } from "../host/execution-events.ts";
+import type { PendingCall } from "../journal/inspect/records.ts";
 import { inspectJournal, type JournalInspection } from "../journal/inspect/inspect-journal.ts";
 import { createDbosJournal, readDbosJournal, type StepHooks } from "./dbos-journal.ts";
 import { EventWriter } from "./event-writer.ts";
@@ -84,7 +91,7 @@ export interface DurableLoop<Input> {
   steer(id: string, message: string | UserMessage): Promise<void>;
   /**
    * Sends a decision or a result to a waiting call. `callId` is the `id` of a call in `pendingCalls` of the status. Rejects with
-   * LoopError "unknown-decision" if the call does not wait.
+   * LoopError "unknown-decision" if the call does not wait, or "invalid-decision" if the decision does not fit.
    */
   decide(id: string, callId: string, decision: CallDecision): Promise<void>;
   /**
@@ -132,6 +139,8 @@ export function defineDurableLoop<Input extends Json>(fields: DurableLoopFields<
   };
   return {
     async start(id, input) {
+      if (!isFilled(id) || id.includes("\0")) throw invalidOption("id", "a string that is not empty, without NUL characters", id);
+      if (!isPlainData(input)) throw invalidOption("input", "plain data that JSON can represent", input);
       await DBOS.startWorkflow(workflow, { workflowID: id, queueName })(JSON.stringify(input));
     },
     async result(id) {
@@ -156,10 +165,27 @@ export function defineDurableLoop<Input extends Json>(fields: DurableLoopFields<
         const waiting = pending.filter((one) => "waitKey" in one).map((one) => one.id);
         throw new LoopError("unknown-decision", { call: callId, ...(waiting.length === 0 ? {} : { waiting }) });
       }
+      checkDecision(call, decision);
       await workerHere().store.send(id, { verb: "decide", key: call.waitKey, decision: toJson(decision) });
     },
-    events: (id, { from = 0 } = {}) => readEvents(workerHere(), id, from),
+    events(id, { from = 0 } = {}) {
+      if (!Number.isSafeInteger(from) || from < 0) throw invalidOption("from", "a whole number of at least 0", from);
+      return readEvents(workerHere(), id, from);
+    },
   };
+}
+
+/** Throws LoopError "invalid-decision" if the decision does not fit the waiting call. Otherwise, the run would deny the call. */
+function checkDecision({ id, state }: PendingCall, decision: unknown): void {
+  const waitsFor = state === "awaiting-result" ? "result" : "approval";
+  if (waitsFor === "result" ? isOutsideResult(decision) : isApproval(decision)) return;
+  throw new LoopError("invalid-decision", { call: id, waitsFor, problem: `is ${describeValue(decision)}` });
+}
+
+function isApproval(decision: unknown): boolean {
+  if (!isRecord(decision)) return false;
+  const { kind, args } = decision;
+  return kind === "approve" || kind === "deny" || (kind === "modify" && args !== undefined && isPlainData(args));
 }
 
 /** Executes a run in its workflow. Returns the facts of the result as JSON, or undefined if this execution was abandoned. */

@@ -105,6 +105,15 @@ describe("defineDurableLoop", () => {
     expect((await rooms.result("run-1")).messages[0]).toMatchObject({ content: "A room?" });
   });
 
+  it("rejects an invalid id, input or position", async () => {
+    await expect(rooms.start("", { question: "?" })).rejects.toMatchObject({ code: "invalid-option", details: { option: "id" } });
+    const cyclic: { question: string; self?: unknown } = { question: "?" };
+    cyclic.self = cyclic;
+    await expect(rooms.start("run-x", cyclic)).rejects.toMatchObject({ code: "invalid-option", details: { option: "input" } });
+    expect(() => rooms.events("run-1", { from: -1 })).toThrow('Option "from" must be a whole number of at least 0');
+    expect(await rooms.status("run-x")).toBeUndefined();
+  });
+
   it("returns undefined as the status of an unknown run", async () => {
     expect(await rooms.status("no-run")).toBeUndefined();
   });
@@ -113,7 +122,10 @@ describe("defineDurableLoop", () => {
     await rooms.start("run-2", { question: "Book it.", approves: true });
     const call = await findWaiting("run-2");
     await expect(rooms.decide("run-2", "call_x", { kind: "approve" })).rejects.toMatchObject({ code: "unknown-decision" });
+    const wrong = rooms.decide("run-2", call, { kind: "result", result: 1 });
+    await expect(wrong).rejects.toMatchObject({ code: "invalid-decision", details: { waitsFor: "approval" } });
     await rooms.decide("run-2", call, { kind: "approve" });
+    await rooms.decide("run-2", call, { kind: "deny" }).catch(() => {});
     const result = await rooms.result("run-2");
     expect([result.status, booked]).toEqual(["completed", 1]);
   });
