@@ -5,6 +5,7 @@ import {
   type CallDecision,
   checkFields,
   checkRequired,
+  copyUserMessage,
   type Checks,
   describeValue,
   invalidOption,
@@ -149,15 +150,11 @@ export function defineDurableLoop<Input extends Json>(fields: DurableLoopFields<
       const facts = JSON.parse(end) as Omit<DurableResult, "messages">;
       return { ...facts, messages: state?.messages ?? [] };
     },
-    async retry(id) {
-      const steps = (await DBOS.listWorkflowSteps(id)) ?? [];
-      const startStep = Math.max(-1, ...steps.map(({ functionID }) => functionID)) + 1;
-      await DBOS.rewindWorkflow(id, { startStep, queueName });
-    },
+    retry: retryRun,
     status: inspect,
-    stop: (id, request) => workerHere().store.send(id, { verb: "stop", request }),
+    stop: stopRun,
     kill: (id) => workerHere().store.send(id, { verb: "kill" }),
-    steer: (id, message) => workerHere().store.send(id, { verb: "steer", message }),
+    steer: steerRun,
     async decide(id, callId, decision) {
       const pending = (await inspect(id))?.pendingCalls ?? [];
       const call = pending.find((one) => one.id === callId);
@@ -173,6 +170,24 @@ export function defineDurableLoop<Input extends Json>(fields: DurableLoopFields<
       return readEvents(workerHere(), id, from);
     },
   };
+}
+
+/** Continues a failed run after its last record. */
+async function retryRun(id: string): Promise<void> {
+  const steps = (await DBOS.listWorkflowSteps(id)) ?? [];
+  const startStep = Math.max(-1, ...steps.map(({ functionID }) => functionID)) + 1;
+  await DBOS.rewindWorkflow(id, { startStep, queueName });
+}
+
+async function stopRun(id: string, request?: StopRequest): Promise<void> {
+  checkFields("request", request ?? {}, { requester: is.text, note: is.text });
+  await workerHere().store.send(id, { verb: "stop", request });
+}
+
+async function steerRun(id: string, message: string | UserMessage): Promise<void> {
+  const isFit = typeof message === "string" ? message.trim() !== "" : copyUserMessage(message) !== undefined;
+  if (!isFit) throw invalidOption("message", "a text that is not blank, or a user message", message);
+  await workerHere().store.send(id, { verb: "steer", message });
 }
 
 /** Throws LoopError "invalid-decision" if the decision does not fit the waiting call. Otherwise, the run would deny the call. */

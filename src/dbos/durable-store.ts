@@ -16,6 +16,10 @@ const tables = `
     run_id text NOT NULL, seq bigint GENERATED ALWAYS AS IDENTITY, body text NOT NULL, PRIMARY KEY (run_id, seq));
 `;
 
+/** A read is repeated for about a minute. */
+const mostAttempts = 240;
+const retryMs = 250;
+
 /** A message to a run from any process. */
 export type RunMessage =
   | { readonly verb: "steer"; readonly message: unknown }
@@ -35,6 +39,18 @@ export const channel = "turnwright";
 export class DurableStore {
   readonly #pool: Pool;
 
+  /** Repeats a read that fails, for example while Postgres restarts. A failed read would otherwise end its run or its reader. */
+  async #read<T extends object>(text: string, values: readonly unknown[]): Promise<readonly T[]> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return (await this.#pool.query<T>(text, [...values])).rows;
+      } catch (error) {
+        if (attempt === mostAttempts || this.#pool.ending) throw error;
+        await new Promise((resolve) => setTimeout(resolve, retryMs));
+      }
+    }
+  }
+
   constructor(pool: Pool) {
     this.#pool = pool;
   }
@@ -52,7 +68,7 @@ export class DurableStore {
 
   /** Begins an execution of a run, and returns its number. Earlier executions can no longer append events. */
   async begin(runId: string): Promise<number> {
-    const { rows } = await this.#pool.query<{ readonly execution: number }>(
+    const rows = await this.#read<{ readonly execution: number }>(
       `INSERT INTO turnwright.runs VALUES ($1, 1, 0)
        ON CONFLICT (id) DO UPDATE SET execution = turnwright.runs.execution + 1 RETURNING execution`,
       [runId],
@@ -75,7 +91,7 @@ export class DurableStore {
 
   /** Returns up to 500 events from the position `from`. */
   async readEvents(runId: string, from: number): Promise<readonly Row<string>[]> {
-    const { rows } = await this.#pool.query<{ readonly seq: string; readonly body: string }>(
+    const rows = await this.#read<{ readonly seq: string; readonly body: string }>(
       "SELECT seq, body FROM turnwright.events WHERE run_id = $1 AND seq >= $2 ORDER BY seq LIMIT 500",
       [runId, from],
     );
@@ -88,7 +104,7 @@ export class DurableStore {
   }
 
   async readMessages(runId: string, after: number): Promise<readonly Row<RunMessage>[]> {
-    const { rows } = await this.#pool.query<{ readonly seq: string; readonly body: string }>(
+    const rows = await this.#read<{ readonly seq: string; readonly body: string }>(
       "SELECT seq, body FROM turnwright.messages WHERE run_id = $1 AND seq > $2 ORDER BY seq",
       [runId, after],
     );

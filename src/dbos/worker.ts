@@ -160,6 +160,7 @@ export class WorkerProcess {
   async stop(): Promise<void> {
     if (this.#isStopped) return;
     this.#isStopped = true;
+    if (current === this) current = undefined;
     for (const timer of this.#timers) clearInterval(timer);
     const runs = [...this.live.values()];
     for (const run of runs) run.abandon();
@@ -169,7 +170,6 @@ export class WorkerProcess {
     await this.#pool.query("UPDATE turnwright.workers SET beat = '-infinity' WHERE id = $1", [this.id]).catch(() => {});
     await this.#session?.end().catch(() => {});
     await Promise.all([this.#pool.end(), this.#enginePool.end()]);
-    if (current === this) current = undefined;
   }
 
   /** Opens the session with the lock. If the session breaks, opens another one. */

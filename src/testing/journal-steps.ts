@@ -14,6 +14,8 @@ export interface JournalSuiteSetup extends Patience {
    * Do not open the journal, because `body` does. `runId` has at most 60 letters, digits and hyphens, and is new for each check.
    */
   execute<T>(runId: string, body: (journal: Journal) => Promise<T>): PromiseLike<T>;
+  /** How long the journal may need to record a step in the background, in milliseconds. Default 20. */
+  readonly pauseMs?: number | undefined;
   /** Sends a decision to a run that waits for `key`. Needed if the journal has `wait`. */
   send?(runId: string, key: string, decision: Json): unknown;
 }
@@ -43,8 +45,8 @@ function executeOpen<T>(bench: JournalBench, body: (journal: Journal) => Promise
 }
 
 /** Gives a journal time to finish work in the background. */
-export function pause({ setup: { clock = systemClock } }: JournalBench, ms = 20): Promise<void> {
-  return new Promise((resolve) => void clock.setTimeout(resolve, ms));
+export function pause({ setup: { clock = systemClock, pauseMs = 20 } }: JournalBench): Promise<void> {
+  return new Promise((resolve) => void clock.setTimeout(resolve, pauseMs));
 }
 
 function stepOf<T>(key: string, run: () => PromiseLike<T> | T): Step<T> {

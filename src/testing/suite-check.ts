@@ -102,6 +102,7 @@ export interface Patience {
 
 const patienceChecks: { readonly [field: string]: Check } = {
   clock: is.object,
+  pauseMs: ["a number of milliseconds above 0", (value) => typeof value === "number" && value > 0],
   withinMs: ["a number of milliseconds above 0", (value) => typeof value === "number" && value > 0],
 };
 

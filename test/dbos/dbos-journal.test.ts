@@ -59,7 +59,7 @@ async function begin(runId: string): Promise<void> {
 
 describe("journalSuite with dbosJournal", () => {
   const send = (runId: string, key: string, decision: unknown): Promise<void> => DBOS.send(runId, JSON.stringify(decision), key);
-  for (const { title, run } of journalSuite({ execute, send, withinMs: 20_000 })) it(title, run, 60_000);
+  for (const { title, run } of journalSuite({ execute, send, pauseMs: 400, withinMs: 30_000 })) it(title, run, 60_000);
 });
 
 describe("dbosJournal", () => {

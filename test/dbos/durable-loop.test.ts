@@ -114,6 +114,12 @@ describe("defineDurableLoop", () => {
     expect(await rooms.status("run-x")).toBeUndefined();
   });
 
+  it("rejects an invalid message or stop, which would otherwise end the run or block later stops", async () => {
+    await expect(rooms.steer("run-1", "")).rejects.toMatchObject({ code: "invalid-option", details: { option: "message" } });
+    await expect(rooms.steer("run-1", { role: "assistant" } as never)).rejects.toMatchObject({ code: "invalid-option" });
+    await expect(rooms.stop("run-1", { who: "Kim" } as never)).rejects.toMatchObject({ code: "unknown-option" });
+  });
+
   it("returns undefined as the status of an unknown run", async () => {
     expect(await rooms.status("no-run")).toBeUndefined();
   });
