@@ -28,7 +28,7 @@ export interface StepHooks {
   receive(key: string): Promise<Json>;
 }
 
-/** The end of a step in this execution. `error` is only set if the body has just thrown it. */
+/** The end of a step in this execution. `thrown` is only set if the body has just thrown it. */
 interface StepEnd<T> {
   readonly step: Step<T>;
   readonly stored: Stored;

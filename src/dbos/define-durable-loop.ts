@@ -10,9 +10,9 @@ import {
   describeValue,
   invalidOption,
   is,
+  isApproval,
   isOutsideResult,
   isPlainData,
-  isRecord,
   isFilled,
   type Json,
   LoopError,
@@ -197,12 +197,6 @@ function checkDecision({ id, state }: PendingCall, decision: unknown): void {
   throw new LoopError("invalid-decision", { call: id, waitsFor, problem: `is ${describeValue(decision)}` });
 }
 
-function isApproval(decision: unknown): boolean {
-  if (!isRecord(decision)) return false;
-  const { kind, args } = decision;
-  return kind === "approve" || kind === "deny" || (kind === "modify" && args !== undefined && isPlainData(args));
-}
-
 /** Executes a run in its workflow. Returns the facts of the result as JSON, or undefined if this execution was abandoned. */
 async function executeDurableRun(
   options: Omit<LoopOptions, DurableOwnOptions>,
@@ -237,7 +231,7 @@ async function executeDurableRun(
         over.signal.throwIfAborted();
         await events.flush();
       },
-      receive: (key) => receiveDecision(worker, runId, { key, signal: over.signal }),
+      receive: (key) => worker.waitFor(runId, () => findDecision(worker, runId, key), over.signal),
     };
     await worker.obey(runId, live);
     const journal = createDbosJournal(hooks);
@@ -266,29 +260,10 @@ async function endEarlier(worker: WorkerProcess, runId: string): Promise<void> {
   }
 }
 
-/** Waits for the first decision with the key. Rejects when the signal fires. */
-async function receiveDecision(
-  worker: WorkerProcess,
-  runId: string,
-  { key, signal }: { readonly key: string; readonly signal: AbortSignal },
-): Promise<Json> {
-  let wake: () => void = () => {};
-  const leave = worker.watch(runId, () => wake());
-  const onAbort = (): void => wake();
-  signal.addEventListener("abort", onAbort);
-  try {
-    for (;;) {
-      // Created before the look, so that a decision that arrives meanwhile wakes this function.
-      const woken = new Promise<void>((resolve) => (wake = resolve));
-      signal.throwIfAborted();
-      const rows = await worker.store.readMessages(runId, 0);
-      for (const { body } of rows) if (body.verb === "decide" && body.key === key) return body.decision;
-      await woken;
-    }
-  } finally {
-    leave();
-    signal.removeEventListener("abort", onAbort);
-  }
+/** Returns the first decision with the key. */
+async function findDecision({ store }: WorkerProcess, runId: string, key: string): Promise<Json | undefined> {
+  for (const { body } of await store.readMessages(runId, 0)) if (body.verb === "decide" && body.key === key) return body.decision;
+  return undefined;
 }
 
 function factsOf(result: LoopResult): Omit<DurableResult, "messages"> {
@@ -299,21 +274,16 @@ function factsOf(result: LoopResult): Omit<DurableResult, "messages"> {
 
 async function* readEvents(worker: WorkerProcess, id: string, from: number): AsyncGenerator<DurableEvent, void, undefined> {
   let next = from;
-  let wake: () => void = () => {};
-  const leave = worker.watch(id, () => wake());
-  try {
-    for (;;) {
-      const woken = new Promise<void>((resolve) => (wake = resolve));
-      const rows = await worker.store.readEvents(id, next);
-      for (const { seq, body } of rows) {
-        next = seq + 1;
-        const event = JSON.parse(body) as LoopEvent;
-        yield { seq, event };
-        if (event.type === "run-end" && event.path === undefined) return;
-      }
-      if (rows.length === 0) await woken;
+  for (;;) {
+    const rows = await worker.waitFor(id, async () => {
+      const found = await worker.store.readEvents(id, next);
+      return found.length === 0 ? undefined : found;
+    });
+    for (const { seq, body } of rows) {
+      next = seq + 1;
+      const event = JSON.parse(body) as LoopEvent;
+      yield { seq, event };
+      if (event.type === "run-end" && event.path === undefined) return;
     }
-  } finally {
-    leave();
   }
 }

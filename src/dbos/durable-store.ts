@@ -33,8 +33,9 @@ export interface Row<T> {
   readonly body: T;
 }
 
-/** The channel of LISTEN and NOTIFY. The payload is the id of a run with new events or messages. */
-export const channel = "turnwright";
+/** The channels of LISTEN and NOTIFY. The payload is the id of a run with new events or messages. */
+export const eventChannel = "turnwright_events";
+export const messageChannel = "turnwright_messages";
 
 export class DurableStore {
   readonly #pool: Pool;
@@ -83,7 +84,7 @@ export class DurableStore {
          UPDATE turnwright.runs SET next_event = next_event + $3 WHERE id = $1 AND execution = $2 RETURNING next_event - $3 AS first),
        added AS (
          INSERT INTO turnwright.events SELECT $1, own.first + n - 1, body FROM own, unnest($4::text[]) WITH ORDINALITY AS t (body, n))
-       SELECT pg_notify('${channel}', $1) FROM own`,
+       SELECT pg_notify('${eventChannel}', $1) FROM own`,
       [runId, execution, bodies.length, bodies],
     );
     return rowCount === 1;
@@ -100,7 +101,7 @@ export class DurableStore {
 
   async send(runId: string, message: RunMessage): Promise<void> {
     await this.#pool.query("INSERT INTO turnwright.messages (run_id, body) VALUES ($1, $2)", [runId, JSON.stringify(message)]);
-    await this.#pool.query(`SELECT pg_notify('${channel}', $1)`, [runId]);
+    await this.#pool.query(`SELECT pg_notify('${messageChannel}', $1)`, [runId]);
   }
 
   async readMessages(runId: string, after: number): Promise<readonly Row<RunMessage>[]> {
@@ -109,12 +110,5 @@ export class DurableStore {
       [runId, after],
     );
     return rows.map(({ seq, body }) => ({ seq: Number(seq), body: JSON.parse(body) as RunMessage }));
-  }
-
-  /** Deletes the events and messages of a run. */
-  async forget(runId: string): Promise<void> {
-    for (const table of ["events", "messages"])
-      await this.#pool.query(`DELETE FROM turnwright.${table} WHERE run_id = $1`, [runId]);
-    await this.#pool.query("DELETE FROM turnwright.runs WHERE id = $1", [runId]);
   }
 }

@@ -3,7 +3,7 @@
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { Client, Pool } from "pg";
 import { type Checks, checkFields, checkRequired, is, type LoopControl, numberWithin } from "../core/entry-kit.ts";
-import { channel, DurableStore } from "./durable-store.ts";
+import { DurableStore, eventChannel, messageChannel } from "./durable-store.ts";
 
 /** The options of `launchWorker`. */
 export interface WorkerOptions {
@@ -104,6 +104,11 @@ function createPool(connectionString: string, max: number): Pool {
   return pool;
 }
 
+async function resumeRuns(runs: readonly { readonly workflowID: string }[]): Promise<void> {
+  const ids = runs.map(({ workflowID }) => workflowID);
+  if (ids.length > 0) await DBOS.resumeWorkflows(ids, { queueName });
+}
+
 export class WorkerProcess {
   readonly id: string = `worker-${globalThis.crypto.randomUUID()}`;
   readonly store: DurableStore;
@@ -183,10 +188,13 @@ export class WorkerProcess {
     this.#session = session;
     session.on("error", reconnect);
     session.on("end", reconnect);
-    session.on("notification", ({ payload = "" }) => this.#wake(payload));
+    session.on("notification", ({ channel, payload = "" }) => {
+      this.#wakeReaders(payload);
+      if (channel === messageChannel) this.#obeySoon(payload);
+    });
     await session.connect();
     await session.query("SELECT pg_advisory_lock(hashtextextended($1, 0))", [this.id]);
-    await session.query(`LISTEN ${channel}`);
+    await session.query(`LISTEN ${eventChannel}; LISTEN ${messageChannel}`);
     // Notifications may have been lost while there was no session.
     this.#wakeAll();
   }
@@ -236,24 +244,26 @@ export class WorkerProcess {
     if (runs.length === 0) return;
     const { rows } = await this.#pool.query<{ readonly id: string }>("SELECT id FROM turnwright.workers");
     const known = new Set(rows.map(({ id }) => id));
-    const orphans = runs.filter(({ executorId = "" }) => !known.has(executorId)).map(({ workflowID }) => workflowID);
-    if (orphans.length > 0) await DBOS.resumeWorkflows(orphans, { queueName });
+    await resumeRuns(runs.filter(({ executorId = "" }) => !known.has(executorId)));
   }
 
   async #takeOver(workerId: string): Promise<void> {
     const runs = await DBOS.listWorkflows({ executorId: workerId, status: "PENDING", loadInput: false, loadOutput: false });
-    const ids = runs.map(({ workflowID }) => workflowID);
-    if (ids.length > 0) await DBOS.resumeWorkflows(ids, { queueName });
+    await resumeRuns(runs);
     // Last, so that another worker tries again if this one fails in between.
     await this.#pool.query("DELETE FROM turnwright.workers WHERE id = $1", [workerId]);
   }
 
   #wakeAll(): void {
-    for (const runId of new Set([...this.live.keys(), ...this.#readers.keys()])) this.#wake(runId);
+    for (const runId of this.#readers.keys()) this.#wakeReaders(runId);
+    for (const runId of this.live.keys()) this.#obeySoon(runId);
   }
 
-  #wake(runId: string): void {
+  #wakeReaders(runId: string): void {
     for (const wake of this.#readers.get(runId) ?? []) wake();
+  }
+
+  #obeySoon(runId: string): void {
     const run = this.live.get(runId);
     if (run !== undefined) void this.obey(runId, run).catch(() => {});
   }
@@ -266,13 +276,26 @@ export class WorkerProcess {
     }
   }
 
-  /** Calls `wake` when the run may have new events. Returns a function that ends this. */
-  watch(runId: string, wake: () => void): () => void {
+  /** Calls `look` now, and each time that the run may have changed, until it returns a value. Rejects when the signal fires. */
+  async waitFor<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
+    let wake: () => void = () => {};
+    const onChange = (): void => wake();
     const readers = this.#readers.get(runId) ?? new Set();
-    this.#readers.set(runId, readers.add(wake));
-    return () => {
-      readers.delete(wake);
+    this.#readers.set(runId, readers.add(onChange));
+    signal?.addEventListener("abort", onChange);
+    try {
+      for (;;) {
+        // Created before the look, so that a change during the look is noticed.
+        const woken = new Promise<void>((resolve) => (wake = resolve));
+        signal?.throwIfAborted();
+        const found = await look();
+        if (found !== undefined) return found;
+        await woken;
+      }
+    } finally {
+      signal?.removeEventListener("abort", onChange);
+      readers.delete(onChange);
       if (readers.size === 0) this.#readers.delete(runId);
-    };
+    }
   }
 }

@@ -1,5 +1,6 @@
 // The conformance suite for journals. It checks everything that the loop relies on, for any store and any workflow engine.
 
+import { is } from "../core/entry-kit.ts";
 import { checkEveryCut, checkKilledCall, checkTwoExecutions, checkWaitingCall } from "./journal-runs.ts";
 import {
   checkBytes,
@@ -15,7 +16,7 @@ import {
   type JournalBench,
   type JournalSuiteSetup,
 } from "./journal-steps.ts";
-import { checkSetup, type SuiteCheck } from "./suite-check.ts";
+import { checkSetup, duration, type SuiteCheck } from "./suite-check.ts";
 
 /**
  * Returns the checks for a journal: records, order, groups of steps, nested runs, cancellation, waiting, and two executions at the
@@ -26,7 +27,7 @@ import { checkSetup, type SuiteCheck } from "./suite-check.ts";
  * for (const { title, run } of journalSuite({ execute })) it(title, run);
  */
 export function journalSuite(setup: JournalSuiteSetup): readonly SuiteCheck[] {
-  checkSetup(setup, "execute", "send");
+  checkSetup(setup, "execute", { send: is.fn, pauseMs: duration });
   return checks.map(([title, run]) => ({ title, run: () => runJournalCheck(setup, run) }));
 }
 

@@ -100,16 +100,11 @@ export interface Patience {
   readonly withinMs?: number | undefined;
 }
 
-const patienceChecks: { readonly [field: string]: Check } = {
-  clock: is.object,
-  pauseMs: ["a number of milliseconds above 0", (value) => typeof value === "number" && value > 0],
-  withinMs: ["a number of milliseconds above 0", (value) => typeof value === "number" && value > 0],
-};
+export const duration: Check = ["a number of milliseconds above 0", (value) => typeof value === "number" && value > 0];
 
-/** Checks the setup of a suite, which must have the function `needed`. */
-export function checkSetup(setup: Patience, needed: string, more?: string): void {
-  const functions = more === undefined ? { [needed]: is.fn } : { [needed]: is.fn, [more]: is.fn };
-  checkFields("setup", setup, { ...functions, ...patienceChecks });
+/** Checks the setup of a suite, which must have the function `needed`. `more` has the checks of its other fields. */
+export function checkSetup(setup: Patience, needed: string, more: { readonly [field: string]: Check } = {}): void {
+  checkFields("setup", setup, { [needed]: is.fn, clock: is.object, withinMs: duration, ...more });
   if (Reflect.get(setup, needed) === undefined) throw invalidOption(`setup.${needed}`, is.fn[0], undefined);
 }
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { launchWorker } from "turnwright/dbos";
 import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 import { Fleet } from "./fleet.ts";
-import { type defineTrips, readNotes } from "./trips.ts";
+import { addSaid, type defineTrips, readNotes, type Said } from "./trips.ts";
 
 export interface FaultPlan {
   readonly runs: number;
@@ -52,7 +52,7 @@ class Follower {
   readonly #trips: Trips;
   readonly #id: string;
   #next = 0;
-  #said: readonly { readonly iteration: number; readonly text: string }[] = [];
+  #said: readonly Said[] = [];
   #isOver = false;
   hasGap = false;
 
@@ -73,9 +73,7 @@ class Follower {
     for await (const { seq, event } of this.#trips.events(this.#id, { from: this.#next })) {
       this.hasGap ||= seq !== this.#next;
       this.#next = seq + 1;
-      if (event.path !== undefined) continue;
-      if (event.type === "text-delta") this.#said = [...this.#said, event];
-      if (event.type === "attempt-discarded") this.#said = this.#said.filter(({ iteration }) => iteration !== event.iteration);
+      this.#said = addSaid(this.#said, event);
     }
     this.#isOver = true;
   }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launchWorker, type Worker } from "turnwright/dbos";
 import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 import { Fleet } from "./fleet.ts";
-import { defineTrips, readNotes } from "./trips.ts";
+import { addSaid, defineTrips, readNotes, type Said } from "./trips.ts";
 
 const leaseMs = 1_000;
 const folder = mkdtempSync(join(tmpdir(), "turnwright-takeover-"));
@@ -43,12 +43,8 @@ async function untilToolBegins(id: string): Promise<void> {
 
 /** Returns the text that a reader of the events has at the end. */
 async function readText(id: string): Promise<string> {
-  let said: readonly { readonly iteration: number; readonly text: string }[] = [];
-  for await (const { event } of trips.events(id)) {
-    if (event.path !== undefined) continue;
-    if (event.type === "text-delta") said = [...said, event];
-    if (event.type === "attempt-discarded") said = said.filter(({ iteration }) => iteration !== event.iteration);
-  }
+  let said: readonly Said[] = [];
+  for await (const { event } of trips.events(id)) said = addSaid(said, event);
   return said.map(({ text }) => text).join("");
 }
 

@@ -1,7 +1,7 @@
 // A durable loop for tests with several processes. Its tools note in a file when they begin and end.
 
 import { appendFileSync, readFileSync } from "node:fs";
-import { defineAgentTool, defineTool, type Tool } from "turnwright";
+import { defineAgentTool, defineTool, type LoopEvent, type Tool } from "turnwright";
 import { defineDurableLoop, type DurableLoop } from "turnwright/dbos";
 import { createMockProvider, text, toolCall, wait } from "turnwright/testing";
 
@@ -58,6 +58,18 @@ export function defineTrips(notesPath: string): DurableLoop<{ city: string; asks
       messages: [{ role: "user" as const, content: `To ${city}` }],
     }),
   });
+}
+
+export interface Said {
+  readonly iteration: number;
+  readonly text: string;
+}
+
+/** Returns what the model has said after an event, as a page shows it. Nested runs are left out. */
+export function addSaid(said: readonly Said[], event: LoopEvent): readonly Said[] {
+  if (event.path !== undefined) return said;
+  if (event.type === "text-delta") return [...said, event];
+  return event.type === "attempt-discarded" ? said.filter(({ iteration }) => iteration !== event.iteration) : said;
 }
 
 export function readNotes(notesPath: string): readonly Note[] {

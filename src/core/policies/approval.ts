@@ -9,7 +9,7 @@ import { assertNever, isRecord } from "../utils/guards.ts";
 import { Deadline, type DeadlinePorts } from "../cancellation/deadline.ts";
 import { textOrNone, toPlainError } from "../utils/plain-error.ts";
 import { promiseOrValue, whenReady } from "../utils/promises.ts";
-import { toJson } from "../utils/json.ts";
+import { isPlainData, toJson } from "../utils/json.ts";
 
 /** The outcome if the run ended before there was a decision. */
 export interface Cancelled {
@@ -98,6 +98,14 @@ function withSignal<Fields extends object>(fields: Fields, deadline: Deadline): 
 
 function failed(thrown: unknown): FailedApproval {
   return { kind: "failed", error: toPlainError(thrown) };
+}
+
+/** True for a decision that lets a waiting call run or refuses the call. */
+export function isApproval(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { kind, args } = value;
+  if (kind === "modify") return args !== undefined && isPlainData(args);
+  return kind === "approve" || kind === "deny";
 }
 
 /** Copies the known fields of a decision, so that the journal contains plain data. An invalid decision denies the call. */

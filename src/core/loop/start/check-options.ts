@@ -14,6 +14,7 @@ import {
   isText,
   isWithin,
 } from "../../errors/check-fields.ts";
+import { isApproval } from "../../policies/approval.ts";
 import { isOutsideResult } from "../../tools/to-outcome.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { replacementOf } from "../../errors/other-words.ts";
@@ -223,10 +224,7 @@ function checkDecisions({ decisions }: LoopOptions): void {
 }
 
 function isDecision(value: unknown): boolean {
-  if (!isRecord(value)) return false;
-  const { kind, args } = value;
-  if (kind === "modify") return args !== undefined && isPlainData(args);
-  return kind === "approve" || kind === "deny" || kind === "ask" || isOutsideResult(value);
+  return isApproval(value) || isOutsideResult(value) || (isRecord(value) && value["kind"] === "ask");
 }
 
 function checkSession({ responseTarget, detailsLabel, surfaceUserErrors }: Session): void {
