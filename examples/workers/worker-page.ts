@@ -30,29 +30,31 @@ async function answer(shown: Shown, request: IncomingMessage, response: ServerRe
   const { method = "", url = "", headers } = request;
   // Another site must not kill workers, so a POST must come from this page.
   const isOwn = headers.origin === undefined || headers.origin === `http://${headers.host}`;
-  if (!ownHost.test(headers.host ?? "") || !isOwn) return end(response, 403);
-  if (method === "GET" && url === "/") {
-    response.writeHead(200, { "content-type": "text/html; charset=utf-8", "content-security-policy": policy });
-    return void response.end(await readFile(new URL("page.html", import.meta.url)));
-  }
-  if (method === "GET" && url === "/state") {
-    response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" });
-    return void response.end(JSON.stringify({ workers: shown.workers.ids, trips: shown.trips.all }));
-  }
-  const [, pid] = /^\/workers\/(\d+)\/kill$/.exec(url) ?? [];
-  if (method === "POST" && pid !== undefined) return end(response, shown.workers.kill(Number(pid)) ? 202 : 404);
-  if (method === "POST" && url === "/workers") {
-    await shown.workers.start();
-    return end(response, 201);
-  }
-  if (method === "POST" && url === "/trips") {
-    const city = cities[shown.trips.all.length % cities.length] ?? "Oslo";
-    await shown.trips.start({ city, legs: 12, paceMs: 1_000 });
-    return end(response, 201);
-  }
-  end(response, 404);
+  if (!ownHost.test(headers.host ?? "") || !isOwn) return void response.writeHead(403).end();
+  if (method === "GET" && url === "/") return sendPage(response);
+  if (method === "GET" && url === "/state") return sendState(shown, response);
+  const status = method === "POST" ? await act(shown, url) : 404;
+  response.writeHead(status).end();
 }
 
-function end(response: ServerResponse, status: number): void {
-  response.writeHead(status).end();
+async function sendPage(response: ServerResponse): Promise<void> {
+  const page = await readFile(new URL("page.html", import.meta.url));
+  response.writeHead(200, { "content-type": "text/html; charset=utf-8", "content-security-policy": policy }).end(page);
+}
+
+function sendState({ workers, trips }: Shown, response: ServerResponse): void {
+  const state = JSON.stringify({ workers: workers.ids, trips: trips.all });
+  response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" }).end(state);
+}
+
+/** Carries out a click on the page. Returns the HTTP status. */
+async function act({ workers, trips }: Shown, path: string): Promise<number> {
+  const [, pid] = /^\/workers\/(\d+)\/kill$/.exec(path) ?? [];
+  if (pid !== undefined) return workers.kill(Number(pid)) ? 202 : 404;
+  if (path === "/workers") await workers.start();
+  else if (path === "/trips") {
+    const city = cities[trips.all.length % cities.length] ?? "Oslo";
+    await trips.start({ city, legs: 12, paceMs: 1_000 });
+  } else return 404;
+  return 201;
 }
