@@ -107,7 +107,7 @@ function createEngine(name: string, workflow: Workflow, worker: WorkerProcess): 
       }),
     result: (id) => worker.untilStopped(() => DBOS.retrieveWorkflow<string>(id).getResult({ pollingIntervalMs: 100 })),
     retry: (id) => outside(() => retryRun(id)),
-    readJournal: (id, messages) => readDbosJournal(() => outside(() => DBOS.listWorkflowSteps(id)), messages),
+    readJournal: (id) => readDbosJournal(() => outside(() => DBOS.listWorkflowSteps(id))),
   };
 }
 

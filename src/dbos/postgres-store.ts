@@ -1,7 +1,7 @@
 // The tables of durable loops in Postgres, beside those of DBOS: workers, events of runs, and messages to runs.
 
 import type { Pool } from "pg";
-import type { DurableStore, Row, RunMessage } from "../host/durable/durable-store.ts";
+import type { Added, Begun, DurableStore, Row, RunMessage } from "../host/durable/durable-store.ts";
 
 /** Locked while a process creates the tables, so that two processes do not create them together. */
 const migrationLock = 7_233_410_001;
@@ -12,6 +12,7 @@ const tables = `
   CREATE TABLE IF NOT EXISTS turnwright.runs (id text PRIMARY KEY, execution integer NOT NULL, next_event bigint NOT NULL);
   CREATE TABLE IF NOT EXISTS turnwright.events (
     run_id text NOT NULL, seq bigint NOT NULL, body text NOT NULL, PRIMARY KEY (run_id, seq));
+  CREATE TABLE IF NOT EXISTS turnwright.blobs (run_id text NOT NULL, id text NOT NULL, body text NOT NULL, PRIMARY KEY (run_id, id));
   CREATE TABLE IF NOT EXISTS turnwright.conversations (id text PRIMARY KEY, runs integer NOT NULL);
   CREATE TABLE IF NOT EXISTS turnwright.messages (
     run_id text NOT NULL, seq bigint GENERATED ALWAYS AS IDENTITY, body text NOT NULL, PRIMARY KEY (run_id, seq));
@@ -55,25 +56,40 @@ export class PostgresStore implements DurableStore {
     }
   }
 
-  async begin(runId: string): Promise<number> {
-    const rows = await this.#read<{ readonly execution: number }>(
+  async begin(runId: string): Promise<Begun> {
+    const [row] = await this.#read<{ readonly execution: number; readonly events: string }>(
       `INSERT INTO turnwright.runs VALUES ($1, 1, 0)
-       ON CONFLICT (id) DO UPDATE SET execution = turnwright.runs.execution + 1 RETURNING execution`,
+       ON CONFLICT (id) DO UPDATE SET execution = turnwright.runs.execution + 1 RETURNING execution, next_event AS events`,
       [runId],
     );
-    return rows[0]?.execution ?? 1;
+    return { execution: row?.execution ?? 1, events: Number(row?.events ?? 0) };
   }
 
-  async append(runId: string, execution: number, bodies: readonly string[]): Promise<boolean> {
+  /** The position `first` makes sure that an append whose answer was lost is not repeated. */
+  async append(runId: string, execution: number, { first, events, blobs }: Added): Promise<boolean> {
     const { rowCount } = await this.#pool.query(
       `WITH own AS (
-         UPDATE turnwright.runs SET next_event = next_event + $3 WHERE id = $1 AND execution = $2 RETURNING next_event - $3 AS first),
+         UPDATE turnwright.runs SET next_event = next_event + $4 WHERE id = $1 AND execution = $2 AND next_event = $3 RETURNING id),
        added AS (
-         INSERT INTO turnwright.events SELECT $1, own.first + n - 1, body FROM own, unnest($4::text[]) WITH ORDINALITY AS t (body, n))
+         INSERT INTO turnwright.events SELECT $1, $3 + n - 1, body FROM own, unnest($5::text[]) WITH ORDINALITY AS t (body, n)),
+       large AS (
+         INSERT INTO turnwright.blobs SELECT $1, id, body FROM unnest($6::text[], $7::text[]) AS t (id, body) ON CONFLICT DO NOTHING)
        SELECT pg_notify('${eventChannel}', $1) FROM own`,
-      [runId, execution, bodies.length, bodies],
+      [runId, execution, first, events.length, events, [...blobs.keys()], [...blobs.values()]],
     );
-    return rowCount === 1;
+    if (rowCount === 1) return true;
+    const [row] = await this.#read<{ readonly execution: number }>("SELECT execution FROM turnwright.runs WHERE id = $1", [
+      runId,
+    ]);
+    return row?.execution === execution;
+  }
+
+  async readBlobs(runId: string, ids?: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const rows = await this.#read<{ readonly id: string; readonly body: string }>(
+      "SELECT id, body FROM turnwright.blobs WHERE run_id = $1 AND ($2::text[] IS NULL OR id = ANY ($2))",
+      [runId, ids],
+    );
+    return new Map(rows.map(({ id, body }) => [id, body]));
   }
 
   async countEvents(runId: string): Promise<number> {

@@ -31,6 +31,7 @@ import type {
 } from "./durable-loop.ts";
 import type { DurableEngine, FoundRun, RunMessage } from "./durable-store.ts";
 import type { RunFacts } from "./execute-durable-run.ts";
+import { readLargeParts } from "./durable-records.ts";
 import { readDurableEvents } from "./read-durable-events.ts";
 import { signalCheck } from "../start-options.ts";
 
@@ -122,7 +123,7 @@ class DurableVerbs {
     const input = await engine.readInput(id);
     if (input === undefined) return undefined;
     const { messages } = await this.#optionsOf(input);
-    return inspectJournal(engine.readJournal(id, messages));
+    return inspectJournal(readLargeParts(engine.readJournal(id), engine.store, { runId: id, messages }));
   }
 
   async #find(id: string, engine = this.#engineOf()): Promise<FoundRun> {

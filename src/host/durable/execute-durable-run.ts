@@ -1,7 +1,6 @@
 // One execution of a durable run in a worker.
 
 import {
-  isRecord,
   type Journal,
   type Json,
   type LoopControl,
@@ -13,6 +12,7 @@ import {
 import { createLoopControl } from "../../core/index.ts";
 import { createEmitter } from "../execution-events.ts";
 import type { DurableOwnOptions, DurableResult } from "./durable-loop.ts";
+import { storeLargeParts } from "./durable-records.ts";
 import type { DurableEngine, DurableStore, LiveRun, StepHooks } from "./durable-store.ts";
 import { EventWriter } from "./event-writer.ts";
 
@@ -45,6 +45,8 @@ export async function executeDurableRun(
   let end: () => void = () => {};
   let writer: EventWriter | undefined;
   let isAbandoned = false;
+  /** The large texts of earlier executions. A replay needs all of them. */
+  let texts: ReturnType<DurableStore["readBlobs"]> | undefined;
   const abandon = (): void => {
     isAbandoned = true;
     // Before the kill, so that its events and outcomes are dropped.
@@ -58,7 +60,10 @@ export async function executeDurableRun(
     const events = (writer = await EventWriter.begin(site.store, runId));
     const hooks = createHooks(site, { runId, control, events, signal: over.signal });
     await obey(site.store, runId, live);
-    const journal = createJournal(hooks);
+    const journal = storeLargeParts(createJournal(hooks), {
+      put: (id, text) => events.addBlob(id, text),
+      get: () => (texts ??= site.store.readBlobs(runId)),
+    });
     const result = await runToolLoop({ ...options, runId, control, journal, events: createEmitter(events.take) });
     await events.flush();
     return isAbandoned ? undefined : JSON.stringify(factsOf(result, hooks.lastRead));
@@ -127,11 +132,6 @@ export async function obey(store: DurableStore, runId: string, { control }: Live
     if (body.verb === "kill") control.kill();
     else if (body.verb === "stop") control.stop(body.request as Parameters<LoopControl["stop"]>[0]);
   }
-}
-
-/** The messages of a run are in the input of its workflow. A long conversation would otherwise be stored twice. */
-export function withoutMessages(record: unknown): unknown {
-  return isRecord(record) ? { ...record, messages: [] } : record;
 }
 
 function factsOf(result: LoopResult, lastRead: number): RunFacts {

@@ -1,5 +1,6 @@
 import type { LoopEvent } from "../../core/entry-kit.ts";
 import type { JournalInspection } from "../../journal/index.ts";
+import { type StoredEvent, unpackEvents } from "./durable-records.ts";
 import type { DurableEvent, DurableEventsOptions } from "./durable-loop.ts";
 import type { DurableEngine, FoundRun, Row } from "./durable-store.ts";
 
@@ -75,8 +76,10 @@ class EventReader {
         throw error;
       }
       if (rows.length === 0) return undefined;
-      for (const { seq, body } of rows) {
-        const event = JSON.parse(body) as LoopEvent;
+      const stored = rows.map(({ body }) => JSON.parse(body) as StoredEvent);
+      const events = await unpackEvents(engine.store, id, stored);
+      for (const [index, event] of events.entries()) {
+        const seq = rows[index]?.seq ?? 0;
         this.#last = event;
         const isEnd = event.type === "run-end" && event.path === undefined;
         // The `run-end` of a waiting run has the position of the event before it.
@@ -108,7 +111,9 @@ class EventReader {
     if (state === undefined || !(await isWaiting(engine, id, state))) return undefined;
     // Events may have been written since.
     const rows = await engine.store.readEvents(id, from);
-    return rows.length > 0 ? rows : [{ seq: from - 1, body: JSON.stringify(toRunEnd(id, state, this.#last)) }];
+    return rows.length > 0
+      ? rows
+      : [{ seq: from - 1, body: JSON.stringify({ event: toRunEnd(id, state, this.#last) } satisfies StoredEvent) }];
   }
 }
 
