@@ -13,6 +13,7 @@ import {
   isPlainData,
   type Json,
   LoopError,
+  numberWithin,
   type LoopOptions,
   type StopRequest,
   toJson,
@@ -41,7 +42,7 @@ const eventsChecks: Checks<DurableEventsOptions> = {
   endsWhenWaiting: is.flag,
 };
 
-const fieldChecks: Checks<DurableLoopFields<never>> = { name: is.text, options: is.fn };
+const fieldChecks: Checks<DurableLoopFields<never>> = { name: is.text, options: is.fn, maxCrashes: numberWithin({ min: 0 }) };
 
 /** Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid. */
 export function checkLoopFields<Input>(fields: DurableLoopFields<Input>): void {
@@ -112,7 +113,9 @@ class DurableVerbs {
     const received = state === "live" ? "the id of a live run" : "the id of a run with a result";
     if (state !== "failed")
       throw new LoopError("invalid-option", { option: "id", expected: "the id of a run whose result rejected", received });
-    await this.#engineOf().retry(id);
+    const engine = this.#engineOf();
+    await engine.store.noteWaiting(id);
+    await engine.retry(id);
   }
 
   async status(id: string): Promise<JournalInspection | undefined> {

@@ -20,6 +20,8 @@ export interface Begun {
   readonly execution: number;
   /** The number of events that are stored. */
   readonly events: number;
+  /** How many executions in a row have begun since the run made progress. */
+  readonly stalls: number;
 }
 
 export interface Added {
@@ -27,6 +29,8 @@ export interface Added {
   readonly first: number;
   readonly events: readonly string[];
   readonly blobs: ReadonlyMap<string, string>;
+  /** True if the run has made progress. */
+  readonly isProgress: boolean;
 }
 
 /** The events of runs, and the messages to runs. Every process can read and write them. */
@@ -46,8 +50,8 @@ export interface DurableStore {
   send(runId: string, message: RunMessage): Promise<void>;
   /** Returns the messages with positions over `after`. */
   readMessages(runId: string, after: number): Promise<readonly Row<RunMessage>[]>;
-  /** Wakes the readers of a run in all processes. A store whose readers poll does nothing. */
-  wake(runId: string): Promise<void>;
+  /** Notes that a run waits for a decision, which counts as progress, and wakes its readers in all processes. */
+  noteWaiting(runId: string): Promise<void>;
   /** Returns how many runs a conversation has, as far as it was noted. */
   readRuns(conversation: string): Promise<number>;
   /** Notes that a conversation has at least this many runs. */

@@ -32,6 +32,10 @@ export class EventWriter {
   readonly #execution: number;
   /** The position of the next event. */
   #next: number;
+  /** How many executions in a row have begun since the run made progress. */
+  readonly stalls: number;
+  /** True if an event is waiting that is neither a delta nor about discarded deltas. */
+  #isProgress = false;
   /** How many events of earlier executions are stored for each place. */
   readonly #stored = new Map<string, number>();
   /** The streams with deltas from earlier executions, which a new attempt replaces. */
@@ -45,11 +49,12 @@ export class EventWriter {
   #last: Promise<void> = Promise.resolve();
   #isFenced = false;
 
-  private constructor(store: DurableStore, runId: string, { execution, events }: Begun) {
+  private constructor(store: DurableStore, runId: string, { execution, events, stalls }: Begun) {
     this.#store = store;
     this.#runId = runId;
     this.#execution = execution;
     this.#next = events;
+    this.stalls = stalls;
   }
 
   static async begin(store: DurableStore, runId: string): Promise<EventWriter> {
@@ -94,6 +99,7 @@ export class EventWriter {
 
   #write(event: LoopEvent): void {
     if (this.#isFenced) return;
+    this.#isProgress ||= !deltas.has(event.type) && event.type !== "attempt-discarded";
     const texts = new Map<string, string>();
     this.#waiting.push(toText(event, texts));
     for (const [id, text] of texts) this.addBlob(id, text);
@@ -122,7 +128,8 @@ export class EventWriter {
     if (events.length + blobs.size === 0) return;
     this.#waiting = [];
     this.#blobs = new Map();
-    const added = { first: this.#next, events, blobs };
+    const added = { first: this.#next, events, blobs, isProgress: this.#isProgress };
+    this.#isProgress = false;
     for (let attempt = 1; ; attempt += 1) {
       try {
         this.#isFenced = !(await this.#store.append(this.#runId, this.#execution, added)) || this.#isFenced;

@@ -32,12 +32,14 @@ export interface DurableExecution {
   readonly runId: string;
   readonly options: Omit<LoopOptions, DurableOwnOptions>;
   readonly createJournal: (hooks: StepHooks) => Journal;
+  /** The maximum number of executions in a row that make no progress, because their worker died. */
+  readonly maxCrashes?: number | undefined;
 }
 
 /** Executes a run. Returns its `RunFacts` as JSON, or undefined if this execution was abandoned. */
 export async function executeDurableRun(
   site: RunSite,
-  { runId, options, createJournal }: DurableExecution,
+  { runId, options, createJournal, maxCrashes = 10 }: DurableExecution,
 ): Promise<string | undefined> {
   await endEarlier(site, runId);
   const control = createLoopControl();
@@ -58,6 +60,7 @@ export async function executeDurableRun(
   site.live.set(runId, live);
   try {
     const events = (writer = await EventWriter.begin(site.store, runId));
+    if (events.stalls > maxCrashes) throw new Error(toGivenUp(events.stalls));
     const hooks = createHooks(site, { runId, control, events, signal: over.signal });
     await obey(site.store, runId, live);
     const journal = storeLargeParts(createJournal(hooks), {
@@ -73,9 +76,15 @@ export async function executeDurableRun(
   } finally {
     over.abort(new Error("The run has ended."));
     writer?.close();
+    // The worker was stopped, and did not die.
+    if (isAbandoned) await site.store.noteWaiting(runId).catch(() => {});
     site.live.delete(runId);
     end();
   }
+}
+
+function toGivenUp(stalls: number): string {
+  return `The run was given up, because ${stalls} workers in a row died while they executed the same step. Find the cause, then continue the run with "retry".`;
 }
 
 /**
@@ -113,7 +122,7 @@ function createHooks(site: RunSite, { runId, control, events, signal }: Executin
     },
     async receive(key) {
       // Readers with `endsWhenWaiting` may end now.
-      await store.wake(runId).catch(() => {});
+      await store.noteWaiting(runId).catch(() => {});
       return site.waitFor(runId, () => findDecision(store, runId, key), signal);
     },
   };

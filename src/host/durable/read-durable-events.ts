@@ -68,13 +68,7 @@ class EventReader {
     const { id, engine } = this.#run;
     // Begins one event earlier, because a reader after `run-end` would otherwise wait for more.
     for (let next = Math.max(from - 1, 0); ;) {
-      let rows: readonly Row<string>[];
-      try {
-        rows = await engine.waitFor(id, () => this.#look(next), signal);
-      } catch (error) {
-        if (signal.aborted) return undefined;
-        throw error;
-      }
+      const rows = await this.#waitForRows(next, signal);
       if (rows.length === 0) return undefined;
       const stored = rows.map(({ body }) => JSON.parse(body) as StoredEvent);
       const events = await unpackEvents(engine.store, id, stored);
@@ -87,6 +81,17 @@ class EventReader {
         if (isEnd) return undefined;
         next = seq + 1;
       }
+    }
+  }
+
+  /** Returns no events if the run has ended, or if the signal has fired. */
+  async #waitForRows(next: number, signal: AbortSignal): Promise<readonly Row<string>[]> {
+    const { id, engine } = this.#run;
+    try {
+      return await engine.waitFor(id, () => this.#look(next), signal);
+    } catch (error) {
+      if (signal.aborted) return [];
+      throw error;
     }
   }
 
