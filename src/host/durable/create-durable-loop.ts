@@ -1,0 +1,189 @@
+import {
+  type CallDecision,
+  checkFields,
+  checkRequired,
+  copyUserMessage,
+  type Checks,
+  describeValue,
+  invalidOption,
+  is,
+  isApproval,
+  isFilled,
+  isOutsideResult,
+  isPlainData,
+  type Json,
+  LoopError,
+  type LoopOptions,
+  type StopRequest,
+  toJson,
+  type UserMessage,
+} from "../../core/entry-kit.ts";
+import { toCallPath } from "../../core/web-kit.ts";
+import type { PendingCall } from "../../journal/inspect/records.ts";
+import { inspectJournal, type JournalInspection } from "../../journal/index.ts";
+import type {
+  DurableEvent,
+  DurableEventsOptions,
+  DurableLoop,
+  DurableLoopFields,
+  DurableOwnOptions,
+  DurableResult,
+} from "./durable-loop.ts";
+import type { DurableEngine, FoundRun, RunMessage } from "./durable-store.ts";
+import type { RunFacts } from "./execute-durable-run.ts";
+import { readDurableEvents } from "./read-durable-events.ts";
+import { signalCheck } from "../start-options.ts";
+
+const eventsChecks: Checks<DurableEventsOptions> = {
+  from: ["a whole number of at least 0", (value) => Number.isSafeInteger(value) && Number(value) >= 0],
+  signal: signalCheck,
+  endsWhenWaiting: is.flag,
+};
+
+const fieldChecks: Checks<DurableLoopFields<never>> = { name: is.text, options: is.fn };
+
+/** Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid. */
+export function checkLoopFields<Input>(fields: DurableLoopFields<Input>): void {
+  checkFields("fields", fields, fieldChecks);
+  checkRequired(fields, fieldChecks, ["name", "options"]);
+}
+
+/** The longest run id. Notifications and logs contain it. */
+const longestId = 512;
+
+function checkRunId(id: string): void {
+  const isFit = isFilled(id) && id.length <= longestId && !/[\0\p{Surrogate}]/u.test(id);
+  if (!isFit) throw invalidOption("id", `a text of 1 to ${longestId} characters, without NUL and lone surrogates`, id);
+}
+
+/** Makes the verbs of a durable loop. `engineOf` returns its engine, or throws if no worker runs in this process. */
+export function createDurableLoop<Input extends Json>(
+  { name, options }: DurableLoopFields<Input>,
+  engineOf: () => DurableEngine,
+): DurableLoop<Input> {
+  const verbs = new DurableVerbs(name, (input) => options(JSON.parse(input) as Input), engineOf);
+  return {
+    start: (id, input) => verbs.start(id, input),
+    result: (id) => verbs.result(id),
+    retry: (id) => verbs.retry(id),
+    status: (id) => verbs.status(id),
+    stop: (id, request) => verbs.stop(id, request),
+    kill: (id) => verbs.send(id, { verb: "kill" }),
+    steer: (id, message) => verbs.steer(id, message),
+    decide: (id, callId, decision) => verbs.decide(id, callId, decision),
+    events: (id, how) => verbs.events(id, how),
+  };
+}
+
+type OptionsOf = (input: string) => ReturnType<DurableLoopFields<Json>["options"]> | Omit<LoopOptions, DurableOwnOptions>;
+
+class DurableVerbs {
+  readonly #name: string;
+  readonly #optionsOf: OptionsOf;
+  readonly #engineOf: () => DurableEngine;
+
+  constructor(name: string, optionsOf: OptionsOf, engineOf: () => DurableEngine) {
+    this.#name = name;
+    this.#optionsOf = optionsOf;
+    this.#engineOf = engineOf;
+  }
+
+  async start(id: string, input: Json): Promise<"started" | "exists"> {
+    checkRunId(id);
+    if (!isPlainData(input)) throw invalidOption("input", "plain data that JSON can represent", input);
+    return (await this.#engineOf().start(id, JSON.stringify(input))) ? "started" : "exists";
+  }
+
+  async result(id: string): Promise<DurableResult> {
+    const engine = this.#engineOf();
+    await this.#find(id);
+    const { lastRead, ...facts } = JSON.parse(await engine.result(id)) as RunFacts;
+    const { messages = [] } = (await this.#inspect(id)) ?? {};
+    // Messages that came after the run had read its inbox for the last time.
+    const late = (await engine.store.readMessages(id, lastRead)).flatMap(({ body }) =>
+      body.verb === "steer" ? [body.message] : [],
+    );
+    return { ...facts, messages, undelivered: [...facts.undelivered, ...late.map(toUserMessage)] };
+  }
+
+  async retry(id: string): Promise<void> {
+    const { state } = await this.#find(id);
+    const received = state === "live" ? "the id of a live run" : "the id of a run with a result";
+    if (state !== "failed")
+      throw new LoopError("invalid-option", { option: "id", expected: "the id of a run whose result rejected", received });
+    await this.#engineOf().retry(id);
+  }
+
+  async status(id: string): Promise<JournalInspection | undefined> {
+    return this.#inspect(id);
+  }
+
+  async #inspect(id: string, engine = this.#engineOf()): Promise<JournalInspection | undefined> {
+    const input = await engine.readInput(id);
+    if (input === undefined) return undefined;
+    const { messages } = await this.#optionsOf(input);
+    return inspectJournal(engine.readJournal(id, messages));
+  }
+
+  async #find(id: string, engine = this.#engineOf()): Promise<FoundRun> {
+    const found = await engine.find(id);
+    if (found !== undefined) return found;
+    const expected = `the id of a run of the loop "${this.#name}"`;
+    throw new LoopError("invalid-option", { option: "id", expected, received: "another text" });
+  }
+
+  /** Sends a message to a live run. */
+  async send(id: string, message: RunMessage): Promise<"accepted" | "finished"> {
+    if ((await this.#find(id)).state !== "live") return "finished";
+    await this.#engineOf().store.send(id, message);
+    return "accepted";
+  }
+
+  async stop(id: string, request?: StopRequest): Promise<"accepted" | "finished"> {
+    checkFields("request", request ?? {}, { requester: is.text, note: is.text });
+    return this.send(id, { verb: "stop", request });
+  }
+
+  async steer(id: string, message: string | UserMessage): Promise<"accepted" | "finished"> {
+    const isFit = typeof message === "string" ? message.trim() !== "" : copyUserMessage(message) !== undefined;
+    if (!isFit) throw invalidOption("message", "a text that is not blank, or a user message", message);
+    return this.send(id, { verb: "steer", message });
+  }
+
+  async decide(id: string, callId: string, decision: CallDecision): Promise<void> {
+    await this.#find(id);
+    const { pendingCalls = [] } = (await this.#inspect(id)) ?? {};
+    // A result may be sent without the suffix of the id, such as `#2`, because the tool does not know this suffix.
+    const isMeant = (one: PendingCall): boolean =>
+      one.id === callId || (one.state === "awaiting-result" && toCallPath(one) === callId);
+    const call = pendingCalls.find(isMeant);
+    if (call === undefined || !("waitKey" in call)) {
+      const waiting = pendingCalls.filter((one) => "waitKey" in one).map((one) => one.id);
+      throw new LoopError("unknown-decision", { call: callId, ...(waiting.length === 0 ? {} : { waiting }) });
+    }
+    checkDecision(call, decision);
+    await this.#engineOf().store.send(id, { verb: "decide", key: call.waitKey, decision: toJson(decision) });
+  }
+
+  events(id: string, options: DurableEventsOptions = {}): AsyncIterableIterator<DurableEvent> {
+    checkFields("options", options, eventsChecks);
+    const engine = this.#engineOf();
+    return readDurableEvents(options, {
+      engine,
+      id,
+      find: () => this.#find(id, engine),
+      inspect: () => this.#inspect(id, engine),
+    });
+  }
+}
+
+function toUserMessage(message: unknown): UserMessage {
+  return typeof message === "string" ? { role: "user", content: message } : (message as UserMessage);
+}
+
+/** Throws LoopError "invalid-decision" if the decision does not fit the waiting call. Otherwise, the run would deny the call. */
+function checkDecision({ id, state }: PendingCall, decision: unknown): void {
+  const waitsFor = state === "awaiting-result" ? "result" : "approval";
+  if (waitsFor === "result" ? isOutsideResult(decision) : isApproval(decision)) return;
+  throw new LoopError("invalid-decision", { call: id, waitsFor, problem: `is ${describeValue(decision)}` });
+}
