@@ -26,7 +26,7 @@ export function isBlobId(value: unknown): value is string {
   return typeof value === "string" && /^[0-9a-f]{64}$/.test(value);
 }
 
-function toBlobId(text: string): string {
+export function toBlobId(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
