@@ -99,6 +99,7 @@ export type {
   ContentPart,
   Issue,
   JsonSchema,
+  PlainError,
   Pricing,
   ProviderError,
   ProviderErrorCode,
@@ -159,6 +160,7 @@ export type {
   Provider,
   RequestTranscript,
   StreamResult,
+  ToolChoice,
 } from "./types/provider.ts";
 export type { Ending, EndReason, LoopStatus, StreamStatus } from "./types/termination.ts";
 export type { NestedSpending, ShownTool, ToolCall, ToolChange, ToolOutcome, WaitingCall } from "./types/tool-outcome.ts";
@@ -172,6 +174,7 @@ export { digest, isSameJson, parseJson, stableJson, toJson, isPlainData } from "
 export { encodeBase64, isOnWeb, locateMedia } from "./utils/media-source.ts";
 export { listOf, recordOf, textOf, textOrNone, toPlainError, toUsage } from "./utils/plain-error.ts";
 export { dropPromise, memoize, promiseOrValue, whenAllReady, whenReady } from "./utils/promises.ts";
+export { namesSecret } from "./utils/redact-fields.ts";
 export { redactSecrets, redactText } from "./utils/redact-secrets.ts";
 export {
   countBytes,

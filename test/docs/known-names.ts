@@ -91,6 +91,7 @@ export const loopErrorCodes: Names<LoopErrorCode> = {
   "journal-locked": true,
   "journal-refused": true,
   "journal-damaged": true,
+  "log-damaged": true,
   "journal-closed": true,
   "journal-incomplete": true,
   "journal-unresponsive": true,

@@ -107,6 +107,16 @@ describe("LoopError", () => {
       "The journal runs/a.jsonl is damaged: line 3 is not what was written. Use an unchanged copy.",
     ],
     [
+      "a damaged run log",
+      new LoopError("log-damaged", { path: "run.jsonl", line: 3, problem: "is not JSON. Restore the file from a copy" }),
+      "The run log run.jsonl cannot be read: line 3 is not JSON. Restore the file from a copy.",
+    ],
+    [
+      "a file that is not a run log",
+      new LoopError("log-damaged", { path: "run.jsonl", problem: "is not a regular file. Choose another path" }),
+      "The run log run.jsonl is not a regular file. Choose another path.",
+    ],
+    [
       "a journal that is not open",
       new LoopError("journal-closed", { path: "runs/a.jsonl" }),
       'The journal runs/a.jsonl is not open. Call its "open" method before you run a step.',

@@ -78,6 +78,15 @@ export interface LoopErrorDetails {
   readonly "journal-damaged":
     | { readonly path: string; readonly line: number; readonly key?: undefined; readonly problem: string }
     | { readonly key: string; readonly path?: undefined; readonly line?: undefined; readonly problem: string };
+  /**
+   * A file or a text cannot be used as a run log. `line`, counted from 1, is the line that is wrong. In the message, `problem`
+   * comes directly after the line or the path.
+   */
+  readonly "log-damaged": {
+    readonly path?: string | undefined;
+    readonly line?: number | undefined;
+    readonly problem: string;
+  };
   /** A step was run with a journal that is not open. Only a loop written by the caller can cause this error. */
   readonly "journal-closed": { readonly path: string };
   /** A replay reached a step that is not recorded. */
@@ -151,6 +160,10 @@ const messages: Messages = {
     key === undefined
       ? `The journal ${path} is damaged: line ${line} ${problem}. Use an unchanged copy.`
       : `The journal is damaged: the record ${quote(key)} ${problem}. Use an unchanged copy. A "redact" function must keep the shape of each record.`,
+  "log-damaged": ({ path, line, problem }) => {
+    const log = path === undefined ? "The run log" : `The run log ${path}`;
+    return line === undefined ? `${log} ${problem}.` : `${log} cannot be read: line ${line} ${problem}.`;
+  },
   "journal-closed": ({ path }) => `The journal ${path} is not open. Call its "open" method before you run a step.`,
   "journal-incomplete": ({ key }) =>
     `Step ${quote(key)} is not recorded, and a replay runs no new steps: use the journal of a finished run.`,

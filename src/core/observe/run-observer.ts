@@ -4,7 +4,7 @@ import type { EndReason, LoopStatus, StreamStatus } from "../types/termination.t
 import type { LoopEmitter, LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
 import { EventEmitter } from "eventemitter3";
 import { type ClosedRun, type RunWatcher, tellClosed } from "../cancellation/signals.ts";
-import type { LoopOptions, ToolContext } from "../types/loop-options.ts";
+import type { NestedLoopOptions, ToolContext } from "../types/loop-options.ts";
 import type { ModelChunk, ModelRequest, Provider } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 
@@ -154,7 +154,7 @@ export class ObservedEmitter extends EventEmitter<Events> implements RunWatcher 
 
 export interface ObservedRun {
   readonly runId: string;
-  readonly options: Pick<LoopOptions, "limits" | "modelSettings" | "session">;
+  readonly options: NestedLoopOptions;
   readonly provider: { readonly id: string; readonly model: string };
   /** Returns the current tools of the run. The array is the same object if the tools have not changed. */
   definitions(): readonly ToolDefinition[];

@@ -1,0 +1,274 @@
+// Builds the runs of a log from its lines.
+
+import { isRecord, type Json, type Message } from "../core/entry-kit.ts";
+import type { LogLine } from "./log-lines.ts";
+import { type CallTimes, findWaits } from "./find-waits.ts";
+import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedLine, LoggedOutput, LoggedRequest, LoggedRun } from "./run-log.ts";
+
+type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
+
+interface CallDraft extends Mutable<LoggedCall> {
+  readonly progress: { readonly at: number; readonly data: Json }[];
+  readonly runs: LoggedRun[];
+}
+
+interface IterationDraft extends Mutable<LoggedIteration> {
+  readonly attempts: Mutable<LoggedAttempt>[];
+  readonly calls: CallDraft[];
+}
+
+interface RunDraft extends Mutable<LoggedRun> {
+  readonly starts: number[];
+  readonly iterations: IterationDraft[];
+  readonly lines: LoggedLine[];
+}
+
+interface RunParts {
+  readonly run: RunDraft;
+  /** The streams of each iteration, by number. */
+  readonly streams: Map<number, readonly IterationDraft[]>;
+  readonly calls: Map<string, CallDraft>;
+  readonly requests: LoggedRequest[];
+}
+
+type Take = (parts: RunParts, line: LogLine) => void;
+
+const takers: { readonly [type: string]: Take | undefined } = {
+  "iteration-start": ({ run, streams, calls }, line) => {
+    const iteration: IterationDraft = {
+      iteration: numberOf(line, "iteration"),
+      continuation: numberOf(line, "continuation"),
+      isReplayed: line["replayed"] === true,
+      startedAt: line.at,
+      attempts: [],
+      calls: [],
+      waits: [],
+    };
+    run.iterations.push(iteration);
+    // After a crash, a stream is repeated, with new calls under the same ids.
+    const before = streams.get(iteration.iteration) ?? [];
+    for (const old of before) if (old.continuation >= iteration.continuation) for (const { callId } of old.calls) calls.delete(callId);
+    streams.set(iteration.iteration, [...before, iteration]);
+  },
+  request: (parts, line) => {
+    const request = toRequest(parts.requests, line);
+    parts.requests.push(request);
+    iterationOf(parts, line).request = request;
+  },
+  "attempt-start": (parts, line) => {
+    const { attempts } = iterationOf(parts, line);
+    const [attempt, provider, model] = [numberOf(line, "attempt"), textOf(line, "provider"), textOf(line, "model")];
+    const last = attempts.at(-1);
+    // A nested wrapper names its own provider with a second start of the same attempt.
+    if (last?.attempt === attempt) [last.provider, last.model] = [provider, model];
+    else attempts.push({ attempt, provider, model, startedAt: line.at });
+  },
+  "attempt-discarded": (parts, line) => {
+    const attempt = iterationOf(parts, line).attempts.find((one) => one.attempt === line["attempt"]);
+    if (attempt === undefined) return;
+    const { error, text, reasoning } = line as unknown as Pick<LoggedAttempt, "error" | "text" | "reasoning">;
+    Object.assign(attempt, { discardedAt: line.at, error, text, reasoning });
+  },
+  "first-token": (parts, line) => {
+    const iteration = iterationOf(parts, line);
+    const sentAt = iteration.attempts.at(-1)?.startedAt ?? iteration.request?.at ?? iteration.startedAt;
+    const kind = line["kind"] as NonNullable<LoggedIteration["firstToken"]>["kind"];
+    iteration.firstToken = { at: line.at, ms: line.at - sentAt, kind };
+  },
+  output: takeOutput,
+  "iteration-end": (parts, line) => {
+    const { status, provider, model, finish, usage, costUSD, durationMs } = line as unknown as LoggedIteration;
+    Object.assign(iterationOf(parts, line), { endedAt: line.at, status, provider, model, finish, usage, costUSD, durationMs });
+  },
+  "tool-start": (parts, line) => {
+    const call = callOf(parts, line);
+    call.startedAt = line.at;
+    call.args = line["args"] ?? call.args;
+    const times = timesOf(call);
+    if (times.deferredAt !== undefined) times.resumedAt = line.at;
+  },
+  "tool-progress": (parts, line) => void callOf(parts, line).progress.push({ at: line.at, data: line["data"] ?? null }),
+  "tool-end": (parts, line) => {
+    const call = callOf(parts, line);
+    const { outcome, result, durationMs, metadata = call.metadata } = line as unknown as LoggedCall;
+    Object.assign(call, { endedAt: line.at, outcome, result, durationMs, metadata });
+    if (outcome === "deferred") timesOf(call).deferredAt = line.at;
+  },
+  "approval-asked": (parts, line) => {
+    const times = timesOf(callOf(parts, line));
+    times.askedAt ??= line.at;
+  },
+  "approval-decided": (parts, line) => {
+    const call = callOf(parts, line);
+    call.decision = textOf(line, "decision");
+    timesOf(call).decidedAt = line.at;
+  },
+  "run-end": ({ run }, line) => {
+    const { status, reason, usage, costUSD, durationMs, toolCallsExecuted } = line as unknown as LoggedRun;
+    Object.assign(run, { endedAt: line.at, status, reason, usage, costUSD, durationMs, toolCallsExecuted, error: undefined });
+  },
+  "run-error": ({ run }, line) => {
+    run.endedAt = line.at;
+    run.error = line["error"] as unknown as LoggedRun["error"];
+  },
+};
+
+const times = new WeakMap<object, CallTimes>();
+
+function timesOf(call: object): CallTimes {
+  const known = times.get(call) ?? {};
+  times.set(call, known);
+  return known;
+}
+
+function takeOutput(parts: RunParts, line: LogLine): void {
+  const iteration = iterationOf(parts, line);
+  const { text = "", reasoning = "", details = "", providerMetadata = [], ...rest } = line as unknown as Partial<LoggedOutput>;
+  const { finish, rawFinish, error, thoughtLog } = rest;
+  const before = iteration.output;
+  iteration.output = {
+    at: line.at,
+    text: (before?.text ?? "") + text,
+    reasoning: (before?.reasoning ?? "") + reasoning,
+    details: (before?.details ?? "") + details,
+    finish: finish ?? before?.finish,
+    rawFinish: rawFinish ?? before?.rawFinish,
+    error: error ?? before?.error,
+    providerMetadata: [...(before?.providerMetadata ?? []), ...providerMetadata],
+    thoughtLog: thoughtLog ?? before?.thoughtLog,
+  };
+  for (const call of listOf(line["calls"])) {
+    if (!isRecord(call)) throw new TypeError('has a wrong item in "calls"');
+    const draft = callOf(parts, { ...(call as { readonly [field: string]: Json }), ...placeOf(line) });
+    draft.args ??= call["args"] as Json;
+    draft.problem = call["problem"] as string | undefined;
+    draft.readyAt = call["at"] as number | undefined;
+  }
+}
+
+function placeOf({ type, at, iteration = 0 }: LogLine): LogLine {
+  return { type, at, iteration };
+}
+
+function iterationOf({ streams }: RunParts, line: LogLine): IterationDraft {
+  return streams.get(numberOf(line, "iteration"))?.at(-1) ?? failWith("is about an iteration that has not started");
+}
+
+/** Returns the call of a line. A call that was cut off may have no output line. */
+function callOf(parts: RunParts, line: LogLine): CallDraft {
+  const callId = textOf(line, "callId");
+  const known = parts.calls.get(callId);
+  if (known !== undefined) return known;
+  const call: CallDraft = { callId, name: textOf(line, "name"), index: numberOf(line, "index"), progress: [], runs: [] };
+  parts.calls.set(callId, call);
+  iterationOf(parts, line).calls.push(call);
+  return call;
+}
+
+function toRequest(earlier: readonly LoggedRequest[], line: LogLine): LoggedRequest {
+  const keptCount = numberOf(line, "keep");
+  const replaced = listOf(line["replace"]) as unknown as LoggedRequest["replaced"];
+  const added = listOf(line["add"]) as unknown as LoggedRequest["added"];
+  if (keptCount > (earlier.at(-1)?.messageCount ?? 0)) throw new TypeError("keeps more messages than the previous request has");
+  const { system, tools = [], toolChoice, settings, provider, model } = line as unknown as Partial<LoggedRequest>;
+  const before = earlier.length;
+  const request: LoggedRequest = {
+    at: line.at,
+    provider: provider ?? "",
+    model: model ?? "",
+    system,
+    tools,
+    toolChoice,
+    settings,
+    messageCount: keptCount + added.length,
+    keptCount,
+    replaced,
+    added,
+    messages: () => joinRequests([...earlier.slice(0, before), request]),
+  };
+  return request;
+}
+
+function joinRequests(requests: readonly LoggedRequest[]): readonly Message[] {
+  const messages: Message[] = [];
+  for (const { keptCount, replaced, added } of requests) {
+    messages.length = keptCount;
+    for (const [index, message] of replaced) messages[index] = message;
+    for (const message of added) messages.push(message);
+  }
+  return messages;
+}
+
+/** Adds lines to runs. Its methods throw a TypeError for a line that does not fit. */
+export class RunBuilder {
+  readonly runs: LoggedRun[] = [];
+  readonly #parts: RunParts[] = [];
+
+  add(line: LogLine): void {
+    const number = numberOf(line, "run");
+    if (line.type === "run-start") this.#start(number, line);
+    const parts = this.#parts[number] ?? failWith("is about a run without a run-start line");
+    parts.run.lines.push(line);
+    takers[line.type]?.(parts, line);
+  }
+
+  #start(number: number, line: LogLine): void {
+    const known = this.#parts[number]?.run;
+    if (known !== undefined) {
+      known.starts.push(line.at);
+      Object.assign(known, { endedAt: undefined, status: undefined, reason: undefined, error: undefined });
+      return this.#place(known, line);
+    }
+    if (number !== this.#parts.length) throw new TypeError("has the wrong number of its run");
+    const path = listOf(line["path"]).map(String);
+    const facts = line as unknown as Partial<LoggedRun>;
+    const run: RunDraft = {
+      runId: textOf(line, "runId"),
+      path,
+      provider: textOf(line, "provider"),
+      model: textOf(line, "model"),
+      version: facts.version,
+      limits: facts.limits ?? {},
+      timeouts: facts.timeouts ?? {},
+      policies: facts.policies ?? [],
+      hooks: facts.hooks ?? [],
+      session: facts.session,
+      starts: [line.at],
+      startedAt: line.at,
+      iterations: [],
+      lines: [],
+    };
+    this.#parts.push({ run, streams: new Map(), calls: new Map(), requests: [] });
+    this.#place(run, line);
+  }
+
+  /** Adds a run to its call, or to the outermost runs. */
+  #place(run: RunDraft, line: LogLine): void {
+    const outer = run.path.length === 0 ? undefined : this.#parts[numberOf(line, "parent")];
+    const runs = outer?.calls.get(run.path.at(-1) ?? "")?.runs ?? this.runs;
+    if (!runs.includes(run)) runs.push(run);
+  }
+
+  end(): readonly LoggedRun[] {
+    for (const { run } of this.#parts) for (const iteration of run.iterations) iteration.waits = findWaits(iteration, timesOf);
+    return this.runs;
+  }
+}
+
+function numberOf(line: LogLine, field: string): number {
+  const value = line[field];
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 ? value : failWith(`has no valid "${field}"`);
+}
+
+function textOf(line: LogLine, field: string): string {
+  const value = line[field];
+  return typeof value === "string" ? value : failWith(`has no valid "${field}"`);
+}
+
+function listOf(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? (value as readonly Json[]) : [];
+}
+
+function failWith(problem: string): never {
+  throw new TypeError(problem);
+}

@@ -1,0 +1,153 @@
+// A run log in a file. Each line is appended with one synchronous write, so that all lines about a run are in the file when the
+// run ends or its process dies.
+
+import { closeSync, constants, fchmodSync, fstatSync, ftruncateSync, lstatSync, openSync, readlinkSync, readSync, writeSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { StringDecoder } from "node:string_decoder";
+import { followOwnLinks, isOwn, LoopError, parseJson, tightMode } from "../core/entry-kit.ts";
+import { createLogState, damaged, isStartOfHeader, learnLine, type LogState, parseLine } from "./log-lines.ts";
+import type { LineTarget } from "./log-writer.ts";
+
+/** Windows does not define O_NOFOLLOW and O_NONBLOCK. */
+const guards = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+interface OpenFile {
+  readonly path: string;
+  readonly file: number;
+  size: number;
+}
+
+interface Found {
+  readonly state: LogState;
+  readonly ino: number;
+  readonly size: number;
+}
+
+/** The contents of logs that were closed recently, so that the next run of a conversation need not read its log again. */
+const recent = new Map<string, Found>();
+const mostRecent = 8;
+
+/**
+ * Opens a log file, and reads the lines that it has. A torn last line is removed. Throws LoopError "log-damaged" if the file is
+ * not a run log, and the errors of the file system.
+ */
+export function openLogFile(path: string): LineTarget {
+  const open = openFile(path);
+  try {
+    const { ino, size } = fstatSync(open.file);
+    const known = recent.get(resolve(path));
+    recent.delete(resolve(path));
+    const state = known?.ino === ino && known.size === size ? known.state : readState(open, size);
+    return {
+      state,
+      isNew: open.size === 0,
+      write: (line) => append(open, line),
+      close(isWhole) {
+        closeSync(open.file);
+        if (isWhole) keep(resolve(path), { state, ino, size: open.size });
+      },
+    };
+  } catch (error) {
+    closeSync(open.file);
+    throw error;
+  }
+}
+
+function keep(path: string, found: Found): void {
+  recent.set(path, found);
+  const [oldest] = recent.keys();
+  if (recent.size > mostRecent && oldest !== undefined) recent.delete(oldest);
+}
+
+function openFile(path: string): OpenFile {
+  const end = followOwnLinks(path, {
+    lstat: (link) => lstatSync(link, { throwIfNoEntry: false }),
+    readLink: readlinkSync,
+    resolve: (link, target) => resolve(dirname(link), target),
+  });
+  if ("refused" in end) throw refused(path, `${end.refused} is a symbolic link that belongs to another user. Remove the link`);
+  const file = openSync(end.place, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | guards, 0o600);
+  try {
+    const facts = fstatSync(file);
+    if (!facts.isFile()) throw refused(path, "is not a regular file. Choose another path");
+    const mode = tightMode(facts);
+    if (mode !== undefined && !isOwn(facts)) throw refused(path, "belongs to another user. Use a file that you own");
+    if (mode !== undefined) fchmodSync(file, mode);
+    return { path, file, size: facts.size };
+  } catch (error) {
+    closeSync(file);
+    throw error;
+  }
+}
+
+function refused(path: string, problem: string): LoopError<"log-damaged"> {
+  return new LoopError("log-damaged", { path, problem });
+}
+
+const chunkBytes = 2 ** 20;
+const newline = 0x0a;
+
+interface ReadLine {
+  readonly text: string;
+  /** The size of the file without a last line that has no line break. Undefined for a line with a line break. */
+  readonly tornAt?: number;
+}
+
+function* readLines({ file }: OpenFile, size: number): Generator<ReadLine> {
+  const decoder = new StringDecoder("utf8");
+  const chunk = Buffer.allocUnsafe(chunkBytes);
+  let parts: string[] = [];
+  let tornAt = 0;
+  for (let position = 0; position < size;) {
+    const bytes = chunk.subarray(0, readSync(file, chunk, 0, chunkBytes, position));
+    if (bytes.length === 0) break;
+    const lastBreak = bytes.lastIndexOf(newline);
+    if (lastBreak >= 0) tornAt = position + lastBreak + 1;
+    position += bytes.length;
+    const [first = "", ...lines] = decoder.write(bytes).split("\n");
+    parts.push(first);
+    for (const line of lines) {
+      yield { text: parts.join("") };
+      parts = [line];
+    }
+  }
+  const rest = parts.join("") + decoder.end();
+  if (rest !== "") yield { text: rest, tornAt };
+}
+
+function readState(open: OpenFile, size: number): LogState {
+  const state = createLogState();
+  let line = 0;
+  for (const { text, tornAt } of readLines(open, size)) {
+    line += 1;
+    const place = { path: open.path, line };
+    if (tornAt !== undefined && parseJson(text) === undefined) {
+      // Only the beginning of the header may be removed. Any other file is not a log.
+      if (line === 1 && !isStartOfHeader(text)) throw damaged(place, "is not the header of a run log. Check the path");
+      ftruncateSync(open.file, tornAt);
+      open.size = tornAt;
+      break;
+    }
+    learn(state, text, place);
+    if (tornAt !== undefined) append(open, "\n");
+  }
+  state.values.endLearning();
+  return state;
+}
+
+function learn(state: LogState, text: string, place: { readonly path: string; readonly line: number }): void {
+  const parsed = parseLine(text, place);
+  try {
+    learnLine(state, parsed);
+  } catch (error) {
+    throw error instanceof TypeError ? damaged(place, `${error.message}. Restore the file from a copy`) : error;
+  }
+}
+
+/** Throws if another process has written to the file, because both would give the same numbers to different values. */
+function append(open: OpenFile, text: string): void {
+  if (fstatSync(open.file).size !== open.size) throw refused(open.path, "was changed by another writer. Use one file for each process");
+  const bytes = Buffer.from(text);
+  for (let written = 0; written < bytes.length;) written += writeSync(open.file, bytes, written);
+  open.size += bytes.length;
+}

@@ -1,0 +1,128 @@
+// The lines of a run log: the header, and the facts about runs that a writer takes over when it continues a log.
+
+import { isRecord, type Json, LoopError, parseJson } from "../core/entry-kit.ts";
+import { measure, type Measured, SharedValues } from "./shared-values.ts";
+
+/** The version of the format. It changes only if older readers would misread the lines. */
+export const logVersion = 1;
+
+/** A message of the last request. `source` is the message itself while its run is live. */
+export interface SentMessage {
+  readonly key: string;
+  source?: object | undefined;
+}
+
+/** A run in a log, as the writer remembers it. */
+export interface KnownRun {
+  readonly number: number;
+  sent: readonly SentMessage[];
+  /** The number of lines about each step, so that a resumed run does not write its replayed steps again. */
+  readonly written: Map<string, number>;
+}
+
+/** The content of a log, as far as its writer needs it to continue the log. */
+export interface LogState {
+  readonly values: SharedValues;
+  /** The runs by `runId` and path. */
+  readonly runs: Map<string, KnownRun>;
+}
+
+export function createLogState(): LogState {
+  return { values: new SharedValues(), runs: new Map() };
+}
+
+export type LogFields = { readonly [field: string]: Json | Measured | undefined };
+
+/** Identifies the step that a line is about. */
+export function stepOf(type: string, { iteration, continuation, callId, outcome }: LogFields): string {
+  return JSON.stringify([type, iteration, continuation, callId, outcome]);
+}
+
+export function runKey(runId: string, path: readonly string[]): string {
+  return JSON.stringify([runId, ...path]);
+}
+
+export function findRun({ runs }: LogState, key: string): KnownRun {
+  const known = runs.get(key);
+  if (known !== undefined) return known;
+  const added: KnownRun = { number: runs.size, sent: [], written: new Map() };
+  runs.set(key, added);
+  return added;
+}
+
+export function noteLine(run: KnownRun, type: string, fields: LogFields): void {
+  const step = stepOf(type, fields);
+  run.written.set(step, (run.written.get(step) ?? 0) + 1);
+}
+
+/** Fields whose texts are short ids and constants. They are never replaced by a number. */
+const idFields: ReadonlySet<string> = new Set(["runId", "path", "callId", "name", "provider", "model", "status", "outcome", "kind"]);
+
+/** Returns the text of a line, with its line break. */
+export function toLine(values: SharedValues, fields: LogFields): string {
+  const written = Object.entries(fields).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    const text = idFields.has(name) ? JSON.stringify(value) : values.toText(measure(value));
+    return [`${JSON.stringify(name)}:${text}`];
+  });
+  return `{${written.join(",")}}\n`;
+}
+
+export interface LinePlace {
+  readonly path: string | undefined;
+  /** The line number, counted from 1. */
+  readonly line: number;
+}
+
+export function damaged(place: LinePlace, problem: string): LoopError<"log-damaged"> {
+  return new LoopError("log-damaged", { ...place, problem });
+}
+
+export type LogLine = { readonly [field: string]: Json } & { readonly type: string; readonly at: number };
+
+/** Parses a line, and checks the fields that every line has. Throws LoopError "log-damaged". */
+export function parseLine(text: string, place: LinePlace): LogLine {
+  const line = parseJson(text);
+  if (!isRecord(line)) throw damaged(place, "is not JSON. Restore the file from a copy, or remove the line");
+  const { type, at, version } = line;
+  if (place.line === 1 && type !== "log") throw damaged(place, "is not the header of a run log. Check the path");
+  if (typeof type !== "string" || typeof at !== "number") throw damaged(place, 'has no "type" or no "at". Restore the file from a copy');
+  if (type === "log" && version !== logVersion) {
+    throw damaged(place, `has version ${JSON.stringify(version)}, but this release reads version ${logVersion}. Update turnwright`);
+  }
+  return line as LogLine;
+}
+
+/** Takes over the numbers, the runs and the last request of each run from a line that was written earlier. */
+export function learnLine(state: LogState, line: LogLine): void {
+  const { type, runId, path = [], run: number } = line;
+  if (type === "log") return;
+  if (type === "run-start") {
+    const ids = Array.isArray(path) ? path.map(String) : [];
+    if (findRun(state, runKey(String(runId), ids)).number !== number) throw new TypeError("has the wrong number of its run");
+  }
+  const lists = type === "request" ? new Set(["replace", "add"]) : undefined;
+  for (const [name, value] of Object.entries(line)) if (lists?.has(name) !== true && !idFields.has(name)) state.values.learn(value);
+  const run = [...state.runs.values()][Number(number)];
+  if (run === undefined) throw new TypeError("is about a run without a run-start line");
+  noteLine(run, type, line);
+  if (type === "request") learnRequest(state, run, line);
+}
+
+function learnRequest({ values }: LogState, run: KnownRun, { keep, replace, add }: LogLine): void {
+  const keyOf = (message: Json): SentMessage => ({ key: values.learn(message).key });
+  const sent = run.sent.slice(0, Number(keep));
+  for (const [index, message] of listOfPairs(replace)) sent[index] = keyOf(message);
+  for (const message of Array.isArray(add) ? (add as readonly Json[]) : []) sent.push(keyOf(message));
+  run.sent = sent;
+}
+
+export function listOfPairs(list: Json | undefined): readonly (readonly [index: number, message: Json])[] {
+  return Array.isArray(list) ? (list as readonly (readonly [number, Json])[]) : [];
+}
+
+/** True for the beginning of a header that a crash has cut off. */
+export function isStartOfHeader(text: string): boolean {
+  const start = '{"type":"log",';
+  return start.startsWith(text.slice(0, start.length));
+}

@@ -1,0 +1,150 @@
+// Appends the lines of runs to one log: a file or a sink. After an error, the log is closed and the runs continue.
+
+import { dropPromise, isThenable, promiseOrValue } from "../core/entry-kit.ts";
+import { createLogState, findRun, type KnownRun, type LogFields, type LogState, logVersion, noteLine, toLine } from "./log-lines.ts";
+import { openLogFile } from "./log-file.ts";
+
+/** Receives the lines of a run log. Each line ends with a line break. */
+export interface RunLogSink {
+  /** Writes one line. If it returns a promise, the next line is written after the promise has resolved. */
+  write(line: string): unknown;
+}
+
+/** The destination of a log after it was opened. `write` throws if a line cannot be written. */
+export interface LineTarget {
+  readonly state: LogState;
+  readonly isNew: boolean;
+  write(line: string): void;
+  /** `isWhole` is false if a line could not be written. */
+  close(isWhole: boolean): void;
+}
+
+export type ReportLogError = (error: unknown) => void;
+
+/** One log, which several runs may share at the same time. */
+export class LogWriter {
+  readonly #target: LineTarget;
+  readonly #onFailed: (error: unknown) => void;
+  #hasFailed = false;
+  #isEmpty: boolean;
+
+  constructor(open: (fail: (error: unknown) => void) => LineTarget, onFailed: (error: unknown) => void) {
+    this.#onFailed = onFailed;
+    this.#target = open((error) => this.fail(error));
+    this.#isEmpty = this.#target.isNew;
+  }
+
+  get isOpen(): boolean {
+    return !this.#hasFailed;
+  }
+
+  findRun(key: string): KnownRun {
+    return findRun(this.#target.state, key);
+  }
+
+  write(run: KnownRun, fields: LogFields & { readonly type: string; readonly at: number }): void {
+    if (this.#hasFailed) return;
+    const { type, at, ...rest } = fields;
+    try {
+      const { values } = this.#target.state;
+      if (this.#isEmpty) this.#target.write(toLine(values, { type: "log", at, version: logVersion }));
+      this.#isEmpty = false;
+      this.#target.write(toLine(values, { type, at, run: run.number, ...rest }));
+      noteLine(run, type, fields);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  fail(error: unknown): void {
+    if (this.#hasFailed) return;
+    this.#hasFailed = true;
+    this.#onFailed(error);
+  }
+
+  close(): void {
+    try {
+      this.#target.close(!this.#hasFailed);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+}
+
+/** Writes to a sink. While the sink has not taken a line yet, later lines wait in memory. */
+function openSink(sink: RunLogSink, fail: (error: unknown) => void): LineTarget {
+  const waiting: string[] = [];
+  let isBusy = false;
+  const writeNext = (): void => {
+    for (let line = waiting.shift(); line !== undefined; line = waiting.shift()) {
+      const written = promiseOrValue(sink.write(line));
+      if (!(written instanceof Promise)) continue;
+      isBusy = true;
+      written.then(goOn).catch(fail);
+      return;
+    }
+  };
+  const goOn = (): void => {
+    isBusy = false;
+    writeNext();
+  };
+  return {
+    state: createLogState(),
+    isNew: true,
+    write(line) {
+      waiting.push(line);
+      if (!isBusy) writeNext();
+    },
+    close: () => {},
+  };
+}
+
+interface OpenLog {
+  readonly writer: LogWriter;
+  readonly reports: Set<ReportLogError>;
+  runs: number;
+}
+
+/** The logs that runs are writing to, by path or sink. */
+const openLogs = new Map<string | RunLogSink, OpenLog>();
+/** The states of sinks after their runs have ended, so that later runs continue the same log. */
+const sinkLogs = new WeakMap<RunLogSink, OpenLog>();
+
+/** Opens a log for one run. Call `release` when the run is over. Throws if the file cannot be used as a log. */
+export function openLog(to: string | RunLogSink, report: ReportLogError): { readonly writer: LogWriter; release(): void } {
+  const log = openLogs.get(to) ?? (typeof to === "string" ? undefined : sinkLogs.get(to)) ?? createLog(to);
+  openLogs.set(to, log);
+  if (typeof to !== "string") sinkLogs.set(to, log);
+  // A sink may report an error after its run has ended, so its functions are kept until the next run.
+  if (log.runs === 0) log.reports.clear();
+  log.reports.add(report);
+  log.runs += 1;
+  return {
+    writer: log.writer,
+    release() {
+      log.runs -= 1;
+      if (log.runs > 0) return;
+      log.writer.close();
+      openLogs.delete(to);
+    },
+  };
+}
+
+function createLog(to: string | RunLogSink): OpenLog {
+  const reports = new Set<ReportLogError>();
+  const tell = (error: unknown): void => {
+    for (const report of reports) callSafely(() => report(error));
+  };
+  const writer = new LogWriter((fail) => (typeof to === "string" ? openLogFile(to) : openSink(to, fail)), tell);
+  return { writer, reports, runs: 0 };
+}
+
+/** Calls a function of the caller. Its errors have no effect. */
+export function callSafely(call: () => unknown): void {
+  try {
+    const answer = call();
+    if (isThenable(answer)) dropPromise(answer);
+  } catch {
+    // The function is the last place that can report an error.
+  }
+}

@@ -1,0 +1,105 @@
+// Collects the output of one stream, so that a log has one line for it instead of a line for each fragment.
+
+import type { Json, LoopEvents, ModelChunk } from "../core/entry-kit.ts";
+import type { Cleaner } from "./clean-values.ts";
+import type { LogFields } from "./log-lines.ts";
+
+interface DraftCall {
+  readonly callId: string;
+  readonly name: string;
+  readonly index: number;
+  readonly args: Json | undefined;
+  readonly problem: string | undefined;
+  readonly at: number;
+}
+
+type Chunk<Type extends ModelChunk["type"]> = Extract<ModelChunk, { readonly type: Type }>;
+
+interface Ended {
+  readonly finish?: Chunk<"finish"> | undefined;
+  readonly error?: Chunk<"error">["error"] | undefined;
+}
+
+export class OutputDraft {
+  readonly #place: LogFields;
+  readonly #cleaner: Cleaner;
+  #text = "";
+  #reasoning = "";
+  #details = "";
+  #calls: DraftCall[] = [];
+  #metadata: unknown[] = [];
+  #thoughtLog: unknown;
+  #ended: Ended | undefined;
+
+  constructor({ iteration, continuation, replayed }: LoopEvents["iteration-start"], cleaner: Cleaner) {
+    this.#place = { iteration, continuation, replayed };
+    this.#cleaner = cleaner;
+  }
+
+  /** True after the last chunk of the stream. */
+  get isOver(): boolean {
+    return this.#ended !== undefined;
+  }
+
+  get place(): LogFields {
+    return this.#place;
+  }
+
+  addText(type: "text-delta" | "reasoning-delta", text: string): void {
+    if (type === "text-delta") this.#text += text;
+    else this.#reasoning += text;
+  }
+
+  addCall({ callId, name, index, args, problem }: LoopEvents["tool-args-end"], at: number): void {
+    this.#calls.push({ callId, name, index, args: this.#cleaner.content(args, "arguments"), problem, at });
+  }
+
+  /** Takes the parts of the output that have no event. */
+  addChunk(chunk: ModelChunk): void {
+    if (chunk.type === "finish") this.#ended ??= { finish: chunk };
+    else if (chunk.type === "error") this.#ended ??= { error: chunk.error };
+    else if (chunk.type === "provider-metadata") this.#metadata.push(chunk.item);
+    else if (chunk.type === "thought-log") this.#thoughtLog = chunk.payload;
+    else if (chunk.type === "details") this.#details += chunk.text;
+  }
+
+  /** Returns the fields of the output so far, and starts again. Undefined if there is no output. */
+  takeFields(): LogFields | undefined {
+    const ended = this.#ended;
+    const isEmpty = this.#text + this.#reasoning + this.#details === "" && this.#calls.length + this.#metadata.length === 0;
+    if (isEmpty && this.#thoughtLog === undefined && (ended === undefined || ended === written)) return undefined;
+    const cleaner = this.#cleaner;
+    const textOf = (text: string): string | undefined => (text === "" ? undefined : cleaner.text(text, "output"));
+    const fields: LogFields = {
+      ...this.#place,
+      text: textOf(this.#text),
+      reasoning: textOf(this.#reasoning),
+      details: textOf(this.#details),
+      calls: this.#calls.length === 0 ? undefined : withoutUndefined(this.#calls),
+      providerMetadata: this.#metadata.length === 0 ? undefined : cleaner.content(this.#metadata, "metadata"),
+      thoughtLog: cleaner.content(this.#thoughtLog, "output"),
+      finish: ended?.finish?.reason,
+      rawFinish: ended?.finish?.raw,
+      error: cleaner.fields(ended?.error, "error"),
+    };
+    this.#clear();
+    if (ended !== undefined) this.#ended = written;
+    return fields;
+  }
+
+  #clear(): void {
+    [this.#text, this.#reasoning, this.#details, this.#calls, this.#metadata] = ["", "", "", [], []];
+    this.#thoughtLog = undefined;
+  }
+}
+
+/** The end of a stream whose finish is already in the log. */
+const written: Ended = {};
+
+function withoutUndefined(calls: readonly DraftCall[]): Json {
+  return calls.map(({ args, problem, ...call }) => ({
+    ...call,
+    ...(args !== undefined && { args }),
+    ...(problem !== undefined && { problem }),
+  }));
+}

@@ -1,0 +1,177 @@
+// The types of a run log that was read. All times are milliseconds since 1970, all durations milliseconds.
+
+import type {
+  EndReason,
+  FinishReason,
+  Json,
+  LoopStatus,
+  Message,
+  ModelSettings,
+  PlainError,
+  ProviderError,
+  StreamStatus,
+  ToolChoice,
+  ToolDefinition,
+  Usage,
+} from "../core/entry-kit.ts";
+
+/** The content of a run log. */
+export interface RunLog {
+  readonly version: 1;
+  /** The outermost runs, in the order in which they started. Nested runs are in the calls that contain them. */
+  readonly runs: readonly LoggedRun[];
+  /** True if the last line was cut off, for example by a crash. The line is ignored. */
+  readonly isTorn: boolean;
+}
+
+/** One line of a log, with its references resolved. docs/run-log.md lists the fields of each type. */
+export interface LoggedLine {
+  readonly type: string;
+  readonly at: number;
+  readonly [field: string]: Json;
+}
+
+/** A run, with all of its executions. */
+export interface LoggedRun {
+  readonly runId: string;
+  /** The ids of the calls that contain this run, outermost first. Empty for an outermost run. */
+  readonly path: readonly string[];
+  readonly provider: string;
+  readonly model: string;
+  /** The `version` of the caller's code. */
+  readonly version?: string | undefined;
+  /** The limits that the caller set. An infinite limit is "Infinity". */
+  readonly limits: { readonly [name: string]: number | string };
+  readonly timeouts: { readonly [name: string]: number | string };
+  /** The names of the policies that were set. */
+  readonly policies: readonly string[];
+  /** The names of the hooks that were set. */
+  readonly hooks: readonly string[];
+  readonly session?: { readonly [field: string]: Json } | undefined;
+  /** The times at which the run was started and resumed. */
+  readonly starts: readonly number[];
+  readonly startedAt: number;
+  /** Undefined if the log has no end of the last execution. */
+  readonly endedAt?: number | undefined;
+  readonly status?: LoopStatus | undefined;
+  readonly reason?: EndReason | undefined;
+  /** Set if the run rejected with this error instead of returning a result. */
+  readonly error?: PlainError | undefined;
+  readonly usage?: Usage | undefined;
+  readonly costUSD?: number | undefined;
+  /** The active time of all executions, as in the event `run-end`. */
+  readonly durationMs?: number | undefined;
+  readonly toolCallsExecuted?: number | undefined;
+  readonly iterations: readonly LoggedIteration[];
+  /** All lines about this run itself, in order. */
+  readonly lines: readonly LoggedLine[];
+}
+
+/** One stream and its calls. A stream that a crash cut off is followed by another one with the same number. */
+export interface LoggedIteration {
+  /** The number of the iteration, counted from 0. */
+  readonly iteration: number;
+  readonly continuation: number;
+  /** True if the stream was replayed from a journal and the log has no line from its first execution. */
+  readonly isReplayed: boolean;
+  readonly startedAt: number;
+  readonly endedAt?: number | undefined;
+  /** Undefined if no request was sent. */
+  readonly request?: LoggedRequest | undefined;
+  /** The first text, reasoning or call of the last attempt. `ms` is the time since its request. */
+  readonly firstToken?: { readonly at: number; readonly ms: number; readonly kind: "text" | "reasoning" | "call" } | undefined;
+  /** The attempts of a provider such as `withRetry`. Empty for other providers. */
+  readonly attempts: readonly LoggedAttempt[];
+  readonly output?: LoggedOutput | undefined;
+  readonly calls: readonly LoggedCall[];
+  readonly waits: readonly LoggedWait[];
+  readonly status?: StreamStatus | undefined;
+  /** The provider and the model that answered. */
+  readonly provider?: string | undefined;
+  readonly model?: string | undefined;
+  readonly finish?: FinishReason | undefined;
+  readonly usage?: Usage | undefined;
+  readonly costUSD?: number | undefined;
+  /** The duration of the stream, without its calls. */
+  readonly durationMs?: number | undefined;
+}
+
+/** A request as the provider of the run got it. */
+export interface LoggedRequest {
+  readonly at: number;
+  readonly provider: string;
+  readonly model: string;
+  readonly system?: string | undefined;
+  /** The tools that the model could see. */
+  readonly tools: readonly ToolDefinition[];
+  readonly toolChoice?: ToolChoice | undefined;
+  readonly settings?: ModelSettings | undefined;
+  readonly messageCount: number;
+  /** The number of messages of the previous request that this request begins with. Some of them may be in `replaced`. */
+  readonly keptCount: number;
+  readonly replaced: readonly (readonly [index: number, message: Message])[];
+  readonly added: readonly Message[];
+  /** Returns all messages. The list is made from the differences between requests at each call. */
+  messages(): readonly Message[];
+}
+
+/** An attempt of a provider such as `withRetry` or `withFallback`. */
+export interface LoggedAttempt {
+  readonly attempt: number;
+  readonly provider: string;
+  readonly model: string;
+  readonly startedAt: number;
+  readonly discardedAt?: number | undefined;
+  readonly error?: ProviderError | undefined;
+  /** The text that was discarded with the attempt. */
+  readonly text?: string | undefined;
+  readonly reasoning?: string | undefined;
+}
+
+/** What the model wrote in one stream. */
+export interface LoggedOutput {
+  readonly at: number;
+  readonly text: string;
+  readonly reasoning: string;
+  readonly details: string;
+  readonly finish?: FinishReason | undefined;
+  /** The finish reason in the words of the service. */
+  readonly rawFinish?: string | undefined;
+  readonly error?: ProviderError | undefined;
+  readonly providerMetadata: readonly Json[];
+  readonly thoughtLog?: Json | undefined;
+}
+
+/** A tool call, from its arguments to its result. */
+export interface LoggedCall {
+  readonly callId: string;
+  readonly name: string;
+  readonly index: number;
+  readonly args?: Json | undefined;
+  readonly problem?: string | undefined;
+  /** The time at which the arguments were complete. */
+  readonly readyAt?: number | undefined;
+  /** The last start. A deferred call starts again when its result comes from outside. */
+  readonly startedAt?: number | undefined;
+  readonly endedAt?: number | undefined;
+  readonly outcome?: string | undefined;
+  readonly result?: Json | undefined;
+  readonly metadata?: Json | undefined;
+  readonly durationMs?: number | undefined;
+  readonly progress: readonly { readonly at: number; readonly data: Json }[];
+  readonly decision?: string | undefined;
+  /** The runs that the call has started. */
+  readonly runs: readonly LoggedRun[];
+}
+
+/**
+ * A time in which an iteration waited. "queue" is the time from the end of the output, or from the approval, to the start of the
+ * call. `to` is undefined if the log has no end of the wait.
+ */
+export interface LoggedWait {
+  readonly kind: "approval" | "outside-result" | "queue" | "retry";
+  readonly from: number;
+  readonly to?: number | undefined;
+  /** The call that waited. Undefined for "retry". */
+  readonly callId?: string | undefined;
+}

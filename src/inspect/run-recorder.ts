@@ -1,0 +1,283 @@
+// Writes one run to a log: its requests, the output of the model, and its events.
+
+import {
+  isContent,
+  isRecord,
+  type Json,
+  type LoopEvent,
+  type LoopEventType,
+  type Message,
+  type ModelChunk,
+  type ModelRequest,
+  type Provider,
+  type ToolContext,
+  toPlainError,
+} from "../core/entry-kit.ts";
+import type { ObservedRun, RunObserver, StartObserving, StreamObserver } from "../core/observe-kit.ts";
+import type { Cleaner, RunLogPlace } from "./clean-values.ts";
+import { describeRun, describeTools } from "./describe-run.ts";
+import { type KnownRun, type LogFields, runKey, type SentMessage, stepOf } from "./log-lines.ts";
+import type { LogWriter } from "./log-writer.ts";
+import { OutputDraft } from "./output-draft.ts";
+import { measure, type Measured, measureList } from "./shared-values.ts";
+
+/** The events of a log, with the kind of their texts. The complete arguments are in `tool-args-end`. */
+const places: { readonly [Type in Exclude<LoopEventType, "run-start" | "tool-args-delta">]: RunLogPlace } = {
+  "run-end": "event",
+  "replay-end": "event",
+  "iteration-start": "event",
+  "iteration-end": "event",
+  "text-delta": "output",
+  "reasoning-delta": "output",
+  "tool-args-end": "arguments",
+  "tool-start": "arguments",
+  "tool-progress": "progress",
+  "tool-end": "result",
+  notice: "event",
+  "hidden-notice": "event",
+  restart: "event",
+  "approval-asked": "arguments",
+  "approval-decided": "event",
+  "loop-detected": "event",
+  "result-processed": "event",
+  "result-extracted": "event",
+  "result-cached": "event",
+  masked: "event",
+  steered: "messages",
+  "attempt-discarded": "error",
+  "late-result": "event",
+  "listener-error": "error",
+};
+
+export const heardEvents: readonly LoopEventType[] = Object.keys(places) as (keyof typeof places)[];
+
+type NotedEvent = Extract<LoopEvent, { readonly type: keyof typeof places }>;
+
+export interface RecorderPorts {
+  readonly writer: LogWriter;
+  readonly cleaner: Cleaner;
+  now(): number;
+  /** Called when the run is over. */
+  release(): void;
+  /** Returns the function that starts the recorder of a nested run. */
+  startNested(place: RunPlace): StartObserving;
+}
+
+/** The place of a nested run: the ids of the calls that contain it, and the number of its outer run. */
+export interface RunPlace {
+  readonly path: readonly string[];
+  readonly parent?: number | undefined;
+}
+
+const contentOf: { readonly [Type in ModelChunk["type"]]?: string } = {
+  "text-delta": "text",
+  "refusal-delta": "text",
+  "reasoning-delta": "reasoning",
+  "call-start": "call",
+  "call-args-delta": "call",
+  "call-ready": "call",
+};
+
+export class RunRecorder implements RunObserver {
+  readonly #ports: RecorderPorts;
+  readonly #place: RunPlace;
+  readonly #run: KnownRun;
+  /** The first line of the run, until it is written. */
+  #first: LogFields | undefined;
+  /** The number of events about each step. Undefined if the log had no line about the run. */
+  readonly #seen: Map<string, number> | undefined;
+  #draft: OutputDraft | undefined;
+  #tools: { readonly source: ModelRequest["tools"]; readonly measured: Measured } | undefined;
+  #hasRequest = false;
+  #hasContent = false;
+  #isLive = false;
+  #isClosed = false;
+  readonly #stream: StreamObserver = { run: (step) => step(), onChunk: (chunk) => this.#takeChunk(chunk) };
+
+  constructor(run: ObservedRun, ports: RecorderPorts, place: RunPlace) {
+    this.#ports = ports;
+    this.#place = place;
+    const { path, parent } = place;
+    this.#run = ports.writer.findRun(runKey(run.runId, path));
+    const isKnown = this.#run.written.size > 0;
+    this.#seen = isKnown ? new Map() : undefined;
+    const nested = path.length === 0 ? {} : { path: [...path], parent };
+    this.#first = { at: ports.now(), runId: run.runId, ...nested, ...describeRun(run, ports.cleaner) };
+    // A nested run may be replayed completely. It has no new line then.
+    if (path.length === 0 || !isKnown) this.#begin();
+  }
+
+  #begin(): void {
+    const { at, ...first } = this.#first ?? {};
+    if (this.#first === undefined) return;
+    this.#first = undefined;
+    this.#ports.writer.write(this.#run, { type: "run-start", at: at as number, ...first });
+  }
+
+  #write(type: string, fields: LogFields): void {
+    this.#begin();
+    this.#ports.writer.write(this.#run, { type, at: this.#ports.now(), ...fields });
+  }
+
+  /** Runs code of this log. An error ends the log, and has no effect on the run. */
+  #safely(call: () => void): void {
+    if (this.#isClosed || !this.#ports.writer.isOpen) return;
+    try {
+      call();
+    } catch (error) {
+      this.#ports.writer.fail(error);
+    }
+  }
+
+  onEvent(event: LoopEvent): void {
+    this.#safely(() => this.#take(event as NotedEvent));
+  }
+
+  #take(event: NotedEvent): void {
+    if (event.type === "text-delta" || event.type === "reasoning-delta") return this.#draft?.addText(event.type, event.text);
+    if (event.type === "tool-args-end") return this.#draft?.addCall(event, this.#ports.now());
+    if (event.type === "iteration-start") {
+      this.#endOutput();
+      this.#draft = new OutputDraft(event, this.#ports.cleaner);
+      [this.#hasRequest, this.#hasContent, this.#isLive] = [false, false, event.replayed !== true];
+    } else if (event.type !== "attempt-discarded" && this.#isOutputOver(event)) this.#endOutput();
+    if (event.replayed !== true) this.#isLive = true;
+    this.#note(event);
+  }
+
+  /** In a live stream, calls that started early have events before the output is complete. */
+  #isOutputOver({ type, replayed }: NotedEvent): boolean {
+    return replayed === true || type === "iteration-end" || type === "run-end" || this.#draft?.isOver === true;
+  }
+
+  #endOutput(): void {
+    const fields = this.#draft?.takeFields();
+    if (fields !== undefined && this.#isNew("output", fields, fields["replayed"] === true)) this.#write("output", fields);
+  }
+
+  #note(event: NotedEvent): void {
+    const { type, runId: _runId, path: _path, iteration, replayed, ...rest } = event;
+    const { data, metadata, ...facts } = rest as typeof rest & { readonly data?: unknown; readonly metadata?: unknown };
+    const { cleaner } = this.#ports;
+    const cleaned = cleaner.fields(facts, places[type]);
+    const fields: LogFields = {
+      iteration,
+      replayed,
+      ...(isRecord(cleaned) ? (cleaned as LogFields) : {}),
+      ...(type === "attempt-discarded" && this.#discarded()),
+      data: cleaner.content(data, "progress"),
+      metadata: cleaner.content(metadata, "metadata"),
+    };
+    if (this.#isNew(type, fields, this.#isRepeated(event))) this.#write(type, fields);
+  }
+
+  /** The output of a discarded attempt, which does not become the output of the iteration. */
+  #discarded(): LogFields {
+    const { text, reasoning } = this.#draft?.takeFields() ?? {};
+    return { text, reasoning };
+  }
+
+  /**
+   * True for an event that an earlier execution of the run may have written. The end of an iteration is replayed with its stream,
+   * but is new if calls of the iteration ran in this execution.
+   */
+  #isRepeated({ type, replayed }: NotedEvent): boolean {
+    if (replayed !== true || (type === "run-end" && this.#place.path.length === 0)) return false;
+    return type !== "iteration-end" || !this.#isLive;
+  }
+
+  #isNew(type: string, fields: LogFields, isReplayed: boolean): boolean {
+    if (this.#seen === undefined) return true;
+    const step = stepOf(type, fields);
+    const count = (this.#seen.get(step) ?? 0) + 1;
+    this.#seen.set(step, count);
+    return !isReplayed || count > (this.#run.written.get(step) ?? 0);
+  }
+
+  /** Returns undefined for a second stream of one iteration: the hook has then returned a provider that is already observed. */
+  startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {
+    if (this.#hasRequest || !this.#ports.writer.isOpen) return undefined;
+    this.#hasRequest = true;
+    this.#safely(() => this.#writeRequest(request, provider));
+    return this.#stream;
+  }
+
+  #writeRequest({ messages, system, tools, toolChoice, settings }: ModelRequest, { id, model }: Pick<Provider, "id" | "model">): void {
+    const { cleaner } = this.#ports;
+    if (this.#tools?.source !== tools) this.#tools = { source: tools, measured: measure(describeTools(tools, cleaner)) };
+    const { iteration, continuation } = this.#draft?.place ?? {};
+    this.#write("request", {
+      iteration,
+      continuation,
+      provider: String(id),
+      model: String(model),
+      settings: cleaner.fields(settings, "settings"),
+      toolChoice: cleaner.fields(typeof toolChoice === "string" ? undefined : toolChoice, "settings") ?? (toolChoice as string),
+      system: system === undefined ? undefined : cleaner.text(system, "system"),
+      tools: tools.length === 0 ? undefined : this.#tools.measured,
+      ...this.#compare(messages),
+    });
+  }
+
+  /** Returns the difference to the messages of the previous request. */
+  #compare(messages: readonly Message[]): LogFields {
+    const { sent: before } = this.#run;
+    const sent: SentMessage[] = [];
+    const changed = new Map<number, Measured>();
+    let keep = 0;
+    for (const [index, message] of messages.entries()) {
+      const old = before[index];
+      if (old?.source === message) {
+        sent.push(old);
+        keep = index + 1;
+        continue;
+      }
+      const measured = measure(this.#ports.cleaner.fields(message, "messages") ?? null);
+      const isSame = old?.key === measured.key;
+      if (isSame) keep = index + 1;
+      else changed.set(index, measured);
+      sent.push({ key: measured.key, source: message });
+    }
+    this.#run.sent = sent;
+    const replaced = [...changed].filter(([index]) => index < keep).map(([index, message]) => measureList([index, message]));
+    const added = [...changed].filter(([index]) => index >= keep).map(([, message]) => message);
+    return { keep, replace: replaced.length === 0 ? undefined : measureList(replaced), add: measureList(added) };
+  }
+
+  #takeChunk(chunk: ModelChunk): boolean {
+    this.#safely(() => {
+      this.#draft?.addChunk(chunk);
+      const place = this.#draft?.place;
+      if (chunk.type === "attempt-start") {
+        const { attempt, provider, model, isFinal } = chunk;
+        this.#hasContent = false;
+        this.#write("attempt-start", { ...place, attempt, provider, model, isFinal });
+      }
+      const kind = this.#hasContent || !isContent(chunk) ? undefined : contentOf[chunk.type];
+      if (kind === undefined) return;
+      this.#hasContent = true;
+      this.#write("first-token", { ...place, kind });
+    });
+    return !this.#isClosed;
+  }
+
+  runTool<Value>(_call: ToolContext, execute: () => Value): Value {
+    return execute();
+  }
+
+  nest({ callId }: ToolContext): StartObserving {
+    return this.#ports.startNested({ path: [...this.#place.path, callId], parent: this.#run.number });
+  }
+
+  close(failure: { readonly error: unknown } | undefined): void {
+    this.#safely(() => {
+      this.#endOutput();
+      const error: unknown = failure && toPlainError(failure.error);
+      if (error !== undefined) this.#write("run-error", { error: this.#ports.cleaner.fields(error, "error") as Json });
+      // A closed run must not keep its messages in memory.
+      this.#run.sent = this.#run.sent.map(({ key }) => ({ key }));
+    });
+    this.#isClosed = true;
+    this.#ports.release();
+  }
+}

@@ -1,0 +1,252 @@
+// Writes each long value of a log once. A value gets a number where it first appears: `{"=":[7,value]}`. Later equal values are
+// `{"@":7}`. An object of the data that looks like one of these marks is written as `{"~":object}`.
+
+import { createHash } from "node:crypto";
+import { isRecord, type Json } from "../core/entry-kit.ts";
+
+/** A value with at least this many characters gets a number. Numbered values inside it count as one reference each. */
+const leastShared = 128;
+
+const referenceLength = '{"@":100}'.length;
+
+const marks: ReadonlySet<string> = new Set(["=", "@", "~"]);
+
+/** A numbered value. `digest` identifies its content. */
+class Shared {
+  readonly digest: string;
+  readonly parts: readonly Part[];
+
+  constructor(digest: string, parts: readonly Part[]) {
+    this.digest = digest;
+    this.parts = parts;
+  }
+}
+
+type Part = string | Shared;
+
+/** JSON text, a numbered value, or the parts of a short value that contains numbered values. */
+type Piece = Part | readonly Part[];
+
+/** A value that is ready to be written. `key` is equal for equal values. */
+export class Measured {
+  readonly piece: Piece;
+
+  constructor(piece: Piece) {
+    this.piece = piece;
+  }
+
+  get key(): string {
+    return typeof this.piece === "string" ? this.piece : keyOf(partsOf(this.piece));
+  }
+}
+
+/** Plain data, which may contain values that are measured already. */
+export type Writable = Json | Measured | readonly Writable[];
+
+/** Prepares a value for `SharedValues.toText`. */
+export function measure(value: Writable): Measured {
+  return value instanceof Measured ? value : new Measured(pieceOf(value));
+}
+
+/** Prepares a list that gets no number itself, because it never appears a second time. */
+export function measureList(items: readonly Writable[]): Measured {
+  const parts: Part[] = ["["];
+  items.forEach((item, index) => {
+    if (index > 0) parts.push(",");
+    parts.push(...partsOf(measure(item).piece));
+  });
+  parts.push("]");
+  return new Measured(parts);
+}
+
+function partsOf(piece: Piece): readonly Part[] {
+  return typeof piece === "string" || piece instanceof Shared ? [piece] : piece;
+}
+
+/** Collects the parts of a list or an object. Neighbouring texts are joined. */
+class Joined {
+  readonly #parts: Part[] = [];
+  #text = "";
+  #length = 0;
+
+  add(piece: Piece): void {
+    if (typeof piece === "string") {
+      this.#text += piece;
+      this.#length += piece.length;
+    } else if (piece instanceof Shared) {
+      this.#parts.push(this.#text, piece);
+      this.#text = "";
+      this.#length += referenceLength;
+    } else {
+      for (const part of piece) this.add(part);
+    }
+  }
+
+  end(): Piece {
+    const parts = [...this.#parts, this.#text];
+    if (this.#length >= leastShared) return toShared(parts);
+    return parts.length === 1 ? this.#text : parts;
+  }
+}
+
+function toShared(parts: readonly Part[]): Shared {
+  const hash = createHash("sha256").update(keyOf(parts)).digest("base64url");
+  return new Shared(hash.slice(0, 27), parts);
+}
+
+/** In a key, the digest of a numbered value stands for the value. So a value is hashed once, at any depth. */
+function keyOf(parts: readonly Part[]): string {
+  return parts.map((part) => (typeof part === "string" ? part : `{"@":"${part.digest}"}`)).join("");
+}
+
+/** `read` converts the marks in data from a log. Without it, all data is content. */
+function pieceOf(value: Writable, read?: ReadMark): Piece {
+  if (value instanceof Measured) return value.piece;
+  if (typeof value !== "object" || value === null) {
+    const text = JSON.stringify(value);
+    return text.length < leastShared ? text : toShared([text]);
+  }
+  const joined = new Joined();
+  if (isList(value)) {
+    joined.add("[");
+    value.forEach((item, index) => {
+      if (index > 0) joined.add(",");
+      joined.add(pieceOf(item, read));
+    });
+    joined.add("]");
+    return joined.end();
+  }
+  const keys = Object.keys(value);
+  const [mark = ""] = keys;
+  const isMarked = keys.length === 1 && marks.has(mark);
+  if (isMarked && read !== undefined) return read(mark, value[mark] ?? null);
+  joined.add(isMarked ? '{"~":' : "");
+  addFields(joined, value, read);
+  joined.add(isMarked ? "}" : "");
+  return joined.end();
+}
+
+type ReadMark = (mark: string, inner: Json) => Piece;
+type Fields = { readonly [key: string]: Json | undefined };
+
+function addFields(joined: Joined, value: Fields, read?: ReadMark): void {
+  let before = "{";
+  for (const key of Object.keys(value)) {
+    const field = value[key];
+    if (field === undefined) continue;
+    joined.add(`${before}${JSON.stringify(key)}:`);
+    joined.add(pieceOf(field, read));
+    before = ",";
+  }
+  joined.add(before === "{" ? "{}" : "}");
+}
+
+function isList(value: unknown): value is readonly Writable[] {
+  return Array.isArray(value);
+}
+
+/** The numbered values of one log, for its writer. Keeps a digest of each value, not the value. */
+export class SharedValues {
+  readonly #numbers = new Map<string, number>();
+  readonly #byNumber = new Map<number, Shared>();
+  #next = 0;
+
+  toText({ piece }: Measured): string {
+    return partsOf(piece)
+      .map((part) => (typeof part === "string" ? part : this.#toMark(part)))
+      .join("");
+  }
+
+  #toMark({ digest, parts }: Shared): string {
+    const known = this.#numbers.get(digest);
+    if (known !== undefined) return `{"@":${known}}`;
+    const number = this.#next;
+    this.#next += 1;
+    this.#numbers.set(digest, number);
+    return `{"=":[${number},${this.toText(new Measured(parts))}]}`;
+  }
+
+  /** Takes over the numbers in a value that was read from the log. */
+  learn(value: Json): Measured {
+    return new Measured(pieceOf(value, (mark, inner) => this.#learnMark(mark, inner)));
+  }
+
+  /** Forgets the values that only `learn` needs. */
+  endLearning(): void {
+    this.#byNumber.clear();
+  }
+
+  #learnMark(mark: string, inner: Json): Piece {
+    if (mark === "~") return this.#learnEscaped(inner);
+    const [number, value] = mark === "@" ? [inner, undefined] : isList(inner) ? (inner as readonly Json[]) : [];
+    if (typeof number !== "number") throw new TypeError(wrongMark);
+    if (mark === "@") return this.#byNumber.get(number) ?? failWith(wrongMark);
+    const { piece } = this.learn(value ?? null);
+    const { digest } = piece instanceof Shared ? piece : toShared(partsOf(piece));
+    const shared = new Shared(digest, []);
+    this.#numbers.set(shared.digest, number);
+    this.#byNumber.set(number, shared);
+    this.#next = Math.max(this.#next, number + 1);
+    return shared;
+  }
+
+  #learnEscaped(inner: Json): Piece {
+    const joined = new Joined();
+    joined.add('{"~":');
+    if (!isRecord(inner)) throw new TypeError(wrongMark);
+    addFields(joined, inner as Fields, (mark, nested) => this.#learnMark(mark, nested));
+    joined.add("}");
+    return joined.end();
+  }
+}
+
+const wrongMark = "has a reference to a value that is not in the log";
+
+function failWith(problem: string): never {
+  throw new TypeError(problem);
+}
+
+/** Restores the values of a log. Equal values are the same object. */
+export class SharedReader {
+  readonly #values = new Map<number, Json>();
+
+  /** Replaces the marks in a parsed value, which it may change, by their values. Throws a TypeError for a wrong mark. */
+  read(value: Json): Json {
+    if (typeof value !== "object" || value === null) return value;
+    if (isList(value)) {
+      const items = value as Json[];
+      for (let index = 0; index < items.length; index++) items[index] = this.read(items[index] ?? null);
+      return value as Json;
+    }
+    const fields = value as { [key: string]: Json };
+    const keys = Object.keys(fields);
+    const [mark = ""] = keys;
+    if (keys.length === 1 && marks.has(mark)) return this.#readMark(mark, fields[mark] ?? null);
+    return this.#readFields(fields, keys);
+  }
+
+  #readFields(fields: { [key: string]: Json }, keys: readonly string[]): Json {
+    for (const key of keys) {
+      const field = fields[key];
+      if (typeof field !== "object" || field === null) continue;
+      const read = this.read(field);
+      // A plain assignment to "__proto__" would replace the prototype.
+      if (read !== field) Object.defineProperty(fields, key, { value: read, writable: true, enumerable: true, configurable: true });
+    }
+    return fields;
+  }
+
+  #readMark(mark: string, inner: Json): Json {
+    if (mark === "~" && isRecord(inner)) return this.#readFields(inner as { [key: string]: Json }, Object.keys(inner));
+    if (mark === "=" && isList(inner)) {
+      const [number, value] = inner as readonly Json[];
+      if (typeof number !== "number" || value === undefined) throw new TypeError(wrongMark);
+      const read = this.read(value);
+      this.#values.set(number, read);
+      return read;
+    }
+    const known = mark === "@" && typeof inner === "number" ? this.#values.get(inner) : undefined;
+    if (known === undefined) throw new TypeError(wrongMark);
+    return known;
+  }
+}
