@@ -1,6 +1,7 @@
 // Prepares values for a run log: copies them as plain data, calls `redact`, and removes credentials.
 
-import { isRecord, type Json, namesSecret, redactSecrets, toJson, isThenable, dropPromise } from "../core/entry-kit.ts";
+import { dropPromise, isRecord, isThenable, type Json, namesSecret, redactSecrets, toJson } from "../core/entry-kit.ts";
+import { measure, Measured, type Writable } from "./shared-values.ts";
 
 /** The kind of a text in a run log, for `redact`. */
 export type RunLogPlace =
@@ -20,8 +21,6 @@ export type RunLogPlace =
 
 /** Returns the text to write instead of `text`. */
 export type RedactText = (text: string, place: RunLogPlace) => string;
-
-type Copy = { [key: string]: Json };
 
 /** Fields of messages and events that hold ids, names and constants. Their texts are not content, so they are written unchanged. */
 const plainFields: ReadonlySet<string> = new Set([
@@ -45,29 +44,62 @@ const contentFields: { readonly [field: string]: RunLogPlace } = {
 
 const failed = "[redaction failed]";
 const secret = "[redacted]";
+const notPlain = "[not plain data]";
 
 /** The minimum length of texts whose redacted form is kept. A long text usually appears in a result and then in a message. */
 const leastKept = 1_000;
 const mostKept = 32;
 const mostKeys = 1_000;
 
+/** The number of levels that messages and events add around arguments and results. */
+const headroom = 32;
+
+/** Keeps the last values of a map. */
+function keepLast<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): Value {
+  const [oldest] = map.keys();
+  if (map.size >= mostKept && oldest !== undefined) map.delete(oldest);
+  map.set(key, value);
+  return value;
+}
+
 export class Cleaner {
   readonly #redact: RedactText | undefined;
-  readonly #kept = new Map<string, string>();
+  readonly #texts = new Map<string, string>();
   readonly #keys = new Map<string, string>();
+  /** Arguments and results, which are in several events and then in a message. */
+  readonly #values = new Map<object, { readonly place: RunLogPlace; readonly measured: Measured }>();
 
   constructor(redact: RedactText | undefined) {
     this.#redact = redact;
   }
 
   /** Copies data in which all texts are content. Returns undefined if there is no value. */
-  content(value: unknown, place: RunLogPlace): Json | undefined {
-    return copyOf(value, (copy) => this.#content(copy, place));
+  content(value: unknown, place: RunLogPlace): Measured | undefined {
+    if (value === undefined) return undefined;
+    // The run freezes arguments and results deeply. Other values may change.
+    const isKept = (place === "arguments" || place === "result") && typeof value === "object" && Object.isFrozen(value);
+    const known = isKept && value !== null ? this.#values.get(value) : undefined;
+    if (known?.place === place) return known.measured;
+    const measured = measure(this.#copy(value, place));
+    if (isKept && value !== null) keepLast(this.#values, value, { place, measured });
+    return measured;
+  }
+
+  #copy(value: unknown, place: RunLogPlace): Json {
+    try {
+      return this.#content(toJson(value, headroom), place);
+    } catch {
+      return notPlain;
+    }
   }
 
   /** Copies a message, an event or another object of this library. Ids, names and constants in it are not content. */
-  fields(value: unknown, place: RunLogPlace): Json | undefined {
-    return copyOf(value, (copy) => this.#fields(copy, { place, inside: "" }));
+  fields(value: unknown, place: RunLogPlace): Writable | undefined {
+    try {
+      return this.#fields(value, { place, inside: "" });
+    } catch {
+      return notPlain;
+    }
   }
 
   text(text: string, place: RunLogPlace): string {
@@ -97,25 +129,17 @@ export class Cleaner {
   }
 
   #withoutSecrets(text: string): string {
-    const known = this.#kept.get(text);
+    const known = this.#texts.get(text);
     if (known !== undefined) return known;
     const clean = redactSecrets(text);
-    if (text.length < leastKept) return clean;
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size >= mostKept && oldest !== undefined) this.#kept.delete(oldest);
-    this.#kept.set(text, clean);
-    return clean;
+    return text.length < leastKept ? clean : keepLast(this.#texts, text, clean);
   }
 
   #content(value: Json, place: RunLogPlace): Json {
     if (typeof value === "string") return this.text(value, place);
     if (typeof value !== "object" || value === null) return value;
-    if (Array.isArray(value)) {
-      const items = value as Json[];
-      items.forEach((item, index) => void (items[index] = this.#content(item, place)));
-      return items;
-    }
-    const fields = Object.entries(value as Copy).map(([key, field]): [string, Json] => [
+    if (isList(value)) return value.map((item) => this.#content(item, place));
+    const fields = Object.entries(value).map(([key, field = null]): [string, Json] => [
       this.#key(key, place),
       typeof field === "string" && namesSecret(key) ? secret : this.#content(field, place),
     ]);
@@ -123,26 +147,28 @@ export class Cleaner {
     return Object.fromEntries(fields);
   }
 
-  #fields(value: Json, at: Place): Json {
+  #fields(value: unknown, at: Place): Writable | undefined {
     if (typeof value === "string") return plainFields.has(at.inside) ? value : this.text(value, at.place);
-    if (typeof value !== "object" || value === null) return value;
-    if (Array.isArray(value)) return value.map((item: Json) => this.#fields(item, at));
-    const fields = Object.entries(value as Copy).map(([key, field]): [string, Json] => [key, this.#field(key, field, at)]);
-    return Object.fromEntries(fields);
+    if (value instanceof Measured || value === null || typeof value === "boolean") return value;
+    if (typeof value === "number") return Number.isFinite(value) ? value : null;
+    if (Array.isArray(value)) return value.map((item: unknown) => this.#fields(item, at) ?? null);
+    if (!isRecord(value)) return undefined;
+    if (typeof value["toJSON"] === "function") return this.content(value, at.place);
+    const fields = Object.entries(value).map(([key, field]) => [key, this.#field(key, field, at)] as const);
+    return Object.fromEntries(fields.filter(([, field]) => field !== undefined)) as Writable;
   }
 
-  #field(key: string, field: Json, { place, inside }: Place): Json {
+  #field(key: string, field: unknown, { place, inside }: Place): Writable | undefined {
     const content = contentFields[key];
-    if (content !== undefined) return this.#content(field, content);
-    if (key === "data") return place === "progress" ? this.#content(field, place) : this.#media(field);
+    if (content !== undefined) return this.content(field, content);
+    if (key === "data") return typeof field === "string" ? this.#media(field) : this.content(field, "media");
     // The reason of an aborted signal is any data, inside the reason of the ending.
-    if (key === "reason" && inside === "reason") return this.#content(field, "error");
+    if (key === "reason" && inside === "reason") return this.content(field, "error");
     return this.#fields(field, { place: key === "error" ? "error" : place, inside: key });
   }
 
   /** The base64 text of an image has no credentials, but random parts of it may look like one. */
-  #media(data: Json): Json {
-    if (typeof data !== "string") return this.#content(data, "media");
+  #media(data: string): string {
     return /^(?!data:)[a-z][a-z\d+.-]*:/i.test(data) ? this.text(data, "media") : this.#redacted(data, "media");
   }
 }
@@ -153,27 +179,6 @@ interface Place {
   readonly inside: string;
 }
 
-function copyOf(value: unknown, clean: (copy: Json) => Json): Json | undefined {
-  if (value === undefined) return undefined;
-  try {
-    return clean(toJson(value, headroom));
-  } catch {
-    return "[not plain data]";
-  }
-}
-
-/** The number of levels that messages and events add around arguments and results. */
-const headroom = 32;
-
-/** Writes `Infinity`, which JSON cannot represent, as a text. */
-export function withInfinity(values: unknown): { readonly [name: string]: Json } | undefined {
-  if (!isRecord(values)) return undefined;
-  const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(
-    given.map(([name, value]): [string, Json] => [name, typeof value === "number" || typeof value === "string" ? numberOf(value) : null]),
-  );
-}
-
-function numberOf(value: number | string): Json {
-  return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
+function isList(value: unknown): value is readonly Json[] {
+  return Array.isArray(value);
 }

@@ -4,6 +4,7 @@ import { isRecord, type Json, type ToolDefinition } from "../core/entry-kit.ts";
 import type { ObservedRun } from "../core/observe-kit.ts";
 import type { Cleaner } from "./clean-values.ts";
 import type { LogFields } from "./log-lines.ts";
+import type { Writable } from "./shared-values.ts";
 
 /** Returns the fields of a run-start line. Functions, keys and the user id of the session are never read. */
 export function describeRun({ options, provider }: ObservedRun, cleaner: Cleaner): LogFields {
@@ -36,13 +37,13 @@ function namesOf(parts: object | undefined): Json | undefined {
 }
 
 /** Copies the definitions of tools. A function that decides about approvals is "some", as in a journal. */
-export function describeTools(tools: readonly ToolDefinition[], cleaner: Cleaner): Json {
+export function describeTools(tools: readonly ToolDefinition[], cleaner: Cleaner): Writable {
   return tools.map((tool) => {
     const { needsApproval, masking, ...definition } = tool;
     const asks = typeof needsApproval === "function" ? "some" : needsApproval;
     const copied = cleaner.fields(definition, "tools");
     return {
-      ...(isRecord(copied) ? (copied as { readonly [field: string]: Json }) : { name: tool.name }),
+      ...(isRecord(copied) ? (copied as { readonly [field: string]: Writable }) : { name: tool.name }),
       ...(asks !== undefined && { needsApproval: asks }),
       ...(masking !== undefined && { releasesResults: true }),
     };

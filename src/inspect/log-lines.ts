@@ -1,7 +1,7 @@
 // The lines of a run log: the header, and the facts about runs that a writer takes over when it continues a log.
 
 import { isRecord, type Json, LoopError, parseJson } from "../core/entry-kit.ts";
-import { measure, type Measured, SharedValues } from "./shared-values.ts";
+import { measure, SharedValues, type Writable } from "./shared-values.ts";
 
 /** The version of the format. It changes only if older readers would misread the lines. */
 export const logVersion = 1;
@@ -31,7 +31,7 @@ export function createLogState(): LogState {
   return { values: new SharedValues(), runs: new Map() };
 }
 
-export type LogFields = { readonly [field: string]: Json | Measured | undefined };
+export type LogFields = { readonly [field: string]: Writable | undefined };
 
 /** Identifies the step that a line is about. */
 export function stepOf(type: string, { iteration, continuation, callId, outcome }: LogFields): string {

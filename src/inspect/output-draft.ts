@@ -1,14 +1,15 @@
 // Collects the output of one stream, so that a log has one line for it instead of a line for each fragment.
 
-import type { Json, LoopEvents, ModelChunk } from "../core/entry-kit.ts";
+import type { LoopEvents, ModelChunk } from "../core/entry-kit.ts";
 import type { Cleaner } from "./clean-values.ts";
 import type { LogFields } from "./log-lines.ts";
+import { type Measured, measureList } from "./shared-values.ts";
 
 interface DraftCall {
   readonly callId: string;
   readonly name: string;
   readonly index: number;
-  readonly args: Json | undefined;
+  readonly args: Measured | undefined;
   readonly problem: string | undefined;
   readonly at: number;
 }
@@ -75,7 +76,7 @@ export class OutputDraft {
       text: textOf(this.#text),
       reasoning: textOf(this.#reasoning),
       details: textOf(this.#details),
-      calls: this.#calls.length === 0 ? undefined : withoutUndefined(this.#calls),
+      calls: this.#calls.length === 0 ? undefined : measureList(this.#calls.map((call) => ({ ...call }))),
       providerMetadata: this.#metadata.length === 0 ? undefined : cleaner.content(this.#metadata, "metadata"),
       thoughtLog: cleaner.content(this.#thoughtLog, "output"),
       finish: ended?.finish?.reason,
@@ -95,11 +96,3 @@ export class OutputDraft {
 
 /** The end of a stream whose finish is already in the log. */
 const written: Ended = {};
-
-function withoutUndefined(calls: readonly DraftCall[]): Json {
-  return calls.map(({ args, problem, ...call }) => ({
-    ...call,
-    ...(args !== undefined && { args }),
-    ...(problem !== undefined && { problem }),
-  }));
-}

@@ -3,7 +3,6 @@
 import {
   isContent,
   isRecord,
-  type Json,
   type LoopEvent,
   type LoopEventType,
   type Message,
@@ -273,7 +272,7 @@ export class RunRecorder implements RunObserver {
     this.#safely(() => {
       this.#endOutput();
       const error: unknown = failure && toPlainError(failure.error);
-      if (error !== undefined) this.#write("run-error", { error: this.#ports.cleaner.fields(error, "error") as Json });
+      if (error !== undefined) this.#write("run-error", { error: this.#ports.cleaner.fields(error, "error") });
       // A closed run must not keep its messages in memory.
       this.#run.sent = this.#run.sent.map(({ key }) => ({ key }));
     });

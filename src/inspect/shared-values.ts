@@ -41,7 +41,7 @@ export class Measured {
 }
 
 /** Plain data, which may contain values that are measured already. */
-export type Writable = Json | Measured | readonly Writable[];
+export type Writable = Json | Measured | readonly Writable[] | { readonly [key: string]: Writable | undefined };
 
 /** Prepares a value for `SharedValues.toText`. */
 export function measure(value: Writable): Measured {
@@ -119,7 +119,7 @@ function pieceOf(value: Writable, read?: ReadMark): Piece {
   const keys = Object.keys(value);
   const [mark = ""] = keys;
   const isMarked = keys.length === 1 && marks.has(mark);
-  if (isMarked && read !== undefined) return read(mark, value[mark] ?? null);
+  if (isMarked && read !== undefined) return read(mark, (value[mark] ?? null) as Json);
   joined.add(isMarked ? '{"~":' : "");
   addFields(joined, value, read);
   joined.add(isMarked ? "}" : "");
@@ -127,7 +127,7 @@ function pieceOf(value: Writable, read?: ReadMark): Piece {
 }
 
 type ReadMark = (mark: string, inner: Json) => Piece;
-type Fields = { readonly [key: string]: Json | undefined };
+type Fields = { readonly [key: string]: Writable | undefined };
 
 function addFields(joined: Joined, value: Fields, read?: ReadMark): void {
   let before = "{";
