@@ -35,8 +35,8 @@ export function openLogFile(path: string): LineTarget {
   const open = openFile(path);
   try {
     const { ino, size } = fstatSync(open.file);
-    const known = recent.get(resolve(path));
-    recent.delete(resolve(path));
+    const known = recent.get(path);
+    recent.delete(path);
     const state = known?.ino === ino && known.size === size ? known.state : readState(open, size);
     return {
       state,
@@ -44,7 +44,7 @@ export function openLogFile(path: string): LineTarget {
       write: (line) => append(open, line),
       close(isWhole) {
         closeSync(open.file);
-        if (isWhole) keep(resolve(path), { state, ino, size: open.size });
+        if (isWhole) keep(path, { state, ino, size: open.size });
       },
     };
   } catch (error) {

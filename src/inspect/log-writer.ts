@@ -1,5 +1,6 @@
 // Appends the lines of runs to one log: a file or a sink. After an error, the log is closed and the runs continue.
 
+import { resolve } from "node:path";
 import { dropPromise, isThenable, promiseOrValue } from "../core/entry-kit.ts";
 import { createLogState, findRun, type KnownRun, type LogFields, type LogState, logVersion, noteLine, toLine } from "./log-lines.ts";
 import { openLogFile } from "./log-file.ts";
@@ -111,7 +112,8 @@ const openLogs = new Map<string | RunLogSink, OpenLog>();
 const sinkLogs = new WeakMap<RunLogSink, OpenLog>();
 
 /** Opens a log for one run. Call `release` when the run is over. Throws if the file cannot be used as a log. */
-export function openLog(to: string | RunLogSink, report: ReportLogError): { readonly writer: LogWriter; release(): void } {
+export function openLog(target: string | RunLogSink, report: ReportLogError): { readonly writer: LogWriter; release(): void } {
+  const to = typeof target === "string" ? resolve(target) : target;
   const log = openLogs.get(to) ?? (typeof to === "string" ? undefined : sinkLogs.get(to)) ?? createLog(to);
   openLogs.set(to, log);
   if (typeof to !== "string") sinkLogs.set(to, log);

@@ -68,6 +68,11 @@ export interface RunPlace {
   readonly parent?: number | undefined;
 }
 
+/** True for the last events of a run: its end, and the notice before it. */
+function isEnd(event: NotedEvent): boolean {
+  return event.type === "run-end" || (event.type === "notice" && event.kind !== "still-working");
+}
+
 const contentOf: { readonly [Type in ModelChunk["type"]]?: string } = {
   "text-delta": "text",
   "refusal-delta": "text",
@@ -90,6 +95,8 @@ export class RunRecorder implements RunObserver {
   #hasRequest = false;
   #hasContent = false;
   #isLive = false;
+  /** True if the run did something in this execution. */
+  #wasLive = false;
   #isClosed = false;
   readonly #stream: StreamObserver = { run: (step) => step(), onChunk: (chunk) => this.#takeChunk(chunk) };
 
@@ -140,7 +147,7 @@ export class RunRecorder implements RunObserver {
       this.#draft = new OutputDraft(event, this.#ports.cleaner);
       [this.#hasRequest, this.#hasContent, this.#isLive] = [false, false, event.replayed !== true];
     } else if (event.type !== "attempt-discarded" && this.#isOutputOver(event)) this.#endOutput();
-    if (event.replayed !== true) this.#isLive = true;
+    if (event.replayed !== true && !isEnd(event)) [this.#isLive, this.#wasLive] = [true, true];
     this.#note(event);
   }
 
@@ -178,11 +185,11 @@ export class RunRecorder implements RunObserver {
 
   /**
    * True for an event that an earlier execution of the run may have written. The end of an iteration is replayed with its stream,
-   * but is new if calls of the iteration ran in this execution.
+   * but is new if calls of the iteration ran in this execution. The end of a nested run is never marked as replayed.
    */
-  #isRepeated({ type, replayed }: NotedEvent): boolean {
-    if (replayed !== true || (type === "run-end" && this.#place.path.length === 0)) return false;
-    return type !== "iteration-end" || !this.#isLive;
+  #isRepeated(event: NotedEvent): boolean {
+    if (isEnd(event)) return this.#place.path.length > 0 && !this.#wasLive;
+    return event.replayed === true && (event.type !== "iteration-end" || !this.#isLive);
   }
 
   #isNew(type: string, fields: LogFields, isReplayed: boolean): boolean {

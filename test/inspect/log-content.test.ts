@@ -1,0 +1,250 @@
+import { describe, expect, it } from "vitest";
+import { defineAgentTool, defineTool, type LoopOptions, maskResults, type Provider, runToolLoop, withFallback, withRetry } from "turnwright";
+import { parseRunLog, withRunLog } from "turnwright/inspect";
+import { chunk, createMockProvider, createTestClock, fail, reasoning, text, toolCall, usage, wait } from "turnwright/testing";
+import { linesOf, logRun } from "./log-run.ts";
+
+const start = 1_700_000_000_000;
+const messages = [{ role: "user", content: "Go." }] as const;
+const lookUp = defineTool({ name: "look_up", description: "Looks up", inputSchema: { type: "object" }, execute: () => ({ found: true }) });
+
+/** Runs on a test clock, which is also the clock of the log. */
+async function logTimed(options: Omit<LoopOptions, "messages">): Promise<Awaited<ReturnType<typeof logRun>>> {
+  const clock = createTestClock(start);
+  const logged = logRun({ messages, clock, runId: "r", ...options }, { clock });
+  await clock.runAll();
+  return logged;
+}
+
+describe("the log of a run", () => {
+  it("has the facts of the run, without functions and the user id", async () => {
+    const { log, lines } = await logTimed({
+      provider: createMockProvider([text("Hello.")]),
+      version: "1.2.3",
+      limits: { maxIterations: 5, maxTokens: Infinity, onUnknownCost: "continue" },
+      timeouts: { toolMs: 9 },
+      policies: { approve: () => ({ kind: "approve" }) },
+      hooks: { onIteration: () => undefined },
+      session: { conversationId: "c1", userId: "u1", locale: "de" },
+    });
+    expect(log.runs[0]).toMatchObject({
+      runId: "r",
+      path: [],
+      provider: "mock",
+      model: "mock-model",
+      version: "1.2.3",
+      limits: { maxIterations: 5, maxTokens: "Infinity", onUnknownCost: "continue" },
+      timeouts: { toolMs: 9 },
+      policies: ["approve"],
+      hooks: ["onIteration"],
+      session: { conversationId: "c1", locale: "de" },
+      status: "completed",
+      reason: { kind: "answered" },
+      startedAt: start,
+      toolCallsExecuted: 0,
+    });
+    expect(lines.join("")).not.toContain("u1");
+  });
+
+  it("has the request, the first token and the output of a stream, with times", async () => {
+    const { log } = await logTimed({
+      provider: createMockProvider([
+        [
+          wait(200),
+          reasoning("Hm, "),
+          wait(50),
+          reasoning("hm."),
+          text("Hello", { chunks: 3 }),
+          wait(100),
+          usage({ inputTokens: 100, outputTokens: 9, cachedInputTokens: 80 }),
+        ],
+      ]),
+      system: "Be brief.",
+      modelSettings: { temperature: 0, extra: { top_k: 1 } },
+      toolChoice: "auto",
+      tools: [lookUp],
+      pricing: () => 0.5,
+    });
+    expect(log.runs[0]?.iterations).toMatchObject([
+      {
+        iteration: 0,
+        continuation: 0,
+        startedAt: start,
+        endedAt: start + 350,
+        request: {
+          at: start,
+          provider: "mock",
+          model: "mock-model",
+          system: "Be brief.",
+          settings: { temperature: 0, extra: { top_k: 1 } },
+          toolChoice: "auto",
+          tools: [{ name: "look_up", description: "Looks up", inputSchema: { type: "object" } }],
+          messageCount: 1,
+          added: messages,
+        },
+        firstToken: { at: start + 200, ms: 200, kind: "reasoning" },
+        output: { at: start + 350, text: "Hello", reasoning: "Hm, hm.", finish: "stop" },
+        status: "completed",
+        usage: { inputTokens: 100, cachedInputTokens: 80 },
+        costUSD: 0.5,
+        durationMs: 350,
+      },
+    ]);
+  });
+
+  it("has one line for the output, before the lines of its calls", async () => {
+    const script = [[text("I look it up. ", { chunks: 4 }), toolCall("look_up", { id: 7 })], text("Done.")];
+    const { lines } = await logTimed({ provider: createMockProvider(script), tools: [lookUp] });
+    expect(lines.map((line) => (JSON.parse(line) as { type: string }).type)).toEqual([
+      ...["log", "run-start"],
+      ...["iteration-start", "request", "first-token", "output", "tool-start", "tool-end", "iteration-end"],
+      ...["iteration-start", "request", "first-token", "output", "iteration-end", "run-end"],
+    ]);
+    expect(linesOf(lines, "output")[0]).toMatchObject({ text: "I look it up. ", calls: [{ callId: "call_i0_0", args: { id: 7 } }] });
+  });
+
+  it("has the parts of the output that have no event", async () => {
+    const provider: Provider = {
+      id: "p",
+      model: "m",
+      async *stream() {
+        yield { type: "text-delta", text: "Hi." };
+        yield { type: "provider-metadata", item: { signature: "abc" } };
+        yield { type: "details", text: "Sources: 2" };
+        yield { type: "thought-log", payload: { plan: 1 } };
+        yield { type: "finish", reason: "stop", raw: "end_turn" };
+      },
+    };
+    const { log } = await logTimed({ provider });
+    expect(log.runs[0]?.iterations[0]?.output).toMatchObject({
+      providerMetadata: [{ signature: "abc" }],
+      details: "Sources: 2",
+      thoughtLog: { plan: 1 },
+      rawFinish: "end_turn",
+    });
+  });
+
+  it("has the definitions of the tools and the system text once, and again when they change", async () => {
+    const long = "A long description of a tool. ".repeat(9);
+    const tools = ["a", "b"].map((name) => ({ ...lookUp, name, description: `${long}${name}` }));
+    const { lines, log } = await logTimed({
+      provider: createMockProvider(({ iteration }) => (iteration < 3 ? toolCall("a") : text("Done."))),
+      tools,
+      system: long,
+      hooks: { prepareIteration: ({ iteration }) => (iteration === 2 ? { tools: ["b"], system: `${long}!` } : undefined) },
+      policies: { approve: () => ({ kind: "approve" }) },
+    });
+    for (const { description } of tools) expect(lines.join("").split(`${description}"`)).toHaveLength(2);
+    expect(log.runs[0]?.iterations.map(({ request }) => request?.tools.map(({ name }) => name))).toEqual([["a", "b"], ["a", "b"], ["b"], ["a", "b"]]);
+    expect(log.runs[0]?.iterations.map(({ request }) => request?.system?.endsWith("!"))).toEqual([false, false, true, false]);
+  });
+
+  it("has the attempts of withRetry, their errors and the waits between them", async () => {
+    const busy = fail({ status: 529, message: "Overloaded" });
+    const provider = withRetry(createMockProvider([[wait(10), busy], [wait(20), busy], [wait(30), text("Done.")]]), { baseDelayMs: 1_000, random: () => 1 });
+    const [iteration] = (await logTimed({ provider })).log.runs[0]?.iterations ?? [];
+    expect(iteration?.attempts).toMatchObject([
+      { attempt: 1, startedAt: start, discardedAt: start + 10, error: { code: "overloaded", status: 529 } },
+      { attempt: 2, startedAt: start + 1_010, discardedAt: start + 1_030 },
+      { attempt: 3, startedAt: start + 3_030 },
+    ]);
+    expect(iteration?.waits).toEqual([
+      { kind: "retry", from: start + 10, to: start + 1_010 },
+      { kind: "retry", from: start + 1_030, to: start + 3_030 },
+    ]);
+    expect(iteration?.firstToken).toEqual({ at: start + 3_060, ms: 30, kind: "text" });
+  });
+
+  it("has the discarded output of withFallback", async () => {
+    const first = createMockProvider([[text("Half an ans"), fail({ status: 500, message: "Broken" })]]);
+    const provider = withFallback([first, createMockProvider([text("Whole.")], { id: "other", model: "second" })]);
+    const [iteration] = (await logTimed({ provider })).log.runs[0]?.iterations ?? [];
+    expect(iteration?.attempts).toMatchObject([
+      { provider: "mock", model: "mock-model", text: "Half an ans", error: { code: "server" } },
+      { provider: "other", model: "second" },
+    ]);
+    expect([iteration?.output?.text, iteration?.model]).toEqual(["Whole.", "second"]);
+  });
+
+  it("has the waits of calls for an approval and for a free place", async () => {
+    const work = (ms: number): Promise<string> => new Promise((resolve) => void clock.setTimeout(() => resolve("ok"), ms));
+    const clock = createTestClock(start);
+    const tool = defineTool({ name: "work", description: "Works", inputSchema: { type: "object" }, execute: () => work(40) });
+    const running = logRun(
+      {
+        messages,
+        clock,
+        provider: createMockProvider([[toolCall("work"), toolCall("work")], text("Done.")]),
+        tools: [tool],
+        limits: { toolConcurrency: 1 },
+        policies: { approve: () => work(5).then(() => ({ kind: "approve" }) as const) },
+      },
+      { clock },
+    );
+    await clock.runAll();
+    const [iteration] = (await running).log.runs[0]?.iterations ?? [];
+    const waits = iteration?.waits.map(({ kind, callId, from, to = 0 }) => [kind, callId, from - start, to - start]);
+    expect(waits).toEqual([
+      ["approval", "call_i0_0", 0, 5],
+      ["approval", "call_i0_1", 0, 5],
+      ["queue", "call_i0_1", 5, 45],
+    ]);
+  });
+
+  it("has progress, metadata, notices and the other events of a call", async () => {
+    const tool = defineTool({
+      name: "work",
+      description: "Works",
+      inputSchema: { type: "object" },
+      execute: (_args, context) => (context.progress({ done: 1 }), context.progress(10n), "ok"),
+    });
+    const script = [toolCall("work"), toolCall("work", { n: 1 }), text("Done.")];
+    const { log } = await logTimed({ provider: createMockProvider(script), tools: [tool], limits: { softWarnIteration: 1 } });
+    const [run] = log.runs;
+    expect(run?.iterations[0]?.calls[0]?.progress).toEqual([{ at: start, data: { done: 1 } }, { at: start, data: "[not plain data]" }]);
+    expect(run?.lines.find(({ type }) => type === "notice")).toMatchObject({ kind: "still-working", iteration: 1 });
+  });
+
+  it("has nested runs below their calls", async () => {
+    const ask = defineAgentTool({
+      name: "ask",
+      description: "Asks",
+      inputSchema: { type: "object" },
+      prepare: () => ({ messages: [{ role: "user", content: "Inner." }], provider: createMockProvider([toolCall("look_up"), text("Inner answer.")], { model: "small" }), tools: [lookUp] }),
+    });
+    const { log } = await logTimed({ provider: createMockProvider([[toolCall("look_up"), toolCall("ask")], text("Done.")]), tools: [ask, lookUp] });
+    expect(log.runs).toHaveLength(1);
+    const calls = log.runs[0]?.iterations[0]?.calls ?? [];
+    expect(calls.map(({ name, runs }) => [name, runs.length])).toEqual([["look_up", 0], ["ask", 1]]);
+    expect(calls[1]?.runs[0]).toMatchObject({ path: ["call_i0_1"], model: "small", status: "completed", iterations: [{ calls: [{ name: "look_up" }] }, { output: { text: "Inner answer." } }] });
+  });
+});
+
+describe("the requests of a log", () => {
+  const variants: readonly (readonly [what: string, more: Partial<LoopOptions>])[] = [
+    ["no policies", {}],
+    ["masking", { policies: { masking: maskResults({ keepIterations: 1, minTokens: 0 }) } }],
+    ["masking in batches and context items", { contextItems: [{ a: 1 }], policies: { masking: maskResults({ keepIterations: 1, batchOf: 3, minTokens: 0 }) } }],
+  ];
+
+  it.for(variants)("are the requests of the provider, with %s", async ([, more]) => {
+    const provider = createMockProvider(({ iteration }) => (iteration < 12 ? [toolCall("look_up", { n: iteration % 3 }), toolCall("look_up")] : text("Done.")));
+    const { log } = await logRun({ provider, tools: [lookUp], messages, limits: { maxIdenticalCalls: 99 }, ...more });
+    expect(log.runs[0]?.iterations.map(({ request }) => request?.messages())).toEqual(provider.requests.map((request) => request.messages));
+  });
+
+  it("do not repeat a request for a provider that is wrapped twice", async () => {
+    const lines: string[] = [];
+    const provider = createMockProvider([text("Hello.")]);
+    const wrapped = withRunLog({ provider, messages }, { to: { write: (line) => lines.push(line) } });
+    await runToolLoop({ ...wrapped, hooks: { prepareIteration: () => ({ provider: wrapped.provider }) } });
+    expect(linesOf(lines, "request")).toHaveLength(1);
+    expect(parseRunLog(lines.join("")).runs[0]?.iterations).toHaveLength(1);
+  });
+
+  it("have the chunks of unknown providers", async () => {
+    const provider = createMockProvider([[chunk({ type: "refusal-delta", text: "No." })]]);
+    const [iteration] = (await logRun({ provider, messages })).log.runs[0]?.iterations ?? [];
+    expect([iteration?.firstToken?.kind, iteration?.output?.text]).toEqual(["text", "No."]);
+  });
+});

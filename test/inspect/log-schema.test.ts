@@ -1,0 +1,99 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { defineTool, type JsonSchema, type LoopOptions, maskResults, runToolLoop, withRetry } from "turnwright";
+import { parseRunLog, withRunLog } from "turnwright/inspect";
+import { fromJsonSchema } from "turnwright/json-schema";
+import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
+import { scenarios } from "../loop/scenarios/all.ts";
+import { setUp } from "../loop/scenarios/scenario.ts";
+import { logRun } from "./log-run.ts";
+
+const schema = JSON.parse(readFileSync("docs/run-log.schema.json", "utf8")) as JsonSchema & {
+  readonly $defs: { readonly [name: string]: { readonly properties?: { readonly type?: { readonly const?: string; readonly enum?: readonly string[] } } } };
+};
+const validator = fromJsonSchema(schema);
+
+async function problemsOf(line: string): Promise<readonly string[]> {
+  const { issues = [] } = await validator["~standard"].validate(JSON.parse(line));
+  return issues.map(({ message }) => message);
+}
+
+const lookUp = defineTool({ name: "look_up", description: "Looks up", inputSchema: { type: "object" }, execute: (_args, context) => (context.progress(1), "x".repeat(300)) });
+
+const runs: readonly (readonly [what: string, options: Omit<LoopOptions, "messages">])[] = [
+  [
+    "masking, approvals and progress",
+    {
+      provider: createMockProvider(({ iteration }) => (iteration < 4 ? toolCall("look_up", { "@": iteration }) : text("Done."))),
+      tools: [lookUp],
+      policies: { approve: () => ({ kind: "approve" }), masking: maskResults({ keepIterations: 1, minTokens: 0 }) },
+    },
+  ],
+  ["attempts", { provider: withRetry(createMockProvider([fail({ status: 503 }), text("Done.")]), { baseDelayMs: 0 }) }],
+];
+
+describe("docs/run-log.schema.json", () => {
+  it.for(runs)("fits each line of a run with %s", async ([, options]) => {
+    const { lines } = await logRun({ messages: [{ role: "user", content: "Go." }], ...options });
+    for (const line of lines) expect([line, await problemsOf(line)]).toEqual([line, []]);
+  });
+
+  it("fits each line of all scenarios, and names each type of line", async () => {
+    const defined = Object.values(schema.$defs).flatMap(({ properties }) => properties?.type?.enum ?? [properties?.type?.const ?? ""]);
+    for (const scenario of scenarios) {
+      const { options, stage } = setUp(scenario);
+      const lines: string[] = [];
+      const running = runToolLoop(withRunLog(options, { to: { write: (line) => lines.push(line) } }));
+      await scenario.meanwhile?.(stage);
+      await running;
+      for (const line of lines) {
+        expect([line, await problemsOf(line)]).toEqual([line, []]);
+        expect(defined).toContain((JSON.parse(line) as { type: string }).type);
+      }
+    }
+  });
+
+  it.for([
+    '{"type":"log","at":1,"version":2}',
+    '{"type":"request","at":1,"run":0,"iteration":0,"continuation":0,"provider":"p","model":"m","add":[]}',
+    '{"type":"first-token","at":1,"run":0,"iteration":0,"continuation":0,"kind":"image"}',
+    '{"type":"run-end","run":0}',
+    '{"type":"unknown","at":1,"run":0}',
+    '{"type":"run-error","at":1,"run":0,"error":{"@":"seven"}}',
+  ])("refuses the line %s", async (line) => {
+    expect(await problemsOf(line)).not.toEqual([]);
+  });
+});
+
+const header = '{"type":"log","at":1,"version":1}\n';
+const first = '{"type":"run-start","at":1,"run":0,"runId":"r","provider":"p","model":"m"}\n';
+const begun = '{"type":"iteration-start","at":1,"run":0,"iteration":0,"continuation":0}\n';
+
+describe("parseRunLog", () => {
+  it.for<readonly [what: string, log: string, line: number, problem: string]>([
+    ["another file", "hello\n", 1, "is not JSON"],
+    ["a log without its header", first, 1, "is not the header"],
+    ["a newer version", '{"type":"log","at":1,"version":2}\n', 1, "has version 2, but this release reads version 1. Update turnwright"],
+    ["a damaged line", `${header}${first}{"type":\n${begun}`, 3, "is not JSON"],
+    ["a line without its time", `${header}{"type":"run-start"}\n`, 2, 'has no "type" or no "at"'],
+    ["a line without its run", `${header}${begun}`, 2, "is about a run without a run-start line"],
+    ["a line without its iteration", `${header}${first}{"type":"output","at":1,"run":0,"iteration":4,"continuation":0}\n`, 3, "has not started"],
+    ["a missing value", `${header}${first}{"type":"run-error","at":1,"run":0,"error":{"@":7}}\n`, 3, "has a reference to a value that is not in the log"],
+    ["a wrong value", `${header}${first}{"type":"run-error","at":1,"run":0,"error":{"=":7}}\n`, 3, "has a reference to a value"],
+    ["too many messages", `${header}${first}${begun}{"type":"request","at":1,"run":0,"iteration":0,"continuation":0,"keep":9,"add":[]}\n`, 4, "keeps more messages"],
+    ["a wrong number of a run", `${header}{"type":"run-start","at":1,"run":5,"runId":"r","provider":"p","model":"m"}\n`, 2, "has the wrong number"],
+    ["a wrong call", `${header}${first}${begun}{"type":"tool-end","at":1,"run":0,"iteration":0,"callId":7}\n`, 4, 'has no valid "callId"'],
+  ])("names the line of %s", ([, log, line, problem]) => {
+    expect(() => parseRunLog(log)).toThrow(expect.objectContaining({ code: "log-damaged", details: expect.objectContaining({ line }), message: expect.stringContaining(problem) }));
+  });
+
+  it("ignores unknown lines and fields", () => {
+    const { runs: found } = parseRunLog(`${header}${first}{"type":"new-line","at":2,"run":0,"field":1}\n`);
+    expect(found[0]?.lines).toHaveLength(2);
+  });
+
+  it("reads an empty log, and the beginning of a header", () => {
+    expect(parseRunLog("")).toEqual({ version: 1, runs: [], isTorn: false });
+    expect(parseRunLog(header.slice(0, 5))).toEqual({ version: 1, runs: [], isTorn: true });
+  });
+});
