@@ -23,7 +23,7 @@ const doors = "^src/core/(index|parts|provider-kit|observe-kit|web-kit|entry-kit
 const mayImportEntries = "^src/(host|testing|cli|dbos)/|^src/mcp/check-answer\\.ts$";
 
 /** Entries that import Node's modules. */
-const onNode = "cache|cli|dbos|diagnostics|host|journal|testing";
+const onNode = "cache|cli|dbos|diagnostics|host|inspect|journal|testing";
 
 const modulesOfNode = `^(${builtinModules.join("|")})$`;
 const test = "\\.test(-d)?\\.ts$";

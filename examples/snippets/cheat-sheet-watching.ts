@@ -4,6 +4,7 @@
 import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetry/api";
 import type { Json, LoopOptions } from "turnwright";
 import * as diagnostics from "turnwright/diagnostics";
+import * as inspect from "turnwright/inspect";
 import * as otel from "turnwright/otel";
 import { type Differing, expectNone } from "./same-names.ts";
 
@@ -34,9 +35,29 @@ interface DiagnosticsEntry {
 }
 // #endregion diagnostics
 
+// #region inspect
+interface InspectEntry {
+  // writes a log: runToolLoop(withRunLog({ provider, tools, messages }, { to: "run.jsonl" }))
+  withRunLog<Output>(
+    options: LoopOptions<Output>,
+    log: {
+      to: string | inspect.RunLogSink; // a file, which later runs and resumed runs continue; or { write(line) }
+      redact?: (text: string, place: inspect.RunLogPlace) => string; // credentials are always removed
+      clock?: { now(): number }; // Date
+      onError?: (error: unknown) => void; // called once; the log ends, the run continues. Default: a process warning
+    },
+  ): LoopOptions<Output>;
+  readRunLog(path: string): Promise<inspect.RunLog>; // runs > iterations > request, firstToken, attempts, output, calls > runs
+  parseRunLog(text: string): inspect.RunLog; // request.messages() returns all messages of the request
+}
+// #endregion inspect
+
 otel satisfies OtelEntry;
+inspect satisfies InspectEntry;
 diagnostics satisfies DiagnosticsEntry;
 expectNone<Differing<OtelEntry, typeof otel>>();
 expectNone<Differing<NonNullable<Parameters<OtelEntry["withTracing"]>[1]>, otel.TracingOptions>>();
 expectNone<Differing<DiagnosticsEntry, typeof diagnostics>>();
 expectNone<Differing<NonNullable<Parameters<DiagnosticsEntry["withDiagnostics"]>[1]>, diagnostics.DiagnosticsOptions>>();
+expectNone<Differing<InspectEntry, typeof inspect>>();
+expectNone<Differing<Parameters<InspectEntry["withRunLog"]>[1], inspect.RunLogOptions>>();

@@ -38,6 +38,7 @@ const snippets = [
   () => import("./restarts.ts"),
   () => import("./results.ts"),
   () => import("./resuming.ts"),
+  () => import("./run-log.ts"),
   () => import("./schemas.ts"),
   () => import("./stop-conditions.ts"),
   () => import("./stopping.ts"),

@@ -1,9 +1,10 @@
 // Builds the runs of a log from its lines.
 
-import { isRecord, type Json, type Message } from "../core/entry-kit.ts";
+import { isRecord, type Json } from "../core/entry-kit.ts";
 import type { LogLine } from "./log-lines.ts";
+import { joinOutputs, listOf, noOutput, numberOf, textOf, toRequest, failWith } from "./read-fields.ts";
 import { type CallTimes, findWaits } from "./find-waits.ts";
-import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedLine, LoggedOutput, LoggedRequest, LoggedRun } from "./run-log.ts";
+import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedLine, LoggedRequest, LoggedRun } from "./run-log.ts";
 
 type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
 
@@ -47,7 +48,8 @@ const takers: { readonly [type: string]: Take | undefined } = {
     run.iterations.push(iteration);
     // After a crash, a stream is repeated, with new calls under the same ids.
     const before = streams.get(iteration.iteration) ?? [];
-    for (const old of before) if (old.continuation >= iteration.continuation) for (const { callId } of old.calls) calls.delete(callId);
+    for (const old of before)
+      if (old.continuation >= iteration.continuation) for (const { callId } of old.calls) calls.delete(callId);
     streams.set(iteration.iteration, [...before, iteration]);
   },
   request: (parts, line) => {
@@ -123,23 +125,10 @@ function timesOf(call: object): CallTimes {
 
 function takeOutput(parts: RunParts, line: LogLine): void {
   const iteration = iterationOf(parts, line);
-  const { text = "", reasoning = "", details = "", providerMetadata = [], ...rest } = line as unknown as Partial<LoggedOutput>;
-  const { finish, rawFinish, error, thoughtLog } = rest;
-  const before = iteration.output;
-  iteration.output = {
-    at: line.at,
-    text: (before?.text ?? "") + text,
-    reasoning: (before?.reasoning ?? "") + reasoning,
-    details: (before?.details ?? "") + details,
-    finish: finish ?? before?.finish,
-    rawFinish: rawFinish ?? before?.rawFinish,
-    error: error ?? before?.error,
-    providerMetadata: [...(before?.providerMetadata ?? []), ...providerMetadata],
-    thoughtLog: thoughtLog ?? before?.thoughtLog,
-  };
+  iteration.output = joinOutputs(iteration.output ?? noOutput, line);
   for (const call of listOf(line["calls"])) {
     if (!isRecord(call)) throw new TypeError('has a wrong item in "calls"');
-    const draft = callOf(parts, { ...(call as { readonly [field: string]: Json }), ...placeOf(line) });
+    const draft = callOf(parts, { ...call, ...placeOf(line) } as LogLine);
     draft.args ??= call["args"] as Json;
     draft.problem = call["problem"] as string | undefined;
     draft.readyAt = call["at"] as number | undefined;
@@ -163,40 +152,6 @@ function callOf(parts: RunParts, line: LogLine): CallDraft {
   parts.calls.set(callId, call);
   iterationOf(parts, line).calls.push(call);
   return call;
-}
-
-function toRequest(earlier: readonly LoggedRequest[], line: LogLine): LoggedRequest {
-  const keptCount = numberOf(line, "keep");
-  const replaced = listOf(line["replace"]) as unknown as LoggedRequest["replaced"];
-  const added = listOf(line["add"]) as unknown as LoggedRequest["added"];
-  if (keptCount > (earlier.at(-1)?.messageCount ?? 0)) throw new TypeError("keeps more messages than the previous request has");
-  const { system, tools = [], toolChoice, settings, provider, model } = line as unknown as Partial<LoggedRequest>;
-  const before = earlier.length;
-  const request: LoggedRequest = {
-    at: line.at,
-    provider: provider ?? "",
-    model: model ?? "",
-    system,
-    tools,
-    toolChoice,
-    settings,
-    messageCount: keptCount + added.length,
-    keptCount,
-    replaced,
-    added,
-    messages: () => joinRequests([...earlier.slice(0, before), request]),
-  };
-  return request;
-}
-
-function joinRequests(requests: readonly LoggedRequest[]): readonly Message[] {
-  const messages: Message[] = [];
-  for (const { keptCount, replaced, added } of requests) {
-    messages.length = keptCount;
-    for (const [index, message] of replaced) messages[index] = message;
-    for (const message of added) messages.push(message);
-  }
-  return messages;
 }
 
 /** Adds lines to runs. Its methods throw a TypeError for a line that does not fit. */
@@ -253,22 +208,4 @@ export class RunBuilder {
     for (const { run } of this.#parts) for (const iteration of run.iterations) iteration.waits = findWaits(iteration, timesOf);
     return this.runs;
   }
-}
-
-function numberOf(line: LogLine, field: string): number {
-  const value = line[field];
-  return typeof value === "number" && Number.isInteger(value) && value >= 0 ? value : failWith(`has no valid "${field}"`);
-}
-
-function textOf(line: LogLine, field: string): string {
-  const value = line[field];
-  return typeof value === "string" ? value : failWith(`has no valid "${field}"`);
-}
-
-function listOf(value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? (value as readonly Json[]) : [];
-}
-
-function failWith(problem: string): never {
-  throw new TypeError(problem);
 }

@@ -155,7 +155,7 @@ export class Cleaner {
     if (!isRecord(value)) return undefined;
     if (typeof value["toJSON"] === "function") return this.content(value, at.place);
     const fields = Object.entries(value).map(([key, field]) => [key, this.#field(key, field, at)] as const);
-    return Object.fromEntries(fields.filter(([, field]) => field !== undefined)) as Writable;
+    return Object.fromEntries(fields.filter(([, field]) => field !== undefined));
   }
 
   #field(key: string, field: unknown, { place, inside }: Place): Writable | undefined {

@@ -43,7 +43,7 @@ export function describeTools(tools: readonly ToolDefinition[], cleaner: Cleaner
     const asks = typeof needsApproval === "function" ? "some" : needsApproval;
     const copied = cleaner.fields(definition, "tools");
     return {
-      ...(isRecord(copied) ? (copied as { readonly [field: string]: Writable }) : { name: tool.name }),
+      ...(isRecord(copied) ? copied : { name: tool.name }),
       ...(asks !== undefined && { needsApproval: asks }),
       ...(masking !== undefined && { releasesResults: true }),
     };

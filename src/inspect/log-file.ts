@@ -1,12 +1,31 @@
 // A run log in a file. Each line is appended with one synchronous write, so that all lines about a run are in the file when the
 // run ends or its process dies.
 
-import { closeSync, constants, fchmodSync, fstatSync, ftruncateSync, lstatSync, openSync, readlinkSync, readSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  ftruncateSync,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  readSync,
+  writeSync,
+} from "node:fs";
 import { dirname, resolve } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { followOwnLinks, isOwn, LoopError, parseJson, tightMode } from "../core/entry-kit.ts";
 import { createLogState, damaged, isStartOfHeader, learnLine, type LogState, parseLine } from "./log-lines.ts";
-import type { LineTarget } from "./log-writer.ts";
+
+/** The destination of a log after it was opened. `write` throws if a line cannot be written. */
+export interface LineTarget {
+  readonly state: LogState;
+  readonly isNew: boolean;
+  write(line: string): void;
+  /** `isWhole` is false if a line could not be written. */
+  close(isWhole: boolean): void;
+}
 
 /** Windows does not define O_NOFOLLOW and O_NONBLOCK. */
 const guards = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
@@ -146,7 +165,8 @@ function learn(state: LogState, text: string, place: { readonly path: string; re
 
 /** Throws if another process has written to the file, because both would give the same numbers to different values. */
 function append(open: OpenFile, text: string): void {
-  if (fstatSync(open.file).size !== open.size) throw refused(open.path, "was changed by another writer. Use one file for each process");
+  if (fstatSync(open.file).size !== open.size)
+    throw refused(open.path, "was changed by another writer. Use one file for each process");
   const bytes = Buffer.from(text);
   for (let written = 0; written < bytes.length;) written += writeSync(open.file, bytes, written);
   open.size += bytes.length;

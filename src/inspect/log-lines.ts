@@ -1,6 +1,6 @@
 // The lines of a run log: the header, and the facts about runs that a writer takes over when it continues a log.
 
-import { isRecord, type Json, LoopError, parseJson } from "../core/entry-kit.ts";
+import { isRecord, type Json, LoopError, parseJson, textOf } from "../core/entry-kit.ts";
 import { measure, SharedValues, type Writable } from "./shared-values.ts";
 
 /** The version of the format. It changes only if older readers would misread the lines. */
@@ -25,10 +25,11 @@ export interface LogState {
   readonly values: SharedValues;
   /** The runs by `runId` and path. */
   readonly runs: Map<string, KnownRun>;
+  readonly byNumber: KnownRun[];
 }
 
 export function createLogState(): LogState {
-  return { values: new SharedValues(), runs: new Map() };
+  return { values: new SharedValues(), runs: new Map(), byNumber: [] };
 }
 
 export type LogFields = { readonly [field: string]: Writable | undefined };
@@ -42,11 +43,12 @@ export function runKey(runId: string, path: readonly string[]): string {
   return JSON.stringify([runId, ...path]);
 }
 
-export function findRun({ runs }: LogState, key: string): KnownRun {
+export function findRun({ runs, byNumber }: LogState, key: string): KnownRun {
   const known = runs.get(key);
   if (known !== undefined) return known;
-  const added: KnownRun = { number: runs.size, sent: [], written: new Map() };
+  const added: KnownRun = { number: byNumber.length, sent: [], written: new Map() };
   runs.set(key, added);
+  byNumber.push(added);
   return added;
 }
 
@@ -56,7 +58,17 @@ export function noteLine(run: KnownRun, type: string, fields: LogFields): void {
 }
 
 /** Fields whose texts are short ids and constants. They are never replaced by a number. */
-const idFields: ReadonlySet<string> = new Set(["runId", "path", "callId", "name", "provider", "model", "status", "outcome", "kind"]);
+const idFields: ReadonlySet<string> = new Set([
+  "runId",
+  "path",
+  "callId",
+  "name",
+  "provider",
+  "model",
+  "status",
+  "outcome",
+  "kind",
+]);
 
 /** Returns the text of a line, with its line break. */
 export function toLine(values: SharedValues, fields: LogFields): string {
@@ -86,27 +98,36 @@ export function parseLine(text: string, place: LinePlace): LogLine {
   if (!isRecord(line)) throw damaged(place, "is not JSON. Restore the file from a copy, or remove the line");
   const { type, at, version } = line;
   if (place.line === 1 && type !== "log") throw damaged(place, "is not the header of a run log. Check the path");
-  if (typeof type !== "string" || typeof at !== "number") throw damaged(place, 'has no "type" or no "at". Restore the file from a copy');
+  if (typeof type !== "string" || typeof at !== "number")
+    throw damaged(place, 'has no "type" or no "at". Restore the file from a copy');
   if (type === "log" && version !== logVersion) {
-    throw damaged(place, `has version ${JSON.stringify(version)}, but this release reads version ${logVersion}. Update turnwright`);
+    throw damaged(
+      place,
+      `has version ${JSON.stringify(version)}, but this release reads version ${logVersion}. Update turnwright`,
+    );
   }
   return line as LogLine;
 }
 
 /** Takes over the numbers, the runs and the last request of each run from a line that was written earlier. */
 export function learnLine(state: LogState, line: LogLine): void {
-  const { type, runId, path = [], run: number } = line;
+  const { type, run: number } = line;
   if (type === "log") return;
-  if (type === "run-start") {
-    const ids = Array.isArray(path) ? path.map(String) : [];
-    if (findRun(state, runKey(String(runId), ids)).number !== number) throw new TypeError("has the wrong number of its run");
-  }
-  const lists = type === "request" ? new Set(["replace", "add"]) : undefined;
-  for (const [name, value] of Object.entries(line)) if (lists?.has(name) !== true && !idFields.has(name)) state.values.learn(value);
-  const run = [...state.runs.values()][Number(number)];
+  if (type === "run-start") learnRun(state, line);
+  for (const [name, value] of Object.entries(line)) if (!isLearnedLater(type, name)) state.values.learn(value);
+  const run = state.byNumber[Number(number)];
   if (run === undefined) throw new TypeError("is about a run without a run-start line");
   noteLine(run, type, line);
   if (type === "request") learnRequest(state, run, line);
+}
+
+function isLearnedLater(type: string, name: string): boolean {
+  return idFields.has(name) || (type === "request" && (name === "replace" || name === "add"));
+}
+
+function learnRun(state: LogState, { runId, path, run }: LogLine): void {
+  const ids = Array.isArray(path) ? path.map((id) => textOf(id)) : [];
+  if (findRun(state, runKey(textOf(runId), ids)).number !== run) throw new TypeError("has the wrong number of its run");
 }
 
 function learnRequest({ values }: LogState, run: KnownRun, { keep, replace, add }: LogLine): void {

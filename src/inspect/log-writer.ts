@@ -2,22 +2,13 @@
 
 import { resolve } from "node:path";
 import { dropPromise, isThenable, promiseOrValue } from "../core/entry-kit.ts";
-import { createLogState, findRun, type KnownRun, type LogFields, type LogState, logVersion, noteLine, toLine } from "./log-lines.ts";
-import { openLogFile } from "./log-file.ts";
+import { createLogState, findRun, type KnownRun, type LogFields, logVersion, noteLine, toLine } from "./log-lines.ts";
+import { type LineTarget, openLogFile } from "./log-file.ts";
 
 /** Receives the lines of a run log. Each line ends with a line break. */
 export interface RunLogSink {
   /** Writes one line. If it returns a promise, the next line is written after the promise has resolved. */
   write(line: string): unknown;
-}
-
-/** The destination of a log after it was opened. `write` throws if a line cannot be written. */
-export interface LineTarget {
-  readonly state: LogState;
-  readonly isNew: boolean;
-  write(line: string): void;
-  /** `isWhole` is false if a line could not be written. */
-  close(isWhole: boolean): void;
 }
 
 export type ReportLogError = (error: unknown) => void;

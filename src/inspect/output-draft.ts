@@ -66,9 +66,8 @@ export class OutputDraft {
 
   /** Returns the fields of the output so far, and starts again. Undefined if there is no output. */
   takeFields(): LogFields | undefined {
+    if (this.#isEmpty) return undefined;
     const ended = this.#ended;
-    const isEmpty = this.#text + this.#reasoning + this.#details === "" && this.#calls.length + this.#metadata.length === 0;
-    if (isEmpty && this.#thoughtLog === undefined && (ended === undefined || ended === written)) return undefined;
     const cleaner = this.#cleaner;
     const textOf = (text: string): string | undefined => (text === "" ? undefined : cleaner.text(text, "output"));
     const fields: LogFields = {
@@ -86,6 +85,12 @@ export class OutputDraft {
     this.#clear();
     if (ended !== undefined) this.#ended = written;
     return fields;
+  }
+
+  get #isEmpty(): boolean {
+    const hasText = this.#text + this.#reasoning + this.#details !== "";
+    const hasParts = this.#calls.length + this.#metadata.length > 0 || this.#thoughtLog !== undefined;
+    return !hasText && !hasParts && (this.#ended === undefined || this.#ended === written);
   }
 
   #clear(): void {

@@ -128,7 +128,7 @@ export interface LoggedAttempt {
   readonly reasoning?: string | undefined;
 }
 
-/** What the model wrote in one stream. */
+/** The output of the model in one stream. */
 export interface LoggedOutput {
   readonly at: number;
   readonly text: string;

@@ -9,6 +9,7 @@ import {
   type ModelChunk,
   type ModelRequest,
   type Provider,
+  textOf,
   type ToolContext,
   toPlainError,
 } from "../core/entry-kit.ts";
@@ -169,7 +170,7 @@ export class RunRecorder implements RunObserver {
     const fields: LogFields = {
       iteration,
       replayed,
-      ...(isRecord(cleaned) ? (cleaned as LogFields) : {}),
+      ...(isRecord(cleaned) ? cleaned : {}),
       ...(type === "attempt-discarded" && this.#discarded()),
       data: cleaner.content(data, "progress"),
       metadata: cleaner.content(metadata, "metadata"),
@@ -208,17 +209,20 @@ export class RunRecorder implements RunObserver {
     return this.#stream;
   }
 
-  #writeRequest({ messages, system, tools, toolChoice, settings }: ModelRequest, { id, model }: Pick<Provider, "id" | "model">): void {
+  #writeRequest(
+    { messages, system, tools, toolChoice, settings }: ModelRequest,
+    { id, model }: Pick<Provider, "id" | "model">,
+  ): void {
     const { cleaner } = this.#ports;
     if (this.#tools?.source !== tools) this.#tools = { source: tools, measured: measure(describeTools(tools, cleaner)) };
     const { iteration, continuation } = this.#draft?.place ?? {};
     this.#write("request", {
       iteration,
       continuation,
-      provider: String(id),
-      model: String(model),
+      provider: textOf(id),
+      model: textOf(model),
       settings: cleaner.fields(settings, "settings"),
-      toolChoice: cleaner.fields(typeof toolChoice === "string" ? undefined : toolChoice, "settings") ?? (toolChoice as string),
+      toolChoice,
       system: system === undefined ? undefined : cleaner.text(system, "system"),
       tools: tools.length === 0 ? undefined : this.#tools.measured,
       ...this.#compare(messages),

@@ -106,20 +106,26 @@ function pieceOf(value: Writable, read?: ReadMark): Piece {
     const text = JSON.stringify(value);
     return text.length < leastShared ? text : toShared([text]);
   }
+  return isItems(value) ? pieceOfList(value, read) : pieceOfRecord(value, read);
+}
+
+function pieceOfList(items: readonly Writable[], read?: ReadMark): Piece {
   const joined = new Joined();
-  if (isList(value)) {
-    joined.add("[");
-    value.forEach((item, index) => {
-      if (index > 0) joined.add(",");
-      joined.add(pieceOf(item, read));
-    });
-    joined.add("]");
-    return joined.end();
-  }
+  joined.add("[");
+  items.forEach((item, index) => {
+    if (index > 0) joined.add(",");
+    joined.add(pieceOf(item, read));
+  });
+  joined.add("]");
+  return joined.end();
+}
+
+function pieceOfRecord(value: Fields, read?: ReadMark): Piece {
   const keys = Object.keys(value);
   const [mark = ""] = keys;
   const isMarked = keys.length === 1 && marks.has(mark);
   if (isMarked && read !== undefined) return read(mark, (value[mark] ?? null) as Json);
+  const joined = new Joined();
   joined.add(isMarked ? '{"~":' : "");
   addFields(joined, value, read);
   joined.add(isMarked ? "}" : "");
@@ -141,7 +147,7 @@ function addFields(joined: Joined, value: Fields, read?: ReadMark): void {
   joined.add(before === "{" ? "{}" : "}");
 }
 
-function isList(value: unknown): value is readonly Writable[] {
+function isItems(value: unknown): value is readonly Writable[] {
   return Array.isArray(value);
 }
 
@@ -178,10 +184,10 @@ export class SharedValues {
 
   #learnMark(mark: string, inner: Json): Piece {
     if (mark === "~") return this.#learnEscaped(inner);
-    const [number, value] = mark === "@" ? [inner, undefined] : isList(inner) ? (inner as readonly Json[]) : [];
+    if (mark === "@") return this.#byNumber.get(inner as number) ?? refuseMark(wrongMark);
+    const [number, value = null] = isItems(inner) ? inner : [];
     if (typeof number !== "number") throw new TypeError(wrongMark);
-    if (mark === "@") return this.#byNumber.get(number) ?? failWith(wrongMark);
-    const { piece } = this.learn(value ?? null);
+    const { piece } = this.learn(value);
     const { digest } = piece instanceof Shared ? piece : toShared(partsOf(piece));
     const shared = new Shared(digest, []);
     this.#numbers.set(shared.digest, number);
@@ -194,7 +200,7 @@ export class SharedValues {
     const joined = new Joined();
     joined.add('{"~":');
     if (!isRecord(inner)) throw new TypeError(wrongMark);
-    addFields(joined, inner as Fields, (mark, nested) => this.#learnMark(mark, nested));
+    addFields(joined, inner, (mark, nested) => this.#learnMark(mark, nested));
     joined.add("}");
     return joined.end();
   }
@@ -202,7 +208,7 @@ export class SharedValues {
 
 const wrongMark = "has a reference to a value that is not in the log";
 
-function failWith(problem: string): never {
+function refuseMark(problem: string): never {
   throw new TypeError(problem);
 }
 
@@ -213,10 +219,10 @@ export class SharedReader {
   /** Replaces the marks in a parsed value, which it may change, by their values. Throws a TypeError for a wrong mark. */
   read(value: Json): Json {
     if (typeof value !== "object" || value === null) return value;
-    if (isList(value)) {
+    if (isItems(value)) {
       const items = value as Json[];
       for (let index = 0; index < items.length; index++) items[index] = this.read(items[index] ?? null);
-      return value as Json;
+      return value;
     }
     const fields = value as { [key: string]: Json };
     const keys = Object.keys(fields);
@@ -231,15 +237,16 @@ export class SharedReader {
       if (typeof field !== "object" || field === null) continue;
       const read = this.read(field);
       // A plain assignment to "__proto__" would replace the prototype.
-      if (read !== field) Object.defineProperty(fields, key, { value: read, writable: true, enumerable: true, configurable: true });
+      if (read !== field)
+        Object.defineProperty(fields, key, { value: read, writable: true, enumerable: true, configurable: true });
     }
     return fields;
   }
 
   #readMark(mark: string, inner: Json): Json {
     if (mark === "~" && isRecord(inner)) return this.#readFields(inner as { [key: string]: Json }, Object.keys(inner));
-    if (mark === "=" && isList(inner)) {
-      const [number, value] = inner as readonly Json[];
+    if (mark === "=" && isItems(inner)) {
+      const [number, value] = inner;
       if (typeof number !== "number" || value === undefined) throw new TypeError(wrongMark);
       const read = this.read(value);
       this.#values.set(number, read);

@@ -30,7 +30,10 @@ export interface RunLogOptions {
 const hasMethod = (value: unknown, name: string): boolean => isRecord(value) && typeof value[name] === "function";
 
 const checks: Checks<RunLogOptions> = {
-  to: ["the path of a file, or an object with the method `write`", (to) => (typeof to === "string" ? to !== "" : hasMethod(to, "write"))],
+  to: [
+    "the path of a file, or an object with the method `write`",
+    (to) => (typeof to === "string" ? to !== "" : hasMethod(to, "write")),
+  ],
   redact: is.fn,
   clock: ["an object with the method `now`", (clock) => hasMethod(clock, "now")],
   onError: is.fn,

@@ -1,12 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { defineAgentTool, defineTool, type LoopOptions, maskResults, type Provider, runToolLoop, withFallback, withRetry } from "turnwright";
-import { parseRunLog, withRunLog } from "turnwright/inspect";
-import { chunk, createMockProvider, createTestClock, fail, reasoning, text, toolCall, usage, wait } from "turnwright/testing";
+import { defineTool, type LoopOptions, type Provider, withFallback, withRetry } from "turnwright";
+import { createMockProvider, createTestClock, fail, reasoning, text, toolCall, usage, wait } from "turnwright/testing";
 import { linesOf, logRun } from "./log-run.ts";
 
 const start = 1_700_000_000_000;
 const messages = [{ role: "user", content: "Go." }] as const;
-const lookUp = defineTool({ name: "look_up", description: "Looks up", inputSchema: { type: "object" }, execute: () => ({ found: true }) });
+const lookUp = defineTool({
+  name: "look_up",
+  description: "Looks up",
+  inputSchema: { type: "object" },
+  execute: () => ({ found: true }),
+});
 
 /** Runs on a test clock, which is also the clock of the log. */
 async function logTimed(options: Omit<LoopOptions, "messages">): Promise<Awaited<ReturnType<typeof logRun>>> {
@@ -100,7 +104,10 @@ describe("the log of a run", () => {
       ...["iteration-start", "request", "first-token", "output", "tool-start", "tool-end", "iteration-end"],
       ...["iteration-start", "request", "first-token", "output", "iteration-end", "run-end"],
     ]);
-    expect(linesOf(lines, "output")[0]).toMatchObject({ text: "I look it up. ", calls: [{ callId: "call_i0_0", args: { id: 7 } }] });
+    expect(linesOf(lines, "output")[0]).toMatchObject({
+      text: "I look it up. ",
+      calls: [{ callId: "call_i0_0", args: { id: 7 } }],
+    });
   });
 
   it("has the parts of the output that have no event", async () => {
@@ -135,13 +142,25 @@ describe("the log of a run", () => {
       policies: { approve: () => ({ kind: "approve" }) },
     });
     for (const { description } of tools) expect(lines.join("").split(`${description}"`)).toHaveLength(2);
-    expect(log.runs[0]?.iterations.map(({ request }) => request?.tools.map(({ name }) => name))).toEqual([["a", "b"], ["a", "b"], ["b"], ["a", "b"]]);
+    expect(log.runs[0]?.iterations.map(({ request }) => request?.tools.map(({ name }) => name))).toEqual([
+      ["a", "b"],
+      ["a", "b"],
+      ["b"],
+      ["a", "b"],
+    ]);
     expect(log.runs[0]?.iterations.map(({ request }) => request?.system?.endsWith("!"))).toEqual([false, false, true, false]);
   });
 
   it("has the attempts of withRetry, their errors and the waits between them", async () => {
     const busy = fail({ status: 529, message: "Overloaded" });
-    const provider = withRetry(createMockProvider([[wait(10), busy], [wait(20), busy], [wait(30), text("Done.")]]), { baseDelayMs: 1_000, random: () => 1 });
+    const provider = withRetry(
+      createMockProvider([
+        [wait(10), busy],
+        [wait(20), busy],
+        [wait(30), text("Done.")],
+      ]),
+      { baseDelayMs: 1_000, random: () => 1 },
+    );
     const [iteration] = (await logTimed({ provider })).log.runs[0]?.iterations ?? [];
     expect(iteration?.attempts).toMatchObject([
       { attempt: 1, startedAt: start, discardedAt: start + 10, error: { code: "overloaded", status: 529 } },
@@ -201,50 +220,10 @@ describe("the log of a run", () => {
     const script = [toolCall("work"), toolCall("work", { n: 1 }), text("Done.")];
     const { log } = await logTimed({ provider: createMockProvider(script), tools: [tool], limits: { softWarnIteration: 1 } });
     const [run] = log.runs;
-    expect(run?.iterations[0]?.calls[0]?.progress).toEqual([{ at: start, data: { done: 1 } }, { at: start, data: "[not plain data]" }]);
+    expect(run?.iterations[0]?.calls[0]?.progress).toEqual([
+      { at: start, data: { done: 1 } },
+      { at: start, data: "[not plain data]" },
+    ]);
     expect(run?.lines.find(({ type }) => type === "notice")).toMatchObject({ kind: "still-working", iteration: 1 });
-  });
-
-  it("has nested runs below their calls", async () => {
-    const ask = defineAgentTool({
-      name: "ask",
-      description: "Asks",
-      inputSchema: { type: "object" },
-      prepare: () => ({ messages: [{ role: "user", content: "Inner." }], provider: createMockProvider([toolCall("look_up"), text("Inner answer.")], { model: "small" }), tools: [lookUp] }),
-    });
-    const { log } = await logTimed({ provider: createMockProvider([[toolCall("look_up"), toolCall("ask")], text("Done.")]), tools: [ask, lookUp] });
-    expect(log.runs).toHaveLength(1);
-    const calls = log.runs[0]?.iterations[0]?.calls ?? [];
-    expect(calls.map(({ name, runs }) => [name, runs.length])).toEqual([["look_up", 0], ["ask", 1]]);
-    expect(calls[1]?.runs[0]).toMatchObject({ path: ["call_i0_1"], model: "small", status: "completed", iterations: [{ calls: [{ name: "look_up" }] }, { output: { text: "Inner answer." } }] });
-  });
-});
-
-describe("the requests of a log", () => {
-  const variants: readonly (readonly [what: string, more: Partial<LoopOptions>])[] = [
-    ["no policies", {}],
-    ["masking", { policies: { masking: maskResults({ keepIterations: 1, minTokens: 0 }) } }],
-    ["masking in batches and context items", { contextItems: [{ a: 1 }], policies: { masking: maskResults({ keepIterations: 1, batchOf: 3, minTokens: 0 }) } }],
-  ];
-
-  it.for(variants)("are the requests of the provider, with %s", async ([, more]) => {
-    const provider = createMockProvider(({ iteration }) => (iteration < 12 ? [toolCall("look_up", { n: iteration % 3 }), toolCall("look_up")] : text("Done.")));
-    const { log } = await logRun({ provider, tools: [lookUp], messages, limits: { maxIdenticalCalls: 99 }, ...more });
-    expect(log.runs[0]?.iterations.map(({ request }) => request?.messages())).toEqual(provider.requests.map((request) => request.messages));
-  });
-
-  it("do not repeat a request for a provider that is wrapped twice", async () => {
-    const lines: string[] = [];
-    const provider = createMockProvider([text("Hello.")]);
-    const wrapped = withRunLog({ provider, messages }, { to: { write: (line) => lines.push(line) } });
-    await runToolLoop({ ...wrapped, hooks: { prepareIteration: () => ({ provider: wrapped.provider }) } });
-    expect(linesOf(lines, "request")).toHaveLength(1);
-    expect(parseRunLog(lines.join("")).runs[0]?.iterations).toHaveLength(1);
-  });
-
-  it("have the chunks of unknown providers", async () => {
-    const provider = createMockProvider([[chunk({ type: "refusal-delta", text: "No." })]]);
-    const [iteration] = (await logRun({ provider, messages })).log.runs[0]?.iterations ?? [];
-    expect([iteration?.firstToken?.kind, iteration?.output?.text]).toEqual(["text", "No."]);
   });
 });

@@ -1,30 +1,12 @@
-import { chmodSync, copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createLoopControl, defineAgentTool, defineTool, type LoopOptions, memoryJournal, runToolLoop } from "turnwright";
+import { defineAgentTool, defineTool, type LoopOptions, memoryJournal } from "turnwright";
 import { fileJournal } from "turnwright/journal";
-import { parseRunLog, readRunLog, type RunLogOptions, withRunLog } from "turnwright/inspect";
+import { readRunLog } from "turnwright/inspect";
 import { createMockProvider, createTestClock, text, toolCall } from "turnwright/testing";
 import { makeFolder } from "../journal/folder.ts";
-import { linesOf } from "./log-run.ts";
-
-const clock = createTestClock(1_700_000_000_000);
-const long = "A long result. ".repeat(40);
-
-const lookUp = defineTool({
-  name: "look_up",
-  description: "Looks an order up in the database of the shop.",
-  inputSchema: { type: "object" },
-  execute: () => long,
-});
-
-function optionsFor(calls: number, more: Partial<LoopOptions> = {}): LoopOptions {
-  const provider = createMockProvider(({ iteration }) => (iteration < calls ? toolCall("look_up", { iteration }) : text("Done.")));
-  return { provider, tools: [lookUp], messages: [{ role: "user", content: "Go." }], runId: "r", clock: createTestClock(), ...more };
-}
-
-const run = (options: LoopOptions, how: RunLogOptions): ReturnType<typeof runToolLoop> => runToolLoop(withRunLog(options, { clock, ...how }));
-const readLines = (path: string): readonly string[] => readFileSync(path, "utf8").split("\n").slice(0, -1);
+import { clock, linesOf, long, lookUp, optionsFor, readLines, runLogged } from "./log-run.ts";
 
 function isJson(line: string): boolean {
   try {
@@ -37,7 +19,7 @@ function isJson(line: string): boolean {
 describe("a run log in a file", () => {
   it("has all lines when the run ends, and only its owner can read it", async () => {
     const path = join(makeFolder(), "run.jsonl");
-    await run(optionsFor(1), { to: path });
+    await runLogged(optionsFor(1), { to: path });
     const lines = readLines(path);
     expect(lines[0]).toBe('{"type":"log","at":1700000000000,"version":1}');
     expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ type: "run-end", status: "completed" });
@@ -48,39 +30,47 @@ describe("a run log in a file", () => {
     const path = join(makeFolder(), "run.jsonl");
     writeFileSync(path, "");
     chmodSync(path, 0o644);
-    await run(optionsFor(0), { to: path });
+    await runLogged(optionsFor(0), { to: path });
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
   it("holds several runs, which share their long texts", async () => {
     const path = join(makeFolder(), "runs.jsonl");
-    await run(optionsFor(1, { runId: "a" }), { to: path });
+    await runLogged(optionsFor(1, { runId: "a" }), { to: path });
     const size = statSync(path).size;
-    await run(optionsFor(1, { runId: "b" }), { to: path });
+    await runLogged(optionsFor(1, { runId: "b" }), { to: path });
     expect(readFileSync(path, "utf8").split(long).length - 1).toBe(1);
     expect(statSync(path).size - size).toBeLessThan(size - long.length);
     const { runs } = await readRunLog(path);
-    expect(runs.map(({ runId, iterations }) => [runId, iterations[0]?.calls[0]?.result])).toEqual([["a", long], ["b", long]]);
+    expect(runs.map(({ runId, iterations }) => [runId, iterations[0]?.calls[0]?.result])).toEqual([
+      ["a", long],
+      ["b", long],
+    ]);
   });
 
   it("holds runs that are live at the same time", async () => {
     const path = join(makeFolder(), "runs.jsonl");
     const ids = ["a", "b", "c"];
-    await Promise.all(ids.map((runId) => run(optionsFor(2, { runId }), { to: path })));
+    await Promise.all(ids.map((runId) => runLogged(optionsFor(2, { runId }), { to: path })));
     const { runs } = await readRunLog(path);
-    expect(runs.map(({ runId, status, iterations }) => [runId, status, iterations.length])).toEqual(ids.map((id) => [id, "completed", 3]));
+    expect(runs.map(({ runId, status, iterations }) => [runId, status, iterations.length])).toEqual(
+      ids.map((id) => [id, "completed", 3]),
+    );
   });
 
   it("is continued in the same way by another process", async () => {
     const folder = makeFolder();
     const [one, other] = [join(folder, "one.jsonl"), join(folder, "other.jsonl")];
-    const hostile = defineTool({ ...lookUp, execute: () => ({ "@": { "=": [1, long], "~": long }, 5: { "@": 0 }, ["__proto__"]: { "~": 1 } }) });
+    const hostile = defineTool({
+      ...lookUp,
+      execute: () => ({ "@": { "=": [1, long], "~": long }, 5: { "@": 0 }, ["__proto__"]: { "~": 1 } }),
+    });
     const options = optionsFor(3, { tools: [hostile] });
-    const { journal } = await run({ ...options, limits: { maxIterations: 2 } }, { to: one });
+    const { journal } = await runLogged({ ...options, limits: { maxIterations: 2 } }, { to: one });
     const saved = JSON.stringify(journal);
     copyFileSync(one, other);
     // The first file is known to this process. The copy is read.
-    for (const to of [one, other]) await run({ ...options, journal: memoryJournal(JSON.parse(saved)) }, { to });
+    for (const to of [one, other]) await runLogged({ ...options, journal: memoryJournal(JSON.parse(saved)) }, { to });
     const withoutDurations = (path: string): string => readFileSync(path, "utf8").replace(/"durationMs":[\d.]+/g, "");
     expect(withoutDurations(other)).toBe(withoutDurations(one));
     expect((await readRunLog(other)).runs[0]?.iterations).toHaveLength(4);
@@ -101,12 +91,21 @@ describe("the log of a resumed run", () => {
     const provider = createMockProvider(({ iteration }) => [toolCall("look_up"), toolCall("ask"), text("Done.")][iteration]);
     const options = optionsFor(0, { provider, tools: [lookUp, ask] });
     const journal = (): LoopOptions["journal"] => fileJournal(join(folder, "journal.jsonl"), { fsync: false });
-    await run({ ...options, limits: { maxIterations: 2 }, journal: journal() }, { to });
-    await run({ ...options, journal: journal() }, { to });
+    await runLogged({ ...options, limits: { maxIterations: 2 }, journal: journal() }, { to });
+    await runLogged({ ...options, journal: journal() }, { to });
     const lines = readLines(to);
-    const steps = ["output", "tool-start", "tool-end", "iteration-end", "request"].map((type) => [type, linesOf(lines, type).length]);
+    const steps = ["output", "tool-start", "tool-end", "iteration-end", "request"].map((type) => [
+      type,
+      linesOf(lines, type).length,
+    ]);
     // Three iterations of the run, and two of the nested run.
-    expect(steps).toEqual([["output", 5], ["tool-start", 3], ["tool-end", 3], ["iteration-end", 5], ["request", 5]]);
+    expect(steps).toEqual([
+      ["output", 5],
+      ["tool-start", 3],
+      ["tool-end", 3],
+      ["iteration-end", 5],
+      ["request", 5],
+    ]);
     expect(linesOf(lines, "run-start").map((line) => line["run"])).toEqual([0, 1, 0]);
     expect(linesOf(lines, "request").at(-1)).toMatchObject({ run: 0, keep: 3 });
     const { runs } = await readRunLog(to);
@@ -121,12 +120,16 @@ describe("the log of a resumed run", () => {
     const to = join(folder, "run.jsonl");
     const tools = [{ ...lookUp, needsApproval: true }];
     const journal = (): LoopOptions["journal"] => fileJournal(join(folder, "journal.jsonl"), { fsync: false });
-    const { reason } = await run(optionsFor(1, { tools, journal: journal() }), { to });
+    const { reason } = await runLogged(optionsFor(1, { tools, journal: journal() }), { to });
     const [id = ""] = reason.kind === "approval-required" ? reason.calls.map((call) => call.id) : [];
     const later = createTestClock(clock.now() + 3_600_000);
-    await run(optionsFor(1, { tools, journal: journal(), decisions: { [id]: { kind: "approve" } } }), { to, clock: later });
+    await runLogged(optionsFor(1, { tools, journal: journal(), decisions: { [id]: { kind: "approve" } } }), { to, clock: later });
     const [logged] = (await readRunLog(to)).runs;
-    expect(linesOf(readLines(to), "iteration-end").map((line) => line["calls"])).toMatchObject([[{ outcome: "waiting" }], [{ outcome: "completed" }], []]);
+    expect(linesOf(readLines(to), "iteration-end").map((line) => line["calls"])).toMatchObject([
+      [{ outcome: "waiting" }],
+      [{ outcome: "completed" }],
+      [],
+    ]);
     expect(logged?.iterations[0]?.waits).toEqual([{ kind: "approval", callId: "call_i0_0", from: clock.now(), to: later.now() }]);
     expect(logged?.iterations[0]?.calls[0]).toMatchObject({ decision: "approve", result: long });
     expect(logged?.status).toBe("completed");
@@ -138,11 +141,11 @@ describe("a run log that was cut off", () => {
     const folder = makeFolder();
     const whole = join(folder, "whole.jsonl");
     const options = optionsFor(2, { system: "Grüße. ".repeat(30) });
-    const { journal } = await run(options, { to: whole });
+    const { journal } = await runLogged(options, { to: whole });
     const saved = JSON.stringify(journal);
     const bytes = readFileSync(whole);
-    // Every 7th byte, and each byte around the end of a line.
-    const cuts = [...bytes.keys()].filter((at) => at % 7 === 0 || bytes.subarray(at - 2, at + 2).includes(10));
+    // Every 31st byte, and each byte around the end of a line.
+    const cuts = [...bytes.keys()].filter((at) => at % 31 === 0 || bytes.subarray(at - 2, at + 2).includes(10));
     for (const cut of cuts) {
       const path = join(folder, `cut-${cut}.jsonl`);
       writeFileSync(path, bytes.subarray(0, cut));
@@ -151,103 +154,14 @@ describe("a run log that was cut off", () => {
       expect([cut, isTorn]).toEqual([cut, last !== "" && !isJson(last)]);
       expect(runs.length).toBeLessThanOrEqual(1);
       const errors: unknown[] = [];
-      await run({ ...options, journal: memoryJournal(JSON.parse(saved)) }, { to: path, onError: (error) => errors.push(error) });
+      await runLogged(
+        { ...options, journal: memoryJournal(JSON.parse(saved)) },
+        { to: path, onError: (error) => errors.push(error) },
+      );
       expect(errors).toEqual([]);
       const [after] = (await readRunLog(path)).runs;
       expect([after?.status, after?.iterations.length]).toEqual(["completed", 3]);
       expect(after?.iterations.map(({ calls }) => calls.map(({ result }) => result))).toEqual([[long], [long], []]);
     }
-  });
-});
-
-describe("a run whose log cannot be written", () => {
-  const failing: readonly (readonly [what: string, create: (folder: string) => RunLogOptions["to"], message: RegExp])[] = [
-    ["a folder that is missing", (folder) => join(folder, "none/run.jsonl"), /ENOENT/],
-    ["a folder", (folder) => folder, /EISDIR/],
-    ["a file that is not a log", (folder) => (writeFileSync(join(folder, "a.txt"), "hello"), join(folder, "a.txt")), /line 1 is not the header/],
-    ["a JSON file that is not a log", (folder) => (writeFileSync(join(folder, "a.json"), '{"a":1}\n'), join(folder, "a.json")), /line 1 is not the header/],
-    ["a log of a newer version", (folder) => (writeFileSync(join(folder, "b"), '{"type":"log","at":1,"version":2}\n'), join(folder, "b")), /version 2/],
-    ["a sink that throws", () => ({ write: () => { throw new Error("The sink is full."); } }), /sink is full/],
-    ["a sink that rejects", () => ({ write: () => Promise.reject(new Error("The sink is full.")) }), /sink is full/],
-  ];
-
-  it.for(failing)("completes, and reports the error once, with %s", async ([, create, message]) => {
-    const folder = makeFolder();
-    const to = create(folder);
-    const before = typeof to === "string" && existsSync(to) && statSync(to).isFile() ? readFileSync(to, "utf8") : undefined;
-    const errors: unknown[] = [];
-    const result = await run(optionsFor(2), { to, onError: (error) => errors.push(error) });
-    expect(result.text).toBe("Done.");
-    expect(errors.map(String)).toEqual([expect.stringMatching(message)]);
-    if (before !== undefined) expect(readFileSync(String(to), "utf8")).toBe(before);
-  });
-
-  it("completes if onError, the clock or the sink itself is hostile", async () => {
-    const hostile: RunLogOptions[] = [
-      { to: { write: () => { throw new Error("no"); } }, onError: () => { throw new Error("no"); } },
-      { to: { write: () => undefined }, clock: { now: () => { throw new Error("no"); } }, onError: () => Promise.reject(new Error("no")) as never },
-      { to: { write: () => ({ then: () => { throw new Error("no"); } }) }, onError: () => undefined },
-    ];
-    for (const how of hostile) expect((await runToolLoop(withRunLog(optionsFor(1), how))).text).toBe("Done.");
-  });
-
-  it("ends its log when another process writes to the file", async () => {
-    const path = join(makeFolder(), "run.jsonl");
-    const errors: unknown[] = [];
-    const intruder = defineTool({ ...lookUp, execute: () => (writeFileSync(path, '{"type":"log"}\n', { flag: "a" }), "ok") });
-    const { text: said } = await run(optionsFor(2, { tools: [intruder] }), { to: path, onError: (error) => errors.push(error) });
-    expect([said, errors.map(String)]).toEqual(["Done.", [expect.stringContaining("was changed by another writer")]]);
-  });
-
-  it("warns the process if there is no onError", async () => {
-    const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
-    await run(optionsFor(0), { to: join(makeFolder(), "none/run.jsonl") });
-    expect(await warned).toMatchObject({ name: "RunLogWarning", message: expect.stringContaining("ENOENT") });
-  });
-});
-
-describe("a sink that returns promises", () => {
-  it("gets one line at a time, in order", async () => {
-    const lines: string[] = [];
-    let active = 0;
-    const write = async (line: string): Promise<void> => {
-      active += 1;
-      expect(active).toBe(1);
-      await Promise.resolve();
-      lines.push(line);
-      active -= 1;
-    };
-    await run(optionsFor(3), { to: { write } });
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(parseRunLog(lines.join("")).runs[0]?.status).toBe("completed");
-  });
-
-  it("gets the runs of one sink as one log", async () => {
-    const lines: string[] = [];
-    const to = { write: (line: string) => lines.push(line) };
-    for (const runId of ["a", "b"]) await run(optionsFor(1, { runId }), { to });
-    expect(linesOf(lines, "log")).toHaveLength(1);
-    expect(parseRunLog(lines.join("")).runs.map(({ runId }) => runId)).toEqual(["a", "b"]);
-  });
-});
-
-describe("a stopped run", () => {
-  it.for(["stop", "kill"] as const)("has its end in the log after %s", async (verb) => {
-    const path = join(makeFolder(), "run.jsonl");
-    const control = createLoopControl();
-    const stopper = defineTool({ ...lookUp, execute: () => (control[verb](), new Promise(() => {})) });
-    await run(optionsFor(1, { tools: [stopper], control, timeouts: { settleMs: 0 } }), { to: path });
-    expect((await readRunLog(path)).runs[0]).toMatchObject({ status: "stopped-by-user", iterations: [{ calls: [{ name: "look_up" }] }] });
-  });
-
-  it("has the error of a run that rejects", async () => {
-    const path = join(makeFolder(), "run.jsonl");
-    const inner = memoryJournal();
-    const full = new Error("The disk with sk-abc12345678901 is full.");
-    const journal: LoopOptions["journal"] = { ...inner, step: (step) => (step.kind === "model" ? Promise.reject(full) : inner.step(step)) };
-    await expect(run(optionsFor(1, { journal }), { to: path })).rejects.toThrow("is full");
-    const [logged] = (await readRunLog(path)).runs;
-    expect(logged?.error).toEqual({ name: "Error", message: "The disk with [redacted] is full." });
-    expect(logged?.status).toBeUndefined();
   });
 });

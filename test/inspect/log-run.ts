@@ -1,5 +1,8 @@
-import { type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
+import { readFileSync } from "node:fs";
+import { defineTool, type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
 import { parseRunLog, type RunLog, type RunLogOptions, withRunLog } from "turnwright/inspect";
+import { createMockProvider, createTestClock, type TestClock, text, toolCall } from "turnwright/testing";
+import type { ExecutableTool } from "turnwright/parts";
 
 export interface Logged {
   readonly result: LoopResult;
@@ -18,3 +21,35 @@ export async function logRun(options: LoopOptions, how: Partial<RunLogOptions> =
 export function linesOf(lines: readonly string[], type: string): readonly { readonly [field: string]: unknown }[] {
   return lines.map((line) => JSON.parse(line) as { readonly [field: string]: unknown }).filter((line) => line["type"] === type);
 }
+
+/** The clock of the logs. */
+export const clock: TestClock = createTestClock(1_700_000_000_000);
+export const long: string = "A long result. ".repeat(40);
+
+export const lookUp: ExecutableTool = defineTool({
+  name: "look_up",
+  description: "Looks an order up in the database of the shop.",
+  inputSchema: { type: "object" },
+  execute: () => long,
+});
+
+/** Options of a run that calls `look_up` in its first iterations. */
+export function optionsFor(calls: number, more: Partial<LoopOptions> = {}): LoopOptions {
+  const provider = createMockProvider(({ iteration }) =>
+    iteration < calls ? toolCall("look_up", { iteration }) : text("Done."),
+  );
+  return {
+    provider,
+    tools: [lookUp],
+    messages: [{ role: "user", content: "Go." }],
+    runId: "r",
+    clock: createTestClock(),
+    ...more,
+  };
+}
+
+/** Runs a loop whose log has the test clock. */
+export const runLogged = (options: LoopOptions, how: RunLogOptions): ReturnType<typeof runToolLoop> =>
+  runToolLoop(withRunLog(options, { clock, ...how }));
+/** Returns the lines of a log file. */
+export const readLines = (path: string): readonly string[] => readFileSync(path, "utf8").split("\n").slice(0, -1);

@@ -9,7 +9,11 @@ import { setUp } from "../loop/scenarios/scenario.ts";
 import { logRun } from "./log-run.ts";
 
 const schema = JSON.parse(readFileSync("docs/run-log.schema.json", "utf8")) as JsonSchema & {
-  readonly $defs: { readonly [name: string]: { readonly properties?: { readonly type?: { readonly const?: string; readonly enum?: readonly string[] } } } };
+  readonly $defs: {
+    readonly [name: string]: {
+      readonly properties?: { readonly type?: { readonly const?: string; readonly enum?: readonly string[] } };
+    };
+  };
 };
 const validator = fromJsonSchema(schema);
 
@@ -18,7 +22,12 @@ async function problemsOf(line: string): Promise<readonly string[]> {
   return issues.map(({ message }) => message);
 }
 
-const lookUp = defineTool({ name: "look_up", description: "Looks up", inputSchema: { type: "object" }, execute: (_args, context) => (context.progress(1), "x".repeat(300)) });
+const lookUp = defineTool({
+  name: "look_up",
+  description: "Looks up",
+  inputSchema: { type: "object" },
+  execute: (_args, context) => (context.progress(1), "x".repeat(300)),
+});
 
 const runs: readonly (readonly [what: string, options: Omit<LoopOptions, "messages">])[] = [
   [
@@ -39,7 +48,9 @@ describe("docs/run-log.schema.json", () => {
   });
 
   it("fits each line of all scenarios, and names each type of line", async () => {
-    const defined = Object.values(schema.$defs).flatMap(({ properties }) => properties?.type?.enum ?? [properties?.type?.const ?? ""]);
+    const defined = Object.values(schema.$defs).flatMap(
+      ({ properties }) => properties?.type?.enum ?? [properties?.type?.const ?? ""],
+    );
     for (const scenario of scenarios) {
       const { options, stage } = setUp(scenario);
       const lines: string[] = [];
@@ -73,18 +84,54 @@ describe("parseRunLog", () => {
   it.for<readonly [what: string, log: string, line: number, problem: string]>([
     ["another file", "hello\n", 1, "is not JSON"],
     ["a log without its header", first, 1, "is not the header"],
-    ["a newer version", '{"type":"log","at":1,"version":2}\n', 1, "has version 2, but this release reads version 1. Update turnwright"],
+    [
+      "a newer version",
+      '{"type":"log","at":1,"version":2}\n',
+      1,
+      "has version 2, but this release reads version 1. Update turnwright",
+    ],
     ["a damaged line", `${header}${first}{"type":\n${begun}`, 3, "is not JSON"],
     ["a line without its time", `${header}{"type":"run-start"}\n`, 2, 'has no "type" or no "at"'],
     ["a line without its run", `${header}${begun}`, 2, "is about a run without a run-start line"],
-    ["a line without its iteration", `${header}${first}{"type":"output","at":1,"run":0,"iteration":4,"continuation":0}\n`, 3, "has not started"],
-    ["a missing value", `${header}${first}{"type":"run-error","at":1,"run":0,"error":{"@":7}}\n`, 3, "has a reference to a value that is not in the log"],
+    [
+      "a line without its iteration",
+      `${header}${first}{"type":"output","at":1,"run":0,"iteration":4,"continuation":0}\n`,
+      3,
+      "has not started",
+    ],
+    [
+      "a missing value",
+      `${header}${first}{"type":"run-error","at":1,"run":0,"error":{"@":7}}\n`,
+      3,
+      "has a reference to a value that is not in the log",
+    ],
     ["a wrong value", `${header}${first}{"type":"run-error","at":1,"run":0,"error":{"=":7}}\n`, 3, "has a reference to a value"],
-    ["too many messages", `${header}${first}${begun}{"type":"request","at":1,"run":0,"iteration":0,"continuation":0,"keep":9,"add":[]}\n`, 4, "keeps more messages"],
-    ["a wrong number of a run", `${header}{"type":"run-start","at":1,"run":5,"runId":"r","provider":"p","model":"m"}\n`, 2, "has the wrong number"],
-    ["a wrong call", `${header}${first}${begun}{"type":"tool-end","at":1,"run":0,"iteration":0,"callId":7}\n`, 4, 'has no valid "callId"'],
+    [
+      "too many messages",
+      `${header}${first}${begun}{"type":"request","at":1,"run":0,"iteration":0,"continuation":0,"keep":9,"add":[]}\n`,
+      4,
+      "keeps more messages",
+    ],
+    [
+      "a wrong number of a run",
+      `${header}{"type":"run-start","at":1,"run":5,"runId":"r","provider":"p","model":"m"}\n`,
+      2,
+      "has the wrong number",
+    ],
+    [
+      "a wrong call",
+      `${header}${first}${begun}{"type":"tool-end","at":1,"run":0,"iteration":0,"callId":7}\n`,
+      4,
+      'has no valid "callId"',
+    ],
   ])("names the line of %s", ([, log, line, problem]) => {
-    expect(() => parseRunLog(log)).toThrow(expect.objectContaining({ code: "log-damaged", details: expect.objectContaining({ line }), message: expect.stringContaining(problem) }));
+    expect(() => parseRunLog(log)).toThrow(
+      expect.objectContaining({
+        code: "log-damaged",
+        details: expect.objectContaining({ line }),
+        message: expect.stringContaining(problem),
+      }),
+    );
   });
 
   it("ignores unknown lines and fields", () => {

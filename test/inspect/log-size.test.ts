@@ -21,12 +21,17 @@ interface Size {
 /** A text that differs in each iteration, as JSON of records with short and long fields. */
 function textOf(bytes: number, seed: number): string {
   let written = "";
-  for (let row = 0; written.length < bytes; row += 1) written += `row ${seed}.${row} has "some" words and a number ${seed * row}\n`;
+  for (let row = 0; written.length < bytes; row += 1)
+    written += `row ${seed}.${row} has "some" words and a number ${seed * row}\n`;
   return written.slice(0, bytes);
 }
 
 function recordOf(bytes: number, seed: number): object {
-  const rows = Array.from({ length: Math.ceil(bytes / 90) }, (_, id) => ({ id, name: `item ${seed}.${id}`, note: textOf(40, seed + id) }));
+  const rows = Array.from({ length: Math.ceil(bytes / 90) }, (_, id) => ({
+    id,
+    name: `item ${seed}.${id}`,
+    note: textOf(40, seed + id),
+  }));
   return { rows };
 }
 
@@ -52,11 +57,21 @@ async function measure(iterations: number, { resultOf = () => "ok", argsOf = () 
   );
   const messages: readonly Message[] = [{ role: "user", content: "Read everything." }];
   const limits = { maxIterations: iterations + 1, toolConcurrency: 1 };
-  const { lines, result, log } = await logRun({ provider, tools: [read], messages, limits, system: textOf(3_000, 1), runId: "r", ...options });
+  const { lines, result, log } = await logRun({
+    provider,
+    tools: [read],
+    messages,
+    limits,
+    system: textOf(3_000, 1),
+    runId: "r",
+    ...options,
+  });
   expect(result.text).toBe("Done.");
   const nested = log.runs.flatMap((run) => run.iterations.flatMap(({ calls }) => calls.flatMap(({ runs }) => runs)));
   const inside = nested.flatMap(({ iterations: inner }) => inner.at(-1)?.request?.messages() ?? []);
-  const half = lines.findIndex((line) => line.startsWith('{"type":"iteration-start"') && line.includes(`"run":0,"iteration":${iterations / 2},`));
+  const half = lines.findIndex(
+    (line) => line.startsWith('{"type":"iteration-start"') && line.includes(`"run":0,"iteration":${iterations / 2},`),
+  );
   return {
     log: Buffer.byteLength(lines.join("")),
     content: bytesOf(result.messages) + bytesOf(inside),
@@ -81,18 +96,25 @@ const kinds: readonly (readonly [what: string, shape: Shape])[] = [
     "masked results of 1,000 bytes and context items",
     {
       resultOf: (n) => textOf(1_000, n),
-      options: { contextItems: [{ note: textOf(2_000, 7) }], policies: { masking: maskResults({ keepIterations: 5, batchOf: 10, minTokens: 0 }) } },
+      options: {
+        contextItems: [{ note: textOf(2_000, 7) }],
+        policies: { masking: maskResults({ keepIterations: 5, batchOf: 10, minTokens: 0 }) },
+      },
     },
   ],
   ["arguments of 5,000 bytes", { argsOf: (n) => ({ body: textOf(5_000, n), rows: [recordOf(200, n)] }) }],
 ];
 
 describe("the size of a run log", () => {
-  it.for(kinds)("is at most 1.3 times the new content plus 2 KB an iteration, with %s", { timeout: 60_000 }, async ([, shape]) => {
-    const { log, content, firstHalf } = await measure(500, shape);
-    expect(log).toBeLessThan(1.3 * content + mostBeside * 501);
-    expect((log - firstHalf) / firstHalf).toBeCloseTo(1, 1);
-  });
+  it.for(kinds)(
+    "is at most 1.3 times the new content plus 2 KB an iteration, with %s",
+    { timeout: 60_000 },
+    async ([, shape]) => {
+      const { log, content, firstHalf } = await measure(500, shape);
+      expect(log).toBeLessThan(1.3 * content + mostBeside * 501);
+      expect((log - firstHalf) / firstHalf).toBeCloseTo(1, 1);
+    },
+  );
 
   it("is at most 1.3 times the new content plus 2 KB an iteration, with nested runs", { timeout: 60_000 }, async () => {
     const inner = createMockProvider(({ messages }) => text(`Answer to ${JSON.stringify(messages).length}. ${textOf(2_000, 3)}`));

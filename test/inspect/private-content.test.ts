@@ -28,7 +28,11 @@ function privateRun(): LoopOptions {
   return {
     provider: createMockProvider([
       [reasoning("private reasoning"), text("private answer"), toolCall("look", { at: "private argument" }), toolCall("broken")],
-      [chunk({ type: "provider-metadata", item: { signature: "private signature" } }), text("private end"), fail({ message: "private failure", status: 400 })],
+      [
+        chunk({ type: "provider-metadata", item: { signature: "private signature" } }),
+        text("private end"),
+        fail({ message: "private failure", status: 400 }),
+      ],
     ]),
     tools: [look, broken],
     system: "private system",
@@ -58,9 +62,20 @@ describe("redact", () => {
       },
     });
     expect(lines.join("")).not.toContain("private");
-    expect([...places].sort()).toEqual(
-      ["arguments", "error", "media", "messages", "metadata", "output", "progress", "result", "session", "settings", "system", "tools"],
-    );
+    expect([...places].sort()).toEqual([
+      "arguments",
+      "error",
+      "media",
+      "messages",
+      "metadata",
+      "output",
+      "progress",
+      "result",
+      "session",
+      "settings",
+      "system",
+      "tools",
+    ]);
     expect(log.runs[0]?.iterations[0]?.request?.messages()).toEqual([
       {
         role: "user",
@@ -76,13 +91,25 @@ describe("redact", () => {
   it("keeps the structure of the log, even if it changes every text", async () => {
     const { log } = await logRun(privateRun(), { redact: () => "x" });
     const [run] = log.runs;
-    expect(run).toMatchObject({ provider: "mock", status: "error", reason: { kind: "provider-error", error: { code: "bad-request", message: "x" } } });
-    expect(run?.iterations[0]?.calls.map(({ name, outcome }) => [name, outcome])).toEqual([["look", "completed"], ["broken", "failed"]]);
+    expect(run).toMatchObject({
+      provider: "mock",
+      status: "error",
+      reason: { kind: "provider-error", error: { code: "bad-request", message: "x" } },
+    });
+    expect(run?.iterations[0]?.calls.map(({ name, outcome }) => [name, outcome])).toEqual([
+      ["look", "completed"],
+      ["broken", "failed"],
+    ]);
     expect(run?.iterations[1]?.request?.messages().map(({ role }) => role)).toEqual(["user", "assistant", "tool"]);
   });
 
   it.for<readonly [what: string, redact: () => never]>([
-    ["throws", () => { throw new Error("no"); }],
+    [
+      "throws",
+      () => {
+        throw new Error("no");
+      },
+    ],
     ["returns no text", () => undefined as never],
     ["returns a promise", () => Promise.reject(new Error("no")) as never],
   ])("leaves a neutral text and the run as it is, if it %s", async ([, redact]) => {
@@ -106,10 +133,17 @@ describe("credentials", () => {
       name: "look",
       description: "Looks",
       inputSchema: { type: "object" },
-      execute: () => ({ config: `OPENAI_API_KEY=${key}`, password: "hunter2 and more", list: [{ authorization: `Bearer ${"a1".repeat(20)}` }] }),
+      execute: () => ({
+        config: `OPENAI_API_KEY=${key}`,
+        password: "hunter2 and more",
+        list: [{ authorization: `Bearer ${"a1".repeat(20)}` }],
+      }),
     });
     const options = (): LoopOptions => ({
-      provider: createMockProvider([toolCall("look", { apiKey: key, url: "https://me:hidden@example.com" }), text(`The key is ${key}.`)]),
+      provider: createMockProvider([
+        toolCall("look", { apiKey: key, url: "https://me:hidden@example.com" }),
+        text(`The key is ${key}.`),
+      ]),
       tools: [tool],
       system: `Use ${key}.`,
       messages: [{ role: "user", content: `My key is ${key}.` }],
@@ -140,11 +174,23 @@ describe("hostile data", () => {
   const hostile = values.flatMap((value): Json[] => [value, { wrapped: [value, value, "y".repeat(200)] }]);
 
   it("stays data, in results, arguments and messages", async () => {
-    const echo = defineTool<{ readonly at: number }>({ name: "echo", description: "Echoes", inputSchema: { type: "object" }, execute: ({ at }) => hostile[at] });
+    const echo = defineTool<{ readonly at: number }>({
+      name: "echo",
+      description: "Echoes",
+      inputSchema: { type: "object" },
+      execute: ({ at }) => hostile[at],
+    });
     const provider = createMockProvider(({ iteration }) =>
-      iteration < hostile.length ? toolCall("echo", { at: iteration, value: iteration === 24 ? null : hostile[iteration] }) : text("Done."),
+      iteration < hostile.length
+        ? toolCall("echo", { at: iteration, value: iteration === 24 ? null : hostile[iteration] })
+        : text("Done."),
     );
-    const { log, result } = await logRun({ provider, tools: [echo], messages: [{ role: "user", content: "Go." }], limits: { maxIterations: 99 } });
+    const { log, result } = await logRun({
+      provider,
+      tools: [echo],
+      messages: [{ role: "user", content: "Go." }],
+      limits: { maxIterations: 99 },
+    });
     expect(result.text).toBe("Done.");
     const last = log.runs[0]?.iterations.at(-1)?.request?.messages();
     expect(JSON.stringify(last)).toBe(JSON.stringify(provider.requests.at(-1)?.messages));

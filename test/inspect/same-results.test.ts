@@ -69,7 +69,9 @@ describe("withRunLog", () => {
         expect(run?.usage).toEqual(result.usage);
         const { streamResults } = result;
         // A continued stream and a repeated stream have their own entries.
-        expect(run?.iterations.map(({ output }) => output?.text ?? "").join("")).toBe(streamResults.map((each) => each.text).join(""));
+        expect(run?.iterations.map(({ output }) => output?.text ?? "").join("")).toBe(
+          streamResults.map((each) => each.text).join(""),
+        );
       }),
       { numRuns: 150 },
     );
@@ -85,7 +87,11 @@ describe("withRunLog", () => {
     name: "expert",
     description: "Asks an expert",
     inputSchema: { type: "object" },
-    prepare: () => ({ messages: [{ role: "user", content: "Look." }], tools: [lookUp], provider: createMockProvider([toolCall("look_up"), text("It has shipped.")]) }),
+    prepare: () => ({
+      messages: [{ role: "user", content: "Look." }],
+      tools: [lookUp],
+      provider: createMockProvider([toolCall("look_up"), text("It has shipped.")]),
+    }),
   });
   const restart = defineTool({
     name: "more",
@@ -98,13 +104,31 @@ describe("withRunLog", () => {
   const setups: readonly (readonly [what: string, create: () => Partial<LoopOptions> & { readonly script?: MockScript }])[] = [
     ["a nested agent", () => ({ tools: [agent], script: [toolCall("expert"), text("Done.")] })],
     ["a context restart", () => ({ tools: [restart, lookUp], script: [toolCall("more"), text("Done.")] })],
-    ["an approval", () => ({ tools: [lookUp], policies: { approve: () => ({ kind: "deny", reason: "No." }) }, script: [toolCall("look_up"), text("Done.")] })],
+    [
+      "an approval",
+      () => ({
+        tools: [lookUp],
+        policies: { approve: () => ({ kind: "deny", reason: "No." }) },
+        script: [toolCall("look_up"), text("Done.")],
+      }),
+    ],
     ["an approval that is missing", () => ({ tools: [{ ...lookUp, needsApproval: true }], script: [toolCall("look_up")] })],
-    ["a structured answer", () => ({ policies: { output: structuredOutput(z.object({ ok: z.boolean() })) }, script: [text("no"), text('{"ok":true}')] })],
-    ["withRetry", () => ({ provider: withRetry(createMockProvider([busy, text("Done.")]), { random: () => 0, baseDelayMs: 0 }) })],
+    [
+      "a structured answer",
+      () => ({
+        policies: { output: structuredOutput(z.object({ ok: z.boolean() })) },
+        script: [text("no"), text('{"ok":true}')],
+      }),
+    ],
+    [
+      "withRetry",
+      () => ({ provider: withRetry(createMockProvider([busy, text("Done.")]), { random: () => 0, baseDelayMs: 0 }) }),
+    ],
     [
       "withFallback",
-      () => ({ provider: withFallback([createMockProvider([[text("Half"), busy]]), createMockProvider([text("Done.")], { model: "b" })]) }),
+      () => ({
+        provider: withFallback([createMockProvider([[text("Half"), busy]]), createMockProvider([text("Done.")], { model: "b" })]),
+      }),
     ],
   ];
 
@@ -135,13 +159,17 @@ describe("withRunLog", () => {
     const saved = JSON.stringify(journal);
     const play = async (wrap: Wrap): Promise<Played> => {
       const recording = recordEvents();
-      const result = await runToolLoop(wrap({ ...options, journal: memoryJournal(JSON.parse(saved)), events: recording.emitter }));
+      const result = await runToolLoop(
+        wrap({ ...options, journal: memoryJournal(JSON.parse(saved)), events: recording.emitter }),
+      );
       return { result: asPlain(result), outline: recording.outline(), events: JSON.parse(JSON.stringify(recording.events)) };
     };
     const log = createLog();
     expect(await play(log.wrap)).toEqual(await play((own) => own));
     const [run] = parseRunLog(log.text()).runs;
-    expect(run?.iterations.map(({ isReplayed, output, calls }) => [isReplayed, output?.text, calls.map(({ result }) => result)])).toEqual([
+    expect(
+      run?.iterations.map(({ isReplayed, output, calls }) => [isReplayed, output?.text, calls.map(({ result }) => result)]),
+    ).toEqual([
       [true, "", ["shipped"]],
       [true, "", ["shipped"]],
       [false, "Done.", []],
@@ -151,7 +179,10 @@ describe("withRunLog", () => {
   it("does not change the events of a stream whose reader leaves", async () => {
     const log = createLog();
     const stream = streamToolLoop(
-      log.wrap({ provider: createMockProvider([text("A long answer.", { chunks: 10 })]), messages: [{ role: "user", content: "Go." }] }),
+      log.wrap({
+        provider: createMockProvider([text("A long answer.", { chunks: 10 })]),
+        messages: [{ role: "user", content: "Go." }],
+      }),
     );
     const types: string[] = [];
     for await (const { type } of stream) {

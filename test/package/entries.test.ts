@@ -74,6 +74,7 @@ describe.for(exercises)("the built entry $specifier", ({ specifier, name, import
       "turnwright/dbos",
       "turnwright/diagnostics",
       "turnwright/host",
+      "turnwright/inspect",
       "turnwright/journal",
     ].includes(specifier);
     expect(found.some((path) => path.startsWith("node:"))).toBe(needsNode);

@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import { defineAgentTool, defineTool, type LoopOptions, maskResults, runToolLoop } from "turnwright";
+import { parseRunLog, withRunLog } from "turnwright/inspect";
+import { chunk, createMockProvider, text, toolCall } from "turnwright/testing";
+import { linesOf, logRun } from "./log-run.ts";
+
+const messages = [{ role: "user", content: "Go." }] as const;
+const lookUp = defineTool({
+  name: "look_up",
+  description: "Looks up",
+  inputSchema: { type: "object" },
+  execute: () => ({ found: true }),
+});
+
+describe("the requests of a log", () => {
+  const variants: readonly (readonly [what: string, more: Partial<LoopOptions>])[] = [
+    ["no policies", {}],
+    ["masking", { policies: { masking: maskResults({ keepIterations: 1, minTokens: 0 }) } }],
+    [
+      "masking in batches and context items",
+      { contextItems: [{ a: 1 }], policies: { masking: maskResults({ keepIterations: 1, batchOf: 3, minTokens: 0 }) } },
+    ],
+  ];
+
+  it.for(variants)("are the requests of the provider, with %s", async ([, more]) => {
+    const provider = createMockProvider(({ iteration }) =>
+      iteration < 12 ? [toolCall("look_up", { n: iteration % 3 }), toolCall("look_up")] : text("Done."),
+    );
+    const { log } = await logRun({ provider, tools: [lookUp], messages, limits: { maxIdenticalCalls: 99 }, ...more });
+    expect(log.runs[0]?.iterations.map(({ request }) => request?.messages())).toEqual(
+      provider.requests.map((request) => request.messages),
+    );
+  });
+
+  it("do not repeat a request for a provider that is wrapped twice", async () => {
+    const lines: string[] = [];
+    const provider = createMockProvider([text("Hello.")]);
+    const wrapped = withRunLog({ provider, messages }, { to: { write: (line) => lines.push(line) } });
+    await runToolLoop({ ...wrapped, hooks: { prepareIteration: () => ({ provider: wrapped.provider }) } });
+    expect(linesOf(lines, "request")).toHaveLength(1);
+    expect(parseRunLog(lines.join("")).runs[0]?.iterations).toHaveLength(1);
+  });
+
+  it("have the chunks of unknown providers", async () => {
+    const provider = createMockProvider([[chunk({ type: "refusal-delta", text: "No." })]]);
+    const [iteration] = (await logRun({ provider, messages })).log.runs[0]?.iterations ?? [];
+    expect([iteration?.firstToken?.kind, iteration?.output?.text]).toEqual(["text", "No."]);
+  });
+});
+
+describe("the log of a run with nested runs", () => {
+  it("has nested runs below their calls", async () => {
+    const ask = defineAgentTool({
+      name: "ask",
+      description: "Asks",
+      inputSchema: { type: "object" },
+      prepare: () => ({
+        messages: [{ role: "user", content: "Inner." }],
+        provider: createMockProvider([toolCall("look_up"), text("Inner answer.")], { model: "small" }),
+        tools: [lookUp],
+      }),
+    });
+    const { log } = await logRun({
+      messages,
+      provider: createMockProvider([[toolCall("look_up"), toolCall("ask")], text("Done.")]),
+      tools: [ask, lookUp],
+    });
+    expect(log.runs).toHaveLength(1);
+    const calls = log.runs[0]?.iterations[0]?.calls ?? [];
+    expect(calls.map(({ name, runs }) => [name, runs.length])).toEqual([
+      ["look_up", 0],
+      ["ask", 1],
+    ]);
+    expect(calls[1]?.runs[0]).toMatchObject({
+      path: ["call_i0_1"],
+      model: "small",
+      status: "completed",
+      iterations: [{ calls: [{ name: "look_up" }] }, { output: { text: "Inner answer." } }],
+    });
+  });
+});
