@@ -88,9 +88,9 @@ function openFile(path: string): OpenFile {
   const file = openSync(end.place, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | guards, 0o600);
   try {
     const facts = fstatSync(file);
-    if (!facts.isFile()) throw refused(path, "is not a regular file. Choose another path");
+    if (!facts.isFile()) throw refused(path, "it is not a regular file. Choose another path");
     const mode = tightMode(facts);
-    if (mode !== undefined && !isOwn(facts)) throw refused(path, "belongs to another user. Use a file that you own");
+    if (mode !== undefined && !isOwn(facts)) throw refused(path, "it belongs to another user. Use a file that you own");
     if (mode !== undefined) fchmodSync(file, mode);
     return { path, file, size: facts.size };
   } catch (error) {
@@ -166,7 +166,7 @@ function learn(state: LogState, text: string, place: { readonly path: string; re
 /** Throws if another process has written to the file, because both would give the same numbers to different values. */
 function append(open: OpenFile, text: string): void {
   if (fstatSync(open.file).size !== open.size)
-    throw refused(open.path, "was changed by another writer. Use one file for each process");
+    throw refused(open.path, "the file was changed by another writer. Use one file for each process");
   const bytes = Buffer.from(text);
   for (let written = 0; written < bytes.length;) written += writeSync(open.file, bytes, written);
   open.size += bytes.length;

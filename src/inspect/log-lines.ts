@@ -87,7 +87,7 @@ export interface LinePlace {
 }
 
 export function damaged(place: LinePlace, problem: string): LoopError<"log-damaged"> {
-  return new LoopError("log-damaged", { ...place, problem });
+  return new LoopError("log-damaged", { ...place, problem: `line ${place.line} ${problem}` });
 }
 
 export type LogLine = { readonly [field: string]: Json } & { readonly type: string; readonly at: number };

@@ -108,13 +108,13 @@ describe("LoopError", () => {
     ],
     [
       "a damaged run log",
-      new LoopError("log-damaged", { path: "run.jsonl", line: 3, problem: "is not JSON. Restore the file from a copy" }),
-      "The run log run.jsonl cannot be read: line 3 is not JSON. Restore the file from a copy.",
+      new LoopError("log-damaged", { path: "run.jsonl", line: 3, problem: "line 3 is not JSON. Restore the file from a copy" }),
+      "run.jsonl: line 3 is not JSON. Restore the file from a copy.",
     ],
     [
-      "a file that is not a run log",
-      new LoopError("log-damaged", { path: "run.jsonl", problem: "is not a regular file. Choose another path" }),
-      "The run log run.jsonl is not a regular file. Choose another path.",
+      "a text that is not a run log",
+      new LoopError("log-damaged", { line: 1, problem: "line 1 is not the header of a run log. Check the path" }),
+      "The run log: line 1 is not the header of a run log. Check the path.",
     ],
     [
       "a journal that is not open",

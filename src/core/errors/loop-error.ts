@@ -78,10 +78,7 @@ export interface LoopErrorDetails {
   readonly "journal-damaged":
     | { readonly path: string; readonly line: number; readonly key?: undefined; readonly problem: string }
     | { readonly key: string; readonly path?: undefined; readonly line?: undefined; readonly problem: string };
-  /**
-   * A file or a text cannot be used as a run log. `line`, counted from 1, is the line that is wrong. In the message, `problem`
-   * comes directly after the line or the path.
-   */
+  /** A file or a text cannot be used as a run log. `line`, counted from 1, is the line that is wrong. */
   readonly "log-damaged": {
     readonly path?: string | undefined;
     readonly line?: number | undefined;
@@ -160,10 +157,7 @@ const messages: Messages = {
     key === undefined
       ? `The journal ${path} is damaged: line ${line} ${problem}. Use an unchanged copy.`
       : `The journal is damaged: the record ${quote(key)} ${problem}. Use an unchanged copy. A "redact" function must keep the shape of each record.`,
-  "log-damaged": ({ path, line, problem }) => {
-    const log = path === undefined ? "The run log" : `The run log ${path}`;
-    return line === undefined ? `${log} ${problem}.` : `${log} cannot be read: line ${line} ${problem}.`;
-  },
+  "log-damaged": ({ path = "The run log", problem }) => `${path}: ${problem}.`,
   "journal-closed": ({ path }) => `The journal ${path} is not open. Call its "open" method before you run a step.`,
   "journal-incomplete": ({ key }) =>
     `Step ${quote(key)} is not recorded, and a replay runs no new steps: use the journal of a finished run.`,
