@@ -11,22 +11,14 @@ import {
   type Step,
   toPlainError,
 } from "../core/entry-kit.ts";
+import type { StepHooks } from "../host/durable/durable-store.ts";
+import { withoutMessages } from "../host/durable/execute-durable-run.ts";
 
 /**
  * How a step is stored. `text` is the JSON text of the result, because DBOS's own format changes some values. `failed` is the
  * message of an error: DBOS replays errors, but a later execution must run the step again.
  */
 type Stored = { readonly text: string; readonly lastRead?: number | undefined } | { readonly failed: string };
-
-/** The work of a durable loop inside the steps of its journal. */
-export interface StepHooks {
-  /** Passes new messages to the run, before it reads its inbox. Returns the position of the last message. */
-  beforeInbox(lastRead: number): Promise<number>;
-  /** Called after a step, before its result is recorded. */
-  beforeRecord(): Promise<void>;
-  /** Waits for the decision under a key. Rejects when the run has ended. */
-  receive(key: string): Promise<Json>;
-}
 
 /** The end of a step in this execution. `thrown` is only set if the body has just thrown it. */
 interface StepEnd<T> {
@@ -87,7 +79,6 @@ export function createDbosJournal(hooks?: StepHooks): Journal {
 
 class WorkflowSteps {
   readonly #hooks: StepHooks | undefined;
-  #lastRead = 0;
 
   constructor(hooks: StepHooks | undefined) {
     this.#hooks = hooks;
@@ -97,7 +88,9 @@ class WorkflowSteps {
     let thrown: { readonly error: unknown } | undefined;
     const body = async (): Promise<Stored> => {
       try {
-        const lastRead = step.kind === "inbox" ? await this.#hooks?.beforeInbox(this.#lastRead) : undefined;
+        const isInbox = step.kind === "inbox";
+        if (isInbox) await this.#hooks?.beforeInbox();
+        const lastRead = isInbox ? this.#hooks?.lastRead : undefined;
         const answer = await step.run({ signal: DBOS.stepStatus?.cancelSignal });
         await this.#hooks?.beforeRecord();
         const text = JSON.stringify(step.kind === "run" && this.#hooks !== undefined ? withoutMessages(answer) : answer);
@@ -108,7 +101,7 @@ class WorkflowSteps {
       }
     };
     const stored = await DBOS.runStep(body, { name: attempt === 0 ? step.key : `${step.key} attempt ${attempt}` });
-    if ("text" in stored) this.#lastRead = stored.lastRead ?? this.#lastRead;
+    if (this.#hooks !== undefined && "text" in stored) this.#hooks.lastRead = stored.lastRead ?? this.#hooks.lastRead;
     return { step, stored, thrown };
   }
 
@@ -123,16 +116,13 @@ class WorkflowSteps {
   }
 }
 
-/** The messages of a run are in the input of its workflow. A long conversation would otherwise be stored twice. */
-function withoutMessages(record: unknown): unknown {
-  return isRecord(record) ? { ...record, messages: [] } : record;
-}
+type Steps = Awaited<ReturnType<typeof DBOS.listWorkflowSteps>>;
 
 /** Returns a journal that only reads the records of a run, for `inspectJournal`. `messages` are the messages that began the run. */
-export function readDbosJournal(runId: string, messages: readonly Message[]): Journal {
+export function readDbosJournal(listSteps: () => Promise<Steps>, messages: readonly Message[]): Journal {
   const read = async (): Promise<ReadonlyMap<string, unknown>> => {
     const records = new Map<string, unknown>();
-    for (const { name, output } of (await DBOS.listWorkflowSteps(runId)) ?? []) {
+    for (const { name, output } of (await listSteps()) ?? []) {
       if (!isRecord(output) || typeof output["text"] !== "string") continue;
       const answer: unknown = JSON.parse(output["text"]);
       records.set(name.replace(/ attempt \d+$/, ""), name === runKey && isRecord(answer) ? { ...answer, messages } : answer);

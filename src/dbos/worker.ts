@@ -1,9 +1,13 @@
 // A process that executes durable loops. Workers take over the runs of workers that died or froze.
 
+import { AsyncLocalStorage } from "node:async_hooks";
+import { setMaxListeners } from "node:events";
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { Client, Pool } from "pg";
-import { type Checks, checkFields, checkRequired, is, type LoopControl, numberWithin } from "../core/entry-kit.ts";
-import { DurableStore, eventChannel, messageChannel } from "./durable-store.ts";
+import { type Checks, checkFields, checkRequired, is, numberWithin } from "../core/entry-kit.ts";
+import type { LiveRun } from "../host/durable/durable-store.ts";
+import { obey, type RunSite } from "../host/durable/execute-durable-run.ts";
+import { eventChannel, messageChannel, PostgresStore } from "./postgres-store.ts";
 
 /** The options of `launchWorker`. */
 export interface WorkerOptions {
@@ -26,15 +30,6 @@ export interface Worker {
   readonly id: string;
   /** Stops the worker. Its runs continue in other workers, or when a worker is launched again. */
   stop(): Promise<void>;
-}
-
-/** A run that this worker executes. */
-export interface LiveRun {
-  readonly control: LoopControl;
-  /** Ends this execution without a trace: it records nothing more, and another execution can continue the run. */
-  abandon(): void;
-  /** Resolves when this execution has ended. */
-  readonly ended: Promise<void>;
 }
 
 const checks: Checks<WorkerOptions> = {
@@ -109,11 +104,13 @@ async function resumeRuns(runs: readonly { readonly workflowID: string }[]): Pro
   if (ids.length > 0) await DBOS.resumeWorkflows(ids, { queueName });
 }
 
-export class WorkerProcess {
+export class WorkerProcess implements RunSite {
   readonly id: string = `worker-${globalThis.crypto.randomUUID()}`;
-  readonly store: DurableStore;
-  /** The runs that this worker executes, by run id. */
+  readonly store: PostgresStore;
   readonly live: Map<string, LiveRun> = new Map();
+  /** Calls a function outside of the current workflow and step, in which DBOS would record the calls or refuse them. */
+  readonly outside: <T>(work: () => T) => T = AsyncLocalStorage.snapshot();
+  readonly #stopping = new AbortController();
   readonly #options: Settings;
   readonly #pool: Pool;
   /** The connections of DBOS. */
@@ -129,10 +126,12 @@ export class WorkerProcess {
   #sweeps = 0;
 
   constructor({ databaseUrl, name = "turnwright", leaseMs = 10_000, executes = true }: WorkerOptions) {
+    // Any number of readers may wait.
+    setMaxListeners(0, this.#stopping.signal);
     this.#options = { databaseUrl, name, leaseMs, executes };
     this.#pool = createPool(databaseUrl, 8);
     this.#enginePool = createPool(databaseUrl, 20);
-    this.store = new DurableStore(this.#pool);
+    this.store = new PostgresStore(this.#pool);
   }
 
   async launch(): Promise<void> {
@@ -166,6 +165,7 @@ export class WorkerProcess {
     if (this.#isStopped) return;
     this.#isStopped = true;
     if (current === this) current = undefined;
+    this.#stopping.abort(new Error("The worker of this process was stopped."));
     for (const timer of this.#timers) clearInterval(timer);
     const runs = [...this.live.values()];
     for (const run of runs) run.abandon();
@@ -265,14 +265,32 @@ export class WorkerProcess {
 
   #obeySoon(runId: string): void {
     const run = this.live.get(runId);
-    if (run !== undefined) void this.obey(runId, run).catch(() => {});
+    if (run !== undefined) void obey(this.store, runId, run).catch(() => {});
   }
 
-  /** Carries out the stops and kills that were sent to a run. Both may be repeated without harm. */
-  async obey(runId: string, run: LiveRun): Promise<void> {
-    for (const { body } of await this.store.readMessages(runId, 0)) {
-      if (body.verb === "kill") run.control.kill();
-      else if (body.verb === "stop") run.control.stop(body.request as Parameters<LoopControl["stop"]>[0]);
+  /** Wakes the readers of a run in all processes, as soon as DBOS has stored that the run failed. */
+  async noteFailure(runId: string): Promise<void> {
+    for (let isLive = true; isLive && !this.#isStopped;) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      const [run] = await DBOS.listWorkflows({ workflowIDs: [runId], loadInput: false, loadOutput: false });
+      isLive = run?.status === "PENDING";
+    }
+    await this.store.notify(runId);
+  }
+
+  /** Resolves like `work`, or rejects when the worker is stopped. */
+  async untilStopped<T>(work: () => Promise<T>): Promise<T> {
+    const { signal } = this.#stopping;
+    signal.throwIfAborted();
+    let onStop: () => void = () => {};
+    const stopped = new Promise<never>((_resolve, reject) => {
+      onStop = () => reject(signal.reason as Error);
+    });
+    signal.addEventListener("abort", onStop);
+    try {
+      return await Promise.race([this.outside(work), stopped]);
+    } finally {
+      signal.removeEventListener("abort", onStop);
     }
   }
 
@@ -282,18 +300,19 @@ export class WorkerProcess {
     const onChange = (): void => wake();
     const readers = this.#readers.get(runId) ?? new Set();
     this.#readers.set(runId, readers.add(onChange));
-    signal?.addEventListener("abort", onChange);
+    const signals = [this.#stopping.signal, ...(signal === undefined ? [] : [signal])];
+    for (const one of signals) one.addEventListener("abort", onChange);
     try {
       for (;;) {
         // Created before the look, so that a change during the look is noticed.
         const woken = new Promise<void>((resolve) => (wake = resolve));
-        signal?.throwIfAborted();
+        for (const one of signals) one.throwIfAborted();
         const found = await look();
         if (found !== undefined) return found;
         await woken;
       }
     } finally {
-      signal?.removeEventListener("abort", onChange);
+      for (const one of signals) one.removeEventListener("abort", onChange);
       readers.delete(onChange);
       if (readers.size === 0) this.#readers.delete(runId);
     }

@@ -1,6 +1,6 @@
 // Writes the events of one execution of a run to the store, without those that an earlier execution has already written.
 
-import type { LoopEvent } from "../core/entry-kit.ts";
+import type { LoopEvent } from "../../core/entry-kit.ts";
 import type { DurableStore } from "./durable-store.ts";
 
 /** How long events are collected before they are written together, in milliseconds. */

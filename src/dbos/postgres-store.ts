@@ -1,7 +1,7 @@
 // The tables of durable loops in Postgres, beside those of DBOS: workers, events of runs, and messages to runs.
 
 import type { Pool } from "pg";
-import type { Json } from "../core/entry-kit.ts";
+import type { DurableStore, Row, RunMessage } from "../host/durable/durable-store.ts";
 
 /** Locked while a process creates the tables, so that two processes do not create them together. */
 const migrationLock = 7_233_410_001;
@@ -20,24 +20,11 @@ const tables = `
 const mostAttempts = 240;
 const retryMs = 250;
 
-/** A message to a run from any process. */
-export type RunMessage =
-  | { readonly verb: "steer"; readonly message: unknown }
-  | { readonly verb: "stop"; readonly request?: unknown }
-  | { readonly verb: "kill" }
-  | { readonly verb: "decide"; readonly key: string; readonly decision: Json };
-
-/** A row with its position. Positions grow, but may have gaps in `messages`. */
-export interface Row<T> {
-  readonly seq: number;
-  readonly body: T;
-}
-
 /** The channels of LISTEN and NOTIFY. The payload is the id of a run with new events or messages. */
 export const eventChannel = "turnwright_events";
 export const messageChannel = "turnwright_messages";
 
-export class DurableStore {
+export class PostgresStore implements DurableStore {
   readonly #pool: Pool;
 
   /** Repeats a read that fails, for example while Postgres restarts. A failed read would otherwise end its run or its reader. */
@@ -67,7 +54,6 @@ export class DurableStore {
     }
   }
 
-  /** Begins an execution of a run, and returns its number. Earlier executions can no longer append events. */
   async begin(runId: string): Promise<number> {
     const rows = await this.#read<{ readonly execution: number }>(
       `INSERT INTO turnwright.runs VALUES ($1, 1, 0)
@@ -77,7 +63,6 @@ export class DurableStore {
     return rows[0]?.execution ?? 1;
   }
 
-  /** Appends events in one statement. Returns false if a later execution of the run has begun. */
   async append(runId: string, execution: number, bodies: readonly string[]): Promise<boolean> {
     const { rowCount } = await this.#pool.query(
       `WITH own AS (
@@ -102,6 +87,11 @@ export class DurableStore {
   async send(runId: string, message: RunMessage): Promise<void> {
     await this.#pool.query("INSERT INTO turnwright.messages (run_id, body) VALUES ($1, $2)", [runId, JSON.stringify(message)]);
     await this.#pool.query(`SELECT pg_notify('${messageChannel}', $1)`, [runId]);
+  }
+
+  /** Wakes the readers of a run in all processes. */
+  async notify(runId: string): Promise<void> {
+    await this.#pool.query(`SELECT pg_notify('${eventChannel}', $1)`, [runId]);
   }
 
   async readMessages(runId: string, after: number): Promise<readonly Row<RunMessage>[]> {

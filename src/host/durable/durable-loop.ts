@@ -1,0 +1,86 @@
+// A loop whose runs any worker can execute, stop and show, on any workflow engine.
+
+import type { CallDecision, LoopEvent, LoopOptions, LoopResult, StopRequest, UserMessage } from "../../core/entry-kit.ts";
+import type { JournalInspection } from "../../journal/index.ts";
+
+/** The options that the durable loop sets itself. */
+export type DurableOwnOptions = "runId" | "journal" | "events" | "control" | "decisions" | "resume";
+
+/** The definition of a durable loop. */
+export interface DurableLoopFields<Input> {
+  /** The name of the loop. Keep it while runs are under way, because their records contain it. */
+  readonly name: string;
+  /**
+   * Returns the options of a run. Called each time a worker begins to execute the run, and when its status is read. Must return the
+   * same messages for the same input.
+   */
+  readonly options: (input: Input) => Omit<LoopOptions, DurableOwnOptions> | PromiseLike<Omit<LoopOptions, DurableOwnOptions>>;
+}
+
+/** The result of a durable run, as plain data. */
+export type DurableResult = Pick<
+  LoopResult,
+  | "status"
+  | "reason"
+  | "text"
+  | "messages"
+  | "usage"
+  | "costUSD"
+  | "iterations"
+  | "toolCallsExecuted"
+  | "durationMs"
+  | "error"
+  | "output"
+  | "undelivered"
+  | "runId"
+>;
+
+/** An event of a run, with its position in the run. */
+export interface DurableEvent {
+  /** The position, counted from 0. Pass the next position as `from` to continue reading. */
+  readonly seq: number;
+  readonly event: LoopEvent;
+}
+
+/** The options for reading the events of a durable run. */
+export interface DurableEventsOptions {
+  /** The position of the first event to read. Default 0. */
+  readonly from?: number | undefined;
+  /** When this signal aborts, the iteration ends without an error. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * A loop whose runs any worker can execute. All methods work in every worker, also inside a tool. If no run of this loop has the id,
+ * they reject with LoopError "invalid-option", except `start` and `status`.
+ */
+export interface DurableLoop<Input> {
+  /**
+   * Starts a run. `id` is its run id, unique among all loops, at most 512 characters. If the run exists already, nothing is
+   * changed, and the answer is "exists".
+   */
+  start(id: string, input: Input): Promise<"started" | "exists">;
+  /** Waits for the end of a run. Rejects with an error of `runToolLoop`, for example for invalid options. */
+  result(id: string): Promise<DurableResult>;
+  /** Continues a run whose `result` rejected, for example after a fixed deployment. Its records stay. */
+  retry(id: string): Promise<void>;
+  /** Returns the state of a run. Undefined if no run of this loop has the id. */
+  status(id: string): Promise<JournalInspection | undefined>;
+  /** Ends a run as `stopped`: the model is cut off, and running tools get `timeouts.settleMs` to finish. */
+  stop(id: string, request?: StopRequest): Promise<"accepted" | "finished">;
+  /** Ends a run immediately, as `killed`. */
+  kill(id: string): Promise<"accepted" | "finished">;
+  /** Adds a message before the next iteration of a run. If the run ends before that, the message is in `undelivered` of its result. */
+  steer(id: string, message: string | UserMessage): Promise<"accepted" | "finished">;
+  /**
+   * Sends a decision or a result to a waiting call. `callId` is the `id` of a call in `pendingCalls` of the status. Rejects with
+   * LoopError "unknown-decision" if the call does not wait, or "invalid-decision" if the decision does not fit.
+   */
+  decide(id: string, callId: string, decision: CallDecision): Promise<void>;
+  /**
+   * Yields the events of a run, in order and without gaps, until the run has ended. Returns after `run-end`. Throws the error of a
+   * run whose `result` rejects. If a worker died while a model was streaming, `attempt-discarded` says that the deltas of the
+   * iteration are replaced by new ones.
+   */
+  events(id: string, options?: DurableEventsOptions): AsyncIterableIterator<DurableEvent>;
+}

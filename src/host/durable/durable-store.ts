@@ -1,0 +1,74 @@
+// What a workflow engine must offer, so that durable loops can run on it.
+
+import type { Journal, Json, LoopControl, Message } from "../../core/entry-kit.ts";
+
+/** A message to a run from any process. */
+export type RunMessage =
+  | { readonly verb: "steer"; readonly message: unknown }
+  | { readonly verb: "stop"; readonly request?: unknown }
+  | { readonly verb: "kill" }
+  | { readonly verb: "decide"; readonly key: string; readonly decision: Json };
+
+/** A row with its position. Positions grow, but may have gaps for messages. */
+export interface Row<T> {
+  readonly seq: number;
+  readonly body: T;
+}
+
+/** The events of runs, and the messages to runs. Every process can read and write them. */
+export interface DurableStore {
+  /** Begins an execution of a run, and returns its number. Earlier executions can no longer append events. */
+  begin(runId: string): Promise<number>;
+  /** Appends events. Returns false if a later execution of the run has begun. */
+  append(runId: string, execution: number, events: readonly string[]): Promise<boolean>;
+  /** Returns the events from the position `from`, or the first of them. */
+  readEvents(runId: string, from: number): Promise<readonly Row<string>[]>;
+  send(runId: string, message: RunMessage): Promise<void>;
+  /** Returns the messages with positions over `after`. */
+  readMessages(runId: string, after: number): Promise<readonly Row<RunMessage>[]>;
+}
+
+/** What a run is doing. `failed`: the run rejected, with the message in `error`. */
+export type FoundRun =
+  | { readonly state: "live" | "ended"; readonly error?: undefined }
+  | { readonly state: "failed"; readonly error: string };
+
+/** The engine of a durable loop, in the worker of this process. */
+export interface DurableEngine {
+  readonly store: DurableStore;
+  /** Starts a run of the loop. Returns false if a run has the id already. */
+  start(id: string, input: string): Promise<boolean>;
+  /** Returns a run of the loop. */
+  find(id: string): Promise<FoundRun | undefined>;
+  /** Returns the input of a run of the loop. */
+  readInput(id: string): Promise<string | undefined>;
+  /** Waits for the value of a run, which `executeDurableRun` returned. */
+  result(id: string): Promise<string>;
+  /** Continues a failed run after its last record. */
+  retry(id: string): Promise<void>;
+  /** Returns a journal that only reads the records of a run. `messages` are the messages that began the run. */
+  readJournal(id: string, messages: readonly Message[]): Journal;
+  /** Calls `look` now, and each time that the run may have changed, until it returns a value. Rejects when the signal fires. */
+  waitFor<T>(id: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T>;
+}
+
+/** The work of a durable loop inside the steps of its journal. */
+export interface StepHooks {
+  /** The position of the last message that the run has read. The journal records it, and restores it in a replay. */
+  lastRead: number;
+  /** Passes new messages to the run, before it reads its inbox. Changes `lastRead`. */
+  beforeInbox(): Promise<void>;
+  /** Called after a step, before its result is recorded. */
+  beforeRecord(): Promise<void>;
+  /** Waits for the decision under a key. Rejects when the run has ended. */
+  receive(key: string): Promise<Json>;
+}
+
+/** A run that this process executes. */
+export interface LiveRun {
+  readonly control: LoopControl;
+  /** Ends this execution without a trace: it records nothing more, and another execution can continue the run. */
+  abandon(): void;
+  /** Resolves when this execution has ended. */
+  readonly ended: Promise<void>;
+}

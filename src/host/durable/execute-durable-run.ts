@@ -1,0 +1,138 @@
+// One execution of a durable run in a worker.
+
+import {
+  isRecord,
+  type Journal,
+  type Json,
+  type LoopControl,
+  type LoopOptions,
+  type LoopResult,
+  type UserMessage,
+  runToolLoop,
+} from "../../core/entry-kit.ts";
+import { createLoopControl } from "../../core/index.ts";
+import { createEmitter } from "../execution-events.ts";
+import type { DurableOwnOptions, DurableResult } from "./durable-loop.ts";
+import type { DurableEngine, DurableStore, LiveRun, StepHooks } from "./durable-store.ts";
+import { EventWriter } from "./event-writer.ts";
+
+/** The result of a run without its messages, which are in its journal. */
+export interface RunFacts extends Omit<DurableResult, "messages"> {
+  /** The position of the last message that the run has read. */
+  readonly lastRead: number;
+}
+
+/** The process in which a run is executed. */
+export interface RunSite extends Pick<DurableEngine, "store" | "waitFor"> {
+  /** The runs that this process executes, by run id. */
+  readonly live: Map<string, LiveRun>;
+}
+
+export interface DurableExecution {
+  readonly runId: string;
+  readonly options: Omit<LoopOptions, DurableOwnOptions>;
+  readonly createJournal: (hooks: StepHooks) => Journal;
+}
+
+/** Executes a run. Returns its `RunFacts` as JSON, or undefined if this execution was abandoned. */
+export async function executeDurableRun(
+  site: RunSite,
+  { runId, options, createJournal }: DurableExecution,
+): Promise<string | undefined> {
+  await endEarlier(site, runId);
+  const control = createLoopControl();
+  const over = new AbortController();
+  let end: () => void = () => {};
+  let writer: EventWriter | undefined;
+  let isAbandoned = false;
+  const abandon = (): void => {
+    isAbandoned = true;
+    // Before the kill, so that its events and outcomes are dropped.
+    over.abort(new Error("This execution of the run was abandoned."));
+    writer?.close();
+    control.kill();
+  };
+  const live: LiveRun = { control, abandon, ended: new Promise((resolve) => (end = resolve)) };
+  site.live.set(runId, live);
+  try {
+    const events = (writer = await EventWriter.begin(site.store, runId));
+    const hooks = createHooks(site, { runId, control, events, signal: over.signal });
+    await obey(site.store, runId, live);
+    const journal = createJournal(hooks);
+    const result = await runToolLoop({ ...options, runId, control, journal, events: createEmitter(events.take) });
+    await events.flush();
+    return isAbandoned ? undefined : JSON.stringify(factsOf(result, hooks.lastRead));
+  } catch (error) {
+    if (isAbandoned) return undefined;
+    throw error;
+  } finally {
+    over.abort(new Error("The run has ended."));
+    writer?.close();
+    site.live.delete(runId);
+    end();
+  }
+}
+
+/**
+ * Ends an earlier execution of the same run in this process. It exists if the process was frozen: another worker has taken the run
+ * over, and the run has come back.
+ */
+async function endEarlier({ live }: RunSite, runId: string): Promise<void> {
+  for (let earlier = live.get(runId); earlier !== undefined; earlier = live.get(runId)) {
+    earlier.abandon();
+    await earlier.ended;
+  }
+}
+
+interface Executing {
+  readonly runId: string;
+  readonly control: LoopControl;
+  readonly events: EventWriter;
+  readonly signal: AbortSignal;
+}
+
+function createHooks(site: RunSite, { runId, control, events, signal }: Executing): StepHooks {
+  const { store } = site;
+  const hooks: StepHooks = {
+    lastRead: 0,
+    // Messages are read in the step that records them, so that no message is lost or read twice.
+    async beforeInbox() {
+      for (const { seq, body } of await store.readMessages(runId, hooks.lastRead)) {
+        if (body.verb === "steer") control.steer(body.message as string | UserMessage);
+        hooks.lastRead = seq;
+      }
+    },
+    async beforeRecord() {
+      signal.throwIfAborted();
+      await events.flush();
+    },
+    receive: (key) => site.waitFor(runId, () => findDecision(store, runId, key), signal),
+  };
+  return hooks;
+}
+
+/** Returns the first decision with the key. */
+async function findDecision(store: DurableStore, runId: string, key: string): Promise<Json | undefined> {
+  for (const { body } of await store.readMessages(runId, 0)) if (body.verb === "decide" && body.key === key) return body.decision;
+  return undefined;
+}
+
+/** Carries out the stops and kills that were sent to a run. Both may be repeated without harm. */
+export async function obey(store: DurableStore, runId: string, { control }: LiveRun): Promise<void> {
+  for (const { body } of await store.readMessages(runId, 0)) {
+    if (body.verb === "kill") control.kill();
+    else if (body.verb === "stop") control.stop(body.request as Parameters<LoopControl["stop"]>[0]);
+  }
+}
+
+/** The messages of a run are in the input of its workflow. A long conversation would otherwise be stored twice. */
+export function withoutMessages(record: unknown): unknown {
+  return isRecord(record) ? { ...record, messages: [] } : record;
+}
+
+function factsOf(result: LoopResult, lastRead: number): RunFacts {
+  const { status, reason, text, usage, costUSD, iterations, toolCallsExecuted, durationMs, error, output, undelivered, runId } =
+    result;
+  const spent = { usage, costUSD, iterations, toolCallsExecuted, durationMs };
+  return { status, reason, text, ...spent, error, output, undelivered, runId, lastRead };
+}

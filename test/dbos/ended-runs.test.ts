@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Client } from "pg";
+import { defineTool } from "turnwright";
+import { defineDurableLoop, type DurableEvent, launchWorker, type Worker } from "turnwright/dbos";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
+
+let postgres: Postgres;
+let worker: Worker;
+let begin: () => void = () => {};
+
+type Input = { readonly question: string; readonly does?: "fails" | "waits" | "starts" };
+
+const other = defineDurableLoop({
+  name: "other",
+  options: ({ question }: { readonly question: string }) => ({
+    provider: createMockProvider(() => text("Other.")),
+    messages: [{ role: "user" as const, content: question }],
+  }),
+});
+const startOther = defineTool({
+  name: "start_other",
+  description: "Starts a run of another loop",
+  inputSchema: { type: "object" },
+  execute: async () => [await other.start("inner", { question: "?" }), (await other.result("inner")).text],
+});
+const waitLong = defineTool({
+  name: "wait_long",
+  description: "Waits until it is cancelled",
+  inputSchema: { type: "object" },
+  execute: (_args, { signal }) =>
+    new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+});
+
+const loop = defineDurableLoop({
+  name: "endings",
+  options: async ({ question, does }: Input) => {
+    begin();
+    if (does === "fails") throw new Error("No options for you.");
+    return {
+      provider: createMockProvider(({ iteration }) => {
+        if (iteration === 0 && does === "starts") return toolCall("start_other", {});
+        return iteration === 0 && does === "waits" ? toolCall("wait_long", {}) : text("Done.");
+      }),
+      tools: [startOther, waitLong],
+      messages: [{ role: "user" as const, content: question }],
+    };
+  },
+});
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  worker = await launchWorker({ databaseUrl: postgres.url });
+}, 60_000);
+
+afterAll(async () => {
+  await worker.stop();
+  await postgres.stop();
+});
+
+async function readTypes(id: string, from = 0): Promise<readonly string[]> {
+  const types: string[] = [];
+  for await (const { event } of loop.events(id, { from })) types.push(event.type);
+  return types;
+}
+
+/** Starts a run whose tool waits until the run is killed. */
+async function startWaiting(id: string): Promise<DurableEvent> {
+  await loop.start(id, { question: "?", does: "waits" });
+  for await (const item of loop.events(id)) if (item.event.type === "tool-start") return item;
+  throw new Error("The run has ended.");
+}
+
+describe("the events of a durable run", () => {
+  it("end with the error of a run that rejected", async () => {
+    const begun = new Promise<void>((resolve) => (begin = resolve));
+    await loop.start("fails", { question: "?", does: "fails" });
+    await begun;
+    await expect(readTypes("fails")).rejects.toThrow("No options for you.");
+    await expect(loop.result("fails")).rejects.toThrow("No options for you.");
+    await expect(readTypes("fails")).rejects.toThrow("No options for you.");
+  });
+
+  it("end immediately if `from` is after the last event", async () => {
+    await loop.start("short", { question: "?" });
+    const types = await readTypes("short");
+    expect(types.at(-1)).toBe("run-end");
+    expect(await readTypes("short", types.length)).toEqual([]);
+    expect(await readTypes("short", types.length + 100)).toEqual([]);
+  });
+
+  it("end without an error if the reader leaves while it waits", async () => {
+    const { seq } = await startWaiting("left");
+    const abort = new AbortController();
+    const reader = loop.events("left", { from: seq + 1, signal: abort.signal });
+    const waiting = reader.next();
+    abort.abort();
+    expect(await waiting).toEqual({ done: true, value: undefined });
+    const second = loop.events("left", { from: seq + 1 });
+    const pending = second.next();
+    expect(await second.return?.()).toEqual({ done: true, value: undefined });
+    expect(await pending).toEqual({ done: true, value: undefined });
+    expect(await loop.kill("left")).toBe("accepted");
+  });
+
+  it("end with an error if the worker of the process is stopped", async () => {
+    const { seq } = await startWaiting("stopped");
+    const waiting = loop.events("stopped", { from: seq + 1 }).next();
+    const result = loop.result("stopped");
+    const both = Promise.allSettled([waiting, result]);
+    await worker.stop();
+    expect(await both).toMatchObject([
+      { status: "rejected", reason: { message: "The worker of this process was stopped." } },
+      { status: "rejected", reason: { message: "The worker of this process was stopped." } },
+    ]);
+    await expect(loop.kill("stopped")).rejects.toThrow("No worker runs in this process.");
+    worker = await launchWorker({ databaseUrl: postgres.url });
+    expect(await loop.kill("stopped")).toBe("accepted");
+    expect((await loop.result("stopped")).reason.kind).toBe("killed");
+  }, 30_000);
+});
+
+describe("a durable loop", () => {
+  it("rejects the id of an unknown run, and the id of a run of another loop", async () => {
+    await other.start("of-other", { question: "?" });
+    expect(await loop.start("of-other", { question: "?" })).toBe("exists");
+    expect([await loop.status("of-other"), await loop.status("nobody")]).toEqual([undefined, undefined]);
+    for (const id of ["of-other", "nobody"]) {
+      const calls = [
+        loop.result(id),
+        loop.stop(id),
+        loop.kill(id),
+        loop.steer(id, "Hello?"),
+        loop.retry(id),
+        loop.decide(id, "call", { kind: "approve" }),
+        loop.events(id).next(),
+      ];
+      for (const call of await Promise.allSettled(calls)) {
+        expect(call).toMatchObject({ status: "rejected", reason: { code: "invalid-option", details: { option: "id" } } });
+      }
+    }
+  });
+
+  it("answers `finished` after the end, and then refuses a retry", async () => {
+    await loop.start("over", { question: "?" });
+    await loop.result("over");
+    expect([await loop.stop("over"), await loop.kill("over"), await loop.steer("over", "Hello?")]).toEqual([
+      "finished",
+      "finished",
+      "finished",
+    ]);
+    await expect(loop.retry("over")).rejects.toThrow(
+      "must be the id of a run whose result rejected, but is the id of a run with a",
+    );
+  });
+
+  it("returns a message as undelivered if it was accepted, but came after the run had read its inbox", async () => {
+    await loop.start("late", { question: "?" });
+    await loop.result("late");
+    // In this moment, `steer` answers "finished". Between the last reading and the end of the run, it writes this row.
+    const client = new Client({ connectionString: postgres.url });
+    await client.connect();
+    const body = JSON.stringify({ verb: "steer", message: "One more thing." });
+    await client.query("INSERT INTO turnwright.messages (run_id, body) VALUES ('late', $1)", [body]);
+    await client.end();
+    expect((await loop.result("late")).undelivered).toEqual([{ role: "user", content: "One more thing." }]);
+  });
+
+  it("can be started and awaited in a tool of another durable run", async () => {
+    await loop.start("outer", { question: "?", does: "starts" });
+    const { messages } = await loop.result("outer");
+    expect(messages[2]).toMatchObject({ role: "tool", results: [{ outcome: "completed" }] });
+    expect(JSON.stringify(messages[2])).toContain("Other.");
+  });
+
+  it("takes any id of up to 512 characters, and refuses longer ones and those that Postgres cannot store", async () => {
+    const id = "ü".repeat(512);
+    expect(await loop.start(id, { question: "?" })).toBe("started");
+    expect((await readTypes(id)).at(-1)).toBe("run-end");
+    for (const wrong of ["a".repeat(513), "a\0b", "a\uD800b", ""]) {
+      await expect(loop.start(wrong, { question: "?" })).rejects.toMatchObject({ code: "invalid-option" });
+    }
+  });
+
+  it("has a name of its own in its process", () => {
+    const again = () =>
+      defineDurableLoop({ name: "other", options: () => ({ provider: createMockProvider(() => text("")), messages: [] }) });
+    expect(again).toThrow('Option "name" must be a name that no other durable loop of this process has');
+  });
+});
