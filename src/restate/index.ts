@@ -1,3 +1,13 @@
 // The entry `turnwright/restate`: runs that survive their worker, on a Restate server.
 
 export { restateJournal } from "./restate-journal.ts";
+export { defineDurableLoop } from "./define-durable-loop.ts";
+export type {
+  DurableEvent,
+  DurableEventsOptions,
+  DurableLoop,
+  DurableLoopFields,
+  DurableOwnOptions,
+  DurableResult,
+} from "../host/durable/durable-loop.ts";
+export { launchWorker, type Worker, type WorkerOptions } from "./worker.ts";

@@ -1,7 +1,9 @@
 // A journal over the steps of a Restate workflow.
 
 import { RestatePromise, type WorkflowContext } from "@restatedev/restate-sdk";
-import { isRecord, type Journal, type Json, LoopError, type Step, toPlainError } from "../core/entry-kit.ts";
+import { describeValue, type Journal, type Json, LoopError, type Step, toPlainError } from "../core/entry-kit.ts";
+import type { StepHooks } from "../host/durable/durable-store.ts";
+import { withoutMessages } from "../host/durable/execute-durable-run.ts";
 import { requireNode22 } from "./require-node.ts";
 
 /**
@@ -9,16 +11,6 @@ import { requireNode22 } from "./require-node.ts";
  * happens after an error, and a later execution runs the step again.
  */
 type Stored<T> = { readonly answer: T; readonly lastRead?: number | undefined } | { readonly failed: string };
-
-/** The work of a durable loop inside the steps of its journal. */
-export interface StepHooks {
-  /** Passes new messages to the run, before it reads its inbox. Returns the position of the last message. */
-  beforeInbox(lastRead: number): Promise<number>;
-  /** Called after a step, before its result is recorded. */
-  beforeRecord(): Promise<void>;
-  /** Waits for the decision under a key. Rejects when the run has ended. */
-  receive(key: string): Promise<Json>;
-}
 
 /** A step in this execution. `thrown` is only set if the body has just thrown it. */
 interface StepCall<T> {
@@ -57,7 +49,7 @@ export function createRestateJournal(ctx: WorkflowContext, hooks?: StepHooks): J
     throw new LoopError("invalid-option", {
       option: "restateJournal(ctx)",
       expected: "called with the context of a Restate workflow",
-      received: ctx,
+      received: describeValue(ctx),
     });
   }
   const steps = new WorkflowSteps(ctx, hooks);
@@ -85,7 +77,6 @@ class WorkflowSteps {
   readonly #ctx: WorkflowContext;
   readonly #hooks: StepHooks | undefined;
   readonly #over: AbortSignal;
-  #lastRead = 0;
 
   constructor(ctx: WorkflowContext, hooks: StepHooks | undefined) {
     this.#ctx = ctx;
@@ -97,7 +88,9 @@ class WorkflowSteps {
   begin<T>(step: Step<T>, attempt: number): StepCall<T> {
     const body = async (): Promise<Stored<T>> => {
       try {
-        const lastRead = step.kind === "inbox" ? await this.#hooks?.beforeInbox(this.#lastRead) : undefined;
+        const isInbox = step.kind === "inbox";
+        if (isInbox) await this.#hooks?.beforeInbox();
+        const lastRead = isInbox ? this.#hooks?.lastRead : undefined;
         const answer = await step.run({ signal: this.#over });
         await this.#hooks?.beforeRecord();
         const kept = step.kind === "run" && this.#hooks !== undefined ? (withoutMessages(answer) as T) : answer;
@@ -118,7 +111,7 @@ class WorkflowSteps {
     for (let attempt = 1; ; attempt += 1) {
       const stored = await untilOver(call.stored, this.#over);
       if (!("failed" in stored)) {
-        this.#lastRead = stored.lastRead ?? this.#lastRead;
+        if (this.#hooks !== undefined) this.#hooks.lastRead = stored.lastRead ?? this.#hooks.lastRead;
         return stored.answer;
       }
       if (call.thrown !== undefined) throw call.thrown.error;
@@ -145,9 +138,4 @@ function untilOver<T>(promise: PromiseLike<T>, over: AbortSignal): Promise<T> {
       },
     );
   });
-}
-
-/** The messages of a run are in the input of its workflow. A long conversation would otherwise be stored twice. */
-function withoutMessages(record: unknown): unknown {
-  return isRecord(record) ? { ...record, messages: [] } : record;
 }

@@ -5,6 +5,7 @@ import { connect, type Ingress } from "@restatedev/restate-sdk-clients";
 import type { Journal } from "turnwright";
 import { restateJournal } from "turnwright/restate";
 import { journalSuite, type JournalSuiteSetup } from "turnwright/testing";
+import type { Check } from "./checks.ts";
 import { type Endpoint, serve } from "./serve.ts";
 import { type RestateServer, startRestate } from "./start-restate.ts";
 
@@ -69,4 +70,4 @@ const execute: JournalSuiteSetup["execute"] = <T>(runId: string, body: (journal:
 const send = (runId: string, key: string, decision: unknown): Promise<unknown> =>
   ingress.workflowClient(suiteRun, runId).decide({ key, decision }) as Promise<unknown>;
 
-export const checks = journalSuite({ execute, send, pauseMs: 400, withinMs: 30_000 });
+export const checks: readonly Check[] = journalSuite({ execute, send, pauseMs: 400, withinMs: 30_000 });

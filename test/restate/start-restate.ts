@@ -81,6 +81,8 @@ export async function startRestate(): Promise<RestateServer> {
       await sleep(20);
     }
   };
+  const killNow = (): void => void server.kill("SIGKILL");
+  process.once("exit", killNow);
   const kill = async (): Promise<void> => {
     if (server.exitCode !== null || server.signalCode !== null) return;
     const ended = once(server, "exit");
@@ -98,6 +100,7 @@ export async function startRestate(): Promise<RestateServer> {
     },
     async stop() {
       await kill();
+      process.off("exit", killNow);
       await rm(folder, { recursive: true, force: true });
     },
   };

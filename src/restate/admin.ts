@@ -1,0 +1,58 @@
+// The parts of Restate's admin API that a worker uses.
+
+/** An entry of the journal of a workflow: the name of a step, or the result of a step. */
+export interface JournalRow {
+  readonly name?: string | undefined;
+  readonly entry_json?: string | undefined;
+}
+
+export class Admin {
+  readonly #url: string;
+  readonly #signal: AbortSignal;
+
+  /** When `signal` fires, all requests end. */
+  constructor(url: string, signal: AbortSignal) {
+    this.#url = url.replace(/\/+$/, "");
+    this.#signal = signal;
+  }
+
+  /** Rejects if Restate cannot be reached. */
+  async check(): Promise<void> {
+    await this.#request("GET", "/health");
+  }
+
+  /** Tells Restate where the handlers are. Repeating it does no harm. */
+  async register(uri: string): Promise<void> {
+    await this.#request("POST", "/deployments", { uri, force: true });
+  }
+
+  /** Pauses a workflow as soon as its current attempt ends. */
+  async pause(invocation: string): Promise<void> {
+    await this.#request("PATCH", `/invocations/${invocation}/pause`);
+  }
+
+  /** Resumes a paused workflow. Does nothing if it is not paused. */
+  async resume(invocation: string): Promise<void> {
+    await this.#request("PATCH", `/invocations/${invocation}/resume`);
+  }
+
+  /** Returns the journal of a workflow in the order of recording. */
+  async readJournal(invocation: string): Promise<readonly JournalRow[]> {
+    const id = invocation.replaceAll("'", "''");
+    const query = `SELECT name, entry_json FROM sys_journal WHERE id = '${id}' ORDER BY index`;
+    const text = await this.#request("POST", "/query", { query });
+    return (JSON.parse(text) as { readonly rows: readonly JournalRow[] }).rows;
+  }
+
+  async #request(method: string, path: string, body?: unknown): Promise<string> {
+    const response = await fetch(`${this.#url}${path}`, {
+      method,
+      signal: this.#signal,
+      headers: { "content-type": "application/json", accept: "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`Restate's admin API answered ${response.status} to ${method} ${path}: ${text.slice(0, 1_000)}`);
+    return text;
+  }
+}

@@ -1,0 +1,107 @@
+// The events of a run, in the state of its virtual object.
+
+import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
+import type { Row } from "../host/durable/durable-store.ts";
+
+/** What the virtual object of a run knows about it. */
+export interface RunHead {
+  readonly loop: string;
+  /** The id of the workflow in Restate. */
+  readonly invocation: string;
+  readonly state: "live" | "ended" | "failed";
+  readonly error?: string | undefined;
+  /** The number of the last execution, and its worker. */
+  readonly execution: number;
+  readonly worker?: string | undefined;
+  /** The position of the next event, and of the first event of the last execution. */
+  readonly next: number;
+  readonly first: number;
+  /** How many chunks of events there are, and the length of the last one. */
+  readonly chunks: number;
+  readonly lastLength: number;
+  /** How many messages there are. */
+  readonly messages: number;
+  /** True if the workflow is paused, or about to be: it failed, or waits for a message. */
+  readonly isPaused?: boolean | undefined;
+}
+
+export function readHead(ctx: ObjectContext | ObjectSharedContext): Promise<RunHead | null> {
+  return ctx.get<RunHead>("head");
+}
+
+/** The events are stored in chunks. Each chunk is a key of the state, which is read alone. */
+interface Chunk {
+  readonly first: number;
+  readonly events: readonly string[];
+}
+
+/** A chunk that is shorter than this, in characters, takes more events. */
+const fullLength = 8_192;
+
+/** A read ends after about this many characters or events. */
+const mostLength = 1_000_000;
+const mostEvents = 500;
+
+export interface Appended {
+  readonly execution: number;
+  /** How many events this execution had stored before. */
+  readonly at: number;
+  readonly events: readonly string[];
+}
+
+/** Appends events. Returns false if a later execution of the run has begun. */
+export async function appendEvents(ctx: ObjectContext, { execution, at, events }: Appended): Promise<boolean> {
+  const head = await readHead(ctx);
+  if (head?.execution !== execution) return false;
+  // A repeated request contains events that are stored already.
+  const fresh = events.slice(Math.max(0, head.next - head.first - at));
+  if (fresh.length === 0) return true;
+  const isFull = head.chunks === 0 || head.lastLength >= fullLength;
+  const number = isFull ? head.chunks : head.chunks - 1;
+  const old = isFull ? null : await ctx.get<Chunk>(`chunk ${number}`);
+  ctx.set<Chunk>(`chunk ${number}`, { first: old?.first ?? head.next, events: [...(old?.events ?? []), ...fresh] });
+  const lastLength = fresh.reduce((sum, { length }) => sum + length, isFull ? 0 : head.lastLength);
+  ctx.set<RunHead>("head", { ...head, next: head.next + fresh.length, chunks: number + 1, lastLength });
+  return true;
+}
+
+export interface EventsWanted {
+  readonly from: number;
+  /** The chunk that an earlier read ended with. */
+  readonly chunk?: number | undefined;
+}
+
+export interface EventsFound {
+  readonly rows: readonly Row<string>[];
+  readonly chunk: number;
+}
+
+/** Returns the events from the position `from`, or the first of them. */
+export async function readEvents(ctx: ObjectSharedContext, { from, chunk: known }: EventsWanted): Promise<EventsFound> {
+  const head = await readHead(ctx);
+  const rows: Row<string>[] = [];
+  if (head === null || from >= head.next) return { rows, chunk: known ?? 0 };
+  let number = known ?? (await findChunk(ctx, from, head.chunks));
+  for (let length = 0; ; number += 1) {
+    const chunk = await ctx.get<Chunk>(`chunk ${number}`);
+    for (const [index, body] of (chunk?.events ?? []).entries()) {
+      const seq = (chunk?.first ?? 0) + index;
+      if (seq < from) continue;
+      rows.push({ seq, body });
+      length += body.length;
+    }
+    if (number + 1 >= head.chunks || length >= mostLength || rows.length >= mostEvents) return { rows, chunk: number };
+  }
+}
+
+/** Finds the last chunk whose first event is not after `from`. */
+async function findChunk(ctx: ObjectSharedContext, from: number, chunks: number): Promise<number> {
+  let [low, high] = [0, from === 0 ? 0 : chunks - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    const chunk = await ctx.get<Chunk>(`chunk ${middle}`);
+    if (chunk !== null && chunk.first <= from) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}

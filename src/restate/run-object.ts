@@ -1,0 +1,141 @@
+// The virtual objects of durable loops in Restate: one for each run, with its events and messages, and one for each worker.
+
+import { handlers, object, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
+import type { Row, RunMessage } from "../host/durable/durable-store.ts";
+import type { Admin } from "./admin.ts";
+import { jsonSerde } from "./json-serde.ts";
+import { appendEvents, readEvents, readHead, type RunHead } from "./run-events.ts";
+
+/** The names of the services of an application. */
+export interface ServiceNames {
+  readonly workflow: string;
+  readonly runs: string;
+  readonly workers: string;
+}
+
+export function namesOf(name: string): ServiceNames {
+  return { workflow: name, runs: `${name}-runs`, workers: `${name}-workers` };
+}
+
+/** What the handlers need of their worker. */
+export interface ObjectPorts {
+  readonly names: ServiceNames;
+  readonly admin: Admin;
+  readonly retentionMs: number;
+}
+
+type Services = Parameters<typeof object>[0]["handlers"];
+
+/** How long to wait before a paused workflow is resumed once more, in milliseconds. */
+const resumeAgainMs = 300;
+
+/** How long the answers to repeated requests are kept. */
+const idempotencyRetention = { minutes: 10 };
+
+/** The longest time between the end of a run and the end of its workflow. */
+const clearLaterMs = 60_000;
+
+/** Makes the handlers of runs and workers. */
+export function createObjects(ports: ObjectPorts): ReturnType<typeof object>[] {
+  const options = { enableLazyState: true, journalRetention: 0, idempotencyRetention };
+  const define = (name: string, own: Services): ReturnType<typeof object> => object({ name, handlers: own, options });
+  return [define(ports.names.runs, runHandlers(ports)), define(ports.names.workers, workerHandlers)];
+}
+
+function runHandlers({ names, admin, retentionMs }: ObjectPorts): Services {
+  const sendSelf = (ctx: ObjectContext, method: string, delay: number): void => {
+    ctx.genericSend({ service: names.runs, method, key: ctx.key, parameter: null, inputSerde: jsonSerde, delay });
+  };
+  return {
+    async start(ctx: ObjectContext, { loop, input }: { readonly loop: string; readonly input: string }): Promise<boolean> {
+      if ((await readHead(ctx)) !== null) return false;
+      const to = { service: names.workflow, method: "run", key: ctx.key };
+      const run = ctx.genericSend({ ...to, parameter: { loop }, inputSerde: jsonSerde });
+      ctx.set("input", input);
+      const counts = { execution: 0, next: 0, first: 0, chunks: 0, lastLength: 0, messages: 0 };
+      ctx.set<RunHead>("head", { loop, invocation: await run.invocationId, state: "live", ...counts });
+      return true;
+    },
+    /** Begins an execution. Earlier executions can no longer change the run. */
+    async begin(ctx: ObjectContext, worker: string): Promise<number> {
+      const head = await readHead(ctx);
+      if (head === null) return 0;
+      const { execution, next, state } = head;
+      const lives = { state: state === "ended" ? state : ("live" as const), error: undefined, isPaused: undefined };
+      ctx.set<RunHead>("head", { ...head, ...lives, execution: execution + 1, first: next, worker });
+      return execution + 1;
+    },
+    append: appendEvents,
+    async finish(ctx: ObjectContext, { execution, end }: { readonly execution: number; readonly end: string }): Promise<boolean> {
+      if (!(await changeHead(ctx, execution, { state: "ended" }))) return false;
+      ctx.set("end", end);
+      sendSelf(ctx, "clear", retentionMs + clearLaterMs);
+      return true;
+    },
+    fail: (ctx: ObjectContext, { execution, error }: { readonly execution: number; readonly error: string }): Promise<boolean> =>
+      changeHead(ctx, execution, { state: "failed", error, isPaused: true }),
+    async retry(ctx: ObjectContext): Promise<void> {
+      const head = await readHead(ctx);
+      if (head?.state !== "failed") return;
+      ctx.set<RunHead>("head", { ...head, state: "live", error: undefined });
+      sendSelf(ctx, "wake", 0);
+    },
+    /** Notes that the workflow is about to be paused, or that it is not. A message then resumes it. */
+    park: (ctx: ObjectContext, { execution, isPaused }: { readonly execution: number; readonly isPaused: boolean }): Promise<boolean> =>
+      changeHead(ctx, execution, { isPaused }),
+    async send(ctx: ObjectContext, message: RunMessage): Promise<void> {
+      const head = await readHead(ctx);
+      if (head === null) return;
+      const messages = head.messages + 1;
+      ctx.set(`message ${messages}`, message);
+      ctx.set<RunHead>("head", { ...head, messages });
+      if (head.isPaused === true && head.state === "live") sendSelf(ctx, "wake", 0);
+      if (head.worker === undefined) return;
+      const to = { service: names.workers, method: "notify", key: head.worker };
+      ctx.genericSend({ ...to, parameter: ctx.key, inputSerde: jsonSerde });
+    },
+    /** Resumes the workflow until its next execution has begun. The workflow may not be paused yet. */
+    async wake(ctx: ObjectContext): Promise<void> {
+      const head = await readHead(ctx);
+      if (head?.isPaused !== true || head.state !== "live") return;
+      await ctx.run("resume", () => admin.resume(head.invocation).catch(() => {}));
+      sendSelf(ctx, "wake", resumeAgainMs);
+    },
+    clear: async (ctx: ObjectContext): Promise<void> => ctx.clearAll(),
+    peek: handlers.object.shared(readHead),
+    read: handlers.object.shared((ctx: ObjectSharedContext, key: "input" | "end"): Promise<string | null> => ctx.get<string>(key)),
+    events: handlers.object.shared(readEvents),
+    messages: handlers.object.shared(readMessages),
+  } as Services;
+}
+
+/** Changes the head for an execution. Returns false if a later execution has begun. */
+async function changeHead(ctx: ObjectContext, execution: number, changed: Partial<RunHead>): Promise<boolean> {
+  const head = await readHead(ctx);
+  if (head?.execution !== execution) return false;
+  ctx.set<RunHead>("head", { ...head, ...changed });
+  return true;
+}
+
+async function readMessages(ctx: ObjectSharedContext, after: number): Promise<readonly Row<RunMessage>[]> {
+  const head = await readHead(ctx);
+  const rows: Row<RunMessage>[] = [];
+  for (let seq = after + 1; seq <= (head?.messages ?? 0); seq += 1) {
+    const body = await ctx.get<RunMessage>(`message ${seq}`);
+    if (body !== null) rows.push({ seq, body });
+  }
+  return rows;
+}
+
+/** A worker has a list of runs with new messages. */
+const workerHandlers = {
+  async notify(ctx: ObjectContext, runId: string): Promise<void> {
+    const runs = (await ctx.get<readonly string[]>("runs")) ?? [];
+    if (!runs.includes(runId)) ctx.set("runs", [...runs, runId]);
+  },
+  async take(ctx: ObjectContext): Promise<readonly string[]> {
+    const runs = (await ctx.get<readonly string[]>("runs")) ?? [];
+    if (runs.length > 0) ctx.clear("runs");
+    return runs;
+  },
+} as Services;
