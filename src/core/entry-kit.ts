@@ -28,7 +28,7 @@ export type { DeferredOutcome } from "./loop/run/run.ts";
 export { createRepetition } from "./loop/state/detect-loops.ts";
 export { applyStep } from "./loop/state/apply-step.ts";
 export { checkAnswer } from "./loop/state/check-answer.ts";
-export { toUserMessage as copyUserMessage } from "./loop/state/check-messages.ts";
+export { checkMessages, toUserMessage as copyUserMessage } from "./loop/state/check-messages.ts";
 export { findLoop } from "./loop/state/apply-call.ts";
 export {
   createLoopState,

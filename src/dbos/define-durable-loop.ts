@@ -2,7 +2,10 @@
 
 import { DBOS, Error as errors } from "@dbos-inc/dbos-sdk";
 import { invalidOption, type Json } from "../core/entry-kit.ts";
+import { createDurableHost } from "../host/durable/create-durable-host.ts";
+import { toLoopFields } from "../host/durable/host-options.ts";
 import { checkLoopFields, createDurableLoop } from "../host/durable/create-durable-loop.ts";
+import type { DurableHost, DurableHostFields } from "../host/durable/durable-host.ts";
 import type { DurableLoop, DurableLoopFields } from "../host/durable/durable-loop.ts";
 import type { DurableEngine, FoundRun } from "../host/durable/durable-store.ts";
 import { executeDurableRun } from "../host/durable/execute-durable-run.ts";
@@ -11,6 +14,11 @@ import { queueName, type WorkerProcess, workerHere } from "./worker.ts";
 
 /** The names of all durable loops of this process. */
 const names = new Set<string>();
+
+interface DefinedLoop<Input> {
+  readonly loop: DurableLoop<Input>;
+  readonly engineOf: () => DurableEngine;
+}
 
 type Workflow = (input: string) => Promise<string>;
 
@@ -30,12 +38,33 @@ type Workflow = (input: string) => Promise<string>;
  * const { text } = await support.result("ticket-7");
  */
 export function defineDurableLoop<Input extends Json>(fields: DurableLoopFields<Input>): DurableLoop<Input> {
+  return define(fields).loop;
+}
+
+/**
+ * Defines conversations whose runs survive their workers, for a web page. Any worker can serve the page, whichever worker executes
+ * the run. Each run is a run of a durable loop, so define the host in each worker, before `launchWorker`.
+ *
+ * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process has a loop of this name already.
+ *
+ * @example
+ * const host = defineDurableHost({ name: "shop", options: ({ input }) => ({ provider, tools, context: input }) });
+ * await launchWorker({ databaseUrl });
+ * await host.start("chat-7", { message: "What is the weather in Oslo?" });
+ * for await (const { id, event } of (await host.join("chat-7")) ?? []) console.log(id, event.type);
+ */
+export function defineDurableHost(fields: DurableHostFields): DurableHost {
+  return createDurableHost(fields, define(toLoopFields(fields)));
+}
+
+function define<Input extends Json>(fields: DurableLoopFields<Input>): DefinedLoop<Input> {
   checkLoopFields(fields);
   if (names.has(fields.name)) throw invalidOption("name", "a name that no other durable loop of this process has", fields.name);
   names.add(fields.name);
   const name = `turnwright ${fields.name}`;
   const workflow = DBOS.registerWorkflow((input: string) => execute(fields, input), { name });
-  return createDurableLoop(fields, () => createEngine(name, workflow, workerHere()));
+  const engineOf = (): DurableEngine => createEngine(name, workflow, workerHere());
+  return { loop: createDurableLoop(fields, engineOf), engineOf };
 }
 
 async function execute<Input extends Json>({ options }: DurableLoopFields<Input>, input: string): Promise<string> {

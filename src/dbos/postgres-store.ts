@@ -12,6 +12,7 @@ const tables = `
   CREATE TABLE IF NOT EXISTS turnwright.runs (id text PRIMARY KEY, execution integer NOT NULL, next_event bigint NOT NULL);
   CREATE TABLE IF NOT EXISTS turnwright.events (
     run_id text NOT NULL, seq bigint NOT NULL, body text NOT NULL, PRIMARY KEY (run_id, seq));
+  CREATE TABLE IF NOT EXISTS turnwright.conversations (id text PRIMARY KEY, runs integer NOT NULL);
   CREATE TABLE IF NOT EXISTS turnwright.messages (
     run_id text NOT NULL, seq bigint GENERATED ALWAYS AS IDENTITY, body text NOT NULL, PRIMARY KEY (run_id, seq));
 `;
@@ -75,6 +76,13 @@ export class PostgresStore implements DurableStore {
     return rowCount === 1;
   }
 
+  async countEvents(runId: string): Promise<number> {
+    const [row] = await this.#read<{ readonly count: string }>("SELECT next_event AS count FROM turnwright.runs WHERE id = $1", [
+      runId,
+    ]);
+    return Number(row?.count ?? 0);
+  }
+
   /** Returns up to 500 events from the position `from`. */
   async readEvents(runId: string, from: number): Promise<readonly Row<string>[]> {
     const rows = await this.#read<{ readonly seq: string; readonly body: string }>(
@@ -89,9 +97,23 @@ export class PostgresStore implements DurableStore {
     await this.#pool.query(`SELECT pg_notify('${messageChannel}', $1)`, [runId]);
   }
 
-  /** Wakes the readers of a run in all processes. */
-  async notify(runId: string): Promise<void> {
+  async wake(runId: string): Promise<void> {
     await this.#pool.query(`SELECT pg_notify('${eventChannel}', $1)`, [runId]);
+  }
+
+  async readRuns(conversation: string): Promise<number> {
+    const [row] = await this.#read<{ readonly runs: number }>("SELECT runs FROM turnwright.conversations WHERE id = $1", [
+      conversation,
+    ]);
+    return row?.runs ?? 0;
+  }
+
+  async noteRuns(conversation: string, runs: number): Promise<void> {
+    await this.#pool.query(
+      `INSERT INTO turnwright.conversations VALUES ($1, $2)
+       ON CONFLICT (id) DO UPDATE SET runs = greatest(turnwright.conversations.runs, EXCLUDED.runs)`,
+      [conversation, runs],
+    );
   }
 
   async readMessages(runId: string, after: number): Promise<readonly Row<RunMessage>[]> {

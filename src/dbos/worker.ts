@@ -275,7 +275,7 @@ export class WorkerProcess implements RunSite {
       const [run] = await DBOS.listWorkflows({ workflowIDs: [runId], loadInput: false, loadOutput: false });
       isLive = run?.status === "PENDING";
     }
-    await this.store.notify(runId);
+    await this.store.wake(runId);
   }
 
   /** Resolves like `work`, or rejects when the worker is stopped. */

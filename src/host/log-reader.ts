@@ -108,7 +108,7 @@ export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undef
 }
 
 /** Marks an event as `replayed`, except `run-start` and `run-end`. */
-function toReplayed(item: HostedEvent): HostedEvent {
+export function toReplayed(item: HostedEvent): HostedEvent {
   const { id, event } = item;
   return event.type === "run-start" || event.type === "run-end" ? item : { id, event: { ...event, replayed: true } };
 }

@@ -19,10 +19,9 @@ import type { HostedLoopOptions, ResumeOptions, StartOptions, WhenBusy } from ".
 
 export const whenBusyCheck: Check = /* @__PURE__ */ oneOf("refuse", "steer", "queue");
 
-export const joinChecks: Checks<JoinOptions> = {
-  from: is.text,
-  signal: ["an AbortSignal", (value) => isRecord(value) && isFunction(value["addEventListener"])],
-};
+export const signalCheck: Check = ["an AbortSignal", (value) => isRecord(value) && isFunction(value["addEventListener"])];
+
+export const joinChecks: Checks<JoinOptions> = { from: is.text, signal: signalCheck };
 
 export interface ReadStart {
   readonly loop: HostedLoopOptions;

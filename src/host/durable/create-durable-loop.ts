@@ -13,12 +13,12 @@ import {
   isPlainData,
   type Json,
   LoopError,
-  type LoopEvent,
   type LoopOptions,
   type StopRequest,
   toJson,
   type UserMessage,
 } from "../../core/entry-kit.ts";
+import { toCallPath } from "../../core/web-kit.ts";
 import type { PendingCall } from "../../journal/inspect/records.ts";
 import { inspectJournal, type JournalInspection } from "../../journal/index.ts";
 import type {
@@ -29,8 +29,16 @@ import type {
   DurableOwnOptions,
   DurableResult,
 } from "./durable-loop.ts";
-import type { DurableEngine, FoundRun, Row, RunMessage } from "./durable-store.ts";
+import type { DurableEngine, FoundRun, RunMessage } from "./durable-store.ts";
 import type { RunFacts } from "./execute-durable-run.ts";
+import { readDurableEvents } from "./read-durable-events.ts";
+import { signalCheck } from "../start-options.ts";
+
+const eventsChecks: Checks<DurableEventsOptions> = {
+  from: ["a whole number of at least 0", (value) => Number.isSafeInteger(value) && Number(value) >= 0],
+  signal: signalCheck,
+  endsWhenWaiting: is.flag,
+};
 
 const fieldChecks: Checks<DurableLoopFields<never>> = { name: is.text, options: is.fn };
 
@@ -90,7 +98,7 @@ class DurableVerbs {
     const engine = this.#engineOf();
     await this.#find(id);
     const { lastRead, ...facts } = JSON.parse(await engine.result(id)) as RunFacts;
-    const { messages = [] } = (await this.status(id)) ?? {};
+    const { messages = [] } = (await this.#inspect(id)) ?? {};
     // Messages that came after the run had read its inbox for the last time.
     const late = (await engine.store.readMessages(id, lastRead)).flatMap(({ body }) =>
       body.verb === "steer" ? [body.message] : [],
@@ -107,7 +115,10 @@ class DurableVerbs {
   }
 
   async status(id: string): Promise<JournalInspection | undefined> {
-    const engine = this.#engineOf();
+    return this.#inspect(id);
+  }
+
+  async #inspect(id: string, engine = this.#engineOf()): Promise<JournalInspection | undefined> {
     const input = await engine.readInput(id);
     if (input === undefined) return undefined;
     const { messages } = await this.#optionsOf(input);
@@ -141,8 +152,11 @@ class DurableVerbs {
 
   async decide(id: string, callId: string, decision: CallDecision): Promise<void> {
     await this.#find(id);
-    const { pendingCalls = [] } = (await this.status(id)) ?? {};
-    const call = pendingCalls.find((one) => one.id === callId);
+    const { pendingCalls = [] } = (await this.#inspect(id)) ?? {};
+    // A result may be sent without the suffix of the id, such as `#2`, because the tool does not know this suffix.
+    const isMeant = (one: PendingCall): boolean =>
+      one.id === callId || (one.state === "awaiting-result" && toCallPath(one) === callId);
+    const call = pendingCalls.find(isMeant);
     if (call === undefined || !("waitKey" in call)) {
       const waiting = pendingCalls.filter((one) => "waitKey" in one).map((one) => one.id);
       throw new LoopError("unknown-decision", { call: callId, ...(waiting.length === 0 ? {} : { waiting }) });
@@ -151,65 +165,15 @@ class DurableVerbs {
     await this.#engineOf().store.send(id, { verb: "decide", key: call.waitKey, decision: toJson(decision) });
   }
 
-  events(id: string, { from = 0, signal }: DurableEventsOptions = {}): AsyncIterableIterator<DurableEvent> {
-    if (!Number.isSafeInteger(from) || from < 0) throw invalidOption("from", "a whole number of at least 0", from);
-    const left = new AbortController();
-    const leave = (): void => left.abort();
-    if (signal?.aborted === true) leave();
-    signal?.addEventListener("abort", leave);
-    const events = this.#read(id, from, left.signal);
-    const close = (): void => {
-      leave();
-      signal?.removeEventListener("abort", leave);
-    };
-    return {
-      [Symbol.asyncIterator]() {
-        return this;
-      },
-      async next() {
-        const item = await events.next();
-        if (item.done === true) close();
-        return item;
-      },
-      async return() {
-        // A generator cannot be ended while it waits, so the signal ends its wait first.
-        close();
-        return events.return(undefined);
-      },
-    };
-  }
-
-  async *#read(id: string, from: number, signal: AbortSignal): AsyncGenerator<DurableEvent, undefined> {
+  events(id: string, options: DurableEventsOptions = {}): AsyncIterableIterator<DurableEvent> {
+    checkFields("options", options, eventsChecks);
     const engine = this.#engineOf();
-    for (let next = from; ;) {
-      let rows: readonly Row<string>[];
-      try {
-        rows = await engine.waitFor(id, () => this.#look(engine, id, next), signal);
-      } catch (error) {
-        if (signal.aborted) return undefined;
-        throw error;
-      }
-      if (rows.length === 0) return undefined;
-      for (const { seq, body } of rows) {
-        next = seq + 1;
-        const event = JSON.parse(body) as LoopEvent;
-        yield { seq, event };
-        if (event.type === "run-end" && event.path === undefined) return undefined;
-      }
-    }
-  }
-
-  /** Returns new events, or no events if the run has ended. Throws the error of a failed run. */
-  async #look(engine: DurableEngine, id: string, from: number): Promise<readonly Row<string>[] | undefined> {
-    const { store } = engine;
-    const rows = await store.readEvents(id, from);
-    if (rows.length > 0) return rows;
-    const found = await this.#find(id, engine);
-    if (found.state === "live") return undefined;
-    // The last events may have been written between the two reads.
-    const last = await store.readEvents(id, from);
-    if (last.length === 0 && found.state === "failed") throw new Error(found.error);
-    return last;
+    return readDurableEvents(options, {
+      engine,
+      id,
+      find: () => this.#find(id, engine),
+      inspect: () => this.#inspect(id, engine),
+    });
   }
 }
 

@@ -48,6 +48,12 @@ export interface DurableEventsOptions {
   readonly from?: number | undefined;
   /** When this signal aborts, the iteration ends without an error. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * True to also end while the run does nothing but wait for decisions or results. The last event is then a `run-end` with the
+   * status `suspended`, as in a run without a durable loop. It is not stored, and has the `seq` of the event before it. A page gets
+   * no more events until someone has decided, and then joins again. Default false.
+   */
+  readonly endsWhenWaiting?: boolean | undefined;
 }
 
 /**

@@ -1,4 +1,4 @@
-// What a workflow engine must offer, so that durable loops can run on it.
+// The parts of a workflow engine that durable loops need.
 
 import type { Journal, Json, LoopControl, Message } from "../../core/entry-kit.ts";
 
@@ -21,14 +21,21 @@ export interface DurableStore {
   begin(runId: string): Promise<number>;
   /** Appends events. Returns false if a later execution of the run has begun. */
   append(runId: string, execution: number, events: readonly string[]): Promise<boolean>;
+  countEvents(runId: string): Promise<number>;
   /** Returns the events from the position `from`, or the first of them. */
   readEvents(runId: string, from: number): Promise<readonly Row<string>[]>;
   send(runId: string, message: RunMessage): Promise<void>;
   /** Returns the messages with positions over `after`. */
   readMessages(runId: string, after: number): Promise<readonly Row<RunMessage>[]>;
+  /** Wakes the readers of a run in all processes. A store whose readers poll does nothing. */
+  wake(runId: string): Promise<void>;
+  /** Returns how many runs a conversation has, as far as it was noted. */
+  readRuns(conversation: string): Promise<number>;
+  /** Notes that a conversation has at least this many runs. */
+  noteRuns(conversation: string, runs: number): Promise<void>;
 }
 
-/** What a run is doing. `failed`: the run rejected, with the message in `error`. */
+/** The state of a run. `failed`: the run rejected, with the message in `error`. */
 export type FoundRun =
   | { readonly state: "live" | "ended"; readonly error?: undefined }
   | { readonly state: "failed"; readonly error: string };

@@ -106,7 +106,11 @@ function createHooks(site: RunSite, { runId, control, events, signal }: Executin
       signal.throwIfAborted();
       await events.flush();
     },
-    receive: (key) => site.waitFor(runId, () => findDecision(store, runId, key), signal),
+    async receive(key) {
+      // Readers with `endsWhenWaiting` may end now.
+      await store.wake(runId).catch(() => {});
+      return site.waitFor(runId, () => findDecision(store, runId, key), signal);
+    },
   };
   return hooks;
 }

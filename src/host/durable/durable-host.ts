@@ -1,0 +1,98 @@
+// Conversations whose runs any worker can execute and show.
+
+import type {
+  CallDecision,
+  EndReason,
+  Json,
+  LoopOptions,
+  LoopStatus,
+  Message,
+  StopRequest,
+  UserMessage,
+} from "../../core/entry-kit.ts";
+import type { HostedStream, JoinOptions } from "../hosted-event.ts";
+import type { HostedStatus, WhenBusy } from "../run-host.ts";
+import type { DurableOwnOptions, DurableResult } from "./durable-loop.ts";
+
+/** The options of a run that the functions of a durable host return. */
+export type DurableRunOptions = Omit<LoopOptions, DurableOwnOptions | "messages">;
+
+/** What the options of a run are made from. */
+export interface DurableRunInput {
+  /** The id of the conversation. */
+  readonly id: string;
+  /** The `input` that was passed to `start`. Default null. */
+  readonly input: Json;
+}
+
+/** The definition of a durable host. */
+export interface DurableHostFields {
+  /** The name of the host. Keep it while runs are under way, because their records contain it. */
+  readonly name: string;
+  /** Returns the options of a run, except its messages. Called each time a worker begins to execute the run, and when it is read. */
+  readonly options: (run: DurableRunInput) => DurableRunOptions | PromiseLike<DurableRunOptions>;
+  /** How a start behaves while a run of the conversation is live. Each start can override this option. Default "refuse". */
+  readonly whenBusy?: WhenBusy | undefined;
+}
+
+/** The options of `start`. Pass exactly one of `message`, `messages` and `regenerate`. */
+export type DurableStartOptions = {
+  /** Data for the function `options`, such as the id of the user. It is stored with the run. Default null. */
+  readonly input?: Json | undefined;
+  /** How this start behaves while a run of the conversation is live. Default: the host's `whenBusy`. */
+  readonly whenBusy?: WhenBusy | undefined;
+} & (
+  | { readonly message: string | UserMessage; readonly messages?: undefined; readonly regenerate?: undefined }
+  | { readonly messages: readonly Message[]; readonly message?: undefined; readonly regenerate?: undefined }
+  | { readonly regenerate: true; readonly message?: undefined; readonly messages?: undefined }
+);
+
+/** A run of a conversation, in any process. */
+export interface DurableHostedRun {
+  /** The id of the conversation, a slash, and the number of the run, counted from 1. */
+  readonly runId: string;
+  /** Waits for the end of the run, for days if necessary. */
+  result(): Promise<DurableResult>;
+  /** Reads this run from its start. If the run was resumed, all events from before the resume are marked as `replayed`. */
+  join(options?: JoinOptions): HostedStream;
+}
+
+/** The answer of `start`. */
+export type DurableStartAnswer =
+  | ({ readonly kind: "started" | "steered" } & DurableHostedRun)
+  /** The start was refused, because the conversation has a live run. An endpoint can answer with 409. */
+  | { readonly kind: "busy"; readonly runId: string };
+
+/** The answer of `resume`. */
+export type DurableResumeAnswer =
+  | ({ readonly kind: "started" } & DurableHostedRun)
+  /** The conversation does not exist, or its last run has ended. Nothing was changed. */
+  | { readonly kind: "not-resumable"; readonly status: LoopStatus | undefined };
+
+/** Conversations on a durable loop. The methods work like those of `createRunHost`, in every worker. */
+export interface DurableHost {
+  /**
+   * Starts the next run of a conversation. If the last run waits for decisions, it is stopped first. A run with "queue" starts after
+   * the live run; the process must not end before.
+   */
+  start(id: string, options: DurableStartOptions): Promise<DurableStartAnswer>;
+  /**
+   * Sends decisions and results to the calls of the last run that wait for them. Rejects with LoopError "unknown-decision" or
+   * "invalid-decision" if one does not fit; the decisions before it then count.
+   */
+  resume(id: string, options: { readonly decisions: { readonly [callId: string]: CallDecision } }): Promise<DurableResumeAnswer>;
+  /**
+   * Reads the run that contains the event with the id `from`, or else the last run of the conversation. The stream ends with the
+   * run, and also while the run only waits for decisions. Returns undefined if the conversation does not exist.
+   */
+  join(id: string, options?: JoinOptions): Promise<HostedStream | undefined>;
+  /** Stops the live run of a conversation, whichever worker executes it. */
+  stop(id: string, request?: StopRequest): Promise<"accepted" | "not-running">;
+  /** Returns the state of a conversation, or undefined if the conversation does not exist. */
+  status(id: string): Promise<DurableHostStatus | undefined>;
+}
+
+/** The state of a conversation. A run that waits for decisions has the status "suspended". */
+export interface DurableHostStatus extends Omit<HostedStatus, "queued" | "reason"> {
+  readonly reason: EndReason | undefined;
+}

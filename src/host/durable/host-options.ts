@@ -1,0 +1,57 @@
+import {
+  checkFields,
+  checkMessages,
+  checkRequired,
+  type Checks,
+  is,
+  isPlainData,
+  type Json,
+  type Message,
+} from "../../core/entry-kit.ts";
+import type { StartOptions } from "../run-host.ts";
+import { readStart, type ReadStart, whenBusyCheck } from "../start-options.ts";
+import type { DurableHostFields, DurableStartOptions } from "./durable-host.ts";
+import type { DurableLoopFields } from "./durable-loop.ts";
+
+/** The input of one run. */
+export interface RunInput {
+  readonly id: string;
+  readonly input: Json;
+  readonly messages: Json;
+  /** True if the conversation was cut off, so that its transcript must be repaired. */
+  readonly repair: boolean;
+}
+
+const fieldChecks: Checks<DurableHostFields> = { name: is.text, options: is.fn, whenBusy: whenBusyCheck };
+
+/** Returns the fields of the loop under a durable host. Throws LoopError "invalid-option" or "unknown-option". */
+export function toLoopFields(fields: DurableHostFields): DurableLoopFields<Json> {
+  checkFields("fields", fields, fieldChecks);
+  checkRequired(fields, fieldChecks, ["name", "options"]);
+  return {
+    name: fields.name,
+    options: async (run) => {
+      const { id, input, messages, repair } = run as unknown as RunInput;
+      const options = await fields.options({ id, input });
+      return { ...(repair && { repair }), ...options, messages: messages as unknown as readonly Message[] };
+    },
+  };
+}
+
+const isAnything = (): boolean => true;
+
+/** `readStart` checks the other fields. */
+const startChecks: Checks<DurableStartOptions> = {
+  message: ["a message", isAnything],
+  messages: ["an array of messages", isAnything],
+  regenerate: ["true", isAnything],
+  whenBusy: whenBusyCheck,
+  input: ["plain data that JSON can represent", isPlainData],
+};
+
+export function readDurableStart(options: DurableStartOptions): ReadStart {
+  checkFields("options", options, startChecks);
+  const given = readStart(options as StartOptions);
+  if (given.messages !== undefined) checkMessages(given.messages, false);
+  return given;
+}

@@ -1,0 +1,131 @@
+import type { LoopEvent } from "../../core/entry-kit.ts";
+import type { JournalInspection } from "../../journal/index.ts";
+import type { DurableEvent, DurableEventsOptions } from "./durable-loop.ts";
+import type { DurableEngine, FoundRun, Row } from "./durable-store.ts";
+
+/** A run whose events are read. */
+export interface ReadRun {
+  readonly id: string;
+  readonly engine: DurableEngine;
+  /** Throws if the loop has no such run. */
+  find(): Promise<FoundRun>;
+  inspect(): Promise<JournalInspection | undefined>;
+}
+
+/** Reads the events of a run. A caller that waits for an event can leave, which a generator alone does not offer. */
+export function readDurableEvents(
+  { from = 0, signal, endsWhenWaiting = false }: DurableEventsOptions,
+  run: ReadRun,
+): AsyncIterableIterator<DurableEvent> {
+  const left = new AbortController();
+  const leave = (): void => {
+    signal?.removeEventListener("abort", leave);
+    left.abort();
+  };
+  if (signal?.aborted === true) leave();
+  signal?.addEventListener("abort", leave);
+  const events = new EventReader(run, endsWhenWaiting).read(from, left.signal);
+  return {
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    async next() {
+      const item = await events.next();
+      if (item.done === true) leave();
+      return item;
+    },
+    async return() {
+      leave();
+      return events.return(undefined);
+    },
+  };
+}
+
+/** After these events, a run is working, so it does not wait for decisions. */
+const busy: ReadonlySet<string> = new Set([
+  "run-start",
+  "iteration-start",
+  "text-delta",
+  "reasoning-delta",
+  "tool-args-delta",
+  "tool-args-end",
+  "tool-start",
+  "tool-progress",
+]);
+
+class EventReader {
+  readonly #run: ReadRun;
+  readonly #endsWhenWaiting: boolean;
+  #last: LoopEvent | undefined;
+
+  constructor(run: ReadRun, endsWhenWaiting: boolean) {
+    this.#run = run;
+    this.#endsWhenWaiting = endsWhenWaiting;
+  }
+
+  async *read(from: number, signal: AbortSignal): AsyncGenerator<DurableEvent, undefined> {
+    const { id, engine } = this.#run;
+    // Begins one event earlier, because a reader after `run-end` would otherwise wait for more.
+    for (let next = Math.max(from - 1, 0); ;) {
+      let rows: readonly Row<string>[];
+      try {
+        rows = await engine.waitFor(id, () => this.#look(next), signal);
+      } catch (error) {
+        if (signal.aborted) return undefined;
+        throw error;
+      }
+      if (rows.length === 0) return undefined;
+      for (const { seq, body } of rows) {
+        const event = JSON.parse(body) as LoopEvent;
+        this.#last = event;
+        const isEnd = event.type === "run-end" && event.path === undefined;
+        // The `run-end` of a waiting run has the position of the event before it.
+        if (seq >= from || (isEnd && seq < next)) yield { seq, event };
+        if (isEnd) return undefined;
+        next = seq + 1;
+      }
+    }
+  }
+
+  /** Returns new events, or no events if the run has ended. Throws the error of a failed run. */
+  async #look(from: number): Promise<readonly Row<string>[] | undefined> {
+    const { id, engine } = this.#run;
+    const rows = await engine.store.readEvents(id, from);
+    if (rows.length > 0) return rows;
+    const found = await this.#run.find();
+    if (found.state === "live") return this.#endsWhenWaiting ? this.#lookWaiting(from) : undefined;
+    // The last events may have been written between the two reads.
+    const last = await engine.store.readEvents(id, from);
+    if (last.length === 0 && found.state === "failed") throw new Error(found.error);
+    return last;
+  }
+
+  /** Returns the end of a run that does nothing but wait. */
+  async #lookWaiting(from: number): Promise<readonly Row<string>[] | undefined> {
+    const { id, engine } = this.#run;
+    if (this.#last !== undefined && busy.has(this.#last.type)) return undefined;
+    const state = await this.#run.inspect();
+    if (state === undefined || !(await isWaiting(engine, id, state))) return undefined;
+    // Events may have been written since.
+    const rows = await engine.store.readEvents(id, from);
+    return rows.length > 0 ? rows : [{ seq: from - 1, body: JSON.stringify(toRunEnd(id, state, this.#last)) }];
+  }
+}
+
+/** True if a run does nothing but wait, and none of its waiting calls has been decided. */
+export async function isWaiting(
+  { store }: Pick<DurableEngine, "store">,
+  id: string,
+  { status, pendingCalls }: JournalInspection,
+): Promise<boolean> {
+  if (status !== "suspended") return false;
+  const keys = new Set(pendingCalls.flatMap((call) => ("waitKey" in call ? [call.waitKey] : [])));
+  const messages = await store.readMessages(id, 0);
+  return !messages.some(({ body }) => body.verb !== "steer" && (body.verb !== "decide" || keys.has(body.key)));
+}
+
+function toRunEnd(runId: string, state: JournalInspection, last: LoopEvent | undefined): LoopEvent {
+  const { reason = { kind: "approval-required", calls: [] }, usage, costUSD, iterations, toolCallsExecuted } = state;
+  const spent = { usage, costUSD, iterations, toolCallsExecuted, durationMs: 0 };
+  return { type: "run-end", runId, iteration: last?.iteration ?? 0, status: "suspended", reason, ...spent };
+}

@@ -1,0 +1,200 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { launchWorker, type Worker } from "turnwright/dbos";
+import { type HostedEvent, lastEventId, pipeEventStream } from "turnwright/host";
+import { pipeUIMessageStream, readUIChatRequest } from "turnwright/ui-message-stream";
+import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
+import { defineShop } from "./shop.ts";
+
+const shop = defineShop();
+let postgres: Postgres;
+/** The worker of this process serves the pages, and executes no runs. */
+let client: Worker;
+/** The worker of the other process executes the runs. */
+let other: ChildProcess;
+let server: Server;
+let url: string;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  client = await launchWorker({ databaseUrl: postgres.url, executes: false });
+  const script = fileURLToPath(new URL("shop-process.ts", import.meta.url));
+  const args = ["--no-deprecation", "--import", "tsx", script, postgres.url];
+  other = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  if (other.stdout !== null) await once(other.stdout, "data");
+  server = createServer((request, response) => {
+    const id = decodeURIComponent((request.url ?? "").slice(1).replace(/\?.*/, ""));
+    const answer = async (): Promise<void> => {
+      if (request.method === "GET") {
+        return pipeEventStream(await shop.join(id, { from: lastEventId(request) }), response);
+      }
+      const { message = "", decisions } = await readUIChatRequest(request);
+      const given = message === "" ? await shop.resume(id, { decisions }) : await shop.start(id, { message, input: 7 });
+      if (given.kind !== "started") return void response.writeHead(409).end();
+      await pipeUIMessageStream(given.join(), response, { version: 7, from: message === "" ? "live" : "start" });
+    };
+    answer().catch(() => response.writeHead(500).end());
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}, 60_000);
+
+afterAll(async () => {
+  server.close();
+  await client.stop();
+  other.kill("SIGKILL");
+  await once(other, "exit");
+  await postgres.stop();
+});
+
+interface Chunk {
+  readonly type: string;
+  readonly delta?: string;
+  readonly approvalId?: string;
+  readonly finishReason?: string;
+}
+
+async function post(id: string, message: object): Promise<readonly Chunk[]> {
+  const body = JSON.stringify({ id, trigger: "submit-message", messages: [message] });
+  const response = await fetch(`${url}/${encodeURIComponent(id)}`, {
+    method: "POST",
+    body,
+    headers: { "content-type": "application/json" },
+  });
+  const lines = (await response.text()).split("\n\n").filter((line) => line.startsWith("data: {"));
+  return lines.map((line) => JSON.parse(line.slice("data: ".length)) as Chunk);
+}
+
+const say = (text: string): object => ({ id: "m", role: "user", parts: [{ type: "text", text }] });
+const textOf = (chunks: readonly Chunk[]): string => chunks.map(({ delta = "" }) => delta).join("");
+
+async function readTypes(stream: AsyncIterable<HostedEvent> | undefined): Promise<readonly string[]> {
+  const types: string[] = [];
+  for await (const { event } of stream ?? []) types.push(event.type);
+  return types;
+}
+
+describe("a durable host", () => {
+  it("shows a run on a page, although another process executes it", async () => {
+    const chunks = await post("chat-1", say("Hello."));
+    expect(textOf(chunks)).toBe(`Message 1 for 7 in ${other.pid}.`);
+    expect(chunks.at(-1)).toMatchObject({ type: "finish", finishReason: "stop" });
+    const second = await post("chat-1", say("And now?"));
+    expect(textOf(second)).toBe(`Message 2 for 7 in ${other.pid}.`);
+    expect(await shop.status("chat-1")).toMatchObject({ runId: "chat-1/2", status: "completed", isLive: false });
+  });
+
+  it("ends the stream while a call waits for its approval, and streams only the rest after the approval", async () => {
+    const first = await post("chat-2", say("Order."));
+    expect(textOf(first)).toBe("I order.");
+    expect(first.at(-1)).toMatchObject({ type: "finish", finishReason: "tool-calls" });
+    expect(await shop.status("chat-2")).toMatchObject({
+      status: "suspended",
+      isLive: true,
+      reason: { kind: "approval-required" },
+    });
+    const approvalId = first.find(({ type }) => type === "tool-approval-request")?.approvalId ?? "";
+    const part = { type: "dynamic-tool", state: "approval-responded", approval: { id: approvalId, approved: true } };
+    const rest = await post("chat-2", { id: "chat-2/1", role: "assistant", parts: [part] });
+    expect(textOf(rest)).toBe(`Message 1 for 7 in ${other.pid}.`);
+    expect(rest.map(({ type }) => type)).toContain("tool-output-available");
+    expect(rest.at(-1)).toMatchObject({ type: "finish", finishReason: "stop" });
+    const again = await shop.resume("chat-2", { decisions: {} });
+    expect(again).toEqual({ kind: "not-resumable", status: "completed" });
+  });
+
+  it("sends an EventSource only the events after its last one, and 204 after the last event", async () => {
+    await post("chat-3", say("Hello."));
+    const all = await (await fetch(`${url}/chat-3`)).text();
+    const ids = [...all.matchAll(/^id: (.+)$/gm)].map(([, id = ""]) => id);
+    expect(ids[0]).toBe("1-0");
+    const rest = await fetch(`${url}/chat-3`, { headers: { "last-event-id": ids.at(-3) ?? "" } });
+    expect(await rest.text()).toBe(all.slice(all.indexOf(`id: ${ids.at(-2)}`)));
+    const empty = await fetch(`${url}/chat-3`, { headers: { "last-event-id": ids.at(-1) ?? "" } });
+    expect([empty.status, (await fetch(`${url}/nobody`)).status]).toEqual([204, 204]);
+    const unknown = await fetch(`${url}/chat-3`, { headers: { "last-event-id": "of another server" } });
+    expect(await unknown.text()).toBe(`event: reset\ndata: {}\n\n${all}`);
+  });
+
+  it("answers an EventSource of a waiting run with 204, and leads it to the next run after the end", async () => {
+    await shop.start("chat-4", { message: "Order." });
+    const types = await readTypes(await shop.join("chat-4"));
+    expect(types.slice(-2)).toEqual(["approval-asked", "run-end"]);
+    const from = `1-${types.length - 2}`;
+    expect((await shop.join("chat-4", { from }))?.isOver).toBe(true);
+    await shop.stop("chat-4", { requester: "page" });
+    const ended = await readTypes(await shop.join("chat-4", { from }));
+    expect(ended.at(-1)).toBe("run-end");
+    const answer = await shop.start("chat-4", { message: "Hello." });
+    expect(answer.kind).toBe("started");
+    const next = await shop.join("chat-4", { from: `1-${types.length - 2 + ended.length}` });
+    expect([next?.runId, next?.restarted]).toEqual(["chat-4/2", false]);
+  });
+
+  it("refuses, steers or queues a start while a run is live, and stops a run that only waits", async () => {
+    const first = await shop.start("chat-5", { message: "Hello." });
+    expect(await shop.start("chat-5", { message: "Now!" })).toEqual({ kind: "busy", runId: "chat-5/1" });
+    const steered = await shop.start("chat-5", { message: "Also this.", whenBusy: "steer" });
+    const queued = await shop.start("chat-5", { message: "Order.", whenBusy: "queue" });
+    expect([first.kind, steered.kind, queued.kind]).toEqual(["started", "steered", "started"]);
+    expect(queued).toMatchObject({ runId: "chat-5/2" });
+    await readTypes(await shop.join("chat-5"));
+    const third = await shop.start("chat-5", { message: "Never mind." });
+    if (third.kind !== "started") throw new Error("The run did not start.");
+    const { messages, status } = await third.result();
+    expect([status, messages.filter(({ role }) => role === "user").length]).toEqual(["completed", 4]);
+    expect((await shop.status("chat-5"))?.runId).toBe("chat-5/3");
+  });
+
+  it("starts one run if two processes start one at the same time", async () => {
+    const starts = await Promise.all([1, 2, 3].map(() => shop.start("chat-6", { message: "Hello." })));
+    expect(starts.map(({ kind }) => kind).toSorted()).toEqual(["busy", "busy", "started"]);
+  });
+
+  it("answers the last message again, and continues a conversation whose run has failed", async () => {
+    await shop.start("chat-7", { message: "Hello." });
+    await readTypes(await shop.join("chat-7"));
+    const again = await shop.start("chat-7", { regenerate: true });
+    if (again.kind !== "started") throw new Error("The run did not start.");
+    expect((await again.result()).messages).toHaveLength(2);
+    const failed = await shop.start("chat-7", { message: "Fail." });
+    if (failed.kind !== "started") throw new Error("The run did not start.");
+    expect((await failed.result()).status).toBe("error");
+    const next = await shop.start("chat-7", { message: "Better?", whenBusy: "queue" });
+    if (next.kind !== "started") throw new Error("The run did not start.");
+    expect((await next.result()).text).toContain("Message 3");
+  });
+
+  it("takes the result of a deferred call under the id of the call", async () => {
+    await shop.start("chat-8", { message: "Pack." });
+    await readTypes(await shop.join("chat-8"));
+    const { reason } = (await shop.status("chat-8")) ?? {};
+    const call = reason !== undefined && "calls" in reason ? reason.calls[0] : undefined;
+    const decisions = { [call?.callId ?? ""]: { kind: "result" as const, result: "packed" } };
+    const resumed = await shop.resume("chat-8", { decisions });
+    if (resumed.kind !== "started") throw new Error("The run did not continue.");
+    expect((await resumed.result()).status).toBe("completed");
+    const unknown = shop.resume("chat-8", { decisions: { nobody: { kind: "approve" } } });
+    expect(await unknown).toMatchObject({ kind: "not-resumable" });
+  });
+
+  it("refuses invalid options before anything is started", async () => {
+    await expect(shop.start("chat-9", {} as never)).rejects.toMatchObject({ code: "invalid-option" });
+    await expect(shop.start("chat-9", { message: "Hi.", provider: {} } as never)).rejects.toMatchObject({
+      code: "unknown-option",
+    });
+    await expect(shop.start("chat-9", { messages: [{ role: "tool" }] } as never)).rejects.toMatchObject({
+      code: "invalid-messages",
+    });
+    await expect(shop.start("", { message: "Hi." })).rejects.toMatchObject({ code: "invalid-option" });
+    expect([await shop.status("chat-9"), await shop.join("chat-9"), await shop.stop("chat-9")]).toEqual([
+      undefined,
+      undefined,
+      "not-running",
+    ]);
+  });
+});

@@ -1,0 +1,32 @@
+// A durable host for tests with two processes. The texts contain the id of the process that executes the run.
+
+import { defineTool } from "turnwright";
+import { defineDurableHost, type DurableHost } from "turnwright/dbos";
+import { createMockProvider, text, toolCall, wait } from "turnwright/testing";
+
+const order = defineTool({
+  name: "order",
+  description: "Orders tea",
+  inputSchema: { type: "object" },
+  needsApproval: true,
+  execute: () => ({ ordered: 1 }),
+});
+const pack = defineTool({ name: "pack", description: "A person packs the tea", inputSchema: { type: "object" } });
+
+/** The model does what the last user message says. */
+export function defineShop(): DurableHost {
+  return defineDurableHost({
+    name: "shop",
+    options: ({ input }) => ({
+      provider: createMockProvider(({ messages }) => {
+        const last = messages.at(-1);
+        if (last?.role === "user" && last.content === "Order.") return [text("I order."), toolCall("order", {})];
+        if (last?.role === "user" && last.content === "Pack.") return toolCall("pack", {});
+        if (last?.role === "user" && last.content === "Fail.") throw new Error("No.");
+        const said = messages.filter(({ role }) => role === "user").length;
+        return [text(`Message ${said}`), wait(50), text(` for ${JSON.stringify(input)} in ${process.pid}.`)];
+      }),
+      tools: [order, pack],
+    }),
+  });
+}
