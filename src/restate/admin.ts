@@ -6,6 +6,10 @@ export interface JournalRow {
   readonly entry_json?: string | undefined;
 }
 
+/** How long a failed registration is repeated, and after which time, in milliseconds. */
+const registerForMs = 30_000;
+const registerAgainMs = 200;
+
 export class Admin {
   readonly #url: string;
   readonly #signal: AbortSignal;
@@ -21,9 +25,20 @@ export class Admin {
     await this.#request("GET", "/health");
   }
 
-  /** Tells Restate where the handlers are. Repeating it does no harm. */
+  /**
+   * Tells Restate where the handlers are. Restate calls them there, which may fail at first, for example because the load balancer
+   * does not know this worker yet. Repeating it does no harm.
+   */
   async register(uri: string): Promise<void> {
-    await this.#request("POST", "/deployments", { uri, force: true });
+    for (const until = performance.now() + registerForMs; ; await new Promise((resolve) => setTimeout(resolve, registerAgainMs))) {
+      try {
+        await this.#request("POST", "/deployments", { uri, force: true });
+        return;
+      } catch (error) {
+        this.#signal.throwIfAborted();
+        if (performance.now() > until) throw error;
+      }
+    }
   }
 
   /** Pauses a workflow as soon as its current attempt ends. */

@@ -1,9 +1,12 @@
 // A loop whose runs any worker can execute, stop and show. A run is a Restate workflow.
 
 import { invalidOption, type Json } from "../core/entry-kit.ts";
+import { createDurableHost } from "../host/durable/create-durable-host.ts";
 import { checkLoopFields, createDurableLoop } from "../host/durable/create-durable-loop.ts";
+import type { DurableHost, DurableHostFields } from "../host/durable/durable-host.ts";
 import type { DurableLoop, DurableLoopFields } from "../host/durable/durable-loop.ts";
 import type { DurableEngine, FoundRun } from "../host/durable/durable-store.ts";
+import { toLoopFields } from "../host/durable/host-options.ts";
 import { readRestateJournal } from "./read-records.ts";
 import { requireNode22 } from "./require-node.ts";
 import type { RunHead } from "./run-events.ts";
@@ -27,12 +30,39 @@ import { type WorkerProcess, workerHere } from "./worker.ts";
  * const { text } = await support.result("ticket-7");
  */
 export function defineDurableLoop<Input extends Json>(fields: DurableLoopFields<Input>): DurableLoop<Input> {
+  return define(fields).loop;
+}
+
+/**
+ * Defines conversations whose runs survive their workers, for a web page. Any worker can serve the page, whichever worker executes
+ * the run. Each run is a run of a durable loop, so define the host in each worker, before `launchWorker`.
+ *
+ * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process has a loop of this name already.
+ * Throws an error on Node 20.
+ *
+ * @example
+ * const host = defineDurableHost({ name: "shop", options: ({ input }) => ({ provider, tools, context: input }) });
+ * await launchWorker({ ingressUrl: "http://localhost:8080", adminUrl: "http://localhost:9070" });
+ * await host.start("chat-7", { message: "What is the weather in Oslo?" });
+ * for await (const { id, event } of (await host.join("chat-7")) ?? []) console.log(id, event.type);
+ */
+export function defineDurableHost(fields: DurableHostFields): DurableHost {
+  return createDurableHost(fields, define(toLoopFields(fields)));
+}
+
+interface DefinedLoop<Input> {
+  readonly loop: DurableLoop<Input>;
+  readonly engineOf: () => DurableEngine;
+}
+
+function define<Input extends Json>(fields: DurableLoopFields<Input>): DefinedLoop<Input> {
   requireNode22();
   checkLoopFields(fields);
   const { name } = fields;
   if (loops.has(name)) throw invalidOption("name", "a name that no other durable loop of this process has", name);
   loops.set(name, fields as DurableLoopFields<Json>);
-  return createDurableLoop(fields, () => createEngine(name, workerHere()));
+  const engineOf = (): DurableEngine => createEngine(name, workerHere());
+  return { loop: createDurableLoop(fields, engineOf), engineOf };
 }
 
 function createEngine(loop: string, worker: WorkerProcess): DurableEngine {

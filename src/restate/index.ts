@@ -1,7 +1,7 @@
 // The entry `turnwright/restate`: runs that survive their worker, on a Restate server.
 
 export { restateJournal } from "./restate-journal.ts";
-export { defineDurableLoop } from "./define-durable-loop.ts";
+export { defineDurableHost, defineDurableLoop } from "./define-durable-loop.ts";
 export type {
   DurableEvent,
   DurableEventsOptions,
@@ -10,4 +10,15 @@ export type {
   DurableOwnOptions,
   DurableResult,
 } from "../host/durable/durable-loop.ts";
+export type {
+  DurableHost,
+  DurableHostedRun,
+  DurableHostFields,
+  DurableHostStatus,
+  DurableResumeAnswer,
+  DurableRunInput,
+  DurableRunOptions,
+  DurableStartAnswer,
+  DurableStartOptions,
+} from "../host/durable/durable-host.ts";
 export { launchWorker, type Worker, type WorkerOptions } from "./worker.ts";

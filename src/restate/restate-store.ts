@@ -83,6 +83,23 @@ export class RestateStore implements DurableStore {
     return this.#call(runId, "messages", after);
   }
 
+  async countEvents(runId: string): Promise<number> {
+    return (await this.peek(runId))?.next ?? 0;
+  }
+
+  /** Wakes the readers in this process. Those in others look again and again. */
+  async wake(runId: string): Promise<void> {
+    this.onChange(runId);
+  }
+
+  readRuns(conversation: string): Promise<number> {
+    return this.#request(this.#options.names.conversations, { key: conversation, handler: "count", parameter: null });
+  }
+
+  async noteRuns(conversation: string, runs: number): Promise<void> {
+    await this.#request(this.#options.names.conversations, { key: conversation, handler: "note", parameter: runs });
+  }
+
   /** Returns what is known about a run. Null if the run does not exist. */
   peek(runId: string): Promise<RunHead | null> {
     return this.#call(runId, "peek", null);

@@ -11,10 +11,11 @@ export interface ServiceNames {
   readonly workflow: string;
   readonly runs: string;
   readonly workers: string;
+  readonly conversations: string;
 }
 
 export function namesOf(name: string): ServiceNames {
-  return { workflow: name, runs: `${name}-runs`, workers: `${name}-workers` };
+  return { workflow: name, runs: `${name}-runs`, workers: `${name}-workers`, conversations: `${name}-conversations` };
 }
 
 /** What the handlers need of their worker. */
@@ -29,6 +30,14 @@ type Services = Parameters<typeof object>[0]["handlers"];
 /** How long to wait before a paused workflow is resumed once more, in milliseconds. */
 const resumeAgainMs = 300;
 
+/** Restate repeats an attempt without an end: a run continues when there is a worker again. */
+export const retryPolicy: { readonly [Name in "initialInterval" | "exponentiationFactor" | "maxInterval" | "maxAttempts"]: number } = {
+  initialInterval: 50,
+  exponentiationFactor: 2,
+  maxInterval: 1_000,
+  maxAttempts: 1_000_000_000,
+};
+
 /** How long the answers to repeated requests are kept. */
 const idempotencyRetention = { minutes: 10 };
 
@@ -37,9 +46,10 @@ const clearLaterMs = 60_000;
 
 /** Makes the handlers of runs and workers. */
 export function createObjects(ports: ObjectPorts): ReturnType<typeof object>[] {
-  const options = { enableLazyState: true, journalRetention: 0, idempotencyRetention };
+  const options = { enableLazyState: true, journalRetention: 0, idempotencyRetention, retryPolicy };
   const define = (name: string, own: Services): ReturnType<typeof object> => object({ name, handlers: own, options });
-  return [define(ports.names.runs, runHandlers(ports)), define(ports.names.workers, workerHandlers)];
+  const { runs, workers, conversations } = ports.names;
+  return [define(runs, runHandlers(ports)), define(workers, workerHandlers), define(conversations, conversationHandlers)];
 }
 
 function runHandlers({ names, admin, retentionMs }: ObjectPorts): Services {
@@ -138,4 +148,12 @@ const workerHandlers = {
     if (runs.length > 0) ctx.clear("runs");
     return runs;
   },
+} as Services;
+
+/** A conversation of a durable host has a count of its runs. */
+const conversationHandlers = {
+  async note(ctx: ObjectContext, runs: number): Promise<void> {
+    if (runs > ((await ctx.get<number>("runs")) ?? 0)) ctx.set("runs", runs);
+  },
+  count: handlers.object.shared(async (ctx: ObjectSharedContext): Promise<number> => (await ctx.get<number>("runs")) ?? 0),
 } as Services;

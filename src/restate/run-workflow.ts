@@ -6,13 +6,11 @@ import type { DurableLoopFields } from "../host/durable/durable-loop.ts";
 import type { LiveRun, StepHooks } from "../host/durable/durable-store.ts";
 import { executeDurableRun } from "../host/durable/execute-durable-run.ts";
 import { createRestateJournal } from "./restate-journal.ts";
+import { retryPolicy } from "./run-object.ts";
 import type { WorkerProcess } from "./worker.ts";
 
 /** The durable loops of this process, by name. */
 export const loops: Map<string, DurableLoopFields<Json>> = new Map();
-
-/** Restate repeats an attempt without an end: a run continues when there is a worker again. */
-const retryPolicy = { initialInterval: 50, exponentiationFactor: 2, maxInterval: 1_000, maxAttempts: 1_000_000_000 };
 
 /** turnwright limits the time of each step itself. Restate must not end an attempt because a step takes long. */
 const inactivityTimeout = { days: 1 };

@@ -31,9 +31,9 @@ export interface FaultReport {
   readonly tookMs: number;
 }
 
-type Trips = ReturnType<typeof defineTrips>;
+export type Trips = ReturnType<typeof defineTrips>;
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Repeats work that fails while Postgres is down. */
 async function insist<T>(work: () => Promise<T>): Promise<T> {
@@ -89,7 +89,7 @@ class Follower {
   }
 }
 
-type Faults = FaultReport["faults"];
+export type Faults = FaultReport["faults"];
 
 /** Kills and freezes workers in turn, and crashes Postgres, sometimes directly after a worker was killed. */
 async function disturb(plan: FaultPlan, fleet: Fleet, crash: Postgres["crash"]): Promise<Faults> {
@@ -116,7 +116,8 @@ async function disturb(plan: FaultPlan, fleet: Fleet, crash: Postgres["crash"]):
   return faults;
 }
 
-async function followAll(
+/** Starts all runs, reads their events and decides about their calls during a disturbance. */
+export async function followAll(
   plan: FaultPlan,
   trips: Trips,
   disturbance: () => Promise<Faults>,
