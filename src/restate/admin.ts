@@ -10,6 +10,19 @@ export interface JournalRow {
 const registerForMs = 30_000;
 const registerAgainMs = 200;
 
+/** Makes a request that ends when `signal` fires. `fetch` would leave a listener on the signal for each request. */
+export async function untilAborted<T>(signal: AbortSignal, request: (own: AbortSignal) => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const own = new AbortController();
+  const abort = (): void => own.abort(signal.reason);
+  signal.addEventListener("abort", abort);
+  try {
+    return await request(own.signal);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
 export class Admin {
   readonly #url: string;
   readonly #signal: AbortSignal;
@@ -59,15 +72,20 @@ export class Admin {
     return (JSON.parse(text) as { readonly rows: readonly JournalRow[] }).rows;
   }
 
-  async #request(method: string, path: string, body?: unknown): Promise<string> {
+  #request(method: string, path: string, body?: unknown): Promise<string> {
+    return untilAborted(this.#signal, (signal) => this.#fetch(signal, `${method} ${path}`, body));
+  }
+
+  async #fetch(signal: AbortSignal, call: string, body: unknown): Promise<string> {
+    const [method = "", path = ""] = call.split(" ");
     const response = await fetch(`${this.#url}${path}`, {
       method,
-      signal: this.#signal,
+      signal,
       headers: { "content-type": "application/json", accept: "application/json" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    if (!response.ok) throw new Error(`Restate's admin API answered ${response.status} to ${method} ${path}: ${text.slice(0, 1_000)}`);
+    if (!response.ok) throw new Error(`Restate's admin API answered ${response.status} to ${call}: ${text.slice(0, 1_000)}`);
     return text;
   }
 }

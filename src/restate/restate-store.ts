@@ -2,6 +2,7 @@
 
 import { connect, HttpCallError, Opts, type Ingress } from "@restatedev/restate-sdk-clients";
 import type { DurableStore, Row, RunMessage } from "../host/durable/durable-store.ts";
+import { untilAborted } from "./admin.ts";
 import { jsonSerde } from "./json-serde.ts";
 import type { EventsFound, RunHead } from "./run-events.ts";
 import type { ServiceNames } from "./run-object.ts";
@@ -147,11 +148,14 @@ export class RestateStore implements DurableStore {
 
   async #request<T>(service: string, { idempotencyKey, ...call }: HandlerCall): Promise<T> {
     const { signal } = this.#options;
-    const opts = Opts.from<unknown, T>({ signal, input: jsonSerde, output: jsonSerde, ...(idempotencyKey && { idempotencyKey }) });
+    const serdes = { input: jsonSerde, output: jsonSerde };
     const until = performance.now() + repeatForMs;
     for (;;) {
       try {
-        return await this.#ingress.call<unknown, T>({ service, ...call, opts });
+        return await untilAborted(signal, (own) => {
+          const opts = Opts.from<unknown, T>({ ...serdes, signal: own, ...(idempotencyKey && { idempotencyKey }) });
+          return this.#ingress.call<unknown, T>({ service, ...call, opts });
+        });
       } catch (error) {
         signal.throwIfAborted();
         if (performance.now() > until || !mayPass(error)) throw error;

@@ -11,10 +11,13 @@ import {
 } from "node:http2";
 import { once } from "node:events";
 
-const { HTTP2_HEADER_STATUS, NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR } = constants;
+const { HTTP2_HEADER_STATUS, NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants;
 
 /** How often each worker is asked whether it answers, in milliseconds. */
 const pingMs = 100;
+
+/** How much data may be under way in one connection, in bytes. */
+const windowSize = 2 ** 24;
 
 /** The connection to one worker. */
 class Backend {
@@ -38,14 +41,14 @@ class Backend {
   #connect(): void {
     const session = (this.#session = connect(this.#url));
     this.#answeredAt = 0;
-    const openedAt = performance.now();
-    session.on("connect", () => this.#ping(session));
+    session.on("connect", () => {
+      session.setLocalWindowSize(windowSize);
+      this.#ping(session);
+    });
     session.on("error", () => {});
     session.on("close", () => {
       if (this.#session === session) this.#session = undefined;
     });
-    session.setTimeout(0);
-    void openedAt;
   }
 
   #ping(session: ClientHttp2Session): void {
@@ -83,6 +86,7 @@ export async function startBalancer(leaseMs: number): Promise<Balancer> {
   const sessions = new Set<Http2Session>();
   server.on("session", (session) => {
     sessions.add(session);
+    session.setLocalWindowSize(windowSize);
     session.on("error", () => {});
     session.once("close", () => sessions.delete(session));
   });
@@ -125,9 +129,11 @@ function pass(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, session: 
   call.on("response", (answer) => {
     if (!stream.destroyed) stream.respond(answer);
   });
-  call.on("end", () => stream.end());
   call.on("close", () => {
-    if (!stream.writableEnded) stream.close(NGHTTP2_INTERNAL_ERROR);
+    // A lost connection also emits "end".
+    const isWhole = stream.headersSent && call.rstCode === NGHTTP2_NO_ERROR && call.readableEnded;
+    if (isWhole) stream.end();
+    else stream.close(NGHTTP2_INTERNAL_ERROR);
   });
   stream.on("close", () => call.close(NGHTTP2_CANCEL));
   stream.pipe(call);

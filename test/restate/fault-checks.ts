@@ -75,9 +75,10 @@ async function checkFrozen(): Promise<void> {
 }
 
 async function checkCrash(): Promise<void> {
+  const tag = `crashed${Math.random()}`;
   await fleet.start();
-  const ids = await startTrips("crashed", 6);
-  await untilToolBegins("crashed-0");
+  const ids = await startTrips(tag, 6);
+  await untilToolBegins(`${tag}-0`);
   await fleet.server.crash();
   await checkTrips(ids);
   await fleet.killAll();
