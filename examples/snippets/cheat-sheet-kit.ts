@@ -188,6 +188,9 @@ interface JournalEntry {
       onTornLine?: (torn: journal.TornLine) => void; // { line, bytes } of a last line that a crash cut off
     },
   ): journal.FileJournal;
+  // keeps parts of records with more than minBytes in the store; wrap the journal each time that it is used
+  withBlobs(recorded: Journal, options: { store: journal.BlobStore; minBytes?: number }): Journal; // 100,000
+  fileBlobStore(folder: string): journal.BlobStore; // { put(id, text), get(ids) }
   replayJournal(recorded: Journal): Journal; // calls no model and no tool; the run ends as recorded
   inspectJournal(source: string | Journal): Promise<journal.JournalInspection>; // a path or a journal: status, messages, pendingCalls, usage
 }
@@ -231,6 +234,7 @@ expectNone<Differing<NonNullable<Parameters<PricesEntry["genaiPrices"]>[0]>, pri
 expectNone<Differing<ConfigEntry, typeof config>>();
 expectNone<Differing<JournalEntry, typeof journal>>();
 expectNone<Differing<NonNullable<Parameters<JournalEntry["fileJournal"]>[1]>, journal.FileJournalOptions>>();
+expectNone<Differing<Parameters<JournalEntry["withBlobs"]>[1], journal.BlobOptions>>();
 expectNone<Differing<ProviderPort, Provider>>();
 expectNone<Differing<RegistryPort, ToolRegistry>>();
 expectNone<Differing<JournalPort, Journal>>();

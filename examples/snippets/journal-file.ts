@@ -1,11 +1,11 @@
 // A run with a journal file: resumed after a crash, without secrets in the file, and replayed.
 
 import assert from "node:assert/strict";
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineTool, isLoopError, type Json, type Message, runToolLoop } from "turnwright";
-import { fileJournal, inspectJournal, type JournalRecord, replayJournal } from "turnwright/journal";
+import { fileBlobStore, fileJournal, inspectJournal, type JournalRecord, replayJournal, withBlobs } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
 const folder = mkdtempSync(join(tmpdir(), "runs-"));
@@ -86,6 +86,27 @@ const file = join(folder, "order-12.jsonl");
   await runToolLoop({ provider: model, tools, messages, runId: "order-13", journal });
   const seen = JSON.stringify(model.requests.at(-1)?.messages);
   assert.deepEqual([seen.includes("4929"), readFileSync(path, "utf8").includes("4929")], [true, false]);
+}
+
+{
+  const path = join(folder, "order-14.jsonl");
+  // #region blobs
+  const store = fileBlobStore(join(folder, "blobs")); // may be shared by all runs
+  const journal = withBlobs(fileJournal(path), { store, minBytes: 50_000 });
+  // #endregion blobs
+  const read = defineTool({
+    name: "read",
+    description: "Reads",
+    inputSchema: { type: "object" },
+    execute: () => "page ".repeat(20_000),
+  });
+  const model = createMockProvider([toolCall("read"), text("Done.")]);
+  await runToolLoop({ provider: model, tools: [read], messages, runId: "order-14", journal });
+  // #region blobs-inspect
+  const { status } = await inspectJournal(withBlobs(fileJournal(path), { store }));
+  // #endregion blobs-inspect
+  assert.deepEqual([status, readdirSync(join(folder, "blobs")).length], ["completed", 1]);
+  assert.ok(readFileSync(path).length < 5_000);
 }
 
 rmSync(folder, { recursive: true, force: true });

@@ -18,6 +18,7 @@ export {
   numberWithin,
   oneOf,
 } from "./errors/check-fields.ts";
+export { bindJournal } from "./journal/bind-journal.ts";
 export { isLoopError, LoopError } from "./errors/loop-error.ts";
 export { assertProvider, isProviderError, providerError, toProviderError } from "./errors/provider-error.ts";
 export { nextStep, type NextStep } from "./loop/next-step.ts";

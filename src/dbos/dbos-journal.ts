@@ -1,18 +1,8 @@
 // A journal over the steps of a DBOS workflow.
 
 import { DBOS } from "@dbos-inc/dbos-sdk";
-import {
-  isRecord,
-  type Journal,
-  type Json,
-  LoopError,
-  type Message,
-  runKey,
-  type Step,
-  toPlainError,
-} from "../core/entry-kit.ts";
+import { isRecord, type Journal, type Json, LoopError, type Step, toPlainError } from "../core/entry-kit.ts";
 import type { StepHooks } from "../host/durable/durable-store.ts";
-import { withoutMessages } from "../host/durable/execute-durable-run.ts";
 
 /**
  * How a step is stored. `text` is the JSON text of the result, because DBOS's own format changes some values. `failed` is the
@@ -93,7 +83,7 @@ class WorkflowSteps {
         const lastRead = isInbox ? this.#hooks?.lastRead : undefined;
         const answer = await step.run({ signal: DBOS.stepStatus?.cancelSignal });
         await this.#hooks?.beforeRecord();
-        const text = JSON.stringify(step.kind === "run" && this.#hooks !== undefined ? withoutMessages(answer) : answer);
+        const text = JSON.stringify(answer);
         return lastRead === undefined ? { text } : { text, lastRead };
       } catch (error) {
         thrown = { error };
@@ -118,14 +108,13 @@ class WorkflowSteps {
 
 type Steps = Awaited<ReturnType<typeof DBOS.listWorkflowSteps>>;
 
-/** Returns a journal that only reads the records of a run, for `inspectJournal`. `messages` are the messages that began the run. */
-export function readDbosJournal(listSteps: () => Promise<Steps>, messages: readonly Message[]): Journal {
+/** Returns a journal that only reads the records of a run. */
+export function readDbosJournal(listSteps: () => Promise<Steps>): Journal {
   const read = async (): Promise<ReadonlyMap<string, unknown>> => {
     const records = new Map<string, unknown>();
     for (const { name, output } of (await listSteps()) ?? []) {
       if (!isRecord(output) || typeof output["text"] !== "string") continue;
-      const answer: unknown = JSON.parse(output["text"]);
-      records.set(name.replace(/ attempt \d+$/, ""), name === runKey && isRecord(answer) ? { ...answer, messages } : answer);
+      records.set(name.replace(/ attempt \d+$/, ""), JSON.parse(output["text"]));
     }
     return records;
   };

@@ -10,7 +10,8 @@ import type { DurableLoop, DurableLoopFields } from "../host/durable/durable-loo
 import type { DurableEngine, FoundRun } from "../host/durable/durable-store.ts";
 import { executeDurableRun } from "../host/durable/execute-durable-run.ts";
 import { createDbosJournal, readDbosJournal } from "./dbos-journal.ts";
-import { queueName, type WorkerProcess, workerHere } from "./worker.ts";
+import { errorOf, queueName, stateOf, workflowNameOf } from "./list-runs.ts";
+import { type WorkerProcess, workerHere } from "./worker.ts";
 
 /** The names of all durable loops of this process. */
 const names = new Set<string>();
@@ -61,13 +62,13 @@ function define<Input extends Json>(fields: DurableLoopFields<Input>): DefinedLo
   checkLoopFields(fields);
   if (names.has(fields.name)) throw invalidOption("name", "a name that no other durable loop of this process has", fields.name);
   names.add(fields.name);
-  const name = `turnwright ${fields.name}`;
+  const name = workflowNameOf(fields.name);
   const workflow = DBOS.registerWorkflow((input: string) => execute(fields, input), { name });
   const engineOf = (): DurableEngine => createEngine(name, workflow, workerHere());
   return { loop: createDurableLoop(fields, engineOf), engineOf };
 }
 
-async function execute<Input extends Json>({ options }: DurableLoopFields<Input>, input: string): Promise<string> {
+async function execute<Input extends Json>({ options, maxCrashes }: DurableLoopFields<Input>, input: string): Promise<string> {
   const worker = workerHere();
   const runId = DBOS.workflowID ?? "";
   try {
@@ -75,6 +76,7 @@ async function execute<Input extends Json>({ options }: DurableLoopFields<Input>
       runId,
       options: await options(JSON.parse(input) as Input),
       createJournal: createDbosJournal,
+      maxCrashes,
     });
     // An abandoned execution must not end its workflow, because another execution continues it.
     return end ?? (await new Promise<never>(() => {}));
@@ -107,19 +109,15 @@ function createEngine(name: string, workflow: Workflow, worker: WorkerProcess): 
       }),
     result: (id) => worker.untilStopped(() => DBOS.retrieveWorkflow<string>(id).getResult({ pollingIntervalMs: 100 })),
     retry: (id) => outside(() => retryRun(id)),
-    readJournal: (id, messages) => readDbosJournal(() => outside(() => DBOS.listWorkflowSteps(id)), messages),
+    readJournal: (id) => readDbosJournal(() => outside(() => DBOS.listWorkflowSteps(id))),
   };
 }
-
-const liveStates: ReadonlySet<string> = new Set(["PENDING", "ENQUEUED", "DELAYED"]);
 
 async function findRun(id: string, workflowName: string): Promise<FoundRun | undefined> {
   const [found] = await DBOS.listWorkflows({ workflowIDs: [id], workflowName, loadInput: false, loadOutput: true });
   if (found === undefined) return undefined;
-  if (found.status === "SUCCESS") return { state: "ended" };
-  if (liveStates.has(found.status)) return { state: "live" };
-  const { error } = found;
-  return { state: "failed", error: error instanceof Error ? error.message : `The workflow has the status ${found.status}.` };
+  const state = stateOf(found.status);
+  return state === "failed" ? { state, error: errorOf(found) } : { state };
 }
 
 async function retryRun(id: string): Promise<void> {

@@ -21,4 +21,5 @@ export type {
   DurableStartAnswer,
   DurableStartOptions,
 } from "../host/durable/durable-host.ts";
+export type { DurableRun, RunFilter } from "./list-runs.ts";
 export { launchWorker, type Worker, type WorkerOptions } from "./worker.ts";

@@ -1,17 +1,24 @@
 // The tables of durable loops in Postgres, beside those of DBOS: workers, events of runs, and messages to runs.
 
 import type { Pool } from "pg";
-import type { DurableStore, Row, RunMessage } from "../host/durable/durable-store.ts";
+import type { Added, Begun, DurableStore, Row, RunMessage } from "../host/durable/durable-store.ts";
 
 /** Locked while a process creates the tables, so that two processes do not create them together. */
 const migrationLock = 7_233_410_001;
 
+/** The version of the tables. A later version adds the statements that change the tables of this one. */
+const schemaVersion = 1;
+
 const tables = `
   CREATE SCHEMA IF NOT EXISTS turnwright;
+  CREATE TABLE IF NOT EXISTS turnwright.schema (id boolean PRIMARY KEY CHECK (id), version integer NOT NULL);
+  INSERT INTO turnwright.schema VALUES (true, ${schemaVersion}) ON CONFLICT DO NOTHING;
   CREATE TABLE IF NOT EXISTS turnwright.workers (id text PRIMARY KEY, beat timestamptz NOT NULL);
-  CREATE TABLE IF NOT EXISTS turnwright.runs (id text PRIMARY KEY, execution integer NOT NULL, next_event bigint NOT NULL);
+  CREATE TABLE IF NOT EXISTS turnwright.runs (
+    id text PRIMARY KEY, execution integer NOT NULL, next_event bigint NOT NULL, stalls integer NOT NULL);
   CREATE TABLE IF NOT EXISTS turnwright.events (
     run_id text NOT NULL, seq bigint NOT NULL, body text NOT NULL, PRIMARY KEY (run_id, seq));
+  CREATE TABLE IF NOT EXISTS turnwright.blobs (run_id text NOT NULL, id text NOT NULL, body text NOT NULL, PRIMARY KEY (run_id, id));
   CREATE TABLE IF NOT EXISTS turnwright.conversations (id text PRIMARY KEY, runs integer NOT NULL);
   CREATE TABLE IF NOT EXISTS turnwright.messages (
     run_id text NOT NULL, seq bigint GENERATED ALWAYS AS IDENTITY, body text NOT NULL, PRIMARY KEY (run_id, seq));
@@ -49,31 +56,54 @@ export class PostgresStore implements DurableStore {
     try {
       await client.query("SELECT pg_advisory_lock($1)", [migrationLock]);
       await client.query(tables);
+      const { rows } = await client.query<{ readonly version: number }>("SELECT version FROM turnwright.schema");
+      const version = rows[0]?.version ?? schemaVersion;
+      if (version > schemaVersion)
+        throw new Error(
+          `The tables in the schema "turnwright" have version ${version}, but this version of turnwright knows version ${schemaVersion}. Update turnwright in this process.`,
+        );
     } finally {
       await client.query("SELECT pg_advisory_unlock($1)", [migrationLock]);
       client.release();
     }
   }
 
-  async begin(runId: string): Promise<number> {
-    const rows = await this.#read<{ readonly execution: number }>(
-      `INSERT INTO turnwright.runs VALUES ($1, 1, 0)
-       ON CONFLICT (id) DO UPDATE SET execution = turnwright.runs.execution + 1 RETURNING execution`,
+  async begin(runId: string): Promise<Begun> {
+    const [row] = await this.#read<{ readonly execution: number; readonly events: string; readonly stalls: number }>(
+      `INSERT INTO turnwright.runs VALUES ($1, 1, 0, 0)
+       ON CONFLICT (id) DO UPDATE SET execution = turnwright.runs.execution + 1, stalls = turnwright.runs.stalls + 1
+       RETURNING execution, next_event AS events, stalls`,
       [runId],
     );
-    return rows[0]?.execution ?? 1;
+    return { execution: row?.execution ?? 1, events: Number(row?.events ?? 0), stalls: row?.stalls ?? 0 };
   }
 
-  async append(runId: string, execution: number, bodies: readonly string[]): Promise<boolean> {
+  /** The position `first` makes sure that an append whose answer was lost is not repeated. */
+  async append(runId: string, execution: number, { first, events, blobs, isProgress }: Added): Promise<boolean> {
     const { rowCount } = await this.#pool.query(
       `WITH own AS (
-         UPDATE turnwright.runs SET next_event = next_event + $3 WHERE id = $1 AND execution = $2 RETURNING next_event - $3 AS first),
+         UPDATE turnwright.runs SET next_event = next_event + $4, stalls = CASE WHEN $8 THEN 0 ELSE stalls END
+         WHERE id = $1 AND execution = $2 AND next_event = $3 RETURNING id),
        added AS (
-         INSERT INTO turnwright.events SELECT $1, own.first + n - 1, body FROM own, unnest($4::text[]) WITH ORDINALITY AS t (body, n))
+         INSERT INTO turnwright.events SELECT $1, $3 + n - 1, body FROM own, unnest($5::text[]) WITH ORDINALITY AS t (body, n)),
+       large AS (
+         INSERT INTO turnwright.blobs SELECT $1, id, body FROM unnest($6::text[], $7::text[]) AS t (id, body) ON CONFLICT DO NOTHING)
        SELECT pg_notify('${eventChannel}', $1) FROM own`,
-      [runId, execution, bodies.length, bodies],
+      [runId, execution, first, events.length, events, [...blobs.keys()], [...blobs.values()], isProgress],
     );
-    return rowCount === 1;
+    if (rowCount === 1) return true;
+    const [row] = await this.#read<{ readonly execution: number }>("SELECT execution FROM turnwright.runs WHERE id = $1", [
+      runId,
+    ]);
+    return row?.execution === execution;
+  }
+
+  async readBlobs(runId: string, ids?: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const rows = await this.#read<{ readonly id: string; readonly body: string }>(
+      "SELECT id, body FROM turnwright.blobs WHERE run_id = $1 AND ($2::text[] IS NULL OR id = ANY ($2))",
+      [runId, ids],
+    );
+    return new Map(rows.map(({ id, body }) => [id, body]));
   }
 
   async countEvents(runId: string): Promise<number> {
@@ -97,8 +127,23 @@ export class PostgresStore implements DurableStore {
     await this.#pool.query(`SELECT pg_notify('${messageChannel}', $1)`, [runId]);
   }
 
-  async wake(runId: string): Promise<void> {
+  /** Wakes the readers of a run in all processes. */
+  async notify(runId: string): Promise<void> {
     await this.#pool.query(`SELECT pg_notify('${eventChannel}', $1)`, [runId]);
+  }
+
+  async noteWaiting(runId: string): Promise<void> {
+    await this.#pool.query("UPDATE turnwright.runs SET stalls = 0 WHERE id = $1", [runId]);
+    await this.notify(runId);
+  }
+
+  /** Deletes everything about runs. */
+  async deleteRuns(ids: readonly string[]): Promise<void> {
+    await this.#pool.query("DELETE FROM turnwright.conversations WHERE id || '/' || runs = ANY ($1)", [ids]);
+    for (const table of ["events", "messages", "blobs"]) {
+      await this.#pool.query(`DELETE FROM turnwright.${table} WHERE run_id = ANY ($1)`, [ids]);
+    }
+    await this.#pool.query("DELETE FROM turnwright.runs WHERE id = ANY ($1)", [ids]);
   }
 
   async readRuns(conversation: string): Promise<number> {

@@ -6,7 +6,9 @@ import { DBOS } from "@dbos-inc/dbos-sdk";
 import { Client, Pool } from "pg";
 import { type Checks, checkFields, checkRequired, is, numberWithin } from "../core/entry-kit.ts";
 import type { LiveRun } from "../host/durable/durable-store.ts";
+import { RunWaits } from "../host/durable/run-waits.ts";
 import { obey, type RunSite } from "../host/durable/execute-durable-run.ts";
+import { deleteRuns, type DurableRun, listRuns, queueName, type RunFilter } from "./list-runs.ts";
 import { eventChannel, messageChannel, PostgresStore } from "./postgres-store.ts";
 
 /** The options of `launchWorker`. */
@@ -30,6 +32,14 @@ export interface Worker {
   readonly id: string;
   /** Stops the worker. Its runs continue in other workers, or when a worker is launched again. */
   stop(): Promise<void>;
+  /** Lists runs of all durable loops and all workers, the newest first. Throws LoopError "invalid-option" or "unknown-option". */
+  listRuns(filter?: RunFilter): Promise<readonly DurableRun[]>;
+  /**
+   * Deletes everything that is stored about runs that have ended or failed before a time: inputs, records, events, results. Returns
+   * how many runs were deleted. A conversation whose last run is deleted begins anew. Throws LoopError "invalid-option" or
+   * "unknown-option".
+   */
+  deleteRuns(filter: { readonly endedBefore: Date }): Promise<number>;
 }
 
 const checks: Checks<WorkerOptions> = {
@@ -38,9 +48,6 @@ const checks: Checks<WorkerOptions> = {
   leaseMs: numberWithin({ min: 100, infinite: false }),
   executes: is.flag,
 };
-
-/** The queue of all durable loops. Each worker takes runs from it. */
-export const queueName = "turnwright";
 
 /** How often a worker looks for runs without a worker, in milliseconds. */
 const sweepMs = 500;
@@ -81,7 +88,12 @@ export async function launchWorker(options: WorkerOptions): Promise<Worker> {
     await worker.stop();
     throw error;
   }
-  return { id: worker.id, stop: () => worker.stop() };
+  return {
+    id: worker.id,
+    stop: () => worker.stop(),
+    listRuns: (filter) => worker.outside(() => listRuns(filter)),
+    deleteRuns: (filter) => worker.outside(() => deleteRuns(worker.store, filter)),
+  };
 }
 
 interface Settings {
@@ -118,7 +130,7 @@ export class WorkerProcess implements RunSite {
   /** The connection that holds the lock of this worker and gets notifications. Undefined while it is being opened again. */
   #session: Client | undefined;
   #timers: ReturnType<typeof setInterval>[] = [];
-  #readers = new Map<string, Set<() => void>>();
+  readonly #waits = new RunWaits();
   #isStopped = false;
   /** The workers whose lock was free at the last look. */
   #suspects: ReadonlySet<string> = new Set();
@@ -180,21 +192,30 @@ export class WorkerProcess implements RunSite {
   /** Opens the session with the lock. If the session breaks, opens another one. */
   async #connect(): Promise<void> {
     const session = new Client({ connectionString: this.#options.databaseUrl });
+    let isLost = false;
     const reconnect = (): void => {
-      if (this.#session !== session) return;
-      this.#session = undefined;
-      if (!this.#isStopped) setTimeout(() => void this.#connect().catch(reconnect), 200);
+      if (isLost) return;
+      isLost = true;
+      if (this.#session === session) this.#session = undefined;
+      if (!this.#isStopped) setTimeout(() => this.#isStopped || void this.#connect().catch(() => {}), 200);
     };
-    this.#session = session;
     session.on("error", reconnect);
     session.on("end", reconnect);
     session.on("notification", ({ channel, payload = "" }) => {
-      this.#wakeReaders(payload);
+      this.#waits.wake(payload);
       if (channel === messageChannel) this.#obeySoon(payload);
     });
-    await session.connect();
-    await session.query("SELECT pg_advisory_lock(hashtextextended($1, 0))", [this.id]);
-    await session.query(`LISTEN ${eventChannel}; LISTEN ${messageChannel}`);
+    try {
+      await session.connect();
+      await session.query("SELECT pg_advisory_lock(hashtextextended($1, 0))", [this.id]);
+      await session.query(`LISTEN ${eventChannel}; LISTEN ${messageChannel}`);
+    } catch (error) {
+      reconnect();
+      throw error;
+    }
+    if (this.#isStopped) await session.end();
+    if (this.#isStopped || isLost) return;
+    this.#session = session;
     // Notifications may have been lost while there was no session.
     this.#wakeAll();
   }
@@ -254,13 +275,14 @@ export class WorkerProcess implements RunSite {
     await this.#pool.query("DELETE FROM turnwright.workers WHERE id = $1", [workerId]);
   }
 
-  #wakeAll(): void {
-    for (const runId of this.#readers.keys()) this.#wakeReaders(runId);
-    for (const runId of this.live.keys()) this.#obeySoon(runId);
+  waitFor<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
+    const { signal: stopping } = this.#stopping;
+    return this.#waits.waitFor(runId, look, signal === undefined ? [stopping] : [stopping, signal]);
   }
 
-  #wakeReaders(runId: string): void {
-    for (const wake of this.#readers.get(runId) ?? []) wake();
+  #wakeAll(): void {
+    this.#waits.wakeAll();
+    for (const runId of this.live.keys()) this.#obeySoon(runId);
   }
 
   #obeySoon(runId: string): void {
@@ -275,7 +297,7 @@ export class WorkerProcess implements RunSite {
       const [run] = await DBOS.listWorkflows({ workflowIDs: [runId], loadInput: false, loadOutput: false });
       isLive = run?.status === "PENDING";
     }
-    await this.store.wake(runId);
+    await this.store.notify(runId);
   }
 
   /** Resolves like `work`, or rejects when the worker is stopped. */
@@ -291,30 +313,6 @@ export class WorkerProcess implements RunSite {
       return await Promise.race([this.outside(work), stopped]);
     } finally {
       signal.removeEventListener("abort", onStop);
-    }
-  }
-
-  /** Calls `look` now, and each time that the run may have changed, until it returns a value. Rejects when the signal fires. */
-  async waitFor<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
-    let wake: () => void = () => {};
-    const onChange = (): void => wake();
-    const readers = this.#readers.get(runId) ?? new Set();
-    this.#readers.set(runId, readers.add(onChange));
-    const signals = [this.#stopping.signal, ...(signal === undefined ? [] : [signal])];
-    for (const one of signals) one.addEventListener("abort", onChange);
-    try {
-      for (;;) {
-        // Created before the look, so that a change during the look is noticed.
-        const woken = new Promise<void>((resolve) => (wake = resolve));
-        for (const one of signals) one.throwIfAborted();
-        const found = await look();
-        if (found !== undefined) return found;
-        await woken;
-      }
-    } finally {
-      for (const one of signals) one.removeEventListener("abort", onChange);
-      readers.delete(onChange);
-      if (readers.size === 0) this.#readers.delete(runId);
     }
   }
 }

@@ -1,4 +1,4 @@
-import { type Journal, type LoopEvent, type LoopOptions, type LoopResult, runToolLoop } from "../core/entry-kit.ts";
+import { bindJournal, type Journal, type LoopEvent, type LoopOptions, type LoopResult, runToolLoop } from "../core/entry-kit.ts";
 import { createEmitter, skipRecalled } from "./execution-events.ts";
 import type { HostedLoopOptions } from "./run-host.ts";
 import type { RunTurn } from "./run-turn.ts";
@@ -60,12 +60,8 @@ interface Claim {
   finish(): Promise<void>;
 }
 
-/**
- * Returns a journal that also calls `claim.begin` after opening and `claim.finish` before closing. The methods are bound, because
- * `journal` may be an instance of a class.
- */
+/** Returns a journal that also calls `claim.begin` after opening and `claim.finish` before closing. */
 function claimJournal(journal: Journal, claim: Claim): Journal {
-  const { durable, ordered } = journal;
   const open: NonNullable<Journal["open"]> = async (how) => {
     const close = (await journal.open?.(how)) ?? (() => Promise.resolve());
     try {
@@ -79,17 +75,7 @@ function claimJournal(journal: Journal, claim: Claim): Journal {
       await close();
     };
   };
-  return {
-    durable,
-    ordered,
-    open,
-    step: journal.step.bind(journal),
-    all: journal.all.bind(journal),
-    ...(journal.has === undefined ? {} : { has: journal.has.bind(journal) }),
-    ...(journal.replays === undefined ? {} : { replays: journal.replays.bind(journal) }),
-    ...(journal.read === undefined ? {} : { read: journal.read.bind(journal) }),
-    ...(journal.wait === undefined ? {} : { wait: journal.wait.bind(journal) }),
-  };
+  return { ...bindJournal(journal), open };
 }
 
 /** Sets `result.journal` to the journal from the store. `JSON.stringify(result)` includes the journal only if it has `toJSON`. */

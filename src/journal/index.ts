@@ -1,8 +1,11 @@
-// The entry `turnwright/journal`: stores a journal in a file, replays a journal, and inspects a journal without running anything.
+// The entry `turnwright/journal`: stores a journal in a file, keeps large
+// records in a blob store, replays a journal, and inspects a journal without running anything.
 
+export { fileBlobStore } from "./file-blob-store.ts";
 export { type FileJournal, fileJournal } from "./file-journal.ts";
 export type { TornLine } from "./journal-lines.ts";
 export type { FileJournalOptions, JournalRecord } from "./journal-session.ts";
 export { replayJournal } from "./replay-journal.ts";
 export { type InspectedStatus, inspectJournal, type JournalInspection } from "./inspect/inspect-journal.ts";
 export type { PendingCall } from "./inspect/records.ts";
+export { type BlobOptions, type BlobStore, withBlobs } from "./with-blobs.ts";

@@ -166,7 +166,7 @@ async function continueFile({ file, place }: OpenFile, recorded: Recorded, optio
 }
 
 /** Syncs a folder, so that a new file in it survives a power failure. Windows cannot sync a folder. */
-async function syncFolder(path: string): Promise<void> {
+export async function syncFolder(path: string): Promise<void> {
   if (process.platform === "win32") return;
   const folder = await open(path, "r");
   try {

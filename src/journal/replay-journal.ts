@@ -49,6 +49,6 @@ async function isRecorded(journal: Journal, key: string): Promise<boolean> {
   }
 }
 
-function isJournal(value: unknown): value is Journal {
+export function isJournal(value: unknown): value is Journal {
   return isRecord(value) && typeof value["step"] === "function" && typeof value["all"] === "function";
 }

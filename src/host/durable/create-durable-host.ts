@@ -1,11 +1,4 @@
-import {
-  type CallDecision,
-  checkFields,
-  invalidOption,
-  type Json,
-  type LoopEvent,
-  type StopRequest,
-} from "../../core/entry-kit.ts";
+import { type CallDecision, checkFields, invalidOption, type Json, type StopRequest } from "../../core/entry-kit.ts";
 import type { HostedStream, JoinOptions } from "../hosted-event.ts";
 import type { WhenBusy } from "../run-host.ts";
 import { checkId, type History, joinChecks, type ReadStart, toMessages } from "../start-options.ts";
@@ -19,6 +12,7 @@ import type {
   DurableStartOptions,
 } from "./durable-host.ts";
 import type { DurableLoop } from "./durable-loop.ts";
+import type { StoredEvent } from "./durable-records.ts";
 import type { DurableEngine } from "./durable-store.ts";
 import { readDurableStart, type RunInput } from "./host-options.ts";
 import { readPlace, toHostedStream, toSeq } from "./hosted-events.ts";
@@ -171,7 +165,7 @@ class Conversations implements DurableHost {
     if (run.state !== "live") return run;
     const { store } = this.#engineOf();
     const [last] = await store.readEvents(run.runId, (await store.countEvents(run.runId)) - 1);
-    const event = last && (JSON.parse(last.body) as LoopEvent);
+    const event = last && (JSON.parse(last.body) as StoredEvent).event;
     if (event?.type !== "run-end" || event.path !== undefined) return run;
     await this.#loop.result(run.runId);
     return { ...run, state: "ended" };

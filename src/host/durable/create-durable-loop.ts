@@ -13,6 +13,7 @@ import {
   isPlainData,
   type Json,
   LoopError,
+  numberWithin,
   type LoopOptions,
   type StopRequest,
   toJson,
@@ -31,6 +32,7 @@ import type {
 } from "./durable-loop.ts";
 import type { DurableEngine, FoundRun, RunMessage } from "./durable-store.ts";
 import type { RunFacts } from "./execute-durable-run.ts";
+import { readLargeParts } from "./durable-records.ts";
 import { readDurableEvents } from "./read-durable-events.ts";
 import { signalCheck } from "../start-options.ts";
 
@@ -40,7 +42,7 @@ const eventsChecks: Checks<DurableEventsOptions> = {
   endsWhenWaiting: is.flag,
 };
 
-const fieldChecks: Checks<DurableLoopFields<never>> = { name: is.text, options: is.fn };
+const fieldChecks: Checks<DurableLoopFields<never>> = { name: is.text, options: is.fn, maxCrashes: numberWithin({ min: 0 }) };
 
 /** Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid. */
 export function checkLoopFields<Input>(fields: DurableLoopFields<Input>): void {
@@ -111,7 +113,9 @@ class DurableVerbs {
     const received = state === "live" ? "the id of a live run" : "the id of a run with a result";
     if (state !== "failed")
       throw new LoopError("invalid-option", { option: "id", expected: "the id of a run whose result rejected", received });
-    await this.#engineOf().retry(id);
+    const engine = this.#engineOf();
+    await engine.store.noteWaiting(id);
+    await engine.retry(id);
   }
 
   async status(id: string): Promise<JournalInspection | undefined> {
@@ -122,7 +126,7 @@ class DurableVerbs {
     const input = await engine.readInput(id);
     if (input === undefined) return undefined;
     const { messages } = await this.#optionsOf(input);
-    return inspectJournal(engine.readJournal(id, messages));
+    return inspectJournal(readLargeParts(engine.readJournal(id), engine.store, { runId: id, messages }));
   }
 
   async #find(id: string, engine = this.#engineOf()): Promise<FoundRun> {

@@ -33,6 +33,8 @@ export interface DurableHostFields {
   readonly options: (run: DurableRunInput) => DurableRunOptions | PromiseLike<DurableRunOptions>;
   /** How a start behaves while a run of the conversation is live. Each start can override this option. Default "refuse". */
   readonly whenBusy?: WhenBusy | undefined;
+  /** How many workers in a row may die in the same step of a run. After that, the run fails. Default 10. */
+  readonly maxCrashes?: number | undefined;
 }
 
 /** The options of `start`. Pass exactly one of `message`, `messages` and `regenerate`. */

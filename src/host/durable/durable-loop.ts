@@ -15,6 +15,11 @@ export interface DurableLoopFields<Input> {
    * same messages for the same input.
    */
   readonly options: (input: Input) => Omit<LoopOptions, DurableOwnOptions> | PromiseLike<Omit<LoopOptions, DurableOwnOptions>>;
+  /**
+   * How many workers in a row may die in the same step of a run. After that, `result` rejects, so that a run that ends its process
+   * does not end every worker. Default 10.
+   */
+  readonly maxCrashes?: number | undefined;
 }
 
 /** The result of a durable run, as plain data. */

@@ -1,6 +1,6 @@
 // The parts of a workflow engine that durable loops need.
 
-import type { Journal, Json, LoopControl, Message } from "../../core/entry-kit.ts";
+import type { Journal, Json, LoopControl } from "../../core/entry-kit.ts";
 
 /** A message to a run from any process. */
 export type RunMessage =
@@ -15,20 +15,43 @@ export interface Row<T> {
   readonly body: T;
 }
 
+export interface Begun {
+  /** The number of this execution, counted from 1. */
+  readonly execution: number;
+  /** The number of events that are stored. */
+  readonly events: number;
+  /** How many executions in a row have begun since the run made progress. */
+  readonly stalls: number;
+}
+
+export interface Added {
+  /** The position of the first event. */
+  readonly first: number;
+  readonly events: readonly string[];
+  readonly blobs: ReadonlyMap<string, string>;
+  /** True if the run has made progress. */
+  readonly isProgress: boolean;
+}
+
 /** The events of runs, and the messages to runs. Every process can read and write them. */
 export interface DurableStore {
-  /** Begins an execution of a run, and returns its number. Earlier executions can no longer append events. */
-  begin(runId: string): Promise<number>;
-  /** Appends events. Returns false if a later execution of the run has begun. */
-  append(runId: string, execution: number, events: readonly string[]): Promise<boolean>;
+  /** Begins an execution of a run. Earlier executions can no longer append events. */
+  begin(runId: string): Promise<Begun>;
+  /**
+   * Stores large texts by their ids, and appends events. Returns false if a later execution of the run has begun: the events are
+   * then not stored, but the texts are, because a record may need them. May be repeated after an error.
+   */
+  append(runId: string, execution: number, added: Added): Promise<boolean>;
+  /** Returns the large texts with these ids, or all texts of the run. */
+  readBlobs(runId: string, ids?: readonly string[]): Promise<ReadonlyMap<string, string>>;
   countEvents(runId: string): Promise<number>;
   /** Returns the events from the position `from`, or the first of them. */
   readEvents(runId: string, from: number): Promise<readonly Row<string>[]>;
   send(runId: string, message: RunMessage): Promise<void>;
   /** Returns the messages with positions over `after`. */
   readMessages(runId: string, after: number): Promise<readonly Row<RunMessage>[]>;
-  /** Wakes the readers of a run in all processes. A store whose readers poll does nothing. */
-  wake(runId: string): Promise<void>;
+  /** Notes that a run waits for a decision, which counts as progress, and wakes its readers in all processes. */
+  noteWaiting(runId: string): Promise<void>;
   /** Returns how many runs a conversation has, as far as it was noted. */
   readRuns(conversation: string): Promise<number>;
   /** Notes that a conversation has at least this many runs. */
@@ -53,8 +76,8 @@ export interface DurableEngine {
   result(id: string): Promise<string>;
   /** Continues a failed run after its last record. */
   retry(id: string): Promise<void>;
-  /** Returns a journal that only reads the records of a run. `messages` are the messages that began the run. */
-  readJournal(id: string, messages: readonly Message[]): Journal;
+  /** Returns a journal that only reads the records of a run. */
+  readJournal(id: string): Journal;
   /** Calls `look` now, and each time that the run may have changed, until it returns a value. Rejects when the signal fires. */
   waitFor<T>(id: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T>;
 }

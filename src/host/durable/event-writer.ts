@@ -1,10 +1,15 @@
 // Writes the events of one execution of a run to the store, without those that an earlier execution has already written.
 
 import type { LoopEvent } from "../../core/entry-kit.ts";
-import type { DurableStore } from "./durable-store.ts";
+import { packEvent, type StoredEvent } from "./durable-records.ts";
+import type { Begun, DurableStore } from "./durable-store.ts";
 
 /** How long events are collected before they are written together, in milliseconds. */
 const collectMs = 20;
+
+/** A write that fails, for example while the database restarts, is repeated for about a minute. */
+const mostAttempts = 240;
+const retryMs = 250;
 
 const deltas: ReadonlySet<string> = new Set(["text-delta", "reasoning-delta", "tool-args-delta", "tool-progress"]);
 
@@ -25,28 +30,39 @@ export class EventWriter {
   readonly #store: DurableStore;
   readonly #runId: string;
   readonly #execution: number;
+  /** The position of the next event. */
+  #next: number;
+  /** How many executions in a row have begun since the run made progress. */
+  readonly stalls: number;
+  /** True if an event is waiting that is neither a delta nor about discarded deltas. */
+  #isProgress = false;
   /** How many events of earlier executions are stored for each place. */
   readonly #stored = new Map<string, number>();
   /** The streams with deltas from earlier executions, which a new attempt replaces. */
   readonly #partial = new Set<string>();
   readonly #emitted = new Map<string, number>();
   #waiting: string[] = [];
+  /** The large texts that are not stored yet, and the ids of those that are. */
+  #blobs = new Map<string, string>();
+  readonly #known = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #last: Promise<void> = Promise.resolve();
   #isFenced = false;
 
-  private constructor(store: DurableStore, runId: string, execution: number) {
+  private constructor(store: DurableStore, runId: string, { execution, events, stalls }: Begun) {
     this.#store = store;
     this.#runId = runId;
     this.#execution = execution;
+    this.#next = events;
+    this.stalls = stalls;
   }
 
   static async begin(store: DurableStore, runId: string): Promise<EventWriter> {
-    const execution = await store.begin(runId);
-    const writer = new EventWriter(store, runId, execution);
-    let rows = execution === 1 ? [] : await store.readEvents(runId, 0);
+    const begun = await store.begin(runId);
+    const writer = new EventWriter(store, runId, begun);
+    let rows = begun.events === 0 ? [] : await store.readEvents(runId, 0);
     while (rows.length > 0) {
-      for (const { body } of rows) writer.#noteStored(JSON.parse(body) as LoopEvent);
+      for (const { body } of rows) writer.#noteStored((JSON.parse(body) as StoredEvent).event);
       rows = await store.readEvents(runId, (rows.at(-1)?.seq ?? 0) + 1);
     }
     return writer;
@@ -83,27 +99,47 @@ export class EventWriter {
 
   #write(event: LoopEvent): void {
     if (this.#isFenced) return;
-    this.#waiting.push(toText(event));
-    this.#timer ??= setTimeout(() => void this.flush(), collectMs);
+    this.#isProgress ||= !deltas.has(event.type) && event.type !== "attempt-discarded";
+    const texts = new Map<string, string>();
+    this.#waiting.push(toText(event, texts));
+    for (const [id, text] of texts) this.addBlob(id, text);
+    this.#timer ??= setTimeout(() => void this.flush().catch(() => {}), collectMs);
   }
 
-  /** Writes the collected events. Resolves when all events so far are stored. If the store fails, they are written later. */
+  /** Adds a large text, which the next `flush` stores. */
+  addBlob(id: string, text: string): void {
+    if (this.#known.has(id)) return;
+    this.#known.add(id);
+    this.#blobs.set(id, text);
+  }
+
+  /** Writes the collected events and texts. Resolves when all of them are stored. Rejects if the store fails for a minute. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#last = this.#last.then(() => this.#append());
-    return this.#last;
+    const written = this.#last.then(() => this.#append());
+    this.#last = written.catch(() => {});
+    return written;
   }
 
   async #append(): Promise<void> {
-    const bodies = this.#waiting;
-    if (bodies.length === 0) return;
+    const events = this.#waiting;
+    const blobs = this.#blobs;
+    if (events.length + blobs.size === 0) return;
     this.#waiting = [];
-    try {
-      this.#isFenced = !(await this.#store.append(this.#runId, this.#execution, bodies));
-    } catch {
-      this.#waiting = [...bodies, ...this.#waiting];
-      this.#timer ??= setTimeout(() => void this.flush(), collectMs * 10);
+    this.#blobs = new Map();
+    const added = { first: this.#next, events, blobs, isProgress: this.#isProgress };
+    this.#isProgress = false;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        this.#isFenced = !(await this.#store.append(this.#runId, this.#execution, added)) || this.#isFenced;
+        this.#next += events.length;
+        return;
+      } catch (error) {
+        // A record must not be written without its texts.
+        if (attempt === mostAttempts || this.#isFenced) throw error;
+        await new Promise((resolve) => setTimeout(resolve, retryMs));
+      }
     }
   }
 
@@ -120,10 +156,10 @@ function count(counts: Map<string, number>, key: string): number {
 }
 
 /** Values that JSON cannot represent can only be in `tool-progress`, and in the metadata of results. */
-function toText(event: LoopEvent): string {
+function toText(event: LoopEvent, texts: Map<string, string>): string {
   try {
-    return JSON.stringify(event);
+    return JSON.stringify(packEvent(event, texts));
   } catch {
-    return JSON.stringify({ ...event, data: undefined, metadata: undefined });
+    return JSON.stringify(packEvent({ ...event, data: undefined, metadata: undefined } as unknown as LoopEvent, texts));
   }
 }

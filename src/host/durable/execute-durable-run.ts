@@ -1,7 +1,6 @@
 // One execution of a durable run in a worker.
 
 import {
-  isRecord,
   type Journal,
   type Json,
   type LoopControl,
@@ -13,6 +12,7 @@ import {
 import { createLoopControl } from "../../core/index.ts";
 import { createEmitter } from "../execution-events.ts";
 import type { DurableOwnOptions, DurableResult } from "./durable-loop.ts";
+import { storeLargeParts } from "./durable-records.ts";
 import type { DurableEngine, DurableStore, LiveRun, StepHooks } from "./durable-store.ts";
 import { EventWriter } from "./event-writer.ts";
 
@@ -32,12 +32,14 @@ export interface DurableExecution {
   readonly runId: string;
   readonly options: Omit<LoopOptions, DurableOwnOptions>;
   readonly createJournal: (hooks: StepHooks) => Journal;
+  /** The maximum number of executions in a row that make no progress, because their worker died. */
+  readonly maxCrashes?: number | undefined;
 }
 
 /** Executes a run. Returns its `RunFacts` as JSON, or undefined if this execution was abandoned. */
 export async function executeDurableRun(
   site: RunSite,
-  { runId, options, createJournal }: DurableExecution,
+  { runId, options, createJournal, maxCrashes = 10 }: DurableExecution,
 ): Promise<string | undefined> {
   await endEarlier(site, runId);
   const control = createLoopControl();
@@ -45,6 +47,8 @@ export async function executeDurableRun(
   let end: () => void = () => {};
   let writer: EventWriter | undefined;
   let isAbandoned = false;
+  /** The large texts of earlier executions. A replay needs all of them. */
+  let texts: ReturnType<DurableStore["readBlobs"]> | undefined;
   const abandon = (): void => {
     isAbandoned = true;
     // Before the kill, so that its events and outcomes are dropped.
@@ -56,9 +60,13 @@ export async function executeDurableRun(
   site.live.set(runId, live);
   try {
     const events = (writer = await EventWriter.begin(site.store, runId));
+    if (events.stalls > maxCrashes) throw new Error(toGivenUp(events.stalls));
     const hooks = createHooks(site, { runId, control, events, signal: over.signal });
     await obey(site.store, runId, live);
-    const journal = createJournal(hooks);
+    const journal = storeLargeParts(createJournal(hooks), {
+      put: (id, text) => events.addBlob(id, text),
+      get: () => (texts ??= site.store.readBlobs(runId)),
+    });
     const result = await runToolLoop({ ...options, runId, control, journal, events: createEmitter(events.take) });
     await events.flush();
     return isAbandoned ? undefined : JSON.stringify(factsOf(result, hooks.lastRead));
@@ -68,9 +76,15 @@ export async function executeDurableRun(
   } finally {
     over.abort(new Error("The run has ended."));
     writer?.close();
+    // The worker was stopped, and did not die.
+    if (isAbandoned) await site.store.noteWaiting(runId).catch(() => {});
     site.live.delete(runId);
     end();
   }
+}
+
+function toGivenUp(stalls: number): string {
+  return `The run was given up, because ${stalls} workers in a row died while they executed the same step. Find the cause, then continue the run with "retry".`;
 }
 
 /**
@@ -108,7 +122,7 @@ function createHooks(site: RunSite, { runId, control, events, signal }: Executin
     },
     async receive(key) {
       // Readers with `endsWhenWaiting` may end now.
-      await store.wake(runId).catch(() => {});
+      await store.noteWaiting(runId).catch(() => {});
       return site.waitFor(runId, () => findDecision(store, runId, key), signal);
     },
   };
@@ -127,11 +141,6 @@ export async function obey(store: DurableStore, runId: string, { control }: Live
     if (body.verb === "kill") control.kill();
     else if (body.verb === "stop") control.stop(body.request as Parameters<LoopControl["stop"]>[0]);
   }
-}
-
-/** The messages of a run are in the input of its workflow. A long conversation would otherwise be stored twice. */
-export function withoutMessages(record: unknown): unknown {
-  return isRecord(record) ? { ...record, messages: [] } : record;
 }
 
 function factsOf(result: LoopResult, lastRead: number): RunFacts {

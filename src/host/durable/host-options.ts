@@ -7,6 +7,7 @@ import {
   isPlainData,
   type Json,
   type Message,
+  numberWithin,
 } from "../../core/entry-kit.ts";
 import type { StartOptions } from "../run-host.ts";
 import { readStart, type ReadStart, whenBusyCheck } from "../start-options.ts";
@@ -22,7 +23,12 @@ export interface RunInput {
   readonly repair: boolean;
 }
 
-const fieldChecks: Checks<DurableHostFields> = { name: is.text, options: is.fn, whenBusy: whenBusyCheck };
+const fieldChecks: Checks<DurableHostFields> = {
+  name: is.text,
+  options: is.fn,
+  whenBusy: whenBusyCheck,
+  maxCrashes: numberWithin({ min: 0 }),
+};
 
 /** Returns the fields of the loop under a durable host. Throws LoopError "invalid-option" or "unknown-option". */
 export function toLoopFields(fields: DurableHostFields): DurableLoopFields<Json> {
@@ -30,6 +36,7 @@ export function toLoopFields(fields: DurableHostFields): DurableLoopFields<Json>
   checkRequired(fields, fieldChecks, ["name", "options"]);
   return {
     name: fields.name,
+    maxCrashes: fields.maxCrashes,
     options: async (run) => {
       const { id, input, messages, repair } = run as unknown as RunInput;
       const options = await fields.options({ id, input });

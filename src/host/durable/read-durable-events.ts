@@ -1,5 +1,6 @@
 import type { LoopEvent } from "../../core/entry-kit.ts";
 import type { JournalInspection } from "../../journal/index.ts";
+import { type StoredEvent, unpackEvents } from "./durable-records.ts";
 import type { DurableEvent, DurableEventsOptions } from "./durable-loop.ts";
 import type { DurableEngine, FoundRun, Row } from "./durable-store.ts";
 
@@ -67,16 +68,12 @@ class EventReader {
     const { id, engine } = this.#run;
     // Begins one event earlier, because a reader after `run-end` would otherwise wait for more.
     for (let next = Math.max(from - 1, 0); ;) {
-      let rows: readonly Row<string>[];
-      try {
-        rows = await engine.waitFor(id, () => this.#look(next), signal);
-      } catch (error) {
-        if (signal.aborted) return undefined;
-        throw error;
-      }
+      const rows = await this.#waitForRows(next, signal);
       if (rows.length === 0) return undefined;
-      for (const { seq, body } of rows) {
-        const event = JSON.parse(body) as LoopEvent;
+      const stored = rows.map(({ body }) => JSON.parse(body) as StoredEvent);
+      const events = await unpackEvents(engine.store, id, stored);
+      for (const [index, event] of events.entries()) {
+        const seq = rows[index]?.seq ?? 0;
         this.#last = event;
         const isEnd = event.type === "run-end" && event.path === undefined;
         // The `run-end` of a waiting run has the position of the event before it.
@@ -84,6 +81,17 @@ class EventReader {
         if (isEnd) return undefined;
         next = seq + 1;
       }
+    }
+  }
+
+  /** Returns no events if the run has ended, or if the signal has fired. */
+  async #waitForRows(next: number, signal: AbortSignal): Promise<readonly Row<string>[]> {
+    const { id, engine } = this.#run;
+    try {
+      return await engine.waitFor(id, () => this.#look(next), signal);
+    } catch (error) {
+      if (signal.aborted) return [];
+      throw error;
     }
   }
 
@@ -108,7 +116,9 @@ class EventReader {
     if (state === undefined || !(await isWaiting(engine, id, state))) return undefined;
     // Events may have been written since.
     const rows = await engine.store.readEvents(id, from);
-    return rows.length > 0 ? rows : [{ seq: from - 1, body: JSON.stringify(toRunEnd(id, state, this.#last)) }];
+    return rows.length > 0
+      ? rows
+      : [{ seq: from - 1, body: JSON.stringify({ event: toRunEnd(id, state, this.#last) } satisfies StoredEvent) }];
   }
 }
 

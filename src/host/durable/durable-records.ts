@@ -1,0 +1,92 @@
+// How a durable run stores what is large: once per run, under an id that is made from the text. A result of a tool is in the record
+// of its call and in the event `tool-end`, so both refer to the same text.
+
+import type { Journal, LoopEvent, Message } from "../../core/entry-kit.ts";
+import { isRecord } from "../../core/entry-kit.ts";
+import { toBlobId } from "../../journal/blob-records.ts";
+import { withBlobs } from "../../journal/index.ts";
+import type { DurableStore } from "./durable-store.ts";
+
+type Blobs = ReadonlyMap<string, string>;
+
+/** Parts with more bytes than this are stored once. Smaller parts would not save the space that their ids take. */
+const minBytes = 1_000;
+
+/** The journal of one execution. `put` is called before the record that needs the text is written. */
+export function storeLargeParts(
+  journal: Journal,
+  { put, get }: { put(id: string, text: string): void; get(): Promise<Blobs> },
+): Journal {
+  const packed = withBlobs(journal, { store: { put, get }, minBytes });
+  return {
+    ...packed,
+    // The messages of a run are in the input of its workflow. A long conversation would otherwise be stored twice.
+    step: (step) =>
+      packed.step(
+        step.kind === "run"
+          ? { ...step, run: async (call) => withMessages(await step.run(call), []) as Awaited<ReturnType<typeof step.run>> }
+          : step,
+      ),
+  };
+}
+
+/** Returns a journal that only reads the records of a run. `messages` are the messages that began the run. */
+export function readLargeParts(
+  records: Journal,
+  store: DurableStore,
+  { runId, messages }: { readonly runId: string; readonly messages: readonly Message[] },
+): Journal {
+  const packed = withBlobs(records, { store: { put: () => {}, get: () => store.readBlobs(runId) }, minBytes });
+  return {
+    ...packed,
+    read: async () =>
+      new Map(
+        [...((await packed.read?.()) ?? [])].map(([key, record]) => [
+          key,
+          key === "run" ? withMessages(record, messages) : record,
+        ]),
+      ),
+  };
+}
+
+function withMessages(record: unknown, messages: readonly Message[]): unknown {
+  return isRecord(record) ? { ...record, messages } : record;
+}
+
+/** The fields of events that may be large, and that records contain too. */
+const largeFields = ["result", "args"] as const;
+
+/** An event as it is stored. The fields in `blobs` are null in `event`. */
+export interface StoredEvent {
+  readonly event: LoopEvent;
+  readonly blobs?: { readonly [field: string]: string } | undefined;
+}
+
+/** Moves large fields of an event into `texts`. */
+export function packEvent(event: LoopEvent, texts: Map<string, string>): StoredEvent {
+  const fields: { [field: string]: unknown } = { ...event };
+  const blobs: { [field: string]: string } = {};
+  for (const field of largeFields) {
+    const text = fields[field] === undefined ? undefined : JSON.stringify(fields[field]);
+    if (text === undefined || text.length <= minBytes) continue;
+    const id = toBlobId(text);
+    texts.set(id, text);
+    blobs[field] = id;
+    fields[field] = null;
+  }
+  return Object.keys(blobs).length === 0 ? { event } : { event: fields as unknown as LoopEvent, blobs };
+}
+
+/** Returns the events of a run with their large fields. */
+export async function unpackEvents(
+  store: DurableStore,
+  runId: string,
+  stored: readonly StoredEvent[],
+): Promise<readonly LoopEvent[]> {
+  const ids = new Set(stored.flatMap(({ blobs = {} }) => Object.values(blobs)));
+  const texts: Blobs = ids.size === 0 ? new Map() : await store.readBlobs(runId, [...ids]);
+  return stored.map(({ event, blobs = {} }) => {
+    const large = Object.entries(blobs).map(([field, id]) => [field, JSON.parse(texts.get(id) ?? "null") as unknown] as const);
+    return { ...event, ...Object.fromEntries(large) };
+  });
+}

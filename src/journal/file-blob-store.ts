@@ -1,0 +1,72 @@
+import { randomUUID } from "node:crypto";
+import { access, mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { invalidOption, isFilled, isRecord } from "../core/entry-kit.ts";
+import { isBlobId } from "./blob-records.ts";
+import { syncFolder } from "./journal-session.ts";
+import type { BlobStore } from "./with-blobs.ts";
+
+/**
+ * Makes a blob store for `withBlobs` that keeps each text in a file. The folder is created if it does not exist. Several runs and
+ * processes may use the same folder. Only the owner of a file can read it.
+ *
+ * A text is on disk when `put` resolves. After a crash, a file is complete or absent. The methods reject with errors from the disk.
+ * Throws LoopError "invalid-option" if `folder` is not a path.
+ *
+ * @example
+ * const journal = withBlobs(fileJournal("runs/order-7.jsonl"), { store: fileBlobStore("runs/blobs") });
+ */
+export function fileBlobStore(folder: string): BlobStore {
+  if (!isFilled(folder)) throw invalidOption("folder", "the path of a folder", folder);
+  const pathOf = (id: string): string => {
+    if (!isBlobId(id)) throw invalidOption("id", "64 hexadecimal digits", id);
+    return join(folder, id);
+  };
+  return {
+    async put(id, text) {
+      const path = pathOf(id);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      if (!(await exists(path))) await writeWhole(path, text);
+      await syncFolder(folder);
+    },
+    async get(ids) {
+      const texts = new Map<string, string>();
+      for (const id of ids) {
+        const text = await unlessMissing(() => readFile(pathOf(id), "utf8"));
+        if (text !== undefined) texts.set(id, text);
+      }
+      return texts;
+    },
+  };
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await unlessMissing(() => access(path).then(() => true))) === true;
+}
+
+/** Writes a file under another name and then renames it, so that a crash leaves no incomplete file. */
+async function writeWhole(path: string, text: string): Promise<void> {
+  const draft = `${path}.${randomUUID()}`;
+  try {
+    const file = await open(draft, "wx", 0o600);
+    try {
+      await file.writeFile(text, "utf8");
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
+
+async function unlessMissing<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isRecord(error) && error["code"] === "ENOENT") return undefined;
+    throw error;
+  }
+}
