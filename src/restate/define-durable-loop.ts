@@ -88,7 +88,7 @@ function createEngine(loop: string, worker: WorkerProcess): DurableEngine {
         return state === "ended" ? ((await store.read(id, "end")) ?? undefined) : undefined;
       }),
     retry: (id) => store.retry(id),
-    readJournal: (id, messages) => readRestateJournal(async () => admin.readJournal((await peek(id))?.invocation ?? ""), messages),
+    readJournal: (id) => readRestateJournal(async () => admin.readJournal((await peek(id))?.invocation ?? "")),
   };
 }
 

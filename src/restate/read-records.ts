@@ -1,6 +1,6 @@
 // Reads the records of a run from the journal of its workflow, for `inspectJournal`.
 
-import { isRecord, type Journal, type Message, runKey, type UnknownRecord } from "../core/entry-kit.ts";
+import { isRecord, type Journal, type UnknownRecord } from "../core/entry-kit.ts";
 import type { JournalRow } from "./admin.ts";
 
 function inside(value: unknown, ...keys: readonly string[]): UnknownRecord | undefined {
@@ -11,8 +11,8 @@ function inside(value: unknown, ...keys: readonly string[]): UnknownRecord | und
 
 const decoder = new TextDecoder();
 
-/** Returns a journal that can only be read. `messages` are the messages that began the run. */
-export function readRestateJournal(listRows: () => Promise<readonly JournalRow[]>, messages: readonly Message[]): Journal {
+/** Returns a journal that can only be read. */
+export function readRestateJournal(listRows: () => Promise<readonly JournalRow[]>): Journal {
   const read = async (): Promise<ReadonlyMap<string, unknown>> => {
     const names = new Map<unknown, string>();
     const records = new Map<string, unknown>();
@@ -25,9 +25,7 @@ export function readRestateJournal(listRows: () => Promise<readonly JournalRow[]
       const key = names.get(completion?.["completion_id"])?.replace(/ attempt \d+$/, "");
       if (key === undefined || !Array.isArray(bytes)) continue;
       const stored: unknown = JSON.parse(decoder.decode(Uint8Array.from(bytes as readonly number[])));
-      if (!isRecord(stored) || !("answer" in stored)) continue;
-      const { answer } = stored;
-      records.set(key, key === runKey && isRecord(answer) ? { ...answer, messages } : answer);
+      if (isRecord(stored) && "answer" in stored) records.set(key, stored["answer"]);
     }
     return records;
   };

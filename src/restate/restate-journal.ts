@@ -3,7 +3,6 @@
 import { RestatePromise, type WorkflowContext } from "@restatedev/restate-sdk";
 import { describeValue, type Journal, type Json, LoopError, type Step, toPlainError } from "../core/entry-kit.ts";
 import type { StepHooks } from "../host/durable/durable-store.ts";
-import { withoutMessages } from "../host/durable/execute-durable-run.ts";
 import { requireNode22 } from "./require-node.ts";
 
 /**
@@ -93,8 +92,7 @@ class WorkflowSteps {
         const lastRead = isInbox ? this.#hooks?.lastRead : undefined;
         const answer = await step.run({ signal: this.#over });
         await this.#hooks?.beforeRecord();
-        const kept = step.kind === "run" && this.#hooks !== undefined ? (withoutMessages(answer) as T) : answer;
-        return lastRead === undefined ? { answer: kept } : { answer: kept, lastRead };
+        return lastRead === undefined ? { answer } : { answer, lastRead };
       } catch (error) {
         call.thrown = { error };
         return { failed: toPlainError(error).message };

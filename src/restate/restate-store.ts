@@ -1,10 +1,10 @@
 // The events and messages of runs, read and written through the ingress of Restate.
 
 import { connect, HttpCallError, Opts, type Ingress } from "@restatedev/restate-sdk-clients";
-import type { DurableStore, Row, RunMessage } from "../host/durable/durable-store.ts";
+import type { Added, Begun, DurableStore, Row, RunMessage } from "../host/durable/durable-store.ts";
 import { untilAborted } from "./admin.ts";
 import { jsonSerde } from "./json-serde.ts";
-import type { EventsFound, RunHead } from "./run-events.ts";
+import type { Appended, EventsFound, RunHead } from "./run-events.ts";
 import type { ServiceNames } from "./run-object.ts";
 
 /** A request is repeated for about a minute, for example while Restate restarts. */
@@ -13,13 +13,6 @@ const repeatAfterMs = 100;
 
 /** The number of readers whose place is remembered. */
 const mostPlaces = 1_000;
-
-/** An execution of a run in this process. */
-interface Writing {
-  readonly execution: number;
-  /** How many events this execution has stored. */
-  stored: number;
-}
 
 export interface RestateStoreOptions {
   readonly ingressUrl: string;
@@ -33,7 +26,8 @@ export interface RestateStoreOptions {
 export class RestateStore implements DurableStore {
   readonly #ingress: Ingress;
   readonly #options: RestateStoreOptions;
-  readonly #writing = new Map<string, Writing>();
+  /** The executions of runs in this process, by run id. */
+  readonly #executions = new Map<string, number>();
   /** The chunk with the event that a reader wants next, by run id and position. */
   readonly #places = new Map<string, number>();
   /** Called after a change of a run by this process. */
@@ -48,19 +42,30 @@ export class RestateStore implements DurableStore {
     return this.#change(runId, "start", { loop, input });
   }
 
-  async begin(runId: string): Promise<number> {
-    const execution = await this.#change<number>(runId, "begin", this.#options.worker);
-    this.#writing.set(runId, { execution, stored: 0 });
-    return execution;
+  async begin(runId: string): Promise<Begun> {
+    const begun = await this.#change<Begun>(runId, "begin", this.#options.worker);
+    this.#executions.set(runId, begun.execution);
+    return begun;
   }
 
-  async append(runId: string, execution: number, events: readonly string[]): Promise<boolean> {
-    const writing = this.#writing.get(runId);
-    if (writing?.execution !== execution) return false;
-    const isCurrent = await this.#change<boolean>(runId, "append", { execution, at: writing.stored, events });
-    writing.stored += events.length;
+  async append(runId: string, execution: number, { blobs, ...added }: Added): Promise<boolean> {
+    const appended: Appended = { execution, ...added, blobs: Object.fromEntries(blobs) };
+    const isCurrent = await this.#change<boolean>(runId, "append", appended);
     this.onChange(runId);
     return isCurrent;
+  }
+
+  async readBlobs(runId: string, ids?: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const wanted = new Set(ids ?? (await this.#call<readonly string[]>(runId, "textIds", null)));
+    const texts = new Map<string, string>();
+    while (wanted.size > 0) {
+      const found = await this.#call<{ readonly [id: string]: string | null }>(runId, "texts", [...wanted]);
+      for (const [id, text] of Object.entries(found)) {
+        wanted.delete(id);
+        if (text !== null) texts.set(id, text);
+      }
+    }
+    return texts;
   }
 
   async readEvents(runId: string, from: number): Promise<readonly Row<string>[]> {
@@ -89,7 +94,8 @@ export class RestateStore implements DurableStore {
   }
 
   /** Wakes the readers in this process. Those in others look again and again. */
-  async wake(runId: string): Promise<void> {
+  async noteWaiting(runId: string): Promise<void> {
+    await this.#change(runId, "noteWaiting", null);
     this.onChange(runId);
   }
 
@@ -113,13 +119,13 @@ export class RestateStore implements DurableStore {
 
   /** Stores the end of the current execution of a run in this process, or that it failed. */
   async finish(runId: string, end: { readonly end: string } | { readonly error: string }): Promise<void> {
-    const execution = this.#writing.get(runId)?.execution ?? 0;
+    const execution = this.#executions.get(runId) ?? 0;
     await this.#change(runId, "end" in end ? "finish" : "fail", { execution, ...end });
     this.onChange(runId);
   }
 
   async park(runId: string, isPaused: boolean): Promise<void> {
-    await this.#change(runId, "park", { execution: this.#writing.get(runId)?.execution ?? 0, isPaused });
+    await this.#change(runId, "park", { execution: this.#executions.get(runId) ?? 0, isPaused });
   }
 
   async retry(runId: string): Promise<void> {
@@ -128,7 +134,7 @@ export class RestateStore implements DurableStore {
 
   /** Forgets an execution that has ended. */
   leave(runId: string): void {
-    this.#writing.delete(runId);
+    this.#executions.delete(runId);
   }
 
   /** Returns the runs of this worker that have new messages. */

@@ -1,7 +1,7 @@
 // The events of a run, in the state of its virtual object.
 
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
-import type { Row } from "../host/durable/durable-store.ts";
+import type { Added, Row } from "../host/durable/durable-store.ts";
 
 /** What the virtual object of a run knows about it. */
 export interface RunHead {
@@ -13,9 +13,10 @@ export interface RunHead {
   /** The number of the last execution, and its worker. */
   readonly execution: number;
   readonly worker?: string | undefined;
-  /** The position of the next event, and of the first event of the last execution. */
+  /** How many executions in a row have begun since the run made progress. */
+  readonly stalls: number;
+  /** The position of the next event. */
   readonly next: number;
-  readonly first: number;
   /** How many chunks of events there are, and the length of the last one. */
   readonly chunks: number;
   readonly lastLength: number;
@@ -42,27 +43,55 @@ const fullLength = 8_192;
 const mostLength = 1_000_000;
 const mostEvents = 500;
 
-export interface Appended {
+export interface Appended extends Omit<Added, "blobs"> {
   readonly execution: number;
-  /** How many events this execution had stored before. */
-  readonly at: number;
-  readonly events: readonly string[];
+  readonly blobs: Texts;
 }
 
-/** Appends events. Returns false if a later execution of the run has begun. */
-export async function appendEvents(ctx: ObjectContext, { execution, at, events }: Appended): Promise<boolean> {
+/** Large texts by their ids. */
+export type Texts = { readonly [id: string]: string };
+
+const blobPrefix = "blob ";
+
+/** Stores large texts, and appends events. Returns false if a later execution of the run has begun. */
+export async function appendEvents(ctx: ObjectContext, appended: Appended): Promise<boolean> {
+  const { execution, first, events, blobs, isProgress } = appended;
   const head = await readHead(ctx);
-  if (head?.execution !== execution) return false;
-  // A repeated request contains events that are stored already.
-  const fresh = events.slice(Math.max(0, head.next - head.first - at));
-  if (fresh.length === 0) return true;
+  if (head === null) return false;
+  for (const [id, text] of Object.entries(blobs)) ctx.set(blobPrefix + id, text);
+  if (head.execution !== execution) return false;
+  const stalls = isProgress ? 0 : head.stalls;
+  // The events of a repeated request are stored already.
+  if (head.next === first && events.length > 0) await appendChunk(ctx, { ...head, stalls }, events);
+  return true;
+}
+
+async function appendChunk(ctx: ObjectContext, head: RunHead, fresh: readonly string[]): Promise<void> {
   const isFull = head.chunks === 0 || head.lastLength >= fullLength;
   const number = isFull ? head.chunks : head.chunks - 1;
   const old = isFull ? null : await ctx.get<Chunk>(`chunk ${number}`);
   ctx.set<Chunk>(`chunk ${number}`, { first: old?.first ?? head.next, events: [...(old?.events ?? []), ...fresh] });
   const lastLength = fresh.reduce((sum, { length }) => sum + length, isFull ? 0 : head.lastLength);
   ctx.set<RunHead>("head", { ...head, next: head.next + fresh.length, chunks: number + 1, lastLength });
-  return true;
+}
+
+/** Returns the ids of all large texts of a run. */
+export async function readTextIds(ctx: ObjectSharedContext): Promise<readonly string[]> {
+  const keys = await ctx.stateKeys();
+  return keys.filter((key) => key.startsWith(blobPrefix)).map((key) => key.slice(blobPrefix.length));
+}
+
+/** Returns the first of these texts: at least one, and no more after a million characters. */
+export async function readTexts(ctx: ObjectSharedContext, ids: readonly string[]): Promise<{ readonly [id: string]: string | null }> {
+  const texts: { [id: string]: string | null } = {};
+  let length = 0;
+  for (const id of ids) {
+    const text = await ctx.get<string>(blobPrefix + id);
+    texts[id] = text;
+    length += text?.length ?? 0;
+    if (length >= mostLength) break;
+  }
+  return texts;
 }
 
 export interface EventsWanted {

@@ -1,10 +1,10 @@
 // The virtual objects of durable loops in Restate: one for each run, with its events and messages, and one for each worker.
 
 import { handlers, object, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
-import type { Row, RunMessage } from "../host/durable/durable-store.ts";
+import type { Begun, Row, RunMessage } from "../host/durable/durable-store.ts";
 import type { Admin } from "./admin.ts";
 import { jsonSerde } from "./json-serde.ts";
-import { appendEvents, readEvents, readHead, type RunHead } from "./run-events.ts";
+import { appendEvents, readEvents, readHead, readTextIds, readTexts, type RunHead } from "./run-events.ts";
 
 /** The names of the services of an application. */
 export interface ServiceNames {
@@ -62,18 +62,23 @@ function runHandlers({ names, admin, retentionMs }: ObjectPorts): Services {
       const to = { service: names.workflow, method: "run", key: ctx.key };
       const run = ctx.genericSend({ ...to, parameter: { loop }, inputSerde: jsonSerde });
       ctx.set("input", input);
-      const counts = { execution: 0, next: 0, first: 0, chunks: 0, lastLength: 0, messages: 0 };
+      const counts = { execution: 0, stalls: 0, next: 0, chunks: 0, lastLength: 0, messages: 0 };
       ctx.set<RunHead>("head", { loop, invocation: await run.invocationId, state: "live", ...counts });
       return true;
     },
     /** Begins an execution. Earlier executions can no longer change the run. */
-    async begin(ctx: ObjectContext, worker: string): Promise<number> {
+    async begin(ctx: ObjectContext, worker: string): Promise<Begun> {
       const head = await readHead(ctx);
-      if (head === null) return 0;
-      const { execution, next, state } = head;
+      if (head === null) return { execution: 0, events: 0, stalls: 0 };
+      const { next: events, state } = head;
       const lives = { state: state === "ended" ? state : ("live" as const), error: undefined, isPaused: undefined };
-      ctx.set<RunHead>("head", { ...head, ...lives, execution: execution + 1, first: next, worker });
-      return execution + 1;
+      const [execution, stalls] = [head.execution + 1, head.execution === 0 ? 0 : head.stalls + 1];
+      ctx.set<RunHead>("head", { ...head, ...lives, execution, stalls, worker });
+      return { execution, events, stalls };
+    },
+    async noteWaiting(ctx: ObjectContext): Promise<void> {
+      const head = await readHead(ctx);
+      if (head !== null && head.stalls > 0) ctx.set<RunHead>("head", { ...head, stalls: 0 });
     },
     append: appendEvents,
     async finish(ctx: ObjectContext, { execution, end }: { readonly execution: number; readonly end: string }): Promise<boolean> {
@@ -116,6 +121,8 @@ function runHandlers({ names, admin, retentionMs }: ObjectPorts): Services {
     read: handlers.object.shared((ctx: ObjectSharedContext, key: "input" | "end"): Promise<string | null> => ctx.get<string>(key)),
     events: handlers.object.shared(readEvents),
     messages: handlers.object.shared(readMessages),
+    textIds: handlers.object.shared(readTextIds),
+    texts: handlers.object.shared(readTexts),
   } as Services;
 }
 

@@ -49,6 +49,7 @@ async function execute(ctx: WorkflowContext, name: string, worker: WorkerProcess
     const end = await executeDurableRun(worker, {
       runId,
       options: await fields.options(JSON.parse(input) as Json),
+      maxCrashes: fields.maxCrashes,
       createJournal: (hooks) => createRestateJournal(ctx, attach(hooks, { runId, over, worker, invocation })),
     });
     if (end === undefined) throw new AttemptOver("This execution of the run was abandoned.");

@@ -4,11 +4,11 @@ import { setMaxListeners } from "node:events";
 import { type Checks, checkFields, checkRequired, invalidOption, is, numberWithin } from "../core/entry-kit.ts";
 import type { LiveRun } from "../host/durable/durable-store.ts";
 import { obey, type RunSite } from "../host/durable/execute-durable-run.ts";
+import { RunWaits } from "../host/durable/run-waits.ts";
 import { Admin } from "./admin.ts";
 import { requireNode22 } from "./require-node.ts";
 import { RestateStore } from "./restate-store.ts";
 import { namesOf, type ServiceNames } from "./run-object.ts";
-import { RunWaits } from "./run-waits.ts";
 import { type HandlerServer, serveHandlers } from "./serve-handlers.ts";
 
 /** The options of `launchWorker`. */
@@ -84,6 +84,17 @@ const lookMs = 200;
 /** After this many looks, a worker also reads the messages of all its runs, because an answer may have been lost. */
 const fullLooks = 50;
 
+/** The time between two looks of a reader, in milliseconds. It grows while nothing changes. */
+const firstWaitMs = 30;
+const waitGrowth = 1.4;
+const longestWaitMs = 500;
+
+/** The longest time for a run that this process executes, because its worker is notified. */
+const longestOwnWaitMs = 10_000;
+
+/** How long a stopped worker waits for its last notes, in milliseconds. */
+const noteMs = 500;
+
 let current: WorkerProcess | undefined;
 
 /** Returns the worker of this process. Throws if there is none. */
@@ -132,7 +143,7 @@ export class WorkerProcess implements RunSite {
   readonly settings: Settings;
   readonly live: Map<string, LiveRun> = new Map();
   readonly #stopping = new AbortController();
-  readonly #waits: RunWaits;
+  readonly #waits = new RunWaits();
   #server: HandlerServer | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #looks = 0;
@@ -145,7 +156,6 @@ export class WorkerProcess implements RunSite {
     this.names = namesOf(settings.name);
     this.admin = new Admin(settings.adminUrl, signal);
     this.store = new RestateStore({ ingressUrl: settings.ingressUrl, names: this.names, worker: this.id, signal });
-    this.#waits = new RunWaits(this.live, signal);
     this.store.onChange = (runId) => this.#waits.wake(runId);
   }
 
@@ -164,10 +174,14 @@ export class WorkerProcess implements RunSite {
     clearTimeout(this.#timer);
     // First, so that nothing more is recorded. Restate calls the other workers immediately.
     await this.#server?.stop();
-    this.#stopping.abort(new Error("The worker of this process was stopped."));
     const runs = [...this.live.values()];
     for (const run of runs) run.abandon();
-    await Promise.all(runs.map(({ ended }) => ended));
+    const ended = Promise.all(runs.map((run) => run.ended));
+    // Other workers, if there are any, note in this time that the runs did not end their worker.
+    const noted = new Promise((resolve) => setTimeout(resolve, noteMs));
+    await Promise.race([ended, noted]);
+    this.#stopping.abort(new Error("The worker of this process was stopped."));
+    await ended;
   }
 
   #lookSoon(): void {
@@ -190,8 +204,26 @@ export class WorkerProcess implements RunSite {
     }
   }
 
-  /** Calls `look` now, and each time that the run may have changed, until it returns a value. Rejects when the signal fires. */
-  waitFor<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
-    return this.#waits.waitFor(runId, look, signal);
+  /**
+   * Calls `look` now, and each time that the run may have changed, until it returns a value. Rejects when the signal fires. Restate
+   * has no notifications for processes outside, so readers look again and again.
+   */
+  async waitFor<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
+    let waitMs = firstWaitMs;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const lookOften = async (): Promise<T | undefined> => {
+      clearTimeout(timer);
+      const found = await look();
+      if (found !== undefined) return found;
+      timer = setTimeout(() => this.#waits.wake(runId), Math.min(waitMs, this.live.has(runId) ? longestOwnWaitMs : longestWaitMs));
+      waitMs *= waitGrowth;
+      return undefined;
+    };
+    const { signal: stopping } = this.#stopping;
+    try {
+      return await this.#waits.waitFor(runId, lookOften, signal === undefined ? [stopping] : [stopping, signal]);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 }
