@@ -54,12 +54,7 @@ export class Admin {
     }
   }
 
-  /** Pauses a workflow as soon as its current attempt ends. */
-  async pause(invocation: string): Promise<void> {
-    await this.#request("PATCH", `/invocations/${invocation}/pause`);
-  }
-
-  /** Resumes a paused workflow. Does nothing if it is not paused. */
+  /** Lets a workflow that waits for its next attempt begin it now. Does nothing if an attempt is running. */
   async resume(invocation: string): Promise<void> {
     await this.#request("PATCH", `/invocations/${invocation}/resume`);
   }

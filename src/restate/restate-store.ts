@@ -124,8 +124,8 @@ export class RestateStore implements DurableStore {
     this.onChange(runId);
   }
 
-  async park(runId: string, isPaused: boolean): Promise<void> {
-    await this.#change(runId, "park", { execution: this.#executions.get(runId) ?? 0, isPaused });
+  async rest(runId: string, isResting: boolean): Promise<void> {
+    await this.#change(runId, "rest", { execution: this.#executions.get(runId) ?? 0, isResting });
   }
 
   async retry(runId: string): Promise<void> {

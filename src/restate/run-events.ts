@@ -22,8 +22,8 @@ export interface RunHead {
   readonly lastLength: number;
   /** How many messages there are. */
   readonly messages: number;
-  /** True if the workflow is paused, or about to be: it failed, or waits for a message. */
-  readonly isPaused?: boolean | undefined;
+  /** True if the workflow rests, or is about to: it failed, or waits for a message. */
+  readonly isResting?: boolean | undefined;
 }
 
 export function readHead(ctx: ObjectContext | ObjectSharedContext): Promise<RunHead | null> {

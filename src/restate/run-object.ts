@@ -27,8 +27,8 @@ export interface ObjectPorts {
 
 type Services = Parameters<typeof object>[0]["handlers"];
 
-/** How long to wait before a paused workflow is resumed once more, in milliseconds. */
-const resumeAgainMs = 300;
+/** How long to wait before a resting workflow is woken once more, in milliseconds. */
+const wakeAgainMs = 300;
 
 /** Restate repeats an attempt without an end: a run continues when there is a worker again. */
 export const retryPolicy: { readonly [Name in "initialInterval" | "exponentiationFactor" | "maxInterval" | "maxAttempts"]: number } = {
@@ -71,7 +71,7 @@ function runHandlers({ names, admin, retentionMs }: ObjectPorts): Services {
       const head = await readHead(ctx);
       if (head === null) return { execution: 0, events: 0, stalls: 0 };
       const { next: events, state } = head;
-      const lives = { state: state === "ended" ? state : ("live" as const), error: undefined, isPaused: undefined };
+      const lives = { state: state === "ended" ? state : ("live" as const), error: undefined, isResting: undefined };
       const [execution, stalls] = [head.execution + 1, head.execution === 0 ? 0 : head.stalls + 1];
       ctx.set<RunHead>("head", { ...head, ...lives, execution, stalls, worker });
       return { execution, events, stalls };
@@ -88,33 +88,33 @@ function runHandlers({ names, admin, retentionMs }: ObjectPorts): Services {
       return true;
     },
     fail: (ctx: ObjectContext, { execution, error }: { readonly execution: number; readonly error: string }): Promise<boolean> =>
-      changeHead(ctx, execution, { state: "failed", error, isPaused: true }),
+      changeHead(ctx, execution, { state: "failed", error, isResting: true }),
     async retry(ctx: ObjectContext): Promise<void> {
       const head = await readHead(ctx);
       if (head?.state !== "failed") return;
       ctx.set<RunHead>("head", { ...head, state: "live", error: undefined });
       sendSelf(ctx, "wake", 0);
     },
-    /** Notes that the workflow is about to be paused, or that it is not. A message then resumes it. */
-    park: (ctx: ObjectContext, { execution, isPaused }: { readonly execution: number; readonly isPaused: boolean }): Promise<boolean> =>
-      changeHead(ctx, execution, { isPaused }),
+    /** Notes that the workflow is about to rest, or that it is not. A message then wakes it. */
+    rest: (ctx: ObjectContext, { execution, isResting }: { readonly execution: number; readonly isResting: boolean }): Promise<boolean> =>
+      changeHead(ctx, execution, { isResting }),
     async send(ctx: ObjectContext, message: RunMessage): Promise<void> {
       const head = await readHead(ctx);
       if (head === null) return;
       const messages = head.messages + 1;
       ctx.set(`message ${messages}`, message);
       ctx.set<RunHead>("head", { ...head, messages });
-      if (head.isPaused === true && head.state === "live") sendSelf(ctx, "wake", 0);
+      if (head.isResting === true && head.state === "live") sendSelf(ctx, "wake", 0);
       if (head.worker === undefined) return;
       const to = { service: names.workers, method: "notify", key: head.worker };
       ctx.genericSend({ ...to, parameter: ctx.key, inputSerde: jsonSerde });
     },
-    /** Resumes the workflow until its next execution has begun. The workflow may not be paused yet. */
+    /** Wakes the workflow again and again until its next execution has begun. It may not rest yet. */
     async wake(ctx: ObjectContext): Promise<void> {
       const head = await readHead(ctx);
-      if (head?.isPaused !== true || head.state !== "live") return;
-      await ctx.run("resume", () => admin.resume(head.invocation).catch(() => {}));
-      sendSelf(ctx, "wake", resumeAgainMs);
+      if (head?.isResting !== true || head.state !== "live") return;
+      await ctx.run("wake", () => admin.resume(head.invocation).catch(() => {}));
+      sendSelf(ctx, "wake", wakeAgainMs);
     },
     clear: async (ctx: ObjectContext): Promise<void> => ctx.clearAll(),
     peek: handlers.object.shared(readHead),

@@ -1,6 +1,6 @@
 // The workflow of durable runs in Restate. Each run of each loop is one workflow.
 
-import { workflow, type WorkflowContext, type WorkflowDefinition } from "@restatedev/restate-sdk";
+import { RetryableError, workflow, type WorkflowContext, type WorkflowDefinition } from "@restatedev/restate-sdk";
 import { type Json, toPlainError } from "../core/entry-kit.ts";
 import type { DurableLoopFields } from "../host/durable/durable-loop.ts";
 import type { LiveRun, StepHooks } from "../host/durable/durable-store.ts";
@@ -41,39 +41,50 @@ class AttemptOver extends Error {}
 async function execute(ctx: WorkflowContext, name: string, worker: WorkerProcess): Promise<void> {
   const fields = loops.get(name);
   if (fields === undefined) throw new AttemptOver(`No durable loop "${name}" is defined in this worker. Define it before launchWorker().`);
-  const { store, admin } = worker;
+  const { store } = worker;
   const runId = ctx.key;
-  const { id: invocation, attemptCompletedSignal: over } = ctx.request();
+  const attempt: Attempt = { runId, over: ctx.request().attemptCompletedSignal, worker, rests: false };
+  const { state, error: failure = "" } = (await store.peek(runId)) ?? {};
+  if (state === "failed") throw restUntilWoken(failure);
   try {
     const input = (await store.read(runId, "input")) ?? "null";
     const end = await executeDurableRun(worker, {
       runId,
       options: await fields.options(JSON.parse(input) as Json),
       maxCrashes: fields.maxCrashes,
-      createJournal: (hooks) => createRestateJournal(ctx, attach(hooks, { runId, over, worker, invocation })),
+      createJournal: (hooks) => createRestateJournal(ctx, attach(hooks, attempt)),
     });
-    if (end === undefined) throw new AttemptOver("This execution of the run was abandoned.");
+    if (end === undefined) throw attempt.rests ? restUntilWoken("The run waits.") : new AttemptOver("This execution was abandoned.");
     await store.finish(runId, { end });
   } catch (error) {
-    if (over.aborted || error instanceof AttemptOver) throw error;
-    await store.finish(runId, { error: toPlainError(error).message });
-    // The workflow is paused instead of ended, so that `retry` can continue it after its last record.
-    await admin.pause(invocation);
-    throw error;
+    if (attempt.over.aborted || error instanceof AttemptOver || error instanceof RetryableError) throw error;
+    const { message } = toPlainError(error);
+    await store.finish(runId, { error: message });
+    // The workflow does not end, so that `retry` can continue it after its last record.
+    throw restUntilWoken(message);
   } finally {
     if (!worker.live.has(runId)) store.leave(runId);
   }
 }
 
+/** How long a workflow rests at most, in hours. A message or a retry wakes it earlier. */
+const longestRest = 24;
+
+/** The error that ends an attempt, but begins no new one until the workflow is woken. */
+function restUntilWoken(why: string): RetryableError {
+  return new RetryableError(why, { retryAfter: { hours: longestRest } });
+}
+
 interface Attempt {
   readonly runId: string;
-  readonly invocation: string;
   /** Fires when the attempt is over, for example because Restate closed the connection. */
   readonly over: AbortSignal;
   readonly worker: WorkerProcess;
+  /** True if the attempt ends because the run only waits. */
+  rests: boolean;
 }
 
-/** Ends the execution together with the attempt, and pauses it when it waits for long. */
+/** Ends the execution together with the attempt, and ends the attempt when the run waits for long. */
 function attach(hooks: StepHooks, attempt: Attempt): StepHooks {
   const { over, worker, runId } = attempt;
   const own = worker.live.get(runId);
@@ -84,7 +95,7 @@ function attach(hooks: StepHooks, attempt: Attempt): StepHooks {
   const { receive } = hooks;
   return Object.assign(hooks, {
     async receive(key: string): Promise<Json> {
-      const timer = setTimeout(() => void pauseRun(attempt, own).catch(() => {}), worker.settings.suspendMs);
+      const timer = setTimeout(() => void restRun(attempt, own).catch(() => {}), worker.settings.suspendMs);
       try {
         return await receive(key);
       } finally {
@@ -94,14 +105,15 @@ function attach(hooks: StepHooks, attempt: Attempt): StepHooks {
   });
 }
 
-/** Ends the attempt of a waiting run, and pauses its workflow. Any new message resumes it. */
-async function pauseRun({ runId, invocation, worker }: Attempt, own: LiveRun): Promise<void> {
-  const { store, admin, live } = worker;
+/** Ends the attempt of a waiting run. Any new message wakes its workflow. */
+async function restRun(attempt: Attempt, own: LiveRun): Promise<void> {
+  const { runId, worker } = attempt;
+  const { store, live } = worker;
   const before = (await store.peek(runId))?.messages;
-  await store.park(runId, true);
-  // A message that came before the workflow was marked resumes nothing, so the run stays here.
+  await store.rest(runId, true);
+  // A message that came before the run was marked wakes nothing, so the run stays here.
   const isStill = live.get(runId) === own && (await store.peek(runId))?.messages === before;
-  if (!isStill) return store.park(runId, false);
-  await admin.pause(invocation);
+  if (!isStill) return store.rest(runId, false);
+  attempt.rests = true;
   own.abandon();
 }

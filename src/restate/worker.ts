@@ -31,7 +31,7 @@ export interface WorkerOptions {
   /** The public keys of the Restate server. If they are set, requests of others are refused. */
   readonly identityKeys?: readonly string[] | undefined;
   /**
-   * How long a run waits for a decision in the memory of its worker, in milliseconds. After that, it is paused until a message
+   * How long a run waits for a decision in the memory of its worker, in milliseconds. After that, it uses no worker until a message
    * arrives. Default 10,000.
    */
   readonly suspendMs?: number | undefined;

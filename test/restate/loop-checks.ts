@@ -88,10 +88,10 @@ async function findWaiting(id: string): Promise<string> {
   }
 }
 
-/** Waits until the workflow of a run is paused in Restate. */
-async function untilPaused(id: string): Promise<void> {
+/** Waits until the workflow of a run rests in Restate. */
+async function untilResting(id: string): Promise<void> {
   const query = `SELECT status FROM sys_invocation WHERE target_service_key = '${id}' AND target_handler_name = 'run'`;
-  for (let status = ""; status !== "paused"; await sleep(20)) {
+  for (let status = ""; status !== "backing-off"; await sleep(20)) {
     const response = await fetch(`${server.adminUrl}/query`, {
       method: "POST",
       headers: { "content-type": "application/json", accept: "application/json" },
@@ -207,21 +207,21 @@ async function checkFailedRun(): Promise<void> {
   await rejects(rooms.retry("run-6"), /whose result rejected/);
 }
 
-/** Makes the worker pause its waiting runs immediately. */
+/** Launches the worker again. */
 async function relaunch(suspendMs: number): Promise<void> {
   await worker.stop();
   worker = await launch(suspendMs);
 }
 
-async function checkPaused(): Promise<void> {
+async function checkResting(): Promise<void> {
   await relaunch(50);
-  for (const id of ["paused-1", "paused-2"]) await rooms.start(id, { question: "Book it.", approves: true });
-  for (const id of ["paused-1", "paused-2"]) await untilPaused(id);
-  const call = await findWaiting("paused-1");
-  await rooms.decide("paused-1", call, { kind: "approve" });
-  await rooms.stop("paused-2");
-  equal((await rooms.result("paused-1")).status, "completed");
-  equal((await rooms.result("paused-2")).reason.kind, "stopped");
+  for (const id of ["resting-1", "resting-2"]) await rooms.start(id, { question: "Book it.", approves: true });
+  for (const id of ["resting-1", "resting-2"]) await untilResting(id);
+  const call = await findWaiting("resting-1");
+  await rooms.decide("resting-1", call, { kind: "approve" });
+  await rooms.stop("resting-2");
+  equal((await rooms.result("resting-1")).status, "completed");
+  equal((await rooms.result("resting-2")).reason.kind, "stopped");
   equal(booked, 2);
 }
 
@@ -258,7 +258,7 @@ export const checks: readonly Check[] = [
   { title: "kills a run while its tool is running, within 1.5 seconds", run: checkKill },
   { title: "passes a steering message to the next iteration once", run: checkSteer },
   { title: "rejects with the error of a failed run, and continues it after a retry", run: checkFailedRun },
-  { title: "pauses the workflow of a run that waits for long, and resumes it for a decision or a stop", run: checkPaused },
+  { title: "frees the worker of a run that waits for long, and wakes the run for a decision or a stop", run: checkResting },
   { title: "continues a run of a stopped worker in the next one, without a trace of the stop", run: checkStoppedWorker },
   { title: "takes ids with characters that have a meaning in URLs", run: checkLongIds },
 ];

@@ -16,14 +16,23 @@ export interface RestateServer {
   stop(): Promise<void>;
 }
 
+/**
+ * Finds a port that stays free while nothing listens. The system gives ports from 32,768 to outgoing connections: a client that connects
+ * again and again to such a port of a killed server may get the port itself.
+ */
 export async function findFreePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    const server = createServer();
+    const isFree = new Promise<boolean>((resolve) => {
+      server.once("error", () => resolve(false));
+      server.listen(port, "127.0.0.1", () => resolve(true));
+    });
+    if (!(await isFree)) continue;
+    server.close();
+    await once(server, "close");
+    return port;
+  }
 }
 
 /** Returns the path of the server, or undefined if there is none for this platform. */

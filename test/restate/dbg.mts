@@ -1,0 +1,13 @@
+import { defineDurableLoop } from "turnwright/restate";
+import { tripsOf } from "../dbos/trips.ts";
+import { runFaults } from "./run-faults.ts";
+import { Fleet } from "./fleet.ts";
+const trips = defineDurableLoop(tripsOf(""));
+const orig = Fleet.begin;
+let fleet: Fleet;
+(Fleet as any).begin = async (n: number) => (fleet = await orig.call(Fleet, n));
+const q = async (sql: string) => { const r = await fetch(`${fleet.server.adminUrl}/query`, { method: "POST", headers: { "content-type": "application/json", accept: "application/json" }, body: JSON.stringify({ query: sql }) }); const t = await r.text(); try { for (const row of JSON.parse(t).rows) console.log(JSON.stringify(row).slice(0, 400)); } catch { console.log(t) } };
+setTimeout(async () => { console.log("workers", fleet.workers.length); await q("select target, status, retry_count, last_failure, next_retry_at from sys_invocation where status not in ('completed','scheduled')"); process.exit(1) }, Number(process.argv[2] ?? 30000));
+const plan = JSON.parse(process.argv[3] ?? "null") ?? { runs: 12, workers: 3, forMs: 5_000, everyMs: 400, leaseMs: 1_000 };
+console.log(await runFaults(plan, trips));
+process.exit(0);
