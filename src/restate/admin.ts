@@ -6,9 +6,12 @@ export interface JournalRow {
   readonly entry_json?: string | undefined;
 }
 
-/** How long a failed registration is repeated, and after which time, in milliseconds. */
-const registerForMs = 30_000;
-const registerAgainMs = 200;
+/** How long a failed request is repeated, and after which time, in milliseconds. */
+const repeatForMs = 30_000;
+const repeatAfterMs = 200;
+
+/** A request without an answer is given up after this time, in milliseconds. Restate may not answer requests of the time of a crash. */
+const answerMs = 10_000;
 
 /** Makes a request that ends when `signal` fires. `fetch` would leave a listener on the signal for each request. */
 export async function untilAborted<T>(signal: AbortSignal, request: (own: AbortSignal) => Promise<T>): Promise<T> {
@@ -16,9 +19,11 @@ export async function untilAborted<T>(signal: AbortSignal, request: (own: AbortS
   const own = new AbortController();
   const abort = (): void => own.abort(signal.reason);
   signal.addEventListener("abort", abort);
+  const timer = setTimeout(() => own.abort(new Error(`Restate did not answer for ${answerMs} ms.`)), answerMs);
   try {
     return await request(own.signal);
   } finally {
+    clearTimeout(timer);
     signal.removeEventListener("abort", abort);
   }
 }
@@ -43,15 +48,7 @@ export class Admin {
    * does not know this worker yet. Repeating it does no harm.
    */
   async register(uri: string): Promise<void> {
-    for (const until = performance.now() + registerForMs; ; await new Promise((resolve) => setTimeout(resolve, registerAgainMs))) {
-      try {
-        await this.#request("POST", "/deployments", { uri, force: true });
-        return;
-      } catch (error) {
-        this.#signal.throwIfAborted();
-        if (performance.now() > until) throw error;
-      }
-    }
+    await this.#repeat(() => this.#request("POST", "/deployments", { uri, force: true }));
   }
 
   /** Lets a workflow that waits for its next attempt begin it now. Does nothing if an attempt is running. */
@@ -63,8 +60,20 @@ export class Admin {
   async readJournal(invocation: string): Promise<readonly JournalRow[]> {
     const id = invocation.replaceAll("'", "''");
     const query = `SELECT name, entry_json FROM sys_journal WHERE id = '${id}' ORDER BY index`;
-    const text = await this.#request("POST", "/query", { query });
+    const text = await this.#repeat(() => this.#request("POST", "/query", { query }));
     return (JSON.parse(text) as { readonly rows: readonly JournalRow[] }).rows;
+  }
+
+  /** Repeats a failed request, for example while Restate restarts. */
+  async #repeat<T>(request: () => Promise<T>): Promise<T> {
+    for (const until = performance.now() + repeatForMs; ; await new Promise((resolve) => setTimeout(resolve, repeatAfterMs))) {
+      try {
+        return await request();
+      } catch (error) {
+        this.#signal.throwIfAborted();
+        if (performance.now() > until) throw error;
+      }
+    }
   }
 
   #request(method: string, path: string, body?: unknown): Promise<string> {

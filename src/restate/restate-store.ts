@@ -124,8 +124,9 @@ export class RestateStore implements DurableStore {
     this.onChange(runId);
   }
 
-  async rest(runId: string, isResting: boolean): Promise<void> {
-    await this.#change(runId, "rest", { execution: this.#executions.get(runId) ?? 0, isResting });
+  /** Returns false if a later execution has begun. */
+  rest(runId: string, isResting: boolean): Promise<boolean> {
+    return this.#change(runId, "rest", { execution: this.#executions.get(runId) ?? 0, isResting });
   }
 
   async retry(runId: string): Promise<void> {

@@ -110,10 +110,13 @@ async function restRun(attempt: Attempt, own: LiveRun): Promise<void> {
   const { runId, worker } = attempt;
   const { store, live } = worker;
   const before = (await store.peek(runId))?.messages;
-  await store.rest(runId, true);
+  if (!(await store.rest(runId, true))) return;
   // A message that came before the run was marked wakes nothing, so the run stays here.
   const isStill = live.get(runId) === own && (await store.peek(runId))?.messages === before;
-  if (!isStill) return store.rest(runId, false);
+  if (!isStill) {
+    await store.rest(runId, false);
+    return;
+  }
   attempt.rests = true;
   own.abandon();
 }
