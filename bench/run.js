@@ -46,17 +46,19 @@ const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
   options: { assert: { type: "boolean" }, write: { type: "boolean" } },
 });
-const known = [...workloads, "peers"];
+const known = [...workloads, "peers", "durable"];
 const chosen = positionals.length > 0 ? positionals : known;
 const unknown = chosen.filter((name) => !known.includes(name));
 if (unknown.length > 0) throw new Error(`Unknown workload: ${unknown.join(", ")}. Use one of these: ${known.join(", ")}.`);
 
-if (flags.write && positionals.some((name) => name !== "peers"))
-  throw new Error("--write needs a complete table: name no workload, or only the workload peers.");
+/** Each of these has a table of its own. */
+const alone = new Set(["peers", "durable"]);
+if (flags.write && positionals.some((name) => !alone.has(name)))
+  throw new Error("--write needs complete tables: name no workload, or only the workloads peers and durable.");
 
 /** @type {Row[]} */
 const rows = [];
-for (const workload of chosen) if (workload !== "peers") rows.push(...(await measureTwiceIfMissed(workload)));
+for (const workload of chosen) if (!alone.has(workload)) rows.push(...(await measureTwiceIfMissed(workload)));
 if (rows.length > 0) {
   const table = toTable(rows);
   console.log(table);
@@ -66,6 +68,14 @@ if (chosen.includes("peers")) {
   const table = toPeerTable(await measurePeers());
   console.log(table);
   if (flags.write) writeTable("comparison", table);
+}
+if (chosen.includes("durable")) {
+  /** @type {readonly Row[]} */
+  const durable = await inProcess("src/durable/measure.js", "durable");
+  rows.push(...durable);
+  const table = toTable(durable, "bare DBOS");
+  console.log(table);
+  if (flags.write) writeTable("performance", table, "bench-durable");
 }
 if (flags.assert && rows.some(missesTarget)) process.exitCode = 1;
 

@@ -1,16 +1,16 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 
-const start = "<!-- bench:start -->";
-const end = "<!-- bench:end -->";
-
 /**
- * Writes a table into a page of the documentation, between the lines `bench:start` and `bench:end`.
+ * Writes a table into a page of the documentation, between the comments `<mark>:start` and `<mark>:end`.
  *
  * @param {"performance" | "comparison"} name
  * @param {string} table
+ * @param {string} [mark]
  */
-export function writeTable(name, table) {
+export function writeTable(name, table, mark = "bench") {
+  const start = `<!-- ${mark}:start -->`;
+  const end = `<!-- ${mark}:end -->`;
   const page = new URL(`../../docs/${name}.md`, import.meta.url);
   const text = readFileSync(page, "utf8");
   const from = text.indexOf(start);

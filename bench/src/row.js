@@ -10,7 +10,6 @@
  * }} Row
  */
 
-const heads = ["workload", "minimal loop", "turnwright", "ratio", "target", ""];
 
 /** @param {Row} row */
 export function missesTarget({ target, ratio, turnwright }) {
@@ -20,8 +19,12 @@ export function missesTarget({ target, ratio, turnwright }) {
   return !(value !== undefined && value <= target.atMost);
 }
 
-/** @param {readonly Row[]} rows */
-export function toTable(rows) {
+/**
+ * @param {readonly Row[]} rows
+ * @param {string} [reference] the name of the column with the figures in `minimal`
+ */
+export function toTable(rows, reference = "minimal loop") {
+  const heads = ["workload", reference, "turnwright", "ratio", "target", ""];
   const lines = [heads, ...rows.map(toCells)];
   const widths = heads.map((_, column) => Math.max(3, ...lines.map((line) => line[column]?.length ?? 0)));
   const rule = widths.map((width, column) => (column === 0 ? "-".repeat(width) : `${"-".repeat(width - 1)}:`));

@@ -167,6 +167,7 @@ interface Options {
   events?: LoopEmitter;
   journal?: Journal;
   runId?: string;
+  version?: string; // of your code; recorded, and returned by inspectJournal
   decisions?: { [id: string]: CallDecision }; // keyed by the id in reason.calls of a suspended run; results from outside are { kind: "result", result } or { kind: "failed", error }
   resume?: "retry-last"; // calls the model again over the journal of a run that ended with an error, a timeout or a stop
   clock?: Clock;

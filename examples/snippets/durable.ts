@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { defineTool, runToolLoop, type UserMessage } from "turnwright";
-import { dbosJournal, defineDurableLoop, launchWorker } from "turnwright/dbos";
+import { dbosJournal, defineDurableHost, defineDurableLoop, launchWorker } from "turnwright/dbos";
+import { lastEventId, toEventStreamResponse } from "turnwright/host";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { startPostgres } from "../workers/start-postgres.ts";
 
@@ -31,6 +32,26 @@ const support = defineDurableLoop({
   }),
 });
 // #endregion define
+
+// #region host
+const chat = defineDurableHost({
+  name: "chat",
+  options: ({ id, input }) => ({ provider, tools, context: { chat: id, user: input } }),
+});
+
+/** POST /chats/:id */
+async function post(id: string, request: Request): Promise<Response> {
+  const { message, decisions } = await request.json(); // check here that the user may use this chat
+  const answer = decisions === undefined ? await chat.start(id, { message, input: "Kim" }) : await chat.resume(id, { decisions });
+  if (answer.kind !== "started") return new Response("Not now.", { status: 409 });
+  return toEventStreamResponse(answer.join({ from: lastEventId(request) }));
+}
+
+/** GET /chats/:id */
+async function get(id: string, request: Request): Promise<Response> {
+  return toEventStreamResponse(await chat.join(id, { from: lastEventId(request) }));
+}
+// #endregion host
 
 // #region journal
 const answer = DBOS.registerWorkflow(
@@ -69,6 +90,7 @@ async function decideAll(): Promise<void> {
 }
 
 async function untilAsked(id: string): Promise<void> {
+  while ((await support.status(id)) === undefined) await new Promise((resolve) => setTimeout(resolve, 20));
   for await (const { event } of support.events(id)) if (event.type === "approval-asked") break;
   while ((await support.status(id))?.pendingCalls[0]?.state !== "awaiting-approval") {
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -101,6 +123,38 @@ const stopped = await support.result("ticket-8");
 assert.deepEqual([stopped.reason.kind, stopped.undelivered.length], ["stopped", 1]);
 
 assert.equal(await answer("Is it open?"), "Yes.");
+
+const url = "http://localhost/chats/7";
+const ask = new Request(url, { method: "POST", body: JSON.stringify({ message: "Please refund order 9." }) });
+assert.match(await (await post("7", ask)).text(), /"status":"suspended"/);
+const reason = (await chat.status("7"))?.reason;
+const call = reason !== undefined && "calls" in reason ? reason.calls[0]?.id : undefined;
+const decisions = { [call ?? ""]: { kind: "approve" } };
+const approve = new Request(url, { method: "POST", body: JSON.stringify({ decisions }) });
+assert.match(await (await post("7", approve)).text(), /"text":"Refunded."/);
+assert.match(await (await get("7", new Request(url))).text(), /"status":"completed"/);
+
+// #region list
+const failed = await worker.listRuns({ state: "failed" });
+for (const { id, error } of failed) console.error(id, error);
+const old = await worker.listRuns({ state: "live", startedBefore: new Date(Date.now() - 86_400_000) });
+// #endregion list
+assert.deepEqual([failed, old], [[], []]);
+
+async function retryAll(): Promise<void> {
+  // #region retry
+  for (const { id, loop } of await worker.listRuns({ state: "failed" })) {
+    if (loop === "support") await support.retry(id);
+  }
+  // #endregion retry
+}
+await retryAll();
+
+// #region delete
+const monthAgo = new Date(Date.now() - 30 * 86_400_000);
+const count = await worker.deleteRuns({ endedBefore: monthAgo });
+// #endregion delete
+assert.equal(count, 0);
 
 await worker.stop();
 await postgres.stop();

@@ -5,6 +5,7 @@ const snippets = [
   () => import("./ai-sdk.ts"),
   () => import("./approvals.ts"),
   () => import("./budgets.ts"),
+  () => import("./changing-code.ts"),
   () => import("./chat.ts"),
   () => import("./cheat-sheet.ts"),
   () => import("./cheat-sheet-kit.ts"),

@@ -28,6 +28,7 @@ const options: Names<LoopOptions> = {
   events: true,
   journal: true,
   runId: true,
+  version: true,
   resume: true,
   decisions: true,
   clock: true,

@@ -3,10 +3,10 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { compare, repeat } from "../measure.js";
+import { compare, median, repeat, rounds, wallOf } from "../measure.js";
 import { callingModel } from "../scripts.js";
 import { forecast, turnwrightOptions } from "../subjects.js";
-import { fileJournal, replayJournal, runToolLoop } from "../turnwright.js";
+import { fileJournal, memoryJournal, replayJournal, runToolLoop } from "../turnwright.js";
 
 /** @typedef {import("../row.js").Row} Row */
 /** @typedef {import("../measure.js").Task} Task */
@@ -14,12 +14,18 @@ import { fileJournal, replayJournal, runToolLoop } from "../turnwright.js";
 const short = 100;
 const long = 5000;
 const usual = 1000;
+const many = 2000;
 
 /** @returns {Promise<readonly Row[]>} */
 export async function measureWorkload() {
   const folder = mkdtempSync(join(tmpdir(), "turnwright-bench-"));
   try {
-    return [await toCostRow(join(folder, "usual.jsonl")), await toGrowthRow(folder)];
+    return [
+      await toCostRow(join(folder, "usual.jsonl")),
+      await toWallRow("memory", await recordInMemory(many)),
+      await toWallRow("a file", await record(join(folder, "many.jsonl"), many)),
+      await toGrowthRow(folder),
+    ];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -42,6 +48,22 @@ async function toCostRow(path) {
     minimal: (minimal * 1000) / count,
     turnwright: (turnwright * 1000) / count,
     ratio,
+  };
+}
+
+/**
+ * @param {string} place
+ * @param {Task} replay
+ * @returns {Promise<Row>}
+ */
+async function toWallRow(place, replay) {
+  const times = [];
+  for (let round = 0; round < rounds; round += 1) times.push(await wallOf(replay));
+  return {
+    workload: `replay of 2,000 iterations from ${place}, wall`,
+    unit: "ms",
+    turnwright: median(times),
+    target: { of: "turnwright", atMost: 2000 },
   };
 }
 
@@ -79,6 +101,24 @@ async function record(path, count) {
   await runToolLoop({ ...options, journal: fileJournal(path, { fsync: false }) });
   return async () => {
     const result = await runToolLoop({ ...options, journal: replayJournal(fileJournal(path)) });
+    if (result.iterations !== count) throw new Error(`A replay had ${result.iterations} iterations.`);
+    return result;
+  };
+}
+
+/**
+ * Records a run of `count` iterations in memory. Returns a task that continues the run from the saved journal.
+ *
+ * @param {number} count
+ * @returns {Promise<Task>}
+ */
+async function recordInMemory(count) {
+  const options = { ...turnwrightOptions(callingModel(count), forecast), limits: { maxIterations: count } };
+  const journal = memoryJournal();
+  await runToolLoop({ ...options, journal });
+  const saved = JSON.stringify(journal);
+  return async () => {
+    const result = await runToolLoop({ ...options, journal: memoryJournal(JSON.parse(saved)) });
     if (result.iterations !== count) throw new Error(`A replay had ${result.iterations} iterations.`);
     return result;
   };

@@ -195,6 +195,11 @@ export interface LoopOptions<Output = unknown> {
   /** The id of the run, needed to resume it. Default: generated. */
   readonly runId?: string | undefined;
   /**
+   * The version of your code, such as a release or a commit. It is recorded in the journal, and `inspectJournal` returns it. A run
+   * may be continued with another version. Default: no version is recorded.
+   */
+  readonly version?: string | undefined;
+  /**
    * "retry-last" sends another request to the model if the recorded run has ended with the status "error", "timeout" or
    * "stopped-by-user". It has no effect on a journal without records.
    */

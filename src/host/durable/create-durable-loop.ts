@@ -133,7 +133,7 @@ class DurableVerbs {
     const found = await engine.find(id);
     if (found !== undefined) return found;
     const expected = `the id of a run of the loop "${this.#name}"`;
-    throw new LoopError("invalid-option", { option: "id", expected, received: "another text" });
+    throw new LoopError("invalid-option", { option: "id", expected, received: "an unknown id" });
   }
 
   /** Sends a message to a live run. */

@@ -1,6 +1,8 @@
 import {
   type EndReason,
+  type InboxAnswer,
   invalidOption,
+  isInboxKey,
   isRecord,
   type Journal,
   LoopError,
@@ -46,6 +48,10 @@ export interface JournalInspection {
   readonly toolCallsExecuted: number;
   /** The time at which the run last read its inbox, in milliseconds of the run's clock. Undefined before the first iteration. */
   readonly lastSeenMs: number | undefined;
+  /** The option `version` of the code that started the run. Undefined if it had none. */
+  readonly version: string | undefined;
+  /** The option `version` of the code that last began or ended an iteration of the run. */
+  readonly lastVersion: string | undefined;
 }
 
 /**
@@ -85,7 +91,21 @@ export async function inspectJournal(source: string | Journal): Promise<JournalI
     iterations: state.countedIterations,
     toolCallsExecuted: state.toolCallsExecuted,
     lastSeenMs: state.lastInbox?.now,
+    ...readVersions(record, answers),
   };
+}
+
+function readVersions(
+  record: RunRecord | undefined,
+  answers: ReadonlyMap<string, unknown>,
+): Pick<JournalInspection, "version" | "lastVersion"> {
+  const version = record?.codeVersion;
+  let last = version;
+  // An inbox step has a version only if the version has changed.
+  for (const [key, answer] of answers) {
+    if (isInboxKey(key) && isRecord(answer)) last = (answer as Partial<InboxAnswer>).codeVersion ?? last;
+  }
+  return { version, lastVersion: last };
 }
 
 /** A journal that is not durable does not record when a call begins, so a call without records may have run. */

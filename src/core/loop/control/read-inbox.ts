@@ -73,6 +73,7 @@ function readStep(run: Run, key: string, body: () => InboxAnswer): InboxAnswer |
   };
   return runStep({ key, kind: "inbox", input: null, run: note }, run, (answer) => {
     run.control?.takeMessages(seen?.messages?.length ?? 0);
+    run.codeVersion = answer.codeVersion ?? run.codeVersion;
     return answer;
   });
 }
@@ -107,22 +108,28 @@ function withForced({ view, features, events, state }: Run, answer: InboxAnswer)
   return forced.length === 0 ? answer : { ...answer, force: forced };
 }
 
-function lookAround({ clock, token, scope, control, meter, state }: Run): InboxAnswer {
+function lookAround(run: Run): InboxAnswer {
+  const { clock, token, scope, control, meter, state } = run;
   const now = clock.now();
   scope.checkDeadline(now);
   const { cause } = scope;
   const messages = control?.messages ?? [];
   const drains = control?.drains === true;
   const spentOutside = meter.findSpentOutside(state.lastCostUSD);
-  if (cause === undefined && messages.length === 0 && !drains && spentOutside === undefined) return { now, token };
+  const base = { now, token, ...newVersionOf(run) };
+  if (cause === undefined && messages.length === 0 && !drains && spentOutside === undefined) return base;
   return {
-    now,
-    token,
+    ...base,
     ...endedBy(cause),
     ...(messages.length === 0 ? {} : { messages: [...messages] }),
     ...(drains ? { drain: true } : {}),
     ...(spentOutside === undefined ? {} : { spentOutside }),
   };
+}
+
+/** Returns the version of the code if it differs from the last recorded version. */
+function newVersionOf({ options: { version }, codeVersion }: Run): Pick<InboxAnswer, "codeVersion"> {
+  return version === undefined || version === codeVersion ? {} : { codeVersion: version };
 }
 
 /**

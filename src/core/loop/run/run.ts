@@ -112,6 +112,8 @@ export interface Run {
   toolChoice: StreamResult["toolChoice"];
   /** The tools in the first record of the run. Undefined for a run that cannot be resumed. */
   firstTools: FirstTools | undefined;
+  /** The last recorded option `version`. */
+  codeVersion: string | undefined;
   /** True if all steps of this iteration were replayed so far. Set by `runIteration` and `readInbox`, cleared by a new step. */
   isIterationReplayed: boolean;
   /**

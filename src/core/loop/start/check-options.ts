@@ -39,6 +39,8 @@ function madeBy(maker: string, kind: string, method: string): Check {
   return [`made by ${maker}`, (value) => has(method)(value) && Reflect.get(value as object, "kind") === kind];
 }
 
+const filledText: Check = ["a string that is not empty", (value) => isText(value) && value !== ""];
+
 const optionChecks: Checks<LoopOptions> = {
   provider: providerCheck,
   tools: [toolsExpected, (value) => Array.isArray(value) || has("definitions", "executeTool")(value)],
@@ -58,7 +60,8 @@ const optionChecks: Checks<LoopOptions> = {
   signal: ["an AbortSignal", (value) => value instanceof AbortSignal],
   events: ["an eventemitter3 emitter, for example createLoopEvents()", isEmitter],
   journal: ["a journal (for a saved journal: memoryJournal(saved))", /* @__PURE__ */ has("step", "all")],
-  runId: ["a string that is not empty", (value) => isText(value) && value !== ""],
+  runId: filledText,
+  version: filledText,
   resume: ['"retry-last"', (value) => value === "retry-last"],
   decisions: ["an object of decisions by call id", isRecord],
   clock: [

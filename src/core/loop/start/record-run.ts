@@ -85,6 +85,7 @@ export function recordRun(run: Run): void | PromiseLike<void> {
   const step = { key: runKey, kind: "run" as const, input: print as unknown as Json, run: body };
   return runStep(step, run, (recorded, live) => {
     compare(recorded, print);
+    run.codeVersion = recorded.codeVersion;
     run.firstTools = { shown: recorded.tools, registered: live ? run.visibleTools.registered : undefined };
   });
 }
@@ -105,6 +106,7 @@ function describeStart({ options, features: { loopDetection }, state }: Run): Ru
   return {
     // A copy, because the run adds messages to the array in the state.
     messages: [...state.messages],
+    ...(options.version === undefined ? {} : { codeVersion: options.version }),
     ...(options.pricing === undefined ? {} : { priced: true }),
     ...(loopDetection?.action === "inject-warning" ? { loops: toLoops(loopDetection) } : {}),
   };

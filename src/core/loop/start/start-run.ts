@@ -107,6 +107,7 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
     registry,
     visibleTools: { ...noVisibleTools, source: definitions, registered: definitions },
     firstTools: undefined,
+    codeVersion: undefined,
     state: createState(options, features),
     // `meter.maxToolCalls` is the lowest limit of this run and its outer runs.
     bounds: toBounds(

@@ -41,6 +41,8 @@ export interface InboxAnswer {
   /** The messages that were sent to the control after the inbox was last read, in order. */
   readonly messages?: readonly InboxMessage[] | undefined;
   readonly drain?: true | undefined;
+  /** The option `version` of this execution, if the last recorded version differs. */
+  readonly codeVersion?: string | undefined;
   /** The iterations that are new in the set `force` of `maskResults`. */
   readonly force?: readonly number[] | undefined;
   /**

@@ -30,6 +30,8 @@ export interface CycleRules {
 export type RunStart = {
   /** The initial messages of the run, after the check and the repair. */
   readonly messages: readonly Message[];
+  /** The option `version`. */
+  readonly codeVersion?: string;
   /** Set if the caller passed the option `pricing`. */
   readonly priced?: true;
   /** The rules for repeated calls and for warnings to the model. Set only for the action "inject-warning". */

@@ -1,0 +1,91 @@
+// A run that is continued by a later version of the code.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createLoopControl, defineTool, isLoopError, type LoopOptions, type Message, runToolLoop } from "turnwright";
+import { fileJournal, inspectJournal } from "turnwright/journal";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+
+const folder = mkdtempSync(join(tmpdir(), "runs-"));
+const file = join(folder, "ticket-7.jsonl");
+const messages: readonly Message[] = [{ role: "user", content: "Where is my order?" }];
+const control = createLoopControl();
+const lines: string[] = [];
+let lookups = 0;
+
+const findOrder = defineTool({
+  name: "find_order",
+  description: "Finds an order",
+  inputSchema: { type: "object" },
+  execute: () => {
+    lookups += 1;
+    // A deployment begins during the first call.
+    if (lookups === 1) control.drain();
+    return { order: 7, state: "shipped" };
+  },
+});
+const searchOrders = { ...findOrder, name: "search_orders" };
+const provider = createMockProvider(({ iteration }) => (iteration === 0 ? toolCall("find_order") : text("It was shipped.")));
+
+const oldCode: LoopOptions = { provider, tools: [findOrder], messages, runId: "ticket-7", journal: fileJournal(file) };
+const newCode: LoopOptions = { ...oldCode, tools: [searchOrders], version: "2.5.0" };
+
+{
+  const tools = [findOrder];
+  // #region version
+  const result = await runToolLoop({
+    provider,
+    tools,
+    messages,
+    control,
+    runId: "ticket-7",
+    journal: fileJournal(file),
+    version: "2.4.0",
+  });
+  // #endregion version
+  assert.deepEqual([result.status, lookups], ["suspended", 1]);
+}
+
+{
+  const log = (line: string): void => void lines.push(line);
+  // #region refused
+  const refusal: unknown = await runToolLoop(newCode).catch((error: unknown) => error);
+  if (isLoopError(refusal, "tools-changed")) log(refusal.message);
+  // #endregion refused
+  assert.deepEqual([lines.length, lines[0]?.includes("find_order"), lookups], [1, true, 1]);
+}
+
+{
+  // #region needed
+  async function needsTool(path: string, name: string): Promise<boolean> {
+    const { status, messages: said } = await inspectJournal(path);
+    if (status !== "running" && status !== "suspended") return false;
+    return said.some(
+      (message) =>
+        message.role === "assistant" && message.content.some((part) => part.type === "tool-call" && part.name === name),
+    );
+  }
+  // #endregion needed
+  assert.deepEqual([await needsTool(file, "find_order"), await needsTool(file, "search_orders")], [true, false]);
+}
+
+{
+  // #region rule
+  const result = await runToolLoop({
+    ...newCode,
+    policies: { allowToolChange: ({ toolName, kind }) => toolName === "find_order" && kind === "removed" },
+  });
+  // #endregion rule
+  assert.deepEqual([result.text, lookups], ["It was shipped.", 1]);
+}
+
+{
+  // #region read
+  const { version, lastVersion } = await inspectJournal(file); // "2.4.0" began the run, "2.5.0" continued it
+  // #endregion read
+  assert.deepEqual([version, lastVersion], ["2.4.0", "2.5.0"]);
+}
+
+rmSync(folder, { recursive: true, force: true });

@@ -1,0 +1,76 @@
+// A deployment renames or removes a tool while a run with a journal file is under way.
+
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type LoopOptions, type LoopResult, runToolLoop, type Tool } from "turnwright";
+import { fileJournal } from "turnwright/journal";
+import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
+import { tool } from "../loop/play.ts";
+import { makeFolder } from "./folder.ts";
+
+interface Stage {
+  readonly ran: readonly string[];
+  readonly provider: MockProvider;
+  execute(names: readonly string[], more?: Partial<LoopOptions>): Promise<LoopResult>;
+}
+
+/** The model calls `find` in iteration 0 and `other` in iteration 1. */
+function setUp(): Stage {
+  const path = join(makeFolder(), "run.jsonl");
+  const ran: string[] = [];
+  const make = (name: string): Tool => tool(name, () => (ran.push(name), `by ${name}`));
+  const provider = createMockProvider(({ iteration }) => [toolCall("find"), toolCall("other"), text("Done.")][iteration]);
+  const messages = [{ role: "user" as const, content: "Go." }];
+  const execute: Stage["execute"] = (names, more = {}) =>
+    runToolLoop({ provider, tools: names.map(make), messages, runId: "run", journal: fileJournal(path), ...more });
+  return { ran, provider, execute };
+}
+
+const removed = { toolName: "find", kind: "removed" };
+
+describe.for<[what: string, names: readonly string[]]>([
+  ["removed", ["other"]],
+  ["renamed", ["search", "other"]],
+])("a run whose called tool was %s", ([, names]) => {
+  it("is refused, and the error names the tool", async () => {
+    const { ran, provider, execute } = setUp();
+    await execute(["find", "other"], { limits: { maxIterations: 1 } });
+    await expect(execute(names)).rejects.toMatchObject({
+      code: "tools-changed",
+      message: expect.stringContaining('"find"'),
+      details: { changed: ["find"], changes: [removed] },
+    });
+    expect([ran, provider.calls]).toEqual([["find"], 1]);
+  });
+
+  it("continues with the recorded outcome if a rule allows the change", async () => {
+    const { ran, execute } = setUp();
+    await execute(["find", "other"], { limits: { maxIterations: 1 } });
+    const asked: unknown[] = [];
+    const allowToolChange: NonNullable<LoopOptions["policies"]>["allowToolChange"] = (change) => {
+      asked.push(change);
+      return change.kind === "removed";
+    };
+    const result = await execute(names, { policies: { allowToolChange } });
+    expect([result.text, ran, asked]).toEqual(["Done.", ["find", "other"], [removed]]);
+    expect(JSON.stringify(result.messages)).toContain("by find");
+  });
+
+  it("is not run under another name if its call was waiting for approval", async () => {
+    const { ran, execute } = setUp();
+    const approve = (): { readonly kind: "ask" } => ({ kind: "ask" });
+    const first = await execute(["find", "other"], { policies: { approve } });
+    expect(first.status).toBe("suspended");
+    const id = first.reason.kind === "approval-required" ? (first.reason.calls[0]?.id ?? "") : "";
+    const decisions = { [id]: { kind: "approve" as const } };
+    await expect(execute(names, { policies: { approve }, decisions })).rejects.toMatchObject({ code: "tools-changed" });
+    const policies = { approve: () => ({ kind: "approve" as const }), allowToolChange: () => true };
+    const result = await execute(names, { policies });
+    const [outcome] = result.messages.flatMap((message) => (message.role === "tool" ? message.results : []));
+    expect([result.text, ran, outcome]).toEqual([
+      "Done.",
+      ["other"],
+      expect.objectContaining({ name: "find", outcome: "failed" }),
+    ]);
+  });
+});
