@@ -10,7 +10,6 @@
  * }} Row
  */
 
-
 /** @param {Row} row */
 export function missesTarget({ target, ratio, turnwright }) {
   if (target === undefined) return false;

@@ -11,7 +11,7 @@ const repeatForMs = 30_000;
 const repeatAfterMs = 200;
 
 /** A request without an answer is given up after this time, in milliseconds. Restate may not answer requests of the time of a crash. */
-const answerMs = 10_000;
+const answerMs = 5_000;
 
 /** Makes a request that ends when `signal` fires. `fetch` would leave a listener on the signal for each request. */
 export async function untilAborted<T>(signal: AbortSignal, request: (own: AbortSignal) => Promise<T>): Promise<T> {

@@ -51,6 +51,7 @@ export class RestateStore implements DurableStore {
   async append(runId: string, execution: number, { blobs, ...added }: Added): Promise<boolean> {
     const appended: Appended = { execution, ...added, blobs: Object.fromEntries(blobs) };
     const isCurrent = await this.#change<boolean>(runId, "append", appended);
+    if (!isCurrent && this.#executions.get(runId) === execution) this.#executions.delete(runId);
     this.onChange(runId);
     return isCurrent;
   }
@@ -117,11 +118,20 @@ export class RestateStore implements DurableStore {
     return this.#call(runId, "read", what);
   }
 
-  /** Stores the end of the current execution of a run in this process, or that it failed. */
-  async finish(runId: string, end: { readonly end: string } | { readonly error: string }): Promise<void> {
+  /**
+   * True if the last execution of a run in this process may write. A late `begin` of an older attempt may have fenced it, although it is
+   * the one that Restate waits for.
+   */
+  isCurrent(runId: string): boolean {
+    return this.#executions.has(runId);
+  }
+
+  /** Stores the end of the current execution of a run in this process, or that it failed. Returns false if a later execution has begun. */
+  async finish(runId: string, end: { readonly end: string } | { readonly error: string }): Promise<boolean> {
     const execution = this.#executions.get(runId) ?? 0;
-    await this.#change(runId, "end" in end ? "finish" : "fail", { execution, ...end });
+    const isStored = await this.#change<boolean>(runId, "end" in end ? "finish" : "fail", { execution, ...end });
     this.onChange(runId);
+    return isStored;
   }
 
   /** Returns false if a later execution has begun. */

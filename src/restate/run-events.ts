@@ -3,7 +3,7 @@
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
 import type { Added, Row } from "../host/durable/durable-store.ts";
 
-/** What the virtual object of a run knows about it. */
+/** The facts about a run in the state of its virtual object. */
 export interface RunHead {
   readonly loop: string;
   /** The id of the workflow in Restate. */
@@ -82,7 +82,10 @@ export async function readTextIds(ctx: ObjectSharedContext): Promise<readonly st
 }
 
 /** Returns the first of these texts: at least one, and no more after a million characters. */
-export async function readTexts(ctx: ObjectSharedContext, ids: readonly string[]): Promise<{ readonly [id: string]: string | null }> {
+export async function readTexts(
+  ctx: ObjectSharedContext,
+  ids: readonly string[],
+): Promise<{ readonly [id: string]: string | null }> {
   const texts: { [id: string]: string | null } = {};
   let length = 0;
   for (const id of ids) {
@@ -112,15 +115,16 @@ export async function readEvents(ctx: ObjectSharedContext, { from, chunk: known 
   if (head === null || from >= head.next) return { rows, chunk: known ?? 0 };
   let number = known ?? (await findChunk(ctx, from, head.chunks));
   for (let length = 0; ; number += 1) {
-    const chunk = await ctx.get<Chunk>(`chunk ${number}`);
-    for (const [index, body] of (chunk?.events ?? []).entries()) {
-      const seq = (chunk?.first ?? 0) + index;
-      if (seq < from) continue;
-      rows.push({ seq, body });
-      length += body.length;
-    }
+    const found = rowsOf(await ctx.get<Chunk>(`chunk ${number}`), from);
+    rows.push(...found);
+    length += found.reduce((sum, { body }) => sum + body.length, 0);
     if (number + 1 >= head.chunks || length >= mostLength || rows.length >= mostEvents) return { rows, chunk: number };
   }
+}
+
+function rowsOf(chunk: Chunk | null, from: number): readonly Row<string>[] {
+  if (chunk === null) return [];
+  return chunk.events.map((body, index) => ({ seq: chunk.first + index, body })).filter(({ seq }) => seq >= from);
 }
 
 /** Finds the last chunk whose first event is not after `from`. */

@@ -18,7 +18,7 @@ export function namesOf(name: string): ServiceNames {
   return { workflow: name, runs: `${name}-runs`, workers: `${name}-workers`, conversations: `${name}-conversations` };
 }
 
-/** What the handlers need of their worker. */
+/** The parts of a worker that the handlers use. */
 export interface ObjectPorts {
   readonly names: ServiceNames;
   readonly admin: Admin;
@@ -31,7 +31,9 @@ type Services = Parameters<typeof object>[0]["handlers"];
 const wakeAgainMs = 300;
 
 /** Restate repeats an attempt without an end: a run continues when there is a worker again. */
-export const retryPolicy: { readonly [Name in "initialInterval" | "exponentiationFactor" | "maxInterval" | "maxAttempts"]: number } = {
+export const retryPolicy: {
+  readonly [Name in "initialInterval" | "exponentiationFactor" | "maxInterval" | "maxAttempts"]: number;
+} = {
   initialInterval: 50,
   exponentiationFactor: 2,
   maxInterval: 1_000,
@@ -49,13 +51,14 @@ export function createObjects(ports: ObjectPorts): ReturnType<typeof object>[] {
   const options = { enableLazyState: true, journalRetention: 0, idempotencyRetention, retryPolicy };
   const define = (name: string, own: Services): ReturnType<typeof object> => object({ name, handlers: own, options });
   const { runs, workers, conversations } = ports.names;
-  return [define(runs, runHandlers(ports)), define(workers, workerHandlers), define(conversations, conversationHandlers)];
+  return [
+    define(runs, { ...runHandlers(ports), ...messageHandlers(ports), ...readHandlers }),
+    define(workers, workerHandlers),
+    define(conversations, conversationHandlers),
+  ];
 }
 
-function runHandlers({ names, admin, retentionMs }: ObjectPorts): Services {
-  const sendSelf = (ctx: ObjectContext, method: string, delay: number): void => {
-    ctx.genericSend({ service: names.runs, method, key: ctx.key, parameter: null, inputSerde: jsonSerde, delay });
-  };
+function runHandlers({ names, retentionMs }: ObjectPorts): Services {
   return {
     async start(ctx: ObjectContext, { loop, input }: { readonly loop: string; readonly input: string }): Promise<boolean> {
       if ((await readHead(ctx)) !== null) return false;
@@ -84,27 +87,42 @@ function runHandlers({ names, admin, retentionMs }: ObjectPorts): Services {
     async finish(ctx: ObjectContext, { execution, end }: { readonly execution: number; readonly end: string }): Promise<boolean> {
       if (!(await changeHead(ctx, execution, { state: "ended" }))) return false;
       ctx.set("end", end);
-      sendSelf(ctx, "clear", retentionMs + clearLaterMs);
+      sendSelf(ctx, { service: names.runs, method: "clear", delay: retentionMs + clearLaterMs });
       return true;
     },
     fail: (ctx: ObjectContext, { execution, error }: { readonly execution: number; readonly error: string }): Promise<boolean> =>
       changeHead(ctx, execution, { state: "failed", error, isResting: true }),
+    clear: async (ctx: ObjectContext): Promise<void> => ctx.clearAll(),
+  } as Services;
+}
+
+/** Calls a handler of the same run later. */
+function sendSelf(ctx: ObjectContext, to: { readonly service: string; readonly method: string; readonly delay: number }): void {
+  ctx.genericSend({ ...to, key: ctx.key, parameter: null, inputSerde: jsonSerde });
+}
+
+/** Makes the handlers that send messages and wake resting runs. */
+function messageHandlers({ names, admin }: ObjectPorts): Services {
+  const wakeLater = (ctx: ObjectContext, delay: number): void => sendSelf(ctx, { service: names.runs, method: "wake", delay });
+  return {
     async retry(ctx: ObjectContext): Promise<void> {
       const head = await readHead(ctx);
       if (head?.state !== "failed") return;
       ctx.set<RunHead>("head", { ...head, state: "live", error: undefined });
-      sendSelf(ctx, "wake", 0);
+      wakeLater(ctx, 0);
     },
     /** Notes that the workflow is about to rest, or that it is not. A message then wakes it. */
-    rest: (ctx: ObjectContext, { execution, isResting }: { readonly execution: number; readonly isResting: boolean }): Promise<boolean> =>
-      changeHead(ctx, execution, { isResting }),
+    rest: (
+      ctx: ObjectContext,
+      { execution, isResting }: { readonly execution: number; readonly isResting: boolean },
+    ): Promise<boolean> => changeHead(ctx, execution, { isResting }),
     async send(ctx: ObjectContext, message: RunMessage): Promise<void> {
       const head = await readHead(ctx);
       if (head === null) return;
       const messages = head.messages + 1;
       ctx.set(`message ${messages}`, message);
       ctx.set<RunHead>("head", { ...head, messages });
-      if (head.isResting === true && head.state === "live") sendSelf(ctx, "wake", 0);
+      if (head.isResting === true && head.state === "live") wakeLater(ctx, 0);
       if (head.worker === undefined) return;
       const to = { service: names.workers, method: "notify", key: head.worker };
       ctx.genericSend({ ...to, parameter: ctx.key, inputSerde: jsonSerde });
@@ -114,17 +132,19 @@ function runHandlers({ names, admin, retentionMs }: ObjectPorts): Services {
       const head = await readHead(ctx);
       if (head?.isResting !== true || head.state !== "live") return;
       await ctx.run("wake", () => admin.resume(head.invocation).catch(() => {}));
-      sendSelf(ctx, "wake", wakeAgainMs);
+      wakeLater(ctx, wakeAgainMs);
     },
-    clear: async (ctx: ObjectContext): Promise<void> => ctx.clearAll(),
-    peek: handlers.object.shared(readHead),
-    read: handlers.object.shared((ctx: ObjectSharedContext, key: "input" | "end"): Promise<string | null> => ctx.get<string>(key)),
-    events: handlers.object.shared(readEvents),
-    messages: handlers.object.shared(readMessages),
-    textIds: handlers.object.shared(readTextIds),
-    texts: handlers.object.shared(readTexts),
   } as Services;
 }
+
+const readHandlers = {
+  peek: handlers.object.shared(readHead),
+  read: handlers.object.shared((ctx: ObjectSharedContext, key: "input" | "end"): Promise<string | null> => ctx.get<string>(key)),
+  events: handlers.object.shared(readEvents),
+  messages: handlers.object.shared(readMessages),
+  textIds: handlers.object.shared(readTextIds),
+  texts: handlers.object.shared(readTexts),
+} as Services;
 
 /** Changes the head for an execution. Returns false if a later execution has begun. */
 async function changeHead(ctx: ObjectContext, execution: number, changed: Partial<RunHead>): Promise<boolean> {

@@ -4,10 +4,17 @@ import { RetryableError, workflow, type WorkflowContext, type WorkflowDefinition
 import { type Json, toPlainError } from "../core/entry-kit.ts";
 import type { DurableLoopFields } from "../host/durable/durable-loop.ts";
 import type { LiveRun, StepHooks } from "../host/durable/durable-store.ts";
-import { executeDurableRun } from "../host/durable/execute-durable-run.ts";
+import { executeDurableRun, type RunSite } from "../host/durable/execute-durable-run.ts";
 import { createRestateJournal } from "./restate-journal.ts";
-import { retryPolicy } from "./run-object.ts";
-import type { WorkerProcess } from "./worker.ts";
+import type { RestateStore } from "./restate-store.ts";
+import { retryPolicy, type ServiceNames } from "./run-object.ts";
+
+/** The worker that executes runs. */
+export interface RunWorker extends RunSite {
+  readonly store: RestateStore;
+  readonly names: ServiceNames;
+  readonly settings: { readonly retentionMs: number; readonly suspendMs: number };
+}
 
 /** The durable loops of this process, by name. */
 export const loops: Map<string, DurableLoopFields<Json>> = new Map();
@@ -16,7 +23,7 @@ export const loops: Map<string, DurableLoopFields<Json>> = new Map();
 const inactivityTimeout = { days: 1 };
 const abortTimeout = { hours: 1 };
 
-export function createRunWorkflow(worker: WorkerProcess): WorkflowDefinition<string, unknown> {
+export function createRunWorkflow(worker: RunWorker): WorkflowDefinition<string, unknown> {
   const { names, settings } = worker;
   const kept = settings.retentionMs;
   return workflow({
@@ -38,33 +45,46 @@ export function createRunWorkflow(worker: WorkerProcess): WorkflowDefinition<str
 /** Ends the current attempt without ending the workflow. Restate then calls the workflow again, unless it is paused. */
 class AttemptOver extends Error {}
 
-async function execute(ctx: WorkflowContext, name: string, worker: WorkerProcess): Promise<void> {
+async function execute(ctx: WorkflowContext, name: string, worker: RunWorker): Promise<void> {
   const fields = loops.get(name);
-  if (fields === undefined) throw new AttemptOver(`No durable loop "${name}" is defined in this worker. Define it before launchWorker().`);
+  if (fields === undefined)
+    throw new AttemptOver(`No durable loop "${name}" is defined in this worker. Define it before launchWorker().`);
   const { store } = worker;
   const runId = ctx.key;
   const attempt: Attempt = { runId, over: ctx.request().attemptCompletedSignal, worker, rests: false };
   const { state, error: failure = "" } = (await store.peek(runId)) ?? {};
   if (state === "failed") throw restUntilWoken(failure);
   try {
-    const input = (await store.read(runId, "input")) ?? "null";
-    const end = await executeDurableRun(worker, {
-      runId,
-      options: await fields.options(JSON.parse(input) as Json),
-      maxCrashes: fields.maxCrashes,
-      createJournal: (hooks) => createRestateJournal(ctx, attach(hooks, attempt)),
-    });
-    if (end === undefined) throw attempt.rests ? restUntilWoken("The run waits.") : new AttemptOver("This execution was abandoned.");
-    await store.finish(runId, { end });
+    const end = await executeAttempt(ctx, fields, attempt);
+    if (end === undefined)
+      throw attempt.rests ? restUntilWoken("The run waits.") : new AttemptOver("This execution was abandoned.");
+    if (!(await store.finish(runId, { end }))) throw new AttemptOver(fenced);
   } catch (error) {
     if (attempt.over.aborted || error instanceof AttemptOver || error instanceof RetryableError) throw error;
     const { message } = toPlainError(error);
-    await store.finish(runId, { error: message });
+    if (!(await store.finish(runId, { error: message }))) throw new AttemptOver(fenced);
     // The workflow does not end, so that `retry` can continue it after its last record.
     throw restUntilWoken(message);
   } finally {
     if (!worker.live.has(runId)) store.leave(runId);
   }
+}
+
+const fenced = "Another execution of the run has begun.";
+
+async function executeAttempt(
+  ctx: WorkflowContext,
+  fields: DurableLoopFields<Json>,
+  attempt: Attempt,
+): Promise<string | undefined> {
+  const { runId, worker } = attempt;
+  const input = (await worker.store.read(runId, "input")) ?? "null";
+  return executeDurableRun(worker, {
+    runId,
+    options: await fields.options(JSON.parse(input) as Json),
+    maxCrashes: fields.maxCrashes,
+    createJournal: (hooks) => createRestateJournal(ctx, attach(hooks, attempt)),
+  });
 }
 
 /** How long a workflow rests at most, in hours. A message or a retry wakes it earlier. */
@@ -79,7 +99,7 @@ interface Attempt {
   readonly runId: string;
   /** Fires when the attempt is over, for example because Restate closed the connection. */
   readonly over: AbortSignal;
-  readonly worker: WorkerProcess;
+  readonly worker: RunWorker;
   /** True if the attempt ends because the run only waits. */
   rests: boolean;
 }
@@ -92,13 +112,20 @@ function attach(hooks: StepHooks, attempt: Attempt): StepHooks {
   const abandon = (): void => own.abandon();
   if (over.aborted) abandon();
   over.addEventListener("abort", abandon);
-  const { receive } = hooks;
+  const { receive, beforeRecord } = hooks;
   return Object.assign(hooks, {
+    async beforeRecord(): Promise<void> {
+      await beforeRecord();
+      // The events of the step were dropped, so the step must run again.
+      if (!worker.store.isCurrent(runId)) throw new AttemptOver(fenced);
+    },
     async receive(key: string): Promise<Json> {
-      const timer = setTimeout(() => void restRun(attempt, own).catch(() => {}), worker.settings.suspendMs);
+      const wait = { key, isOver: false };
+      const timer = setTimeout(() => void restRun(attempt, own, wait).catch(() => {}), worker.settings.suspendMs);
       try {
         return await receive(key);
       } finally {
+        wait.isOver = true;
         clearTimeout(timer);
       }
     },
@@ -106,14 +133,16 @@ function attach(hooks: StepHooks, attempt: Attempt): StepHooks {
 }
 
 /** Ends the attempt of a waiting run. Any new message wakes its workflow. */
-async function restRun(attempt: Attempt, own: LiveRun): Promise<void> {
+async function restRun(attempt: Attempt, own: LiveRun, wait: { readonly key: string; readonly isOver: boolean }): Promise<void> {
   const { runId, worker } = attempt;
-  const { store, live } = worker;
-  const before = (await store.peek(runId))?.messages;
+  const { store } = worker;
   if (!(await store.rest(runId, true))) return;
-  // A message that came before the run was marked wakes nothing, so the run stays here.
-  const isStill = live.get(runId) === own && (await store.peek(runId))?.messages === before;
-  if (!isStill) {
+  // A message that came before the run was marked wakes nothing.
+  const messages = await store.readMessages(runId, 0);
+  const isDecided = messages.some(
+    ({ body }) => body.verb === "stop" || body.verb === "kill" || ("key" in body && body.key === wait.key),
+  );
+  if (isDecided || wait.isOver) {
     await store.rest(runId, false);
     return;
   }

@@ -3,9 +3,6 @@
 import { once } from "node:events";
 import { createServer, type Http2Session } from "node:http2";
 import { createEndpointHandler } from "@restatedev/restate-sdk";
-import { createObjects } from "./run-object.ts";
-import { createRunWorkflow } from "./run-workflow.ts";
-import type { WorkerProcess } from "./worker.ts";
 
 export interface HandlerServer {
   readonly port: number;
@@ -13,10 +10,15 @@ export interface HandlerServer {
   stop(): Promise<void>;
 }
 
-export async function serveHandlers(worker: WorkerProcess): Promise<HandlerServer> {
-  const { names, admin, settings } = worker;
-  const { retentionMs, port, host, identityKeys } = settings;
-  const services = [createRunWorkflow(worker), ...createObjects({ names, admin, retentionMs })];
+export interface ServerOptions {
+  readonly port: number;
+  readonly host: string;
+  readonly identityKeys?: readonly string[] | undefined;
+}
+
+type Services = Parameters<typeof createEndpointHandler>[0]["services"];
+
+export async function serveHandlers(services: Services, { port, host, identityKeys }: ServerOptions): Promise<HandlerServer> {
   const keys = identityKeys === undefined ? {} : { identityKeys: [...identityKeys] };
   // Restate shows failed attempts itself, so the log of its SDK is dropped.
   const server = createServer(createEndpointHandler({ services, ...keys, logger: () => {} }));

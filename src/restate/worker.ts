@@ -3,12 +3,13 @@
 import { setMaxListeners } from "node:events";
 import { type Checks, checkFields, checkRequired, invalidOption, is, numberWithin } from "../core/entry-kit.ts";
 import type { LiveRun } from "../host/durable/durable-store.ts";
-import { obey, type RunSite } from "../host/durable/execute-durable-run.ts";
+import { obey } from "../host/durable/execute-durable-run.ts";
 import { RunWaits } from "../host/durable/run-waits.ts";
 import { Admin } from "./admin.ts";
 import { requireNode22 } from "./require-node.ts";
 import { RestateStore } from "./restate-store.ts";
-import { namesOf, type ServiceNames } from "./run-object.ts";
+import { createObjects, namesOf, type ServiceNames } from "./run-object.ts";
+import { createRunWorkflow, type RunWorker } from "./run-workflow.ts";
 import { type HandlerServer, serveHandlers } from "./serve-handlers.ts";
 
 /** The options of `launchWorker`. */
@@ -117,7 +118,8 @@ export async function launchWorker(options: WorkerOptions): Promise<Worker> {
   checkFields("options", options, checks);
   checkRequired(options, checks, ["ingressUrl", "adminUrl"]);
   const { name } = settingsOf(options);
-  if (!/^[a-zA-Z][\w.-]*$/.test(name)) throw invalidOption("name", "a letter and then letters, digits, dots, hyphens and _", name);
+  if (!/^[a-zA-Z][\w.-]*$/.test(name))
+    throw invalidOption("name", "a letter and then letters, digits, dots, hyphens and _", name);
   if (current !== undefined) throw new Error("A worker already runs in this process. Call its stop() first.");
   const worker = new WorkerProcess(settingsOf(options));
   current = worker;
@@ -135,7 +137,7 @@ function settingsOf(options: WorkerOptions): Settings {
   return { ...defaults, ...(Object.fromEntries(given) as unknown as Settings) };
 }
 
-export class WorkerProcess implements RunSite {
+export class WorkerProcess implements RunWorker {
   readonly id: string = `worker-${globalThis.crypto.randomUUID()}`;
   readonly names: ServiceNames;
   readonly store: RestateStore;
@@ -160,10 +162,12 @@ export class WorkerProcess implements RunSite {
   }
 
   async launch(): Promise<void> {
-    const { executes, host, url } = this.settings;
+    const { executes, host, url, retentionMs } = this.settings;
     await this.admin.check();
     if (!executes) return;
-    const server = (this.#server = await serveHandlers(this));
+    const { names, admin } = this;
+    const services = [createRunWorkflow(this), ...createObjects({ names, admin, retentionMs })];
+    const server = (this.#server = await serveHandlers(services, this.settings));
     await this.admin.register(url ?? `http://${host.includes(":") ? `[${host}]` : host}:${server.port}`);
     this.#lookSoon();
   }
@@ -215,7 +219,10 @@ export class WorkerProcess implements RunSite {
       clearTimeout(timer);
       const found = await look();
       if (found !== undefined) return found;
-      timer = setTimeout(() => this.#waits.wake(runId), Math.min(waitMs, this.live.has(runId) ? longestOwnWaitMs : longestWaitMs));
+      timer = setTimeout(
+        () => this.#waits.wake(runId),
+        Math.min(waitMs, this.live.has(runId) ? longestOwnWaitMs : longestWaitMs),
+      );
       waitMs *= waitGrowth;
       return undefined;
     };

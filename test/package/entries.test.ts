@@ -75,6 +75,7 @@ describe.for(exercises)("the built entry $specifier", ({ specifier, name, import
       "turnwright/diagnostics",
       "turnwright/host",
       "turnwright/journal",
+      "turnwright/restate",
     ].includes(specifier);
     expect(found.some((path) => path.startsWith("node:"))).toBe(needsNode);
   });

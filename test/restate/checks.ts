@@ -12,7 +12,7 @@ export interface Check {
   run(): unknown;
 }
 
-/** What a module with checks exports. The process with Node 22 calls `begin`, each check in turn, and `end`. */
+/** The exports of a module with checks. The process with Node 22 calls `begin`, each check in turn, and `end`. */
 export interface CheckModule {
   readonly checks: readonly Check[];
   begin(): Promise<void>;
