@@ -93,7 +93,7 @@ function runHandlers({ names, retentionMs }: ObjectPorts): Services {
     fail: (ctx: ObjectContext, { execution, error }: { readonly execution: number; readonly error: string }): Promise<boolean> =>
       changeHead(ctx, execution, { state: "failed", error, isResting: true }),
     clear: async (ctx: ObjectContext): Promise<void> => ctx.clearAll(),
-  } as Services;
+  };
 }
 
 /** Calls a handler of the same run later. */
@@ -134,7 +134,7 @@ function messageHandlers({ names, admin }: ObjectPorts): Services {
       await ctx.run("wake", () => admin.resume(head.invocation).catch(() => {}));
       wakeLater(ctx, wakeAgainMs);
     },
-  } as Services;
+  };
 }
 
 const readHandlers = {

@@ -45,10 +45,14 @@ export function createRunWorkflow(worker: RunWorker): WorkflowDefinition<string,
 /** Ends the current attempt without ending the workflow. Restate then calls the workflow again, unless it is paused. */
 class AttemptOver extends Error {}
 
-async function execute(ctx: WorkflowContext, name: string, worker: RunWorker): Promise<void> {
+function findLoop(name: string): DurableLoopFields<Json> {
   const fields = loops.get(name);
-  if (fields === undefined)
-    throw new AttemptOver(`No durable loop "${name}" is defined in this worker. Define it before launchWorker().`);
+  if (fields !== undefined) return fields;
+  throw new AttemptOver(`No durable loop "${name}" is defined in this worker. Define it before launchWorker().`);
+}
+
+async function execute(ctx: WorkflowContext, name: string, worker: RunWorker): Promise<void> {
+  const fields = findLoop(name);
   const { store } = worker;
   const runId = ctx.key;
   const attempt: Attempt = { runId, over: ctx.request().attemptCompletedSignal, worker, rests: false };
@@ -60,7 +64,7 @@ async function execute(ctx: WorkflowContext, name: string, worker: RunWorker): P
       throw attempt.rests ? restUntilWoken("The run waits.") : new AttemptOver("This execution was abandoned.");
     if (!(await store.finish(runId, { end }))) throw new AttemptOver(fenced);
   } catch (error) {
-    if (attempt.over.aborted || error instanceof AttemptOver || error instanceof RetryableError) throw error;
+    if (attempt.over.aborted || isExpected(error)) throw error;
     const { message } = toPlainError(error);
     if (!(await store.finish(runId, { error: message }))) throw new AttemptOver(fenced);
     // The workflow does not end, so that `retry` can continue it after its last record.
@@ -68,6 +72,10 @@ async function execute(ctx: WorkflowContext, name: string, worker: RunWorker): P
   } finally {
     if (!worker.live.has(runId)) store.leave(runId);
   }
+}
+
+function isExpected(error: unknown): boolean {
+  return error instanceof AttemptOver || error instanceof RetryableError;
 }
 
 const fenced = "Another execution of the run has begun.";
