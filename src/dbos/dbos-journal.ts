@@ -2,13 +2,12 @@
 
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { isRecord, type Journal, type Json, LoopError, type Step, toPlainError } from "../core/entry-kit.ts";
-import type { StepHooks } from "../host/durable/durable-store.ts";
 
 /**
  * How a step is stored. `text` is the JSON text of the result, because DBOS's own format changes some values. `failed` is the
  * message of an error: DBOS replays errors, but a later execution must run the step again.
  */
-type Stored = { readonly text: string; readonly lastRead?: number | undefined } | { readonly failed: string };
+type Stored = { readonly text: string } | { readonly failed: string };
 
 /** The end of a step in this execution. `thrown` is only set if the body has just thrown it. */
 interface StepEnd<T> {
@@ -37,11 +36,6 @@ const longestWait = 3_600;
  * );
  */
 export function dbosJournal(): Journal {
-  return createDbosJournal();
-}
-
-/** Makes the journal, with hooks for a durable loop. */
-export function createDbosJournal(hooks?: StepHooks): Journal {
   const { workflowID } = DBOS;
   if (workflowID === undefined || !DBOS.isInWorkflow()) {
     throw new LoopError("invalid-option", {
@@ -50,69 +44,57 @@ export function createDbosJournal(hooks?: StepHooks): Journal {
       received: "called elsewhere",
     });
   }
-  const steps = new WorkflowSteps(hooks);
   return {
     durable: true,
     // DBOS matches steps by their position in the workflow.
     ordered: true,
-    step: async (step) => steps.finish(await steps.store(step, 0)),
+    step: async (step) => finish(await store(step, 0)),
     async all<T>(group: readonly Step<T>[]) {
       // All steps are created synchronously, in call order, because DBOS numbers them in this order.
-      const ends = await Promise.all(group.map((step) => steps.store(step, 0)));
+      const ends = await Promise.all(group.map((step) => store(step, 0)));
       const results: T[] = [];
-      for (const end of ends) results.push(await steps.finish(end));
+      for (const end of ends) results.push(await finish(end));
       return results;
     },
-    wait: (key) => (hooks === undefined ? receive(key) : receiveInStep(key, hooks)),
+    wait: receive,
   };
 }
 
-class WorkflowSteps {
-  readonly #hooks: StepHooks | undefined;
-
-  constructor(hooks: StepHooks | undefined) {
-    this.#hooks = hooks;
-  }
-
-  async store<T>(step: Step<T>, attempt: number): Promise<StepEnd<T>> {
-    let thrown: { readonly error: unknown } | undefined;
-    const body = async (): Promise<Stored> => {
-      try {
-        const isInbox = step.kind === "inbox";
-        if (isInbox) await this.#hooks?.beforeInbox();
-        const lastRead = isInbox ? this.#hooks?.lastRead : undefined;
-        const answer = await step.run({ signal: DBOS.stepStatus?.cancelSignal });
-        await this.#hooks?.beforeRecord();
-        const text = JSON.stringify(answer);
-        return lastRead === undefined ? { text } : { text, lastRead };
-      } catch (error) {
-        thrown = { error };
-        return { failed: toPlainError(error).message };
-      }
-    };
-    const stored = await DBOS.runStep(body, { name: attempt === 0 ? step.key : `${step.key} attempt ${attempt}` });
-    if (this.#hooks !== undefined && "text" in stored) this.#hooks.lastRead = stored.lastRead ?? this.#hooks.lastRead;
-    return { step, stored, thrown };
-  }
-
-  /** Returns the result of a step. If the step failed in an earlier execution, runs it again. */
-  async finish<T>(first: StepEnd<T>): Promise<T> {
-    let end = first;
-    for (let attempt = 1; ; attempt += 1) {
-      if ("text" in end.stored) return JSON.parse(end.stored.text) as T;
-      if (end.thrown !== undefined) throw end.thrown.error;
-      end = await this.store(end.step, attempt);
+async function store<T>(step: Step<T>, attempt: number): Promise<StepEnd<T>> {
+  let thrown: { readonly error: unknown } | undefined;
+  const body = async (): Promise<Stored> => {
+    try {
+      return { text: JSON.stringify(await step.run({ signal: DBOS.stepStatus?.cancelSignal })) };
+    } catch (error) {
+      thrown = { error };
+      return { failed: toPlainError(error).message };
     }
+  };
+  const stored = await DBOS.runStep(body, { name: attempt === 0 ? step.key : `${step.key} attempt ${attempt}` });
+  return { step, stored, thrown };
+}
+
+/** Returns the result of a step. If the step failed in an earlier execution, runs it again. */
+async function finish<T>(first: StepEnd<T>): Promise<T> {
+  let end = first;
+  for (let attempt = 1; ; attempt += 1) {
+    if ("text" in end.stored) return JSON.parse(end.stored.text) as T;
+    if (end.thrown !== undefined) throw end.thrown.error;
+    end = await store(end.step, attempt);
   }
 }
 
-type Steps = Awaited<ReturnType<typeof DBOS.listWorkflowSteps>>;
-
-/** Returns a journal that only reads the records of a run. */
-export function readDbosJournal(listSteps: () => Promise<Steps>): Journal {
+/**
+ * Returns a journal that only reads the records of a workflow, for `inspectJournal`. `workflowId` is the id of a workflow that uses
+ * `dbosJournal`. Call it outside of workflows.
+ *
+ * @example
+ * const { status, pendingCalls } = await inspectJournal(readDbosJournal("order-7"));
+ */
+export function readDbosJournal(workflowId: string): Journal {
   const read = async (): Promise<ReadonlyMap<string, unknown>> => {
     const records = new Map<string, unknown>();
-    for (const { name, output } of (await listSteps()) ?? []) {
+    for (const { name, output } of (await DBOS.listWorkflowSteps(workflowId)) ?? []) {
       if (!isRecord(output) || typeof output["text"] !== "string") continue;
       records.set(name.replace(/ attempt \d+$/, ""), JSON.parse(output["text"]));
     }
@@ -122,12 +104,6 @@ export function readDbosJournal(listSteps: () => Promise<Steps>): Journal {
     throw new Error("This journal can only be read.");
   };
   return { durable: true, ordered: true, step: refuse, all: refuse, read };
-}
-
-/** Waits in a step, which ends with the run. A call of DBOS.recv could not be ended. */
-async function receiveInStep(key: string, hooks: StepHooks): Promise<Json> {
-  const text = await DBOS.runStep(async () => JSON.stringify(await hooks.receive(key)), { name: `${key} wait` });
-  return JSON.parse(text) as Json;
 }
 
 /** Waits for a message on the topic `key`, without a time limit. */

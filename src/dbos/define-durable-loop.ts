@@ -9,8 +9,8 @@ import type { DurableHost, DurableHostFields } from "../host/durable/durable-hos
 import type { DurableLoop, DurableLoopFields } from "../host/durable/durable-loop.ts";
 import type { DurableEngine, FoundRun } from "../host/durable/durable-store.ts";
 import { executeDurableRun } from "../host/durable/execute-durable-run.ts";
-import { createDbosJournal, readDbosJournal } from "./dbos-journal.ts";
 import { errorOf, queueName, stateOf, workflowNameOf } from "./list-runs.ts";
+import { createRecordJournal, readRecordJournal } from "./record-journal.ts";
 import { type WorkerProcess, workerHere } from "./worker.ts";
 
 /** The names of all durable loops of this process. */
@@ -72,17 +72,19 @@ async function execute<Input extends Json>({ options, maxCrashes }: DurableLoopF
   const worker = workerHere();
   const runId = DBOS.workflowID ?? "";
   try {
-    const end = await executeDurableRun(worker, {
-      runId,
-      options: await options(JSON.parse(input) as Input),
-      createJournal: createDbosJournal,
-      maxCrashes,
-    });
+    // Outside, because tools must not be able to add steps to the workflow.
+    const end = await worker.outside(async () =>
+      executeDurableRun(worker, {
+        runId,
+        options: await options(JSON.parse(input) as Input),
+        createJournal: (hooks) => createRecordJournal(worker.store, runId, hooks),
+        maxCrashes,
+      }),
+    );
     // An abandoned execution must not end its workflow, because another execution continues it.
     return end ?? (await new Promise<never>(() => {}));
-  } catch (error) {
-    worker.outside(() => void worker.noteFailure(runId).catch(() => {}));
-    throw error;
+  } finally {
+    worker.outside(() => void worker.noteEnd(runId).catch(() => {}));
   }
 }
 
@@ -107,10 +109,18 @@ function createEngine(name: string, workflow: Workflow, worker: WorkerProcess): 
         const [found] = await DBOS.listWorkflows({ workflowIDs: [id], workflowName: name, loadOutput: false });
         return found === undefined ? undefined : String(found.input?.[0]);
       }),
-    result: (id) => worker.untilStopped(() => DBOS.retrieveWorkflow<string>(id).getResult({ pollingIntervalMs: 100 })),
-    retry: (id) => outside(() => retryRun(id)),
-    readJournal: (id) => readDbosJournal(() => outside(() => DBOS.listWorkflowSteps(id))),
+    result: (id) => worker.waitForEnd(id, () => outside(() => readResult(id))),
+    retry: (id) => outside(async () => void (await DBOS.rewindWorkflow(id, { startStep: 0, queueName }))),
+    readJournal: (id) => readRecordJournal(store, id),
   };
+}
+
+/** Returns undefined while the run is live. Throws the error of a failed run. */
+async function readResult(id: string): Promise<string | undefined> {
+  const [found] = await DBOS.listWorkflows({ workflowIDs: [id], loadInput: false, loadOutput: true });
+  if (found === undefined || stateOf(found.status) === "live") return undefined;
+  if (stateOf(found.status) === "failed") throw found.error instanceof Error ? found.error : new Error(errorOf(found));
+  return String(found.output);
 }
 
 async function findRun(id: string, workflowName: string): Promise<FoundRun | undefined> {
@@ -118,10 +128,4 @@ async function findRun(id: string, workflowName: string): Promise<FoundRun | und
   if (found === undefined) return undefined;
   const state = stateOf(found.status);
   return state === "failed" ? { state, error: errorOf(found) } : { state };
-}
-
-async function retryRun(id: string): Promise<void> {
-  const steps = (await DBOS.listWorkflowSteps(id)) ?? [];
-  const startStep = Math.max(-1, ...steps.map(({ functionID }) => functionID)) + 1;
-  await DBOS.rewindWorkflow(id, { startStep, queueName });
 }

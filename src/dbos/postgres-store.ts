@@ -1,7 +1,7 @@
 // The tables of durable loops in Postgres, beside those of DBOS: workers, events of runs, and messages to runs.
 
 import type { Pool } from "pg";
-import type { Added, Begun, DurableStore, Row, RunMessage } from "../host/durable/durable-store.ts";
+import type { Added, Begun, DurableStore, Row, RunMessage, StepRecord } from "../host/durable/durable-store.ts";
 
 /** Locked while a process creates the tables, so that two processes do not create them together. */
 const migrationLock = 7_233_410_001;
@@ -18,6 +18,9 @@ const tables = `
     id text PRIMARY KEY, execution integer NOT NULL, next_event bigint NOT NULL, stalls integer NOT NULL);
   CREATE TABLE IF NOT EXISTS turnwright.events (
     run_id text NOT NULL, seq bigint NOT NULL, body text NOT NULL, PRIMARY KEY (run_id, seq));
+  CREATE TABLE IF NOT EXISTS turnwright.records (
+    run_id text NOT NULL, key text NOT NULL, seq bigint GENERATED ALWAYS AS IDENTITY, body text NOT NULL, last_read bigint,
+    PRIMARY KEY (run_id, key));
   CREATE TABLE IF NOT EXISTS turnwright.blobs (run_id text NOT NULL, id text NOT NULL, body text NOT NULL, PRIMARY KEY (run_id, id));
   CREATE TABLE IF NOT EXISTS turnwright.conversations (id text PRIMARY KEY, runs integer NOT NULL);
   CREATE TABLE IF NOT EXISTS turnwright.messages (
@@ -28,12 +31,32 @@ const tables = `
 const mostAttempts = 240;
 const retryMs = 250;
 
-/** The channels of LISTEN and NOTIFY. The payload is the id of a run with new events or messages. */
+/** The channels of LISTEN and NOTIFY. The payload is the id of a run with new events or messages, or of a run that has ended. */
 export const eventChannel = "turnwright_events";
 export const messageChannel = "turnwright_messages";
+export const endChannel = "turnwright_ends";
+
+const append = `
+  WITH own AS (
+    UPDATE turnwright.runs SET next_event = next_event + $4, stalls = CASE WHEN $8 THEN 0 ELSE stalls END
+    WHERE id = $1 AND execution = $2 AND next_event = $3 RETURNING id),
+  added AS (
+    INSERT INTO turnwright.events SELECT $1, $3 + n - 1, body FROM own, unnest($5::text[]) WITH ORDINALITY AS t (body, n)),
+  large AS (
+    INSERT INTO turnwright.blobs SELECT $1, id, body FROM unnest($6::text[], $7::text[]) AS t (id, body) ON CONFLICT DO NOTHING),
+  recorded AS (
+    INSERT INTO turnwright.records (run_id, key, body, last_read)
+    SELECT $1, key, body, last_read
+    FROM own, unnest($9::text[], $10::text[], $11::bigint[]) WITH ORDINALITY AS t (key, body, last_read, n) ORDER BY n
+    ON CONFLICT DO NOTHING)
+  SELECT CASE WHEN $4 > 0 THEN pg_notify('${eventChannel}', $1)::text END FROM own`;
 
 export class PostgresStore implements DurableStore {
   readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
 
   /** Repeats a read that fails, for example while Postgres restarts. A failed read would otherwise end its run or its reader. */
   async #read<T extends object>(text: string, values: readonly unknown[]): Promise<readonly T[]> {
@@ -45,10 +68,6 @@ export class PostgresStore implements DurableStore {
         await new Promise((resolve) => setTimeout(resolve, retryMs));
       }
     }
-  }
-
-  constructor(pool: Pool) {
-    this.#pool = pool;
   }
 
   async migrate(): Promise<void> {
@@ -79,23 +98,42 @@ export class PostgresStore implements DurableStore {
   }
 
   /** The position `first` makes sure that an append whose answer was lost is not repeated. */
-  async append(runId: string, execution: number, { first, events, blobs, isProgress }: Added): Promise<boolean> {
-    const { rowCount } = await this.#pool.query(
-      `WITH own AS (
-         UPDATE turnwright.runs SET next_event = next_event + $4, stalls = CASE WHEN $8 THEN 0 ELSE stalls END
-         WHERE id = $1 AND execution = $2 AND next_event = $3 RETURNING id),
-       added AS (
-         INSERT INTO turnwright.events SELECT $1, $3 + n - 1, body FROM own, unnest($5::text[]) WITH ORDINALITY AS t (body, n)),
-       large AS (
-         INSERT INTO turnwright.blobs SELECT $1, id, body FROM unnest($6::text[], $7::text[]) AS t (id, body) ON CONFLICT DO NOTHING)
-       SELECT pg_notify('${eventChannel}', $1) FROM own`,
-      [runId, execution, first, events.length, events, [...blobs.keys()], [...blobs.values()], isProgress],
-    );
+  async append(runId: string, execution: number, { first, events, records, blobs, isProgress }: Added): Promise<boolean> {
+    const { rowCount } = await this.#pool.query({
+      name: "turnwright-append",
+      text: append,
+      values: [
+        runId,
+        execution,
+        first,
+        events.length,
+        events,
+        [...blobs.keys()],
+        [...blobs.values()],
+        isProgress,
+        records.map(({ key }) => key),
+        records.map(({ body }) => body),
+        records.map(({ lastRead }) => lastRead ?? null),
+      ],
+    });
     if (rowCount === 1) return true;
     const [row] = await this.#read<{ readonly execution: number }>("SELECT execution FROM turnwright.runs WHERE id = $1", [
       runId,
     ]);
     return row?.execution === execution;
+  }
+
+  /** Returns the records of a run, in the order of recording. */
+  async readRecords(runId: string): Promise<readonly StepRecord[]> {
+    const rows = await this.#read<{ readonly key: string; readonly body: string; readonly last_read: string | null }>(
+      "SELECT key, body, last_read FROM turnwright.records WHERE run_id = $1 ORDER BY seq",
+      [runId],
+    );
+    return rows.map(({ key, body, last_read: lastRead }) => ({
+      key,
+      body,
+      ...(lastRead !== null && { lastRead: Number(lastRead) }),
+    }));
   }
 
   async readBlobs(runId: string, ids?: readonly string[]): Promise<ReadonlyMap<string, string>> {
@@ -127,20 +165,19 @@ export class PostgresStore implements DurableStore {
     await this.#pool.query(`SELECT pg_notify('${messageChannel}', $1)`, [runId]);
   }
 
-  /** Wakes the readers of a run in all processes. */
-  async notify(runId: string): Promise<void> {
-    await this.#pool.query(`SELECT pg_notify('${eventChannel}', $1)`, [runId]);
+  async notifyEnd(runId: string): Promise<void> {
+    await this.#pool.query(`SELECT pg_notify('${endChannel}', $1)`, [runId]);
   }
 
   async noteWaiting(runId: string): Promise<void> {
     await this.#pool.query("UPDATE turnwright.runs SET stalls = 0 WHERE id = $1", [runId]);
-    await this.notify(runId);
+    await this.#pool.query(`SELECT pg_notify('${eventChannel}', $1)`, [runId]);
   }
 
   /** Deletes everything about runs. */
   async deleteRuns(ids: readonly string[]): Promise<void> {
     await this.#pool.query("DELETE FROM turnwright.conversations WHERE id || '/' || runs = ANY ($1)", [ids]);
-    for (const table of ["events", "messages", "blobs"]) {
+    for (const table of ["events", "records", "messages", "blobs"]) {
       await this.#pool.query(`DELETE FROM turnwright.${table} WHERE run_id = ANY ($1)`, [ids]);
     }
     await this.#pool.query("DELETE FROM turnwright.runs WHERE id = ANY ($1)", [ids]);

@@ -9,7 +9,7 @@ import type { LiveRun } from "../host/durable/durable-store.ts";
 import { RunWaits } from "../host/durable/run-waits.ts";
 import { obey, type RunSite } from "../host/durable/execute-durable-run.ts";
 import { deleteRuns, type DurableRun, listRuns, queueName, type RunFilter } from "./list-runs.ts";
-import { eventChannel, messageChannel, PostgresStore } from "./postgres-store.ts";
+import { endChannel, eventChannel, messageChannel, PostgresStore } from "./postgres-store.ts";
 
 /** The options of `launchWorker`. */
 export interface WorkerOptions {
@@ -57,6 +57,9 @@ const orphanSweeps = 20;
 
 /** How often readers and runs look for what a lost notification would have told them, in milliseconds. */
 const lostNotificationMs = 10_000;
+
+/** How often a worker looks whether DBOS has stored the end of a run, in milliseconds. */
+const endMs = 10;
 
 let current: WorkerProcess | undefined;
 
@@ -131,6 +134,7 @@ export class WorkerProcess implements RunSite {
   #session: Client | undefined;
   #timers: ReturnType<typeof setInterval>[] = [];
   readonly #waits = new RunWaits();
+  readonly #ends = new RunWaits();
   #isStopped = false;
   /** The workers whose lock was free at the last look. */
   #suspects: ReadonlySet<string> = new Set();
@@ -204,11 +208,12 @@ export class WorkerProcess implements RunSite {
     session.on("notification", ({ channel, payload = "" }) => {
       this.#waits.wake(payload);
       if (channel === messageChannel) this.#obeySoon(payload);
+      if (channel === endChannel) this.#ends.wake(payload);
     });
     try {
       await session.connect();
       await session.query("SELECT pg_advisory_lock(hashtextextended($1, 0))", [this.id]);
-      await session.query(`LISTEN ${eventChannel}; LISTEN ${messageChannel}`);
+      await session.query(`LISTEN ${eventChannel}; LISTEN ${messageChannel}; LISTEN ${endChannel}`);
     } catch (error) {
       reconnect();
       throw error;
@@ -282,6 +287,7 @@ export class WorkerProcess implements RunSite {
 
   #wakeAll(): void {
     this.#waits.wakeAll();
+    this.#ends.wakeAll();
     for (const runId of this.live.keys()) this.#obeySoon(runId);
   }
 
@@ -290,29 +296,18 @@ export class WorkerProcess implements RunSite {
     if (run !== undefined) void obey(this.store, runId, run).catch(() => {});
   }
 
-  /** Wakes the readers of a run in all processes, as soon as DBOS has stored that the run failed. */
-  async noteFailure(runId: string): Promise<void> {
+  /** Tells all processes that a run has ended, as soon as DBOS has stored its end. */
+  async noteEnd(runId: string): Promise<void> {
     for (let isLive = true; isLive && !this.#isStopped;) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await new Promise((resolve) => setTimeout(resolve, endMs));
       const [run] = await DBOS.listWorkflows({ workflowIDs: [runId], loadInput: false, loadOutput: false });
       isLive = run?.status === "PENDING";
     }
-    await this.store.notify(runId);
+    if (!this.#isStopped) await this.store.notifyEnd(runId);
   }
 
-  /** Resolves like `work`, or rejects when the worker is stopped. */
-  async untilStopped<T>(work: () => Promise<T>): Promise<T> {
-    const { signal } = this.#stopping;
-    signal.throwIfAborted();
-    let onStop: () => void = () => {};
-    const stopped = new Promise<never>((_resolve, reject) => {
-      onStop = () => reject(signal.reason as Error);
-    });
-    signal.addEventListener("abort", onStop);
-    try {
-      return await Promise.race([this.outside(work), stopped]);
-    } finally {
-      signal.removeEventListener("abort", onStop);
-    }
+  /** Calls `look` now, and when the run has ended, until it returns a value. */
+  waitForEnd<T>(runId: string, look: () => Promise<T | undefined>): Promise<T> {
+    return this.#ends.waitFor(runId, look, [this.#stopping.signal]);
   }
 }

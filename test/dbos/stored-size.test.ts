@@ -45,7 +45,7 @@ afterAll(async () => {
 /** Returns how many bytes are stored for a run: the records, the events and the large texts, without the input. */
 async function storedBy(runId: string): Promise<number> {
   const { rows } = await client.query<{ readonly bytes: string }>(
-    `SELECT (SELECT sum(octet_length(output)) FROM dbos.operation_outputs WHERE workflow_uuid = $1)
+    `SELECT (SELECT sum(octet_length(body)) FROM turnwright.records WHERE run_id = $1)
           + (SELECT sum(octet_length(body)) FROM turnwright.events WHERE run_id = $1)
           + (SELECT coalesce(sum(octet_length(body) + 64), 0) FROM turnwright.blobs WHERE run_id = $1) AS bytes`,
     [runId],

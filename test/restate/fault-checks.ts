@@ -2,16 +2,18 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { defineDurableLoop, launchWorker, type Worker } from "turnwright/restate";
+import type { Trips } from "../dbos/run-faults.ts";
 import { addSaid, readNotes, type Said, tripsOf } from "../dbos/trips.ts";
 import type { Check } from "./checks.ts";
 import { Fleet } from "./fleet.ts";
 import { runFaults } from "./run-faults.ts";
 
-const trips = defineDurableLoop(tripsOf(""));
+let trips: Trips;
 let fleet: Fleet;
 let client: Worker;
 
 export async function begin(): Promise<void> {
+  trips = defineDurableLoop(tripsOf(""));
   fleet = await Fleet.begin(1_000);
   client = await launchWorker({ ingressUrl: fleet.server.ingressUrl, adminUrl: fleet.server.adminUrl, executes: false });
 }

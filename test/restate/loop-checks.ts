@@ -32,26 +32,30 @@ const look = defineTool({
 
 let failure: Error | undefined;
 
-const rooms = defineDurableLoop({
-  name: "rooms",
-  options: ({ question, approves = false, fails = false }: { question: string; approves?: boolean; fails?: boolean }) => {
-    if (fails && failure !== undefined) throw failure;
-    return {
-      provider: createMockProvider(({ iteration, messages }) => {
-        if (iteration === 0) return toolCall(approves ? "book" : "look", {});
-        const said = messages.filter(({ role }) => role === "user").length;
-        return text(`Done after ${said} messages.`);
-      }),
-      tools: [book, look],
-      messages: [{ role: "user" as const, content: question }],
-    };
-  },
-});
+const defineRooms = () =>
+  defineDurableLoop({
+    name: "rooms",
+    options: ({ question, approves = false, fails = false }: { question: string; approves?: boolean; fails?: boolean }) => {
+      if (fails && failure !== undefined) throw failure;
+      return {
+        provider: createMockProvider(({ iteration, messages }) => {
+          if (iteration === 0) return toolCall(approves ? "book" : "look", {});
+          const said = messages.filter(({ role }) => role === "user").length;
+          return text(`Done after ${said} messages.`);
+        }),
+        tools: [book, look],
+        messages: [{ role: "user" as const, content: question }],
+      };
+    },
+  });
 
 const launch = (suspendMs = 10_000): Promise<Worker> =>
   launchWorker({ ingressUrl: server.ingressUrl, adminUrl: server.adminUrl, port, suspendMs });
 
+let rooms: ReturnType<typeof defineRooms>;
+
 export async function begin(): Promise<void> {
+  rooms = defineRooms();
   server = await startRestate();
   // Restate knows a worker by its address, so each worker of these checks has the same one.
   port = await findFreePort();

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import pg from "pg";
 import { tsImport } from "tsx/esm/api";
-import { dist, defineTool, runToolLoop } from "../turnwright.js";
+import { dist, defineTool } from "../turnwright.js";
 
 /** @typedef {import("../row.js").Row} Row */
 
@@ -149,7 +149,7 @@ async function storedBy(runId) {
   const client = new pg.Client({ connectionString: postgres.url });
   await client.connect();
   const { rows } = await client.query(
-    `SELECT (SELECT sum(octet_length(output)) FROM dbos.operation_outputs WHERE workflow_uuid = $1)
+    `SELECT (SELECT sum(octet_length(body)) FROM turnwright.records WHERE run_id = $1)
           + (SELECT sum(octet_length(body)) FROM turnwright.events WHERE run_id = $1)
           + (SELECT coalesce(sum(octet_length(body) + 64), 0) FROM turnwright.blobs WHERE run_id = $1) AS bytes`,
     [runId],
@@ -172,21 +172,34 @@ async function measureStored() {
   };
 }
 
-/** @returns {Promise<Row>} */
-async function measureReplay() {
-  const messages = [{ role: /** @type {const} */ ("user"), content: "Go." }];
-  const options = {
-    tools: [find],
-    limits: { maxIterations: 2_001 },
-    provider: createMockProvider(({ iteration }) => (iteration < 2_000 ? toolCall("find", {}) : text("Done."))),
-    messages,
-    runId: "replayed",
-  };
-  return { workload: "replay", unit: "ms", turnwright: await timeOf(() => runToolLoop(options)) };
+/** Executes a run of 2,000 iterations again, from its records. @returns {Promise<readonly Row[]>} */
+async function measureLong() {
+  const calls = 2_000;
+  await loop.start("long", { calls });
+  const recordMs = await timeOf(() => loop.result("long"));
+  const replayMs = await timeOf(async () => {
+    await DBOS.rewindWorkflow("long", { startStep: 0, queueName: "turnwright" });
+    await loop.result("long");
+  });
+  return [
+    { workload: "run of 2,000 iterations, an iteration, wall", unit: "ms", turnwright: recordMs / calls },
+    {
+      workload: "replay of 2,000 iterations in another execution, wall",
+      unit: "ms",
+      turnwright: replayMs,
+      target: { of: "turnwright", atMost: 2_000 },
+    },
+  ];
 }
 
-const rows = [await measureStep(), ...(await measureTogether()), await measureStored()];
-void measureReplay;
+/** @type {readonly Row[]} */
+const rows = [
+  await measureStep(),
+  ...(await measureLong()),
+  await measureStored(),
+  ...(await measureTogether()),
+  await measureLeftovers(),
+];
 await worker.stop();
 await postgres.stop();
 process.send?.(rows, () => process.exit(0));

@@ -17,7 +17,7 @@ import type { DurableOwnOptions, DurableResult } from "./durable-loop.ts";
 /** The options of a run that the functions of a durable host return. */
 export type DurableRunOptions = Omit<LoopOptions, DurableOwnOptions | "messages">;
 
-/** What the options of a run are made from. */
+/** The facts that the options of a run are made from. */
 export interface DurableRunInput {
   /** The id of the conversation. */
   readonly id: string;

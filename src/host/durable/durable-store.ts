@@ -15,6 +15,15 @@ export interface Row<T> {
   readonly body: T;
 }
 
+/** The result of a step. */
+export interface StepRecord {
+  readonly key: string;
+  /** The JSON text of the result. */
+  readonly body: string;
+  /** The position of the last message that the run has read. Only for steps of the kind "inbox". */
+  readonly lastRead?: number | undefined;
+}
+
 export interface Begun {
   /** The number of this execution, counted from 1. */
   readonly execution: number;
@@ -31,6 +40,8 @@ export interface Added {
   readonly blobs: ReadonlyMap<string, string>;
   /** True if the run has made progress. */
   readonly isProgress: boolean;
+  /** The records of steps, for an engine that does not record steps itself. */
+  readonly records: readonly StepRecord[];
 }
 
 /** The events of runs, and the messages to runs. Every process can read and write them. */
@@ -38,8 +49,8 @@ export interface DurableStore {
   /** Begins an execution of a run. Earlier executions can no longer append events. */
   begin(runId: string): Promise<Begun>;
   /**
-   * Stores large texts by their ids, and appends events. Returns false if a later execution of the run has begun: the events are
-   * then not stored, but the texts are, because a record may need them. May be repeated after an error.
+   * Stores large texts by their ids, and appends events and records. Returns false if a later execution of the run has begun: then
+   * only the texts are stored, because a record of an engine may need them. May be repeated after an error.
    */
   append(runId: string, execution: number, added: Added): Promise<boolean>;
   /** Returns the large texts with these ids, or all texts of the run. */
@@ -90,6 +101,8 @@ export interface StepHooks {
   beforeInbox(): Promise<void>;
   /** Called after a step, before its result is recorded. */
   beforeRecord(): Promise<void>;
+  /** Records the result of a step, together with the events before it. Rejects if a later execution of the run has begun. */
+  record(record: StepRecord): Promise<void>;
   /** Waits for the decision under a key. Rejects when the run has ended. */
   receive(key: string): Promise<Json>;
 }

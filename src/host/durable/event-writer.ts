@@ -1,8 +1,8 @@
-// Writes the events of one execution of a run to the store, without those that an earlier execution has already written.
+// Writes the events and records of one execution of a run to the store, without the events that an earlier execution has already written.
 
 import type { LoopEvent } from "../../core/entry-kit.ts";
 import { packEvent, type StoredEvent } from "./durable-records.ts";
-import type { Begun, DurableStore } from "./durable-store.ts";
+import type { Begun, DurableStore, StepRecord } from "./durable-store.ts";
 
 /** How long events are collected before they are written together, in milliseconds. */
 const collectMs = 20;
@@ -42,6 +42,7 @@ export class EventWriter {
   readonly #partial = new Set<string>();
   readonly #emitted = new Map<string, number>();
   #waiting: string[] = [];
+  #records: StepRecord[] = [];
   /** The large texts that are not stored yet, and the ids of those that are. */
   #blobs = new Map<string, string>();
   readonly #known = new Set<string>();
@@ -113,6 +114,13 @@ export class EventWriter {
     this.#blobs.set(id, text);
   }
 
+  /** Writes a record, after the events and texts that were collected before. Rejects if a later execution of the run has begun. */
+  async writeRecord(record: StepRecord): Promise<void> {
+    this.#records.push(record);
+    await this.flush();
+    if (this.#isFenced) throw new Error("Another execution of this run has begun.");
+  }
+
   /** Writes the collected events and texts. Resolves when all of them are stored. Rejects if the store fails for a minute. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
@@ -124,11 +132,13 @@ export class EventWriter {
 
   async #append(): Promise<void> {
     const events = this.#waiting;
+    const records = this.#records;
     const blobs = this.#blobs;
-    if (events.length + blobs.size === 0) return;
+    if (events.length + records.length + blobs.size === 0) return;
     this.#waiting = [];
+    this.#records = [];
     this.#blobs = new Map();
-    const added = { first: this.#next, events, blobs, isProgress: this.#isProgress };
+    const added = { first: this.#next, events, records, blobs, isProgress: this.#isProgress };
     this.#isProgress = false;
     for (let attempt = 1; ; attempt += 1) {
       try {

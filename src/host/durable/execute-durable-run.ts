@@ -31,7 +31,7 @@ export interface RunSite extends Pick<DurableEngine, "store" | "waitFor"> {
 export interface DurableExecution {
   readonly runId: string;
   readonly options: Omit<LoopOptions, DurableOwnOptions>;
-  readonly createJournal: (hooks: StepHooks) => Journal;
+  readonly createJournal: (hooks: StepHooks) => Journal | Promise<Journal>;
   /** The maximum number of executions in a row that make no progress, because their worker died. */
   readonly maxCrashes?: number | undefined;
 }
@@ -61,9 +61,9 @@ export async function executeDurableRun(
   try {
     const events = (writer = await EventWriter.begin(site.store, runId));
     if (events.stalls > maxCrashes) throw new Error(toGivenUp(events.stalls));
-    const hooks = createHooks(site, { runId, control, events, signal: over.signal });
+    const hooks = createHooks(site, { runId, control, events, signal: over.signal, abandon });
     await obey(site.store, runId, live);
-    const journal = storeLargeParts(createJournal(hooks), {
+    const journal = storeLargeParts(await createJournal(hooks), {
       put: (id, text) => events.addBlob(id, text),
       get: () => (texts ??= site.store.readBlobs(runId)),
     });
@@ -72,6 +72,8 @@ export async function executeDurableRun(
     return isAbandoned ? undefined : JSON.stringify(factsOf(result, hooks.lastRead));
   } catch (error) {
     if (isAbandoned) return undefined;
+    // A step that has run is recorded, although the run has broken.
+    await writer?.flush().catch(() => {});
     throw error;
   } finally {
     over.abort(new Error("The run has ended."));
@@ -103,9 +105,10 @@ interface Executing {
   readonly control: LoopControl;
   readonly events: EventWriter;
   readonly signal: AbortSignal;
+  readonly abandon: () => void;
 }
 
-function createHooks(site: RunSite, { runId, control, events, signal }: Executing): StepHooks {
+function createHooks(site: RunSite, { runId, control, events, signal, abandon }: Executing): StepHooks {
   const { store } = site;
   const hooks: StepHooks = {
     lastRead: 0,
@@ -119,6 +122,15 @@ function createHooks(site: RunSite, { runId, control, events, signal }: Executin
     async beforeRecord() {
       signal.throwIfAborted();
       await events.flush();
+    },
+    async record(record) {
+      signal.throwIfAborted();
+      try {
+        await events.writeRecord(record);
+      } catch (error) {
+        abandon();
+        throw error;
+      }
     },
     async receive(key) {
       // Readers with `endsWhenWaiting` may end now.

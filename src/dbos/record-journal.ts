@@ -1,0 +1,41 @@
+// The journal of a durable loop: its records are in a table, and are written in one statement with the events before them.
+
+import type { Journal, Step } from "../core/entry-kit.ts";
+import type { StepHooks } from "../host/durable/durable-store.ts";
+import type { PostgresStore } from "./postgres-store.ts";
+
+/** Makes the journal of one execution of a run. Reads the records of earlier executions. */
+export async function createRecordJournal(store: PostgresStore, runId: string, hooks: StepHooks): Promise<Journal> {
+  const recorded = new Map((await store.readRecords(runId)).map((record) => [record.key, record]));
+  const keys = new Set(recorded.keys());
+  const step = async <T>({ key, kind, run }: Step<T>): Promise<T> => {
+    const known = recorded.get(key);
+    if (known !== undefined) {
+      hooks.lastRead = known.lastRead ?? hooks.lastRead;
+      return JSON.parse(known.body) as T;
+    }
+    if (kind === "inbox") await hooks.beforeInbox();
+    const body = JSON.stringify(await run({}));
+    await hooks.record(kind === "inbox" ? { key, body, lastRead: hooks.lastRead } : { key, body });
+    keys.add(key);
+    return JSON.parse(body) as T;
+  };
+  return {
+    durable: true,
+    step,
+    all: (steps) => Promise.all(steps.map(step)),
+    has: (key) => keys.has(key),
+    // A wait needs no record: the first decision with the key counts, in each execution.
+    wait: (key) => hooks.receive(key),
+  };
+}
+
+/** Returns a journal that only reads the records of a run, for `inspectJournal`. */
+export function readRecordJournal(store: PostgresStore, runId: string): Journal {
+  const refuse = (): never => {
+    throw new Error("This journal can only be read.");
+  };
+  const read = async (): Promise<ReadonlyMap<string, unknown>> =>
+    new Map((await store.readRecords(runId)).map(({ key, body }) => [key, JSON.parse(body) as unknown]));
+  return { durable: true, step: refuse, all: refuse, read };
+}
