@@ -25,7 +25,7 @@ export interface ObjectPorts {
   readonly retentionMs: number;
 }
 
-type Services = Parameters<typeof object>[0]["handlers"];
+type Handlers = Parameters<typeof object>[0]["handlers"];
 
 /** How long to wait before a resting workflow is woken once more, in milliseconds. */
 const wakeAgainMs = 300;
@@ -49,7 +49,7 @@ const clearLaterMs = 60_000;
 /** Makes the handlers of runs and workers. */
 export function createObjects(ports: ObjectPorts): ReturnType<typeof object>[] {
   const options = { enableLazyState: true, journalRetention: 0, idempotencyRetention, retryPolicy };
-  const define = (name: string, own: Services): ReturnType<typeof object> => object({ name, handlers: own, options });
+  const define = (name: string, own: Handlers): ReturnType<typeof object> => object({ name, handlers: own, options });
   const { runs, workers, conversations } = ports.names;
   return [
     define(runs, { ...runHandlers(ports), ...messageHandlers(ports), ...readHandlers }),
@@ -58,7 +58,7 @@ export function createObjects(ports: ObjectPorts): ReturnType<typeof object>[] {
   ];
 }
 
-function runHandlers({ names, retentionMs }: ObjectPorts): Services {
+function runHandlers({ names, retentionMs }: ObjectPorts): Handlers {
   return {
     async start(ctx: ObjectContext, { loop, input }: { readonly loop: string; readonly input: string }): Promise<boolean> {
       if ((await readHead(ctx)) !== null) return false;
@@ -102,7 +102,7 @@ function sendSelf(ctx: ObjectContext, to: { readonly service: string; readonly m
 }
 
 /** Makes the handlers that send messages and wake resting runs. */
-function messageHandlers({ names, admin }: ObjectPorts): Services {
+function messageHandlers({ names, admin }: ObjectPorts): Handlers {
   const wakeLater = (ctx: ObjectContext, delay: number): void => sendSelf(ctx, { service: names.runs, method: "wake", delay });
   return {
     async retry(ctx: ObjectContext): Promise<void> {
@@ -144,7 +144,7 @@ const readHandlers = {
   messages: handlers.object.shared(readMessages),
   textIds: handlers.object.shared(readTextIds),
   texts: handlers.object.shared(readTexts),
-} as Services;
+} as Handlers;
 
 /** Changes the head for an execution. Returns false if a later execution has begun. */
 async function changeHead(ctx: ObjectContext, execution: number, changed: Partial<RunHead>): Promise<boolean> {
@@ -175,7 +175,7 @@ const workerHandlers = {
     if (runs.length > 0) ctx.clear("runs");
     return runs;
   },
-} as Services;
+} as Handlers;
 
 /** A conversation of a durable host has a count of its runs. */
 const conversationHandlers = {
@@ -183,4 +183,4 @@ const conversationHandlers = {
     if (runs > ((await ctx.get<number>("runs")) ?? 0)) ctx.set("runs", runs);
   },
   count: handlers.object.shared(async (ctx: ObjectSharedContext): Promise<number> => (await ctx.get<number>("runs")) ?? 0),
-} as Services;
+} as Handlers;

@@ -16,9 +16,12 @@ export interface ServerOptions {
   readonly identityKeys?: readonly string[] | undefined;
 }
 
-type Services = Parameters<typeof createEndpointHandler>[0]["services"];
+type EndpointServices = Parameters<typeof createEndpointHandler>[0]["services"];
 
-export async function serveHandlers(services: Services, { port, host, identityKeys }: ServerOptions): Promise<HandlerServer> {
+export async function serveHandlers(
+  services: EndpointServices,
+  { port, host, identityKeys }: ServerOptions,
+): Promise<HandlerServer> {
   const keys = identityKeys === undefined ? {} : { identityKeys: [...identityKeys] };
   // Restate shows failed attempts itself, so the log of its SDK is dropped.
   const server = createServer(createEndpointHandler({ services, ...keys, logger: () => {} }));
