@@ -16,6 +16,8 @@ export interface FaultPlan {
   /** The time between two faults, in milliseconds. */
   readonly everyMs: number;
   readonly leaseMs: number;
+  /** True to only crash the server. Default false. */
+  readonly isServerOnly?: boolean | undefined;
 }
 
 export interface FaultReport {

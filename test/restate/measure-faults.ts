@@ -8,7 +8,7 @@ import { defineDurableLoop, launchWorker, restateJournal } from "turnwright/rest
 import { sleep } from "../dbos/run-faults.ts";
 import { readNotes, tripsOf } from "../dbos/trips.ts";
 import { Fleet } from "./fleet.ts";
-import { runFaults } from "./run-faults.ts";
+import { runFaults, safeCallsOf } from "./run-faults.ts";
 import { serve } from "./serve.ts";
 import { startRestate } from "./start-restate.ts";
 
@@ -92,8 +92,12 @@ const secondsOf = (values: readonly number[]): string => values.map((ms) => (ms 
 console.log(`Takeover after a kill, in seconds: ${secondsOf(kills)}`);
 console.log(`Takeover after a freeze, if the balancer waits ${leaseMs / 1_000} s, in seconds: ${secondsOf(freezes)}`);
 
-const report = await runFaults({ runs: 40, workers: 3, forMs: 60_000, everyMs: 700, leaseMs }, trips);
-console.log(report);
-const { completed, read, repeated, gaps } = report;
-assert.deepEqual({ completed, read, repeated, gaps }, { completed: 40, read: 40, repeated: 0, gaps: 0 });
+for (const isServerOnly of [true, false]) {
+  const plan = { runs: 40, workers: 3, forMs: isServerOnly ? 20_000 : 60_000, everyMs: 700, leaseMs, isServerOnly };
+  const report = await runFaults(plan, trips);
+  console.log(isServerOnly ? "Only the server is killed:" : "All faults:", report);
+  const { completed, read, repeated, gaps, charged } = report;
+  const expected = { completed: 40, read: 40, repeated: 0, gaps: 0, charged: safeCallsOf(40) };
+  assert.deepEqual({ completed, read, repeated, gaps, charged }, expected);
+}
 assert.ok(Math.max(...kills) < 3_000 && Math.max(...freezes) < leaseMs + 3_000);

@@ -5,11 +5,18 @@ import { type FaultPlan, type FaultReport, type Faults, followAll, sleep, type T
 import { readNotes } from "../dbos/trips.ts";
 import { Fleet } from "./fleet.ts";
 
+/** Four calls of `look` in each trip, and one of `book` in each trip that asks. */
+export function safeCallsOf(runs: number): number {
+  return 4 * runs + Math.ceil(runs / 3);
+}
+
 export interface RestateFaultReport extends FaultReport {
   /** How many calls of tools with `replay: "safe"` ended, and then ran again, because Restate had not stored the result. */
   readonly endedTwice: number;
   /** How many calls of tools ended in all. */
   readonly ended: number;
+  /** How many calls a service has seen that ignores a repeated idempotency key. Only calls of tools with `replay: "safe"`. */
+  readonly charged: number;
 }
 
 /** Kills and freezes workers in turn, and crashes the server, sometimes directly after a worker was killed. */
@@ -19,7 +26,10 @@ async function disturb(plan: FaultPlan, fleet: Fleet): Promise<Faults> {
   for (let round = 0; performance.now() < until; round += 1) {
     await sleep(plan.everyMs);
     const victim = fleet.workers[round % plan.workers];
-    if (round % 4 === 1) {
+    if (plan.isServerOnly === true) {
+      faults.crashes += 1;
+      await fleet.server.crash();
+    } else if (round % 4 === 1) {
       faults.freezes += 1;
       victim?.kill("SIGSTOP");
       await sleep(2 * plan.leaseMs);
@@ -52,7 +62,9 @@ export async function runFaults(plan: FaultPlan, trips: Trips): Promise<RestateF
     const begun = notes.filter(({ what, tool }) => what === "begin" && tool === "pay").map(({ key }) => key);
     const ended = notes.filter(({ what }) => what === "end").map(({ key }) => key);
     const endedTwice = ended.length - new Set(ended).size;
-    return { ...report, repeated: begun.length - new Set(begun).size, endedTwice, ended: ended.length };
+    const safe = notes.filter(({ what, tool }) => what === "end" && tool !== "pay").map(({ key }) => key);
+    const repeated = begun.length - new Set(begun).size;
+    return { ...report, repeated, endedTwice, ended: ended.length, charged: new Set(safe).size };
   } finally {
     await client.stop();
     await fleet.stop();
