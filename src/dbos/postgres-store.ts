@@ -13,7 +13,7 @@ const tables = `
   CREATE SCHEMA IF NOT EXISTS turnwright;
   CREATE TABLE IF NOT EXISTS turnwright.schema (id boolean PRIMARY KEY CHECK (id), version integer NOT NULL);
   INSERT INTO turnwright.schema VALUES (true, ${schemaVersion}) ON CONFLICT DO NOTHING;
-  CREATE TABLE IF NOT EXISTS turnwright.workers (id text PRIMARY KEY, beat timestamptz NOT NULL);
+  CREATE TABLE IF NOT EXISTS turnwright.workers (id text PRIMARY KEY, application text NOT NULL, beat timestamptz NOT NULL);
   CREATE TABLE IF NOT EXISTS turnwright.runs (
     id text PRIMARY KEY, execution integer NOT NULL, next_event bigint NOT NULL, stalls integer NOT NULL);
   CREATE TABLE IF NOT EXISTS turnwright.events (
@@ -174,9 +174,8 @@ export class PostgresStore implements DurableStore {
     await this.#pool.query(`SELECT pg_notify('${eventChannel}', $1)`, [runId]);
   }
 
-  /** Deletes everything about runs. */
+  /** Deletes everything about runs. The number of runs of a conversation stays, so that no run id is used twice. */
   async deleteRuns(ids: readonly string[]): Promise<void> {
-    await this.#pool.query("DELETE FROM turnwright.conversations WHERE id || '/' || runs = ANY ($1)", [ids]);
     for (const table of ["events", "records", "messages", "blobs"]) {
       await this.#pool.query(`DELETE FROM turnwright.${table} WHERE run_id = ANY ($1)`, [ids]);
     }

@@ -29,7 +29,7 @@ import { type WorkerProcess, workerHere } from "./worker.ts";
  * await support.start("ticket-7", { question: "Where is my order?" });
  * const { text } = await support.result("ticket-7");
  */
-export function defineDurableLoop<Input extends Json>(fields: DurableLoopFields<Input>): DurableLoop<Input> {
+export function defineDurableLoop<Input>(fields: DurableLoopFields<Input>): DurableLoop<Input> {
   return define(fields).loop;
 }
 
@@ -55,7 +55,7 @@ interface DefinedLoop<Input> {
   readonly engineOf: () => DurableEngine;
 }
 
-function define<Input extends Json>(fields: DurableLoopFields<Input>): DefinedLoop<Input> {
+function define<Input>(fields: DurableLoopFields<Input>): DefinedLoop<Input> {
   requireNode22();
   checkLoopFields(fields);
   const { name } = fields;

@@ -15,6 +15,7 @@ export type {
   DurableHostedRun,
   DurableHostFields,
   DurableHostStatus,
+  DurableJoinOptions,
   DurableResumeAnswer,
   DurableRunInput,
   DurableRunOptions,
