@@ -112,6 +112,8 @@ export async function listRuns(application: string, filter: RunFilter = {}): Pro
     const is = stateOf(status);
     const error = is === "failed" ? { error: errorOf(run) } : {};
     const loop = loopOf(workflowName);
+    // A run in the queue has the id of the process that started it.
+    const workerId = is === "live" && status !== "PENDING" ? undefined : executorId;
     return {
       id,
       loop,
@@ -119,7 +121,7 @@ export async function listRuns(application: string, filter: RunFilter = {}): Pro
       ...error,
       startedAt: new Date(createdAt),
       changedAt: new Date(updatedAt),
-      workerId: executorId,
+      workerId,
     };
   });
 }
