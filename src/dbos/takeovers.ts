@@ -10,8 +10,6 @@ const orphanSweeps = 20;
 export interface TakingWorker {
   readonly id: string;
   readonly application: string;
-  /** How long a worker may be silent, in milliseconds. */
-  readonly leaseMs: number;
 }
 
 export class Takeovers {
@@ -47,9 +45,9 @@ export class Takeovers {
    */
   async #findDead(session: Client): Promise<readonly string[]> {
     const { rows } = await session.query<{ readonly id: string; readonly late: boolean; readonly free: boolean }>(
-      `SELECT id, beat < now() - $2 * interval '1 millisecond' AS late, pg_try_advisory_lock(hashtextextended(id, 0)) AS free
-       FROM turnwright.workers WHERE id <> $1 AND application = $3`,
-      [this.#worker.id, this.#worker.leaseMs, this.#worker.application],
+      `SELECT id, beat < now() - lease_ms * interval '1 millisecond' AS late, pg_try_advisory_lock(hashtextextended(id, 0)) AS free
+       FROM turnwright.workers WHERE id <> $1 AND application = $2`,
+      [this.#worker.id, this.#worker.application],
     );
     const free = rows.filter((row) => row.free).map(({ id }) => id);
     for (const id of free) await session.query("SELECT pg_advisory_unlock(hashtextextended($1, 0))", [id]);

@@ -4,7 +4,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { setMaxListeners } from "node:events";
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { Client, Pool } from "pg";
-import { type Checks, checkFields, checkRequired, is, numberWithin } from "../core/entry-kit.ts";
+import { type Checks, checkFields, checkRequired, is, isFilled, numberWithin } from "../core/entry-kit.ts";
 import type { LiveRun } from "../host/durable/durable-store.ts";
 import { RunWaits } from "../host/durable/run-waits.ts";
 import { obey, type RunSite } from "../host/durable/execute-durable-run.ts";
@@ -44,8 +44,8 @@ export interface Worker {
 }
 
 const checks: Checks<WorkerOptions> = {
-  databaseUrl: is.text,
-  name: is.text,
+  databaseUrl: ["a URL that begins with postgres:// or postgresql://", (value) => /^postgres(ql)?:\/\//.test(String(value))],
+  name: ["a text that is not empty", isFilled],
   leaseMs: numberWithin({ min: 100, infinite: false }),
   executes: is.flag,
 };
@@ -113,9 +113,13 @@ interface Settings {
   readonly executes: boolean;
 }
 
+/** A server that does not answer is treated like a broken connection. */
+const patience = { connectionTimeoutMillis: 10_000, keepAlive: true, keepAliveInitialDelayMillis: 5_000 };
+const queryTimeout = { query_timeout: 20_000 };
+
 /** Makes a pool whose broken connections are replaced. Without a listener on each connection, the process would end with it. */
-function createPool(connectionString: string, max: number): Pool {
-  const pool = new Pool({ connectionString, max });
+function createPool(connectionString: string, max: number, limits: { readonly query_timeout?: number } = {}): Pool {
+  const pool = new Pool({ connectionString, max, ...patience, ...limits });
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
@@ -147,10 +151,10 @@ export class WorkerProcess implements RunSite {
     setMaxListeners(0, this.#stopping.signal);
     this.name = name;
     this.#options = { databaseUrl, name, leaseMs, executes };
-    this.#pool = createPool(databaseUrl, 8);
+    this.#pool = createPool(databaseUrl, 8, queryTimeout);
     this.#enginePool = createPool(databaseUrl, 20);
     this.store = new PostgresStore(this.#pool);
-    this.#takeovers = new Takeovers(this.#pool, { id: this.id, application: name, leaseMs });
+    this.#takeovers = new Takeovers(this.#pool, { id: this.id, application: name });
   }
 
   async launch(): Promise<void> {
@@ -201,7 +205,7 @@ export class WorkerProcess implements RunSite {
 
   /** Opens the session with the lock. If the session breaks, opens another one. */
   async #connect(): Promise<void> {
-    const session = new Client({ connectionString: this.#options.databaseUrl });
+    const session = new Client({ connectionString: this.#options.databaseUrl, ...patience, ...queryTimeout });
     let isLost = false;
     const reconnect = (): void => {
       if (isLost) return;
@@ -233,8 +237,8 @@ export class WorkerProcess implements RunSite {
 
   async #beat(): Promise<void> {
     await this.#pool.query(
-      "INSERT INTO turnwright.workers VALUES ($1, $2, now()) ON CONFLICT (id) DO UPDATE SET beat = EXCLUDED.beat",
-      [this.id, this.name],
+      "INSERT INTO turnwright.workers VALUES ($1, $2, $3, now()) ON CONFLICT (id) DO UPDATE SET beat = EXCLUDED.beat",
+      [this.id, this.name, this.#options.leaseMs],
     );
   }
 

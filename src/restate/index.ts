@@ -1,6 +1,6 @@
 // The entry `turnwright/restate`: runs that survive their worker, on a Restate server.
 
-export { restateJournal } from "./restate-journal.ts";
+export { type RestateContext, restateJournal } from "./restate-journal.ts";
 export { defineDurableHost, defineDurableLoop } from "./define-durable-loop.ts";
 export type {
   DurableEvent,

@@ -18,6 +18,14 @@ interface StepCall<T> {
   thrown?: { readonly error: unknown } | undefined;
 }
 
+/** The part of the context of a Restate workflow that the journal uses: `WorkflowContext` of `@restatedev/restate-sdk`. */
+export interface RestateContext {
+  readonly key: string;
+  run(name: string, action: () => unknown): PromiseLike<unknown>;
+  promise(name: string): unknown;
+  request(): unknown;
+}
+
 /**
  * Makes the journal of a Restate workflow. Each step of the run is one `ctx.run` of the workflow. If the worker dies, Restate calls the
  * workflow again, and the run continues. Call `runToolLoop` once in the handler `run` of a workflow, with `ctx.key` as `runId`, and
@@ -37,8 +45,8 @@ interface StepCall<T> {
  *   },
  * });
  */
-export function restateJournal(ctx: WorkflowContext): Journal {
-  return createRestateJournal(ctx);
+export function restateJournal(ctx: RestateContext): Journal {
+  return createRestateJournal(ctx as WorkflowContext);
 }
 
 /** Makes the journal, with hooks for a durable loop. */

@@ -95,9 +95,12 @@ export class RestateStore implements DurableStore {
   }
 
   /** Wakes the readers in this process. Those in others look again and again. */
-  async noteWaiting(runId: string): Promise<void> {
-    await this.#change(runId, "noteWaiting", null);
+  async wake(runId: string): Promise<void> {
     this.onChange(runId);
+  }
+
+  async resetStalls(runId: string): Promise<void> {
+    await this.#change(runId, "resetStalls", null);
   }
 
   readRuns(conversation: string): Promise<number> {

@@ -79,7 +79,7 @@ function runHandlers({ names, retentionMs }: ObjectPorts): Handlers {
       ctx.set<RunHead>("head", { ...head, ...lives, execution, stalls, worker });
       return { execution, events, stalls };
     },
-    async noteWaiting(ctx: ObjectContext): Promise<void> {
+    async resetStalls(ctx: ObjectContext): Promise<void> {
       const head = await readHead(ctx);
       if (head !== null && head.stalls > 0) ctx.set<RunHead>("head", { ...head, stalls: 0 });
     },

@@ -31,7 +31,9 @@ const desk = defineDurableHost({
     provider: createMockProvider(({ messages }) => {
       const last = messages.at(-1);
       if (last?.role !== "user") return text("Done.");
-      const said = messages.flatMap((message) => (message.role === "user" ? [String(message.content)] : []));
+      const said = messages.flatMap((message) =>
+        message.role === "user" && typeof message.content === "string" ? [message.content] : [],
+      );
       if (said.at(-1) === "Note.") return toolCall("note", {});
       return said.at(-1) === "Park." ? toolCall("park", {}) : text(said.join(" "));
     }),

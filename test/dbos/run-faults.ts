@@ -97,7 +97,7 @@ export type Faults = FaultReport["faults"];
 async function disturb(plan: FaultPlan, fleet: Fleet, crash: Postgres["crash"]): Promise<Faults> {
   const faults = { kills: 0, freezes: 0, crashes: 0 };
   const until = performance.now() + plan.forMs;
-  for (let round = 0; performance.now() < until; round += 1) {
+  for (let round = 0; round < 3 || performance.now() < until; round += 1) {
     await sleep(plan.everyMs);
     const victim = fleet.workers[round % plan.workers];
     if (round % 4 === 1) {

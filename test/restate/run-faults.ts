@@ -23,7 +23,7 @@ export interface RestateFaultReport extends FaultReport {
 async function disturb(plan: FaultPlan, fleet: Fleet): Promise<Faults> {
   const faults = { kills: 0, freezes: 0, crashes: 0 };
   const until = performance.now() + plan.forMs;
-  for (let round = 0; performance.now() < until; round += 1) {
+  for (let round = 0; round < 4 || performance.now() < until; round += 1) {
     await sleep(plan.everyMs);
     const victim = fleet.workers[round % plan.workers];
     if (plan.isServerOnly === true) {

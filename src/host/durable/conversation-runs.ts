@@ -25,18 +25,25 @@ export interface LastRun {
 }
 
 export class ConversationRuns {
+  readonly #name: string;
   readonly #loop: DurableLoop<Json>;
   readonly #engineOf: () => DurableEngine;
 
-  constructor({ loop, engineOf }: HostLoop) {
+  constructor({ loop, engineOf }: HostLoop, name: string) {
+    this.#name = name;
     this.#loop = loop;
     this.#engineOf = engineOf;
+  }
+
+  /** Returns the key of the number of runs. Hosts with different names have different conversations. */
+  keyOf(id: string): string {
+    return JSON.stringify([this.#name, id]);
   }
 
   /** Returns the last run of a conversation. Its number may not be noted yet, so the numbers after it are tried. */
   async findLast(id: string): Promise<LastRun | undefined> {
     const engine = this.#engineOf();
-    const noted = await engine.store.readRuns(id);
+    const noted = await engine.store.readRuns(this.keyOf(id));
     let last: LastRun | undefined;
     for (let number = Math.max(noted, 1); ; number += 1) {
       const runId = `${id}/${number}`;
@@ -101,13 +108,18 @@ export class ConversationRuns {
     return { history: { messages: await this.#readCutOff(last) }, isCut: true };
   }
 
-  async #readCutOff(last: LastRun): Promise<readonly Message[]> {
+  /** Returns the state of a run. The state of a failed run may be unreadable, because the code that makes its options fails too. */
+  async inspect({ runId, state }: LastRun): Promise<JournalInspection | undefined> {
     try {
-      const found = await this.#loop.status(last.runId);
-      return found === undefined ? [] : await this.messagesOf(last, found);
-    } catch {
-      // The code that makes the options has failed, perhaps as in the run.
-      return this.givenTo(last.runId);
+      return await this.#loop.status(runId);
+    } catch (error) {
+      if (state !== "failed") throw error;
+      return undefined;
     }
+  }
+
+  async #readCutOff(last: LastRun): Promise<readonly Message[]> {
+    const found = await this.inspect(last);
+    return found === undefined ? this.givenTo(last.runId) : this.messagesOf(last, found);
   }
 }

@@ -4,12 +4,13 @@ import {
   type Checks,
   invalidOption,
   is,
+  isRecord,
   type Json,
   type StopRequest,
 } from "../../core/entry-kit.ts";
 import type { HostedStream } from "../hosted-event.ts";
 import type { WhenBusy } from "../run-host.ts";
-import { checkId, joinChecks, type ReadStart, toMessages } from "../start-options.ts";
+import { joinChecks, type ReadStart, toMessages } from "../start-options.ts";
 import { ConversationRuns, type HostLoop, type LastRun } from "./conversation-runs.ts";
 import type {
   DurableHost,
@@ -23,11 +24,11 @@ import type {
 } from "./durable-host.ts";
 import type { DurableLoop } from "./durable-loop.ts";
 import type { DurableEngine } from "./durable-store.ts";
-import { readDurableStart, type RunInput } from "./host-options.ts";
+import { checkConversation, readDurableStart, type RunInput } from "./host-options.ts";
 import { readPlace, toHostedStream, toSeq } from "./hosted-events.ts";
 
-export function createDurableHost({ whenBusy = "refuse" }: DurableHostFields, loop: HostLoop): DurableHost {
-  return new Conversations(loop, whenBusy);
+export function createDurableHost(fields: DurableHostFields, loop: HostLoop): DurableHost {
+  return new Conversations(loop, fields);
 }
 
 interface NextStart {
@@ -44,15 +45,15 @@ class Conversations implements DurableHost {
 
   readonly #runs: ConversationRuns;
 
-  constructor({ loop, engineOf }: HostLoop, whenBusy: WhenBusy) {
+  constructor({ loop, engineOf }: HostLoop, { name, whenBusy = "refuse" }: DurableHostFields) {
     this.#loop = loop;
     this.#engineOf = engineOf;
-    this.#runs = new ConversationRuns({ loop, engineOf });
+    this.#runs = new ConversationRuns({ loop, engineOf }, name);
     this.#whenBusy = whenBusy;
   }
 
   async start(id: string, options: DurableStartOptions): Promise<DurableStartAnswer> {
-    checkId(id);
+    checkConversation(id);
     const given = readDurableStart(options);
     for (;;) {
       const last = await this.#runs.findLast(id);
@@ -85,15 +86,17 @@ class Conversations implements DurableHost {
       if ((await find(next.runId)) !== undefined) return undefined;
       throw invalidOption("id", `a text so that no other loop has a run "${next.runId}"`, id);
     }
-    await store.noteRuns(id, number);
+    // If this fails, the run is found nevertheless, because the number after the noted one is tried.
+    await store.noteRuns(this.#runs.keyOf(id), number).catch(() => {});
     return { kind: "started", ...this.#toHosted(next) };
   }
 
   async resume(
     id: string,
-    { decisions }: { readonly decisions: { readonly [callId: string]: CallDecision } },
+    { decisions }: { readonly decisions?: { readonly [callId: string]: CallDecision } } = {},
   ): Promise<DurableResumeAnswer> {
-    checkId(id);
+    checkConversation(id);
+    if (!isRecord(decisions)) throw invalidOption("decisions", "an object with a decision for each call", decisions);
     const last = await this.#runs.findLast(id);
     if (last?.state !== "live") return this.#refuse(id);
     const { store } = this.#engineOf();
@@ -103,7 +106,7 @@ class Conversations implements DurableHost {
   }
 
   async join(id: string, options: DurableJoinOptions = {}): Promise<HostedStream | undefined> {
-    checkId(id);
+    checkConversation(id);
     checkFields("options", options, durableJoinChecks);
     const last = await this.#runs.findLast(id);
     if (last === undefined || last.state === "deleted") return undefined;
@@ -128,7 +131,7 @@ class Conversations implements DurableHost {
   }
 
   async retry(id: string): Promise<DurableResumeAnswer> {
-    checkId(id);
+    checkConversation(id);
     const last = await this.#runs.findLast(id);
     if (last?.state !== "failed") return this.#refuse(id);
     const count = await this.#engineOf().store.countEvents(last.runId);
@@ -145,17 +148,18 @@ class Conversations implements DurableHost {
   }
 
   async #end(id: string, verb: (runId: string) => Promise<"accepted" | "finished">): Promise<"accepted" | "not-running"> {
-    checkId(id);
+    checkConversation(id);
     const last = await this.#runs.findLast(id);
     return last?.state === "live" && (await verb(last.runId)) === "accepted" ? "accepted" : "not-running";
   }
 
   async status(id: string): Promise<DurableHostStatus | undefined> {
-    checkId(id);
+    checkConversation(id);
     const last = await this.#runs.findLast(id);
-    const found = last && (await this.#loop.status(last.runId));
-    if (last === undefined || found === undefined) return undefined;
+    if (last === undefined || last.state === "deleted") return undefined;
     const { runId, state, error } = last;
+    const found = await this.#runs.inspect(last);
+    if (found === undefined) return this.#toUnreadable(last);
     const { pendingCalls, version, lastVersion, reason } = found;
     const isLive = state === "live";
     const isRunning = found.status === "not-started" || found.status === "running";
@@ -165,9 +169,16 @@ class Conversations implements DurableHost {
     return { ...facts, status: found.status === "not-started" ? "running" : found.status, reason };
   }
 
+  async #toUnreadable({ runId, error }: LastRun): Promise<DurableHostStatus> {
+    const messages = await this.#runs.givenTo(runId);
+    const facts = { pendingCalls: [], version: undefined, lastVersion: undefined };
+    return { ...facts, runId, status: "error", reason: undefined, error, isLive: false, messages };
+  }
+
   async #toInput(last: LastRun | undefined, given: ReadStart): Promise<Pick<RunInput, "messages" | "repair">> {
+    if (given.messages !== undefined) return { messages: given.messages as unknown as Json, repair: false };
     const { history, isCut } = await this.#runs.readHistory(last);
-    return { messages: toMessages(history, given) as unknown as Json, repair: isCut && given.messages === undefined };
+    return { messages: toMessages(history, given) as unknown as Json, repair: isCut };
   }
 
   #toHosted(run: LastRun, replayedBefore = 0): DurableHostedRun {

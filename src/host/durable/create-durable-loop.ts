@@ -55,9 +55,9 @@ export function checkLoopFields<Input>(fields: DurableLoopFields<Input>): void {
 /** The longest run id. Notifications and logs contain it. */
 const longestId = 512;
 
-function checkRunId(id: string): void {
-  const isFit = isFilled(id) && id.length <= longestId && !/[\0\p{Surrogate}]/u.test(id);
-  if (!isFit) throw invalidOption("id", `a text of 1 to ${longestId} characters, without NUL and lone surrogates`, id);
+export function checkRunId(id: string, longest: number = longestId): void {
+  const isFit = isFilled(id) && id.length <= longest && !/[\0\p{Surrogate}]/u.test(id);
+  if (!isFit) throw invalidOption("id", `a text of 1 to ${longest} characters, without NUL and lone surrogates`, id);
 }
 
 /** Makes the verbs of a durable loop. `engineOf` returns its engine, or throws if no worker runs in this process. */
@@ -94,7 +94,7 @@ class DurableVerbs {
 
   async start(id: string, input: unknown): Promise<"started" | "exists"> {
     checkRunId(id);
-    if (!isPlainData(input) || !isExact(input)) throw invalidOption("input", "plain data that JSON can represent", input);
+    if (!isJsonData(input)) throw invalidOption("input", "plain data that JSON can represent", input);
     return (await this.#engineOf().start(id, JSON.stringify(input))) ? "started" : "exists";
   }
 
@@ -116,7 +116,7 @@ class DurableVerbs {
     if (state !== "failed")
       throw new LoopError("invalid-option", { option: "id", expected: "the id of a run whose result rejected", received });
     const engine = this.#engineOf();
-    await engine.store.noteWaiting(id);
+    await engine.store.resetStalls(id);
     await engine.retry(id);
   }
 
@@ -125,6 +125,7 @@ class DurableVerbs {
   }
 
   async #inspect(id: string, engine = this.#engineOf()): Promise<JournalInspection | undefined> {
+    checkRunId(id);
     const input = await engine.readInput(id);
     if (input === undefined) return undefined;
     const { messages } = await this.#optionsOf(input);
@@ -132,6 +133,7 @@ class DurableVerbs {
   }
 
   async #find(id: string, engine = this.#engineOf()): Promise<FoundRun> {
+    checkRunId(id);
     const found = await engine.find(id);
     if (found !== undefined) return found;
     const expected = `the id of a run of the loop "${this.#name}"`;
@@ -210,6 +212,10 @@ function checkDecision({ id, state }: PendingCall, decision: unknown): void {
 function describeMisfit(decision: unknown): string {
   const kind: unknown = isRecord(decision) ? decision["kind"] : undefined;
   return typeof kind === "string" ? `has the kind ${JSON.stringify(kind)}` : `is ${describeValue(decision)}`;
+}
+
+export function isJsonData(value: unknown): boolean {
+  return isPlainData(value) && isExact(value);
 }
 
 /** True for plain data that JSON represents completely. Fields that are undefined are left out. */
