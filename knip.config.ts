@@ -13,6 +13,9 @@ const config: KnipConfig = {
     "examples/web-chat/page/page.tsx",
     "test/web-chat/serve-child.ts",
     "scripts/*.ts",
+    // Programs that the tests start with Node 22, and the modules that these import by name.
+    "test/restate/{measure-faults,run-checks,worker-process}.ts",
+    "test/restate/*-checks.ts",
     "test/package/consumer/types/*.ts",
   ],
   // A test may look at a function that its own file uses.
@@ -20,8 +23,8 @@ const config: KnipConfig = {
   project: ["src/**/*.ts!", "!src/**/*.test.ts!", "test/**/*.ts", "examples/**/*.{ts,tsx}", "scripts/**/*.ts"],
   vitest: { config: ["vitest.config.ts", "test/package/vitest.config.ts"] },
   ignoreBinaries: ["mkfifo"],
-  // The programs of these two are called by scripts/check.ts.
-  ignoreDependencies: ["@arethetypeswrong/cli", "publint"],
+  // The programs of the first two are called by scripts/check.ts, and the server by test/restate.
+  ignoreDependencies: ["@arethetypeswrong/cli", "publint", "@restatedev/restate-server"],
 };
 
 export default config;

@@ -10,6 +10,7 @@ if (needsBrowser.length > 0) console.warn(noChromium);
 const slowing = [
   ...(needsBrowser.length > 0 ? [] : [browserTests]),
   "test/dbos/*.test.ts",
+  "test/restate/*.test.ts",
   "test/wire/aimock.test.ts",
   "test/wire/openai-chat-loop.test.ts",
   "test/plan/wire-rounds.test.ts",

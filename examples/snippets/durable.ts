@@ -150,6 +150,15 @@ async function retryAll(): Promise<void> {
 }
 await retryAll();
 
+const affected: string[] = [];
+// #region needed
+for (const { id } of await worker.listRuns({ state: "live", loop: "support" })) {
+  const { pendingCalls = [] } = (await support.status(id)) ?? {};
+  if (pendingCalls.some(({ name }) => name === "refund")) affected.push(id);
+}
+// #endregion needed
+assert.deepEqual(affected, []);
+
 // #region delete
 const monthAgo = new Date(Date.now() - 30 * 86_400_000);
 const count = await worker.deleteRuns({ endedBefore: monthAgo });

@@ -35,6 +35,7 @@ const snippets = [
   () => import("./prices.ts"),
   () => import("./provider.ts"),
   () => import("./responses.ts"),
+  () => import("./restate.ts"),
   () => import("./restarts.ts"),
   () => import("./results.ts"),
   () => import("./resuming.ts"),

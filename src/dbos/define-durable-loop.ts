@@ -1,7 +1,7 @@
 // A loop whose runs any worker can execute, stop and show. A run is a DBOS workflow.
 
 import { DBOS, Error as errors } from "@dbos-inc/dbos-sdk";
-import { invalidOption, type Json } from "../core/entry-kit.ts";
+import { invalidOption } from "../core/entry-kit.ts";
 import { createDurableHost } from "../host/durable/create-durable-host.ts";
 import { toLoopFields } from "../host/durable/host-options.ts";
 import { checkLoopFields, createDurableLoop } from "../host/durable/create-durable-loop.ts";
@@ -9,12 +9,9 @@ import type { DurableHost, DurableHostFields } from "../host/durable/durable-hos
 import type { DurableLoop, DurableLoopFields } from "../host/durable/durable-loop.ts";
 import type { DurableEngine, FoundRun } from "../host/durable/durable-store.ts";
 import { executeDurableRun } from "../host/durable/execute-durable-run.ts";
-import { errorOf, queueName, stateOf, workflowNameOf } from "./list-runs.ts";
+import { attributesOf, errorOf, loopNames, queueOf, stateOf, workflowNameOf } from "./list-runs.ts";
 import { createRecordJournal, readRecordJournal } from "./record-journal.ts";
-import { type WorkerProcess, workerHere } from "./worker.ts";
-
-/** The names of all durable loops of this process. */
-const names = new Set<string>();
+import { hasWorker, type WorkerProcess, workerHere } from "./worker.ts";
 
 interface DefinedLoop<Input> {
   readonly loop: DurableLoop<Input>;
@@ -38,7 +35,7 @@ type Workflow = (input: string) => Promise<string>;
  * await support.start("ticket-7", { question: "Where is my order?" });
  * const { text } = await support.result("ticket-7");
  */
-export function defineDurableLoop<Input extends Json>(fields: DurableLoopFields<Input>): DurableLoop<Input> {
+export function defineDurableLoop<Input>(fields: DurableLoopFields<Input>): DurableLoop<Input> {
   return define(fields).loop;
 }
 
@@ -58,17 +55,18 @@ export function defineDurableHost(fields: DurableHostFields): DurableHost {
   return createDurableHost(fields, define(toLoopFields(fields)));
 }
 
-function define<Input extends Json>(fields: DurableLoopFields<Input>): DefinedLoop<Input> {
+function define<Input>(fields: DurableLoopFields<Input>): DefinedLoop<Input> {
   checkLoopFields(fields);
-  if (names.has(fields.name)) throw invalidOption("name", "a name that no other durable loop of this process has", fields.name);
-  names.add(fields.name);
-  const name = workflowNameOf(fields.name);
-  const workflow = DBOS.registerWorkflow((input: string) => execute(fields, input), { name });
-  const engineOf = (): DurableEngine => createEngine(name, workflow, workerHere());
+  if (loopNames.has(fields.name))
+    throw invalidOption("name", "a name that no other durable loop of this process has", fields.name);
+  if (hasWorker()) throw new Error(`Define the durable loop "${fields.name}" before you call launchWorker().`);
+  loopNames.add(fields.name);
+  const workflow = DBOS.registerWorkflow((input: string) => execute(fields, input), { name: workflowNameOf(fields.name) });
+  const engineOf = (): DurableEngine => createEngine(fields.name, workflow, workerHere());
   return { loop: createDurableLoop(fields, engineOf), engineOf };
 }
 
-async function execute<Input extends Json>({ options, maxCrashes }: DurableLoopFields<Input>, input: string): Promise<string> {
+async function execute<Input>({ options, maxCrashes }: DurableLoopFields<Input>, input: string): Promise<string> {
   const worker = workerHere();
   const runId = DBOS.workflowID ?? "";
   try {
@@ -88,25 +86,30 @@ async function execute<Input extends Json>({ options, maxCrashes }: DurableLoopF
   }
 }
 
-function createEngine(name: string, workflow: Workflow, worker: WorkerProcess): DurableEngine {
-  const { store, outside } = worker;
+function createEngine(loop: string, workflow: Workflow, worker: WorkerProcess): DurableEngine {
+  const { store, outside, name: application } = worker;
+  const queueName = queueOf(application, loop);
+  const workflowAttributes = attributesOf(application);
+  /** The runs of this loop in this application. */
+  const own = { workflowName: workflowNameOf(loop), attributes: workflowAttributes };
   return {
     store,
     waitFor: (id, look, signal) => worker.waitFor(id, look, signal),
     start: (id, input) =>
       outside(async () => {
         try {
-          await DBOS.startWorkflow(workflow, { workflowID: id, queueName, workflowIDReusePolicy: "reject" })(input);
+          const params = { workflowID: id, queueName, workflowAttributes, workflowIDReusePolicy: "reject" as const };
+          await DBOS.startWorkflow(workflow, params)(input);
           return true;
         } catch (error) {
           if (errors.isWorkflowIDInUseError(error)) return false;
           throw error;
         }
       }),
-    find: (id) => outside(() => findRun(id, name)),
+    find: (id) => outside(() => findRun({ ...own, workflowIDs: [id] })),
     readInput: (id) =>
       outside(async () => {
-        const [found] = await DBOS.listWorkflows({ workflowIDs: [id], workflowName: name, loadOutput: false });
+        const [found] = await DBOS.listWorkflows({ ...own, workflowIDs: [id], loadOutput: false });
         return found === undefined ? undefined : String(found.input?.[0]);
       }),
     result: (id) => worker.waitForEnd(id, () => outside(() => readResult(id))),
@@ -123,8 +126,8 @@ async function readResult(id: string): Promise<string | undefined> {
   return String(found.output);
 }
 
-async function findRun(id: string, workflowName: string): Promise<FoundRun | undefined> {
-  const [found] = await DBOS.listWorkflows({ workflowIDs: [id], workflowName, loadInput: false, loadOutput: true });
+async function findRun(which: Parameters<typeof DBOS.listWorkflows>[0]): Promise<FoundRun | undefined> {
+  const [found] = await DBOS.listWorkflows({ ...which, loadInput: false, loadOutput: true });
   if (found === undefined) return undefined;
   const state = stateOf(found.status);
   return state === "failed" ? { state, error: errorOf(found) } : { state };

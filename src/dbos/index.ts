@@ -15,11 +15,12 @@ export type {
   DurableHostedRun,
   DurableHostFields,
   DurableHostStatus,
+  DurableJoinOptions,
   DurableResumeAnswer,
   DurableRunInput,
   DurableRunOptions,
   DurableStartAnswer,
   DurableStartOptions,
 } from "../host/durable/durable-host.ts";
-export type { DurableRun, RunFilter } from "./list-runs.ts";
+export type { DeleteFilter, DurableRun, RunFilter } from "./list-runs.ts";
 export { launchWorker, type Worker, type WorkerOptions } from "./worker.ts";

@@ -1,17 +1,31 @@
 // The runs of all durable loops, for operators.
 
 import { DBOS } from "@dbos-inc/dbos-sdk";
-import { checkFields, checkRequired, type Checks, numberWithin, oneOf } from "../core/entry-kit.ts";
+import { checkFields, type Checks, invalidOption, is, numberWithin, oneOf } from "../core/entry-kit.ts";
 import type { PostgresStore } from "./postgres-store.ts";
 
-/** The queue of all durable loops. Each worker takes runs from it. */
-export const queueName = "turnwright";
+/** The names of the durable loops of this process. */
+export const loopNames: Set<string> = new Set();
+
+/** Returns the queue of a loop. A worker takes runs only from the queues of its loops, because it could not execute others. */
+export function queueOf(application: string, loop: string): string {
+  return `turnwright ${application} ${loop}`;
+}
+
+/** Each run of an application has these attributes, so that its runs can be listed. */
+export function attributesOf(application: string): { readonly [name: string]: string } {
+  return { turnwright: application };
+}
 
 /** The name of the workflow of a durable loop begins with this text. */
 const prefix = "turnwright ";
 
 export function workflowNameOf(loop: string): string {
   return prefix + loop;
+}
+
+export function loopOf(workflowName: string): string {
+  return workflowName.slice(prefix.length);
 }
 
 /** A run of a durable loop. */
@@ -32,6 +46,8 @@ export interface DurableRun {
 
 /** The runs to list. */
 export interface RunFilter {
+  /** The name of a durable loop or host. Default: runs of all loops. */
+  readonly loop?: string | undefined;
   /** Default: runs in all states. */
   readonly state?: DurableRun["state"] | undefined;
   /** Only runs that started before this time. Default: no limit. */
@@ -43,12 +59,23 @@ export interface RunFilter {
 const isDate = (value: unknown): boolean => value instanceof Date && !Number.isNaN(value.getTime());
 
 const filterChecks: Checks<RunFilter> = {
+  loop: is.text,
   state: oneOf("live", "ended", "failed"),
   startedBefore: ["a valid Date", isDate],
   limit: numberWithin({ min: 1, max: 10_000 }),
 };
 
-const deleteChecks: Checks<{ readonly endedBefore: Date }> = { endedBefore: ["a valid Date", isDate] };
+/** The runs to delete. Pass exactly one of the fields. */
+export type DeleteFilter =
+  | { readonly endedBefore: Date; readonly ids?: undefined }
+  | { readonly ids: readonly string[]; readonly endedBefore?: undefined };
+
+const isIds = (value: unknown): boolean => Array.isArray(value) && value.every((id) => typeof id === "string");
+
+const deleteChecks: Checks<DeleteFilter> = {
+  endedBefore: ["a valid Date", isDate],
+  ids: ["an array of run ids", isIds],
+};
 
 type Status = NonNullable<Extract<Parameters<typeof DBOS.listWorkflows>[0]["status"], string>>;
 
@@ -67,23 +94,26 @@ export function errorOf({ error, status }: { readonly error?: unknown; readonly 
   return error instanceof Error ? error.message : `The workflow has the status ${status}.`;
 }
 
-export async function listRuns(filter: RunFilter = {}): Promise<readonly DurableRun[]> {
+export async function listRuns(application: string, filter: RunFilter = {}): Promise<readonly DurableRun[]> {
   checkFields("filter", filter, filterChecks);
-  const { state, startedBefore, limit = 100 } = filter;
+  const { state, loop: name, startedBefore, limit = 100 } = filter;
   const found = await DBOS.listWorkflows({
-    queueName,
+    attributes: attributesOf(application),
     limit,
     sortDesc: true,
     loadInput: false,
     loadOutput: true,
     ...(state === undefined ? {} : { status: statuses[state] }),
+    ...(name === undefined ? {} : { workflowName: workflowNameOf(name) }),
     ...(startedBefore === undefined ? {} : { endTime: startedBefore.toISOString() }),
   });
   return found.map((run) => {
     const { workflowID: id, workflowName, status, createdAt, updatedAt = createdAt, executorId } = run;
     const is = stateOf(status);
     const error = is === "failed" ? { error: errorOf(run) } : {};
-    const loop = workflowName.slice(prefix.length);
+    const loop = loopOf(workflowName);
+    // A run in the queue has the id of the process that started it.
+    const workerId = is === "live" && status !== "PENDING" ? undefined : executorId;
     return {
       id,
       loop,
@@ -91,7 +121,7 @@ export async function listRuns(filter: RunFilter = {}): Promise<readonly Durable
       ...error,
       startedAt: new Date(createdAt),
       changedAt: new Date(updatedAt),
-      workerId: executorId,
+      workerId,
     };
   });
 }
@@ -99,18 +129,29 @@ export async function listRuns(filter: RunFilter = {}): Promise<readonly Durable
 /** The number of runs that are deleted together. */
 const batchSize = 200;
 
-export async function deleteRuns(store: PostgresStore, filter: { readonly endedBefore: Date }): Promise<number> {
+export async function deleteRuns(application: string, store: PostgresStore, filter: DeleteFilter): Promise<number> {
   checkFields("filter", filter, deleteChecks);
-  checkRequired(filter, deleteChecks, ["endedBefore"]);
+  const { endedBefore, ids } = filter;
+  if ((endedBefore === undefined) === (ids === undefined))
+    throw invalidOption("filter", 'an object with exactly one of "endedBefore" and "ids"', filter);
   const status = [...statuses.ended, ...statuses.failed];
-  const completedBefore = filter.endedBefore.toISOString();
+  const which = ids === undefined ? { completedBefore: endedBefore.toISOString() } : { workflowIDs: [...ids] };
+  const attributes = attributesOf(application);
+  if (ids?.length === 0) return 0;
   for (let count = 0; ;) {
-    const facts = { queueName, status, completedBefore, limit: batchSize, loadInput: false, loadOutput: false };
-    const ids = (await DBOS.listWorkflows(facts)).map(({ workflowID }) => workflowID);
-    if (ids.length === 0) return count;
+    const found = await DBOS.listWorkflows({
+      ...which,
+      attributes,
+      status,
+      limit: batchSize,
+      loadInput: false,
+      loadOutput: false,
+    });
+    if (found.length === 0) return count;
+    const batch = found.map(({ workflowID }) => workflowID);
     // The workflows last, so that a repetition finds them if the process dies in between.
-    await store.deleteRuns(ids);
-    await DBOS.deleteWorkflows(ids);
-    count += ids.length;
+    await store.deleteRuns(batch);
+    await DBOS.deleteWorkflows(batch);
+    count += batch.length;
   }
 }

@@ -13,9 +13,10 @@ const tables = `
   CREATE SCHEMA IF NOT EXISTS turnwright;
   CREATE TABLE IF NOT EXISTS turnwright.schema (id boolean PRIMARY KEY CHECK (id), version integer NOT NULL);
   INSERT INTO turnwright.schema VALUES (true, ${schemaVersion}) ON CONFLICT DO NOTHING;
-  CREATE TABLE IF NOT EXISTS turnwright.workers (id text PRIMARY KEY, beat timestamptz NOT NULL);
+  CREATE TABLE IF NOT EXISTS turnwright.workers (id text PRIMARY KEY, application text NOT NULL, lease_ms double precision NOT NULL, beat timestamptz NOT NULL);
+  CREATE SEQUENCE IF NOT EXISTS turnwright.executions;
   CREATE TABLE IF NOT EXISTS turnwright.runs (
-    id text PRIMARY KEY, execution integer NOT NULL, next_event bigint NOT NULL, stalls integer NOT NULL);
+    id text PRIMARY KEY, execution bigint NOT NULL, next_event bigint NOT NULL, stalls integer NOT NULL);
   CREATE TABLE IF NOT EXISTS turnwright.events (
     run_id text NOT NULL, seq bigint NOT NULL, body text NOT NULL, PRIMARY KEY (run_id, seq));
   CREATE TABLE IF NOT EXISTS turnwright.records (
@@ -27,7 +28,7 @@ const tables = `
     run_id text NOT NULL, seq bigint GENERATED ALWAYS AS IDENTITY, body text NOT NULL, PRIMARY KEY (run_id, seq));
 `;
 
-/** A read is repeated for about a minute. */
+/** A read that fails, for example while Postgres restarts, is repeated for about a minute. */
 const mostAttempts = 240;
 const retryMs = 250;
 
@@ -36,6 +37,11 @@ export const eventChannel = "turnwright_events";
 export const messageChannel = "turnwright_messages";
 export const endChannel = "turnwright_ends";
 
+/** True if the database has refused the statement, so that a repetition would be refused too. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof Error && "code" in error && /^(22|23|42)/.test(String(error.code)) && String(error.code).length === 5;
+}
+
 const append = `
   WITH own AS (
     UPDATE turnwright.runs SET next_event = next_event + $4, stalls = CASE WHEN $8 THEN 0 ELSE stalls END
@@ -43,7 +49,7 @@ const append = `
   added AS (
     INSERT INTO turnwright.events SELECT $1, $3 + n - 1, body FROM own, unnest($5::text[]) WITH ORDINALITY AS t (body, n)),
   large AS (
-    INSERT INTO turnwright.blobs SELECT $1, id, body FROM unnest($6::text[], $7::text[]) AS t (id, body) ON CONFLICT DO NOTHING),
+    INSERT INTO turnwright.blobs SELECT $1, t.id, body FROM own, unnest($6::text[], $7::text[]) AS t (id, body) ON CONFLICT DO NOTHING),
   recorded AS (
     INSERT INTO turnwright.records (run_id, key, body, last_read)
     SELECT $1, key, body, last_read
@@ -64,7 +70,7 @@ export class PostgresStore implements DurableStore {
       try {
         return (await this.#pool.query<T>(text, [...values])).rows;
       } catch (error) {
-        if (attempt === mostAttempts || this.#pool.ending) throw error;
+        if (attempt === mostAttempts || this.#pool.ending || isRefusal(error)) throw error;
         await new Promise((resolve) => setTimeout(resolve, retryMs));
       }
     }
@@ -88,13 +94,14 @@ export class PostgresStore implements DurableStore {
   }
 
   async begin(runId: string): Promise<Begun> {
-    const [row] = await this.#read<{ readonly execution: number; readonly events: string; readonly stalls: number }>(
-      `INSERT INTO turnwright.runs VALUES ($1, 1, 0, 0)
-       ON CONFLICT (id) DO UPDATE SET execution = turnwright.runs.execution + 1, stalls = turnwright.runs.stalls + 1
+    // The numbers of executions are unique in the database. An old execution of a deleted run cannot write to a new run.
+    const [row] = await this.#read<{ readonly execution: string; readonly events: string; readonly stalls: number }>(
+      `INSERT INTO turnwright.runs VALUES ($1, nextval('turnwright.executions'), 0, 0)
+       ON CONFLICT (id) DO UPDATE SET execution = EXCLUDED.execution, stalls = turnwright.runs.stalls + 1
        RETURNING execution, next_event AS events, stalls`,
       [runId],
     );
-    return { execution: row?.execution ?? 1, events: Number(row?.events ?? 0), stalls: row?.stalls ?? 0 };
+    return { execution: Number(row?.execution ?? 0), events: Number(row?.events ?? 0), stalls: row?.stalls ?? 0 };
   }
 
   /** The position `first` makes sure that an append whose answer was lost is not repeated. */
@@ -169,14 +176,16 @@ export class PostgresStore implements DurableStore {
     await this.#pool.query(`SELECT pg_notify('${endChannel}', $1)`, [runId]);
   }
 
-  async noteWaiting(runId: string): Promise<void> {
-    await this.#pool.query("UPDATE turnwright.runs SET stalls = 0 WHERE id = $1", [runId]);
+  async wake(runId: string): Promise<void> {
     await this.#pool.query(`SELECT pg_notify('${eventChannel}', $1)`, [runId]);
   }
 
-  /** Deletes everything about runs. */
+  async resetStalls(runId: string): Promise<void> {
+    await this.#pool.query("UPDATE turnwright.runs SET stalls = 0 WHERE id = $1", [runId]);
+  }
+
+  /** Deletes everything about runs. The number of runs of a conversation stays, so that no run id is used twice. */
   async deleteRuns(ids: readonly string[]): Promise<void> {
-    await this.#pool.query("DELETE FROM turnwright.conversations WHERE id || '/' || runs = ANY ($1)", [ids]);
     for (const table of ["events", "records", "messages", "blobs"]) {
       await this.#pool.query(`DELETE FROM turnwright.${table} WHERE run_id = ANY ($1)`, [ids]);
     }

@@ -4,11 +4,12 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { setMaxListeners } from "node:events";
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { Client, Pool } from "pg";
-import { type Checks, checkFields, checkRequired, is, numberWithin } from "../core/entry-kit.ts";
+import { type Checks, checkFields, checkRequired, is, isFilled, numberWithin } from "../core/entry-kit.ts";
 import type { LiveRun } from "../host/durable/durable-store.ts";
 import { RunWaits } from "../host/durable/run-waits.ts";
 import { obey, type RunSite } from "../host/durable/execute-durable-run.ts";
-import { deleteRuns, type DurableRun, listRuns, queueName, type RunFilter } from "./list-runs.ts";
+import { type DeleteFilter, deleteRuns, type DurableRun, listRuns, loopNames, queueOf, type RunFilter } from "./list-runs.ts";
+import { Takeovers } from "./takeovers.ts";
 import { endChannel, eventChannel, messageChannel, PostgresStore } from "./postgres-store.ts";
 
 /** The options of `launchWorker`. */
@@ -35,25 +36,22 @@ export interface Worker {
   /** Lists runs of all durable loops and all workers, the newest first. Throws LoopError "invalid-option" or "unknown-option". */
   listRuns(filter?: RunFilter): Promise<readonly DurableRun[]>;
   /**
-   * Deletes everything that is stored about runs that have ended or failed before a time: inputs, records, events, results. Returns
-   * how many runs were deleted. A conversation whose last run is deleted begins anew. Throws LoopError "invalid-option" or
-   * "unknown-option".
+   * Deletes everything that is stored about runs that have ended or failed: inputs, records, events, results. Pass their `ids`, or
+   * `endedBefore` for all runs that ended before this time. Live runs are not deleted. Returns how many runs were deleted. A
+   * conversation whose last run is deleted has no history any more. Throws LoopError "invalid-option" or "unknown-option".
    */
-  deleteRuns(filter: { readonly endedBefore: Date }): Promise<number>;
+  deleteRuns(filter: DeleteFilter): Promise<number>;
 }
 
 const checks: Checks<WorkerOptions> = {
-  databaseUrl: is.text,
-  name: is.text,
+  databaseUrl: ["a URL that begins with postgres:// or postgresql://", (value) => /^postgres(ql)?:\/\//.test(String(value))],
+  name: ["a text that is not empty", isFilled],
   leaseMs: numberWithin({ min: 100, infinite: false }),
   executes: is.flag,
 };
 
 /** How often a worker looks for runs without a worker, in milliseconds. */
 const sweepMs = 500;
-
-/** After this many sweeps, a worker also looks for runs whose worker has no row. */
-const orphanSweeps = 20;
 
 /** How often readers and runs look for what a lost notification would have told them, in milliseconds. */
 const lostNotificationMs = 10_000;
@@ -62,6 +60,10 @@ const lostNotificationMs = 10_000;
 const endMs = 10;
 
 let current: WorkerProcess | undefined;
+
+export function hasWorker(): boolean {
+  return current !== undefined;
+}
 
 /** Returns the worker of this process. Throws if there is none. */
 export function workerHere(): WorkerProcess {
@@ -89,14 +91,19 @@ export async function launchWorker(options: WorkerOptions): Promise<Worker> {
     await worker.launch();
   } catch (error) {
     await worker.stop();
-    throw error;
+    if (!isUnreachable(error)) throw error;
+    throw new Error(`The Postgres server of "databaseUrl" cannot be reached: ${error.message}`, { cause: error });
   }
   return {
     id: worker.id,
     stop: () => worker.stop(),
-    listRuns: (filter) => worker.outside(() => listRuns(filter)),
-    deleteRuns: (filter) => worker.outside(() => deleteRuns(worker.store, filter)),
+    listRuns: (filter) => worker.outside(() => listRuns(worker.name, filter)),
+    deleteRuns: (filter) => worker.outside(() => deleteRuns(worker.name, worker.store, filter)),
   };
+}
+
+function isUnreachable(error: unknown): error is Error {
+  return error instanceof Error && "code" in error && /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT)/.test(String(error.code));
 }
 
 interface Settings {
@@ -106,23 +113,24 @@ interface Settings {
   readonly executes: boolean;
 }
 
+/** A server that does not answer is treated like a broken connection. */
+const patience = { connectionTimeoutMillis: 10_000, keepAlive: true, keepAliveInitialDelayMillis: 5_000 };
+const queryTimeout = { query_timeout: 20_000 };
+
 /** Makes a pool whose broken connections are replaced. Without a listener on each connection, the process would end with it. */
-function createPool(connectionString: string, max: number): Pool {
-  const pool = new Pool({ connectionString, max });
+function createPool(connectionString: string, max: number, limits: { readonly query_timeout?: number } = {}): Pool {
+  const pool = new Pool({ connectionString, max, ...patience, ...limits });
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
-}
-
-async function resumeRuns(runs: readonly { readonly workflowID: string }[]): Promise<void> {
-  const ids = runs.map(({ workflowID }) => workflowID);
-  if (ids.length > 0) await DBOS.resumeWorkflows(ids, { queueName });
 }
 
 export class WorkerProcess implements RunSite {
   readonly id: string = `worker-${globalThis.crypto.randomUUID()}`;
   readonly store: PostgresStore;
   readonly live: Map<string, LiveRun> = new Map();
+  /** The name of the application. */
+  readonly name: string;
   /** Calls a function outside of the current workflow and step, in which DBOS would record the calls or refuse them. */
   readonly outside: <T>(work: () => T) => T = AsyncLocalStorage.snapshot();
   readonly #stopping = new AbortController();
@@ -136,18 +144,17 @@ export class WorkerProcess implements RunSite {
   readonly #waits = new RunWaits();
   readonly #ends = new RunWaits();
   #isStopped = false;
-  /** The workers whose lock was free at the last look. */
-  #suspects: ReadonlySet<string> = new Set();
-  #isSweeping = false;
-  #sweeps = 0;
+  readonly #takeovers: Takeovers;
 
   constructor({ databaseUrl, name = "turnwright", leaseMs = 10_000, executes = true }: WorkerOptions) {
     // Any number of readers may wait.
     setMaxListeners(0, this.#stopping.signal);
+    this.name = name;
     this.#options = { databaseUrl, name, leaseMs, executes };
-    this.#pool = createPool(databaseUrl, 8);
+    this.#pool = createPool(databaseUrl, 8, queryTimeout);
     this.#enginePool = createPool(databaseUrl, 20);
     this.store = new PostgresStore(this.#pool);
+    this.#takeovers = new Takeovers(this.#pool, { id: this.id, application: name });
   }
 
   async launch(): Promise<void> {
@@ -157,6 +164,7 @@ export class WorkerProcess implements RunSite {
     await this.#beat();
     // The version is fixed, so that new code continues the runs of old code. The journal of each run checks what has changed.
     const applicationVersion = `${name}-turnwright-1`;
+    const queues = [...loopNames].map((loop) => queueOf(name, loop));
     DBOS.setConfig({
       name,
       systemDatabaseUrl: databaseUrl,
@@ -164,16 +172,18 @@ export class WorkerProcess implements RunSite {
       executorID: this.id,
       applicationVersion,
       logLevel: "error",
-      listenQueues: [executes ? queueName : "no-queue"],
+      listenQueues: executes && queues.length > 0 ? queues : ["no-queue"],
     });
     await DBOS.launch();
-    await DBOS.registerQueue(queueName, { minPollingIntervalMs: 50 });
+    // Each queue is polled by itself, so many queues are polled less often.
+    const minPollingIntervalMs = Math.min(500, 50 * queues.length);
+    for (const queue of queues) await DBOS.registerQueue(queue, { minPollingIntervalMs });
     const every = (ms: number, work: () => Promise<void>): void => {
       // A failed round is repeated by the next one, for example while Postgres restarts.
       this.#timers.push(setInterval(() => void work().catch(() => {}), ms));
     };
     every(Math.min(1_000, leaseMs / 4), () => this.#beat());
-    every(sweepMs, () => this.#sweep());
+    every(sweepMs, async () => this.#session && this.#takeovers.sweep(this.#session));
     every(lostNotificationMs, async () => this.#wakeAll());
   }
 
@@ -195,7 +205,7 @@ export class WorkerProcess implements RunSite {
 
   /** Opens the session with the lock. If the session breaks, opens another one. */
   async #connect(): Promise<void> {
-    const session = new Client({ connectionString: this.#options.databaseUrl });
+    const session = new Client({ connectionString: this.#options.databaseUrl, ...patience, ...queryTimeout });
     let isLost = false;
     const reconnect = (): void => {
       if (isLost) return;
@@ -227,57 +237,9 @@ export class WorkerProcess implements RunSite {
 
   async #beat(): Promise<void> {
     await this.#pool.query(
-      "INSERT INTO turnwright.workers VALUES ($1, now()) ON CONFLICT (id) DO UPDATE SET beat = EXCLUDED.beat",
-      [this.id],
+      "INSERT INTO turnwright.workers VALUES ($1, $2, $3, now()) ON CONFLICT (id) DO UPDATE SET beat = EXCLUDED.beat",
+      [this.id, this.name, this.#options.leaseMs],
     );
-  }
-
-  /** Resumes the runs of dead workers. Only one worker at a time does this. */
-  async #sweep(): Promise<void> {
-    const session = this.#session;
-    if (session === undefined || this.#isSweeping) return;
-    this.#isSweeping = true;
-    try {
-      const dead = await this.#findDead(session);
-      for (const id of dead) await this.#takeOver(id);
-      this.#sweeps += 1;
-      if (this.#sweeps % orphanSweeps === 0) await this.#adoptOrphans();
-    } finally {
-      this.#isSweeping = false;
-    }
-  }
-
-  /**
-   * Finds workers that are silent for longer than the lease, and workers whose lock was free twice. Once is not enough: after a
-   * restart of Postgres, all locks are free until the workers have connected again.
-   */
-  async #findDead(session: Client): Promise<readonly string[]> {
-    const { rows } = await session.query<{ readonly id: string; readonly late: boolean; readonly free: boolean }>(
-      `SELECT id, beat < now() - $2 * interval '1 millisecond' AS late, pg_try_advisory_lock(hashtextextended(id, 0)) AS free
-       FROM turnwright.workers WHERE id <> $1`,
-      [this.id, this.#options.leaseMs],
-    );
-    const free = rows.filter((row) => row.free).map(({ id }) => id);
-    for (const id of free) await session.query("SELECT pg_advisory_unlock(hashtextextended($1, 0))", [id]);
-    const dead = rows.filter(({ id, late, free: isFree }) => late || (isFree && this.#suspects.has(id)));
-    this.#suspects = new Set(free);
-    return dead.map(({ id }) => id);
-  }
-
-  /** Takes over runs whose worker has no row, for example because a worker died while it was taking them over. */
-  async #adoptOrphans(): Promise<void> {
-    const runs = await DBOS.listWorkflows({ queueName, status: "PENDING", loadInput: false, loadOutput: false });
-    if (runs.length === 0) return;
-    const { rows } = await this.#pool.query<{ readonly id: string }>("SELECT id FROM turnwright.workers");
-    const known = new Set(rows.map(({ id }) => id));
-    await resumeRuns(runs.filter(({ executorId = "" }) => !known.has(executorId)));
-  }
-
-  async #takeOver(workerId: string): Promise<void> {
-    const runs = await DBOS.listWorkflows({ executorId: workerId, status: "PENDING", loadInput: false, loadOutput: false });
-    await resumeRuns(runs);
-    // Last, so that another worker tries again if this one fails in between.
-    await this.#pool.query("DELETE FROM turnwright.workers WHERE id = $1", [workerId]);
   }
 
   waitFor<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {

@@ -3,11 +3,17 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { launchWorker, type Worker } from "turnwright/dbos";
+import { defineDurableLoop, launchWorker, type Worker } from "turnwright/dbos";
+import { createMockProvider, text } from "turnwright/testing";
 import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 import { defineCrashing } from "./crashing.ts";
 
 const loop = defineCrashing();
+/** The other processes do not define this loop. */
+const unknown = defineDurableLoop({
+  name: "unknown",
+  options: () => ({ provider: createMockProvider(() => text("Done.")), messages: [{ role: "user" as const, content: "Go." }] }),
+});
 let postgres: Postgres;
 let client: Worker;
 let alive: ChildProcess | undefined;
@@ -37,12 +43,24 @@ describe("a durable run that ends its process", () => {
     for (let crash = 0; crash < 2; crash += 1) expect(await once(startWorker(), "exit")).toEqual([null, "SIGKILL"]);
     alive = startWorker();
     await expect(loop.result("crash")).rejects.toThrow("The run was given up, because 2 workers in a row died");
+    await unknown.start("unknown", {});
     await loop.start("fine", { crashes: false });
     expect((await loop.result("fine")).text).toBe("Done.");
   }, 60_000);
 });
 
 describe("a worker", () => {
+  it("takes no run of a loop that it does not define", async () => {
+    const [waiting] = await client.listRuns({ loop: "unknown" });
+    expect(waiting).toMatchObject({ id: "unknown", state: "live", workerId: undefined });
+    await client.stop();
+    client = await launchWorker({ databaseUrl: postgres.url });
+    expect((await unknown.result("unknown")).text).toBe("Done.");
+    await client.stop();
+    client = await launchWorker({ databaseUrl: postgres.url, executes: false });
+    expect(await client.deleteRuns({ ids: ["unknown"] })).toBe(1);
+  });
+
   it("lists runs with their states, loops and errors", async () => {
     const runs = await client.listRuns();
     expect(runs.map(({ id, loop: name, state }) => [id, name, state])).toEqual([

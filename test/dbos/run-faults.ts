@@ -16,6 +16,8 @@ export interface FaultPlan {
   /** The time between two faults, in milliseconds. */
   readonly everyMs: number;
   readonly leaseMs: number;
+  /** True to only crash the server. Default false. */
+  readonly isServerOnly?: boolean | undefined;
 }
 
 export interface FaultReport {
@@ -31,9 +33,9 @@ export interface FaultReport {
   readonly tookMs: number;
 }
 
-type Trips = ReturnType<typeof defineTrips>;
+export type Trips = ReturnType<typeof defineTrips>;
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Repeats work that fails while Postgres is down. */
 async function insist<T>(work: () => Promise<T>): Promise<T> {
@@ -89,13 +91,13 @@ class Follower {
   }
 }
 
-type Faults = FaultReport["faults"];
+export type Faults = FaultReport["faults"];
 
 /** Kills and freezes workers in turn, and crashes Postgres, sometimes directly after a worker was killed. */
 async function disturb(plan: FaultPlan, fleet: Fleet, crash: Postgres["crash"]): Promise<Faults> {
   const faults = { kills: 0, freezes: 0, crashes: 0 };
   const until = performance.now() + plan.forMs;
-  for (let round = 0; performance.now() < until; round += 1) {
+  for (let round = 0; round < 3 || performance.now() < until; round += 1) {
     await sleep(plan.everyMs);
     const victim = fleet.workers[round % plan.workers];
     if (round % 4 === 1) {
@@ -116,7 +118,8 @@ async function disturb(plan: FaultPlan, fleet: Fleet, crash: Postgres["crash"]):
   return faults;
 }
 
-async function followAll(
+/** Starts all runs, reads their events and decides about their calls during a disturbance. */
+export async function followAll(
   plan: FaultPlan,
   trips: Trips,
   disturbance: () => Promise<Faults>,

@@ -1,7 +1,7 @@
 // A durable host for tests with two processes. The texts contain the id of the process that executes the run.
 
 import { defineTool } from "turnwright";
-import { defineDurableHost, type DurableHost } from "turnwright/dbos";
+import { defineDurableHost, type DurableHost, type DurableHostFields } from "turnwright/dbos";
 import { createMockProvider, text, toolCall, wait } from "turnwright/testing";
 
 const order = defineTool({
@@ -14,19 +14,21 @@ const order = defineTool({
 const pack = defineTool({ name: "pack", description: "A person packs the tea", inputSchema: { type: "object" } });
 
 /** The model does what the last user message says. */
-export function defineShop(): DurableHost {
-  return defineDurableHost({
-    name: "shop",
-    options: ({ input }) => ({
-      provider: createMockProvider(({ messages }) => {
-        const last = messages.at(-1);
-        if (last?.role === "user" && last.content === "Order.") return [text("I order."), toolCall("order", {})];
-        if (last?.role === "user" && last.content === "Pack.") return toolCall("pack", {});
-        if (last?.role === "user" && last.content === "Fail.") throw new Error("No.");
-        const said = messages.filter(({ role }) => role === "user").length;
-        return [text(`Message ${said}`), wait(50), text(` for ${JSON.stringify(input)} in ${process.pid}.`)];
-      }),
-      tools: [order, pack],
+export const shopFields: DurableHostFields = {
+  name: "shop",
+  options: ({ input }) => ({
+    provider: createMockProvider(({ messages }) => {
+      const last = messages.at(-1);
+      if (last?.role === "user" && last.content === "Order.") return [text("I order."), toolCall("order", {})];
+      if (last?.role === "user" && last.content === "Pack.") return toolCall("pack", {});
+      if (last?.role === "user" && last.content === "Fail.") throw new Error("No.");
+      const said = messages.filter(({ role }) => role === "user").length;
+      return [text(`Message ${said}`), wait(50), text(` for ${JSON.stringify(input)} in ${process.pid}.`)];
     }),
-  });
+    tools: [order, pack],
+  }),
+};
+
+export function defineShop(): DurableHost {
+  return defineDurableHost(shopFields);
 }

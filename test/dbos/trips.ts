@@ -2,7 +2,7 @@
 
 import { appendFileSync, readFileSync } from "node:fs";
 import { defineAgentTool, defineTool, type LoopEvent, type Tool } from "turnwright";
-import { defineDurableLoop, type DurableLoop } from "turnwright/dbos";
+import { defineDurableLoop, type DurableLoop, type DurableLoopFields } from "turnwright/dbos";
 import { createMockProvider, text, toolCall, wait } from "turnwright/testing";
 
 export interface Note {
@@ -14,7 +14,14 @@ export interface Note {
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-export function defineTrips(notesPath: string): DurableLoop<{ city: string; asks?: boolean }> {
+export type Trip = { city: string; asks?: boolean };
+
+export function defineTrips(notesPath: string): DurableLoop<Trip> {
+  return defineDurableLoop(tripsOf(notesPath));
+}
+
+/** The definition of the loop, for any engine. */
+export function tripsOf(notesPath: string): DurableLoopFields<Trip> {
   const note = (what: Note["what"], tool: string, key: string): void =>
     appendFileSync(notesPath, `${JSON.stringify({ what, tool, key, pid: process.pid } satisfies Note)}\n`);
   const noting = (name: string, traits: Partial<Tool> = {}): Tool =>
@@ -44,9 +51,9 @@ export function defineTrips(notesPath: string): DurableLoop<{ city: string; asks
       messages: [{ role: "user", content: "Look it up." }],
     }),
   });
-  return defineDurableLoop({
+  return {
     name: "trips",
-    options: ({ city, asks = false }: { city: string; asks?: boolean }) => ({
+    options: ({ city, asks = false }) => ({
       provider: createMockProvider(({ iteration }) => {
         const calls = [toolCall("look", {}), toolCall("look", {}), toolCall("research", {})];
         if (iteration === 0) return [text("I"), wait(30), text(" look"), wait(30), text(" around."), ...calls];
@@ -57,7 +64,7 @@ export function defineTrips(notesPath: string): DurableLoop<{ city: string; asks
       tools: [look, pay, research, book, sign],
       messages: [{ role: "user" as const, content: `To ${city}` }],
     }),
-  });
+  };
 }
 
 export interface Said {

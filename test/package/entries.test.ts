@@ -76,6 +76,7 @@ describe.for(exercises)("the built entry $specifier", ({ specifier, name, import
       "turnwright/host",
       "turnwright/inspect",
       "turnwright/journal",
+      "turnwright/restate",
     ].includes(specifier);
     expect(found.some((path) => path.startsWith("node:"))).toBe(needsNode);
   });

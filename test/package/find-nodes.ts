@@ -1,4 +1,5 @@
-// Finds the Node versions for the package tests: the running version, and builds of the other versions from the npm registry.
+// Finds Node versions for tests: the running version, and builds of other versions from the npm registry. The builds are no
+// devDependency: their program `node` would be in the path of every script, so that each script would run on that version.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
@@ -38,6 +39,7 @@ const noRegistry =
   /\b(EAI_AGAIN|ECONNREFUSED|ECONNRESET|EHOSTUNREACH|ENETUNREACH|ENOTCACHED|ENOTFOUND|ETIMEDOUT|ERR_SOCKET_TIMEOUT)\b/;
 
 const majorOf = (version: string): number => Number.parseInt(version, 10);
+const running = majorOf(process.versions.node);
 
 /**
  * Finds every Node version, the running version first. On Linux x64 with glibc, the other versions are downloaded once. On other
@@ -45,9 +47,15 @@ const majorOf = (version: string): number => Number.parseInt(version, 10);
  * Every other error during a download also throws.
  */
 export function findNodes(): readonly FoundNode[] {
-  const running = majorOf(process.versions.node);
   const others = builds.filter(({ version }) => majorOf(version) !== running);
   return [{ major: running, kind: "found", program: process.execPath }, ...others.map(findBuild)];
+}
+
+/** Finds a Node of at least this version: the running one, or the build with this version. */
+export function findNode(major: number): FoundNode {
+  if (running >= major) return { major: running, kind: "found", program: process.execPath };
+  const build = builds.find(({ version }) => majorOf(version) === major);
+  return build === undefined ? { major, kind: "absent", why: "no build of it is known" } : findBuild(build);
 }
 
 function findBuild(build: Build): FoundNode {

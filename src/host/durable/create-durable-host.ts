@@ -1,38 +1,34 @@
-import { type CallDecision, checkFields, invalidOption, type Json, type StopRequest } from "../../core/entry-kit.ts";
-import type { HostedStream, JoinOptions } from "../hosted-event.ts";
+import {
+  type CallDecision,
+  checkFields,
+  type Checks,
+  invalidOption,
+  is,
+  isRecord,
+  type Json,
+  type StopRequest,
+} from "../../core/entry-kit.ts";
+import type { HostedStream } from "../hosted-event.ts";
 import type { WhenBusy } from "../run-host.ts";
-import { checkId, type History, joinChecks, type ReadStart, toMessages } from "../start-options.ts";
+import { joinChecks, type ReadStart, toMessages } from "../start-options.ts";
+import { ConversationRuns, type HostLoop, type LastRun } from "./conversation-runs.ts";
 import type {
   DurableHost,
   DurableHostedRun,
   DurableHostFields,
   DurableHostStatus,
+  DurableJoinOptions,
   DurableResumeAnswer,
   DurableStartAnswer,
   DurableStartOptions,
 } from "./durable-host.ts";
 import type { DurableLoop } from "./durable-loop.ts";
-import type { StoredEvent } from "./durable-records.ts";
 import type { DurableEngine } from "./durable-store.ts";
-import { readDurableStart, type RunInput } from "./host-options.ts";
+import { checkConversation, readDurableStart, type RunInput } from "./host-options.ts";
 import { readPlace, toHostedStream, toSeq } from "./hosted-events.ts";
-import { isWaiting } from "./read-durable-events.ts";
 
-/** The loop under a durable host, and its engine, which throws if no worker runs in this process. */
-export interface HostLoop {
-  readonly loop: DurableLoop<Json>;
-  readonly engineOf: () => DurableEngine;
-}
-
-export function createDurableHost({ whenBusy = "refuse" }: DurableHostFields, { loop, engineOf }: HostLoop): DurableHost {
-  return new Conversations(loop, engineOf, whenBusy);
-}
-
-/** The last run of a conversation. */
-interface LastRun {
-  readonly number: number;
-  readonly runId: string;
-  readonly state: "live" | "ended" | "failed";
+export function createDurableHost(fields: DurableHostFields, loop: HostLoop): DurableHost {
+  return new Conversations(loop, fields);
 }
 
 interface NextStart {
@@ -40,23 +36,28 @@ interface NextStart {
   readonly input: Json | undefined;
 }
 
+const durableJoinChecks: Checks<DurableJoinOptions> = { ...joinChecks, endsWhenWaiting: is.flag };
+
 class Conversations implements DurableHost {
   readonly #loop: DurableLoop<Json>;
   readonly #engineOf: () => DurableEngine;
   readonly #whenBusy: WhenBusy;
 
-  constructor(loop: DurableLoop<Json>, engineOf: () => DurableEngine, whenBusy: WhenBusy) {
+  readonly #runs: ConversationRuns;
+
+  constructor({ loop, engineOf }: HostLoop, { name, whenBusy = "refuse" }: DurableHostFields) {
     this.#loop = loop;
     this.#engineOf = engineOf;
+    this.#runs = new ConversationRuns({ loop, engineOf }, name);
     this.#whenBusy = whenBusy;
   }
 
   async start(id: string, options: DurableStartOptions): Promise<DurableStartAnswer> {
-    checkId(id);
+    checkConversation(id);
     const given = readDurableStart(options);
     for (;;) {
-      const last = await this.#findLast(id);
-      const isBusy = last?.state === "live" && !(await this.#stopWaiting(last));
+      const last = await this.#runs.findLast(id);
+      const isBusy = last?.state === "live" && !(await this.#runs.stopWaiting(last));
       const answer = isBusy ? await this.#enter(last, given) : await this.#startNext(id, last, { given, input: options.input });
       if (answer !== undefined) return answer;
     }
@@ -67,7 +68,7 @@ class Conversations implements DurableHost {
     if (whenBusy === "steer" && message !== undefined) {
       if ((await this.#loop.steer(last.runId, message)) === "accepted") return { kind: "steered", ...this.#toHosted(last) };
     } else if (whenBusy !== "queue") return { kind: "busy", runId: last.runId };
-    await this.#untilFree(last);
+    await this.#runs.untilFree(last);
     return undefined;
   }
 
@@ -85,32 +86,30 @@ class Conversations implements DurableHost {
       if ((await find(next.runId)) !== undefined) return undefined;
       throw invalidOption("id", `a text so that no other loop has a run "${next.runId}"`, id);
     }
-    await store.noteRuns(id, number);
+    // If this fails, the run is found nevertheless, because the number after the noted one is tried.
+    await store.noteRuns(this.#runs.keyOf(id), number).catch(() => {});
     return { kind: "started", ...this.#toHosted(next) };
   }
 
   async resume(
     id: string,
-    { decisions }: { readonly decisions: { readonly [callId: string]: CallDecision } },
+    { decisions }: { readonly decisions?: { readonly [callId: string]: CallDecision } } = {},
   ): Promise<DurableResumeAnswer> {
-    checkId(id);
-    const last = await this.#findLast(id);
-    const state = last && (await this.#loop.status(last.runId));
-    if (last?.state !== "live") {
-      const status = state?.status;
-      return { kind: "not-resumable", status: status === "not-started" || status === "running" ? undefined : status };
-    }
+    checkConversation(id);
+    if (!isRecord(decisions)) throw invalidOption("decisions", "an object with a decision for each call", decisions);
+    const last = await this.#runs.findLast(id);
+    if (last?.state !== "live") return this.#refuse(id);
     const { store } = this.#engineOf();
     const count = await store.countEvents(last.runId);
     for (const [callId, decision] of Object.entries(decisions)) await this.#loop.decide(last.runId, callId, decision);
     return { kind: "started", ...this.#toHosted(last, count) };
   }
 
-  async join(id: string, options: JoinOptions = {}): Promise<HostedStream | undefined> {
-    checkId(id);
-    checkFields("options", options, joinChecks);
-    const last = await this.#findLast(id);
-    if (last === undefined) return undefined;
+  async join(id: string, options: DurableJoinOptions = {}): Promise<HostedStream | undefined> {
+    checkConversation(id);
+    checkFields("options", options, durableJoinChecks);
+    const last = await this.#runs.findLast(id);
+    if (last === undefined || last.state === "deleted") return undefined;
     const place = readPlace(options.from);
     if (place === undefined || place.number > last.number) return this.#toStream(last, options);
     const { number } = place;
@@ -121,93 +120,65 @@ class Conversations implements DurableHost {
         ? this.#toStream(last, { ...options, from: undefined })
         : this.#toStream({ number, runId, state: "ended" }, options);
     }
-    const isOver = hasRead && (last.state !== "live" || (await this.#isWaiting(runId)));
+    const { endsWhenWaiting = true } = options;
+    const isOver = hasRead && (last.state !== "live" || (endsWhenWaiting && (await this.#runs.isWaiting(runId))));
     return this.#toStream(last, options, { isOver });
   }
 
+  async #refuse(id: string): Promise<Extract<DurableResumeAnswer, { readonly kind: "not-resumable" }>> {
+    const { status = "running" } = (await this.status(id)) ?? {};
+    return { kind: "not-resumable", status: status === "running" ? undefined : status };
+  }
+
+  async retry(id: string): Promise<DurableResumeAnswer> {
+    checkConversation(id);
+    const last = await this.#runs.findLast(id);
+    if (last?.state !== "failed") return this.#refuse(id);
+    const count = await this.#engineOf().store.countEvents(last.runId);
+    await this.#loop.retry(last.runId);
+    return { kind: "started", ...this.#toHosted(last, count) };
+  }
+
   async stop(id: string, request?: StopRequest): Promise<"accepted" | "not-running"> {
-    checkId(id);
-    const last = await this.#findLast(id);
-    if (last?.state !== "live") return "not-running";
-    return (await this.#loop.stop(last.runId, request)) === "accepted" ? "accepted" : "not-running";
+    return this.#end(id, (runId) => this.#loop.stop(runId, request));
+  }
+
+  async kill(id: string): Promise<"accepted" | "not-running"> {
+    return this.#end(id, (runId) => this.#loop.kill(runId));
+  }
+
+  async #end(id: string, verb: (runId: string) => Promise<"accepted" | "finished">): Promise<"accepted" | "not-running"> {
+    checkConversation(id);
+    const last = await this.#runs.findLast(id);
+    return last?.state === "live" && (await verb(last.runId)) === "accepted" ? "accepted" : "not-running";
   }
 
   async status(id: string): Promise<DurableHostStatus | undefined> {
-    checkId(id);
-    const last = await this.#findLast(id);
-    const found = last && (await this.#loop.status(last.runId));
-    if (last === undefined || found === undefined) return undefined;
-    const { status, reason, initialMessages, messages } = found;
-    const isRunning = status === "not-started" || status === "running";
-    return {
-      runId: last.runId,
-      status: isRunning ? "running" : status,
-      reason,
-      isLive: last.state === "live",
-      messages: isRunning && last.state === "live" ? initialMessages : messages,
-    };
+    checkConversation(id);
+    const last = await this.#runs.findLast(id);
+    if (last === undefined || last.state === "deleted") return undefined;
+    const { runId, state, error } = last;
+    const found = await this.#runs.inspect(last);
+    if (found === undefined) return this.#toUnreadable(last);
+    const { pendingCalls, version, lastVersion, reason } = found;
+    const isLive = state === "live";
+    const isRunning = found.status === "not-started" || found.status === "running";
+    const messages = isLive && isRunning ? await this.#runs.givenTo(runId) : await this.#runs.messagesOf(last, found);
+    const facts = { runId, isLive, messages, pendingCalls, version, lastVersion };
+    if (state === "failed") return { ...facts, status: "error", reason: undefined, error };
+    return { ...facts, status: found.status === "not-started" ? "running" : found.status, reason };
   }
 
-  /** Returns the last run of a conversation. Its number may not be noted yet, so the numbers after it are tried. */
-  async #findLast(id: string): Promise<LastRun | undefined> {
-    const engine = this.#engineOf();
-    let last: LastRun | undefined;
-    for (let number = Math.max(await engine.store.readRuns(id), 1); ; number += 1) {
-      const runId = `${id}/${number}`;
-      const found = await engine.find(runId);
-      if (found === undefined) return last && this.#settle(last);
-      last = { number, runId, state: found.state };
-    }
-  }
-
-  /** Waits for the end of a run that has sent its last event. A page may send its next message immediately after this event. */
-  async #settle(run: LastRun): Promise<LastRun> {
-    if (run.state !== "live") return run;
-    const { store } = this.#engineOf();
-    const [last] = await store.readEvents(run.runId, (await store.countEvents(run.runId)) - 1);
-    const event = last && (JSON.parse(last.body) as StoredEvent).event;
-    if (event?.type !== "run-end" || event.path !== undefined) return run;
-    await this.#loop.result(run.runId);
-    return { ...run, state: "ended" };
-  }
-
-  async #isWaiting(runId: string): Promise<boolean> {
-    const state = await this.#loop.status(runId);
-    return state !== undefined && isWaiting(this.#engineOf(), runId, state);
-  }
-
-  /** Waits until a run has ended, or only waits for decisions. Errors of the run are reported by its own `result`. */
-  async #untilFree({ runId }: LastRun): Promise<void> {
-    const from = await this.#engineOf().store.countEvents(runId);
-    try {
-      for await (const { event } of this.#loop.events(runId, { from, endsWhenWaiting: true })) {
-        if (event.type === "run-end" && event.status === "suspended" && event.path === undefined) return;
-      }
-      await this.#loop.result(runId);
-    } catch (error) {
-      if ((await this.#engineOf().find(runId))?.state !== "failed") throw error;
-    }
-  }
-
-  /** Stops a run that only waits for decisions. Returns false if the run is working. */
-  async #stopWaiting({ runId }: LastRun): Promise<boolean> {
-    if (!(await this.#isWaiting(runId))) return false;
-    await this.#loop.stop(runId, { note: "A new message was sent." });
-    await this.#loop.result(runId);
-    return true;
+  async #toUnreadable({ runId, error }: LastRun): Promise<DurableHostStatus> {
+    const messages = await this.#runs.givenTo(runId);
+    const facts = { pendingCalls: [], version: undefined, lastVersion: undefined };
+    return { ...facts, runId, status: "error", reason: undefined, error, isLive: false, messages };
   }
 
   async #toInput(last: LastRun | undefined, given: ReadStart): Promise<Pick<RunInput, "messages" | "repair">> {
-    const { history, isCut } = await this.#readHistory(last);
-    return { messages: toMessages(history, given) as unknown as Json, repair: isCut && given.messages === undefined };
-  }
-
-  async #readHistory(last: LastRun | undefined): Promise<{ readonly history: History; readonly isCut: boolean }> {
-    if (last === undefined) return { history: { messages: [] }, isCut: false };
-    // A failed run has no result, and its transcript may end within its calls.
-    if (last.state === "failed")
-      return { history: { messages: (await this.#loop.status(last.runId))?.messages ?? [] }, isCut: true };
-    return { history: await this.#loop.result(last.runId), isCut: false };
+    if (given.messages !== undefined) return { messages: given.messages as unknown as Json, repair: false };
+    const { history, isCut } = await this.#runs.readHistory(last);
+    return { messages: toMessages(history, given) as unknown as Json, repair: isCut };
   }
 
   #toHosted(run: LastRun, replayedBefore = 0): DurableHostedRun {
@@ -215,7 +186,7 @@ class Conversations implements DurableHost {
       runId: run.runId,
       result: () => this.#loop.result(run.runId),
       join: (options = {}) => {
-        checkFields("options", options, joinChecks);
+        checkFields("options", options, durableJoinChecks);
         return this.#toStream(run, options, { replayedBefore });
       },
     };
@@ -223,11 +194,11 @@ class Conversations implements DurableHost {
 
   #toStream(
     { number, runId }: LastRun,
-    { from, signal }: JoinOptions,
+    { from, signal, endsWhenWaiting = true }: DurableJoinOptions,
     { isOver = false, replayedBefore = 0 }: { readonly isOver?: boolean; readonly replayedBefore?: number } = {},
   ): HostedStream {
     const isKnown = readPlace(from)?.number === number;
-    const events = this.#loop.events(runId, { from: toSeq(from, number), signal, endsWhenWaiting: true });
+    const events = this.#loop.events(runId, { from: toSeq(from, number), signal, endsWhenWaiting });
     return toHostedStream(events, { runId, isOver, restarted: from !== undefined && !isKnown, number, replayedBefore });
   }
 }

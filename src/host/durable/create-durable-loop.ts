@@ -11,12 +11,14 @@ import {
   isFilled,
   isOutsideResult,
   isPlainData,
+  isRecord,
   type Json,
   LoopError,
   numberWithin,
   type LoopOptions,
   type StopRequest,
   toJson,
+  toRegistry,
   type UserMessage,
 } from "../../core/entry-kit.ts";
 import { toCallPath } from "../../core/web-kit.ts";
@@ -53,13 +55,13 @@ export function checkLoopFields<Input>(fields: DurableLoopFields<Input>): void {
 /** The longest run id. Notifications and logs contain it. */
 const longestId = 512;
 
-function checkRunId(id: string): void {
-  const isFit = isFilled(id) && id.length <= longestId && !/[\0\p{Surrogate}]/u.test(id);
-  if (!isFit) throw invalidOption("id", `a text of 1 to ${longestId} characters, without NUL and lone surrogates`, id);
+export function checkRunId(id: string, longest: number = longestId): void {
+  const isFit = isFilled(id) && id.length <= longest && !/[\0\p{Surrogate}]/u.test(id);
+  if (!isFit) throw invalidOption("id", `a text of 1 to ${longest} characters, without NUL and lone surrogates`, id);
 }
 
 /** Makes the verbs of a durable loop. `engineOf` returns its engine, or throws if no worker runs in this process. */
-export function createDurableLoop<Input extends Json>(
+export function createDurableLoop<Input>(
   { name, options }: DurableLoopFields<Input>,
   engineOf: () => DurableEngine,
 ): DurableLoop<Input> {
@@ -90,9 +92,9 @@ class DurableVerbs {
     this.#engineOf = engineOf;
   }
 
-  async start(id: string, input: Json): Promise<"started" | "exists"> {
+  async start(id: string, input: unknown): Promise<"started" | "exists"> {
     checkRunId(id);
-    if (!isPlainData(input)) throw invalidOption("input", "plain data that JSON can represent", input);
+    if (!isJsonData(input)) throw invalidOption("input", "plain data that JSON can represent", input);
     return (await this.#engineOf().start(id, JSON.stringify(input))) ? "started" : "exists";
   }
 
@@ -114,7 +116,7 @@ class DurableVerbs {
     if (state !== "failed")
       throw new LoopError("invalid-option", { option: "id", expected: "the id of a run whose result rejected", received });
     const engine = this.#engineOf();
-    await engine.store.noteWaiting(id);
+    await engine.store.resetStalls(id);
     await engine.retry(id);
   }
 
@@ -123,6 +125,7 @@ class DurableVerbs {
   }
 
   async #inspect(id: string, engine = this.#engineOf()): Promise<JournalInspection | undefined> {
+    checkRunId(id);
     const input = await engine.readInput(id);
     if (input === undefined) return undefined;
     const { messages } = await this.#optionsOf(input);
@@ -130,6 +133,7 @@ class DurableVerbs {
   }
 
   async #find(id: string, engine = this.#engineOf()): Promise<FoundRun> {
+    checkRunId(id);
     const found = await engine.find(id);
     if (found !== undefined) return found;
     const expected = `the id of a run of the loop "${this.#name}"`;
@@ -166,7 +170,20 @@ class DurableVerbs {
       throw new LoopError("unknown-decision", { call: callId, ...(waiting.length === 0 ? {} : { waiting }) });
     }
     checkDecision(call, decision);
+    await this.#checkResult(id, call, decision);
     await this.#engineOf().store.send(id, { verb: "decide", key: call.waitKey, decision: toJson(decision) });
+  }
+
+  /** Throws LoopError "invalid-decision" if a result does not fit the `outputSchema` of its tool. The run checks nested calls. */
+  async #checkResult(id: string, call: PendingCall, decision: CallDecision): Promise<void> {
+    const input = await this.#engineOf().readInput(id);
+    if (decision.kind !== "result" || call.id.includes("/") || input === undefined) return;
+    const { tools } = await this.#optionsOf(input);
+    const checked = await toRegistry(tools ?? [], "tools").validateResult?.(call.name, toJson(decision.result));
+    const { issues = [] } = checked !== undefined && "issues" in checked ? checked : {};
+    if (issues.length === 0) return;
+    const problem = `does not fit the outputSchema: ${issues.map(({ message }) => message).join("; ")}`;
+    throw new LoopError("invalid-decision", { call: call.id, waitsFor: "result", problem, issues });
   }
 
   events(id: string, options: DurableEventsOptions = {}): AsyncIterableIterator<DurableEvent> {
@@ -189,5 +206,25 @@ function toUserMessage(message: unknown): UserMessage {
 function checkDecision({ id, state }: PendingCall, decision: unknown): void {
   const waitsFor = state === "awaiting-result" ? "result" : "approval";
   if (waitsFor === "result" ? isOutsideResult(decision) : isApproval(decision)) return;
-  throw new LoopError("invalid-decision", { call: id, waitsFor, problem: `is ${describeValue(decision)}` });
+  throw new LoopError("invalid-decision", { call: id, waitsFor, problem: describeMisfit(decision) });
+}
+
+function describeMisfit(decision: unknown): string {
+  const kind: unknown = isRecord(decision) ? decision["kind"] : undefined;
+  return typeof kind === "string" ? `has the kind ${JSON.stringify(kind)}` : `is ${describeValue(decision)}`;
+}
+
+export function isJsonData(value: unknown): boolean {
+  return isPlainData(value) && isExact(value);
+}
+
+/** True for plain data that JSON represents completely. Fields that are undefined are left out. */
+function isExact(value: unknown): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (value === null || typeof value !== "object")
+    return typeof value === "string" || typeof value === "boolean" || value === null;
+  if (Array.isArray(value)) return value.every(isExact);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  const isPlain = prototype === Object.prototype || prototype === null;
+  return isPlain && Object.values(value).every((one) => one === undefined || isExact(one));
 }

@@ -12,6 +12,7 @@ import type {
 } from "../../core/entry-kit.ts";
 import type { HostedStream, JoinOptions } from "../hosted-event.ts";
 import type { HostedStatus, WhenBusy } from "../run-host.ts";
+import type { PendingCall } from "../../journal/index.ts";
 import type { DurableOwnOptions, DurableResult } from "./durable-loop.ts";
 
 /** The options of a run that the functions of a durable host return. */
@@ -56,7 +57,16 @@ export interface DurableHostedRun {
   /** Waits for the end of the run, for days if necessary. */
   result(): Promise<DurableResult>;
   /** Reads this run from its start. If the run was resumed, all events from before the resume are marked as `replayed`. */
-  join(options?: JoinOptions): HostedStream;
+  join(options?: DurableJoinOptions): HostedStream;
+}
+
+/** The options for joining a run. */
+export interface DurableJoinOptions extends JoinOptions {
+  /**
+   * True to end the stream while the run only waits for decisions or results, with a `run-end` with the status `suspended`, as
+   * `useChat` needs it. False to keep it open, so that the page sees how the run goes on. Default true.
+   */
+  readonly endsWhenWaiting?: boolean | undefined;
 }
 
 /** The answer of `start`. */
@@ -85,16 +95,28 @@ export interface DurableHost {
   resume(id: string, options: { readonly decisions: { readonly [callId: string]: CallDecision } }): Promise<DurableResumeAnswer>;
   /**
    * Reads the run that contains the event with the id `from`, or else the last run of the conversation. The stream ends with the
-   * run, and also while the run only waits for decisions. Returns undefined if the conversation does not exist.
+   * run and, unless `endsWhenWaiting` is false, also while the run only waits for decisions. Returns undefined if the conversation
+   * does not exist.
    */
-  join(id: string, options?: JoinOptions): Promise<HostedStream | undefined>;
+  join(id: string, options?: DurableJoinOptions): Promise<HostedStream | undefined>;
+  /** Continues the last run of a conversation if it failed, for example after a fixed deployment. Its records stay. */
+  retry(id: string): Promise<DurableResumeAnswer>;
   /** Stops the live run of a conversation, whichever worker executes it. */
   stop(id: string, request?: StopRequest): Promise<"accepted" | "not-running">;
+  /** Ends the live run of a conversation immediately, as `killed`. */
+  kill(id: string): Promise<"accepted" | "not-running">;
   /** Returns the state of a conversation, or undefined if the conversation does not exist. */
   status(id: string): Promise<DurableHostStatus | undefined>;
 }
 
-/** The state of a conversation. A run that waits for decisions has the status "suspended". */
+/** The state of a conversation. A run that waits for decisions has the status "suspended". A run that failed has the status "error". */
 export interface DurableHostStatus extends Omit<HostedStatus, "queued" | "reason"> {
   readonly reason: EndReason | undefined;
+  /** The error of a run that failed: its `result` rejects, and `retry` continues it. */
+  readonly error?: string | undefined;
+  /** The calls of the last run that have no outcome yet. */
+  readonly pendingCalls: readonly PendingCall[];
+  /** The option `version` of the code that began the last run, and of the code that executed it last. */
+  readonly version: string | undefined;
+  readonly lastVersion: string | undefined;
 }

@@ -50,7 +50,7 @@ export interface DurableStore {
   begin(runId: string): Promise<Begun>;
   /**
    * Stores large texts by their ids, and appends events and records. Returns false if a later execution of the run has begun: then
-   * only the texts are stored, because a record of an engine may need them. May be repeated after an error.
+   * nothing has to be stored, except texts that a record of the engine may need. May be repeated after an error.
    */
   append(runId: string, execution: number, added: Added): Promise<boolean>;
   /** Returns the large texts with these ids, or all texts of the run. */
@@ -61,8 +61,10 @@ export interface DurableStore {
   send(runId: string, message: RunMessage): Promise<void>;
   /** Returns the messages with positions over `after`. */
   readMessages(runId: string, after: number): Promise<readonly Row<RunMessage>[]>;
-  /** Notes that a run waits for a decision, which counts as progress, and wakes its readers in all processes. */
-  noteWaiting(runId: string): Promise<void>;
+  /** Wakes the readers of a run in all processes. A store whose readers poll does nothing. */
+  wake(runId: string): Promise<void>;
+  /** Notes that a run has made progress, so that earlier executions without progress do not count. */
+  resetStalls(runId: string): Promise<void>;
   /** Returns how many runs a conversation has, as far as it was noted. */
   readRuns(conversation: string): Promise<number>;
   /** Notes that a conversation has at least this many runs. */

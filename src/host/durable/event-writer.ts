@@ -7,8 +7,7 @@ import type { Begun, DurableStore, StepRecord } from "./durable-store.ts";
 /** How long events are collected before they are written together, in milliseconds. */
 const collectMs = 20;
 
-/** A write that fails, for example while the database restarts, is repeated for about a minute. */
-const mostAttempts = 240;
+/** How long the writer waits before it repeats a write that failed, for example while the database restarts, in milliseconds. */
 const retryMs = 250;
 
 const deltas: ReadonlySet<string> = new Set(["text-delta", "reasoning-delta", "tool-args-delta", "tool-progress"]);
@@ -19,11 +18,6 @@ function placeOf(event: LoopEvent): string {
   const call = "callId" in event ? event.callId : "";
   const continuation = "continuation" in event ? event.continuation : 0;
   return JSON.stringify([type, path, iteration, continuation, call]);
-}
-
-/** The stream of a model that a delta belongs to. */
-function streamOf({ iteration, path = [] }: LoopEvent): string {
-  return JSON.stringify([path, iteration]);
 }
 
 export class EventWriter {
@@ -38,8 +32,10 @@ export class EventWriter {
   #isProgress = false;
   /** How many events of earlier executions are stored for each place. */
   readonly #stored = new Map<string, number>();
-  /** The streams with deltas from earlier executions, which a new attempt replaces. */
+  /** The streams that were cut off after deltas, which a new attempt replaces. */
   readonly #partial = new Set<string>();
+  /** The number of the last continuation of each run, by the path of the run. */
+  readonly #continuations = new Map<string, number>();
   readonly #emitted = new Map<string, number>();
   #waiting: string[] = [];
   #records: StepRecord[] = [];
@@ -66,24 +62,36 @@ export class EventWriter {
       for (const { body } of rows) writer.#noteStored((JSON.parse(body) as StoredEvent).event);
       rows = await store.readEvents(runId, (rows.at(-1)?.seq ?? 0) + 1);
     }
+    writer.#continuations.clear();
     return writer;
   }
 
   #noteStored(event: LoopEvent): void {
-    if (event.type === "attempt-discarded") this.#partial.delete(streamOf(event));
-    else if (deltas.has(event.type)) this.#partial.add(streamOf(event));
-    else count(this.#stored, placeOf(event));
+    const stream = this.#streamOf(event);
+    if (event.type === "attempt-discarded" || event.type === "iteration-end") this.#partial.delete(stream);
+    else if (isText(event)) this.#partial.add(stream);
+    if (!deltas.has(event.type) && event.type !== "attempt-discarded") count(this.#stored, placeOf(event));
+  }
+
+  /** The stream of the model that an event belongs to. */
+  #streamOf(event: LoopEvent): string {
+    const { iteration, path = [] } = event;
+    const run = JSON.stringify(path);
+    if (event.type === "iteration-start") this.#continuations.set(run, event.continuation);
+    return JSON.stringify([run, iteration, this.#continuations.get(run) ?? 0]);
   }
 
   readonly take = (event: LoopEvent): void => {
     if (event.type === "replay-end") return;
+    const stream = this.#streamOf(event);
+    if (event.replayed !== true && event.type !== "iteration-start" && event.type !== "run-start")
+      this.#discardPartial(stream, event);
     if (deltas.has(event.type)) {
       // The deltas of a recorded stream were written before the stream was recorded.
       if (event.replayed === true) {
-        this.#partial.delete(streamOf(event));
+        this.#partial.delete(stream);
         return;
       }
-      this.#discardPartial(event);
     } else if (event.type !== "attempt-discarded" || event.replayed === true) {
       const place = placeOf(event);
       if (count(this.#emitted, place) <= (this.#stored.get(place) ?? 0)) return;
@@ -91,10 +99,9 @@ export class EventWriter {
     this.#write({ ...event, replayed: undefined });
   };
 
-  /** Tells readers that the earlier deltas of this stream are replaced by a new attempt. */
-  #discardPartial(event: LoopEvent): void {
-    if (event.type === "tool-progress" || !this.#partial.delete(streamOf(event))) return;
-    const { runId, iteration, path } = event;
+  /** Tells readers that the earlier deltas of this stream are replaced. */
+  #discardPartial(stream: string, { type, runId, iteration, path }: LoopEvent): void {
+    if (!this.#partial.delete(stream) || type === "attempt-discarded") return;
     this.#write({ type: "attempt-discarded", runId, iteration, path });
   }
 
@@ -121,7 +128,7 @@ export class EventWriter {
     if (this.#isFenced) throw new Error("Another execution of this run has begun.");
   }
 
-  /** Writes the collected events and texts. Resolves when all of them are stored. Rejects if the store fails for a minute. */
+  /** Writes the collected events and texts. Resolves when all of them are stored. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -140,14 +147,14 @@ export class EventWriter {
     this.#blobs = new Map();
     const added = { first: this.#next, events, records, blobs, isProgress: this.#isProgress };
     this.#isProgress = false;
-    for (let attempt = 1; ; attempt += 1) {
+    for (;;) {
       try {
         this.#isFenced = !(await this.#store.append(this.#runId, this.#execution, added)) || this.#isFenced;
         this.#next += events.length;
         return;
       } catch (error) {
-        // A record must not be written without its texts.
-        if (attempt === mostAttempts || this.#isFenced) throw error;
+        // A lost event would be missing for readers, so only the end of this execution ends the attempts.
+        if (this.#isFenced) throw error;
         await new Promise((resolve) => setTimeout(resolve, retryMs));
       }
     }
@@ -157,6 +164,11 @@ export class EventWriter {
     clearTimeout(this.#timer);
     this.#isFenced = true;
   }
+}
+
+/** True for a delta of a stream. The progress of a tool belongs to its call. */
+function isText({ type }: LoopEvent): boolean {
+  return deltas.has(type) && type !== "tool-progress";
 }
 
 function count(counts: Map<string, number>, key: string): number {

@@ -67,7 +67,14 @@ export async function executeDurableRun(
       put: (id, text) => events.addBlob(id, text),
       get: () => (texts ??= site.store.readBlobs(runId)),
     });
-    const result = await runToolLoop({ ...options, runId, control, journal, events: createEmitter(events.take) });
+    const result = await runToolLoop({
+      ...options,
+      timeouts: { journalMs, ...options.timeouts },
+      runId,
+      control,
+      journal,
+      events: createEmitter(events.take),
+    });
     await events.flush();
     return isAbandoned ? undefined : JSON.stringify(factsOf(result, hooks.lastRead));
   } catch (error) {
@@ -79,11 +86,17 @@ export async function executeDurableRun(
     over.abort(new Error("The run has ended."));
     writer?.close();
     // The worker was stopped, and did not die.
-    if (isAbandoned) await site.store.noteWaiting(runId).catch(() => {});
+    if (isAbandoned) await site.store.resetStalls(runId).catch(() => {});
     site.live.delete(runId);
     end();
   }
 }
+
+/** A run that has waited for this long has not ended its process, in milliseconds. */
+const calmMs = 10_000;
+
+/** How long a run waits for its journal if its options say nothing, in milliseconds. The database may be away for that long. */
+const journalMs = 3_600_000;
 
 function toGivenUp(stalls: number): string {
   return `The run was given up, because ${stalls} workers in a row died while they executed the same step. Find the cause, then continue the run with "retry".`;
@@ -134,16 +147,23 @@ function createHooks(site: RunSite, { runId, control, events, signal, abandon }:
     },
     async receive(key) {
       // Readers with `endsWhenWaiting` may end now.
-      await store.noteWaiting(runId).catch(() => {});
-      return site.waitFor(runId, () => findDecision(store, runId, key), signal);
+      await store.wake(runId).catch(() => {});
+      // Another call of the run may still end the process, so only a long wait counts as progress.
+      const timer = setTimeout(() => void store.resetStalls(runId).catch(() => {}), calmMs);
+      try {
+        return await site.waitFor(runId, () => findDecision(store, runId, key), signal);
+      } finally {
+        clearTimeout(timer);
+      }
     },
   };
   return hooks;
 }
 
-/** Returns the first decision with the key. */
+/** Returns the first decision with the key. If the store fails, the wait continues. */
 async function findDecision(store: DurableStore, runId: string, key: string): Promise<Json | undefined> {
-  for (const { body } of await store.readMessages(runId, 0)) if (body.verb === "decide" && body.key === key) return body.decision;
+  const messages = await store.readMessages(runId, 0).catch(() => []);
+  for (const { body } of messages) if (body.verb === "decide" && body.key === key) return body.decision;
   return undefined;
 }
 

@@ -4,13 +4,13 @@ import {
   checkRequired,
   type Checks,
   is,
-  isPlainData,
   type Json,
   type Message,
   numberWithin,
 } from "../../core/entry-kit.ts";
 import type { StartOptions } from "../run-host.ts";
 import { readStart, type ReadStart, whenBusyCheck } from "../start-options.ts";
+import { checkRunId, isJsonData } from "./create-durable-loop.ts";
 import type { DurableHostFields, DurableStartOptions } from "./durable-host.ts";
 import type { DurableLoopFields } from "./durable-loop.ts";
 
@@ -45,6 +45,11 @@ export function toLoopFields(fields: DurableHostFields): DurableLoopFields<Json>
   };
 }
 
+/** A run id is the id of the conversation, a slash and a number of up to 9 digits. */
+export function checkConversation(id: string): void {
+  checkRunId(id, 500);
+}
+
 const isAnything = (): boolean => true;
 
 /** `readStart` checks the other fields. */
@@ -53,7 +58,7 @@ const startChecks: Checks<DurableStartOptions> = {
   messages: ["an array of messages", isAnything],
   regenerate: ["true", isAnything],
   whenBusy: whenBusyCheck,
-  input: ["plain data that JSON can represent", isPlainData],
+  input: ["plain data that JSON can represent", isJsonData],
 };
 
 export function readDurableStart(options: DurableStartOptions): ReadStart {

@@ -6,7 +6,7 @@ import type { DurableEvent } from "./durable-loop.ts";
 
 /** Reads the id of an event. Returns undefined for any other text. */
 export function readPlace(id: string | undefined): { readonly number: number; readonly seq: number } | undefined {
-  const [, number, seq] = /^(\d{1,9})-(\d{1,15})$/.exec(id ?? "") ?? [];
+  const [, number, seq] = /^([1-9]\d{0,8})-(\d{1,15})$/.exec(id ?? "") ?? [];
   return number === undefined ? undefined : { number: Number(number), seq: Number(seq) };
 }
 

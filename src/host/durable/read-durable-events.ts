@@ -58,6 +58,7 @@ class EventReader {
   readonly #run: ReadRun;
   readonly #endsWhenWaiting: boolean;
   #last: LoopEvent | undefined;
+  #isFound = false;
 
   constructor(run: ReadRun, endsWhenWaiting: boolean) {
     this.#run = run;
@@ -98,6 +99,9 @@ class EventReader {
   /** Returns new events, or no events if the run has ended. Throws the error of a failed run. */
   async #look(from: number): Promise<readonly Row<string>[] | undefined> {
     const { id, engine } = this.#run;
+    // The events of another loop must not be readable under its run ids.
+    if (!this.#isFound) await this.#run.find();
+    this.#isFound = true;
     const rows = await engine.store.readEvents(id, from);
     if (rows.length > 0) return rows;
     const found = await this.#run.find();

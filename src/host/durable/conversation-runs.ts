@@ -1,0 +1,125 @@
+// The runs of a conversation: the last one, its state, and its transcript.
+
+import type { Json, Message } from "../../core/entry-kit.ts";
+import type { JournalInspection } from "../../journal/index.ts";
+import type { History } from "../start-options.ts";
+import type { DurableLoop } from "./durable-loop.ts";
+import type { StoredEvent } from "./durable-records.ts";
+import type { DurableEngine } from "./durable-store.ts";
+import type { RunInput } from "./host-options.ts";
+import { isWaiting } from "./read-durable-events.ts";
+
+/** The loop under a durable host, and its engine, which throws if no worker runs in this process. */
+export interface HostLoop {
+  readonly loop: DurableLoop<Json>;
+  readonly engineOf: () => DurableEngine;
+}
+
+/** The last run of a conversation. */
+export interface LastRun {
+  readonly number: number;
+  readonly runId: string;
+  /** `deleted`: only its number is known. */
+  readonly state: "live" | "ended" | "failed" | "deleted";
+  readonly error?: string | undefined;
+}
+
+export class ConversationRuns {
+  readonly #name: string;
+  readonly #loop: DurableLoop<Json>;
+  readonly #engineOf: () => DurableEngine;
+
+  constructor({ loop, engineOf }: HostLoop, name: string) {
+    this.#name = name;
+    this.#loop = loop;
+    this.#engineOf = engineOf;
+  }
+
+  /** Returns the key of the number of runs. Hosts with different names have different conversations. */
+  keyOf(id: string): string {
+    return JSON.stringify([this.#name, id]);
+  }
+
+  /** Returns the last run of a conversation. Its number may not be noted yet, so the numbers after it are tried. */
+  async findLast(id: string): Promise<LastRun | undefined> {
+    const engine = this.#engineOf();
+    const noted = await engine.store.readRuns(this.keyOf(id));
+    let last: LastRun | undefined;
+    for (let number = Math.max(noted, 1); ; number += 1) {
+      const runId = `${id}/${number}`;
+      const found = await engine.find(runId);
+      if (found !== undefined) last = { number, runId, ...found };
+      else if (number === noted) last = { number, runId, state: "deleted" };
+      else return last && this.#settle(last);
+    }
+  }
+
+  /** Waits for the end of a run that has sent its last event. A page may send its next message immediately after this event. */
+  async #settle(run: LastRun): Promise<LastRun> {
+    if (run.state !== "live") return run;
+    const { store } = this.#engineOf();
+    const [last] = await store.readEvents(run.runId, (await store.countEvents(run.runId)) - 1);
+    const event = last && (JSON.parse(last.body) as StoredEvent).event;
+    if (event?.type !== "run-end" || event.path !== undefined) return run;
+    await this.#loop.result(run.runId);
+    return { ...run, state: "ended" };
+  }
+
+  async isWaiting(runId: string): Promise<boolean> {
+    const state = await this.#loop.status(runId);
+    return state !== undefined && isWaiting(this.#engineOf(), runId, state);
+  }
+
+  /** Waits until a run has ended, or only waits for decisions. Errors of the run are reported by its own `result`. */
+  async untilFree({ runId }: LastRun): Promise<void> {
+    const from = await this.#engineOf().store.countEvents(runId);
+    try {
+      for await (const { event } of this.#loop.events(runId, { from, endsWhenWaiting: true })) {
+        if (event.type === "run-end" && event.status === "suspended" && event.path === undefined) return;
+      }
+      await this.#loop.result(runId);
+    } catch (error) {
+      if ((await this.#engineOf().find(runId))?.state !== "failed") throw error;
+    }
+  }
+
+  /** Stops a run that only waits for decisions. Returns false if the run is working. */
+  async stopWaiting({ runId }: LastRun): Promise<boolean> {
+    if (!(await this.isWaiting(runId))) return false;
+    await this.#loop.stop(runId, { note: "A new message was sent." });
+    await this.#loop.result(runId);
+    return true;
+  }
+
+  /** Returns the transcript of a run. A run without records still has the messages that it was given. */
+  async messagesOf({ runId }: LastRun, { status, messages }: JournalInspection): Promise<readonly Message[]> {
+    return status === "not-started" ? this.givenTo(runId) : messages;
+  }
+
+  async givenTo(runId: string): Promise<readonly Message[]> {
+    const input = await this.#engineOf().readInput(runId);
+    return input === undefined ? [] : ((JSON.parse(input) as RunInput).messages as unknown as readonly Message[]);
+  }
+
+  async readHistory(last: LastRun | undefined): Promise<{ readonly history: History; readonly isCut: boolean }> {
+    if (last === undefined || last.state === "deleted") return { history: { messages: [] }, isCut: false };
+    if (last.state !== "failed") return { history: await this.#loop.result(last.runId), isCut: false };
+    // A failed run has no result, and its transcript may end within its calls.
+    return { history: { messages: await this.#readCutOff(last) }, isCut: true };
+  }
+
+  /** Returns the state of a run. The state of a failed run may be unreadable, because the code that makes its options fails too. */
+  async inspect({ runId, state }: LastRun): Promise<JournalInspection | undefined> {
+    try {
+      return await this.#loop.status(runId);
+    } catch (error) {
+      if (state !== "failed") throw error;
+      return undefined;
+    }
+  }
+
+  async #readCutOff(last: LastRun): Promise<readonly Message[]> {
+    const found = await this.inspect(last);
+    return found === undefined ? this.givenTo(last.runId) : this.messagesOf(last, found);
+  }
+}

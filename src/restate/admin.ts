@@ -1,0 +1,95 @@
+// The parts of Restate's admin API that a worker uses.
+
+/** An entry of the journal of a workflow: the name of a step, or the result of a step. */
+export interface JournalRow {
+  readonly name?: string | undefined;
+  readonly entry_json?: string | undefined;
+}
+
+/** How long a failed request is repeated, and after which time, in milliseconds. */
+const repeatForMs = 30_000;
+const repeatAfterMs = 200;
+
+/** A request without an answer is given up after this time, in milliseconds. Restate may not answer requests of the time of a crash. */
+const answerMs = 5_000;
+
+/** Makes a request that ends when `signal` fires. `fetch` would leave a listener on the signal for each request. */
+export async function untilAborted<T>(signal: AbortSignal, request: (own: AbortSignal) => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const own = new AbortController();
+  const abort = (): void => own.abort(signal.reason);
+  signal.addEventListener("abort", abort);
+  const timer = setTimeout(() => own.abort(new Error(`Restate did not answer for ${answerMs} ms.`)), answerMs);
+  try {
+    return await request(own.signal);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+export class Admin {
+  readonly #url: string;
+  readonly #signal: AbortSignal;
+
+  /** When `signal` fires, all requests end. */
+  constructor(url: string, signal: AbortSignal) {
+    this.#url = url.replace(/\/+$/, "");
+    this.#signal = signal;
+  }
+
+  /** Rejects if Restate cannot be reached. */
+  async check(): Promise<void> {
+    await this.#request("GET", "/health");
+  }
+
+  /**
+   * Tells Restate where the handlers are. Restate calls them there, which may fail at first, for example because the load balancer
+   * does not know this worker yet. Repeating it does no harm.
+   */
+  async register(uri: string): Promise<void> {
+    await this.#repeat(() => this.#request("POST", "/deployments", { uri, force: true }));
+  }
+
+  /** Lets a workflow that waits for its next attempt begin it now. Does nothing if an attempt is running. */
+  async resume(invocation: string): Promise<void> {
+    await this.#request("PATCH", `/invocations/${invocation}/resume`);
+  }
+
+  /** Returns the journal of a workflow in the order of recording. */
+  async readJournal(invocation: string): Promise<readonly JournalRow[]> {
+    const id = invocation.replaceAll("'", "''");
+    const query = `SELECT name, entry_json FROM sys_journal WHERE id = '${id}' ORDER BY index`;
+    const text = await this.#repeat(() => this.#request("POST", "/query", { query }));
+    return (JSON.parse(text) as { readonly rows: readonly JournalRow[] }).rows;
+  }
+
+  /** Repeats a failed request, for example while Restate restarts. */
+  async #repeat<T>(request: () => Promise<T>): Promise<T> {
+    for (const until = performance.now() + repeatForMs; ; await new Promise((resolve) => setTimeout(resolve, repeatAfterMs))) {
+      try {
+        return await request();
+      } catch (error) {
+        this.#signal.throwIfAborted();
+        if (performance.now() > until) throw error;
+      }
+    }
+  }
+
+  #request(method: string, path: string, body?: unknown): Promise<string> {
+    return untilAborted(this.#signal, (signal) => this.#fetch(signal, `${method} ${path}`, body));
+  }
+
+  async #fetch(signal: AbortSignal, call: string, body: unknown): Promise<string> {
+    const [method = "", path = ""] = call.split(" ");
+    const response = await fetch(`${this.#url}${path}`, {
+      method,
+      signal,
+      headers: { "content-type": "application/json", accept: "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`Restate's admin API answered ${response.status} to ${call}: ${text.slice(0, 1_000)}`);
+    return text;
+  }
+}

@@ -1,0 +1,99 @@
+// A loop whose runs any worker can execute, stop and show. A run is a Restate workflow.
+
+import { invalidOption, type Json } from "../core/entry-kit.ts";
+import { createDurableHost } from "../host/durable/create-durable-host.ts";
+import { checkLoopFields, createDurableLoop } from "../host/durable/create-durable-loop.ts";
+import type { DurableHost, DurableHostFields } from "../host/durable/durable-host.ts";
+import type { DurableLoop, DurableLoopFields } from "../host/durable/durable-loop.ts";
+import type { DurableEngine, FoundRun } from "../host/durable/durable-store.ts";
+import { toLoopFields } from "../host/durable/host-options.ts";
+import { readRestateJournal } from "./read-records.ts";
+import { requireNode22 } from "./require-node.ts";
+import type { RunHead } from "./run-events.ts";
+import { loops } from "./run-workflow.ts";
+import { type WorkerProcess, workerHere } from "./worker.ts";
+
+/**
+ * Defines a loop whose runs survive their workers. A run is a Restate workflow: its steps are recorded in Restate, and if its worker
+ * dies, Restate lets another worker continue it. Define the loop in each worker, before `launchWorker`.
+ *
+ * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process has a loop of this name already.
+ * Throws an error on Node 20.
+ *
+ * @example
+ * const support = defineDurableLoop({
+ *   name: "support",
+ *   options: ({ question }: { question: string }) => ({ provider, tools, messages: [{ role: "user", content: question }] }),
+ * });
+ * await launchWorker({ ingressUrl: "http://localhost:8080", adminUrl: "http://localhost:9070" });
+ * await support.start("ticket-7", { question: "Where is my order?" });
+ * const { text } = await support.result("ticket-7");
+ */
+export function defineDurableLoop<Input>(fields: DurableLoopFields<Input>): DurableLoop<Input> {
+  return define(fields).loop;
+}
+
+/**
+ * Defines conversations whose runs survive their workers, for a web page. Any worker can serve the page, whichever worker executes
+ * the run. Each run is a run of a durable loop, so define the host in each worker, before `launchWorker`.
+ *
+ * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process has a loop of this name already.
+ * Throws an error on Node 20.
+ *
+ * @example
+ * const host = defineDurableHost({ name: "shop", options: ({ input }) => ({ provider, tools, context: input }) });
+ * await launchWorker({ ingressUrl: "http://localhost:8080", adminUrl: "http://localhost:9070" });
+ * await host.start("chat-7", { message: "What is the weather in Oslo?" });
+ * for await (const { id, event } of (await host.join("chat-7")) ?? []) console.log(id, event.type);
+ */
+export function defineDurableHost(fields: DurableHostFields): DurableHost {
+  return createDurableHost(fields, define(toLoopFields(fields)));
+}
+
+interface DefinedLoop<Input> {
+  readonly loop: DurableLoop<Input>;
+  readonly engineOf: () => DurableEngine;
+}
+
+function define<Input>(fields: DurableLoopFields<Input>): DefinedLoop<Input> {
+  requireNode22();
+  checkLoopFields(fields);
+  const { name } = fields;
+  if (loops.has(name)) throw invalidOption("name", "a name that no other durable loop of this process has", name);
+  loops.set(name, fields as DurableLoopFields<Json>);
+  const engineOf = (): DurableEngine => createEngine(name, workerHere());
+  return { loop: createDurableLoop(fields, engineOf), engineOf };
+}
+
+function createEngine(loop: string, worker: WorkerProcess): DurableEngine {
+  const { store, admin } = worker;
+  const peek = async (id: string): Promise<RunHead | undefined> => {
+    // A URL cannot contain these ids, and no run has them.
+    const head = id === "." || id === ".." ? null : await store.peek(id);
+    return head?.loop === loop ? head : undefined;
+  };
+  return {
+    store,
+    waitFor: (id, look, signal) => worker.waitFor(id, look, signal),
+    async start(id, input) {
+      if (id === "." || id === "..") throw invalidOption("id", 'a text other than "." and ".."', id);
+      return store.start(id, loop, input);
+    },
+    find: async (id) => toFoundRun(await peek(id)),
+    readInput: async (id) => ((await peek(id)) === undefined ? undefined : ((await store.read(id, "input")) ?? undefined)),
+    result: (id) =>
+      worker.waitFor(id, async () => {
+        const { state, error } = (await peek(id)) ?? {};
+        if (state === "failed") throw new Error(error);
+        return state === "ended" ? ((await store.read(id, "end")) ?? undefined) : undefined;
+      }),
+    retry: (id) => store.retry(id),
+    readJournal: (id) => readRestateJournal(async () => admin.readJournal((await peek(id))?.invocation ?? "")),
+  };
+}
+
+function toFoundRun(head: RunHead | undefined): FoundRun | undefined {
+  if (head === undefined) return undefined;
+  const { state, error = "" } = head;
+  return state === "failed" ? { state, error } : { state };
+}

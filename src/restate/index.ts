@@ -1,0 +1,25 @@
+// The entry `turnwright/restate`: runs that survive their worker, on a Restate server.
+
+export { type RestateContext, restateJournal } from "./restate-journal.ts";
+export { defineDurableHost, defineDurableLoop } from "./define-durable-loop.ts";
+export type {
+  DurableEvent,
+  DurableEventsOptions,
+  DurableLoop,
+  DurableLoopFields,
+  DurableOwnOptions,
+  DurableResult,
+} from "../host/durable/durable-loop.ts";
+export type {
+  DurableHost,
+  DurableHostedRun,
+  DurableHostFields,
+  DurableHostStatus,
+  DurableJoinOptions,
+  DurableResumeAnswer,
+  DurableRunInput,
+  DurableRunOptions,
+  DurableStartAnswer,
+  DurableStartOptions,
+} from "../host/durable/durable-host.ts";
+export { launchWorker, type Worker, type WorkerOptions } from "./worker.ts";

@@ -1,0 +1,147 @@
+// A journal over the steps of a Restate workflow.
+
+import { RestatePromise, type WorkflowContext } from "@restatedev/restate-sdk";
+import { describeValue, type Journal, type Json, LoopError, type Step, toPlainError } from "../core/entry-kit.ts";
+import type { StepHooks } from "../host/durable/durable-store.ts";
+import { requireNode22 } from "./require-node.ts";
+
+/**
+ * How a step is stored. `failed` is the message of an error: Restate would repeat a step that throws, but the loop decides what
+ * happens after an error, and a later execution runs the step again.
+ */
+type Stored<T> = { readonly answer: T; readonly lastRead?: number | undefined } | { readonly failed: string };
+
+/** A step in this execution. `thrown` is only set if the body has just thrown it. */
+interface StepCall<T> {
+  readonly step: Step<T>;
+  readonly stored: RestatePromise<Stored<T>>;
+  thrown?: { readonly error: unknown } | undefined;
+}
+
+/** The part of the context of a Restate workflow that the journal uses: `WorkflowContext` of `@restatedev/restate-sdk`. */
+export interface RestateContext {
+  readonly key: string;
+  run(name: string, action: () => unknown): PromiseLike<unknown>;
+  promise(name: string): unknown;
+  request(): unknown;
+}
+
+/**
+ * Makes the journal of a Restate workflow. Each step of the run is one `ctx.run` of the workflow. If the worker dies, Restate calls the
+ * workflow again, and the run continues. Call `runToolLoop` once in the handler `run` of a workflow, with `ctx.key` as `runId`, and
+ * use `ctx` for nothing else while the loop runs. A decision about a waiting call is the durable promise with the key of the wait.
+ *
+ * Throws LoopError "invalid-option" if `ctx` is not a context of Restate, and an error on Node 20.
+ *
+ * @example
+ * const answer = restate.workflow({
+ *   name: "answer",
+ *   handlers: {
+ *     run: async (ctx: restate.WorkflowContext, question: string) => {
+ *       const messages = [{ role: "user" as const, content: question }];
+ *       const { text } = await runToolLoop({ ...options, messages, runId: ctx.key, journal: restateJournal(ctx) });
+ *       return text;
+ *     },
+ *   },
+ * });
+ */
+export function restateJournal(ctx: RestateContext): Journal {
+  return createRestateJournal(ctx as WorkflowContext);
+}
+
+/** Makes the journal, with hooks for a durable loop. */
+export function createRestateJournal(ctx: WorkflowContext, hooks?: StepHooks): Journal {
+  requireNode22();
+  if (typeof (ctx as { readonly run?: unknown } | undefined)?.run !== "function") {
+    throw new LoopError("invalid-option", {
+      option: "restateJournal(ctx)",
+      expected: "called with the context of a Restate workflow",
+      received: describeValue(ctx),
+    });
+  }
+  const steps = new WorkflowSteps(ctx, hooks);
+  const { attemptCompletedSignal: over } = ctx.request();
+  return {
+    durable: true,
+    // Restate matches steps by their position in the workflow.
+    ordered: true,
+    step: (step) => steps.finish(steps.begin(step, 0)),
+    async all<T>(group: readonly Step<T>[]) {
+      if (group.length === 0) return [];
+      // All steps are created synchronously, in call order, because Restate numbers them in this order. Only `RestatePromise.all` can
+      // wait for several of them.
+      const calls = group.map((step) => steps.begin(step, 0));
+      await untilOver(RestatePromise.all(calls.map(({ stored }) => stored)), over);
+      const results: T[] = [];
+      for (const call of calls) results.push(await steps.finish(call));
+      return results;
+    },
+    wait: (key) => (hooks === undefined ? untilOver(ctx.promise<Json>(key).get(), over) : hooks.receive(key)),
+  };
+}
+
+class WorkflowSteps {
+  readonly #ctx: WorkflowContext;
+  readonly #hooks: StepHooks | undefined;
+  readonly #over: AbortSignal;
+
+  constructor(ctx: WorkflowContext, hooks: StepHooks | undefined) {
+    this.#ctx = ctx;
+    this.#hooks = hooks;
+    this.#over = ctx.request().attemptCompletedSignal;
+  }
+
+  /** Begins a step synchronously. */
+  begin<T>(step: Step<T>, attempt: number): StepCall<T> {
+    const body = async (): Promise<Stored<T>> => {
+      try {
+        const isInbox = step.kind === "inbox";
+        if (isInbox) await this.#hooks?.beforeInbox();
+        const lastRead = isInbox ? this.#hooks?.lastRead : undefined;
+        const answer = await step.run({ signal: this.#over });
+        await this.#hooks?.beforeRecord();
+        return lastRead === undefined ? { answer } : { answer, lastRead };
+      } catch (error) {
+        call.thrown = { error };
+        return { failed: toPlainError(error).message };
+      }
+    };
+    const name = attempt === 0 ? step.key : `${step.key} attempt ${attempt}`;
+    const call: StepCall<T> = { step, stored: this.#ctx.run(name, body) };
+    return call;
+  }
+
+  /** Returns the result of a step. If the step failed in an earlier execution, runs it again. */
+  async finish<T>(first: StepCall<T>): Promise<T> {
+    let call = first;
+    for (let attempt = 1; ; attempt += 1) {
+      const stored = await untilOver(call.stored, this.#over);
+      if (!("failed" in stored)) {
+        if (this.#hooks !== undefined) this.#hooks.lastRead = stored.lastRead ?? this.#hooks.lastRead;
+        return stored.answer;
+      }
+      if (call.thrown !== undefined) throw call.thrown.error;
+      call = this.begin(call.step, attempt);
+    }
+  }
+}
+
+/** Waits for a promise of Restate, which never settles if this execution is over, for example after a lost connection. */
+function untilOver<T>(promise: PromiseLike<T>, over: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const refuse = (): void => reject(new Error("This execution of the workflow is over. Restate continues it elsewhere."));
+    if (over.aborted) return refuse();
+    over.addEventListener("abort", refuse);
+    const done = (): void => over.removeEventListener("abort", refuse);
+    promise.then(
+      (value) => {
+        done();
+        resolve(value);
+      },
+      (error: unknown) => {
+        done();
+        reject(error);
+      },
+    );
+  });
+}

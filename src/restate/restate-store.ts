@@ -1,0 +1,202 @@
+// The events and messages of runs, read and written through the ingress of Restate.
+
+import { connect, HttpCallError, Opts, type Ingress } from "@restatedev/restate-sdk-clients";
+import type { Added, Begun, DurableStore, Row, RunMessage } from "../host/durable/durable-store.ts";
+import { untilAborted } from "./admin.ts";
+import { jsonSerde } from "./json-serde.ts";
+import type { Appended, EventsFound, RunHead } from "./run-events.ts";
+import type { ServiceNames } from "./run-object.ts";
+
+/** A request is repeated for about a minute, for example while Restate restarts. */
+const repeatForMs = 60_000;
+const repeatAfterMs = 100;
+
+/** The number of readers whose place is remembered. */
+const mostPlaces = 1_000;
+
+export interface RestateStoreOptions {
+  readonly ingressUrl: string;
+  readonly names: ServiceNames;
+  /** The id of the worker. */
+  readonly worker: string;
+  /** When it fires, all requests end. */
+  readonly signal: AbortSignal;
+}
+
+export class RestateStore implements DurableStore {
+  readonly #ingress: Ingress;
+  readonly #options: RestateStoreOptions;
+  /** The executions of runs in this process, by run id. */
+  readonly #executions = new Map<string, number>();
+  /** The chunk with the event that a reader wants next, by run id and position. */
+  readonly #places = new Map<string, number>();
+  /** Called after a change of a run by this process. */
+  onChange: (runId: string) => void = () => {};
+
+  constructor(options: RestateStoreOptions) {
+    this.#options = options;
+    this.#ingress = connect({ url: options.ingressUrl.replace(/\/+$/, "") });
+  }
+
+  start(runId: string, loop: string, input: string): Promise<boolean> {
+    return this.#change(runId, "start", { loop, input });
+  }
+
+  async begin(runId: string): Promise<Begun> {
+    const begun = await this.#change<Begun>(runId, "begin", this.#options.worker);
+    this.#executions.set(runId, begun.execution);
+    return begun;
+  }
+
+  async append(runId: string, execution: number, { blobs, ...added }: Added): Promise<boolean> {
+    const appended: Appended = { execution, ...added, blobs: Object.fromEntries(blobs) };
+    const isCurrent = await this.#change<boolean>(runId, "append", appended);
+    if (!isCurrent && this.#executions.get(runId) === execution) this.#executions.delete(runId);
+    this.onChange(runId);
+    return isCurrent;
+  }
+
+  async readBlobs(runId: string, ids?: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const wanted = new Set(ids ?? (await this.#call<readonly string[]>(runId, "textIds", null)));
+    const texts = new Map<string, string>();
+    while (wanted.size > 0) {
+      const found = await this.#call<{ readonly [id: string]: string | null }>(runId, "texts", [...wanted]);
+      for (const [id, text] of Object.entries(found)) {
+        wanted.delete(id);
+        if (text !== null) texts.set(id, text);
+      }
+    }
+    return texts;
+  }
+
+  async readEvents(runId: string, from: number): Promise<readonly Row<string>[]> {
+    const chunk = this.#places.get(placeOf(runId, from));
+    const found = await this.#call<EventsFound>(runId, "events", { from, chunk });
+    const last = found.rows.at(-1);
+    if (last !== undefined) {
+      this.#places.delete(placeOf(runId, from));
+      this.#places.set(placeOf(runId, last.seq + 1), found.chunk);
+      for (const [oldest] of this.#places) if (this.#places.size > mostPlaces) this.#places.delete(oldest);
+    }
+    return found.rows;
+  }
+
+  async send(runId: string, message: RunMessage): Promise<void> {
+    await this.#change(runId, "send", message);
+    this.onChange(runId);
+  }
+
+  readMessages(runId: string, after: number): Promise<readonly Row<RunMessage>[]> {
+    return this.#call(runId, "messages", after);
+  }
+
+  async countEvents(runId: string): Promise<number> {
+    return (await this.peek(runId))?.next ?? 0;
+  }
+
+  /** Wakes the readers in this process. Those in others look again and again. */
+  async wake(runId: string): Promise<void> {
+    this.onChange(runId);
+  }
+
+  async resetStalls(runId: string): Promise<void> {
+    await this.#change(runId, "resetStalls", null);
+  }
+
+  readRuns(conversation: string): Promise<number> {
+    return this.#request(this.#options.names.conversations, { key: conversation, handler: "count", parameter: null });
+  }
+
+  async noteRuns(conversation: string, runs: number): Promise<void> {
+    await this.#request(this.#options.names.conversations, { key: conversation, handler: "note", parameter: runs });
+  }
+
+  /** Returns what is known about a run. Null if the run does not exist. */
+  peek(runId: string): Promise<RunHead | null> {
+    return this.#call(runId, "peek", null);
+  }
+
+  /** Returns the input of a run, or the facts of its end. */
+  read(runId: string, what: "input" | "end"): Promise<string | null> {
+    return this.#call(runId, "read", what);
+  }
+
+  /**
+   * True if the last execution of a run in this process may write. A late `begin` of an older attempt may have fenced it, although it is
+   * the one that Restate waits for.
+   */
+  isCurrent(runId: string): boolean {
+    return this.#executions.has(runId);
+  }
+
+  /** Stores the end of the current execution of a run in this process, or that it failed. Returns false if a later execution has begun. */
+  async finish(runId: string, end: { readonly end: string } | { readonly error: string }): Promise<boolean> {
+    const execution = this.#executions.get(runId) ?? 0;
+    const isStored = await this.#change<boolean>(runId, "end" in end ? "finish" : "fail", { execution, ...end });
+    this.onChange(runId);
+    return isStored;
+  }
+
+  /** Returns false if a later execution has begun. */
+  rest(runId: string, isResting: boolean): Promise<boolean> {
+    return this.#change(runId, "rest", { execution: this.#executions.get(runId) ?? 0, isResting });
+  }
+
+  async retry(runId: string): Promise<void> {
+    await this.#change(runId, "retry", null);
+  }
+
+  /** Forgets an execution that has ended. */
+  leave(runId: string): void {
+    this.#executions.delete(runId);
+  }
+
+  /** Returns the runs of this worker that have new messages. */
+  takeNotified(): Promise<readonly string[]> {
+    return this.#request(this.#options.names.workers, { key: this.#options.worker, handler: "take", parameter: null });
+  }
+
+  #call<T>(runId: string, handler: string, parameter: unknown): Promise<T> {
+    return this.#request(this.#options.names.runs, { key: runId, handler, parameter });
+  }
+
+  /** Calls a handler that changes the run. Restate carries it out once, also if the request is repeated. */
+  #change<T = unknown>(runId: string, handler: string, parameter: unknown): Promise<T> {
+    const idempotencyKey = globalThis.crypto.randomUUID();
+    return this.#request(this.#options.names.runs, { key: runId, handler, parameter, idempotencyKey });
+  }
+
+  async #request<T>(service: string, { idempotencyKey, ...call }: HandlerCall): Promise<T> {
+    const { signal } = this.#options;
+    const serdes = { input: jsonSerde, output: jsonSerde };
+    const until = performance.now() + repeatForMs;
+    for (;;) {
+      try {
+        return await untilAborted(signal, (own) => {
+          const opts = Opts.from<unknown, T>({ ...serdes, signal: own, ...(idempotencyKey && { idempotencyKey }) });
+          return this.#ingress.call<unknown, T>({ service, ...call, opts });
+        });
+      } catch (error) {
+        signal.throwIfAborted();
+        if (performance.now() > until || !mayPass(error)) throw error;
+        await new Promise((resolve) => setTimeout(resolve, repeatAfterMs));
+      }
+    }
+  }
+}
+
+interface HandlerCall {
+  readonly key: string;
+  readonly handler: string;
+  readonly parameter: unknown;
+  readonly idempotencyKey?: string;
+}
+
+function placeOf(runId: string, seq: number): string {
+  return `${seq} ${runId}`;
+}
+
+/** True if a repeated request may succeed: Restate is out of reach, busy, or no worker has registered the handlers yet. */
+function mayPass(error: unknown): boolean {
+  return !(error instanceof HttpCallError) || error.status === 404 || error.status === 429 || error.status >= 500;
+}

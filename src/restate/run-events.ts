@@ -1,0 +1,140 @@
+// The events of a run, in the state of its virtual object.
+
+import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
+import type { Added, Row } from "../host/durable/durable-store.ts";
+
+/** The facts about a run in the state of its virtual object. */
+export interface RunHead {
+  readonly loop: string;
+  /** The id of the workflow in Restate. */
+  readonly invocation: string;
+  readonly state: "live" | "ended" | "failed";
+  readonly error?: string | undefined;
+  /** The number of the last execution, and its worker. */
+  readonly execution: number;
+  readonly worker?: string | undefined;
+  /** How many executions in a row have begun since the run made progress. */
+  readonly stalls: number;
+  /** The position of the next event. */
+  readonly next: number;
+  /** How many chunks of events there are, and the length of the last one. */
+  readonly chunks: number;
+  readonly lastLength: number;
+  /** How many messages there are. */
+  readonly messages: number;
+  /** True if the workflow rests, or is about to: it failed, or waits for a message. */
+  readonly isResting?: boolean | undefined;
+}
+
+export function readHead(ctx: ObjectContext | ObjectSharedContext): Promise<RunHead | null> {
+  return ctx.get<RunHead>("head");
+}
+
+/** The events are stored in chunks. Each chunk is a key of the state, which is read alone. */
+interface Chunk {
+  readonly first: number;
+  readonly events: readonly string[];
+}
+
+/** A chunk that is shorter than this, in characters, takes more events. */
+const fullLength = 8_192;
+
+/** A read ends after about this many characters or events. */
+const mostLength = 1_000_000;
+const mostEvents = 500;
+
+export interface Appended extends Omit<Added, "blobs"> {
+  readonly execution: number;
+  readonly blobs: Texts;
+}
+
+/** Large texts by their ids. */
+export type Texts = { readonly [id: string]: string };
+
+const blobPrefix = "blob ";
+
+/** Stores large texts, and appends events. Returns false if a later execution of the run has begun. */
+export async function appendEvents(ctx: ObjectContext, appended: Appended): Promise<boolean> {
+  const { execution, first, events, blobs, isProgress } = appended;
+  const head = await readHead(ctx);
+  if (head === null) return false;
+  for (const [id, text] of Object.entries(blobs)) ctx.set(blobPrefix + id, text);
+  if (head.execution !== execution) return false;
+  const stalls = isProgress ? 0 : head.stalls;
+  // The events of a repeated request are stored already.
+  if (head.next === first && events.length > 0) await appendChunk(ctx, { ...head, stalls }, events);
+  return true;
+}
+
+async function appendChunk(ctx: ObjectContext, head: RunHead, fresh: readonly string[]): Promise<void> {
+  const isFull = head.chunks === 0 || head.lastLength >= fullLength;
+  const number = isFull ? head.chunks : head.chunks - 1;
+  const old = isFull ? null : await ctx.get<Chunk>(`chunk ${number}`);
+  ctx.set<Chunk>(`chunk ${number}`, { first: old?.first ?? head.next, events: [...(old?.events ?? []), ...fresh] });
+  const lastLength = fresh.reduce((sum, { length }) => sum + length, isFull ? 0 : head.lastLength);
+  ctx.set<RunHead>("head", { ...head, next: head.next + fresh.length, chunks: number + 1, lastLength });
+}
+
+/** Returns the ids of all large texts of a run. */
+export async function readTextIds(ctx: ObjectSharedContext): Promise<readonly string[]> {
+  const keys = await ctx.stateKeys();
+  return keys.filter((key) => key.startsWith(blobPrefix)).map((key) => key.slice(blobPrefix.length));
+}
+
+/** Returns the first of these texts: at least one, and no more after a million characters. */
+export async function readTexts(
+  ctx: ObjectSharedContext,
+  ids: readonly string[],
+): Promise<{ readonly [id: string]: string | null }> {
+  const texts: { [id: string]: string | null } = {};
+  let length = 0;
+  for (const id of ids) {
+    const text = await ctx.get<string>(blobPrefix + id);
+    texts[id] = text;
+    length += text?.length ?? 0;
+    if (length >= mostLength) break;
+  }
+  return texts;
+}
+
+export interface EventsWanted {
+  readonly from: number;
+  /** The chunk that an earlier read ended with. */
+  readonly chunk?: number | undefined;
+}
+
+export interface EventsFound {
+  readonly rows: readonly Row<string>[];
+  readonly chunk: number;
+}
+
+/** Returns the events from the position `from`, or the first of them. */
+export async function readEvents(ctx: ObjectSharedContext, { from, chunk: known }: EventsWanted): Promise<EventsFound> {
+  const head = await readHead(ctx);
+  const rows: Row<string>[] = [];
+  if (head === null || from >= head.next) return { rows, chunk: known ?? 0 };
+  let number = known ?? (await findChunk(ctx, from, head.chunks));
+  for (let length = 0; ; number += 1) {
+    const found = rowsOf(await ctx.get<Chunk>(`chunk ${number}`), from);
+    rows.push(...found);
+    length += found.reduce((sum, { body }) => sum + body.length, 0);
+    if (number + 1 >= head.chunks || length >= mostLength || rows.length >= mostEvents) return { rows, chunk: number };
+  }
+}
+
+function rowsOf(chunk: Chunk | null, from: number): readonly Row<string>[] {
+  if (chunk === null) return [];
+  return chunk.events.map((body, index) => ({ seq: chunk.first + index, body })).filter(({ seq }) => seq >= from);
+}
+
+/** Finds the last chunk whose first event is not after `from`. */
+async function findChunk(ctx: ObjectSharedContext, from: number, chunks: number): Promise<number> {
+  let [low, high] = [0, from === 0 ? 0 : chunks - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    const chunk = await ctx.get<Chunk>(`chunk ${middle}`);
+    if (chunk !== null && chunk.first <= from) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}

@@ -1,0 +1,186 @@
+// The virtual objects of durable loops in Restate: one for each run, with its events and messages, and one for each worker.
+
+import { handlers, object, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
+import type { Begun, Row, RunMessage } from "../host/durable/durable-store.ts";
+import type { Admin } from "./admin.ts";
+import { jsonSerde } from "./json-serde.ts";
+import { appendEvents, readEvents, readHead, readTextIds, readTexts, type RunHead } from "./run-events.ts";
+
+/** The names of the services of an application. */
+export interface ServiceNames {
+  readonly workflow: string;
+  readonly runs: string;
+  readonly workers: string;
+  readonly conversations: string;
+}
+
+export function namesOf(name: string): ServiceNames {
+  return { workflow: name, runs: `${name}-runs`, workers: `${name}-workers`, conversations: `${name}-conversations` };
+}
+
+/** The parts of a worker that the handlers use. */
+export interface ObjectPorts {
+  readonly names: ServiceNames;
+  readonly admin: Admin;
+  readonly retentionMs: number;
+}
+
+type Handlers = Parameters<typeof object>[0]["handlers"];
+
+/** How long to wait before a resting workflow is woken once more, in milliseconds. */
+const wakeAgainMs = 300;
+
+/** Restate repeats an attempt without an end: a run continues when there is a worker again. */
+export const retryPolicy: {
+  readonly [Name in "initialInterval" | "exponentiationFactor" | "maxInterval" | "maxAttempts"]: number;
+} = {
+  initialInterval: 50,
+  exponentiationFactor: 2,
+  maxInterval: 1_000,
+  maxAttempts: 1_000_000_000,
+};
+
+/** How long the answers to repeated requests are kept. */
+const idempotencyRetention = { minutes: 10 };
+
+/** The longest time between the end of a run and the end of its workflow. */
+const clearLaterMs = 60_000;
+
+/** Makes the handlers of runs and workers. */
+export function createObjects(ports: ObjectPorts): ReturnType<typeof object>[] {
+  const options = { enableLazyState: true, journalRetention: 0, idempotencyRetention, retryPolicy };
+  const define = (name: string, own: Handlers): ReturnType<typeof object> => object({ name, handlers: own, options });
+  const { runs, workers, conversations } = ports.names;
+  return [
+    define(runs, { ...runHandlers(ports), ...messageHandlers(ports), ...readHandlers }),
+    define(workers, workerHandlers),
+    define(conversations, conversationHandlers),
+  ];
+}
+
+function runHandlers({ names, retentionMs }: ObjectPorts): Handlers {
+  return {
+    async start(ctx: ObjectContext, { loop, input }: { readonly loop: string; readonly input: string }): Promise<boolean> {
+      if ((await readHead(ctx)) !== null) return false;
+      const to = { service: names.workflow, method: "run", key: ctx.key };
+      const run = ctx.genericSend({ ...to, parameter: { loop }, inputSerde: jsonSerde });
+      ctx.set("input", input);
+      const counts = { execution: 0, stalls: 0, next: 0, chunks: 0, lastLength: 0, messages: 0 };
+      ctx.set<RunHead>("head", { loop, invocation: await run.invocationId, state: "live", ...counts });
+      return true;
+    },
+    /** Begins an execution. Earlier executions can no longer change the run. */
+    async begin(ctx: ObjectContext, worker: string): Promise<Begun> {
+      const head = await readHead(ctx);
+      if (head === null) return { execution: 0, events: 0, stalls: 0 };
+      const { next: events, state } = head;
+      const lives = { state: state === "ended" ? state : ("live" as const), error: undefined, isResting: undefined };
+      const [execution, stalls] = [head.execution + 1, head.execution === 0 ? 0 : head.stalls + 1];
+      ctx.set<RunHead>("head", { ...head, ...lives, execution, stalls, worker });
+      return { execution, events, stalls };
+    },
+    async resetStalls(ctx: ObjectContext): Promise<void> {
+      const head = await readHead(ctx);
+      if (head !== null && head.stalls > 0) ctx.set<RunHead>("head", { ...head, stalls: 0 });
+    },
+    append: appendEvents,
+    async finish(ctx: ObjectContext, { execution, end }: { readonly execution: number; readonly end: string }): Promise<boolean> {
+      if (!(await changeHead(ctx, execution, { state: "ended" }))) return false;
+      ctx.set("end", end);
+      sendSelf(ctx, { service: names.runs, method: "clear", delay: retentionMs + clearLaterMs });
+      return true;
+    },
+    fail: (ctx: ObjectContext, { execution, error }: { readonly execution: number; readonly error: string }): Promise<boolean> =>
+      changeHead(ctx, execution, { state: "failed", error, isResting: true }),
+    clear: async (ctx: ObjectContext): Promise<void> => ctx.clearAll(),
+  };
+}
+
+/** Calls a handler of the same run later. */
+function sendSelf(ctx: ObjectContext, to: { readonly service: string; readonly method: string; readonly delay: number }): void {
+  ctx.genericSend({ ...to, key: ctx.key, parameter: null, inputSerde: jsonSerde });
+}
+
+/** Makes the handlers that send messages and wake resting runs. */
+function messageHandlers({ names, admin }: ObjectPorts): Handlers {
+  const wakeLater = (ctx: ObjectContext, delay: number): void => sendSelf(ctx, { service: names.runs, method: "wake", delay });
+  return {
+    async retry(ctx: ObjectContext): Promise<void> {
+      const head = await readHead(ctx);
+      if (head?.state !== "failed") return;
+      ctx.set<RunHead>("head", { ...head, state: "live", error: undefined });
+      wakeLater(ctx, 0);
+    },
+    /** Notes that the workflow is about to rest, or that it is not. A message then wakes it. */
+    rest: (
+      ctx: ObjectContext,
+      { execution, isResting }: { readonly execution: number; readonly isResting: boolean },
+    ): Promise<boolean> => changeHead(ctx, execution, { isResting }),
+    async send(ctx: ObjectContext, message: RunMessage): Promise<void> {
+      const head = await readHead(ctx);
+      if (head === null) return;
+      const messages = head.messages + 1;
+      ctx.set(`message ${messages}`, message);
+      ctx.set<RunHead>("head", { ...head, messages });
+      if (head.isResting === true && head.state === "live") wakeLater(ctx, 0);
+      if (head.worker === undefined) return;
+      const to = { service: names.workers, method: "notify", key: head.worker };
+      ctx.genericSend({ ...to, parameter: ctx.key, inputSerde: jsonSerde });
+    },
+    /** Wakes the workflow again and again until its next execution has begun. It may not rest yet. */
+    async wake(ctx: ObjectContext): Promise<void> {
+      const head = await readHead(ctx);
+      if (head?.isResting !== true || head.state !== "live") return;
+      await ctx.run("wake", () => admin.resume(head.invocation).catch(() => {}));
+      wakeLater(ctx, wakeAgainMs);
+    },
+  };
+}
+
+const readHandlers = {
+  peek: handlers.object.shared(readHead),
+  read: handlers.object.shared((ctx: ObjectSharedContext, key: "input" | "end"): Promise<string | null> => ctx.get<string>(key)),
+  events: handlers.object.shared(readEvents),
+  messages: handlers.object.shared(readMessages),
+  textIds: handlers.object.shared(readTextIds),
+  texts: handlers.object.shared(readTexts),
+} as Handlers;
+
+/** Changes the head for an execution. Returns false if a later execution has begun. */
+async function changeHead(ctx: ObjectContext, execution: number, changed: Partial<RunHead>): Promise<boolean> {
+  const head = await readHead(ctx);
+  if (head?.execution !== execution) return false;
+  ctx.set<RunHead>("head", { ...head, ...changed });
+  return true;
+}
+
+async function readMessages(ctx: ObjectSharedContext, after: number): Promise<readonly Row<RunMessage>[]> {
+  const head = await readHead(ctx);
+  const rows: Row<RunMessage>[] = [];
+  for (let seq = after + 1; seq <= (head?.messages ?? 0); seq += 1) {
+    const body = await ctx.get<RunMessage>(`message ${seq}`);
+    if (body !== null) rows.push({ seq, body });
+  }
+  return rows;
+}
+
+/** A worker has a list of runs with new messages. */
+const workerHandlers = {
+  async notify(ctx: ObjectContext, runId: string): Promise<void> {
+    const runs = (await ctx.get<readonly string[]>("runs")) ?? [];
+    if (!runs.includes(runId)) ctx.set("runs", [...runs, runId]);
+  },
+  async take(ctx: ObjectContext): Promise<readonly string[]> {
+    const runs = (await ctx.get<readonly string[]>("runs")) ?? [];
+    if (runs.length > 0) ctx.clear("runs");
+    return runs;
+  },
+} as Handlers;
+
+/** A conversation of a durable host has a count of its runs. */
+const conversationHandlers = {
+  async note(ctx: ObjectContext, runs: number): Promise<void> {
+    if (runs > ((await ctx.get<number>("runs")) ?? 0)) ctx.set("runs", runs);
+  },
+  count: handlers.object.shared(async (ctx: ObjectSharedContext): Promise<number> => (await ctx.get<number>("runs")) ?? 0),
+} as Handlers;

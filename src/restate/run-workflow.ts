@@ -1,0 +1,159 @@
+// The workflow of durable runs in Restate. Each run of each loop is one workflow.
+
+import { RetryableError, workflow, type WorkflowContext, type WorkflowDefinition } from "@restatedev/restate-sdk";
+import { type Json, toPlainError } from "../core/entry-kit.ts";
+import type { DurableLoopFields } from "../host/durable/durable-loop.ts";
+import type { LiveRun, StepHooks } from "../host/durable/durable-store.ts";
+import { executeDurableRun, type RunSite } from "../host/durable/execute-durable-run.ts";
+import { createRestateJournal } from "./restate-journal.ts";
+import type { RestateStore } from "./restate-store.ts";
+import { retryPolicy, type ServiceNames } from "./run-object.ts";
+
+/** The worker that executes runs. */
+export interface RunWorker extends RunSite {
+  readonly store: RestateStore;
+  readonly names: ServiceNames;
+  readonly settings: { readonly retentionMs: number; readonly suspendMs: number };
+}
+
+/** The durable loops of this process, by name. */
+export const loops: Map<string, DurableLoopFields<Json>> = new Map();
+
+/** turnwright limits the time of each step itself. Restate must not end an attempt because a step takes long. */
+const inactivityTimeout = { days: 1 };
+const abortTimeout = { hours: 1 };
+
+export function createRunWorkflow(worker: RunWorker): WorkflowDefinition<string, unknown> {
+  const { names, settings } = worker;
+  const kept = settings.retentionMs;
+  return workflow({
+    name: names.workflow,
+    handlers: {
+      run: (ctx: WorkflowContext, { loop }: { readonly loop: string }): Promise<void> => execute(ctx, loop, worker),
+    },
+    options: {
+      workflowRetention: kept,
+      journalRetention: kept,
+      ingressPrivate: true,
+      retryPolicy,
+      inactivityTimeout,
+      abortTimeout,
+    },
+  });
+}
+
+/** Ends the current attempt without ending the workflow. Restate then calls the workflow again, unless it is paused. */
+class AttemptOver extends Error {}
+
+function findLoop(name: string): DurableLoopFields<Json> {
+  const fields = loops.get(name);
+  if (fields !== undefined) return fields;
+  throw new AttemptOver(`No durable loop "${name}" is defined in this worker. Define it before launchWorker().`);
+}
+
+async function execute(ctx: WorkflowContext, name: string, worker: RunWorker): Promise<void> {
+  const fields = findLoop(name);
+  const { store } = worker;
+  const runId = ctx.key;
+  const attempt: Attempt = { runId, over: ctx.request().attemptCompletedSignal, worker, rests: false };
+  const { state, error: failure = "" } = (await store.peek(runId)) ?? {};
+  if (state === "failed") throw restUntilWoken(failure);
+  try {
+    const end = await executeAttempt(ctx, fields, attempt);
+    if (end === undefined)
+      throw attempt.rests ? restUntilWoken("The run waits.") : new AttemptOver("This execution was abandoned.");
+    if (!(await store.finish(runId, { end }))) throw new AttemptOver(fenced);
+  } catch (error) {
+    if (attempt.over.aborted || isExpected(error)) throw error;
+    const { message } = toPlainError(error);
+    if (!(await store.finish(runId, { error: message }))) throw new AttemptOver(fenced);
+    // The workflow does not end, so that `retry` can continue it after its last record.
+    throw restUntilWoken(message);
+  } finally {
+    if (!worker.live.has(runId)) store.leave(runId);
+  }
+}
+
+function isExpected(error: unknown): boolean {
+  return error instanceof AttemptOver || error instanceof RetryableError;
+}
+
+const fenced = "Another execution of the run has begun.";
+
+async function executeAttempt(
+  ctx: WorkflowContext,
+  fields: DurableLoopFields<Json>,
+  attempt: Attempt,
+): Promise<string | undefined> {
+  const { runId, worker } = attempt;
+  const input = (await worker.store.read(runId, "input")) ?? "null";
+  return executeDurableRun(worker, {
+    runId,
+    options: await fields.options(JSON.parse(input) as Json),
+    maxCrashes: fields.maxCrashes,
+    createJournal: (hooks) => createRestateJournal(ctx, attach(hooks, attempt)),
+  });
+}
+
+/** How long a workflow rests at most, in hours. A message or a retry wakes it earlier. */
+const longestRest = 24;
+
+/** The error that ends an attempt, but begins no new one until the workflow is woken. */
+function restUntilWoken(why: string): RetryableError {
+  return new RetryableError(why, { retryAfter: { hours: longestRest } });
+}
+
+interface Attempt {
+  readonly runId: string;
+  /** Fires when the attempt is over, for example because Restate closed the connection. */
+  readonly over: AbortSignal;
+  readonly worker: RunWorker;
+  /** True if the attempt ends because the run only waits. */
+  rests: boolean;
+}
+
+/** Ends the execution together with the attempt, and ends the attempt when the run waits for long. */
+function attach(hooks: StepHooks, attempt: Attempt): StepHooks {
+  const { over, worker, runId } = attempt;
+  const own = worker.live.get(runId);
+  if (own === undefined) return hooks;
+  const abandon = (): void => own.abandon();
+  if (over.aborted) abandon();
+  over.addEventListener("abort", abandon);
+  const { receive, beforeRecord } = hooks;
+  return Object.assign(hooks, {
+    async beforeRecord(): Promise<void> {
+      await beforeRecord();
+      // The events of the step were dropped, so the step must run again.
+      if (!worker.store.isCurrent(runId)) throw new AttemptOver(fenced);
+    },
+    async receive(key: string): Promise<Json> {
+      const wait = { key, isOver: false };
+      const timer = setTimeout(() => void restRun(attempt, own, wait).catch(() => {}), worker.settings.suspendMs);
+      try {
+        return await receive(key);
+      } finally {
+        wait.isOver = true;
+        clearTimeout(timer);
+      }
+    },
+  });
+}
+
+/** Ends the attempt of a waiting run. Any new message wakes its workflow. */
+async function restRun(attempt: Attempt, own: LiveRun, wait: { readonly key: string; readonly isOver: boolean }): Promise<void> {
+  const { runId, worker } = attempt;
+  const { store } = worker;
+  if (!(await store.rest(runId, true))) return;
+  // A message that came before the run was marked wakes nothing.
+  const messages = await store.readMessages(runId, 0);
+  const isDecided = messages.some(
+    ({ body }) => body.verb === "stop" || body.verb === "kill" || ("key" in body && body.key === wait.key),
+  );
+  if (isDecided || wait.isOver) {
+    await store.rest(runId, false);
+    return;
+  }
+  attempt.rests = true;
+  own.abandon();
+}

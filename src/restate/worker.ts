@@ -1,0 +1,236 @@
+// A process that executes durable loops, which Restate calls.
+
+import { setMaxListeners } from "node:events";
+import { type Checks, checkFields, checkRequired, invalidOption, is, numberWithin } from "../core/entry-kit.ts";
+import type { LiveRun } from "../host/durable/durable-store.ts";
+import { obey } from "../host/durable/execute-durable-run.ts";
+import { RunWaits } from "../host/durable/run-waits.ts";
+import { Admin } from "./admin.ts";
+import { requireNode22 } from "./require-node.ts";
+import { RestateStore } from "./restate-store.ts";
+import { createObjects, namesOf, type ServiceNames } from "./run-object.ts";
+import { createRunWorkflow, type RunWorker } from "./run-workflow.ts";
+import { type HandlerServer, serveHandlers } from "./serve-handlers.ts";
+
+/** The options of `launchWorker`. */
+export interface WorkerOptions {
+  /** The URL of Restate's ingress, such as `http://localhost:8080`. */
+  readonly ingressUrl: string;
+  /** The URL of Restate's admin API, such as `http://localhost:9070`. */
+  readonly adminUrl: string;
+  /** The name of the application. Processes with the same name share their runs. Default "turnwright". */
+  readonly name?: string | undefined;
+  /** The port at which Restate calls this worker. Default 9080. With 0, the system chooses a free port. */
+  readonly port?: number | undefined;
+  /** The address at which this worker listens. Default "127.0.0.1", which only processes of the same machine can reach. */
+  readonly host?: string | undefined;
+  /**
+   * The URL at which Restate reaches the workers. With several workers, this is a load balancer in front of them. Default
+   * `http://<host>:<port>`.
+   */
+  readonly url?: string | undefined;
+  /** The public keys of the Restate server. If they are set, requests of others are refused. */
+  readonly identityKeys?: readonly string[] | undefined;
+  /**
+   * How long a run waits for a decision in the memory of its worker, in milliseconds. After that, it uses no worker until a message
+   * arrives. Default 10,000.
+   */
+  readonly suspendMs?: number | undefined;
+  /** How long the records and events of a run are kept after its end, in milliseconds. Default 30 days. */
+  readonly retentionMs?: number | undefined;
+  /** False for a process that only starts, reads and stops runs, such as a web server. Default true. */
+  readonly executes?: boolean | undefined;
+}
+
+/** A launched worker. */
+export interface Worker {
+  /** The id of this worker, which is new for each process. */
+  readonly id: string;
+  /** Stops the worker. Its runs continue in other workers, or when a worker is launched again. */
+  stop(): Promise<void>;
+}
+
+const atLeastZero = numberWithin({ min: 0, infinite: false });
+const checks: Checks<WorkerOptions> = {
+  ingressUrl: is.text,
+  adminUrl: is.text,
+  name: is.text,
+  port: numberWithin({ min: 0, max: 65_535, infinite: false }),
+  host: is.text,
+  url: is.text,
+  identityKeys: is.texts,
+  suspendMs: atLeastZero,
+  retentionMs: atLeastZero,
+  executes: is.flag,
+};
+
+type Defaults = { readonly [Name in "name" | "host"]: string } & {
+  readonly [Name in "port" | "suspendMs" | "retentionMs"]: number;
+} & { readonly executes: boolean };
+
+const defaults: Defaults = {
+  name: "turnwright",
+  port: 9_080,
+  host: "127.0.0.1",
+  suspendMs: 10_000,
+  retentionMs: 30 * 24 * 3_600_000,
+  executes: true,
+};
+
+export type Settings = Omit<WorkerOptions, keyof Defaults> & Defaults;
+
+/** How often a worker looks which of its runs have new messages, in milliseconds. */
+const lookMs = 200;
+
+/** After this many looks, a worker also reads the messages of all its runs, because an answer may have been lost. */
+const fullLooks = 50;
+
+/** The time between two looks of a reader, in milliseconds. It grows while nothing changes. */
+const firstWaitMs = 30;
+const waitGrowth = 1.4;
+const longestWaitMs = 500;
+
+/** The longest time for a run that this process executes, because its worker is notified. */
+const longestOwnWaitMs = 10_000;
+
+/** How long a stopped worker waits for its last notes, in milliseconds. */
+const noteMs = 500;
+
+let current: WorkerProcess | undefined;
+
+/** Returns the worker of this process. Throws if there is none. */
+export function workerHere(): WorkerProcess {
+  if (current === undefined) throw new Error("No worker runs in this process. Call launchWorker() first.");
+  return current;
+}
+
+/**
+ * Makes this process a worker, which executes runs of durable loops: serves the handlers, and registers them in Restate. Define all
+ * durable loops first. Every process that starts, reads or stops runs has to be a worker. A process can launch one worker at a time.
+ *
+ * Throws LoopError "invalid-option" or "unknown-option", and an error on Node 20. Rejects if Restate cannot be reached.
+ *
+ * @example
+ * const worker = await launchWorker({ ingressUrl: "http://localhost:8080", adminUrl: "http://localhost:9070" });
+ */
+export async function launchWorker(options: WorkerOptions): Promise<Worker> {
+  requireNode22();
+  checkFields("options", options, checks);
+  checkRequired(options, checks, ["ingressUrl", "adminUrl"]);
+  const { name } = settingsOf(options);
+  if (!/^[a-zA-Z][\w.-]*$/.test(name))
+    throw invalidOption("name", "a letter and then letters, digits, dots, hyphens and _", name);
+  if (current !== undefined) throw new Error("A worker already runs in this process. Call its stop() first.");
+  const worker = new WorkerProcess(settingsOf(options));
+  current = worker;
+  try {
+    await worker.launch();
+  } catch (error) {
+    await worker.stop();
+    throw error;
+  }
+  return { id: worker.id, stop: () => worker.stop() };
+}
+
+function settingsOf(options: WorkerOptions): Settings {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return { ...defaults, ...(Object.fromEntries(given) as unknown as Settings) };
+}
+
+export class WorkerProcess implements RunWorker {
+  readonly id: string = `worker-${globalThis.crypto.randomUUID()}`;
+  readonly names: ServiceNames;
+  readonly store: RestateStore;
+  readonly admin: Admin;
+  readonly settings: Settings;
+  readonly live: Map<string, LiveRun> = new Map();
+  readonly #stopping = new AbortController();
+  readonly #waits = new RunWaits();
+  #server: HandlerServer | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #looks = 0;
+
+  constructor(settings: Settings) {
+    const { signal } = this.#stopping;
+    // Any number of readers may wait.
+    setMaxListeners(0, signal);
+    this.settings = settings;
+    this.names = namesOf(settings.name);
+    this.admin = new Admin(settings.adminUrl, signal);
+    this.store = new RestateStore({ ingressUrl: settings.ingressUrl, names: this.names, worker: this.id, signal });
+    this.store.onChange = (runId) => this.#waits.wake(runId);
+  }
+
+  async launch(): Promise<void> {
+    const { executes, host, url, retentionMs } = this.settings;
+    await this.admin.check();
+    if (!executes) return;
+    const { names, admin } = this;
+    const services = [createRunWorkflow(this), ...createObjects({ names, admin, retentionMs })];
+    const server = (this.#server = await serveHandlers(services, this.settings));
+    await this.admin.register(url ?? `http://${host.includes(":") ? `[${host}]` : host}:${server.port}`);
+    this.#lookSoon();
+  }
+
+  async stop(): Promise<void> {
+    if (current === this) current = undefined;
+    if (this.#stopping.signal.aborted) return;
+    clearTimeout(this.#timer);
+    // First, so that nothing more is recorded. Restate calls the other workers immediately.
+    await this.#server?.stop();
+    const runs = [...this.live.values()];
+    for (const run of runs) run.abandon();
+    const ended = Promise.all(runs.map((run) => run.ended));
+    // Other workers, if there are any, note in this time that the runs did not end their worker.
+    const noted = new Promise((resolve) => setTimeout(resolve, noteMs));
+    await Promise.race([ended, noted]);
+    this.#stopping.abort(new Error("The worker of this process was stopped."));
+    await ended;
+  }
+
+  #lookSoon(): void {
+    this.#timer = setTimeout(() => {
+      // A failed look is repeated by the next one, for example while Restate restarts.
+      const look = this.live.size === 0 ? Promise.resolve() : this.#look().catch(() => {});
+      void look.then(() => {
+        if (!this.#stopping.signal.aborted) this.#lookSoon();
+      });
+    }, lookMs);
+  }
+
+  async #look(): Promise<void> {
+    this.#looks += 1;
+    const changed = await this.store.takeNotified();
+    for (const runId of this.#looks % fullLooks === 0 ? this.live.keys() : changed) {
+      const run = this.live.get(runId);
+      this.#waits.wake(runId);
+      if (run !== undefined) void obey(this.store, runId, run).catch(() => {});
+    }
+  }
+
+  /**
+   * Calls `look` now, and each time that the run may have changed, until it returns a value. Rejects when the signal fires. Restate
+   * has no notifications for processes outside, so readers look again and again.
+   */
+  async waitFor<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
+    let waitMs = firstWaitMs;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const lookOften = async (): Promise<T | undefined> => {
+      clearTimeout(timer);
+      const found = await look();
+      if (found !== undefined) return found;
+      timer = setTimeout(
+        () => this.#waits.wake(runId),
+        Math.min(waitMs, this.live.has(runId) ? longestOwnWaitMs : longestWaitMs),
+      );
+      waitMs *= waitGrowth;
+      return undefined;
+    };
+    const { signal: stopping } = this.#stopping;
+    try {
+      return await this.#waits.waitFor(runId, lookOften, signal === undefined ? [stopping] : [stopping, signal]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

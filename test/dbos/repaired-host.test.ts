@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { defineTool } from "turnwright";
+import { defineDurableHost, defineDurableLoop, launchWorker, type Worker } from "turnwright/dbos";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { z } from "zod";
+import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
+
+let postgres: Postgres;
+let worker: Worker;
+let maxIterations = 5;
+
+const keys: string[] = [];
+const note = defineTool({
+  name: "note",
+  description: "Notes the idempotency key",
+  inputSchema: { type: "object" },
+  execute: (_args, { idempotencyKey }) => void keys.push(idempotencyKey),
+});
+const park = defineTool({
+  name: "park",
+  description: "A person parks the car",
+  inputSchema: { type: "object" },
+  outputSchema: z.object({ place: z.string() }),
+});
+
+const desk = defineDurableHost({
+  name: "desk",
+  options: () => ({
+    version: `v${maxIterations}`,
+    limits: { maxIterations },
+    provider: createMockProvider(({ messages }) => {
+      const last = messages.at(-1);
+      if (last?.role !== "user") return text("Done.");
+      const said = messages.flatMap((message) =>
+        message.role === "user" && typeof message.content === "string" ? [message.content] : [],
+      );
+      if (said.at(-1) === "Note.") return toolCall("note", {});
+      return said.at(-1) === "Park." ? toolCall("park", {}) : text(said.join(" "));
+    }),
+    tools: [note, park],
+  }),
+});
+const typed = defineDurableLoop({
+  name: "typed",
+  options: ({ question }: Ticket) => ({
+    provider: createMockProvider(() => text(question)),
+    messages: [{ role: "user" as const, content: question }],
+  }),
+});
+
+/** An interface may be the input too, although it has no index signature. */
+interface Ticket {
+  readonly question: string;
+}
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  worker = await launchWorker({ databaseUrl: postgres.url });
+}, 60_000);
+
+afterAll(async () => {
+  await worker.stop();
+  await postgres.stop();
+});
+
+async function askDesk(id: string, message: string): Promise<{ readonly text: string; readonly runId: string | undefined }> {
+  const answer = await desk.start(id, { message });
+  if (answer.kind !== "started") throw new Error(`The start was answered with ${answer.kind}.`);
+  return answer.result();
+}
+
+describe("a conversation whose run failed before its first record", () => {
+  it("keeps the message, says what failed, and continues after a retry", async () => {
+    maxIterations = -1;
+    await expect(askDesk("s", "First.")).rejects.toThrow('"limits.maxIterations"');
+    expect(await desk.status("s")).toMatchObject({
+      status: "error",
+      error: expect.stringContaining('"limits.maxIterations"'),
+      messages: [{ content: "First." }],
+    });
+    await expect(askDesk("s", "Second.")).rejects.toThrow('"limits.maxIterations"');
+    maxIterations = 5;
+    const retried = await desk.retry("s");
+    if (retried.kind !== "started") throw new Error("The run was not retried.");
+    expect((await retried.result()).text).toBe("First. Second.");
+    expect((await askDesk("s", "Third.")).text).toBe("First. Second. Third.");
+    expect(await desk.retry("s")).toEqual({ kind: "not-resumable", status: "completed" });
+    expect(await desk.status("s")).toMatchObject({ runId: "s/3", status: "completed", version: "v5" });
+  });
+});
+
+describe("a conversation whose runs were deleted", () => {
+  it("begins anew with the next number, so that no idempotency key is used twice", async () => {
+    await askDesk("d", "Note.");
+    expect(await worker.deleteRuns({ ids: ["d/1", "nobody"] })).toBe(1);
+    expect([await desk.status("d"), await desk.join("d")]).toEqual([undefined, undefined]);
+    expect((await askDesk("d", "Note.")).runId).toBe("d/2");
+    expect(keys).toEqual(["d/1/i0/tool/0/note", "d/2/i0/tool/0/note"]);
+    await expect(worker.deleteRuns({ ids: [], endedBefore: new Date() } as never)).rejects.toThrow("exactly one of");
+  });
+});
+
+describe("a waiting conversation", () => {
+  it("refuses a result that does not fit the outputSchema, and then takes one that fits", async () => {
+    await desk.start("w", { message: "Park." });
+    for await (const { event } of (await desk.join("w")) ?? []) void event;
+    const wrong = desk.resume("w", { decisions: { call_i0_0: { kind: "result", result: { spot: 1 } } } });
+    await expect(wrong).rejects.toMatchObject({ code: "invalid-decision", details: { call: "call_i0_0", waitsFor: "result" } });
+    await expect(desk.resume("w", { decisions: { call_i0_0: { kind: "approve" } } })).rejects.toThrow('has the kind "approve"');
+    const right = await desk.resume("w", { decisions: { call_i0_0: { kind: "result", result: { place: "7" } } } });
+    expect(right.kind === "started" && (await right.result()).status).toBe("completed");
+  });
+
+  it("keeps a stream open with `endsWhenWaiting: false`, and can be killed", async () => {
+    await desk.start("k", { message: "Park." });
+    const types: string[] = [];
+    const stream = await desk.join("k", { endsWhenWaiting: false });
+    const read = (async () => {
+      for await (const { event } of stream ?? []) types.push(event.type);
+    })();
+    while ((await desk.status("k"))?.status !== "suspended") await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(await desk.kill("k")).toBe("accepted");
+    await read;
+    expect(types.filter((type) => type === "run-end")).toHaveLength(1);
+    expect([(await desk.status("k"))?.status, await desk.kill("k")]).toEqual(["stopped-by-user", "not-running"]);
+  });
+});
+
+describe("a durable loop", () => {
+  it("refuses inputs that JSON would change, and late definitions", async () => {
+    for (const input of [() => 1, { question: () => "?" }, { question: Number.NaN }, new Date(0), [1n]]) {
+      await expect(typed.start("bad", input as never)).rejects.toMatchObject({ details: { option: "input" } });
+    }
+    await typed.start("good", { question: "Fine?" });
+    expect((await typed.result("good")).text).toBe("Fine?");
+    const late = () =>
+      defineDurableLoop({ name: "late", options: () => ({ provider: createMockProvider(() => text("")), messages: [] }) });
+    expect(late).toThrow('Define the durable loop "late" before you call launchWorker().');
+  });
+
+  it("is apart from an application with another name in the same database", async () => {
+    await worker.stop();
+    worker = await launchWorker({ databaseUrl: postgres.url, name: "billing" });
+    expect(await typed.status("good")).toBeUndefined();
+    expect(await worker.listRuns()).toEqual([]);
+    await typed.start("bill", { question: "Paid?" });
+    expect((await typed.result("bill")).text).toBe("Paid?");
+    await worker.stop();
+    worker = await launchWorker({ databaseUrl: postgres.url });
+    expect((await worker.listRuns({ loop: "typed" })).map(({ id }) => id)).toEqual(["good"]);
+  }, 30_000);
+
+  it("rejects clearly if the database cannot be reached", async () => {
+    await worker.stop();
+    const launched = launchWorker({ databaseUrl: "postgresql://kim:secret@127.0.0.1:1/app" });
+    const error: unknown = await launched.catch((reason: unknown) => reason);
+    expect(String(error)).toMatch(/^Error: The Postgres server of "databaseUrl" cannot be reached: /);
+    expect(String(error)).not.toContain("secret");
+    worker = await launchWorker({ databaseUrl: postgres.url });
+  }, 30_000);
+});

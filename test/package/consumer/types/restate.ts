@@ -1,0 +1,16 @@
+import { workflow, type WorkflowContext, type WorkflowDefinition } from "@restatedev/restate-sdk";
+import { type LoopOptions, runToolLoop } from "turnwright";
+import { restateJournal } from "turnwright/restate";
+
+export function define(options: LoopOptions): WorkflowDefinition<"answer", unknown> {
+  return workflow({
+    name: "answer",
+    handlers: {
+      async run(ctx: WorkflowContext, question: string): Promise<string> {
+        const messages = [{ role: "user" as const, content: question }];
+        const { text } = await runToolLoop({ ...options, messages, runId: ctx.key, journal: restateJournal(ctx) });
+        return text;
+      },
+    },
+  });
+}

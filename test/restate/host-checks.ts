@@ -1,0 +1,79 @@
+// The checks of a durable host in one worker.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import type { HostedEvent } from "turnwright/host";
+import { defineDurableHost, type DurableHost, launchWorker, type Worker } from "turnwright/restate";
+import { shopFields } from "../dbos/shop.ts";
+import type { Check } from "./checks.ts";
+import { findFreePort, type RestateServer, startRestate } from "./start-restate.ts";
+
+let server: RestateServer;
+let worker: Worker;
+let shop: DurableHost;
+
+export async function begin(): Promise<void> {
+  shop = defineDurableHost(shopFields);
+  server = await startRestate();
+  worker = await launchWorker({ ingressUrl: server.ingressUrl, adminUrl: server.adminUrl, port: await findFreePort() });
+}
+
+export async function end(): Promise<void> {
+  await worker.stop();
+  await server.stop();
+}
+
+async function readAll(stream: AsyncIterable<HostedEvent> | undefined): Promise<readonly HostedEvent[]> {
+  const all: HostedEvent[] = [];
+  for await (const item of stream ?? []) all.push(item);
+  return all;
+}
+
+async function checkConversation(): Promise<void> {
+  const first = await shop.start("chat-1", { message: "Hello.", input: 7 });
+  equal(first.kind, "started");
+  equal((await shop.start("chat-1", { message: "Now!" })).kind, "busy");
+  const queued = await shop.start("chat-1", { message: "And now?", whenBusy: "queue" });
+  ok(queued.kind === "started");
+  const { text, messages } = await queued.result();
+  match(text, /^Message 2 for null/);
+  equal(messages.length, 4);
+  const { runId, status, isLive } = (await shop.status("chat-1")) ?? {};
+  deepEqual([runId, status, isLive], ["chat-1/2", "completed", false]);
+}
+
+async function checkApproval(): Promise<void> {
+  await shop.start("chat-2", { message: "Order." });
+  const shown = await readAll(await shop.join("chat-2"));
+  deepEqual(
+    shown.slice(-2).map(({ event }) => event.type),
+    ["approval-asked", "run-end"],
+  );
+  const { status, reason } = (await shop.status("chat-2")) ?? {};
+  ok(status === "suspended" && reason !== undefined && "calls" in reason);
+  const resumed = await shop.resume("chat-2", { decisions: { [reason.calls[0]?.id ?? ""]: { kind: "approve" } } });
+  ok(resumed.kind === "started");
+  const rest = await readAll(resumed.join());
+  const fresh = rest.filter(({ event }) => event.replayed !== true).map(({ event }) => event.type);
+  ok(fresh.includes("tool-end") && !fresh.includes("approval-asked"), String(fresh));
+  deepEqual(
+    rest.map(({ id }) => id),
+    rest.map((_, index) => `1-${index}`),
+  );
+  equal((await shop.join("chat-2", { from: rest.at(-1)?.id }))?.isOver, true);
+}
+
+async function checkReplacedRun(): Promise<void> {
+  await shop.start("chat-3", { message: "Order." });
+  await readAll(await shop.join("chat-3"));
+  const next = await shop.start("chat-3", { message: "Never mind." });
+  ok(next.kind === "started");
+  equal((await next.result()).status, "completed");
+  equal((await shop.status("chat-3"))?.runId, "chat-3/2");
+  equal(await shop.stop("chat-3"), "not-running");
+}
+
+export const checks: readonly Check[] = [
+  { title: "keeps the history of a conversation, and refuses or queues a start while a run is live", run: checkConversation },
+  { title: "ends its stream while a call waits for its approval, and then streams the rest", run: checkApproval },
+  { title: "stops a run that only waits when a new message is sent", run: checkReplacedRun },
+];

@@ -1,0 +1,268 @@
+// The checks of a durable loop in one worker: results, events, decisions, stops and errors.
+
+import { deepEqual, equal, match, ok, rejects, throws } from "node:assert/strict";
+import { defineTool } from "turnwright";
+import { defineDurableLoop, type DurableEvent, launchWorker, type Worker } from "turnwright/restate";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import type { Check } from "./checks.ts";
+import { findFreePort, type RestateServer, startRestate } from "./start-restate.ts";
+
+let server: RestateServer;
+let worker: Worker;
+let port = 0;
+let booked = 0;
+let hold: Promise<void> = Promise.resolve();
+
+const book = defineTool({
+  name: "book",
+  description: "Books a room",
+  inputSchema: { type: "object" },
+  needsApproval: true,
+  execute: () => ({ booking: ++booked }),
+});
+const look = defineTool({
+  name: "look",
+  description: "Looks for a room",
+  inputSchema: { type: "object" },
+  execute: async (_, { signal }) => {
+    await Promise.race([hold, new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)))]);
+    return "Room 7";
+  },
+});
+
+let failure: Error | undefined;
+
+const defineRooms = () =>
+  defineDurableLoop({
+    name: "rooms",
+    options: ({ question, approves = false, fails = false }: { question: string; approves?: boolean; fails?: boolean }) => {
+      if (fails && failure !== undefined) throw failure;
+      return {
+        provider: createMockProvider(({ iteration, messages }) => {
+          if (iteration === 0) return toolCall(approves ? "book" : "look", {});
+          const said = messages.filter(({ role }) => role === "user").length;
+          return text(`Done after ${said} messages.`);
+        }),
+        tools: [book, look],
+        messages: [{ role: "user" as const, content: question }],
+      };
+    },
+  });
+
+const launch = (suspendMs = 10_000): Promise<Worker> =>
+  launchWorker({ ingressUrl: server.ingressUrl, adminUrl: server.adminUrl, port, suspendMs });
+
+let rooms: ReturnType<typeof defineRooms>;
+
+export async function begin(): Promise<void> {
+  rooms = defineRooms();
+  server = await startRestate();
+  // Restate knows a worker by its address, so each worker of these checks has the same one.
+  port = await findFreePort();
+  worker = await launch();
+}
+
+export async function end(): Promise<void> {
+  await worker.stop();
+  await server.stop();
+}
+
+async function readAll(id: string, from = 0): Promise<readonly DurableEvent[]> {
+  const all: DurableEvent[] = [];
+  for await (const one of rooms.events(id, { from })) all.push(one);
+  return all;
+}
+
+const typesOf = (events: readonly DurableEvent[]): readonly string[] => events.map(({ event }) => event.type);
+
+async function untilEvent(id: string, type: string): Promise<DurableEvent> {
+  for await (const one of rooms.events(id)) if (one.event.type === type) return one;
+  throw new Error(`The run "${id}" has ended without ${type}.`);
+}
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Waits until a run has a pending call, and returns the id of the call. */
+async function findWaiting(id: string): Promise<string> {
+  await untilEvent(id, "approval-asked");
+  for (;;) {
+    const call = (await rooms.status(id))?.pendingCalls[0];
+    if (call?.state === "awaiting-approval") return call.id;
+    await sleep(10);
+  }
+}
+
+/** Waits until the workflow of a run rests in Restate. */
+async function untilResting(id: string): Promise<void> {
+  const query = `SELECT status FROM sys_invocation WHERE target_service_key = '${id}' AND target_handler_name = 'run'`;
+  for (let status = ""; status !== "backing-off"; await sleep(20)) {
+    const response = await fetch(`${server.adminUrl}/query`, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json" },
+      body: JSON.stringify({ query }),
+    });
+    status = ((await response.json()) as { rows: { status: string }[] }).rows[0]?.status ?? "";
+  }
+}
+
+async function checkRun(): Promise<void> {
+  equal(await rooms.start("run-1", { question: "A room?" }), "started");
+  const { status, text: answer, messages, runId } = await rooms.result("run-1");
+  deepEqual([status, answer, messages.length, runId], ["completed", "Done after 1 messages.", 4, "run-1"]);
+  const events = await readAll("run-1");
+  const first = ["run-start", "iteration-start", "tool-args-delta", "tool-args-end", "tool-start", "tool-end", "iteration-end"];
+  deepEqual(typesOf(events), [...first, "iteration-start", "text-delta", "iteration-end", "run-end"]);
+  deepEqual(
+    events.map(({ seq }) => seq),
+    events.map((_, index) => index),
+  );
+  deepEqual(await readAll("run-1", 5), events.slice(5));
+  deepEqual(await readAll("run-1", 500), []);
+  equal((await rooms.status("run-1"))?.status, "completed");
+}
+
+async function checkSameId(): Promise<void> {
+  equal(await rooms.start("run-1", { question: "Another room?" }), "exists");
+  checkFields((await rooms.result("run-1")).messages[0], { content: "A room?" });
+}
+
+async function checkInvalid(): Promise<void> {
+  const refused = (option: string) => ({ code: "invalid-option", details: { option } });
+  for (const id of ["", ".", "..", "a\0b"]) await rejects(rooms.start(id, { question: "?" }), hasFields(refused("id")));
+  throws(() => rooms.events("run-1", { from: -1 }), /Option "from" must be a whole number of at least 0/);
+  equal(await rooms.status("run-x"), undefined);
+  const calls = [rooms.result("run-x"), rooms.kill("run-x"), rooms.retry("run-x"), rooms.events("run-x").next()];
+  for (const call of await Promise.allSettled(calls)) checkFields(call, { status: "rejected", reason: refused("id") });
+  const wrong = { ingressUrl: server.ingressUrl, adminUrl: server.adminUrl };
+  await rejects(launchWorker({ ...wrong, name: "two words" }), hasFields(refused("name")));
+  await rejects(launchWorker({ ...wrong, suspendMs: -1 }), hasFields(refused("suspendMs")));
+  await rejects(launchWorker(wrong), /A worker already runs in this process/);
+}
+
+/** Checks that a value has these fields, and maybe others. */
+function checkFields(actual: unknown, expected: object): void {
+  for (const [name, value] of Object.entries(expected)) {
+    const field = (actual as Record<string, unknown>)[name];
+    if (typeof value === "object") checkFields(field, value as object);
+    else equal(field, value);
+  }
+}
+
+function hasFields(expected: object): (error: unknown) => true {
+  return (error) => {
+    checkFields(error, expected);
+    return true;
+  };
+}
+
+async function checkDecision(): Promise<void> {
+  await rooms.start("run-2", { question: "Book it.", approves: true });
+  const call = await findWaiting("run-2");
+  await rejects(rooms.decide("run-2", "call_x", { kind: "approve" }), hasFields({ code: "unknown-decision" }));
+  await rejects(rooms.decide("run-2", call, { kind: "result", result: 1 }), hasFields({ code: "invalid-decision" }));
+  await rooms.decide("run-2", call, { kind: "approve" });
+  await rooms.decide("run-2", call, { kind: "deny" }).catch(() => {});
+  const { status } = await rooms.result("run-2");
+  deepEqual([status, booked], ["completed", 1]);
+}
+
+async function checkStopWaiting(): Promise<void> {
+  await rooms.start("run-3", { question: "Book it.", approves: true });
+  await findWaiting("run-3");
+  equal(await rooms.stop("run-3", { requester: "Kim" }), "accepted");
+  equal((await rooms.result("run-3")).reason.kind, "stopped");
+  deepEqual([booked, await rooms.stop("run-3")], [1, "finished"]);
+}
+
+async function checkKill(): Promise<void> {
+  hold = new Promise(() => {});
+  await rooms.start("run-4", { question: "A room?" });
+  await untilEvent("run-4", "tool-start");
+  const begunAt = performance.now();
+  await rooms.kill("run-4");
+  equal((await rooms.result("run-4")).reason.kind, "killed");
+  const tookMs = performance.now() - begunAt;
+  ok(tookMs < 1_500, `The kill took ${tookMs} ms.`);
+}
+
+async function checkSteer(): Promise<void> {
+  let release: () => void = () => {};
+  hold = new Promise((resolve) => (release = resolve));
+  await rooms.start("run-5", { question: "A room?" });
+  await untilEvent("run-5", "tool-start");
+  await rooms.steer("run-5", "On the first floor.");
+  release();
+  const { text: answer, undelivered } = await rooms.result("run-5");
+  deepEqual([answer, undelivered], ["Done after 2 messages.", []]);
+  ok(typesOf(await readAll("run-5")).includes("steered"));
+}
+
+async function checkFailedRun(): Promise<void> {
+  failure = new Error("No options for you.");
+  await rooms.start("run-6", { question: "A room?", fails: true });
+  await rejects(rooms.result("run-6"), /No options for you/);
+  await rejects(readAll("run-6"), /No options for you/);
+  failure = new Error("Not yet.");
+  await rooms.retry("run-6");
+  await rejects(rooms.result("run-6"), /Not yet/);
+  failure = undefined;
+  await rooms.retry("run-6");
+  equal((await rooms.result("run-6")).text, "Done after 1 messages.");
+  await rejects(rooms.retry("run-6"), /whose result rejected/);
+}
+
+/** Launches the worker again. */
+async function relaunch(suspendMs: number): Promise<void> {
+  await worker.stop();
+  worker = await launch(suspendMs);
+}
+
+async function checkResting(): Promise<void> {
+  await relaunch(50);
+  for (const id of ["resting-1", "resting-2"]) await rooms.start(id, { question: "Book it.", approves: true });
+  for (const id of ["resting-1", "resting-2"]) await untilResting(id);
+  const call = await findWaiting("resting-1");
+  await rooms.decide("resting-1", call, { kind: "approve" });
+  await rooms.stop("resting-2");
+  equal((await rooms.result("resting-1")).status, "completed");
+  equal((await rooms.result("resting-2")).reason.kind, "stopped");
+  equal(booked, 2);
+}
+
+async function checkStoppedWorker(): Promise<void> {
+  hold = new Promise(() => {});
+  await rooms.start("run-7", { question: "A room?" });
+  const { seq } = await untilEvent("run-7", "tool-start");
+  const both = Promise.allSettled([rooms.events("run-7", { from: seq + 1 }).next(), rooms.result("run-7")]);
+  await worker.stop();
+  for (const one of await both) match(String(one.status === "rejected" && one.reason), /worker of this process was stopped/);
+  await rejects(rooms.kill("run-7"), /No worker runs in this process/);
+  hold = Promise.resolve();
+  worker = await launch();
+  const { status, messages } = await rooms.result("run-7");
+  equal(status, "completed");
+  // The call had begun, and its tool may not be repeated.
+  checkFields(messages[2], { role: "tool", results: [{ outcome: "interrupted" }] });
+  equal(typesOf(await readAll("run-7")).filter((type) => type === "tool-end").length, 1);
+}
+
+async function checkLongIds(): Promise<void> {
+  const id = `${"ü".repeat(500)} /?#%"'`;
+  await rooms.start(id, { question: "A room?" });
+  equal((await rooms.result(id)).status, "completed");
+  equal((await readAll(id)).at(-1)?.event.type, "run-end");
+}
+
+export const checks: readonly Check[] = [
+  { title: "runs to the end, and returns the result and all events", run: checkRun },
+  { title: "starts a run with the same id once", run: checkSameId },
+  { title: "rejects invalid ids, positions and options", run: checkInvalid },
+  { title: "waits for a decision, and runs the approved call once", run: checkDecision },
+  { title: "stops a run that is waiting for a decision", run: checkStopWaiting },
+  { title: "kills a run while its tool is running, within 1.5 seconds", run: checkKill },
+  { title: "passes a steering message to the next iteration once", run: checkSteer },
+  { title: "rejects with the error of a failed run, and continues it after a retry", run: checkFailedRun },
+  { title: "frees the worker of a run that waits for long, and wakes the run for a decision or a stop", run: checkResting },
+  { title: "continues a run of a stopped worker in the next one, without a trace of the stop", run: checkStoppedWorker },
+  { title: "takes ids with characters that have a meaning in URLs", run: checkLongIds },
+];

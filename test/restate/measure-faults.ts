@@ -1,0 +1,103 @@
+// Measures takeovers and the cost of a step on Restate, and then runs 40 trips during a minute of faults. Needs Node 22.
+
+import assert from "node:assert/strict";
+import { workflow, type WorkflowContext } from "@restatedev/restate-sdk";
+import { connect } from "@restatedev/restate-sdk-clients";
+import type { Step } from "turnwright";
+import { defineDurableLoop, launchWorker, restateJournal } from "turnwright/restate";
+import { sleep } from "../dbos/run-faults.ts";
+import { readNotes, tripsOf } from "../dbos/trips.ts";
+import { Fleet } from "./fleet.ts";
+import { runFaults, safeCallsOf } from "./run-faults.ts";
+import { serve } from "./serve.ts";
+import { startRestate } from "./start-restate.ts";
+
+const leaseMs = 2_000;
+const trips = defineDurableLoop(tripsOf(""));
+
+/** Waits for a note about a run from a process other than `pid`, and returns the process. */
+async function untilNoted(notesPath: string, id: string, pid?: number): Promise<number> {
+  for (;;) {
+    const found = readNotes(notesPath).find((note) => note.key.startsWith(`${id}/`) && note.pid !== pid);
+    if (found !== undefined) return found.pid;
+    await sleep(10);
+  }
+}
+
+/** Returns the time in milliseconds from a signal to the first tool call of the run in another worker. */
+async function measureTakeover(id: string, signal: "SIGKILL" | "SIGSTOP", fleet: Fleet): Promise<number> {
+  await Promise.all([fleet.start(), fleet.start()]);
+  await trips.start(id, { city: id });
+  const pid = await untilNoted(fleet.notesPath, id);
+  process.kill(pid, signal);
+  const begunAt = performance.now();
+  await untilNoted(fleet.notesPath, id, pid);
+  const tookMs = performance.now() - begunAt;
+  await trips.result(id);
+  await fleet.killAll();
+  return tookMs;
+}
+
+const steps = 400;
+const text = "x".repeat(1_000);
+const times = workflow({
+  name: "times",
+  handlers: {
+    async run(ctx: WorkflowContext, withJournal: boolean): Promise<number> {
+      const journal = restateJournal(ctx);
+      const begunAt = performance.now();
+      for (let index = 0; index < steps; index += 1) {
+        const step: Step<{ text: string }> = { key: `i${index}/model`, kind: "model", input: null, run: () => ({ text }) };
+        await (withJournal ? journal.step(step) : ctx.run(step.key, () => ({ answer: { text } })));
+      }
+      return (performance.now() - begunAt) / steps;
+    },
+  },
+});
+
+/** Prints the time of a step of `restateJournal` beside a bare `ctx.run` with the same bytes. */
+async function measureSteps(): Promise<void> {
+  const server = await startRestate();
+  const endpoint = await serve([times], server.adminUrl);
+  const ingress = connect({ url: server.ingressUrl });
+  const taken: { readonly [kind in "bare" | "journal"]: number[] } = { bare: [], journal: [] };
+  for (let round = 0; round < 12; round += 1) {
+    const kind = round % 2 === 0 ? "bare" : "journal";
+    const client = ingress.workflowClient(times, `round-${round}`);
+    await client.workflowSubmit(kind === "journal");
+    // The first rounds warm up.
+    const ms = await client.workflowAttach();
+    if (round > 1) taken[kind].push(ms);
+  }
+  await endpoint.stop();
+  await server.stop();
+  const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+  const [bare, journal] = [median(taken.bare), median(taken.journal)];
+  console.log(`A step takes ${journal.toFixed(2)} ms, a bare ctx.run ${bare.toFixed(2)} ms: ${(journal / bare).toFixed(2)}x`);
+}
+
+await measureSteps();
+const fleet = await Fleet.begin(leaseMs);
+const { ingressUrl, adminUrl } = fleet.server;
+const client = await launchWorker({ ingressUrl, adminUrl, executes: false });
+const kills: number[] = [];
+const freezes: number[] = [];
+for (let round = 0; round < 5; round += 1) {
+  kills.push(await measureTakeover(`kill-${round}`, "SIGKILL", fleet));
+  freezes.push(await measureTakeover(`freeze-${round}`, "SIGSTOP", fleet));
+}
+await client.stop();
+await fleet.stop();
+const secondsOf = (values: readonly number[]): string => values.map((ms) => (ms / 1_000).toFixed(1)).join(", ");
+console.log(`Takeover after a kill, in seconds: ${secondsOf(kills)}`);
+console.log(`Takeover after a freeze, if the balancer waits ${leaseMs / 1_000} s, in seconds: ${secondsOf(freezes)}`);
+
+for (const isServerOnly of [true, false]) {
+  const plan = { runs: 40, workers: 3, forMs: isServerOnly ? 20_000 : 60_000, everyMs: 700, leaseMs, isServerOnly };
+  const report = await runFaults(plan, trips);
+  console.log(isServerOnly ? "Only the server is killed:" : "All faults:", report);
+  const { completed, read, repeated, gaps, charged } = report;
+  const expected = { completed: 40, read: 40, repeated: 0, gaps: 0, charged: safeCallsOf(40) };
+  assert.deepEqual({ completed, read, repeated, gaps, charged }, expected);
+}
+assert.ok(Math.max(...kills) < 3_000 && Math.max(...freezes) < leaseMs + 3_000);
