@@ -81,13 +81,14 @@ export function toLine(values: SharedValues, fields: LogFields): string {
 }
 
 export interface LinePlace {
-  readonly path: string | undefined;
+  /** Undefined for a text. */
+  readonly path?: string;
   /** The line number, counted from 1. */
   readonly line: number;
 }
 
 export function damaged(place: LinePlace, problem: string): LoopError<"log-damaged"> {
-  return new LoopError("log-damaged", { ...place, problem: `line ${place.line} ${problem}` });
+  return new LoopError("log-damaged", { path: "run log", ...place, problem: `line ${place.line} ${problem}` });
 }
 
 export type LogLine = { readonly [field: string]: Json } & { readonly type: string; readonly at: number };

@@ -66,7 +66,7 @@ class LogReader {
 
   #take(text: string): void {
     this.#line += 1;
-    const place: LinePlace = { path: this.#path, line: this.#line };
+    const place: LinePlace = { ...(this.#path !== undefined && { path: this.#path }), line: this.#line };
     const line = parseLine(text, place);
     try {
       for (const [field, value] of Object.entries(line)) {

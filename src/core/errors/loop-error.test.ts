@@ -113,8 +113,12 @@ describe("LoopError", () => {
     ],
     [
       "a text that is not a run log",
-      new LoopError("log-damaged", { line: 1, problem: "line 1 is not the header of a run log. Check the path" }),
-      "The run log: line 1 is not the header of a run log. Check the path.",
+      new LoopError("log-damaged", {
+        path: "run log",
+        line: 1,
+        problem: "line 1 is not the header of a run log. Check the path",
+      }),
+      "run log: line 1 is not the header of a run log. Check the path.",
     ],
     [
       "a journal that is not open",

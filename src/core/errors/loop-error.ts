@@ -78,9 +78,9 @@ export interface LoopErrorDetails {
   readonly "journal-damaged":
     | { readonly path: string; readonly line: number; readonly key?: undefined; readonly problem: string }
     | { readonly key: string; readonly path?: undefined; readonly line?: undefined; readonly problem: string };
-  /** A file or a text cannot be used as a run log. `line`, counted from 1, is the line that is wrong. */
+  /** A file or a text cannot be used as a run log. `line`, counted from 1, is the wrong line. `path` is "run log" for a text. */
   readonly "log-damaged": {
-    readonly path?: string | undefined;
+    readonly path: string;
     readonly line?: number | undefined;
     readonly problem: string;
   };
@@ -157,7 +157,7 @@ const messages: Messages = {
     key === undefined
       ? `The journal ${path} is damaged: line ${line} ${problem}. Use an unchanged copy.`
       : `The journal is damaged: the record ${quote(key)} ${problem}. Use an unchanged copy. A "redact" function must keep the shape of each record.`,
-  "log-damaged": ({ path = "The run log", problem }) => `${path}: ${problem}.`,
+  "log-damaged": ({ path, problem }) => `${path}: ${problem}.`,
   "journal-closed": ({ path }) => `The journal ${path} is not open. Call its "open" method before you run a step.`,
   "journal-incomplete": ({ key }) =>
     `Step ${quote(key)} is not recorded, and a replay runs no new steps: use the journal of a finished run.`,
