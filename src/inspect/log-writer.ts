@@ -34,18 +34,15 @@ export class LogWriter {
     return findRun(this.#target.state, key);
   }
 
+  /** Throws if the line cannot be written. The caller then calls `fail`. */
   write(run: KnownRun, fields: LogFields & { readonly type: string; readonly at: number }): void {
     if (this.#hasFailed) return;
     const { type, at, ...rest } = fields;
-    try {
-      const { values } = this.#target.state;
-      if (this.#isEmpty) this.#target.write(toLine(values, { type: "log", at, version: logVersion }));
-      this.#isEmpty = false;
-      this.#target.write(toLine(values, { type, at, run: run.number, ...rest }));
-      noteLine(run, type, fields);
-    } catch (error) {
-      this.fail(error);
-    }
+    const { values } = this.#target.state;
+    if (this.#isEmpty) this.#target.write(toLine(values, { type: "log", at, version: logVersion }));
+    this.#isEmpty = false;
+    this.#target.write(toLine(values, { type, at, run: run.number, ...rest }));
+    noteLine(run, type, fields);
   }
 
   fail(error: unknown): void {

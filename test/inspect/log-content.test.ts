@@ -177,7 +177,10 @@ describe("the log of a run", () => {
   it("has the discarded output of withFallback", async () => {
     const first = createMockProvider([[text("Half an ans"), fail({ status: 500, message: "Broken" })]]);
     const provider = withFallback([first, createMockProvider([text("Whole.")], { id: "other", model: "second" })]);
-    const [iteration] = (await logTimed({ provider })).log.runs[0]?.iterations ?? [];
+    const { lines, log } = await logTimed({ provider });
+    const [iteration] = log.runs[0]?.iterations ?? [];
+    // Each attempt has its own first token.
+    expect(linesOf(lines, "first-token")).toHaveLength(2);
     expect(iteration?.attempts).toMatchObject([
       { provider: "mock", model: "mock-model", text: "Half an ans", error: { code: "server" } },
       { provider: "other", model: "second" },
