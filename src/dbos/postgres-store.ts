@@ -124,10 +124,10 @@ export class PostgresStore implements DurableStore {
       ],
     });
     if (rowCount === 1) return true;
-    const [row] = await this.#read<{ readonly execution: number }>("SELECT execution FROM turnwright.runs WHERE id = $1", [
+    const [row] = await this.#read<{ readonly execution: string }>("SELECT execution FROM turnwright.runs WHERE id = $1", [
       runId,
     ]);
-    return row?.execution === execution;
+    return Number(row?.execution) === execution;
   }
 
   /** Returns the records of a run, in the order of recording. */

@@ -90,8 +90,8 @@ export interface DurableLoop<Input> {
   decide(id: string, callId: string, decision: CallDecision): Promise<void>;
   /**
    * Yields the events of a run, in order and without gaps, until the run has ended. Returns after `run-end`. Throws the error of a
-   * run whose `result` rejects. If a worker died while a model was streaming, `attempt-discarded` says that the deltas of the
-   * iteration are replaced by new ones.
+   * run whose `result` rejects. If a worker died while a model was streaming, `attempt-discarded` says that the deltas since
+   * the last `iteration-start` are replaced.
    */
   events(id: string, options?: DurableEventsOptions): AsyncIterableIterator<DurableEvent>;
 }
