@@ -94,7 +94,7 @@ describe("LoopError", () => {
         host: "ship",
         isVisible: false,
       }),
-      'The journal runs/a.jsonl is locked by process 7 on "ship", in another container or on another machine. It cannot be checked from here whether that process still runs. If you are sure that the process has ended, remove /runs/a.jsonl.lock.',
+      'The journal runs/a.jsonl is locked by process 7 on "ship", in another container or on another machine. That process cannot be checked from here. If you are sure that it has ended, remove /runs/a.jsonl.lock.',
     ],
     [
       "a file that cannot be a journal",

@@ -151,13 +151,13 @@ const messages: Messages = {
   "journal-locked": ({ path, lockPath, pid, host, isVisible }) =>
     isVisible
       ? `The journal ${path} is being written by process ${pid} on ${quote(host)}. Wait until that process ends. If this process id now belongs to an unrelated program, remove ${lockPath}.`
-      : `The journal ${path} is locked by process ${pid} on ${quote(host)}, in another container or on another machine. It cannot be checked from here whether that process still runs. If you are sure that the process has ended, remove ${lockPath}.`,
+      : `The journal ${path} is locked by process ${pid} on ${quote(host)}, in another container or on another machine. That process cannot be checked from here. If you are sure that it has ended, remove ${lockPath}.`,
   "journal-refused": ({ path, problem }) => `The file ${path} cannot be used as a journal: ${problem}.`,
+  "log-damaged": ({ path, problem }) => `${path}: ${problem}.`,
   "journal-damaged": ({ path, line, key, problem }) =>
     key === undefined
       ? `The journal ${path} is damaged: line ${line} ${problem}. Use an unchanged copy.`
       : `The journal is damaged: the record ${quote(key)} ${problem}. Use an unchanged copy. A "redact" function must keep the shape of each record.`,
-  "log-damaged": ({ path, problem }) => `${path}: ${problem}.`,
   "journal-closed": ({ path }) => `The journal ${path} is not open. Call its "open" method before you run a step.`,
   "journal-incomplete": ({ key }) =>
     `Step ${quote(key)} is not recorded, and a replay runs no new steps: use the journal of a finished run.`,
