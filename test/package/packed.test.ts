@@ -35,7 +35,10 @@ describe("packed package", () => {
       "llms.txt",
       "package.json",
     ]);
-    expect(files.filter((path) => path.startsWith("docs/") && !path.endsWith(".md"))).toEqual(["docs/demo.svg"]);
+    expect(files.filter((path) => path.startsWith("docs/") && !path.endsWith(".md"))).toEqual([
+      "docs/demo.svg",
+      "docs/run-log.schema.json",
+    ]);
     expect(files.filter((path) => path.startsWith("docs/sources/"))).toEqual([]);
     expect(files.filter((path) => path.startsWith("dist/") && !/\.(c?js|d\.c?ts)$/.test(path))).toEqual([]);
   });
