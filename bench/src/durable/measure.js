@@ -178,7 +178,7 @@ async function measureLong() {
   await loop.start("long", { calls });
   const recordMs = await timeOf(() => loop.result("long"));
   const replayMs = await timeOf(async () => {
-    await DBOS.rewindWorkflow("long", { startStep: 0, queueName: "turnwright" });
+    await DBOS.rewindWorkflow("long", { startStep: 0, queueName: "turnwright turnwright measured" });
     await loop.result("long");
   });
   return [
