@@ -68,7 +68,7 @@ export class EventWriter {
 
   #noteStored(event: LoopEvent): void {
     const stream = this.#streamOf(event);
-    if (event.type === "attempt-discarded" || event.type === "iteration-end") this.#partial.delete(stream);
+    if (event.type === "attempt-discarded") this.#partial.delete(stream);
     else if (isText(event)) this.#partial.add(stream);
     if (!deltas.has(event.type) && event.type !== "attempt-discarded") count(this.#stored, placeOf(event));
   }
