@@ -2,6 +2,7 @@
 
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { isRecord, type Journal, type Json, LoopError, type Step, toPlainError } from "../core/entry-kit.ts";
+import { createReadOnlyJournal } from "../host/durable/read-only-journal.ts";
 
 /**
  * How a step is stored. `text` is the JSON text of the result, because DBOS's own format changes some values. `failed` is the
@@ -92,18 +93,14 @@ async function finish<T>(first: StepEnd<T>): Promise<T> {
  * const { status, pendingCalls } = await inspectJournal(readDbosJournal("order-7"));
  */
 export function readDbosJournal(workflowId: string): Journal {
-  const read = async (): Promise<ReadonlyMap<string, unknown>> => {
+  return createReadOnlyJournal(async () => {
     const records = new Map<string, unknown>();
     for (const { name, output } of (await DBOS.listWorkflowSteps(workflowId)) ?? []) {
       if (!isRecord(output) || typeof output["text"] !== "string") continue;
       records.set(name.replace(/ attempt \d+$/, ""), JSON.parse(output["text"]));
     }
     return records;
-  };
-  const refuse = (): never => {
-    throw new Error("This journal can only be read.");
-  };
-  return { durable: true, ordered: true, step: refuse, all: refuse, read };
+  }, true);
 }
 
 /** Waits for a message on the topic `key`, without a time limit. */

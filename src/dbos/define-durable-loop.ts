@@ -4,7 +4,7 @@ import { DBOS, Error as errors } from "@dbos-inc/dbos-sdk";
 import { invalidOption } from "../core/entry-kit.ts";
 import { createDurableHost } from "../host/durable/create-durable-host.ts";
 import { toLoopFields } from "../host/durable/host-options.ts";
-import { checkLoopFields, createDurableLoop } from "../host/durable/create-durable-loop.ts";
+import { checkLoopFields, createDurableLoop, type DefinedLoop } from "../host/durable/create-durable-loop.ts";
 import type { DurableHost, DurableHostFields } from "../host/durable/durable-host.ts";
 import type { DurableLoop, DurableLoopFields } from "../host/durable/durable-loop.ts";
 import type { DurableEngine, FoundRun } from "../host/durable/durable-store.ts";
@@ -12,11 +12,6 @@ import { executeDurableRun } from "../host/durable/execute-durable-run.ts";
 import { attributesOf, errorOf, loopNames, queueOf, stateOf, workflowNameOf } from "./list-runs.ts";
 import { createRecordJournal, readRecordJournal } from "./record-journal.ts";
 import { hasWorker, type WorkerProcess, workerHere } from "./worker.ts";
-
-interface DefinedLoop<Input> {
-  readonly loop: DurableLoop<Input>;
-  readonly engineOf: () => DurableEngine;
-}
 
 type Workflow = (input: string) => Promise<string>;
 

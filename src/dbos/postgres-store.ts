@@ -1,4 +1,4 @@
-// The tables of durable loops in Postgres, beside those of DBOS: workers, events of runs, and messages to runs.
+// The tables of durable loops in Postgres, beside those of DBOS: workers, and the records, events and messages of runs.
 
 import type { Pool } from "pg";
 import type { Added, Begun, DurableStore, Row, RunMessage, StepRecord } from "../host/durable/durable-store.ts";

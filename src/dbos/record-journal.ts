@@ -2,6 +2,7 @@
 
 import type { Journal, Step } from "../core/entry-kit.ts";
 import type { StepHooks } from "../host/durable/durable-store.ts";
+import { createReadOnlyJournal } from "../host/durable/read-only-journal.ts";
 import type { PostgresStore } from "./postgres-store.ts";
 
 /** Makes the journal of one execution of a run. Reads the records of earlier executions. */
@@ -32,10 +33,8 @@ export async function createRecordJournal(store: PostgresStore, runId: string, h
 
 /** Returns a journal that only reads the records of a run, for `inspectJournal`. */
 export function readRecordJournal(store: PostgresStore, runId: string): Journal {
-  const refuse = (): never => {
-    throw new Error("This journal can only be read.");
-  };
-  const read = async (): Promise<ReadonlyMap<string, unknown>> =>
-    new Map((await store.readRecords(runId)).map(({ key, body }) => [key, JSON.parse(body) as unknown]));
-  return { durable: true, step: refuse, all: refuse, read };
+  return createReadOnlyJournal(async () => {
+    const records = await store.readRecords(runId);
+    return new Map(records.map(({ key, body }) => [key, JSON.parse(body) as unknown]));
+  }, false);
 }

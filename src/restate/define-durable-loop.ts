@@ -2,7 +2,7 @@
 
 import { invalidOption, type Json } from "../core/entry-kit.ts";
 import { createDurableHost } from "../host/durable/create-durable-host.ts";
-import { checkLoopFields, createDurableLoop } from "../host/durable/create-durable-loop.ts";
+import { checkLoopFields, createDurableLoop, type DefinedLoop } from "../host/durable/create-durable-loop.ts";
 import type { DurableHost, DurableHostFields } from "../host/durable/durable-host.ts";
 import type { DurableLoop, DurableLoopFields } from "../host/durable/durable-loop.ts";
 import type { DurableEngine, FoundRun } from "../host/durable/durable-store.ts";
@@ -48,11 +48,6 @@ export function defineDurableLoop<Input>(fields: DurableLoopFields<Input>): Dura
  */
 export function defineDurableHost(fields: DurableHostFields): DurableHost {
   return createDurableHost(fields, define(toLoopFields(fields)));
-}
-
-interface DefinedLoop<Input> {
-  readonly loop: DurableLoop<Input>;
-  readonly engineOf: () => DurableEngine;
 }
 
 function define<Input>(fields: DurableLoopFields<Input>): DefinedLoop<Input> {

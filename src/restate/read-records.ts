@@ -1,6 +1,7 @@
 // Reads the records of a run from the journal of its workflow, for `inspectJournal`.
 
 import { isRecord, type Journal, type UnknownRecord } from "../core/entry-kit.ts";
+import { createReadOnlyJournal } from "../host/durable/read-only-journal.ts";
 import type { JournalRow } from "./admin.ts";
 
 function inside(value: unknown, ...keys: readonly string[]): UnknownRecord | undefined {
@@ -13,7 +14,7 @@ const decoder = new TextDecoder();
 
 /** Returns a journal that can only be read. */
 export function readRestateJournal(listRows: () => Promise<readonly JournalRow[]>): Journal {
-  const read = async (): Promise<ReadonlyMap<string, unknown>> => {
+  return createReadOnlyJournal(async () => {
     const names = new Map<unknown, string>();
     const records = new Map<string, unknown>();
     for (const { name, entry_json: text } of await listRows()) {
@@ -28,9 +29,5 @@ export function readRestateJournal(listRows: () => Promise<readonly JournalRow[]
       if (isRecord(stored) && "answer" in stored) records.set(key, stored["answer"]);
     }
     return records;
-  };
-  const refuse = (): never => {
-    throw new Error("This journal can only be read.");
-  };
-  return { durable: true, ordered: true, step: refuse, all: refuse, read };
+  }, true);
 }

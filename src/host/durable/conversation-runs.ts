@@ -3,17 +3,12 @@
 import type { Json, Message } from "../../core/entry-kit.ts";
 import type { JournalInspection } from "../../journal/index.ts";
 import type { History } from "../start-options.ts";
+import type { DefinedLoop } from "./create-durable-loop.ts";
 import type { DurableLoop } from "./durable-loop.ts";
 import type { StoredEvent } from "./durable-records.ts";
 import type { DurableEngine } from "./durable-store.ts";
 import type { RunInput } from "./host-options.ts";
 import { isWaiting } from "./read-durable-events.ts";
-
-/** The loop under a durable host, and its engine, which throws if no worker runs in this process. */
-export interface HostLoop {
-  readonly loop: DurableLoop<Json>;
-  readonly engineOf: () => DurableEngine;
-}
 
 /** The last run of a conversation. */
 export interface LastRun {
@@ -29,7 +24,7 @@ export class ConversationRuns {
   readonly #loop: DurableLoop<Json>;
   readonly #engineOf: () => DurableEngine;
 
-  constructor({ loop, engineOf }: HostLoop, name: string) {
+  constructor({ loop, engineOf }: DefinedLoop<Json>, name: string) {
     this.#name = name;
     this.#loop = loop;
     this.#engineOf = engineOf;

@@ -11,7 +11,8 @@ import {
 import type { HostedStream } from "../hosted-event.ts";
 import type { WhenBusy } from "../run-host.ts";
 import { joinChecks, type ReadStart, toMessages } from "../start-options.ts";
-import { ConversationRuns, type HostLoop, type LastRun } from "./conversation-runs.ts";
+import { ConversationRuns, type LastRun } from "./conversation-runs.ts";
+import type { DefinedLoop } from "./create-durable-loop.ts";
 import type {
   DurableHost,
   DurableHostedRun,
@@ -27,7 +28,7 @@ import type { DurableEngine } from "./durable-store.ts";
 import { checkConversation, readDurableStart, type RunInput } from "./host-options.ts";
 import { readPlace, toHostedStream, toSeq } from "./hosted-events.ts";
 
-export function createDurableHost(fields: DurableHostFields, loop: HostLoop): DurableHost {
+export function createDurableHost(fields: DurableHostFields, loop: DefinedLoop<Json>): DurableHost {
   return new Conversations(loop, fields);
 }
 
@@ -42,10 +43,9 @@ class Conversations implements DurableHost {
   readonly #loop: DurableLoop<Json>;
   readonly #engineOf: () => DurableEngine;
   readonly #whenBusy: WhenBusy;
-
   readonly #runs: ConversationRuns;
 
-  constructor({ loop, engineOf }: HostLoop, { name, whenBusy = "refuse" }: DurableHostFields) {
+  constructor({ loop, engineOf }: DefinedLoop<Json>, { name, whenBusy = "refuse" }: DurableHostFields) {
     this.#loop = loop;
     this.#engineOf = engineOf;
     this.#runs = new ConversationRuns({ loop, engineOf }, name);

@@ -60,6 +60,12 @@ export function checkRunId(id: string, longest: number = longestId): void {
   if (!isFit) throw invalidOption("id", `a text of 1 to ${longest} characters, without NUL and lone surrogates`, id);
 }
 
+/** A durable loop, and its engine, which throws if no worker runs in this process. */
+export interface DefinedLoop<Input> {
+  readonly loop: DurableLoop<Input>;
+  readonly engineOf: () => DurableEngine;
+}
+
 /** Makes the verbs of a durable loop. `engineOf` returns its engine, or throws if no worker runs in this process. */
 export function createDurableLoop<Input>(
   { name, options }: DurableLoopFields<Input>,
