@@ -1,7 +1,7 @@
 // Reads fields of lines. Throws a TypeError for a field that does not fit, whose message follows the number of the line.
 
-import type { Json, Message } from "../core/entry-kit.ts";
-import type { LogLine } from "./log-lines.ts";
+import type { Json, Message } from "../../core/entry-kit.ts";
+import type { LogLine } from "./parse-line.ts";
 import type { LoggedOutput, LoggedRequest } from "./run-log.ts";
 
 export function toRequest(earlier: readonly LoggedRequest[], line: LogLine): LoggedRequest {
