@@ -1,0 +1,141 @@
+// Finds out how the messages of one request became the messages of the next one.
+
+import { diffArrays } from "diff";
+import type { Message } from "../../core/entry-kit.ts";
+import { hasOtherKeyOrder, isSameText } from "./json-parts.ts";
+
+/**
+ * A step from the messages of one request to those of the next. `index` is a position in the previous request, and `nextIndex` one
+ * in the next request. The steps of a list are in order, and cover both requests.
+ *
+ * - "kept": `count` messages are the same.
+ * - "masked": the message has tool results that the masking policy has cleared since.
+ * - "edited", "keys-reordered": the message has another content, or only another order of keys.
+ * - "compacted": several messages were replaced by fewer ones.
+ */
+export type MessageChange =
+  | { readonly kind: "kept"; readonly index: number; readonly nextIndex: number; readonly count: number }
+  | { readonly kind: "added"; readonly index: number; readonly nextIndex: number; readonly after: readonly Message[] }
+  | { readonly kind: "removed"; readonly index: number; readonly nextIndex: number; readonly before: readonly Message[] }
+  | ({ readonly kind: "compacted" | "masked" | "edited" | "keys-reordered" } & ReplacedMessages);
+
+interface ReplacedMessages {
+  readonly index: number;
+  readonly nextIndex: number;
+  readonly before: readonly Message[];
+  readonly after: readonly Message[];
+}
+
+/** Two lists of messages that follow the same position. */
+interface Gap {
+  readonly index: number;
+  readonly nextIndex: number;
+  readonly before: readonly Message[];
+  readonly after: readonly Message[];
+}
+
+/** The ids of the calls whose results were masked. */
+export type MaskedCalls = Pick<ReadonlySet<string>, "has">;
+
+const mostEdits = 2_000;
+
+/** Returns the changes between two lists of messages. `masked` knows the calls whose results were masked. */
+export function alignMessages(
+  before: readonly Message[],
+  after: readonly Message[],
+  masked: MaskedCalls,
+): readonly MessageChange[] {
+  const changes: MessageChange[] = [];
+  let [index, nextIndex] = [0, 0];
+  const keep = (count: number): void => {
+    const last = changes.at(-1);
+    if (count === 0) return;
+    if (last?.kind === "kept") changes[changes.length - 1] = { ...last, count: last.count + count };
+    else changes.push({ kind: "kept", index, nextIndex, count });
+    [index, nextIndex] = [index + count, nextIndex + count];
+  };
+  for (const { same, removed, added } of splitLists(before, after)) {
+    keep(same);
+    const gap = {
+      index,
+      nextIndex,
+      before: before.slice(index, index + removed),
+      after: after.slice(nextIndex, nextIndex + added),
+    };
+    changes.push(...explainGap(gap, masked));
+    [index, nextIndex] = [index + removed, nextIndex + added];
+  }
+  return changes;
+}
+
+interface Section {
+  readonly same: number;
+  readonly removed: number;
+  readonly added: number;
+}
+
+function splitLists(before: readonly Message[], after: readonly Message[]): readonly Section[] {
+  const shorter = Math.min(before.length, after.length);
+  let start = 0;
+  while (start < shorter && isSameText(before[start], after[start])) start += 1;
+  const [left, right] = [before.slice(start), after.slice(start)];
+  if (left.length === 0) return [{ same: start, removed: 0, added: right.length }];
+  const rest = pairByPosition(left, right) ?? findCommon(left, right);
+  return [{ same: start, removed: 0, added: 0 }, ...rest];
+}
+
+/** Compares messages at the same position if each has the role and the calls of the other. Masking keeps both. */
+function pairByPosition(left: readonly Message[], right: readonly Message[]): readonly Section[] | undefined {
+  if (left.length > right.length || !left.every((message, at) => slotOf(message) === slotOf(right[at]))) return undefined;
+  const pairs = left.map((message, at): Section =>
+    isSameText(message, right[at]) ? sameSection : { same: 0, removed: 1, added: 1 },
+  );
+  return [...pairs, { same: 0, removed: 0, added: right.length - left.length }];
+}
+
+const sameSection: Section = { same: 1, removed: 0, added: 0 };
+
+function findCommon(left: readonly Message[], right: readonly Message[]): readonly Section[] {
+  const changes = diffArrays([...left], [...right], { comparator: isSameText, maxEditLength: mostEdits });
+  if (changes === undefined) return [{ same: 0, removed: left.length, added: right.length }];
+  const sections: { same: number; removed: number; added: number }[] = [];
+  let open = { same: 0, removed: 0, added: 0 };
+  for (const { added, removed, count } of changes) {
+    if (!added && !removed && open.removed + open.added > 0) {
+      sections.push(open);
+      open = { same: 0, removed: 0, added: 0 };
+    }
+    open[added ? "added" : removed ? "removed" : "same"] += count;
+  }
+  return [...sections, open];
+}
+
+/** Returns a text that is equal for two states of one message. */
+function slotOf(message: Message | undefined): string {
+  if (message?.role === "tool") return `tool ${message.results.map(({ callId }) => callId).join(" ")}`;
+  if (message?.role !== "assistant") return String(message?.role);
+  return `assistant ${message.content.map((part) => (part.type === "tool-call" ? part.callId : part.type)).join(" ")}`;
+}
+
+function explainGap(gap: Gap, masked: MaskedCalls): readonly MessageChange[] {
+  const { index, nextIndex, before, after } = gap;
+  if (before.length + after.length === 0) return [];
+  if (before.length === 0) return [{ kind: "added", index, nextIndex, after }];
+  if (after.length === 0) return [{ kind: "removed", index, nextIndex, before }];
+  if (before.length > after.length) return [{ kind: "compacted", ...gap }];
+  const changes = before.map((message, at): MessageChange => {
+    const next = after.slice(at, at + 1);
+    const kind = next[0] === undefined ? "edited" : explainPair(message, next[0], masked);
+    return { kind, index: index + at, nextIndex: nextIndex + at, before: [message], after: next };
+  });
+  const more = after.slice(before.length);
+  if (more.length === 0) return changes;
+  return [...changes, { kind: "added", index: index + before.length, nextIndex: nextIndex + before.length, after: more }];
+}
+
+function explainPair(before: Message, after: Message, masked: MaskedCalls): "masked" | "edited" | "keys-reordered" {
+  if (hasOtherKeyOrder(before, after)) return "keys-reordered";
+  if (before.role !== "tool" || after.role !== "tool") return "edited";
+  const isMasked = after.results.every((part, at) => isSameText(part, before.results[at]) || masked.has(part.callId));
+  return isMasked && before.results.length === after.results.length ? "masked" : "edited";
+}

@@ -1,0 +1,169 @@
+// Compares two runs, such as a run and its rerun with another model.
+
+import { isSameJson, type Json, type Message } from "../../core/entry-kit.ts";
+import type { LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.ts";
+import { type ComparedCall, compareCalls } from "./compare-calls.ts";
+import { activeMsUntil, executionsOf, type RunTotals, totalsOf } from "./run-totals.ts";
+import { type RequestStep, walkRequests } from "./walk-requests.ts";
+
+export type RequestPart = "provider" | "model" | "tools" | "system" | "messages" | "toolChoice" | "settings";
+
+/** Two iterations with the same number. One of them is undefined if only the other run has it. */
+export interface ComparedIteration {
+  readonly iteration: number;
+  readonly continuation: number;
+  readonly left: LoggedIteration | undefined;
+  readonly right: LoggedIteration | undefined;
+  /** True if the requests, the outputs and the calls are the same. Usage, cost and time may differ. */
+  readonly isSame: boolean;
+  /** The parts of the requests that differ. Empty if a side has no request, for example because its stream was replayed. */
+  readonly requestParts: readonly RequestPart[];
+  readonly isOutputSame: boolean;
+  readonly calls: readonly ComparedCall[];
+}
+
+export interface RunComparison {
+  readonly iterations: readonly ComparedIteration[];
+  /** The position in `iterations` at which the runs first differ. Undefined if all iterations are the same. */
+  readonly firstDifference: number | undefined;
+  readonly left: ComparedTotals;
+  readonly right: ComparedTotals;
+}
+
+export type ComparedTotals = RunTotals & { readonly activeMs: number };
+
+/** Compares two runs, iteration by iteration. Of a stream that was repeated after a crash, only the last one is compared. */
+export function compareRuns(left: LoggedRun, right: LoggedRun): RunComparison {
+  const [ours, theirs] = [lastStreams(left), lastStreams(right)];
+  const keys = [...new Set([...ours.keys(), ...theirs.keys()])].sort((one, other) => one - other);
+  const parts = compareRequests(left, right, keys);
+  const iterations = keys.map((key) => compareIterations(ours.get(key), theirs.get(key), parts.get(key) ?? []));
+  const first = iterations.findIndex(({ isSame }) => !isSame);
+  const totals = { left: withTime(left), right: withTime(right) };
+  return { iterations, firstDifference: first === -1 ? undefined : first, ...totals };
+}
+
+function withTime(run: LoggedRun): ComparedTotals {
+  return { ...totalsOf(run), activeMs: activeMsUntil(executionsOf(run), Infinity) };
+}
+
+/** More than a run has continuations in one iteration. Makes one number of the two that identify a stream. */
+const mostContinuations = 1_000_000;
+
+const keyOf = ({ iteration, continuation }: LoggedIteration): number => iteration * mostContinuations + continuation;
+
+function lastStreams(run: LoggedRun): ReadonlyMap<number, LoggedIteration> {
+  return new Map(run.iterations.map((iteration) => [keyOf(iteration), iteration]));
+}
+
+function compareIterations(
+  left: LoggedIteration | undefined,
+  right: LoggedIteration | undefined,
+  requestParts: readonly RequestPart[],
+): ComparedIteration {
+  const { iteration, continuation } = left ?? right ?? { iteration: 0, continuation: 0 };
+  const calls = compareCalls(left?.calls ?? [], right?.calls ?? []);
+  const isOutputSame = isSameOutput(left, right);
+  const areCallsSame = calls.every(({ kind }) => kind === "same");
+  const isSame = left !== undefined && right !== undefined && requestParts.length === 0 && isOutputSame && areCallsSame;
+  return { iteration, continuation, left, right, isSame, requestParts, isOutputSame, calls };
+}
+
+function isSameOutput(left: LoggedIteration | undefined, right: LoggedIteration | undefined): boolean {
+  const textsOf = (iteration: LoggedIteration | undefined): readonly unknown[] => {
+    const { text, reasoning, details } = iteration?.output ?? noOutput;
+    return [iteration?.status, text, reasoning, details];
+  };
+  const others = textsOf(right);
+  return textsOf(left).every((text, at) => text === others[at]);
+}
+
+const noOutput = { text: "", reasoning: "", details: "" };
+
+/** Compares the requests of streams with the same number. Each message is compared once, not once for each request. */
+function compareRequests(
+  left: LoggedRun,
+  right: LoggedRun,
+  keys: readonly number[],
+): ReadonlyMap<number, readonly RequestPart[]> {
+  const messages = new MessageComparison();
+  const ours = createCursor(left, (step) => messages.take("left", step));
+  const theirs = createCursor(right, (step) => messages.take("right", step));
+  const areToolsSame = createToolComparison();
+  const parts = new Map<number, readonly RequestPart[]>();
+  for (const key of keys) {
+    const [request, other] = [ours(key), theirs(key)];
+    if (request === undefined || other === undefined) continue;
+    const found = differingParts(request, other, areToolsSame);
+    parts.set(key, messages.isSame() ? found : [...found, "messages"]);
+  }
+  return parts;
+}
+
+/** Returns a function that takes all requests up to a stream, and returns the request of the stream if it has one. */
+function createCursor(run: LoggedRun, take: (step: RequestStep) => void): (key: number) => LoggedRequest | undefined {
+  const steps = walkRequests(run);
+  let next = steps.next();
+  return (key) => {
+    let request: LoggedRequest | undefined;
+    for (; next.done !== true && keyOf(next.value.iteration) <= key; next = steps.next()) {
+      take(next.value);
+      request = keyOf(next.value.iteration) === key ? next.value.request : undefined;
+    }
+    return request;
+  };
+}
+
+type AreToolsSame = (left: LoggedRequest["tools"], right: LoggedRequest["tools"]) => boolean;
+
+/** Remembers the last answer, because most requests have the same tools as the request before. */
+function createToolComparison(): AreToolsSame {
+  let last: { readonly left: unknown; readonly right: unknown; readonly isSame: boolean } | undefined;
+  return (left, right) => {
+    if (last?.left !== left || last.right !== right) last = { left, right, isSame: isSame(left, right) };
+    return last.isSame;
+  };
+}
+
+function differingParts(left: LoggedRequest, right: LoggedRequest, areToolsSame: AreToolsSame): readonly RequestPart[] {
+  const checks: readonly (readonly [part: RequestPart, isSame: boolean])[] = [
+    ["provider", left.provider === right.provider],
+    ["model", left.model === right.model],
+    ["tools", areToolsSame(left.tools, right.tools)],
+    ["system", left.system === right.system],
+    ["toolChoice", isSame(left.toolChoice, right.toolChoice)],
+    ["settings", isSame(left.settings, right.settings)],
+  ];
+  return checks.filter(([, same]) => !same).map(([part]) => part);
+}
+
+const isSame = (one: unknown, other: unknown): boolean => isSameJson(one as Json | undefined, other as Json | undefined);
+
+/** The messages of two requests, and the positions at which they differ. */
+class MessageComparison {
+  readonly #lists: { left: readonly Message[]; right: readonly Message[] } = { left: [], right: [] };
+  readonly #different = new Set<number>();
+  #compared = 0;
+
+  take(side: "left" | "right", { messages, touched }: RequestStep): void {
+    this.#lists[side] = messages;
+    const { left, right } = this.#lists;
+    const compared = Math.min(left.length, right.length);
+    for (let at = compared; at < this.#compared; at += 1) this.#different.delete(at);
+    for (const at of touched) if (at < this.#compared) this.#compare(at);
+    for (let at = this.#compared; at < compared; at += 1) this.#compare(at);
+    this.#compared = compared;
+  }
+
+  #compare(at: number): void {
+    const { left, right } = this.#lists;
+    if (at >= left.length || at >= right.length) return;
+    if (isSame(left[at], right[at])) this.#different.delete(at);
+    else this.#different.add(at);
+  }
+
+  isSame(): boolean {
+    const { left, right } = this.#lists;
+    return left.length === right.length && this.#different.size === 0;
+  }
+}

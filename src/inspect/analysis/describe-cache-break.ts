@@ -1,0 +1,45 @@
+// The sentences of the page about cache breaks.
+
+import { formatCount, joinTexts } from "./format-texts.ts";
+import type { CacheBreak, CacheBreakCause } from "./find-cache-breaks.ts";
+
+/**
+ * Returns one sentence or two about a cache break.
+ *
+ * @example "The prompt cache broke here: the tools were reordered. 41,200 of 52,000 characters of the prefix were lost."
+ */
+export function describeCacheBreak({ causes, lostChars, prefixChars }: CacheBreak): string {
+  const reasons = joinTexts(causes.map(describeCause));
+  if (lostChars === 0 && causes.every(({ kind }) => kind === "tool-choice-changed" || kind === "setting-changed"))
+    return `The prompt cache may be broken here, depending on the service: ${reasons}.`;
+  const lost = `${formatCount(lostChars)} of ${formatCount(prefixChars)} characters of the prefix were lost.`;
+  return `The prompt cache broke here: ${reasons}. ${lost}`;
+}
+
+type Describe = (cause: Required<Pick<CacheBreakCause, "name" | "count" | "values">>) => string;
+
+const describeBy: { readonly [Kind in CacheBreakCause["kind"]]: Describe } = {
+  "provider-changed": ({ values: [before, after] }) => `the provider changed from ${before} to ${after}`,
+  "model-changed": ({ values: [before, after] }) => `the model changed from ${before} to ${after}`,
+  "tool-removed": ({ name }) => `the tool ${name} was removed`,
+  "tool-added": ({ name }) => `the tool ${name} was added`,
+  "tool-changed": ({ name }) => `the tool ${name} was changed`,
+  "tool-keys-reordered": ({ name }) => `keys of the tool ${name} were reordered`,
+  "tools-reordered": () => "the tools were reordered",
+  "system-changed": () => "the system text was changed",
+  "messages-masked": ({ count }) => `${countMessages(count)} masked`,
+  "messages-compacted": ({ count }) => `${countMessages(count)} compacted`,
+  "messages-edited": ({ count }) => `${countMessages(count)} edited`,
+  "messages-removed": ({ count }) => `${countMessages(count)} removed`,
+  "messages-inserted": ({ count }) => `${countMessages(count)} inserted before others`,
+  "message-keys-reordered": ({ count }) =>
+    `the keys of ${count === 1 ? "1 message" : `${formatCount(count)} messages`} were reordered`,
+  "tool-choice-changed": () => "the tool choice was changed",
+  "setting-changed": ({ name }) => `the setting ${name} was changed`,
+};
+
+function describeCause({ kind, name = "", count = 0, values = ["", ""] }: CacheBreakCause): string {
+  return describeBy[kind]({ name, count, values });
+}
+
+const countMessages = (count: number): string => (count === 1 ? "1 message was" : `${formatCount(count)} messages were`);

@@ -1,0 +1,213 @@
+// Finds the requests that break the prompt cache of a service, and the causes. A service reads from its cache as long as a request
+// begins like an earlier one.
+
+import type { LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.ts";
+import { alignMessages, type MaskedCalls } from "./align-messages.ts";
+import { diffFields } from "./diff-requests.ts";
+import { diffTools } from "./diff-tools.ts";
+import { jsonLength, sharedLength } from "./json-parts.ts";
+import { findMasking, maskedUpTo } from "./masked-calls.ts";
+import { measureHead, type PrefixEnd } from "./measure-prefix.ts";
+import { type RequestStep, walkRequests } from "./walk-requests.ts";
+
+/** A reason why a request does not begin like the previous one. */
+export interface CacheBreakCause {
+  readonly kind:
+    | "provider-changed"
+    | "model-changed"
+    | "tool-removed"
+    | "tool-added"
+    | "tool-changed"
+    | "tool-keys-reordered"
+    | "tools-reordered"
+    | "system-changed"
+    | "messages-masked"
+    | "messages-compacted"
+    | "messages-edited"
+    | "messages-removed"
+    | "messages-inserted"
+    | "message-keys-reordered"
+    | "tool-choice-changed"
+    | "setting-changed";
+  /** The name of the tool or the setting. */
+  readonly name?: string | undefined;
+  /** The number of messages of the previous request, or of inserted messages. */
+  readonly count?: number | undefined;
+  /** The old and the new provider or model. */
+  readonly values?: readonly [before: string, after: string] | undefined;
+}
+
+/** A request that breaks the prompt cache. */
+export interface CacheBreak {
+  /** The position in `run.iterations`. */
+  readonly index: number;
+  readonly iteration: number;
+  readonly continuation: number;
+  /** The causes, in the order in which services read a request. The first one decides how much is lost. */
+  readonly causes: readonly [CacheBreakCause, ...CacheBreakCause[]];
+  /**
+   * The place at which the request begins to differ. Undefined if the provider or the model is another one, and if only settings
+   * were changed.
+   */
+  readonly end: PrefixEnd | undefined;
+  /** The characters of the previous request as JSON: tools, system text and messages. */
+  readonly prefixChars: number;
+  readonly keptChars: number;
+  /** Changed settings break the cache of some services only, so that they lose no characters here. */
+  readonly lostChars: number;
+  /** The tokens that the service read from its cache, as it reported them. */
+  readonly cachedTokens: number | undefined;
+  /** The estimated input tokens that a cache could have had, from the kept characters and the input tokens of the previous request. */
+  readonly possibleTokens: number | undefined;
+}
+
+/** Returns the requests of a run that break the prompt cache. A request that only adds messages is not one of them. */
+export function findCacheBreaks(run: LoggedRun): readonly CacheBreak[] {
+  const breaks: CacheBreak[] = [];
+  const places = new Map(run.iterations.map((iteration, index) => [iteration, index]));
+  const masking = findMasking(run);
+  // The characters before each message of the previous request, and at last those of all messages.
+  let sums: readonly number[] = [0];
+  for (const step of walkRequests(run)) {
+    const masked = maskedUpTo(masking, step.iteration.iteration);
+    const found = step.previous && findBreak(step, { previous: step.previous, sums, masked });
+    if (found) breaks.push({ ...found, index: places.get(step.iteration) ?? 0 });
+    sums = extendSums(sums, step);
+  }
+  return breaks;
+}
+
+function extendSums(sums: readonly number[], { messages, firstChange }: RequestStep): readonly number[] {
+  const extended = firstChange === undefined ? (sums as number[]) : sums.slice(0, firstChange + 1);
+  for (let at = extended.length - 1; at < messages.length; at += 1) extended.push((extended[at] ?? 0) + jsonLength(messages[at]));
+  return extended;
+}
+
+interface Before {
+  readonly previous: LoggedIteration;
+  readonly sums: readonly number[];
+  readonly masked: MaskedCalls;
+}
+
+function findBreak(step: RequestStep, { previous, sums, masked }: Before): Omit<CacheBreak, "index"> | undefined {
+  const { iteration, request } = step;
+  const old = previous.request ?? request;
+  const target = targetCauses(previous, iteration);
+  const causes = [...target, ...toolCauses(old, request), ...systemCauses(old, request), ...messageCauses(step, masked)];
+  const settings = settingCauses(old, request);
+  const [first, ...others] = [...causes, ...settings];
+  if (first === undefined) return undefined;
+  const measured = measure(old, step, sums);
+  const { chars, keptChars, end } = target.length > 0 ? { ...measured, keptChars: 0, end: undefined } : measured;
+  const inputTokens = previous.usage?.inputTokens;
+  return {
+    iteration: iteration.iteration,
+    continuation: iteration.continuation,
+    causes: [first, ...others],
+    end,
+    prefixChars: chars,
+    keptChars,
+    lostChars: chars - keptChars,
+    cachedTokens: iteration.usage?.cachedInputTokens,
+    possibleTokens: inputTokens === undefined ? undefined : Math.floor((inputTokens * keptChars) / Math.max(chars, 1)),
+  };
+}
+
+function measure(old: LoggedRequest, step: RequestStep, sums: readonly number[]): ReturnType<typeof measureHead> {
+  const head = measureHead(old, step.request);
+  const chars = head.chars + (sums.at(-1) ?? 0);
+  const { firstChange: index } = step;
+  if (head.end !== undefined) return { ...head, chars };
+  if (index === undefined) return { chars, keptChars: chars, end: undefined };
+  const keptChars = head.chars + (sums[index] ?? 0) + sharedLength(step.before[0], step.messages[index]);
+  return { chars, keptChars, end: { part: "messages", index } };
+}
+
+/** Compares the services that answered. A fallback may have answered instead of the provider of the request. */
+function targetCauses(previous: LoggedIteration, iteration: LoggedIteration): readonly CacheBreakCause[] {
+  const targetOf = ({ provider, model, request }: LoggedIteration): readonly [string, string] => [
+    provider ?? request?.provider ?? "",
+    model ?? request?.model ?? "",
+  ];
+  const [[oldProvider, oldModel], [provider, model]] = [targetOf(previous), targetOf(iteration)];
+  return [
+    ...causeIf(oldProvider !== provider, { kind: "provider-changed", values: [oldProvider, provider] }),
+    ...causeIf(oldModel !== model, { kind: "model-changed", values: [oldModel, model] }),
+  ];
+}
+
+function toolCauses(old: LoggedRequest, request: LoggedRequest): readonly CacheBreakCause[] {
+  const difference = diffTools(old.tools, request.tools);
+  if (difference === undefined) return [];
+  const { removed, added, changed, order, isReordered } = difference;
+  const before = old.tools.map(({ name }) => name);
+  const causes = [
+    ...removed.map(({ name }) => ({ kind: "tool-removed", name, at: before.indexOf(name) }) as const),
+    ...added.map(({ name }) => ({ kind: "tool-added", name, at: order.indexOf(name) }) as const),
+    ...changed.map(({ name, isKeyOrder }) => {
+      const kind = isKeyOrder ? "tool-keys-reordered" : "tool-changed";
+      return { kind, name, at: before.indexOf(name) } as const;
+    }),
+  ];
+  const sorted = causes.sort((one, other) => one.at - other.at).map(({ kind, name }): CacheBreakCause => ({ kind, name }));
+  return [...sorted, ...causeIf(isReordered, { kind: "tools-reordered" })];
+}
+
+function systemCauses(old: LoggedRequest, request: LoggedRequest): readonly CacheBreakCause[] {
+  return causeIf(old.system !== request.system, { kind: "system-changed" });
+}
+
+const messageKinds = {
+  masked: "messages-masked",
+  compacted: "messages-compacted",
+  edited: "messages-edited",
+  removed: "messages-removed",
+  added: "messages-inserted",
+  "keys-reordered": "message-keys-reordered",
+} as const;
+
+function messageCauses(step: RequestStep, masked: MaskedCalls): readonly CacheBreakCause[] {
+  const { before, messages, firstChange } = step;
+  if (firstChange === undefined) return [];
+  const changes = alignMessages(before, messages.slice(firstChange), masked);
+  const counts = new Map<keyof typeof messageKinds, number>();
+  for (const change of changes) {
+    // Messages after the whole previous request are not a cause.
+    if (change.kind === "kept" || (change.kind === "added" && change.index >= before.length)) continue;
+    const count = change.kind === "added" ? change.after.length : change.before.length;
+    counts.set(change.kind, (counts.get(change.kind) ?? 0) + count);
+  }
+  return [...counts].map(([kind, count]): CacheBreakCause => ({ kind: messageKinds[kind], count }));
+}
+
+/** Services read these settings when they choose an output, after the prompt. */
+const samplingSettings = new Set(["maxOutputTokens", "temperature", "topP", "stopSequences", "seed"]);
+
+function settingCauses(old: LoggedRequest, request: LoggedRequest): readonly CacheBreakCause[] {
+  return diffFields(old, request).flatMap(({ name }): readonly CacheBreakCause[] => {
+    if (name === "toolChoice") return [{ kind: "tool-choice-changed" }];
+    const setting = name.startsWith("settings.") ? name.slice("settings.".length) : undefined;
+    return setting === undefined || samplingSettings.has(setting) ? [] : [{ kind: "setting-changed", name: setting }];
+  });
+}
+
+function causeIf(isCause: boolean, cause: CacheBreakCause): readonly CacheBreakCause[] {
+  return isCause ? [cause] : [];
+}
+
+/** The part of the input tokens of a run that services read from a cache. */
+export interface CacheShare {
+  readonly inputTokens: number;
+  readonly cachedTokens: number;
+  /** From 0 to 1. Undefined if no service reported cached tokens. */
+  readonly share: number | undefined;
+}
+
+/** Sums the input tokens of the streams of a run, without nested runs. */
+export function cacheShareOf(run: LoggedRun): CacheShare {
+  const usages = run.iterations.flatMap(({ usage }) => usage ?? []);
+  const inputTokens = usages.reduce((sum, usage) => sum + usage.inputTokens, 0);
+  const cachedTokens = usages.reduce((sum, usage) => sum + (usage.cachedInputTokens ?? 0), 0);
+  const isReported = inputTokens > 0 && usages.some((usage) => usage.cachedInputTokens !== undefined);
+  return { inputTokens, cachedTokens, share: isReported ? cachedTokens / inputTokens : undefined };
+}

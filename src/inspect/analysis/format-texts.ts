@@ -1,0 +1,26 @@
+// Numbers and lists as texts of the page.
+
+/** Returns the texts as a list in English. */
+export function joinTexts(texts: readonly string[]): string {
+  return texts.length < 2 ? texts.join("") : `${texts.slice(0, -1).join(", ")} and ${texts.at(-1)}`;
+}
+
+/** Returns a number with commas, as in 41,200. */
+export function formatCount(count: number): string {
+  return count.toLocaleString("en");
+}
+
+/** Returns a duration, as in "840 ms", "1.25 s", "3 min 20 s" and "2 h 5 min". */
+export function formatMs(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  const minutes = Math.round(seconds / 60);
+  return `${formatCount(Math.floor(minutes / 60))} h ${minutes % 60} min`;
+}
+
+/** Returns an amount, as in "$0.0042" and "$1.25". */
+export function formatUSD(amount: number): string {
+  return `$${amount.toFixed(amount < 1 ? 4 : 2)}`;
+}

@@ -1,0 +1,42 @@
+// Compares and measures values of a log. Equal long values of one log are mostly the same object, so measures are kept by object.
+
+import { isSameJson, type Json } from "../../core/entry-kit.ts";
+
+const lengths = new WeakMap<object, number>();
+
+/** Returns the number of characters of a value as JSON, or 0 for undefined. */
+export function jsonLength(value: unknown): number {
+  if (value === undefined) return 0;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value).length;
+  const known = lengths.get(value);
+  if (known !== undefined) return known;
+  const { length } = JSON.stringify(value);
+  lengths.set(value, length);
+  return length;
+}
+
+/** True if two values have the same JSON text, also in the order of their keys. */
+export function isSameText(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (typeof one !== "object" || typeof other !== "object") return false;
+  return jsonLength(one) === jsonLength(other) && JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** True if two values are equal except for the order of their keys. */
+export function hasOtherKeyOrder(one: unknown, other: unknown): boolean {
+  return isSameJson(one as Json, other as Json) && !isSameText(one, other);
+}
+
+/** Returns the number of characters with which the JSON texts of two values begin alike. */
+export function sharedLength(one: unknown, other: unknown): number {
+  const [left, right] = [JSON.stringify(one) ?? "", JSON.stringify(other) ?? ""];
+  return sharedStart(left, right);
+}
+
+/** Returns the number of characters with which two texts begin alike. */
+export function sharedStart(left: string, right: string): number {
+  const most = Math.min(left.length, right.length);
+  let shared = 0;
+  while (shared < most && left.charCodeAt(shared) === right.charCodeAt(shared)) shared += 1;
+  return shared;
+}

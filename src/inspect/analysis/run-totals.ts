@@ -1,0 +1,86 @@
+// Sums over a run and its nested runs.
+
+import type { LoggedIteration, LoggedRun } from "../log/run-log.ts";
+
+export interface RunTotals {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly tokens: number;
+  /** The sum of the known costs. Undefined if no cost is known. */
+  readonly costUSD: number | undefined;
+  /** The number of iterations of the run itself. A repeated stream counts once. */
+  readonly iterations: number;
+  /** The calls that were started, including those of nested runs. */
+  readonly calls: number;
+  /** The number of nested runs, at any depth. */
+  readonly nestedRuns: number;
+}
+
+export const noTotals: RunTotals = {
+  inputTokens: 0,
+  outputTokens: 0,
+  tokens: 0,
+  costUSD: undefined,
+  iterations: 0,
+  calls: 0,
+  nestedRuns: 0,
+};
+
+/** Calls with these outcomes count towards `maxToolCalls`. */
+const startedOutcomes: ReadonlySet<string | undefined> = new Set(["completed", "failed", "timed-out", "interrupted", "deferred"]);
+
+/** Sums the streams and calls of a run. The sums of a run that is not over are those so far. */
+export function totalsOf(run: Pick<LoggedRun, "iterations">): RunTotals {
+  const sum = run.iterations.map(totalsOfIteration).reduce(addTotals, noTotals);
+  return { ...sum, iterations: new Set(run.iterations.map(({ iteration }) => iteration)).size };
+}
+
+/** Sums one stream, its calls and their nested runs. */
+export function totalsOfIteration({ usage, costUSD, calls }: LoggedIteration): RunTotals {
+  const nested = calls.flatMap(({ runs }) => runs.map(totalsOf));
+  const own: RunTotals = {
+    inputTokens: usage?.inputTokens ?? 0,
+    outputTokens: usage?.outputTokens ?? 0,
+    tokens: usage?.totalTokens ?? 0,
+    costUSD,
+    iterations: 0,
+    calls: calls.filter(({ outcome }) => startedOutcomes.has(outcome)).length,
+    nestedRuns: nested.length,
+  };
+  return { ...nested.reduce(addTotals, own), iterations: 0 };
+}
+
+export function addTotals(one: RunTotals, other: RunTotals): RunTotals {
+  const isKnown = one.costUSD !== undefined || other.costUSD !== undefined;
+  return {
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    tokens: one.tokens + other.tokens,
+    costUSD: isKnown ? (one.costUSD ?? 0) + (other.costUSD ?? 0) : undefined,
+    iterations: one.iterations + other.iterations,
+    calls: one.calls + other.calls,
+    nestedRuns: one.nestedRuns + other.nestedRuns,
+  };
+}
+
+/** Returns the active time of a run until a moment, in milliseconds: without the time between its executions. */
+export function activeMsUntil(executions: readonly Execution[], at: number): number {
+  const spent = executions.map(({ from, to }) => Math.max(0, Math.min(at, to) - from));
+  return spent.reduce((sum, ms) => sum + ms, 0);
+}
+
+export interface Execution {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Returns the executions of a run. An execution without an end lasts until its last line. */
+export function executionsOf(run: Pick<LoggedRun, "lines">): readonly Execution[] {
+  const executions: { from: number; to: number }[] = [];
+  for (const { type, at } of run.lines) {
+    if (type === "run-start") executions.push({ from: at, to: at });
+    const open = executions.at(-1);
+    if (open !== undefined) open.to = Math.max(open.to, at);
+  }
+  return executions;
+}
