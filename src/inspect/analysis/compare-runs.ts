@@ -103,12 +103,16 @@ function compareRequests(
 /** Returns a function that takes all requests up to a stream, and returns the request of the stream if it has one. */
 function createCursor(run: LoggedRun, take: (step: RequestStep) => void): (key: number) => LoggedRequest | undefined {
   const steps = walkRequests(run);
-  let next = steps.next();
+  // A step changes the messages of the step before, so it is taken only when its turn has come.
+  const keys = run.iterations.filter(({ request }) => request !== undefined).map(keyOf);
+  let at = 0;
   return (key) => {
     let request: LoggedRequest | undefined;
-    for (; next.done !== true && keyOf(next.value.iteration) <= key; next = steps.next()) {
-      take(next.value);
-      request = keyOf(next.value.iteration) === key ? next.value.request : undefined;
+    for (let next = keys[at]; next !== undefined && next <= key; next = keys[at]) {
+      const { value } = steps.next() as { readonly value: RequestStep };
+      take(value);
+      request = next === key ? value.request : undefined;
+      at += 1;
     }
     return request;
   };

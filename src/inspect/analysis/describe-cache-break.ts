@@ -16,7 +16,13 @@ export function describeCacheBreak({ causes, lostChars, prefixChars }: CacheBrea
   return `The prompt cache broke here: ${reasons}. ${lost}`;
 }
 
-type Describe = (cause: Required<Pick<CacheBreakCause, "name" | "count" | "values">>) => string;
+interface CauseFacts {
+  readonly name: string;
+  readonly count: number;
+  readonly values: readonly [before: string, after: string];
+}
+
+type Describe = (facts: CauseFacts) => string;
 
 const describeBy: { readonly [Kind in CacheBreakCause["kind"]]: Describe } = {
   "provider-changed": ({ values: [before, after] }) => `the provider changed from ${before} to ${after}`,
