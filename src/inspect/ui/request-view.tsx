@@ -1,0 +1,90 @@
+// Shows a request: how it differs from the one before it, and as it was sent.
+
+import type { JSX } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { describeCacheBreak } from "../analysis/describe-cache-break.ts";
+import { describeDifference } from "../analysis/describe-difference.ts";
+import { diffRequests } from "../analysis/diff-requests.ts";
+import { type CacheBreak, findCacheBreaks } from "../analysis/find-cache-breaks.ts";
+import { formatCount } from "../analysis/format-texts.ts";
+import { findMasking, maskedUpTo } from "../analysis/masked-calls.ts";
+import type { LoggedIteration, LoggedRun } from "../log/run-log.ts";
+import { RequestChanges } from "./request-changes.tsx";
+import { showControls } from "./safe-text.tsx";
+import type { MessageContext } from "./sent-message.tsx";
+import { SentRequest } from "./sent-request.tsx";
+import "./request-view.css";
+
+interface RunFacts {
+  /** The number of lines when the facts were found. A live run gets more. */
+  readonly lines: number;
+  readonly breaks: ReadonlyMap<LoggedIteration | undefined, CacheBreak>;
+  readonly masking: ReadonlyMap<string, number>;
+}
+
+const known = new WeakMap<LoggedRun, RunFacts>();
+
+/** Returns the facts that all requests of a run need, which are found once. */
+function factsOf(run: LoggedRun): RunFacts {
+  const last = known.get(run);
+  if (last?.lines === run.lines.length) return last;
+  const breaks = new Map(findCacheBreaks(run).map((found) => [run.iterations[found.index], found]));
+  const facts: RunFacts = { lines: run.lines.length, breaks, masking: findMasking(run) };
+  known.set(run, facts);
+  return facts;
+}
+
+interface RequestViewProps {
+  readonly iteration: LoggedIteration;
+  /** The iteration before. Undefined for the first one. */
+  readonly previous: LoggedIteration | undefined;
+  readonly run: LoggedRun;
+}
+
+export function RequestView({ iteration, previous, run }: RequestViewProps): JSX.Element {
+  const { request } = iteration;
+  const before = previous?.request;
+  const [isSentShown, setSentShown] = useState(before === undefined);
+  const { breaks, masking } = factsOf(run);
+  const context: MessageContext = { run, masked: maskedUpTo(masking, iteration.iteration) };
+  const difference = useMemo(
+    () => before && request && diffRequests(before, request, maskedUpTo(masking, iteration.iteration)),
+    [before, request, masking, iteration.iteration],
+  );
+  if (request === undefined) return <p class="request-view">No request was sent for this iteration.</p>;
+  const first = `The first request: ${formatCount(request.messageCount)} messages, ${request.tools.length} tools.`;
+  const found = breaks.get(iteration);
+  return (
+    <section class="request-view" aria-label={`Request of iteration ${iteration.iteration}`}>
+      <div class="summary">
+        <span>{difference === undefined ? first : showControls(describeDifference(difference))}</span>
+        {difference !== undefined && (
+          <span class="views" role="group" aria-label="View of the request">
+            <button type="button" aria-pressed={!isSentShown} onClick={() => setSentShown(false)}>
+              Difference
+            </button>
+            <button type="button" aria-pressed={isSentShown} onClick={() => setSentShown(true)}>
+              As sent
+            </button>
+          </span>
+        )}
+      </div>
+      {found !== undefined && (
+        <p class="cache-break">
+          {showControls(describeCacheBreak(found))} {describeTokens(found)}
+        </p>
+      )}
+      {difference === undefined || isSentShown ? (
+        <SentRequest request={request} {...context} />
+      ) : (
+        <RequestChanges difference={difference} {...context} />
+      )}
+    </section>
+  );
+}
+
+function describeTokens({ cachedTokens, possibleTokens }: CacheBreak): string {
+  if (cachedTokens === undefined) return "";
+  const read = `The service read ${formatCount(cachedTokens)} tokens from its cache`;
+  return possibleTokens === undefined ? `${read}.` : `${read}; the kept prefix has about ${formatCount(possibleTokens)}.`;
+}

@@ -1,0 +1,50 @@
+// Shows the difference between two texts. Common text far from a change is folded.
+
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { formatCount } from "../analysis/format-texts.ts";
+import type { TextPiece } from "../analysis/diff-texts.ts";
+import { showControls } from "./safe-text.tsx";
+import "./text-pieces.css";
+
+export function TextPieces({ pieces }: { readonly pieces: readonly TextPiece[] }): JSX.Element {
+  return (
+    <pre class="pieces" dir="auto">
+      {pieces.map((piece, at) => (
+        <Piece key={at} piece={piece} isFirst={at === 0} isLast={at === pieces.length - 1} />
+      ))}
+    </pre>
+  );
+}
+
+interface PieceProps {
+  readonly piece: TextPiece;
+  readonly isFirst: boolean;
+  readonly isLast: boolean;
+}
+
+/** The characters of common text that stay visible beside a change, and the most of a change that is shown at first. */
+const nearby = 160;
+const longest = 20_000;
+
+function Piece({ piece: { kind, text }, isFirst, isLast }: PieceProps): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  const [head, tail] = kind === "same" ? [isFirst ? 0 : nearby, isLast ? 0 : nearby] : [longest, 0];
+  const left = text.length - head - tail;
+  // A fold that hides less than it takes is not worth a click.
+  if (isOpen || left <= nearby) return wrapPiece(kind, showControls(text));
+  return (
+    <>
+      {wrapPiece(kind, showControls(text.slice(0, head)))}
+      <button type="button" onClick={() => setOpen(true)}>
+        Show {formatCount(left)} more characters{kind === "same" ? " that are the same" : ""}
+      </button>
+      {wrapPiece(kind, showControls(text.slice(text.length - tail)))}
+    </>
+  );
+}
+
+function wrapPiece(kind: TextPiece["kind"], text: string): JSX.Element {
+  if (kind === "added") return <ins>{text}</ins>;
+  return kind === "removed" ? <del>{text}</del> : <span>{text}</span>;
+}
