@@ -1,0 +1,181 @@
+// Compares two runs, iteration by iteration.
+
+import type { JSX } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { type ComparedIteration, type ComparedTotals, compareRuns } from "../analysis/compare-runs.ts";
+import { formatCount, formatMs, formatUSD, joinTexts } from "../analysis/format-texts.ts";
+import type { LoggedRun } from "../log/run-log.ts";
+import { ComparedContent } from "./compared-content.tsx";
+import { LazyFold } from "./lazy-fold.tsx";
+import { showControls } from "./safe-text.tsx";
+import "./compare-view.css";
+
+interface CompareViewProps {
+  readonly left: LoggedRun;
+  readonly right: LoggedRun;
+  readonly names: readonly [string, string];
+}
+
+/** One iteration that differs, or several in a row that are the same. */
+type Group =
+  | { readonly kind: "different"; readonly compared: ComparedIteration }
+  | { readonly kind: "same"; readonly all: [ComparedIteration, ...ComparedIteration[]] };
+
+/** The number of groups that are shown at first, and that each click adds. */
+const shownGroups = 200;
+
+export function CompareView({ left, right, names }: CompareViewProps): JSX.Element {
+  const { lines: ours } = left;
+  const { lines: theirs } = right;
+  const comparison = useMemo(() => compareRuns(left, right), [left, right, ours.length, theirs.length]);
+  const groups = useMemo(() => groupIterations(comparison.iterations), [comparison]);
+  const [shown, setShown] = useState(shownGroups);
+  const { iterations, firstDifference } = comparison;
+  const first = firstDifference === undefined ? undefined : iterations[firstDifference];
+  const safeNames: readonly [string, string] = [showControls(names[0]), showControls(names[1])];
+  return (
+    <section class="compare-view" aria-label="Comparison of two runs">
+      <div class="scroll">
+        <Totals left={comparison.left} right={comparison.right} names={safeNames} />
+      </div>
+      <p class="verdict">
+        {first === undefined
+          ? `All ${formatCount(iterations.length)} iterations are the same.`
+          : `The runs first differ at iteration ${first.iteration}.`}
+      </p>
+      {groups.slice(0, shown).map((group) =>
+        group.kind === "same" ? (
+          <p key={group.all[0].iteration} class="same">
+            {describeSame(group.all)}
+          </p>
+        ) : (
+          <DifferentIteration
+            key={keyOfGroup(group.compared)}
+            compared={group.compared}
+            names={safeNames}
+            isOpen={group.compared === first}
+          />
+        ),
+      )}
+      {groups.length > shown && (
+        <button type="button" onClick={() => setShown(shown + shownGroups)}>
+          Show {formatCount(Math.min(shownGroups, groups.length - shown))} more
+        </button>
+      )}
+    </section>
+  );
+}
+
+const keyOfGroup = ({ iteration, continuation }: ComparedIteration): string => `${iteration} ${continuation}`;
+
+function groupIterations(iterations: readonly ComparedIteration[]): readonly Group[] {
+  const groups: Group[] = [];
+  for (const compared of iterations) {
+    const last = groups.at(-1);
+    if (!compared.isSame) groups.push({ kind: "different", compared });
+    else if (last?.kind === "same") last.all.push(compared);
+    else groups.push({ kind: "same", all: [compared] });
+  }
+  return groups;
+}
+
+function describeSame(all: readonly [ComparedIteration, ...ComparedIteration[]]): string {
+  const [first] = all;
+  const last = all.at(-1) ?? first;
+  if (all.length === 1) return `Iteration ${first.iteration} is the same.`;
+  return `Iterations ${first.iteration} to ${last.iteration} are the same.`;
+}
+
+interface DifferentIterationProps {
+  readonly compared: ComparedIteration;
+  readonly names: readonly [string, string];
+  readonly isOpen: boolean;
+}
+
+function DifferentIteration({ compared, names, isOpen }: DifferentIterationProps): JSX.Element {
+  const title = (
+    <>
+      Iteration {compared.iteration}
+      {compared.continuation > 0 && `, continuation ${compared.continuation}`}{" "}
+      <span class="facts">{describeDifferent(compared, names)}</span>
+    </>
+  );
+  return (
+    <LazyFold title={title} isOpen={isOpen}>
+      {() => <ComparedContent compared={compared} names={names} />}
+    </LazyFold>
+  );
+}
+
+const partNames = {
+  provider: "provider",
+  model: "model",
+  tools: "tools",
+  system: "system text",
+  messages: "messages",
+  toolChoice: "tool choice",
+  settings: "settings",
+} as const;
+
+/** Returns the parts that differ, as in "other model and messages in the request, other output, 1 call changed". */
+function describeDifferent(compared: ComparedIteration, names: readonly [string, string]): string {
+  const { left, right, requestParts, isOutputSame, calls } = compared;
+  if (left === undefined || right === undefined) return `only in ${left === undefined ? names[1] : names[0]}`;
+  const request =
+    requestParts.length === 0 ? "same request" : `other ${joinTexts(requestParts.map((part) => partNames[part]))} in the request`;
+  const counted = (["changed", "added", "removed"] as const).flatMap((kind) => {
+    const count = calls.filter((call) => call.kind === kind).length;
+    return count === 0 ? [] : [`${formatCount(count)} ${count === 1 ? "call" : "calls"} ${kind}`];
+  });
+  return [request, isOutputSame ? "same output" : "other output", ...counted].join(", ");
+}
+
+interface TotalsProps {
+  readonly left: ComparedTotals;
+  readonly right: ComparedTotals;
+  readonly names: readonly [string, string];
+}
+
+const totalRows: readonly (readonly [title: string, name: keyof ComparedTotals, format: (value: number) => string])[] = [
+  ["Iterations", "iterations", formatCount],
+  ["Calls", "calls", formatCount],
+  ["Nested runs", "nestedRuns", formatCount],
+  ["Input tokens", "inputTokens", formatCount],
+  ["Output tokens", "outputTokens", formatCount],
+  ["Cost", "costUSD", formatUSD],
+  ["Active time", "activeMs", formatMs],
+];
+
+function Totals({ left, right, names }: TotalsProps): JSX.Element {
+  return (
+    <table>
+      <thead>
+        <tr>
+          <td />
+          <th scope="col">{names[0]}</th>
+          <th scope="col">{names[1]}</th>
+          <th scope="col">Difference</th>
+        </tr>
+      </thead>
+      <tbody>
+        {totalRows.map(([title, name, format]) => (
+          <tr key={name}>
+            <th scope="row">{title}</th>
+            <td class="number">{formatKnown(left[name], format)}</td>
+            <td class="number">{formatKnown(right[name], format)}</td>
+            <td class="number">{formatChange(left[name], right[name], format)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function formatKnown(value: number | undefined, format: (value: number) => string): string {
+  return value === undefined ? "unknown" : format(value);
+}
+
+function formatChange(left: number | undefined, right: number | undefined, format: (value: number) => string): string {
+  if (left === undefined || right === undefined) return "";
+  return left === right ? "none" : `${right > left ? "+" : "−"}${format(Math.abs(right - left))}`;
+}

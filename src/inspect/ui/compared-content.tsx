@@ -1,0 +1,112 @@
+// Shows two iterations with the same number beside each other.
+
+import type { JSX } from "preact";
+import type { ComparedCall } from "../analysis/compare-calls.ts";
+import type { ComparedIteration } from "../analysis/compare-runs.ts";
+import { diffTexts } from "../analysis/diff-texts.ts";
+import { formatCount, formatMs, formatUSD } from "../analysis/format-texts.ts";
+import type { LoggedCall, LoggedIteration } from "../log/run-log.ts";
+import { LazyFold } from "./lazy-fold.tsx";
+import { JsonText, SafeText, showControls } from "./safe-text.tsx";
+import { TextPieces } from "./text-pieces.tsx";
+
+interface ComparedContentProps {
+  readonly compared: ComparedIteration;
+  readonly names: readonly [string, string];
+}
+
+const texts = [
+  ["Text", "text"],
+  ["Reasoning", "reasoning"],
+  ["Details", "details"],
+] as const;
+
+export function ComparedContent({ compared: { left, right, calls }, names }: ComparedContentProps): JSX.Element {
+  return (
+    <>
+      <div class="columns">
+        <IterationFacts name={names[0]} iteration={left} />
+        <IterationFacts name={names[1]} iteration={right} />
+      </div>
+      {texts.map(([title, field]) => (
+        <ComparedText key={field} title={title} before={left?.output?.[field] ?? ""} after={right?.output?.[field] ?? ""} />
+      ))}
+      {calls.length > 0 && <h4>Calls</h4>}
+      {calls.map((call, at) => (
+        <CallComparison key={at} call={call} />
+      ))}
+    </>
+  );
+}
+
+interface IterationFactsProps {
+  readonly name: string;
+  readonly iteration: LoggedIteration | undefined;
+}
+
+function IterationFacts({ name, iteration }: IterationFactsProps): JSX.Element {
+  const { usage, costUSD, durationMs, status, model, request } = iteration ?? {};
+  const facts = [
+    iteration === undefined ? "no such iteration" : (status ?? "no end"),
+    showControls(model ?? request?.model ?? ""),
+    usage === undefined ? "" : `${formatCount(usage.inputTokens)} input and ${formatCount(usage.outputTokens)} output tokens`,
+    costUSD === undefined ? "" : formatUSD(costUSD),
+    durationMs === undefined ? "" : formatMs(durationMs),
+  ];
+  return (
+    <div>
+      <p class="column-name">{name}</p>
+      <p class="column-name">{facts.filter((fact) => fact !== "").join(", ")}</p>
+    </div>
+  );
+}
+
+interface ComparedTextProps {
+  readonly title: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+/** Shows the old text on the left and the new one on the right, each with its own words marked. */
+function ComparedText({ title, before, after }: ComparedTextProps): JSX.Element | null {
+  if (before === after)
+    return before === "" ? null : <LazyFold title={`${title}: the same`}>{() => <SafeText text={before} />}</LazyFold>;
+  const pieces = diffTexts(before, after, "words");
+  return (
+    <>
+      <h4>{title}</h4>
+      <div class="columns">
+        <TextPieces pieces={pieces.filter(({ kind }) => kind !== "added")} />
+        <TextPieces pieces={pieces.filter(({ kind }) => kind !== "removed")} />
+      </div>
+    </>
+  );
+}
+
+function CallComparison({ call: { kind, left, right } }: { readonly call: ComparedCall }): JSX.Element {
+  const { name, args } = left ?? right ?? { name: "", args: undefined };
+  const title = (
+    <>
+      <span class={kind}>{kind}</span> {showControls(name)} <code>{showControls(JSON.stringify(args ?? {}).slice(0, 120))}</code>
+    </>
+  );
+  return (
+    <LazyFold title={title} isOpen={kind === "changed"}>
+      {() => (
+        <>
+          <JsonText value={args ?? {}} />
+          {kind === "changed" ? (
+            <ComparedText title="Result" before={resultText(left)} after={resultText(right)} />
+          ) : (
+            <SafeText text={resultText(left ?? right)} />
+          )}
+        </>
+      )}
+    </LazyFold>
+  );
+}
+
+function resultText(call: LoggedCall | undefined): string {
+  const { outcome = "no end", result } = call ?? {};
+  return `${outcome}: ${typeof result === "string" ? result : JSON.stringify(result ?? null, undefined, 2)}`;
+}
