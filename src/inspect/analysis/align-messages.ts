@@ -37,7 +37,7 @@ interface Gap {
 /** The ids of the calls whose results were masked. */
 export type MaskedCalls = Pick<ReadonlySet<string>, "has">;
 
-const mostEdits = 2_000;
+const mostEdits = 1_000;
 
 /** Returns the changes between two lists of messages. `masked` knows the calls whose results were masked. */
 export function alignMessages(

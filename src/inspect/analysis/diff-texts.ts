@@ -13,7 +13,7 @@ export interface TextPiece {
 const longestCompared = 200_000;
 
 /** The time of a comparison grows with the number of edits, so texts that differ more are compared by their ends too. */
-const mostEdits = { lines: 4_000, words: 2_000 };
+const mostEdits = { lines: 1_000, words: 1_000 };
 
 /**
  * Returns the pieces of two texts, in order. If the texts are long, or have little in common, the result has at most four pieces:

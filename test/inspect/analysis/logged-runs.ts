@@ -1,5 +1,40 @@
-import { type LoopOptions, maskResults, runToolLoop } from "turnwright";
+import { type LoopOptions, type ModelRequest, type Provider, runToolLoop } from "turnwright";
+import type { Message } from "turnwright/provider-kit";
 import { type LoggedRun, parseRunLog, withRunLog } from "turnwright/inspect";
-import { createMockProvider, createTestClock, text, toolCall, usage } from "turnwright/testing";
-import type { Message, Provider, ModelRequest } from "turnwright";
-import { lookUp } from "../log-run.ts";
+
+/** The parts of a request that a test may replace. */
+export type RequestEdit = (request: ModelRequest) => Partial<ModelRequest>;
+
+/** Runs a loop whose log has other requests than the loop has made, as if another wrapper had changed them. */
+export async function logEdited(options: LoopOptions, edit: RequestEdit = () => ({})): Promise<LoggedRun> {
+  const lines: string[] = [];
+  const logged = withRunLog(options, { to: { write: (line) => lines.push(line) } });
+  await runToolLoop({ ...logged, provider: editing(logged.provider, edit) });
+  const [run] = parseRunLog(lines.join("")).runs;
+  if (run === undefined) throw new Error("The log has no run.");
+  return run;
+}
+
+function editing(provider: Provider, edit: RequestEdit): Provider {
+  const { id, model } = provider;
+  return {
+    id,
+    model,
+    stream: (request, call) => {
+      const { messages, system, tools, toolChoice, settings, iteration } = request;
+      return provider.stream({ ...request, messages, system, tools, toolChoice, settings, iteration, ...edit(request) }, call);
+    },
+  };
+}
+
+/** Changes the messages of each request after the first one. */
+export const editMessages =
+  (edit: (messages: readonly Message[], iteration: number) => readonly Message[]): RequestEdit =>
+  ({ messages, iteration }) =>
+    iteration === 0 ? {} : { messages: edit(messages, iteration) };
+
+/** Changes the request of one iteration. */
+export const editAt =
+  (iteration: number, edit: RequestEdit): RequestEdit =>
+  (request) =>
+    request.iteration === iteration ? edit(request) : {};

@@ -1,0 +1,98 @@
+import { defineAgentTool, type LoopOptions } from "turnwright";
+import { parseRunLog } from "turnwright/inspect";
+import { createMockProvider, createTestClock, text, toolCall, usage, wait } from "turnwright/testing";
+import { describe, expect, it } from "vitest";
+import { budgetSeriesOf } from "../../../src/inspect/analysis/budget-series.ts";
+import { activeMsUntil, executionsOf, totalsOf } from "../../../src/inspect/analysis/run-totals.ts";
+import { logRun, lookUp } from "../log-run.ts";
+
+const spent = usage({ inputTokens: 100, outputTokens: 10 });
+
+const ask = defineAgentTool({
+  name: "ask",
+  description: "Asks",
+  inputSchema: { type: "object" },
+  prepare: () => ({
+    messages: [{ role: "user", content: "Inner." }],
+    provider: createMockProvider([
+      [toolCall("look_up"), spent],
+      [text("Inner answer."), spent],
+    ]),
+    tools: [lookUp],
+  }),
+});
+
+async function logNested(more: Partial<LoopOptions> = {}): Promise<Awaited<ReturnType<typeof logRun>>> {
+  const clock = createTestClock(1_700_000_000_000);
+  const provider = createMockProvider([
+    [wait(100), toolCall("look_up"), toolCall("ask", { n: 1 }), spent],
+    [wait(50), toolCall("missing"), spent],
+    [wait(25), text("Done."), spent],
+  ]);
+  const options: LoopOptions = {
+    provider,
+    tools: [lookUp, ask],
+    messages: [{ role: "user", content: "Go." }],
+    pricing: () => 0.25,
+    clock,
+    ...more,
+  };
+  const logged = logRun(options, { clock });
+  await clock.runAll();
+  return logged;
+}
+
+describe("budgetSeriesOf", () => {
+  it("has what was spent at the end of each iteration, with nested runs, and ends with the totals of the run", async () => {
+    const { log, result } = await logNested({ limits: { maxTokens: 1_000, maxCostUSD: 2, maxToolCalls: Infinity } });
+    const [series] = log.runs.map(budgetSeriesOf);
+    expect(series).toEqual({
+      limits: { tokens: 1_000, costUSD: 2 },
+      points: [
+        { iteration: 0, iterations: 1, tokens: 330, costUSD: 0.75, toolCalls: 3, activeMs: 100 },
+        { iteration: 1, iterations: 2, tokens: 440, costUSD: 1, toolCalls: 3, activeMs: 150 },
+        { iteration: 2, iterations: 3, tokens: 550, costUSD: 1.25, toolCalls: 3, activeMs: 175 },
+      ],
+    });
+    const { usage: total, costUSD, iterations, toolCallsExecuted: toolCalls, durationMs: activeMs } = result;
+    expect(series?.points.at(-1)).toMatchObject({ tokens: total.totalTokens, costUSD, iterations, toolCalls, activeMs });
+  });
+
+  it("has no cost before one is known", async () => {
+    const { log } = await logNested({ pricing: undefined });
+    expect(log.runs.flatMap((run) => budgetSeriesOf(run).points.map(({ costUSD }) => costUSD))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it("has no point for an iteration that has not ended", async () => {
+    const { lines } = await logNested();
+    const cut = lines.slice(0, lines.findIndex((line) => line.includes('"iteration-end"') && line.includes('"run":0')) + 2);
+    const log = parseRunLog(cut.join(""));
+    expect(log.runs.map((run) => [run.iterations.length, budgetSeriesOf(run).points.length])).toEqual([[2, 1]]);
+  });
+});
+
+describe("activeMsUntil", () => {
+  it("leaves out the time between executions", () => {
+    const lines = [
+      { type: "run-start", at: 100 },
+      { type: "run-end", at: 150 },
+      { type: "run-start", at: 1_000 },
+      { type: "notice", at: 1_030 },
+    ];
+    const executions = executionsOf({ lines });
+    expect([120, 500, 1_010, 9_999].map((at) => activeMsUntil(executions, at))).toEqual([20, 50, 60, 80]);
+  });
+});
+
+describe("totalsOf", () => {
+  it("sums a run with its nested runs", async () => {
+    const { log } = await logNested();
+    expect(log.runs.map(totalsOf)).toEqual([
+      { inputTokens: 500, outputTokens: 50, tokens: 550, costUSD: 1.25, iterations: 3, calls: 3, nestedRuns: 1 },
+    ]);
+  });
+});

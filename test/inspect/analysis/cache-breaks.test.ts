@@ -1,0 +1,262 @@
+import fc from "fast-check";
+import { defineTool, maskResults, withFallback } from "turnwright";
+import { parseRunLog } from "turnwright/inspect";
+import { createMockProvider, fail, text, toolCall, usage } from "turnwright/testing";
+import { describe, expect, it } from "vitest";
+import { describeCacheBreak } from "../../../src/inspect/analysis/describe-cache-break.ts";
+import { cacheShareOf, findCacheBreaks } from "../../../src/inspect/analysis/find-cache-breaks.ts";
+import { logRun, lookUp, optionsFor } from "../log-run.ts";
+import { editMessages, logEdited, editAt, type RequestEdit } from "./logged-runs.ts";
+
+const other = defineTool({
+  name: "other",
+  description: "Another tool.",
+  inputSchema: { type: "object", properties: { a: { type: "string" }, b: { type: "string" } } },
+  execute: () => "ok",
+});
+const reordered = { type: "object", properties: { b: { type: "string" }, a: { type: "string" } } };
+
+interface Case {
+  readonly cause: string;
+  readonly edit: RequestEdit;
+  readonly kinds: readonly string[];
+  readonly end: unknown;
+  readonly says: string;
+}
+
+const cases: readonly Case[] = [
+  {
+    cause: "a changed tool",
+    edit: editAt(3, ({ tools }) => ({ tools: tools.map((tool) => ({ ...tool, description: `${tool.description}!` })) })),
+    kinds: ["tool-changed look_up", "tool-changed other"],
+    end: { part: "tools", index: 0 },
+    says: "the tool look_up was changed and the tool other was changed",
+  },
+  {
+    cause: "a removed tool",
+    edit: editAt(3, ({ tools }) => ({ tools: tools.slice(1) })),
+    kinds: ["tool-removed look_up"],
+    end: { part: "tools", index: 0 },
+    says: "the tool look_up was removed",
+  },
+  {
+    cause: "an added tool",
+    edit: editAt(3, ({ tools }) => ({ tools: [...tools, { name: "third", description: "New.", inputSchema: {} }] })),
+    kinds: ["tool-added third"],
+    end: { part: "tools", index: 2 },
+    says: "the tool third was added",
+  },
+  {
+    cause: "reordered tools",
+    edit: editAt(3, ({ tools }) => ({ tools: [...tools].reverse() })),
+    kinds: ["tools-reordered"],
+    end: { part: "tools", index: 0 },
+    says: "the tools were reordered",
+  },
+  {
+    cause: "reordered keys of a schema",
+    edit: editAt(3, ({ tools }) => ({
+      tools: tools.map((tool) => (tool.name === "other" ? { ...tool, inputSchema: reordered } : tool)),
+    })),
+    kinds: ["tool-keys-reordered other"],
+    end: { part: "tools", index: 1 },
+    says: "keys of the tool other were reordered",
+  },
+  {
+    cause: "another system text",
+    edit: editAt(3, () => ({ system: "Be brief. It is Friday." })),
+    kinds: ["system-changed"],
+    end: { part: "system", index: 0 },
+    says: "the system text was changed",
+  },
+  {
+    cause: "an edited message",
+    edit: editAt(3, ({ messages }) => ({ messages: [{ role: "user", content: "Go now." }, ...messages.slice(1)] })),
+    kinds: ["messages-edited 1"],
+    end: { part: "messages", index: 0 },
+    says: "1 message was edited",
+  },
+  {
+    cause: "removed messages",
+    edit: editAt(3, ({ messages }) => ({ messages: [...messages.slice(0, 1), ...messages.slice(3)] })),
+    kinds: ["messages-removed 2"],
+    end: { part: "messages", index: 1 },
+    says: "2 messages were removed",
+  },
+  {
+    cause: "compacted messages",
+    edit: editAt(3, ({ messages }) => ({
+      messages: [{ role: "user", content: "A summary." }, ...messages.slice(5)],
+    })),
+    kinds: ["messages-compacted 5"],
+    end: { part: "messages", index: 0 },
+    says: "5 messages were compacted",
+  },
+  {
+    cause: "an inserted message",
+    edit: editAt(3, ({ messages }) => ({ messages: [{ role: "user", content: "First." }, ...messages] })),
+    kinds: ["messages-inserted 1"],
+    end: { part: "messages", index: 0 },
+    says: "1 message was inserted before others",
+  },
+  {
+    cause: "reordered keys of a message",
+    edit: editAt(3, ({ messages }) => ({
+      messages: messages.map((message, at) => (at === 0 ? { content: "Go.", role: "user" } : message)),
+    })),
+    kinds: ["message-keys-reordered 1"],
+    end: { part: "messages", index: 0 },
+    says: "the keys of 1 message were reordered",
+  },
+  {
+    cause: "another tool choice",
+    edit: editAt(3, () => ({ toolChoice: "none" })),
+    kinds: ["tool-choice-changed"],
+    end: undefined,
+    says: "the tool choice was changed",
+  },
+  {
+    cause: "another setting of the service",
+    edit: editAt(3, () => ({ settings: { extra: { thinking: true } } })),
+    kinds: ["setting-changed extra"],
+    end: undefined,
+    says: "the setting extra was changed",
+  },
+];
+
+const options = (calls: number): Parameters<typeof logEdited>[0] =>
+  optionsFor(calls, { tools: [lookUp, other], system: "Be brief." });
+
+describe("findCacheBreaks", () => {
+  it.for(cases)("names $cause as the cause", async ({ edit, kinds, end, says }) => {
+    const run = await logEdited(options(3), edit);
+    const breaks = findCacheBreaks(run);
+    expect(breaks.map(({ index, iteration }) => [index, iteration])).toEqual([[3, 3]]);
+    const [found] = breaks;
+    if (found === undefined) throw new Error("The cache is not broken.");
+    expect(
+      found.causes.map(({ kind, name, count }) => [kind, name ?? count].filter((part) => part !== undefined).join(" ")),
+    ).toEqual(kinds);
+    expect(found.end).toEqual(end);
+    expect(found.keptChars + found.lostChars).toBe(found.prefixChars);
+    expect(found.lostChars > 0).toBe(end !== undefined);
+    expect(describeCacheBreak(found)).toContain(`: ${says}.`);
+  });
+
+  it("names the causes in the order in which services read a request", async () => {
+    const run = await logEdited(
+      options(3),
+      editAt(3, ({ messages, tools }) => ({
+        messages: messages.slice(1),
+        system: "Other.",
+        tools: tools.slice(1),
+        toolChoice: "auto",
+      })),
+    );
+    expect(findCacheBreaks(run)[0]?.causes.map(({ kind }) => kind)).toEqual([
+      "tool-removed",
+      "system-changed",
+      "messages-removed",
+      "tool-choice-changed",
+    ]);
+  });
+
+  it("tells masking from edits, and counts the characters of the prefix", async () => {
+    const masking = maskResults({ keepIterations: 1, minTokens: 0 });
+    const { log } = await logRun(optionsFor(3, { policies: { masking } }));
+    const [run] = log.runs;
+    if (run === undefined) throw new Error("The log has no run.");
+    const breaks = findCacheBreaks(run);
+    expect(breaks.map(({ iteration, causes, end }) => [iteration, causes, end])).toEqual([
+      [2, [{ kind: "messages-masked", count: 1 }], { part: "messages", index: 2 }],
+      [3, [{ kind: "messages-masked", count: 1 }], { part: "messages", index: 4 }],
+    ]);
+    const request = run.iterations[1]?.request;
+    const parts = [...(request?.tools ?? []), ...(request?.messages() ?? [])].map((part) => JSON.stringify(part));
+    expect(breaks[0]?.prefixChars).toBe(parts.join("").length);
+    expect(parts.join("").slice(breaks[0]?.keptChars)).toMatch(/^A long result/);
+  });
+
+  it("finds none in a run that only adds messages", async () => {
+    const { log } = await logRun(optionsFor(5));
+    expect(log.runs.flatMap(findCacheBreaks)).toEqual([]);
+  });
+
+  it("compares the services that answered, of which a fallback may be one", async () => {
+    const first = createMockProvider([toolCall("look_up"), [fail({ status: 500, message: "Broken" })]]);
+    const second = createMockProvider([text("Done.")], { id: "second", model: "small" });
+    const { log } = await logRun({ ...optionsFor(1), provider: withFallback([first, second]) });
+    const [found] = log.runs.flatMap(findCacheBreaks);
+    expect(found?.causes).toEqual([
+      { kind: "provider-changed", values: ["mock", "second"] },
+      { kind: "model-changed", values: ["mock-model", "small"] },
+    ]);
+    expect([found?.keptChars, found?.end]).toEqual([0, undefined]);
+    expect(found && describeCacheBreak(found)).toContain(
+      "broke here: the provider changed from mock to second and the model changed from mock-model to small. ",
+    );
+  });
+
+  it("ignores settings that services read after the prompt", async () => {
+    const run = await logEdited(options(2), ({ iteration }) => ({ settings: { temperature: iteration / 10, seed: iteration } }));
+    expect(findCacheBreaks(run)).toEqual([]);
+  });
+
+  it("has the cached tokens that the service reported, beside those of the kept prefix", async () => {
+    const provider = createMockProvider([
+      [toolCall("look_up"), usage({ inputTokens: 1_000, outputTokens: 10 })],
+      [text("Done."), usage({ inputTokens: 1_200, outputTokens: 10, cachedInputTokens: 128 })],
+    ]);
+    const run = await logEdited(
+      { ...options(1), provider },
+      editAt(1, () => ({ system: "Be very brief." })),
+    );
+    const [found] = findCacheBreaks(run);
+    const { keptChars = 0, prefixChars = 0 } = found ?? {};
+    expect([found?.cachedTokens, found?.possibleTokens]).toEqual([128, Math.floor((1_000 * keptChars) / prefixChars)]);
+    expect(cacheShareOf(run)).toEqual({ inputTokens: 2_200, cachedTokens: 128, share: 128 / 2_200 });
+  });
+
+  it("finds the same breaks as a comparison of whole requests", async () => {
+    const edits = fc.array(fc.record({ at: fc.nat(9), kind: fc.constantFrom("edit", "remove", "insert", "none") }), {
+      minLength: 6,
+      maxLength: 6,
+    });
+    await fc.assert(
+      fc.asyncProperty(edits, async (list) => {
+        const run = await logEdited(
+          options(5),
+          editMessages((messages, iteration) => {
+            const { at = 0, kind } = list[iteration] ?? {};
+            if (kind === "edit") return messages.map((one, index) => (index === at ? { role: "user", content: "?" } : one));
+            if (kind === "remove") return messages.filter((_one, index) => index !== at);
+            return kind === "insert" ? messages.toSpliced(at, 0, { role: "user", content: "!" }) : messages;
+          }),
+        );
+        const texts = run.iterations.map(({ request }) => (request?.messages() ?? []).map((message) => JSON.stringify(message)));
+        const broken = texts.flatMap((current, index) => {
+          const before = texts[index - 1] ?? [];
+          return before.every((message, at) => message === current[at]) ? [] : [index];
+        });
+        expect(findCacheBreaks(run).map(({ index }) => index)).toEqual(broken);
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
+describe("cacheShareOf", () => {
+  it("is unknown if no service reported cached tokens", async () => {
+    const { log } = await logRun(optionsFor(1));
+    expect(log.runs.map(cacheShareOf).map(({ share }) => share)).toEqual([undefined]);
+  });
+
+  it("is unknown for a log without usage", () => {
+    const lines = [
+      { type: "log", version: 1 },
+      { type: "run-start", run: 0, runId: "r", provider: "p", model: "m" },
+    ];
+    const log = parseRunLog(lines.map((line) => JSON.stringify({ ...line, at: 1 })).join("\n"));
+    expect(log.runs.map(cacheShareOf)).toEqual([{ inputTokens: 0, cachedTokens: 0, share: undefined }]);
+  });
+});

@@ -1,0 +1,123 @@
+import { defineTool, type LoopOptions } from "turnwright";
+import { type LoggedRun, parseRunLog } from "turnwright/inspect";
+import { createMockProvider, createTestClock, type MockScript, text, toolCall } from "turnwright/testing";
+import { describe, expect, it } from "vitest";
+import { compareRuns } from "../../../src/inspect/analysis/compare-runs.ts";
+import { logRun, optionsFor } from "../log-run.ts";
+import { editAt, logEdited } from "./logged-runs.ts";
+
+let count = 0;
+const roll = defineTool({ name: "roll", description: "Rolls", inputSchema: { type: "object" }, execute: () => (count += 1) });
+
+async function logOne(options: LoopOptions): Promise<LoggedRun> {
+  const [run] = (await logRun(options, { clock: createTestClock() })).log.runs;
+  if (run === undefined) throw new Error("The log has no run.");
+  return run;
+}
+
+const runScript = (script: MockScript, more: Partial<LoopOptions> = {}): Promise<LoggedRun> =>
+  logOne(optionsFor(0, { provider: createMockProvider(script), ...more }));
+
+describe("compareRuns", () => {
+  it("finds no difference between a run and its repetition", async () => {
+    const [left, right] = [await logOne(optionsFor(4)), await logOne(optionsFor(4))];
+    const { iterations, firstDifference, ...totals } = compareRuns(left, right);
+    expect([iterations.length, iterations.every(({ isSame }) => isSame), firstDifference]).toEqual([5, true, undefined]);
+    expect(totals.left).toEqual(totals.right);
+  });
+
+  it("has the parts of each request that differ", async () => {
+    const left = await logOne(optionsFor(4));
+    const right = await logEdited(
+      optionsFor(4),
+      editAt(2, ({ messages, tools }) => ({
+        messages: [{ role: "user", content: "Stop." }, ...messages.slice(1)],
+        tools: tools.map((tool) => ({ ...tool, description: "Other." })),
+        system: "Be brief.",
+        settings: { seed: 1 },
+        toolChoice: "auto",
+      })),
+    );
+    const { iterations, firstDifference } = compareRuns(left, right);
+    expect(iterations.map(({ requestParts }) => requestParts)).toEqual([
+      [],
+      [],
+      ["tools", "system", "toolChoice", "settings", "messages"],
+      [],
+      [],
+    ]);
+    expect([firstDifference, iterations[2]?.isOutputSame]).toEqual([2, true]);
+  });
+
+  it("has the iterations that only one run has", async () => {
+    const { iterations, firstDifference, left, right } = compareRuns(await logOne(optionsFor(1)), await logOne(optionsFor(3)));
+    expect(
+      iterations.map(({ iteration, left: one, right: other }) => [iteration, one !== undefined, other !== undefined]),
+    ).toEqual([
+      [0, true, true],
+      [1, true, true],
+      [2, false, true],
+      [3, false, true],
+    ]);
+    expect([firstDifference, left.iterations, right.iterations, right.calls]).toEqual([1, 2, 4, 3]);
+  });
+
+  it("compares the model and the output", async () => {
+    const left = await runScript([text("Yes.")]);
+    const right = await runScript([], { provider: createMockProvider([text("No.")], { model: "other" }) });
+    expect(compareRuns(left, right).iterations).toMatchObject([
+      { requestParts: ["model"], isOutputSame: false, isSame: false, calls: [] },
+    ]);
+  });
+
+  it("pairs calls by name and arguments", async () => {
+    const left = await runScript([
+      [
+        toolCall("look_up", { a: 1, b: 2 }),
+        toolCall("look_up", { n: 1 }),
+        toolCall("look_up", { n: 1 }),
+        toolCall("look_up", { n: 3 }),
+      ],
+      text("Done."),
+    ]);
+    const right = await runScript([
+      [toolCall("look_up", { n: 2 }), toolCall("look_up", { n: 1 }), toolCall("look_up", { b: 2, a: 1 })],
+      text("Done."),
+    ]);
+    const [first] = compareRuns(left, right).iterations;
+    expect(first?.calls.map(({ kind, left: one, right: other }) => [kind, one?.args, other?.args])).toEqual([
+      ["same", { a: 1, b: 2 }, { b: 2, a: 1 }],
+      ["same", { n: 1 }, { n: 1 }],
+      ["removed", { n: 1 }, undefined],
+      ["removed", { n: 3 }, undefined],
+      ["added", undefined, { n: 2 }],
+    ]);
+  });
+
+  it("has calls with another result, and the messages that differ after them", async () => {
+    const script = [toolCall("roll"), text("Done.")];
+    const [left, right] = [await runScript(script, { tools: [roll] }), await runScript(script, { tools: [roll] })];
+    const { iterations, firstDifference } = compareRuns(left, right);
+    expect(iterations.map(({ calls, requestParts }) => [calls.map(({ kind }) => kind), requestParts])).toEqual([
+      [["changed"], []],
+      [[], ["messages"]],
+    ]);
+    expect(firstDifference).toBe(0);
+  });
+
+  it("compares the last stream with a number", async () => {
+    const { lines } = await logRun(optionsFor(2));
+    const start = lines.findIndex((line) => line.includes('"iteration-start"') && line.includes('"iteration":1'));
+    const isAdded = (line: string): boolean => line.includes('"iteration-start"') || line.includes('"request"');
+    const again = lines.slice(start, start + 3).filter(isAdded);
+    // After a crash, the stream begins again, and its request keeps all messages of the first one.
+    const repeated = again.map((line) => line.replace(/"keep":\d+/, '"keep":3').replace(/"add":\[.*\]/, '"add":[]'));
+    const log = parseRunLog(
+      [...lines.slice(0, start + again.length), ...repeated, ...lines.slice(start + again.length)].join(""),
+    );
+    const [left] = log.runs;
+    if (left === undefined) throw new Error("The log has no run.");
+    const { iterations, firstDifference } = compareRuns(left, await logOne(optionsFor(2)));
+    expect([left.iterations.length, iterations.length, firstDifference]).toEqual([4, 3, undefined]);
+  });
+});
