@@ -84,6 +84,9 @@ function shareOf(value: number | undefined, limit: number): number | null {
 
 const plotHeight = 220;
 
+/** Leaves some room above the highest value. */
+const fromZero: uPlot.Range.Function = (_plot, _lowest, highest) => [0, highest > 0 ? highest * 1.05 : 1];
+
 function createOptions(element: HTMLElement, plotted: readonly Plotted[]): uPlot.Options {
   const style = getComputedStyle(element);
   const colorOf = (name: string): string => style.getPropertyValue(name).trim() || style.color;
@@ -106,10 +109,7 @@ function createOptions(element: HTMLElement, plotted: readonly Plotted[]): uPlot
   return {
     width: element.clientWidth,
     height: plotHeight,
-    scales: {
-      x: { time: false },
-      ...Object.fromEntries(scales.map((scale) => [scale, { range: { min: { soft: 0, mode: 1 } } }])),
-    },
+    scales: { x: { time: false }, ...Object.fromEntries(scales.map((scale) => [scale, { range: fromZero }])) },
     axes: [{ ...axis, values: (_plot, splits) => splits.map((seconds) => formatMs(seconds * 1_000)), space: 80 }, ...axes],
     series: [
       { label: "Active time", value: (_plot, seconds) => (seconds === null ? "" : formatMs(seconds * 1_000)) },
