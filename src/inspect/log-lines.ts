@@ -1,4 +1,4 @@
-// The lines of a run log: the header, and the facts about runs that a writer takes over when it continues a log.
+// The lines of a run log, and the state that a writer reads from them when it continues a log.
 
 import { isRecord, type Json, LoopError, parseJson, textOf } from "../core/entry-kit.ts";
 import { measure, SharedValues, type Writable } from "./shared-values.ts";
@@ -20,7 +20,7 @@ export interface KnownRun {
   readonly written: Map<string, number>;
 }
 
-/** The content of a log, as far as its writer needs it to continue the log. */
+/** The part of a log's content that its writer needs to continue the log. */
 export interface LogState {
   readonly values: SharedValues;
   /** The runs by `runId` and path. */
@@ -57,7 +57,7 @@ export function noteLine(run: KnownRun, type: string, fields: LogFields): void {
   run.written.set(step, (run.written.get(step) ?? 0) + 1);
 }
 
-/** Fields whose texts are short ids and constants. They are never replaced by a number. */
+/** Fields that hold short ids and constants. Their values are never replaced by a number. */
 const idFields: ReadonlySet<string> = new Set([
   "runId",
   "path",
@@ -81,7 +81,7 @@ export function toLine(values: SharedValues, fields: LogFields): string {
 }
 
 export interface LinePlace {
-  /** Undefined for a text. */
+  /** The path of the file. Undefined for a log that is read from a text. */
   readonly path?: string;
   /** The line number, counted from 1. */
   readonly line: number;
@@ -110,7 +110,7 @@ export function parseLine(text: string, place: LinePlace): LogLine {
   return line as LogLine;
 }
 
-/** Takes over the numbers, the runs and the last request of each run from a line that was written earlier. */
+/** Adds a line of an existing log to the state: its numbered values, its run, and its messages if it is a request. */
 export function learnLine(state: LogState, line: LogLine): void {
   const { type, run: number } = line;
   if (type === "log") return;
@@ -128,7 +128,7 @@ function isLearnedLater(type: string, name: string): boolean {
 
 function learnRun(state: LogState, { runId, path, run }: LogLine): void {
   const ids = Array.isArray(path) ? path.map((id) => textOf(id)) : [];
-  if (findRun(state, runKey(textOf(runId), ids)).number !== run) throw new TypeError("has the wrong number of its run");
+  if (findRun(state, runKey(textOf(runId), ids)).number !== run) throw new TypeError("has a wrong run number");
 }
 
 function learnRequest({ values }: LogState, run: KnownRun, { keep, replace, add }: LogLine): void {
@@ -143,7 +143,7 @@ export function listOfPairs(list: Json | undefined): readonly (readonly [index: 
   return Array.isArray(list) ? (list as readonly (readonly [number, Json])[]) : [];
 }
 
-/** True for the beginning of a header that a crash has cut off. */
+/** True if a text may be the beginning of a header that a crash has cut off. */
 export function isStartOfHeader(text: string): boolean {
   const start = '{"type":"log",';
   return start.startsWith(text.slice(0, start.length));

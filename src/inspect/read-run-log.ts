@@ -1,4 +1,4 @@
-// Reads run logs. Works with the lines one by one, so that a long log needs little more memory than its content.
+// Reads run logs line by line, so that a long log needs little more memory than its content.
 
 import { type Json, parseJson } from "../core/entry-kit.ts";
 import { RunBuilder } from "./build-runs.ts";
@@ -7,9 +7,9 @@ import type { RunLog } from "./run-log.ts";
 import { SharedReader } from "./shared-values.ts";
 
 /**
- * Reads a run log from a file, also while runs are writing it. A cut off last line is ignored. Rejects with LoopError
- * "log-damaged", with the number of the line, if the file is not a run log, was changed, or has a newer version. Also rejects with
- * the errors of the file system.
+ * Reads a run log from a file, even while runs are writing it. Ignores an incomplete last line. Rejects with LoopError
+ * "log-damaged", with the number of the line, if the file is not a run log, was changed, or has a newer version. Also rejects
+ * with the errors of the file system.
  *
  * @example
  * const { runs } = await readRunLog("run.jsonl");
