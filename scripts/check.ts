@@ -28,9 +28,10 @@ const vitest = (report: string): string =>
   `vitest run --reporter=default --reporter=./scripts/rerun-reporter.ts --reporter=json --outputFile.json=${reports}/${report}.json`;
 
 const gates: readonly Gate[] = [
-  { name: "build", command: "tsup --silent" },
+  { name: "build", command: "npm run --silent build -- --silent" },
   { name: "types", command: "tsc -p ." },
   { name: "page", command: "tsc -p examples/web-chat/page" },
+  { name: "inspector", command: "tsc -p src/inspect/ui" },
   { name: "manifest", command: "tsx scripts/check-manifest.ts" },
   { name: "format", command: "oxfmt --check" },
   { name: "lint", command: "oxlint --deny-warnings" },

@@ -49,6 +49,7 @@ interface InspectEntry {
   ): LoopOptions<Output>;
   readRunLog(path: string): Promise<inspect.RunLog>; // runs > iterations > request, firstToken, attempts, output, calls > runs
   parseRunLog(text: string): inspect.RunLog; // request.messages() returns all messages of the request
+  renderRunPage(logs: inspect.RunPageLog | readonly inspect.RunPageLog[]): Promise<string>; // an HTML page that loads nothing
 }
 // #endregion inspect
 

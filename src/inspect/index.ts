@@ -1,7 +1,7 @@
 // The entry `turnwright/inspect`: writes a log of a run, and reads it.
 
-export type { RedactText, RunLogPlace } from "./clean-values.ts";
-export { parseRunLog, readRunLog } from "./read-run-log.ts";
+export type { RedactText, RunLogPlace } from "./log/clean-values.ts";
+export { parseRunLog, readRunLog } from "./log/read-run-log.ts";
 export type {
   LoggedAttempt,
   LoggedCall,
@@ -12,6 +12,7 @@ export type {
   LoggedRun,
   LoggedWait,
   RunLog,
-} from "./run-log.ts";
-export type { RunLogSink } from "./log-writer.ts";
-export { type RunLogOptions, withRunLog } from "./with-run-log.ts";
+} from "./log/run-log.ts";
+export type { RunLogSink } from "./log/log-writer.ts";
+export { type RunLogOptions, withRunLog } from "./log/with-run-log.ts";
+export { renderRunPage, type RunPageLog } from "./page/render-run-page.ts";

@@ -1,8 +1,9 @@
 // Appends the lines of runs to one log: a file or a sink. After an error, the log is closed and the runs continue.
 
 import { resolve } from "node:path";
-import { dropPromise, isThenable, promiseOrValue } from "../core/entry-kit.ts";
-import { createLogState, findRun, type KnownRun, type LogFields, logVersion, noteLine, toLine } from "./log-lines.ts";
+import { dropPromise, isThenable, promiseOrValue } from "../../core/entry-kit.ts";
+import { createLogState, findRun, type KnownRun, type LogFields, noteLine, toLine } from "./log-lines.ts";
+import { logVersion } from "./parse-line.ts";
 import { type LineTarget, openLogFile } from "./log-file.ts";
 
 /** Receives the lines of a run log. Each line ends with a line break. */

@@ -12,8 +12,8 @@ import {
   textOf,
   type ToolContext,
   toPlainError,
-} from "../core/entry-kit.ts";
-import type { ObservedRun, RunObserver, StartObserving, StreamObserver } from "../core/observe-kit.ts";
+} from "../../core/entry-kit.ts";
+import type { ObservedRun, RunObserver, StartObserving, StreamObserver } from "../../core/observe-kit.ts";
 import type { Cleaner, RunLogPlace } from "./clean-values.ts";
 import { describeRun, describeTools } from "./describe-run.ts";
 import { type KnownRun, type LogFields, runKey, type SentMessage, stepOf } from "./log-lines.ts";

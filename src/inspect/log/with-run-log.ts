@@ -1,7 +1,7 @@
 // Wraps the options of a run, so that the run and its nested runs are written to a log.
 
-import { checkFields, type Checks, invalidOption, is, isRecord, type LoopOptions } from "../core/entry-kit.ts";
-import { observeRun, type StartObserving } from "../core/observe-kit.ts";
+import { checkFields, type Checks, invalidOption, is, isRecord, type LoopOptions } from "../../core/entry-kit.ts";
+import { observeRun, type StartObserving } from "../../core/observe-kit.ts";
 import { Cleaner, type RedactText } from "./clean-values.ts";
 import { callSafely, openLog, type RunLogSink } from "./log-writer.ts";
 import { heardEvents, type RecorderPorts, type RunPlace, RunRecorder } from "./run-recorder.ts";

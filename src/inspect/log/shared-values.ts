@@ -2,14 +2,13 @@
 // `{"@":7}`. An object in the data that looks like such a mark is written as `{"~":object}`.
 
 import { createHash } from "node:crypto";
-import { isRecord, type Json } from "../core/entry-kit.ts";
+import { isRecord, type Json } from "../../core/entry-kit.ts";
+import { isList, marks, wrongMark } from "./shared-reader.ts";
 
 /** A value with at least this many characters gets a number. Numbered values inside it count as one reference each. */
 const leastShared = 128;
 
 const referenceLength = '{"@":100}'.length;
-
-const marks: ReadonlySet<string> = new Set(["=", "@", "~"]);
 
 /** A numbered value. `digest` identifies its content. */
 class Shared {
@@ -106,7 +105,7 @@ function pieceOf(value: Writable, read?: ReadMark): Piece {
     const text = JSON.stringify(value);
     return text.length < leastShared ? text : toShared([text]);
   }
-  return isItems(value) ? pieceOfList(value, read) : pieceOfRecord(value, read);
+  return isList(value) ? pieceOfList(value, read) : pieceOfRecord(value, read);
 }
 
 function pieceOfList(items: readonly Writable[], read?: ReadMark): Piece {
@@ -147,10 +146,6 @@ function addFields(joined: Joined, value: Fields, read?: ReadMark): void {
   joined.add(before === "{" ? "{}" : "}");
 }
 
-function isItems(value: unknown): value is readonly Writable[] {
-  return Array.isArray(value);
-}
-
 /** The numbered values of one log, for its writer. Keeps a digest of each value, not the value. */
 export class SharedValues {
   readonly #numbers = new Map<string, number>();
@@ -185,7 +180,7 @@ export class SharedValues {
   #learnMark(mark: string, inner: Json): Piece {
     if (mark === "~") return this.#learnEscaped(inner);
     if (mark === "@") return this.#byNumber.get(inner as number) ?? refuseMark(wrongMark);
-    const [number, value = null] = isItems(inner) ? inner : [];
+    const [number, value = null] = isList(inner) ? inner : [];
     if (typeof number !== "number") throw new TypeError(wrongMark);
     const { piece } = this.learn(value);
     const { digest } = piece instanceof Shared ? piece : toShared(partsOf(piece));
@@ -206,54 +201,6 @@ export class SharedValues {
   }
 }
 
-const wrongMark = "has a reference to a value that is not in the log";
-
 function refuseMark(problem: string): never {
   throw new TypeError(problem);
-}
-
-/** Restores the values of a log. Equal values are the same object. */
-export class SharedReader {
-  readonly #values = new Map<number, Json>();
-
-  /** Returns a parsed value with the values of its marks. May change the value itself. Throws a TypeError for a wrong mark. */
-  read(value: Json): Json {
-    if (typeof value !== "object" || value === null) return value;
-    if (isItems(value)) {
-      const items = value as Json[];
-      for (let index = 0; index < items.length; index++) items[index] = this.read(items[index] ?? null);
-      return value;
-    }
-    const fields = value as { [key: string]: Json };
-    const keys = Object.keys(fields);
-    const [mark = ""] = keys;
-    if (keys.length === 1 && marks.has(mark)) return this.#readMark(mark, fields[mark] ?? null);
-    return this.#readFields(fields, keys);
-  }
-
-  #readFields(fields: { [key: string]: Json }, keys: readonly string[]): Json {
-    for (const key of keys) {
-      const field = fields[key];
-      if (typeof field !== "object" || field === null) continue;
-      const read = this.read(field);
-      // A plain assignment to "__proto__" would replace the prototype.
-      if (read !== field)
-        Object.defineProperty(fields, key, { value: read, writable: true, enumerable: true, configurable: true });
-    }
-    return fields;
-  }
-
-  #readMark(mark: string, inner: Json): Json {
-    if (mark === "~" && isRecord(inner)) return this.#readFields(inner as { [key: string]: Json }, Object.keys(inner));
-    if (mark === "=" && isItems(inner)) {
-      const [number, value] = inner;
-      if (typeof number !== "number" || value === undefined) throw new TypeError(wrongMark);
-      const read = this.read(value);
-      this.#values.set(number, read);
-      return read;
-    }
-    const known = mark === "@" && typeof inner === "number" ? this.#values.get(inner) : undefined;
-    if (known === undefined) throw new TypeError(wrongMark);
-    return known;
-  }
 }

@@ -1,7 +1,7 @@
 // Builds the runs of a log from its lines.
 
-import { isRecord, type Json } from "../core/entry-kit.ts";
-import type { LogLine } from "./log-lines.ts";
+import { isRecord, type Json } from "../../core/entry-kit.ts";
+import type { LogLine } from "./parse-line.ts";
 import { joinOutputs, listOf, noOutput, numberOf, textOf, toRequest, failWith } from "./read-fields.ts";
 import { type CallTimes, findWaits } from "./find-waits.ts";
 import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedLine, LoggedRequest, LoggedRun } from "./run-log.ts";

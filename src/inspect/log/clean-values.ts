@@ -1,6 +1,6 @@
 // Prepares values for a run log: copies them as plain data, calls `redact`, and removes credentials.
 
-import { dropPromise, isRecord, isThenable, type Json, namesSecret, redactSecrets, toJson } from "../core/entry-kit.ts";
+import { dropPromise, isRecord, isThenable, type Json, namesSecret, redactSecrets, toJson } from "../../core/entry-kit.ts";
 import { measure, Measured, type Writable } from "./shared-values.ts";
 
 /** The kind of a text in a run log, for `redact`. */

@@ -15,8 +15,9 @@ import {
 } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { StringDecoder } from "node:string_decoder";
-import { followOwnLinks, isOwn, LoopError, parseJson, tightMode } from "../core/entry-kit.ts";
-import { createLogState, damaged, isStartOfHeader, learnLine, type LogState, parseLine } from "./log-lines.ts";
+import { followOwnLinks, isOwn, LoopError, parseJson, tightMode } from "../../core/entry-kit.ts";
+import { createLogState, learnLine, type LogState } from "./log-lines.ts";
+import { damaged, isStartOfHeader, parseLine } from "./parse-line.ts";
 
 /** The destination of a log after it was opened. `write` throws if a line cannot be written. */
 export interface LineTarget {

@@ -13,7 +13,7 @@ import type {
   ToolChoice,
   ToolDefinition,
   Usage,
-} from "../core/entry-kit.ts";
+} from "../../core/entry-kit.ts";
 
 /** The content of a run log. */
 export interface RunLog {

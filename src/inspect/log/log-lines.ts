@@ -1,10 +1,8 @@
-// The lines of a run log, and the state that a writer reads from them when it continues a log.
+// The lines of a run log as its writer makes them, and the state that it reads from them when it continues a log.
 
-import { isRecord, type Json, LoopError, parseJson, textOf } from "../core/entry-kit.ts";
+import { type Json, textOf } from "../../core/entry-kit.ts";
+import type { LogLine } from "./parse-line.ts";
 import { measure, SharedValues, type Writable } from "./shared-values.ts";
-
-/** The version of the format. It changes only if older readers would misread the lines. */
-export const logVersion = 1;
 
 /** A message of the last request. `source` is the message itself while its run is live. */
 export interface SentMessage {
@@ -80,36 +78,6 @@ export function toLine(values: SharedValues, fields: LogFields): string {
   return `{${written.join(",")}}\n`;
 }
 
-export interface LinePlace {
-  /** The path of the file. Undefined for a log that is read from a text. */
-  readonly path?: string;
-  /** The line number, counted from 1. */
-  readonly line: number;
-}
-
-export function damaged(place: LinePlace, problem: string): LoopError<"log-damaged"> {
-  return new LoopError("log-damaged", { path: "run log", ...place, problem: `line ${place.line} ${problem}` });
-}
-
-export type LogLine = { readonly [field: string]: Json } & { readonly type: string; readonly at: number };
-
-/** Parses a line, and checks the fields that every line has. Throws LoopError "log-damaged". */
-export function parseLine(text: string, place: LinePlace): LogLine {
-  const line = parseJson(text);
-  if (!isRecord(line)) throw damaged(place, "is not JSON. Restore the file from a copy, or remove the line");
-  const { type, at, version } = line;
-  if (place.line === 1 && type !== "log") throw damaged(place, "is not the header of a run log. Check the path");
-  if (typeof type !== "string" || typeof at !== "number")
-    throw damaged(place, 'has no "type" or no "at". Restore the file from a copy');
-  if (type === "log" && version !== logVersion) {
-    throw damaged(
-      place,
-      `has version ${JSON.stringify(version)}, but this release reads version ${logVersion}. Update turnwright`,
-    );
-  }
-  return line as LogLine;
-}
-
 /** Adds a line of an existing log to the state: its numbered values, its run, and its messages if it is a request. */
 export function learnLine(state: LogState, line: LogLine): void {
   const { type, run: number } = line;
@@ -141,10 +109,4 @@ function learnRequest({ values }: LogState, run: KnownRun, { keep, replace, add 
 
 export function listOfPairs(list: Json | undefined): readonly (readonly [index: number, message: Json])[] {
   return Array.isArray(list) ? (list as readonly (readonly [number, Json])[]) : [];
-}
-
-/** True if a text may be the beginning of a header that a crash has cut off. */
-export function isStartOfHeader(text: string): boolean {
-  const start = '{"type":"log",';
-  return start.startsWith(text.slice(0, start.length));
 }

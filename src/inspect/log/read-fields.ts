@@ -1,7 +1,7 @@
 // Reads fields of lines. An invalid field throws a TypeError. Its message comes after the number of the line in the final error.
 
-import type { Json, Message } from "../core/entry-kit.ts";
-import type { LogLine } from "./log-lines.ts";
+import type { Json, Message } from "../../core/entry-kit.ts";
+import type { LogLine } from "./parse-line.ts";
 import type { LoggedOutput, LoggedRequest } from "./run-log.ts";
 
 export function toRequest(earlier: readonly LoggedRequest[], line: LogLine): LoggedRequest {

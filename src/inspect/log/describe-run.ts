@@ -1,7 +1,7 @@
 // Describes a run for its first line, and the tools for a request line.
 
-import { isRecord, type Json, type ToolDefinition } from "../core/entry-kit.ts";
-import type { ObservedRun } from "../core/observe-kit.ts";
+import { isRecord, type Json, type ToolDefinition } from "../../core/entry-kit.ts";
+import type { ObservedRun } from "../../core/observe-kit.ts";
 import type { Cleaner } from "./clean-values.ts";
 import type { LogFields } from "./log-lines.ts";
 import type { Writable } from "./shared-values.ts";

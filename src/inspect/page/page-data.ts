@@ -1,0 +1,27 @@
+// The data that a page carries beside its code. The page reads it again: see ui/load-logs.ts.
+
+/** Describes one log of a page. */
+export interface PageLog {
+  /** The name of the log on the page, such as its file name. */
+  readonly name: string;
+  /** The id of the element that has the text of the log. Undefined if `url` is set. */
+  readonly element?: string | undefined;
+  /**
+   * The URL of the text, relative to the page. With `?from=` and a number of bytes, the server sends the text from there on. It
+   * keeps the response open, and sends the text that is added later.
+   */
+  readonly url?: string | undefined;
+}
+
+export interface PageData {
+  readonly logs: readonly PageLog[];
+}
+
+/** The id of the element that has the page data as JSON. */
+export const pageDataId = "page-data";
+
+/** The place in the template at which the data is inserted. */
+export const dataMark = "<!-- data -->";
+
+/** The policy of the template, to which live pages add their own server. */
+export const connectNothing = "connect-src 'none'";

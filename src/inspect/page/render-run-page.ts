@@ -1,0 +1,55 @@
+// Makes the page that shows runs: one HTML file that loads nothing.
+
+import { invalidOption, isRecord } from "../../core/entry-kit.ts";
+import { connectNothing, dataMark, type PageData, pageDataId, type PageLog } from "./page-data.ts";
+
+/** A log for `renderRunPage`. */
+export interface RunPageLog {
+  /** The name of the log on the page. */
+  readonly name: string;
+  /** The content of the log file, or the joined lines that a sink got. */
+  readonly text: string;
+}
+
+/**
+ * Returns an HTML page that shows the runs of one or more logs. The page works without a network: it has all of its code, and its
+ * policy forbids it to load anything. Texts of models and tools are shown as text only. If there are several logs, the page begins
+ * with a list of all runs, and can compare two of them.
+ *
+ * The page is as long as the logs. Give it only to people who may read the logs.
+ *
+ * Throws LoopError "invalid-option" if `logs` has another form. A log that is damaged is reported by the page itself.
+ *
+ * @example
+ * const text = await readFile("run.jsonl", "utf8");
+ * await writeFile("run.html", await renderRunPage({ name: "run.jsonl", text }));
+ */
+export async function renderRunPage(logs: RunPageLog | readonly RunPageLog[]): Promise<string> {
+  const list: readonly RunPageLog[] = Array.isArray(logs) ? logs : [logs];
+  list.forEach(checkLog);
+  const described = list.map(({ name }, index): PageLog => ({ name, element: `log-${index}` }));
+  const texts = list.map(({ text }, index) => toData(`log-${index}`, "application/x-ndjson", text));
+  return insert({ logs: described }, texts);
+}
+
+/** Returns a page that gets its logs from its own server. `logs` are URLs relative to the page. */
+export async function renderLivePage(logs: readonly PageLog[]): Promise<string> {
+  return (await insert({ logs }, [])).replace(connectNothing, () => "connect-src 'self'");
+}
+
+function checkLog(log: unknown, index: number): void {
+  const { name, text } = isRecord(log) ? log : {};
+  const expected = "a log { name, text } with two strings, or a list of such logs";
+  if (typeof name !== "string" || typeof text !== "string") throw invalidOption(`logs[${index}]`, expected, log);
+}
+
+async function insert(data: PageData, texts: readonly string[]): Promise<string> {
+  const { template } = await import("./template.js");
+  const inserted = [...texts, toData(pageDataId, "application/json", JSON.stringify(data))].join("\n");
+  return template.replace(dataMark, () => inserted);
+}
+
+/** Without "<", a text cannot end its element. All of these are in JSON strings, in which the escape means the same. */
+function toData(id: string, type: string, text: string): string {
+  return `<script type="${type}" id="${id}">${text.replaceAll("<", "\\u003c")}</script>`;
+}

@@ -1,0 +1,2 @@
+/** The page without logs: HTML with all of its scripts and styles. `npm run build:page` writes it to template.js. */
+export declare const template: string;
