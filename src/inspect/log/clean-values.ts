@@ -1,6 +1,7 @@
 // Prepares values for a run log: copies them as plain data, calls `redact`, and removes credentials.
 
 import { dropPromise, isRecord, isThenable, type Json, namesSecret, redactSecrets, toJson } from "../../core/entry-kit.ts";
+import { isList } from "./shared-reader.ts";
 import { measure, Measured, type Writable } from "./shared-values.ts";
 
 /** The kind of a text in a run log, for `redact`. */
@@ -177,8 +178,4 @@ interface Place {
   readonly place: RunLogPlace;
   /** The name of the field that holds the value. */
   readonly inside: string;
-}
-
-function isList(value: unknown): value is readonly Json[] {
-  return Array.isArray(value);
 }
