@@ -11,6 +11,7 @@ const config: KnipConfig = {
     "examples/*.ts",
     "examples/*/main.ts",
     "examples/web-chat/page/page.tsx",
+    "src/inspect/ui/main.tsx!",
     "test/web-chat/serve-child.ts",
     "scripts/*.ts",
     // Programs that the tests start with Node 22, and the modules that these import by name.
@@ -20,7 +21,7 @@ const config: KnipConfig = {
   ],
   // A test may look at a function that its own file uses.
   ignoreExportsUsedInFile: true,
-  project: ["src/**/*.ts!", "!src/**/*.test.ts!", "test/**/*.ts", "examples/**/*.{ts,tsx}", "scripts/**/*.ts"],
+  project: ["src/**/*.{ts,tsx}!", "!src/**/*.test.ts!", "test/**/*.ts", "examples/**/*.{ts,tsx}", "scripts/**/*.ts"],
   vitest: { config: ["vitest.config.ts", "test/package/vitest.config.ts"] },
   ignoreBinaries: ["mkfifo"],
   // The programs of the first two are called by scripts/check.ts, and the server by test/restate.

@@ -35,7 +35,7 @@ const isLocked = (error: unknown): boolean => isLoopError(error, "journal-locked
 
 /** A process whose heartbeat is late loses its run. It can then neither write to the journal nor unlock it. */
 async function checkLateOwner(file: string): Promise<void> {
-  const late = sqliteJournal(file, "late", 0); // this lease has always run out
+  const late = sqliteJournal(file, "late", 0); // this lease expires immediately
   const closeLate = await openOf(late);
   const slow: Step<string> = { ...stepOf("slow", "from the late owner"), run: () => sleep(300, "from the late owner") };
   const lost = assert.rejects(async () => late.step(slow), /taken over/);
@@ -49,7 +49,7 @@ async function checkLateOwner(file: string): Promise<void> {
   await close();
 }
 
-/** After a journal is closed and opened again, steps from before must not write into it. */
+/** After a journal is closed and opened again, steps that began before the closing must not write into it. */
 async function checkLateStep(file: string): Promise<void> {
   const journal = sqliteJournal(file, "late-step");
   const close = await openOf(journal);
@@ -80,7 +80,7 @@ async function checkRecords(file: string): Promise<void> {
   assert.deepEqual(await recordsOf(sqliteJournal(file, "strange")), []);
 }
 
-/** If a process dies in a transaction, it leaves SQLite's own lock behind. */
+/** If a process dies in a transaction, SQLite's own lock remains. */
 async function checkLeftOverLock(file: string): Promise<void> {
   mkdirSync(`${file}.lock`);
   const runs = ["one", "two", "three"].map((runId) => sqliteJournal(file, runId));
@@ -145,14 +145,14 @@ async function checkKilledProcess(folder: string): Promise<void> {
 
 function checksIn(folder: string): readonly SuiteCheck[] {
   const file = join(folder, "suite.db");
-  // Makes a separate journal object for each execution, as separate processes would.
+  // Creates a separate journal object for each execution, as separate processes would.
   const suite = journalSuite({ execute: (runId, body) => body(sqliteJournal(file, runId)) });
   const left = join(folder, "left-over");
   mkdirSync(left);
   return [
     ...suite,
-    { title: "refuses the writes of an owner that lost its run", run: () => checkLateOwner(file) },
-    { title: "refuses a step that ends after its opening", run: () => checkLateStep(file) },
+    { title: "refuses writes of an owner that has lost its run", run: () => checkLateOwner(file) },
+    { title: "refuses the result of a step that began before the journal was opened again", run: () => checkLateStep(file) },
     { title: "stores each record before its step returns, under its exact key", run: () => checkRecords(file) },
     { title: "removes the lock of a process that died in a transaction", run: () => checkLeftOverLock(join(left, "runs.db")) },
     { title: "continues a run whose process was killed in a tool", run: () => checkKilledProcess(folder) },

@@ -50,7 +50,8 @@ export class FollowedTrips {
       this.#change(id, { status: "running" });
     }
     if (event.type === "text-delta") this.#change(id, { text: text + event.text });
-    // A worker died while the model wrote this text. The next worker sends the request again.
+    // A worker died while the model wrote this text. The next worker sends the request again, so the text since the start of the
+    // iteration is dropped.
     if (event.type === "attempt-discarded") this.#change(id, { text: this.#before.get(id) ?? "" });
     if (event.type === "tool-progress") {
       const { worker } = event.data as { readonly worker: number };

@@ -27,7 +27,7 @@ const url = `http://localhost:${(server.address() as AddressInfo).port}`;
 
 if (isServing) {
   for (const city of ["Oslo", "Bergen", "Narvik", "Bodø"]) await trips.start({ city, legs: 12, paceMs: 1_000 });
-  console.log(`Two workers execute four runs. Open ${url}`);
+  console.log(`Two workers execute four runs. Open ${url} and kill a worker.`);
   process.once("SIGINT", () => void stop().then(() => process.exit(0)));
 } else {
   await check();
@@ -42,7 +42,7 @@ async function stop(): Promise<void> {
   await postgres.stop();
 }
 
-/** Kills the worker of the first trip through the page. All trips end as if nothing had happened. */
+/** Uses the page to kill the worker of the first trip. All trips must end as they would without the kill. */
 async function check(): Promise<void> {
   assert.match(await (await fetch(url)).text(), /<title>Workers and their runs<\/title>/);
   for (const city of ["Oslo", "Bergen", "Narvik", "Bodø"]) await trips.start({ city, legs: 4, paceMs: 200 });
@@ -54,7 +54,7 @@ async function check(): Promise<void> {
   while (trips.all.some(({ status }) => status !== "completed")) await setTimeout(50);
   for (const { id, text, workers: pids } of trips.all) {
     assert.match(text, /^Leg 1\. Leg 2\. Leg 3\. Leg 4\. Your train to \S+ leaves at 09:04\.$/);
-    console.log(`${id} was continued by ${pids.length - 1} other workers.`);
+    console.log(`${id} is completed. Takeovers: ${pids.length - 1}.`);
   }
   assert.equal(trips.all[0]?.workers.length, 2);
 }

@@ -1,4 +1,4 @@
-// Makes a Postgres database, on the server in TURNWRIGHT_POSTGRES_URL or on an embedded server.
+// Creates a Postgres database, on the server in TURNWRIGHT_POSTGRES_URL or on an embedded server.
 
 import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -10,7 +10,7 @@ import { Client } from "pg";
 export interface Postgres {
   /** The URL of an empty database. */
   readonly url: string;
-  /** Kills the server with SIGKILL, and starts it again. Undefined for a server that was running before. */
+  /** Kills the server with SIGKILL, and starts it again. Undefined for the server in TURNWRIGHT_POSTGRES_URL. */
   readonly crash?: (() => Promise<void>) | undefined;
   stop(): Promise<void>;
 }
@@ -26,7 +26,7 @@ function findFreePort(): Promise<number> {
   });
 }
 
-/** Makes a database with a new name. Returns the database URL. */
+/** Creates a database with a new name. Returns its URL. */
 async function createDatabase(serverUrl: string): Promise<string> {
   const url = new URL(serverUrl);
   url.pathname = `/turnwright_${process.pid}_${Math.random().toString(36).slice(2)}`;
@@ -52,7 +52,7 @@ async function startServer(): Promise<Postgres> {
     port,
     user: "postgres",
     password: "postgres",
-    // The data stays until `stop`, also if the server crashes.
+    // The data stays until `stop`, even if the server crashes.
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ["--encoding=UTF8", "--locale=C"],
@@ -73,7 +73,7 @@ async function startServer(): Promise<Postgres> {
   const crash = async (): Promise<void> => {
     const [pid = ""] = (await readFile(join(folder, "data", "postmaster.pid"), "utf8")).split("\n");
     process.kill(Number(pid), "SIGKILL");
-    // The processes of the server notice the end of the first one, and end too.
+    // The other processes of the server notice this, and end too.
     await new Promise((resolve) => setTimeout(resolve, 500));
     await server.start();
   };

@@ -47,7 +47,7 @@ function sendState({ workers, trips }: Shown, response: ServerResponse): void {
   response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" }).end(state);
 }
 
-/** Carries out a click on the page. Returns the HTTP status. */
+/** Performs a POST of the page. Returns the HTTP status. */
 async function act({ workers, trips }: Shown, path: string): Promise<number> {
   const [, pid] = /^\/workers\/(\d+)\/kill$/.exec(path) ?? [];
   if (pid !== undefined) return workers.kill(Number(pid)) ? 202 : 404;

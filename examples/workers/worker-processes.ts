@@ -25,7 +25,7 @@ export class WorkerProcesses {
     const { pid = 0, stdout } = child;
     child.once("exit", () => this.#processes.delete(pid));
     await Promise.race([once(stdout, "data"), once(child, "exit")]);
-    if (child.exitCode !== null) throw new Error("The worker has ended.");
+    if (child.exitCode !== null) throw new Error("The worker process ended before it was ready. Its errors are above.");
     this.#processes.set(pid, child);
     return pid;
   }

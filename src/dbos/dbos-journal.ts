@@ -17,7 +17,7 @@ interface StepEnd<T> {
   readonly thrown?: { readonly error: unknown } | undefined;
 }
 
-/** The longest time that one call of DBOS.recv waits, in seconds. The call is repeated, and each call is one more record. */
+/** The time that one call of DBOS.recv waits, in seconds. The call is repeated, and each call adds a record, so the time is long. */
 const longestWait = 3_600;
 
 /**
@@ -86,8 +86,8 @@ async function finish<T>(first: StepEnd<T>): Promise<T> {
 }
 
 /**
- * Returns a journal that only reads the records of a workflow, for `inspectJournal`. `workflowId` is the id of a workflow that uses
- * `dbosJournal`. Call it outside of workflows.
+ * Returns a journal that only reads the records of a workflow, for `inspectJournal`. `workflowId` is the id of a workflow that
+ * uses `dbosJournal`. Call this function outside workflows.
  *
  * @example
  * const { status, pendingCalls } = await inspectJournal(readDbosJournal("order-7"));

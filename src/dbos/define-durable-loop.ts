@@ -19,7 +19,7 @@ type Workflow = (input: string) => Promise<string>;
  * Defines a loop whose runs survive their workers. A run is a DBOS workflow: its steps are recorded in Postgres, and if its worker
  * dies, another worker continues it. Define the loop in each worker, before `launchWorker`.
  *
- * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process has a loop of this name already.
+ * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process already has a loop of this name.
  *
  * @example
  * const support = defineDurableLoop({
@@ -38,7 +38,7 @@ export function defineDurableLoop<Input>(fields: DurableLoopFields<Input>): Dura
  * Defines conversations whose runs survive their workers, for a web page. Any worker can serve the page, whichever worker executes
  * the run. Each run is a run of a durable loop, so define the host in each worker, before `launchWorker`.
  *
- * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process has a loop of this name already.
+ * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process already has a loop of this name.
  *
  * @example
  * const host = defineDurableHost({ name: "shop", options: ({ input }) => ({ provider, tools, context: input }) });
@@ -65,7 +65,7 @@ async function execute<Input>({ options, maxCrashes }: DurableLoopFields<Input>,
   const worker = workerHere();
   const runId = DBOS.workflowID ?? "";
   try {
-    // Outside, because tools must not be able to add steps to the workflow.
+    // Runs outside the workflow, because tools must not be able to add steps to it.
     const end = await worker.outside(async () =>
       executeDurableRun(worker, {
         runId,

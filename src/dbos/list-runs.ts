@@ -7,7 +7,7 @@ import type { PostgresStore } from "./postgres-store.ts";
 /** The names of the durable loops of this process. */
 export const loopNames: Set<string> = new Set();
 
-/** Returns the queue of a loop. A worker takes runs only from the queues of its loops, because it could not execute others. */
+/** Returns the queue of a loop. A worker takes runs only from the queues of its own loops, because it cannot execute other runs. */
 export function queueOf(application: string, loop: string): string {
   return `turnwright ${application} ${loop}`;
 }
@@ -33,7 +33,7 @@ export interface DurableRun {
   readonly id: string;
   /** The name of its durable loop, or of its durable host. */
   readonly loop: string;
-  /** `failed`: its `result` rejects. `live`: it is running, waiting for a decision or for a worker. */
+  /** `failed` means that its `result` rejects. `live` means that it is running, or waits for a decision or for a worker. */
   readonly state: "live" | "ended" | "failed";
   /** Why the run failed. */
   readonly error?: string | undefined;
@@ -91,7 +91,7 @@ export function stateOf(status: string): DurableRun["state"] {
 }
 
 export function errorOf({ error, status }: { readonly error?: unknown; readonly status: string }): string {
-  return error instanceof Error ? error.message : `The workflow has the status ${status}.`;
+  return error instanceof Error ? error.message : `The DBOS workflow of the run has the status ${status}.`;
 }
 
 export async function listRuns(application: string, filter: RunFilter = {}): Promise<readonly DurableRun[]> {
@@ -112,7 +112,7 @@ export async function listRuns(application: string, filter: RunFilter = {}): Pro
     const is = stateOf(status);
     const error = is === "failed" ? { error: errorOf(run) } : {};
     const loop = loopOf(workflowName);
-    // A run in the queue has the id of the process that started it.
+    // Until a worker takes the run, `executorId` is the process that started it.
     const workerId = is === "live" && status !== "PENDING" ? undefined : executorId;
     return {
       id,
@@ -149,7 +149,7 @@ export async function deleteRuns(application: string, store: PostgresStore, filt
     });
     if (found.length === 0) return count;
     const batch = found.map(({ workflowID }) => workflowID);
-    // The workflows last, so that a repetition finds them if the process dies in between.
+    // Deletes the workflows last. If the process dies before that, the next call finds them again.
     await store.deleteRuns(batch);
     await DBOS.deleteWorkflows(batch);
     count += batch.length;

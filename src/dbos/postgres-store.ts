@@ -1,4 +1,4 @@
-// The tables of durable loops in Postgres, beside those of DBOS: workers, and the records, events and messages of runs.
+// The tables of durable loops in Postgres, in addition to those of DBOS: workers, and the records, events and messages of runs.
 
 import type { Pool } from "pg";
 import type { Added, Begun, DurableStore, Row, RunMessage, StepRecord } from "../host/durable/durable-store.ts";
@@ -6,7 +6,7 @@ import type { Added, Begun, DurableStore, Row, RunMessage, StepRecord } from "..
 /** Locked while a process creates the tables, so that two processes do not create them together. */
 const migrationLock = 7_233_410_001;
 
-/** The version of the tables. A later version adds the statements that change the tables of this one. */
+/** The version of the tables. A later version of turnwright that changes them must also contain the statements for the change. */
 const schemaVersion = 1;
 
 const tables = `
@@ -37,7 +37,7 @@ export const eventChannel = "turnwright_events";
 export const messageChannel = "turnwright_messages";
 export const endChannel = "turnwright_ends";
 
-/** True if the database has refused the statement, so that a repetition would be refused too. */
+/** True if the database has refused the statement. A repetition would be refused too. */
 function isRefusal(error: unknown): boolean {
   return error instanceof Error && "code" in error && /^(22|23|42)/.test(String(error.code)) && String(error.code).length === 5;
 }
@@ -104,7 +104,7 @@ export class PostgresStore implements DurableStore {
     return { execution: Number(row?.execution ?? 0), events: Number(row?.events ?? 0), stalls: row?.stalls ?? 0 };
   }
 
-  /** The position `first` makes sure that an append whose answer was lost is not repeated. */
+  /** An append whose answer was lost may be repeated. Because of the position `first`, it is stored only once. */
   async append(runId: string, execution: number, { first, events, records, blobs, isProgress }: Added): Promise<boolean> {
     const { rowCount } = await this.#pool.query({
       name: "turnwright-append",

@@ -1,4 +1,4 @@
-// The journal of a durable loop: its records are in a table, and are written in one statement with the events before them.
+// The journal of a durable loop. One statement writes a record to a table, together with the events before it.
 
 import type { Journal, Step } from "../core/entry-kit.ts";
 import type { StepHooks } from "../host/durable/durable-store.ts";
@@ -26,7 +26,7 @@ export async function createRecordJournal(store: PostgresStore, runId: string, h
     step,
     all: (steps) => Promise.all(steps.map(step)),
     has: (key) => keys.has(key),
-    // A wait needs no record: the first decision with the key counts, in each execution.
+    // A wait needs no record, because the first decision with the key counts in every execution.
     wait: (key) => hooks.receive(key),
   };
 }

@@ -15,7 +15,7 @@ export interface TakingWorker {
 export class Takeovers {
   readonly #pool: Pool;
   readonly #worker: TakingWorker;
-  /** The workers whose lock was free at the last look. */
+  /** The workers whose lock was free at the last sweep. */
   #suspects: ReadonlySet<string> = new Set();
   #isSweeping = false;
   #sweeps = 0;
@@ -40,8 +40,8 @@ export class Takeovers {
   }
 
   /**
-   * Finds workers that are silent for longer than the lease, and workers whose lock was free twice. Once is not enough: after a
-   * restart of Postgres, all locks are free until the workers have connected again.
+   * Finds workers that are silent for longer than the lease, and workers whose lock was free in two sweeps. One sweep is not
+   * enough: after a restart of Postgres, all locks are free until the workers have connected again.
    */
   async #findDead(session: Client): Promise<readonly string[]> {
     const { rows } = await session.query<{ readonly id: string; readonly late: boolean; readonly free: boolean }>(
@@ -85,7 +85,7 @@ export class Takeovers {
       loadOutput: false,
     });
     await this.#resume(runs);
-    // Last, so that another worker tries again if this one fails in between.
+    // Must be last. If this worker fails before that, another worker takes over the rest of the runs.
     await this.#pool.query("DELETE FROM turnwright.workers WHERE id = $1", [workerId]);
   }
 }

@@ -19,7 +19,7 @@ export interface WorkerOptions {
   /** The name of the application. Processes with the same name share their runs. Default "turnwright". */
   readonly name?: string | undefined;
   /**
-   * How long a worker may be silent, in milliseconds. After that, other workers take its runs over, even if its process still
+   * How long a worker may be silent, in milliseconds. After that, other workers take over its runs, even if its process still
    * exists. The runs of a killed process are taken over without this delay. Default 10,000.
    */
   readonly leaseMs?: number | undefined;
@@ -33,7 +33,7 @@ export interface Worker {
   readonly id: string;
   /** Stops the worker. Its runs continue in other workers, or when a worker is launched again. */
   stop(): Promise<void>;
-  /** Lists runs of all durable loops and all workers, the newest first. Throws LoopError "invalid-option" or "unknown-option". */
+  /** Lists runs of all durable loops and all workers, newest first. Throws LoopError "invalid-option" or "unknown-option". */
   listRuns(filter?: RunFilter): Promise<readonly DurableRun[]>;
   /**
    * Deletes everything that is stored about runs that have ended or failed: inputs, records, events, results. Pass their `ids`, or
@@ -53,10 +53,10 @@ const checks: Checks<WorkerOptions> = {
 /** How often a worker looks for runs without a worker, in milliseconds. */
 const sweepMs = 500;
 
-/** How often readers and runs look for what a lost notification would have told them, in milliseconds. */
+/** How often readers and runs check for changes, in milliseconds, because a notification may have been lost. */
 const lostNotificationMs = 10_000;
 
-/** How often a worker looks whether DBOS has stored the end of a run, in milliseconds. */
+/** How often a worker checks if DBOS has stored the end of a run, in milliseconds. */
 const endMs = 10;
 
 let current: WorkerProcess | undefined;
@@ -72,8 +72,8 @@ export function workerHere(): WorkerProcess {
 }
 
 /**
- * Launches DBOS and makes this process a worker, which executes runs of durable loops. Define all durable loops first. Every process
- * that starts, reads or stops runs has to be a worker. A process can launch one worker at a time.
+ * Launches DBOS and makes this process a worker, which executes runs of durable loops. Define all durable loops first. Every
+ * process that starts, reads or stops runs must be a worker. A process can launch one worker at a time.
  *
  * Throws LoopError "invalid-option" or "unknown-option". Rejects with the errors of Postgres, for example if the database cannot be
  * reached.
@@ -92,7 +92,9 @@ export async function launchWorker(options: WorkerOptions): Promise<Worker> {
   } catch (error) {
     await worker.stop();
     if (!isUnreachable(error)) throw error;
-    throw new Error(`The Postgres server of "databaseUrl" cannot be reached: ${error.message}`, { cause: error });
+    throw new Error(`The Postgres server of "databaseUrl" cannot be reached. Check the URL and the server: ${error.message}`, {
+      cause: error,
+    });
   }
   return {
     id: worker.id,
@@ -113,11 +115,11 @@ interface Settings {
   readonly executes: boolean;
 }
 
-/** A server that does not answer is treated like a broken connection. */
+/** With these limits, a server that does not answer counts as a broken connection. */
 const patience = { connectionTimeoutMillis: 10_000, keepAlive: true, keepAliveInitialDelayMillis: 5_000 };
 const queryTimeout = { query_timeout: 20_000 };
 
-/** Makes a pool whose broken connections are replaced. Without a listener on each connection, the process would end with it. */
+/** Creates a pool that replaces broken connections. Without a listener for errors, a broken connection would end the process. */
 function createPool(connectionString: string, max: number, limits: { readonly query_timeout?: number } = {}): Pool {
   const pool = new Pool({ connectionString, max, ...patience, ...limits });
   pool.on("error", () => {});
@@ -131,7 +133,7 @@ export class WorkerProcess implements RunSite {
   readonly live: Map<string, LiveRun> = new Map();
   /** The name of the application. */
   readonly name: string;
-  /** Calls a function outside of the current workflow and step, in which DBOS would record the calls or refuse them. */
+  /** Calls a function outside the current workflow and step. Inside, DBOS would record or refuse its calls. */
   readonly outside: <T>(work: () => T) => T = AsyncLocalStorage.snapshot();
   readonly #stopping = new AbortController();
   readonly #options: Settings;
@@ -147,7 +149,7 @@ export class WorkerProcess implements RunSite {
   readonly #takeovers: Takeovers;
 
   constructor({ databaseUrl, name = "turnwright", leaseMs = 10_000, executes = true }: WorkerOptions) {
-    // Any number of readers may wait.
+    // Any number of readers may listen, so Node must not warn about many listeners.
     setMaxListeners(0, this.#stopping.signal);
     this.name = name;
     this.#options = { databaseUrl, name, leaseMs, executes };
@@ -175,11 +177,11 @@ export class WorkerProcess implements RunSite {
       listenQueues: executes && queues.length > 0 ? queues : ["no-queue"],
     });
     await DBOS.launch();
-    // Each queue is polled by itself, so many queues are polled less often.
+    // Each queue is polled separately. The more queues there are, the less often each one is polled.
     const minPollingIntervalMs = Math.min(500, 50 * queues.length);
     for (const queue of queues) await DBOS.registerQueue(queue, { minPollingIntervalMs });
     const every = (ms: number, work: () => Promise<void>): void => {
-      // A failed round is repeated by the next one, for example while Postgres restarts.
+      // If the work fails, for example while Postgres restarts, the next interval repeats it.
       this.#timers.push(setInterval(() => void work().catch(() => {}), ms));
     };
     every(Math.min(1_000, leaseMs / 4), () => this.#beat());
@@ -203,7 +205,7 @@ export class WorkerProcess implements RunSite {
     await Promise.all([this.#pool.end(), this.#enginePool.end()]);
   }
 
-  /** Opens the session with the lock. If the session breaks, opens another one. */
+  /** Opens the session that holds the lock. If the session breaks, opens another one. */
   async #connect(): Promise<void> {
     const session = new Client({ connectionString: this.#options.databaseUrl, ...patience, ...queryTimeout });
     let isLost = false;

@@ -6,7 +6,7 @@ import { describeValue, isRecord, LoopError } from "../core/entry-kit.ts";
 
 export type BlobRecord =
   | {
-      /** The value. Its fields in `blobs` are null here, which keeps the order of the fields. */
+      /** The value. The fields that `blobs` lists are null here, so that the order of the fields is kept. */
       readonly value: unknown;
       readonly blobs?: readonly (readonly [field: string, id: string])[];
     }
@@ -54,7 +54,7 @@ export function packRecord(value: unknown, minBytes: number): PackedRecord {
   return { record: { value: Object.fromEntries(rest), blobs: [...ids] }, texts };
 }
 
-/** Checks the form of a recorded value. Throws LoopError "journal-damaged". */
+/** Checks that a recorded value has the form of a `BlobRecord`. Otherwise, throws LoopError "journal-damaged". */
 export function readBlobRecord(key: string, given: unknown): BlobRecord {
   if (isBlobRecord(given)) return given;
   const problem = `was not written with "withBlobs": it is ${describeValue(given)} in another form. Read it without "withBlobs"`;

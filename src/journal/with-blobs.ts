@@ -18,18 +18,18 @@ import { type BlobRecord, blobIdsOf, packRecord, readBlobRecord, unpackRecord, u
 /** A store for large texts. Each text has an id that is made from the text: 64 hexadecimal digits. */
 export interface BlobStore {
   /**
-   * Stores a text. The record that needs the text is written after `put` has resolved. A text may be stored again under the same id,
-   * also by several processes at the same time.
+   * Stores a text. The record that needs the text is written after `put` has resolved. The same text may be stored again under
+   * its id, even by several processes at the same time.
    */
   put(id: string, text: string): PromiseLike<void> | void;
-  /** Returns the texts with these ids, by id. Leaves out unknown ids. The ids are unique. */
+  /** Returns the texts with these ids, by id. Omits unknown ids. No id is passed twice. */
   get(ids: readonly string[]): PromiseLike<ReadonlyMap<string, string>> | ReadonlyMap<string, string>;
 }
 
 /** The options of `withBlobs`. */
 export interface BlobOptions {
   readonly store: BlobStore;
-  /** Parts of records are stored as blobs if they have more bytes than this. Default 100,000. */
+  /** Parts of records that have more bytes than this are stored as blobs. Default 100,000. */
   readonly minBytes?: number | undefined;
 }
 
@@ -42,9 +42,9 @@ const checks: Checks<BlobOptions> = {
 };
 
 /**
- * Wraps a journal so that large parts of its records are kept in a blob store. Wrap the journal each time that it is used, also for
- * `inspectJournal` and `replayJournal`. A field of a record is stored as a blob if its JSON text is larger than `minBytes`. Equal
- * fields share one blob. Blobs are never removed.
+ * Wraps a journal so that large parts of its records are kept in a blob store. Wrap the journal each time you use it, including
+ * for `inspectJournal` and `replayJournal`. A field of a record is stored as a blob if its JSON text is larger than `minBytes`.
+ * Equal fields share one blob. Blobs are never removed.
  *
  * A run rejects with the errors of the store, and with LoopError "journal-damaged" if a blob is missing, or if the journal has
  * records that were written without `withBlobs`. Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid.
@@ -103,7 +103,10 @@ function trackUntilEnd<T>(pending: Set<PromiseLike<unknown>>, work: PromiseLike<
   return work;
 }
 
-/** A run that breaks does not wait for its steps. A step that has run must still be recorded before the journal is closed. */
+/**
+ * Waits until the texts of all steps are stored. A run that rejects does not wait for its steps, but the steps that have run must
+ * be recorded before the journal is closed.
+ */
 async function settle(puts: ReadonlySet<PromiseLike<unknown>>): Promise<void> {
   if (puts.size === 0) return;
   await Promise.allSettled(puts);

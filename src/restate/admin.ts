@@ -1,16 +1,16 @@
 // The parts of Restate's admin API that a worker uses.
 
-/** An entry of the journal of a workflow: the name of a step, or the result of a step. */
+/** An entry in the journal of a workflow: the name or the result of a step. */
 export interface JournalRow {
   readonly name?: string | undefined;
   readonly entry_json?: string | undefined;
 }
 
-/** How long a failed request is repeated, and after which time, in milliseconds. */
+/** How long a failed request is repeated, and the time between two repetitions, in milliseconds. */
 const repeatForMs = 30_000;
 const repeatAfterMs = 200;
 
-/** A request without an answer is given up after this time, in milliseconds. Restate may not answer requests of the time of a crash. */
+/** The time limit of a request, in milliseconds. Restate may never answer a request that it got during a crash. */
 const answerMs = 5_000;
 
 /** Makes a request that ends when `signal` fires. `fetch` would leave a listener on the signal for each request. */
@@ -44,8 +44,8 @@ export class Admin {
   }
 
   /**
-   * Tells Restate where the handlers are. Restate calls them there, which may fail at first, for example because the load balancer
-   * does not know this worker yet. Repeating it does no harm.
+   * Registers the URL of the handlers in Restate. Restate calls this URL, which may fail at first, for example because the load
+   * balancer does not know this worker yet. The registration may be repeated without harm.
    */
   async register(uri: string): Promise<void> {
     await this.#repeat(() => this.#request("POST", "/deployments", { uri, force: true }));
@@ -56,7 +56,7 @@ export class Admin {
     await this.#request("PATCH", `/invocations/${invocation}/resume`);
   }
 
-  /** Returns the journal of a workflow in the order of recording. */
+  /** Returns the journal of a workflow, in the order in which it was recorded. */
   async readJournal(invocation: string): Promise<readonly JournalRow[]> {
     const id = invocation.replaceAll("'", "''");
     const query = `SELECT name, entry_json FROM sys_journal WHERE id = '${id}' ORDER BY index`;

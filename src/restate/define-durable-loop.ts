@@ -17,7 +17,7 @@ import { type WorkerProcess, workerHere } from "./worker.ts";
  * Defines a loop whose runs survive their workers. A run is a Restate workflow: its steps are recorded in Restate, and if its worker
  * dies, Restate lets another worker continue it. Define the loop in each worker, before `launchWorker`.
  *
- * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process has a loop of this name already.
+ * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process already has a loop of this name.
  * Throws an error on Node 20.
  *
  * @example
@@ -37,7 +37,7 @@ export function defineDurableLoop<Input>(fields: DurableLoopFields<Input>): Dura
  * Defines conversations whose runs survive their workers, for a web page. Any worker can serve the page, whichever worker executes
  * the run. Each run is a run of a durable loop, so define the host in each worker, before `launchWorker`.
  *
- * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process has a loop of this name already.
+ * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process already has a loop of this name.
  * Throws an error on Node 20.
  *
  * @example
@@ -63,7 +63,7 @@ function define<Input>(fields: DurableLoopFields<Input>): DefinedLoop<Input> {
 function createEngine(loop: string, worker: WorkerProcess): DurableEngine {
   const { store, admin } = worker;
   const peek = async (id: string): Promise<RunHead | undefined> => {
-    // A URL cannot contain these ids, and no run has them.
+    // A URL cannot contain these ids, so `start` refuses them.
     const head = id === "." || id === ".." ? null : await store.peek(id);
     return head?.loop === loop ? head : undefined;
   };

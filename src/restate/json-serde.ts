@@ -1,4 +1,4 @@
-// How values are written for Restate.
+// Converts values to and from JSON for Restate.
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

@@ -12,7 +12,7 @@ function inside(value: unknown, ...keys: readonly string[]): UnknownRecord | und
 
 const decoder = new TextDecoder();
 
-/** Returns a journal that can only be read. */
+/** Returns a journal that only reads the records of a run. */
 export function readRestateJournal(listRows: () => Promise<readonly JournalRow[]>): Journal {
   return createReadOnlyJournal(async () => {
     const names = new Map<unknown, string>();

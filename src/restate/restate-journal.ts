@@ -6,8 +6,8 @@ import type { StepHooks } from "../host/durable/durable-store.ts";
 import { requireNode22 } from "./require-node.ts";
 
 /**
- * How a step is stored. `failed` is the message of an error: Restate would repeat a step that throws, but the loop decides what
- * happens after an error, and a later execution runs the step again.
+ * How a step is stored. `failed` is the message of an error. The error is not thrown, because Restate would then repeat the step,
+ * but the loop decides what happens after an error. A later execution runs the step again.
  */
 type Stored<T> = { readonly answer: T; readonly lastRead?: number | undefined } | { readonly failed: string };
 
@@ -27,9 +27,10 @@ export interface RestateContext {
 }
 
 /**
- * Makes the journal of a Restate workflow. Each step of the run is one `ctx.run` of the workflow. If the worker dies, Restate calls the
- * workflow again, and the run continues. Call `runToolLoop` once in the handler `run` of a workflow, with `ctx.key` as `runId`, and
- * use `ctx` for nothing else while the loop runs. A decision about a waiting call is the durable promise with the key of the wait.
+ * Makes the journal of a Restate workflow. Each step of the run is one `ctx.run` of the workflow. If the worker dies, Restate
+ * calls the workflow again, and the run continues. Call `runToolLoop` once in the handler `run` of a workflow, with `ctx.key` as
+ * `runId`, and use `ctx` for nothing else while the loop runs. To decide about a waiting call, resolve the durable promise that
+ * has the key of the wait as its name.
  *
  * Throws LoopError "invalid-option" if `ctx` is not a context of Restate, and an error on Node 20.
  *
@@ -49,7 +50,7 @@ export function restateJournal(ctx: RestateContext): Journal {
   return createRestateJournal(ctx as WorkflowContext);
 }
 
-/** Makes the journal, with hooks for a durable loop. */
+/** Creates the journal. A durable loop passes hooks. */
 export function createRestateJournal(ctx: WorkflowContext, hooks?: StepHooks): Journal {
   requireNode22();
   if (typeof (ctx as { readonly run?: unknown } | undefined)?.run !== "function") {
@@ -126,7 +127,10 @@ class WorkflowSteps {
   }
 }
 
-/** Waits for a promise of Restate, which never settles if this execution is over, for example after a lost connection. */
+/**
+ * Waits for a promise of Restate. If this execution is over, for example after a lost connection, the promise never settles, so
+ * this function rejects.
+ */
 function untilOver<T>(promise: PromiseLike<T>, over: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const refuse = (): void => reject(new Error("This execution of the workflow is over. Restate continues it elsewhere."));

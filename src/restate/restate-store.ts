@@ -7,7 +7,7 @@ import { jsonSerde } from "./json-serde.ts";
 import type { Appended, EventsFound, RunHead } from "./run-events.ts";
 import type { ServiceNames } from "./run-object.ts";
 
-/** A request is repeated for about a minute, for example while Restate restarts. */
+/** A failed request is repeated for about a minute, for example while Restate restarts. */
 const repeatForMs = 60_000;
 const repeatAfterMs = 100;
 
@@ -19,7 +19,7 @@ export interface RestateStoreOptions {
   readonly names: ServiceNames;
   /** The id of the worker. */
   readonly worker: string;
-  /** When it fires, all requests end. */
+  /** When this signal fires, all requests end. */
   readonly signal: AbortSignal;
 }
 
@@ -94,7 +94,7 @@ export class RestateStore implements DurableStore {
     return (await this.peek(runId))?.next ?? 0;
   }
 
-  /** Wakes the readers in this process. Those in others look again and again. */
+  /** Wakes the readers in this process. Readers in other processes poll. */
   async wake(runId: string): Promise<void> {
     this.onChange(runId);
   }
@@ -111,7 +111,7 @@ export class RestateStore implements DurableStore {
     await this.#request(this.#options.names.conversations, { key: conversation, handler: "note", parameter: runs });
   }
 
-  /** Returns what is known about a run. Null if the run does not exist. */
+  /** Returns the facts about a run, or null if the run does not exist. */
   peek(runId: string): Promise<RunHead | null> {
     return this.#call(runId, "peek", null);
   }
@@ -122,14 +122,17 @@ export class RestateStore implements DurableStore {
   }
 
   /**
-   * True if the last execution of a run in this process may write. A late `begin` of an older attempt may have fenced it, although it is
-   * the one that Restate waits for.
+   * True if the last execution of a run in this process may still write. A late `begin` of an older attempt may have fenced this
+   * execution, although Restate waits for it.
    */
   isCurrent(runId: string): boolean {
     return this.#executions.has(runId);
   }
 
-  /** Stores the end of the current execution of a run in this process, or that it failed. Returns false if a later execution has begun. */
+  /**
+   * Stores the end or the failure of the current execution of a run in this process. Returns false if a later execution of the
+   * run has begun.
+   */
   async finish(runId: string, end: { readonly end: string } | { readonly error: string }): Promise<boolean> {
     const execution = this.#executions.get(runId) ?? 0;
     const isStored = await this.#change<boolean>(runId, "end" in end ? "finish" : "fail", { execution, ...end });
@@ -137,7 +140,7 @@ export class RestateStore implements DurableStore {
     return isStored;
   }
 
-  /** Returns false if a later execution has begun. */
+  /** Notes that a run is about to rest, or that it is not. Returns false if a later execution has begun. */
   rest(runId: string, isResting: boolean): Promise<boolean> {
     return this.#change(runId, "rest", { execution: this.#executions.get(runId) ?? 0, isResting });
   }
@@ -160,7 +163,7 @@ export class RestateStore implements DurableStore {
     return this.#request(this.#options.names.runs, { key: runId, handler, parameter });
   }
 
-  /** Calls a handler that changes the run. Restate carries it out once, also if the request is repeated. */
+  /** Calls a handler that changes the run. Restate executes the call once, even if the request is repeated. */
   #change<T = unknown>(runId: string, handler: string, parameter: unknown): Promise<T> {
     const idempotencyKey = globalThis.crypto.randomUUID();
     return this.#request(this.#options.names.runs, { key: runId, handler, parameter, idempotencyKey });
@@ -196,7 +199,7 @@ function placeOf(runId: string, seq: number): string {
   return `${seq} ${runId}`;
 }
 
-/** True if a repeated request may succeed: Restate is out of reach, busy, or no worker has registered the handlers yet. */
+/** True if a repeated request may succeed, because Restate was out of reach or busy, or no worker had registered the handlers yet. */
 function mayPass(error: unknown): boolean {
   return !(error instanceof HttpCallError) || error.status === 404 || error.status === 429 || error.status >= 500;
 }

@@ -13,7 +13,7 @@ export interface RunHead {
   /** The number of the last execution, and its worker. */
   readonly execution: number;
   readonly worker?: string | undefined;
-  /** How many executions in a row have begun since the run made progress. */
+  /** How many executions have begun since the run last made progress. */
   readonly stalls: number;
   /** The position of the next event. */
   readonly next: number;
@@ -30,7 +30,7 @@ export function readHead(ctx: ObjectContext | ObjectSharedContext): Promise<RunH
   return ctx.get<RunHead>("head");
 }
 
-/** The events are stored in chunks. Each chunk is a key of the state, which is read alone. */
+/** The events are stored in chunks. Each chunk has its own key in the state, so that it can be read alone. */
 interface Chunk {
   readonly first: number;
   readonly events: readonly string[];
@@ -61,7 +61,7 @@ export async function appendEvents(ctx: ObjectContext, appended: Appended): Prom
   for (const [id, text] of Object.entries(blobs)) ctx.set(blobPrefix + id, text);
   if (head.execution !== execution) return false;
   const stalls = isProgress ? 0 : head.stalls;
-  // The events of a repeated request are stored already.
+  // If the request is repeated, its events are already stored.
   if (head.next === first && events.length > 0) await appendChunk(ctx, { ...head, stalls }, events);
   return true;
 }
@@ -81,7 +81,7 @@ export async function readTextIds(ctx: ObjectSharedContext): Promise<readonly st
   return keys.filter((key) => key.startsWith(blobPrefix)).map((key) => key.slice(blobPrefix.length));
 }
 
-/** Returns the first of these texts: at least one, and no more after a million characters. */
+/** Returns texts in the order of `ids`: at least one, and no further text after a million characters. */
 export async function readTexts(
   ctx: ObjectSharedContext,
   ids: readonly string[],
@@ -99,7 +99,7 @@ export async function readTexts(
 
 export interface EventsWanted {
   readonly from: number;
-  /** The chunk that an earlier read ended with. */
+  /** The last chunk of an earlier read. */
   readonly chunk?: number | undefined;
 }
 
@@ -108,7 +108,7 @@ export interface EventsFound {
   readonly chunk: number;
 }
 
-/** Returns the events from the position `from`, or the first of them. */
+/** Returns events from the position `from` on, possibly not all of them. */
 export async function readEvents(ctx: ObjectSharedContext, { from, chunk: known }: EventsWanted): Promise<EventsFound> {
   const head = await readHead(ctx);
   const rows: Row<string>[] = [];

@@ -27,10 +27,10 @@ export interface ObjectPorts {
 
 type Handlers = Parameters<typeof object>[0]["handlers"];
 
-/** How long to wait before a resting workflow is woken once more, in milliseconds. */
+/** The time between two attempts to wake a workflow, in milliseconds. */
 const wakeAgainMs = 300;
 
-/** Restate repeats an attempt without an end: a run continues when there is a worker again. */
+/** Restate repeats failed attempts without a limit, so that a run continues when there is a worker again. */
 export const retryPolicy: {
   readonly [Name in "initialInterval" | "exponentiationFactor" | "maxInterval" | "maxAttempts"]: number;
 } = {
@@ -40,7 +40,7 @@ export const retryPolicy: {
   maxAttempts: 1_000_000_000,
 };
 
-/** How long the answers to repeated requests are kept. */
+/** How long Restate keeps the answer to a request, in case the request is repeated. */
 const idempotencyRetention = { minutes: 10 };
 
 /** The longest time between the end of a run and the end of its workflow. */
@@ -111,7 +111,7 @@ function messageHandlers({ names, admin }: ObjectPorts): Handlers {
       ctx.set<RunHead>("head", { ...head, state: "live", error: undefined });
       wakeLater(ctx, 0);
     },
-    /** Notes that the workflow is about to rest, or that it is not. A message then wakes it. */
+    /** Notes that the workflow is about to rest, or that it is not. A resting workflow is woken by the next message. */
     rest: (
       ctx: ObjectContext,
       { execution, isResting }: { readonly execution: number; readonly isResting: boolean },
@@ -127,7 +127,7 @@ function messageHandlers({ names, admin }: ObjectPorts): Handlers {
       const to = { service: names.workers, method: "notify", key: head.worker };
       ctx.genericSend({ ...to, parameter: ctx.key, inputSerde: jsonSerde });
     },
-    /** Wakes the workflow again and again until its next execution has begun. It may not rest yet. */
+    /** Wakes the workflow repeatedly until its next execution has begun, because the workflow may not be resting yet. */
     async wake(ctx: ObjectContext): Promise<void> {
       const head = await readHead(ctx);
       if (head?.isResting !== true || head.state !== "live") return;
@@ -164,7 +164,7 @@ async function readMessages(ctx: ObjectSharedContext, after: number): Promise<re
   return rows;
 }
 
-/** A worker has a list of runs with new messages. */
+/** The state of a worker is a list of its runs with new messages. */
 const workerHandlers = {
   async notify(ctx: ObjectContext, runId: string): Promise<void> {
     const runs = (await ctx.get<readonly string[]>("runs")) ?? [];
@@ -177,7 +177,7 @@ const workerHandlers = {
   },
 } as Handlers;
 
-/** A conversation of a durable host has a count of its runs. */
+/** The state of a conversation is the number of its runs. */
 const conversationHandlers = {
   async note(ctx: ObjectContext, runs: number): Promise<void> {
     if (runs > ((await ctx.get<number>("runs")) ?? 0)) ctx.set("runs", runs);

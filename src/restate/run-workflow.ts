@@ -19,7 +19,7 @@ export interface RunWorker extends RunSite {
 /** The durable loops of this process, by name. */
 export const loops: Map<string, DurableLoopFields<Json>> = new Map();
 
-/** turnwright limits the time of each step itself. Restate must not end an attempt because a step takes long. */
+/** turnwright limits the time of each step itself. Restate must not end an attempt because a step takes a long time. */
 const inactivityTimeout = { days: 1 };
 const abortTimeout = { hours: 1 };
 
@@ -95,10 +95,10 @@ async function executeAttempt(
   });
 }
 
-/** How long a workflow rests at most, in hours. A message or a retry wakes it earlier. */
+/** The maximum time that a workflow rests, in hours. A message or a retry wakes it earlier. */
 const longestRest = 24;
 
-/** The error that ends an attempt, but begins no new one until the workflow is woken. */
+/** Returns an error that ends the attempt. The next attempt begins when the workflow is woken. */
 function restUntilWoken(why: string): RetryableError {
   return new RetryableError(why, { retryAfter: { hours: longestRest } });
 }
@@ -112,7 +112,7 @@ interface Attempt {
   rests: boolean;
 }
 
-/** Ends the execution together with the attempt, and ends the attempt when the run waits for long. */
+/** Ends the execution together with the attempt, and ends the attempt if the run waits for a long time. */
 function attach(hooks: StepHooks, attempt: Attempt): StepHooks {
   const { over, worker, runId } = attempt;
   const own = worker.live.get(runId);
@@ -124,7 +124,7 @@ function attach(hooks: StepHooks, attempt: Attempt): StepHooks {
   return Object.assign(hooks, {
     async beforeRecord(): Promise<void> {
       await beforeRecord();
-      // The events of the step were dropped, so the step must run again.
+      // Another execution has begun, so the events of the step were dropped. The step must run again.
       if (!worker.store.isCurrent(runId)) throw new AttemptOver(fenced);
     },
     async receive(key: string): Promise<Json> {
@@ -145,7 +145,7 @@ async function restRun(attempt: Attempt, own: LiveRun, wait: { readonly key: str
   const { runId, worker } = attempt;
   const { store } = worker;
   if (!(await store.rest(runId, true))) return;
-  // A message that came before the run was marked wakes nothing.
+  // A message that arrived before the run was marked as resting did not wake it.
   const messages = await store.readMessages(runId, 0);
   const isDecided = messages.some(
     ({ body }) => body.verb === "stop" || body.verb === "kill" || ("key" in body && body.key === wait.key),

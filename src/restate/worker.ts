@@ -1,4 +1,4 @@
-// A process that executes durable loops, which Restate calls.
+// A process that Restate calls to execute durable loops.
 
 import { setMaxListeners } from "node:events";
 import { type Checks, checkFields, checkRequired, invalidOption, is, numberWithin } from "../core/entry-kit.ts";
@@ -29,7 +29,7 @@ export interface WorkerOptions {
    * `http://<host>:<port>`.
    */
   readonly url?: string | undefined;
-  /** The public keys of the Restate server. If they are set, requests of others are refused. */
+  /** The public keys of the Restate server. If they are set, only requests from this server are accepted. */
   readonly identityKeys?: readonly string[] | undefined;
   /**
    * How long a run waits for a decision in the memory of its worker, in milliseconds. After that, it uses no worker until a message
@@ -79,21 +79,24 @@ const defaults: Defaults = {
 
 export type Settings = Omit<WorkerOptions, keyof Defaults> & Defaults;
 
-/** How often a worker looks which of its runs have new messages, in milliseconds. */
+/** How often a worker checks which of its runs have new messages, in milliseconds. */
 const lookMs = 200;
 
-/** After this many looks, a worker also reads the messages of all its runs, because an answer may have been lost. */
+/** After this many checks, a worker also reads the messages of all its runs, because an answer may have been lost. */
 const fullLooks = 50;
 
-/** The time between two looks of a reader, in milliseconds. It grows while nothing changes. */
+/** The time between two reads of a polling reader, in milliseconds. It grows while nothing changes. */
 const firstWaitMs = 30;
 const waitGrowth = 1.4;
 const longestWaitMs = 500;
 
-/** The longest time for a run that this process executes, because its worker is notified. */
+/**
+ * The longest such time for a run that this process executes, in milliseconds. It is long because the worker is notified of
+ * messages.
+ */
 const longestOwnWaitMs = 10_000;
 
-/** How long a stopped worker waits for its last notes, in milliseconds. */
+/** How long a stopped worker waits until other workers have noted that its runs did not crash, in milliseconds. */
 const noteMs = 500;
 
 let current: WorkerProcess | undefined;
@@ -105,8 +108,9 @@ export function workerHere(): WorkerProcess {
 }
 
 /**
- * Makes this process a worker, which executes runs of durable loops: serves the handlers, and registers them in Restate. Define all
- * durable loops first. Every process that starts, reads or stops runs has to be a worker. A process can launch one worker at a time.
+ * Makes this process a worker, which executes runs of durable loops: serves the handlers, and registers them in Restate. Define
+ * all durable loops first. Every process that starts, reads or stops runs must be a worker. A process can launch one worker at a
+ * time.
  *
  * Throws LoopError "invalid-option" or "unknown-option", and an error on Node 20. Rejects if Restate cannot be reached.
  *
@@ -152,7 +156,7 @@ export class WorkerProcess implements RunWorker {
 
   constructor(settings: Settings) {
     const { signal } = this.#stopping;
-    // Any number of readers may wait.
+    // Any number of readers may listen, so Node must not warn about many listeners.
     setMaxListeners(0, signal);
     this.settings = settings;
     this.names = namesOf(settings.name);
@@ -176,12 +180,12 @@ export class WorkerProcess implements RunWorker {
     if (current === this) current = undefined;
     if (this.#stopping.signal.aborted) return;
     clearTimeout(this.#timer);
-    // First, so that nothing more is recorded. Restate calls the other workers immediately.
+    // Must be first, so that nothing more is recorded. Restate calls the other workers immediately.
     await this.#server?.stop();
     const runs = [...this.live.values()];
     for (const run of runs) run.abandon();
     const ended = Promise.all(runs.map((run) => run.ended));
-    // Other workers, if there are any, note in this time that the runs did not end their worker.
+    // During this time, other workers can note that the runs did not crash this worker.
     const noted = new Promise((resolve) => setTimeout(resolve, noteMs));
     await Promise.race([ended, noted]);
     this.#stopping.abort(new Error("The worker of this process was stopped."));
@@ -190,7 +194,7 @@ export class WorkerProcess implements RunWorker {
 
   #lookSoon(): void {
     this.#timer = setTimeout(() => {
-      // A failed look is repeated by the next one, for example while Restate restarts.
+      // If the check fails, for example while Restate restarts, the next one repeats it.
       const look = this.live.size === 0 ? Promise.resolve() : this.#look().catch(() => {});
       void look.then(() => {
         if (!this.#stopping.signal.aborted) this.#lookSoon();
@@ -209,8 +213,8 @@ export class WorkerProcess implements RunWorker {
   }
 
   /**
-   * Calls `look` now, and each time that the run may have changed, until it returns a value. Rejects when the signal fires. Restate
-   * has no notifications for processes outside, so readers look again and again.
+   * Calls `look` now, and each time that the run may have changed, until it returns a value. Rejects when the signal fires.
+   * Restate cannot notify processes outside its handlers, so readers poll.
    */
   async waitFor<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
     let waitMs = firstWaitMs;

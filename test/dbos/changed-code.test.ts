@@ -7,7 +7,7 @@ import { type Postgres, startPostgres } from "../../examples/workers/start-postg
 let postgres: Postgres;
 let worker: Worker;
 
-/** Runs until it is cancelled, if `forever` is set. */
+/** Creates a tool. If `forever` is true, its calls run until they are cancelled. */
 function toolOf(name: string, forever = false): Tool {
   return defineTool({
     name,
@@ -51,7 +51,7 @@ async function stopInside(id: string): Promise<void> {
 }
 
 describe("a durable run whose worker was stopped", () => {
-  it("continues in the next worker with a changed system text, and no event of the stop is visible", async () => {
+  it("continues in the next worker with a changed system text, and has no event of the stop", async () => {
     await stopInside("system");
     code = { tools: [toolOf("find"), toolOf("wait")], system: "version 2" };
     worker = await launchWorker({ databaseUrl: postgres.url });
@@ -62,7 +62,7 @@ describe("a durable run whose worker was stopped", () => {
     await worker.stop();
   }, 30_000);
 
-  it("is refused if the tool of a recorded call is gone, and continues when a rule allows this", async () => {
+  it("is refused if the tool of a recorded call is gone, and continues when a rule allows the change", async () => {
     await stopInside("tools");
     code = { tools: [toolOf("wait")], system: "version 2" };
     worker = await launchWorker({ databaseUrl: postgres.url });

@@ -1,5 +1,5 @@
-// A durable loop whose tool ends the process, as a native module or a lack of memory would. As a program: a worker that executes it.
-// Argument: the URL of the database.
+// A durable loop whose tool ends the process, as a crash of a native module would. Run as a program, this file is a worker that
+// executes the loop. Argument: the URL of the database.
 
 import { pathToFileURL } from "node:url";
 import { defineTool } from "turnwright";

@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const started = new Set<string>();
 
-/** The executions that have not ended. A second one joins the first, because DBOS runs a workflow once at a time. */
+/** The executions that have not ended. A second call joins the first, because DBOS runs a workflow only once at a time. */
 const live = new Map<string, Promise<unknown>>();
 
 const execute: JournalSuiteSetup["execute"] = <T>(runId: string, body: (journal: Journal) => Promise<T>): Promise<T> => {

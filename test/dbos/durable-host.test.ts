@@ -107,7 +107,7 @@ describe("a durable host", () => {
     expect(again).toEqual({ kind: "not-resumable", status: "completed" });
   });
 
-  it("sends an EventSource only the events after its last one, and 204 after the last event", async () => {
+  it("sends an EventSource only the events after its last event, and 204 after the end", async () => {
     await post("chat-3", say("Hello."));
     const all = await (await fetch(`${url}/chat-3`)).text();
     const ids = [...all.matchAll(/^id: (.+)$/gm)].map(([, id = ""]) => id);
@@ -120,7 +120,7 @@ describe("a durable host", () => {
     expect(await unknown.text()).toBe(`event: reset\ndata: {}\n\n${all}`);
   });
 
-  it("answers an EventSource of a waiting run with 204, and leads it to the next run after the end", async () => {
+  it("ends the EventSource of a waiting run with 204, and continues it with the next run", async () => {
     await shop.start("chat-4", { message: "Order." });
     const types = await readTypes(await shop.join("chat-4"));
     expect(types.slice(-2)).toEqual(["approval-asked", "run-end"]);
@@ -150,12 +150,12 @@ describe("a durable host", () => {
     expect((await shop.status("chat-5"))?.runId).toBe("chat-5/3");
   });
 
-  it("starts one run if two processes start one at the same time", async () => {
+  it("starts only one run for several starts at the same time", async () => {
     const starts = await Promise.all([1, 2, 3].map(() => shop.start("chat-6", { message: "Hello." })));
     expect(starts.map(({ kind }) => kind).toSorted()).toEqual(["busy", "busy", "started"]);
   });
 
-  it("answers the last message again, and continues a conversation whose run has failed", async () => {
+  it("answers the last message again, and continues a conversation after a run with an error", async () => {
     await shop.start("chat-7", { message: "Hello." });
     await readTypes(await shop.join("chat-7"));
     const again = await shop.start("chat-7", { regenerate: true });

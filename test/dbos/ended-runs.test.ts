@@ -103,7 +103,7 @@ describe("the events of a durable run", () => {
     expect(await loop.kill("left")).toBe("accepted");
   });
 
-  it("end with an error if the worker of the process is stopped", async () => {
+  it("end with an error if the worker of the reading process is stopped", async () => {
     const { seq } = await startWaiting("stopped");
     const waiting = loop.events("stopped", { from: seq + 1 }).next();
     const result = loop.result("stopped");
@@ -141,7 +141,7 @@ describe("a durable loop", () => {
     }
   });
 
-  it("answers `finished` after the end, and then refuses a retry", async () => {
+  it("returns `finished` from stop, kill and steer after the end of a run, and refuses a retry", async () => {
     await loop.start("over", { question: "?" });
     await loop.result("over");
     expect([await loop.stop("over"), await loop.kill("over"), await loop.steer("over", "Hello?")]).toEqual([
@@ -154,10 +154,11 @@ describe("a durable loop", () => {
     );
   });
 
-  it("returns a message as undelivered if it was accepted, but came after the run had read its inbox", async () => {
+  it("returns an accepted message as undelivered if it came after the last reading of the inbox", async () => {
     await loop.start("late", { question: "?" });
     await loop.result("late");
-    // In this moment, `steer` answers "finished". Between the last reading and the end of the run, it writes this row.
+    // The run has ended, so `steer` would return "finished". Before the end, but after the last reading of the inbox, it writes
+    // this row.
     const client = new Client({ connectionString: postgres.url });
     await client.connect();
     const body = JSON.stringify({ verb: "steer", message: "One more thing." });
@@ -182,7 +183,7 @@ describe("a durable loop", () => {
     }
   });
 
-  it("has a name of its own in its process", () => {
+  it("refuses a name that another loop of the process has", () => {
     const again = () =>
       defineDurableLoop({ name: "other", options: () => ({ provider: createMockProvider(() => text("")), messages: [] }) });
     expect(again).toThrow('Option "name" must be a name that no other durable loop of this process has');

@@ -1,4 +1,4 @@
-// Workers in processes of their own, which can be killed and frozen.
+// Workers in separate processes, which can be killed and frozen.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -45,7 +45,7 @@ afterAll(async () => {
   await postgres.stop();
 });
 
-/** Returns what a page shows that drops the text since the last `iteration-start` when an attempt is discarded. */
+/** Returns the text of a page that drops the text since the last `iteration-start` when an attempt is discarded. */
 function shownBy(events: readonly LoopEvent[]): string {
   let before = "";
   let shown = "";
@@ -75,7 +75,7 @@ describe("the events of a stream that was cut off", () => {
     expect([shownBy(events), (await cut.result("continued")).text]).toEqual(["A. B1 B2.", "A. B1 B2."]);
   });
 
-  it("are discarded if the new stream has no text", async () => {
+  it("are discarded even if the new stream has no text", async () => {
     const events = await runCutOff("called", "call", "Hello wor");
     expect(shownBy(events)).toBe("Done.");
     expect(events.filter(({ type }) => type === "attempt-discarded")).toHaveLength(1);
@@ -83,7 +83,7 @@ describe("the events of a stream that was cut off", () => {
 });
 
 describe("the id of a conversation", () => {
-  it("is refused at once if Postgres cannot store it, by each method", async () => {
+  it("is refused immediately by each method if Postgres cannot store it", async () => {
     for (const id of ["x\0y", "\uD800", "", "a".repeat(501)]) {
       const calls = [hostA.start(id, { message: "?" }), hostA.status(id), hostA.join(id), hostA.stop(id), hostA.retry(id)];
       for (const call of await Promise.allSettled(calls)) {
@@ -93,14 +93,14 @@ describe("the id of a conversation", () => {
     await expect(cut.events("x\0y").next()).rejects.toMatchObject({ code: "invalid-option" });
   });
 
-  it("belongs to one host, and another host refuses it", async () => {
+  it("belongs to the host that used it first, and another host refuses it", async () => {
     expect((await hostA.start("same", { message: "?" })).kind).toBe("started");
     expect(await hostB.status("same")).toBeUndefined();
-    await expect(hostB.start("same", { message: "?" })).rejects.toThrow('no other loop has a run "same/1"');
+    await expect(hostB.start("same", { message: "?" })).rejects.toThrow('no other loop has the run "same/1"');
   });
 });
 
-describe("a conversation whose options cannot be made", () => {
+describe("a conversation whose `options` function throws", () => {
   it("shows the error, and continues with another input", async () => {
     const first = await hostB.start("bad", { message: "First.", input: "bad" });
     if (first.kind !== "started") throw new Error("The run did not start.");
@@ -112,7 +112,7 @@ describe("a conversation whose options cannot be made", () => {
 });
 
 describe("the store of durable runs", () => {
-  it("refuses an old execution of a deleted run, and keeps nothing of it", async () => {
+  it("refuses events of an old execution of a deleted run, and stores nothing of it", async () => {
     const pool = new Pool({ connectionString: postgres.url });
     pool.on("error", () => {});
     const store = new PostgresStore(pool);
@@ -123,7 +123,7 @@ describe("the store of durable runs", () => {
     expect(await store.append("reused", old.execution, added)).toBe(false);
     expect([await store.countEvents("reused"), await store.readBlobs("reused")]).toEqual([0, new Map()]);
     expect(await store.append("reused", now.execution, added)).toBe(true);
-    // The answer of the first append may have been lost.
+    // The same append is repeated if its answer was lost.
     expect(await store.append("reused", now.execution, added)).toBe(true);
     expect(await store.countEvents("reused")).toBe(1);
     await pool.end();

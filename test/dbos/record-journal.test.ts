@@ -34,7 +34,7 @@ async function send(runId: string, key: string, decision: unknown): Promise<void
   waiting.get(`${runId} ${key}`)?.(decision as Json);
 }
 
-/** The executions that have not ended. A second one joins the first, because a worker executes a run once at a time. */
+/** The executions that have not ended. A second call joins the first, because a worker executes a run only once at a time. */
 const live = new Map<string, Promise<unknown>>();
 
 const execute: JournalSuiteSetup["execute"] = <T>(runId: string, body: (journal: Journal) => Promise<T>): Promise<T> => {

@@ -48,7 +48,7 @@ const typed = defineDurableLoop({
   }),
 });
 
-/** An interface may be the input too, although it has no index signature. */
+/** The input may also be an interface, although an interface has no index signature. */
 interface Ticket {
   readonly question: string;
 }
@@ -70,7 +70,7 @@ async function askDesk(id: string, message: string): Promise<{ readonly text: st
 }
 
 describe("a conversation whose run failed before its first record", () => {
-  it("keeps the message, says what failed, and continues after a retry", async () => {
+  it("keeps the message, returns the error, and continues after a retry", async () => {
     maxIterations = -1;
     await expect(askDesk("s", "First.")).rejects.toThrow('"limits.maxIterations"');
     expect(await desk.status("s")).toMatchObject({
@@ -90,7 +90,7 @@ describe("a conversation whose run failed before its first record", () => {
 });
 
 describe("a conversation whose runs were deleted", () => {
-  it("begins anew with the next number, so that no idempotency key is used twice", async () => {
+  it("begins a new history with the next number, so that no idempotency key is used twice", async () => {
     await askDesk("d", "Note.");
     expect(await worker.deleteRuns({ ids: ["d/1", "nobody"] })).toBe(1);
     expect([await desk.status("d"), await desk.join("d")]).toEqual([undefined, undefined]);
@@ -127,7 +127,7 @@ describe("a waiting conversation", () => {
 });
 
 describe("a durable loop", () => {
-  it("refuses inputs that JSON would change, and late definitions", async () => {
+  it("refuses inputs that JSON would change, and a definition after launchWorker", async () => {
     for (const input of [() => 1, { question: () => "?" }, { question: Number.NaN }, new Date(0), [1n]]) {
       await expect(typed.start("bad", input as never)).rejects.toMatchObject({ details: { option: "input" } });
     }
@@ -138,7 +138,7 @@ describe("a durable loop", () => {
     expect(late).toThrow('Define the durable loop "late" before you call launchWorker().');
   });
 
-  it("is apart from an application with another name in the same database", async () => {
+  it("is not visible to an application with another name in the same database", async () => {
     await worker.stop();
     worker = await launchWorker({ databaseUrl: postgres.url, name: "billing" });
     expect(await typed.status("good")).toBeUndefined();
@@ -149,12 +149,16 @@ describe("a durable loop", () => {
     worker = await launchWorker({ databaseUrl: postgres.url });
     expect((await worker.listRuns({ loop: "typed" })).map(({ id }) => id)).toEqual(["good"]);
   }, 30_000);
+});
 
-  it("rejects clearly if the database cannot be reached", async () => {
+describe("launchWorker", () => {
+  it("names the option `databaseUrl`, without its password, if the database cannot be reached", async () => {
     await worker.stop();
     const launched = launchWorker({ databaseUrl: "postgresql://kim:secret@127.0.0.1:1/app" });
     const error: unknown = await launched.catch((reason: unknown) => reason);
-    expect(String(error)).toMatch(/^Error: The Postgres server of "databaseUrl" cannot be reached: /);
+    expect(String(error)).toMatch(
+      /^Error: The Postgres server of "databaseUrl" cannot be reached. Check the URL and the server: /,
+    );
     expect(String(error)).not.toContain("secret");
     worker = await launchWorker({ databaseUrl: postgres.url });
   }, 30_000);

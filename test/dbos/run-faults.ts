@@ -11,12 +11,12 @@ import { addSaid, type defineTrips, readNotes, type Said } from "./trips.ts";
 export interface FaultPlan {
   readonly runs: number;
   readonly workers: number;
-  /** How long workers are killed and frozen, in milliseconds. */
+  /** The time during which faults happen, in milliseconds. */
   readonly forMs: number;
   /** The time between two faults, in milliseconds. */
   readonly everyMs: number;
   readonly leaseMs: number;
-  /** True to only crash the server. Default false. */
+  /** True if crashes of the server are the only faults. Default false. */
   readonly isServerOnly?: boolean | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface FaultReport {
   readonly completed: number;
   /** How many calls of the tool that must not run twice began twice. */
   readonly repeated: number;
-  /** How many readers missed an event, or saw one twice. */
+  /** How many readers missed an event, or got an event twice. */
   readonly gaps: number;
   /** How many readers ended with the text of a run without faults. */
   readonly read: number;
@@ -139,7 +139,7 @@ export async function followAll(
   };
 }
 
-/** `trips` is the loop of this process, which can be defined once. */
+/** `trips` is passed in, because a process can define the loop only once. */
 export async function runFaults(plan: FaultPlan, trips: Trips): Promise<FaultReport> {
   const folder = mkdtempSync(join(tmpdir(), "turnwright-faults-"));
   const notesPath = join(folder, "notes.jsonl");

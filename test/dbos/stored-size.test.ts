@@ -54,7 +54,7 @@ async function storedBy(runId: string): Promise<number> {
 }
 
 describe("the storage of a durable run", () => {
-  it("grows linearly, and stores each result of 5 KB once, beside an input of 800 KB", async () => {
+  it("grows linearly, and has each result of 5 KB once, without a copy of the input of 800 KB", async () => {
     makeResult = () => randomBytes(2_500).toString("hex");
     const sizes = new Map<number, number>();
     for (const calls of [25, 50, 100]) {

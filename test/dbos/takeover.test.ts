@@ -59,8 +59,8 @@ async function checkTrips(ids: readonly string[]): Promise<void> {
   expect(new Set(begun).size).toBe(begun.length);
 }
 
-describe("a durable run whose worker", () => {
-  it("was killed is finished by another worker, and no unsafe call begins twice", async () => {
+describe("a durable run", () => {
+  it("is finished by another worker after a kill, and no unsafe call begins twice", async () => {
     const first = await fleet.start();
     const ids = await startTrips("killed", 6);
     await untilToolBegins("killed-0");
@@ -70,7 +70,7 @@ describe("a durable run whose worker", () => {
     second.kill("SIGKILL");
   }, 60_000);
 
-  it("is frozen for longer than its lease is finished by another worker, and the thawed worker changes nothing", async () => {
+  it("is finished by another worker after a freeze for longer than the lease, and the thawed worker changes nothing", async () => {
     const first = await fleet.start();
     const ids = await startTrips("frozen", 6);
     await untilToolBegins("frozen-0");

@@ -1,4 +1,4 @@
-// A worker in a process of its own. Arguments: the URL of the database, the path for notes, the lease in milliseconds.
+// A worker in a separate process. Arguments: the URL of the database, the path for notes, the lease in milliseconds.
 
 import { launchWorker } from "turnwright/dbos";
 import { defineTrips } from "./trips.ts";

@@ -21,7 +21,7 @@ async function logTimed(options: Omit<LoopOptions, "messages">): Promise<Awaited
 }
 
 describe("the log of a run", () => {
-  it("has the facts of the run, without functions and the user id", async () => {
+  it("has the facts of the run, without functions and without the user id", async () => {
     const { log, lines } = await logTimed({
       provider: createMockProvider([text("Hello.")]),
       version: "1.2.3",
@@ -188,7 +188,7 @@ describe("the log of a run", () => {
     expect([iteration?.output?.text, iteration?.model]).toEqual(["Whole.", "second"]);
   });
 
-  it("has the waits of calls for an approval and for a free place", async () => {
+  it("has the waits of calls for an approval and for other calls", async () => {
     const work = (ms: number): Promise<string> => new Promise((resolve) => void clock.setTimeout(() => resolve("ok"), ms));
     const clock = createTestClock(start);
     const tool = defineTool({ name: "work", description: "Works", inputSchema: { type: "object" }, execute: () => work(40) });

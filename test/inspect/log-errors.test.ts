@@ -49,7 +49,7 @@ describe("a run whose log cannot be written", () => {
     if (before !== undefined && typeof to === "string") expect(readFileSync(to, "utf8")).toBe(before);
   });
 
-  it("completes if onError, the clock or the sink itself is hostile", async () => {
+  it("completes if onError or the clock fails, or if the sink returns a hostile value", async () => {
     const hostile: RunLogOptions[] = [
       {
         to: {
@@ -96,7 +96,7 @@ describe("a run whose log cannot be written", () => {
     expect([said, errors.map(String)]).toEqual(["Done.", [expect.stringContaining("was changed by another writer")]]);
   });
 
-  it("warns the process if there is no onError", async () => {
+  it("causes a process warning if there is no onError", async () => {
     const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
     await runLogged(optionsFor(0), { to: join(makeFolder(), "none/run.jsonl") });
     expect(await warned).toMatchObject({ name: "RunLogWarning", message: expect.stringContaining("ENOENT") });
@@ -119,7 +119,7 @@ describe("a sink that returns promises", () => {
     expect(parseRunLog(lines.join("")).runs[0]?.status).toBe("completed");
   });
 
-  it("gets the runs of one sink as one log", async () => {
+  it("gets several runs as one log", async () => {
     const lines: string[] = [];
     const to = { write: (line: string) => lines.push(line) };
     for (const runId of ["a", "b"]) await runLogged(optionsFor(1, { runId }), { to });
@@ -128,8 +128,8 @@ describe("a sink that returns promises", () => {
   });
 });
 
-describe("a stopped run", () => {
-  it.for(["stop", "kill"] as const)("has its end in the log after %s", async (verb) => {
+describe("the log of a run without a normal end", () => {
+  it.for(["stop", "kill"] as const)("has the end of the run after %s", async (verb) => {
     const path = join(makeFolder(), "run.jsonl");
     const control = createLoopControl();
     const stopper = defineTool({ ...lookUp, execute: () => (control[verb](), new Promise(() => {})) });

@@ -26,7 +26,7 @@ describe("a run log in a file", () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  it("loses the access of other users if it existed before", async () => {
+  it("is made private if other users had access to the existing file", async () => {
     const path = join(makeFolder(), "run.jsonl");
     writeFileSync(path, "");
     chmodSync(path, 0o644);
@@ -48,7 +48,7 @@ describe("a run log in a file", () => {
     ]);
   });
 
-  it("holds runs that are live at the same time", async () => {
+  it("holds several runs that are live at the same time", async () => {
     const path = join(makeFolder(), "runs.jsonl");
     const ids = ["a", "b", "c"];
     await Promise.all(ids.map((runId) => runLogged(optionsFor(2, { runId }), { to: path })));
@@ -58,7 +58,7 @@ describe("a run log in a file", () => {
     );
   });
 
-  it("is continued in the same way by another process", async () => {
+  it("is continued in the same way by a process that has to read it first", async () => {
     const folder = makeFolder();
     const [one, other] = [join(folder, "one.jsonl"), join(folder, "other.jsonl")];
     const hostile = defineTool({
@@ -69,7 +69,7 @@ describe("a run log in a file", () => {
     const { journal } = await runLogged({ ...options, limits: { maxIterations: 2 } }, { to: one });
     const saved = JSON.stringify(journal);
     copyFileSync(one, other);
-    // The first file is known to this process. The copy is read.
+    // This process still knows the state of the first file, but must read the copy.
     for (const to of [one, other]) await runLogged({ ...options, journal: memoryJournal(JSON.parse(saved)) }, { to });
     const withoutDurations = (path: string): string => readFileSync(path, "utf8").replace(/"durationMs":[\d.]+/g, "");
     expect(withoutDurations(other)).toBe(withoutDurations(one));

@@ -22,7 +22,7 @@ describe("the requests of a log", () => {
     ],
   ];
 
-  it.for(variants)("are the requests of the provider, with %s", async ([, more]) => {
+  it.for(variants)("have the same messages as the requests to the provider, with %s", async ([, more]) => {
     const provider = createMockProvider(({ iteration }) =>
       iteration < 12 ? [toolCall("look_up", { n: iteration % 3 }), toolCall("look_up")] : text("Done."),
     );
@@ -32,7 +32,7 @@ describe("the requests of a log", () => {
     );
   });
 
-  it("do not repeat a request for a provider that is wrapped twice", async () => {
+  it("are written once for a provider that is wrapped twice", async () => {
     const lines: string[] = [];
     const provider = createMockProvider([text("Hello.")]);
     const wrapped = withRunLog({ provider, messages }, { to: { write: (line) => lines.push(line) } });
@@ -41,7 +41,7 @@ describe("the requests of a log", () => {
     expect(parseRunLog(lines.join("")).runs[0]?.iterations).toHaveLength(1);
   });
 
-  it("have the chunks of unknown providers", async () => {
+  it("have the first token and the output of a refusal", async () => {
     const provider = createMockProvider([[chunk({ type: "refusal-delta", text: "No." })]]);
     const [iteration] = (await logRun({ provider, messages })).log.runs[0]?.iterations ?? [];
     expect([iteration?.firstToken?.kind, iteration?.output?.text]).toEqual(["text", "No."]);

@@ -17,7 +17,7 @@ export async function logRun(options: LoopOptions, how: Partial<RunLogOptions> =
   return { result, lines, log: parseRunLog(lines.join("")) };
 }
 
-/** Returns the parsed lines of one type, with their references. */
+/** Returns the parsed lines of one type. References are not resolved. */
 export function linesOf(lines: readonly string[], type: string): readonly { readonly [field: string]: unknown }[] {
   return lines.map((line) => JSON.parse(line) as { readonly [field: string]: unknown }).filter((line) => line["type"] === type);
 }

@@ -42,12 +42,12 @@ const runs: readonly (readonly [what: string, options: Omit<LoopOptions, "messag
 ];
 
 describe("docs/run-log.schema.json", () => {
-  it.for(runs)("fits each line of a run with %s", async ([, options]) => {
+  it.for(runs)("accepts each line of a run with %s", async ([, options]) => {
     const { lines } = await logRun({ messages: [{ role: "user", content: "Go." }], ...options });
     for (const line of lines) expect([line, await problemsOf(line)]).toEqual([line, []]);
   });
 
-  it("fits each line of all scenarios, and names each type of line", async () => {
+  it("accepts each line of all scenarios, and defines each type of line", async () => {
     const defined = Object.values(schema.$defs).flatMap(
       ({ properties }) => properties?.type?.enum ?? [properties?.type?.const ?? ""],
     );
@@ -116,7 +116,7 @@ describe("parseRunLog", () => {
       "a wrong number of a run",
       `${header}{"type":"run-start","at":1,"run":5,"runId":"r","provider":"p","model":"m"}\n`,
       2,
-      "has the wrong number",
+      "has a wrong run number",
     ],
     [
       "a wrong call",
@@ -124,7 +124,7 @@ describe("parseRunLog", () => {
       4,
       'has no valid "callId"',
     ],
-  ])("names the line of %s", ([, log, line, problem]) => {
+  ])("throws log-damaged with the number of the line for %s", ([, log, line, problem]) => {
     expect(() => parseRunLog(log)).toThrow(
       expect.objectContaining({
         code: "log-damaged",
@@ -139,7 +139,7 @@ describe("parseRunLog", () => {
     expect(found[0]?.lines).toHaveLength(2);
   });
 
-  it("reads an empty log, and the beginning of a header", () => {
+  it("reads an empty log, and a log with only the beginning of a header", () => {
     expect(parseRunLog("")).toEqual({ version: 1, runs: [], isTorn: false });
     expect(parseRunLog(header.slice(0, 5))).toEqual({ version: 1, runs: [], isTorn: true });
   });

@@ -7,12 +7,12 @@ import { logRun } from "./log-run.ts";
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** The bytes that an iteration may add to its new content. */
+/** The bytes that an iteration may take in addition to its new content. */
 const mostBeside = 2_000;
 
 interface Size {
   readonly log: number;
-  /** The bytes of the messages that the run has added, with those of nested runs. */
+  /** The bytes of the messages of the run and its nested runs. */
   readonly content: number;
   /** The size of the log after half of the iterations. */
   readonly firstHalf: number;
@@ -125,7 +125,7 @@ describe("the size of a run log", () => {
       prepare: ({ n }) => ({ messages: [{ role: "user", content: textOf(1_000, n) }], provider: inner }),
     });
     const { log, content, firstHalf } = await measure(200, { options: { tools: [ask] } });
-    // Each iteration has another one in its nested run.
+    // Each iteration contains one iteration of a nested run.
     expect(log).toBeLessThan(1.3 * content + mostBeside * 2 * 201);
     expect((log - firstHalf) / firstHalf).toBeCloseTo(1, 1);
   });

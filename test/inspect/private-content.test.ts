@@ -53,7 +53,7 @@ function privateRun(): LoopOptions {
 }
 
 describe("redact", () => {
-  it("gets every text of the run, with its place", async () => {
+  it("is called with every text of the run and its place", async () => {
     const places = new Set<RunLogPlace>();
     const { lines, log } = await logRun(privateRun(), {
       redact: (said, place) => {
@@ -155,7 +155,7 @@ describe("credentials", () => {
   });
 });
 
-describe("hostile data", () => {
+describe("data that looks like the marks of a log", () => {
   const values: readonly Json[] = [
     { "@": 0 },
     { "@": 999 },
@@ -173,7 +173,7 @@ describe("hostile data", () => {
   ];
   const hostile = values.flatMap((value): Json[] => [value, { wrapped: [value, value, "y".repeat(200)] }]);
 
-  it("stays data, in results, arguments and messages", async () => {
+  it("is logged unchanged in results, arguments and messages", async () => {
     const echo = defineTool<{ readonly at: number }>({
       name: "echo",
       description: "Echoes",

@@ -57,7 +57,7 @@ describe("withRunLog", () => {
     },
   );
 
-  it("does not change the result of random runs, and logs their ends", { timeout: 60_000 }, async () => {
+  it("does not change the result of random runs, and logs how they end", { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(plans, async (plan) => {
         const plain = await runPlan(plan);
@@ -176,7 +176,7 @@ describe("withRunLog", () => {
     ]);
   });
 
-  it("does not change the events of a stream whose reader leaves", async () => {
+  it("does not change the events of a stream if its reader leaves", async () => {
     const log = createLog();
     const stream = streamToolLoop(
       log.wrap({

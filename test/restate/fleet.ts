@@ -1,4 +1,4 @@
-// A Restate server, a load balancer, and workers in processes of their own, which can be killed and frozen.
+// A Restate server, a load balancer, and workers in separate processes, which can be killed and frozen.
 
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";

@@ -75,5 +75,5 @@ async function checkReplacedRun(): Promise<void> {
 export const checks: readonly Check[] = [
   { title: "keeps the history of a conversation, and refuses or queues a start while a run is live", run: checkConversation },
   { title: "ends its stream while a call waits for its approval, and then streams the rest", run: checkApproval },
-  { title: "stops a run that only waits when a new message is sent", run: checkReplacedRun },
+  { title: "stops a waiting run when a new message is sent", run: checkReplacedRun },
 ];

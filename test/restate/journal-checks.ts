@@ -16,7 +16,7 @@ let ingress: Ingress;
 /** The bodies that the next executions call, by run id. */
 const bodies = new Map<string, (journal: Journal) => Promise<void>>();
 
-/** Tells a waiting workflow that there is a body, by run id. */
+/** The functions that tell a waiting workflow that there is a body, by run id. */
 const wakes = new Map<string, () => void>();
 
 const suiteRun = workflow({
@@ -50,7 +50,7 @@ export async function end(): Promise<void> {
 
 const started = new Set<string>();
 
-/** The executions that have not ended. A second one joins the first, because Restate runs a workflow once at a time. */
+/** The executions that have not ended. A second call joins the first, because Restate runs a workflow only once at a time. */
 const live = new Map<string, Promise<unknown>>();
 
 const execute: JournalSuiteSetup["execute"] = <T>(runId: string, body: (journal: Journal) => Promise<T>): Promise<T> => {

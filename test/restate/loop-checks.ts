@@ -57,7 +57,7 @@ let rooms: ReturnType<typeof defineRooms>;
 export async function begin(): Promise<void> {
   rooms = defineRooms();
   server = await startRestate();
-  // Restate knows a worker by its address, so each worker of these checks has the same one.
+  // Restate knows a worker by its address, so all workers of these checks have the same address.
   port = await findFreePort();
   worker = await launch();
 }
@@ -139,7 +139,7 @@ async function checkInvalid(): Promise<void> {
   await rejects(launchWorker(wrong), /A worker already runs in this process/);
 }
 
-/** Checks that a value has these fields, and maybe others. */
+/** Checks that a value has these fields. It may also have others. */
 function checkFields(actual: unknown, expected: object): void {
   for (const [name, value] of Object.entries(expected)) {
     const field = (actual as Record<string, unknown>)[name];
@@ -241,7 +241,7 @@ async function checkStoppedWorker(): Promise<void> {
   worker = await launch();
   const { status, messages } = await rooms.result("run-7");
   equal(status, "completed");
-  // The call had begun, and its tool may not be repeated.
+  // The call had begun, and its tool has no `replay: "safe"`, so it must not run again.
   checkFields(messages[2], { role: "tool", results: [{ outcome: "interrupted" }] });
   equal(typesOf(await readAll("run-7")).filter((type) => type === "tool-end").length, 1);
 }
@@ -262,7 +262,10 @@ export const checks: readonly Check[] = [
   { title: "kills a run while its tool is running, within 1.5 seconds", run: checkKill },
   { title: "passes a steering message to the next iteration once", run: checkSteer },
   { title: "rejects with the error of a failed run, and continues it after a retry", run: checkFailedRun },
-  { title: "frees the worker of a run that waits for long, and wakes the run for a decision or a stop", run: checkResting },
-  { title: "continues a run of a stopped worker in the next one, without a trace of the stop", run: checkStoppedWorker },
-  { title: "takes ids with characters that have a meaning in URLs", run: checkLongIds },
+  {
+    title: "frees the worker of a run that waits for a long time, and wakes the run for a decision or a stop",
+    run: checkResting,
+  },
+  { title: "continues a run of a stopped worker in the next worker, without an event of the stop", run: checkStoppedWorker },
+  { title: "accepts long ids, with characters that have a meaning in URLs", run: checkLongIds },
 ];

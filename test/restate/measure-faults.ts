@@ -65,7 +65,7 @@ async function measureSteps(): Promise<void> {
     const kind = round % 2 === 0 ? "bare" : "journal";
     const client = ingress.workflowClient(times, `round-${round}`);
     await client.workflowSubmit(kind === "journal");
-    // The first rounds warm up.
+    // The first measurements are left out, because they warm up the process.
     const ms = await client.workflowAttach();
     if (round > 1) taken[kind].push(ms);
   }

@@ -5,7 +5,7 @@ import { type FaultPlan, type FaultReport, type Faults, followAll, sleep, type T
 import { readNotes } from "../dbos/trips.ts";
 import { Fleet } from "./fleet.ts";
 
-/** Four calls of `look` in each trip, and one of `book` in each trip that asks. */
+/** Returns the number of safe calls: four calls of `look` in each trip, and one call of `book` in each third trip. */
 export function safeCallsOf(runs: number): number {
   return 4 * runs + Math.ceil(runs / 3);
 }
@@ -13,9 +13,9 @@ export function safeCallsOf(runs: number): number {
 export interface RestateFaultReport extends FaultReport {
   /** How many calls of tools with `replay: "safe"` ended, and then ran again, because Restate had not stored the result. */
   readonly endedTwice: number;
-  /** How many calls of tools ended in all. */
+  /** How many tool calls ended in total. */
   readonly ended: number;
-  /** How many calls a service has seen that ignores a repeated idempotency key. Only calls of tools with `replay: "safe"`. */
+  /** How many calls of tools with `replay: "safe"` a service has counted that ignores repeated idempotency keys. */
   readonly charged: number;
 }
 
@@ -50,7 +50,7 @@ async function disturb(plan: FaultPlan, fleet: Fleet): Promise<Faults> {
   return faults;
 }
 
-/** `trips` is the loop of this process, which can be defined once. */
+/** `trips` is passed in, because a process can define the loop only once. */
 export async function runFaults(plan: FaultPlan, trips: Trips): Promise<RestateFaultReport> {
   const fleet = await Fleet.begin(plan.leaseMs);
   const { ingressUrl, adminUrl } = fleet.server;

@@ -1,4 +1,4 @@
-// Starts a Restate server of its own, on free ports and with its data in a temporary folder.
+// Starts a separate Restate server, on free ports and with its data in a temporary folder.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -17,8 +17,8 @@ export interface RestateServer {
 }
 
 /**
- * Finds a port that stays free while nothing listens. The system gives ports from 32,768 to outgoing connections: a client that connects
- * again and again to such a port of a killed server may get the port itself.
+ * Finds a port that stays free while no process listens on it. The system uses ports from 32,768 on for outgoing connections. If
+ * a killed server had such a port, a client that keeps connecting to it might get this port for its own side of the connection.
  */
 export async function findFreePort(): Promise<number> {
   for (;;) {

@@ -1,4 +1,5 @@
-// A worker in a process of its own. Arguments: the URLs of the ingress, the admin API and the balancer, its port, the path for notes.
+// A worker in a separate process. Arguments: the URLs of the ingress, the admin API and the balancer, its port, the path for
+// notes.
 
 import { defineDurableLoop, launchWorker } from "turnwright/restate";
 import { tripsOf } from "../dbos/trips.ts";

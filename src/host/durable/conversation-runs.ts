@@ -30,12 +30,12 @@ export class ConversationRuns {
     this.#engineOf = engineOf;
   }
 
-  /** Returns the key of the number of runs. Hosts with different names have different conversations. */
+  /** Returns the key under which the number of runs is noted. Hosts with different names have different conversations. */
   keyOf(id: string): string {
     return JSON.stringify([this.#name, id]);
   }
 
-  /** Returns the last run of a conversation. Its number may not be noted yet, so the numbers after it are tried. */
+  /** Returns the last run of a conversation. The noted number may be too low, so the numbers after it are tried too. */
   async findLast(id: string): Promise<LastRun | undefined> {
     const engine = this.#engineOf();
     const noted = await engine.store.readRuns(this.keyOf(id));
@@ -49,7 +49,7 @@ export class ConversationRuns {
     }
   }
 
-  /** Waits for the end of a run that has sent its last event. A page may send its next message immediately after this event. */
+  /** If a run has sent its last event, waits for its end. Otherwise, the next message of the page could find the run still live. */
   async #settle(run: LastRun): Promise<LastRun> {
     if (run.state !== "live") return run;
     const { store } = this.#engineOf();
@@ -65,7 +65,10 @@ export class ConversationRuns {
     return state !== undefined && isWaiting(this.#engineOf(), runId, state);
   }
 
-  /** Waits until a run has ended, or only waits for decisions. Errors of the run are reported by its own `result`. */
+  /**
+   * Waits until a run has ended, or until it only waits for decisions. Ignores errors of the run, because its `result` reports
+   * them.
+   */
   async untilFree({ runId }: LastRun): Promise<void> {
     const from = await this.#engineOf().store.countEvents(runId);
     try {
@@ -78,7 +81,7 @@ export class ConversationRuns {
     }
   }
 
-  /** Stops a run that only waits for decisions. Returns false if the run is working. */
+  /** If a run only waits for decisions, stops it. Returns false if the run is working. */
   async stopWaiting({ runId }: LastRun): Promise<boolean> {
     if (!(await this.isWaiting(runId))) return false;
     await this.#loop.stop(runId, { note: "A new message was sent." });
@@ -86,7 +89,7 @@ export class ConversationRuns {
     return true;
   }
 
-  /** Returns the transcript of a run. A run without records still has the messages that it was given. */
+  /** Returns the transcript of a run. If the run has no records yet, returns the messages of its input. */
   async messagesOf({ runId }: LastRun, { status, messages }: JournalInspection): Promise<readonly Message[]> {
     return status === "not-started" ? this.givenTo(runId) : messages;
   }
@@ -99,11 +102,14 @@ export class ConversationRuns {
   async readHistory(last: LastRun | undefined): Promise<{ readonly history: History; readonly isCut: boolean }> {
     if (last === undefined || last.state === "deleted") return { history: { messages: [] }, isCut: false };
     if (last.state !== "failed") return { history: await this.#loop.result(last.runId), isCut: false };
-    // A failed run has no result, and its transcript may end within its calls.
+    // A failed run has no result, and its transcript may lack results of calls.
     return { history: { messages: await this.#readCutOff(last) }, isCut: true };
   }
 
-  /** Returns the state of a run. The state of a failed run may be unreadable, because the code that makes its options fails too. */
+  /**
+   * Returns the state of a run. Returns undefined if a failed run has no readable state, for example because its `options`
+   * function throws.
+   */
   async inspect({ runId, state }: LastRun): Promise<JournalInspection | undefined> {
     try {
       return await this.#loop.status(runId);

@@ -63,7 +63,7 @@ class Conversations implements DurableHost {
     }
   }
 
-  /** Steers a live run, or refuses the start. Returns undefined when the conversation is free. */
+  /** Steers the live run, refuses the start, or waits until the conversation is free. Returns undefined when it is free. */
   async #enter(last: LastRun, { whenBusy = this.#whenBusy, message }: ReadStart): Promise<DurableStartAnswer | undefined> {
     if (whenBusy === "steer" && message !== undefined) {
       if ((await this.#loop.steer(last.runId, message)) === "accepted") return { kind: "steered", ...this.#toHosted(last) };
@@ -84,9 +84,9 @@ class Conversations implements DurableHost {
     const { store, find } = this.#engineOf();
     if ((await this.#loop.start(next.runId, run as unknown as Json)) === "exists") {
       if ((await find(next.runId)) !== undefined) return undefined;
-      throw invalidOption("id", `a text so that no other loop has a run "${next.runId}"`, id);
+      throw invalidOption("id", `a text for which no other loop has the run "${next.runId}"`, id);
     }
-    // If this fails, the run is found nevertheless, because the number after the noted one is tried.
+    // If this fails, `findLast` still finds the run, because it also tries the numbers after the noted one.
     await store.noteRuns(this.#runs.keyOf(id), number).catch(() => {});
     return { kind: "started", ...this.#toHosted(next) };
   }

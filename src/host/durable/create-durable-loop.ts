@@ -52,7 +52,7 @@ export function checkLoopFields<Input>(fields: DurableLoopFields<Input>): void {
   checkRequired(fields, fieldChecks, ["name", "options"]);
 }
 
-/** The longest run id. Notifications and logs contain it. */
+/** The maximum length of a run id. Ids must be short, because notifications and logs contain them. */
 const longestId = 512;
 
 export function checkRunId(id: string, longest: number = longestId): void {
@@ -60,13 +60,13 @@ export function checkRunId(id: string, longest: number = longestId): void {
   if (!isFit) throw invalidOption("id", `a text of 1 to ${longest} characters, without NUL and lone surrogates`, id);
 }
 
-/** A durable loop, and its engine, which throws if no worker runs in this process. */
+/** A durable loop and its engine. `engineOf` throws if no worker runs in this process. */
 export interface DefinedLoop<Input> {
   readonly loop: DurableLoop<Input>;
   readonly engineOf: () => DurableEngine;
 }
 
-/** Makes the verbs of a durable loop. `engineOf` returns its engine, or throws if no worker runs in this process. */
+/** Creates the methods of a durable loop. `engineOf` returns its engine, or throws if no worker runs in this process. */
 export function createDurableLoop<Input>(
   { name, options }: DurableLoopFields<Input>,
   engineOf: () => DurableEngine,
@@ -109,7 +109,7 @@ class DurableVerbs {
     await this.#find(id);
     const { lastRead, ...facts } = JSON.parse(await engine.result(id)) as RunFacts;
     const { messages = [] } = (await this.#inspect(id)) ?? {};
-    // Messages that came after the run had read its inbox for the last time.
+    // These messages arrived after the run had read its inbox for the last time.
     const late = (await engine.store.readMessages(id, lastRead)).flatMap(({ body }) =>
       body.verb === "steer" ? [body.message] : [],
     );
@@ -167,7 +167,7 @@ class DurableVerbs {
   async decide(id: string, callId: string, decision: CallDecision): Promise<void> {
     await this.#find(id);
     const { pendingCalls = [] } = (await this.#inspect(id)) ?? {};
-    // A result may be sent without the suffix of the id, such as `#2`, because the tool does not know this suffix.
+    // The id of a result may lack its suffix, such as `#2`, because the tool does not know the suffix.
     const isMeant = (one: PendingCall): boolean =>
       one.id === callId || (one.state === "awaiting-result" && toCallPath(one) === callId);
     const call = pendingCalls.find(isMeant);
@@ -224,7 +224,7 @@ export function isJsonData(value: unknown): boolean {
   return isPlainData(value) && isExact(value);
 }
 
-/** True for plain data that JSON represents completely. Fields that are undefined are left out. */
+/** True for plain data that JSON represents exactly. Ignores fields that are undefined, because JSON omits them. */
 function isExact(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   if (value === null || typeof value !== "object")

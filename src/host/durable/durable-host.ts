@@ -15,10 +15,10 @@ import type { HostedStatus, WhenBusy } from "../run-host.ts";
 import type { PendingCall } from "../../journal/index.ts";
 import type { DurableOwnOptions, DurableResult } from "./durable-loop.ts";
 
-/** The options of a run that the functions of a durable host return. */
+/** The options of a run, as the function `options` of a durable host returns them. */
 export type DurableRunOptions = Omit<LoopOptions, DurableOwnOptions | "messages">;
 
-/** The facts that the options of a run are made from. */
+/** The argument of the function `options` of a durable host. */
 export interface DurableRunInput {
   /** The id of the conversation. */
   readonly id: string;
@@ -30,7 +30,10 @@ export interface DurableRunInput {
 export interface DurableHostFields {
   /** The name of the host. Keep it while runs are under way, because their records contain it. */
   readonly name: string;
-  /** Returns the options of a run, except its messages. Called each time a worker begins to execute the run, and when it is read. */
+  /**
+   * Returns the options of a run, except its messages. Called each time a worker begins to execute the run, and each time its
+   * state is read.
+   */
   readonly options: (run: DurableRunInput) => DurableRunOptions | PromiseLike<DurableRunOptions>;
   /** How a start behaves while a run of the conversation is live. Each start can override this option. Default "refuse". */
   readonly whenBusy?: WhenBusy | undefined;
@@ -40,7 +43,7 @@ export interface DurableHostFields {
 
 /** The options of `start`. Pass exactly one of `message`, `messages` and `regenerate`. */
 export type DurableStartOptions = {
-  /** Data for the function `options`, such as the id of the user. It is stored with the run. Default null. */
+  /** Data for the function `options`, such as the id of the user. Stored with the run. Default null. */
   readonly input?: Json | undefined;
   /** How this start behaves while a run of the conversation is live. Default: the host's `whenBusy`. */
   readonly whenBusy?: WhenBusy | undefined;
@@ -63,8 +66,8 @@ export interface DurableHostedRun {
 /** The options for joining a run. */
 export interface DurableJoinOptions extends JoinOptions {
   /**
-   * True to end the stream while the run only waits for decisions or results, with a `run-end` with the status `suspended`, as
-   * `useChat` needs it. False to keep it open, so that the page sees how the run goes on. Default true.
+   * True to end the stream while the run only waits for decisions or results. The last event is then a `run-end` with the status
+   * `suspended`, which `useChat` needs. False to keep the stream open, so that the page sees how the run continues. Default true.
    */
   readonly endsWhenWaiting?: boolean | undefined;
 }
@@ -84,22 +87,22 @@ export type DurableResumeAnswer =
 /** Conversations on a durable loop. The methods work like those of `createRunHost`, in every worker. */
 export interface DurableHost {
   /**
-   * Starts the next run of a conversation. If the last run waits for decisions, it is stopped first. A run with "queue" starts after
-   * the live run; the process must not end before.
+   * Starts the next run of a conversation. If the last run waits for decisions, it is stopped first. With `whenBusy: "queue"`,
+   * the run starts after the live run has ended. If this process ends earlier, the run does not start.
    */
   start(id: string, options: DurableStartOptions): Promise<DurableStartAnswer>;
   /**
    * Sends decisions and results to the calls of the last run that wait for them. Rejects with LoopError "unknown-decision" or
-   * "invalid-decision" if one does not fit; the decisions before it then count.
+   * "invalid-decision" if one does not fit. The decisions before it then count.
    */
   resume(id: string, options: { readonly decisions: { readonly [callId: string]: CallDecision } }): Promise<DurableResumeAnswer>;
   /**
-   * Reads the run that contains the event with the id `from`, or else the last run of the conversation. The stream ends with the
-   * run and, unless `endsWhenWaiting` is false, also while the run only waits for decisions. Returns undefined if the conversation
-   * does not exist.
+   * Reads the run that contains the event with the id `from`, or else the last run of the conversation. The stream ends when the
+   * run ends. Unless `endsWhenWaiting` is false, it also ends while the run only waits for decisions. Returns undefined if the
+   * conversation does not exist.
    */
   join(id: string, options?: DurableJoinOptions): Promise<HostedStream | undefined>;
-  /** Continues the last run of a conversation if it failed, for example after a fixed deployment. Its records stay. */
+  /** Continues the last run of a conversation if it failed, for example after you have deployed corrected code. Keeps its records. */
   retry(id: string): Promise<DurableResumeAnswer>;
   /** Stops the live run of a conversation, whichever worker executes it. */
   stop(id: string, request?: StopRequest): Promise<"accepted" | "not-running">;

@@ -11,8 +11,8 @@ export interface DurableLoopFields<Input> {
   /** The name of the loop. Keep it while runs are under way, because their records contain it. */
   readonly name: string;
   /**
-   * Returns the options of a run. Called each time a worker begins to execute the run, and when its status is read. Must return the
-   * same messages for the same input.
+   * Returns the options of a run. Called each time a worker begins to execute the run, and each time its status is read. Must
+   * return the same messages for the same input.
    */
   readonly options: (input: Input) => Omit<LoopOptions, DurableOwnOptions> | PromiseLike<Omit<LoopOptions, DurableOwnOptions>>;
   /**
@@ -54,26 +54,26 @@ export interface DurableEventsOptions {
   /** When this signal aborts, the iteration ends without an error. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * True to also end while the run does nothing but wait for decisions or results. The last event is then a `run-end` with the
-   * status `suspended`, as in a run without a durable loop. It is not stored, and has the `seq` of the event before it. A page gets
-   * no more events until someone has decided, and then joins again. Default false.
+   * True to also end while the run only waits for decisions or results. The last event is then a `run-end` with the status
+   * `suspended`, as in a run without a durable loop. This event is not stored, and has the `seq` of the event before it. To get
+   * the events after the decision, call `events` again. Default false.
    */
   readonly endsWhenWaiting?: boolean | undefined;
 }
 
 /**
- * A loop whose runs any worker can execute. All methods work in every worker, also inside a tool. If no run of this loop has the id,
- * they reject with LoopError "invalid-option", except `start` and `status`.
+ * A loop whose runs any worker can execute. All methods work in every worker, even inside a tool. If no run of this loop has the
+ * id, all methods except `start` and `status` reject with LoopError "invalid-option".
  */
 export interface DurableLoop<Input> {
   /**
-   * Starts a run. `id` is its run id, unique among all loops, at most 512 characters. If the run exists already, nothing is
-   * changed, and the answer is "exists".
+   * Starts a run. `id` is its run id, unique among all loops, at most 512 characters. If a run with this id exists, nothing is
+   * changed, and the result is "exists".
    */
   start(id: string, input: Input): Promise<"started" | "exists">;
-  /** Waits for the end of a run. Rejects with an error of `runToolLoop`, for example for invalid options. */
+  /** Waits for the end of a run. Rejects if `runToolLoop` has rejected, for example because an option is invalid. */
   result(id: string): Promise<DurableResult>;
-  /** Continues a run whose `result` rejected, for example after a fixed deployment. Its records stay. */
+  /** Continues a run whose `result` rejected, for example after you have deployed corrected code. Keeps its records. */
   retry(id: string): Promise<void>;
   /** Returns the state of a run. Undefined if no run of this loop has the id. */
   status(id: string): Promise<JournalInspection | undefined>;
@@ -89,9 +89,9 @@ export interface DurableLoop<Input> {
    */
   decide(id: string, callId: string, decision: CallDecision): Promise<void>;
   /**
-   * Yields the events of a run, in order and without gaps, until the run has ended. Returns after `run-end`. Throws the error of a
-   * run whose `result` rejects. If a worker died while a model was streaming, `attempt-discarded` says that the deltas since
-   * the last `iteration-start` are replaced.
+   * Yields the events of a run, in order and without gaps. Returns after `run-end`. Throws the error of a run whose `result`
+   * rejects. If a worker died while a model was streaming, `attempt-discarded` says that new deltas replace the deltas since the
+   * last `iteration-start`.
    */
   events(id: string, options?: DurableEventsOptions): AsyncIterableIterator<DurableEvent>;
 }

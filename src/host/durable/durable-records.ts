@@ -1,5 +1,5 @@
-// How a durable run stores what is large: once per run, under an id that is made from the text. A result of a tool is in the record
-// of its call and in the event `tool-end`, so both refer to the same text.
+// Stores each large text of a durable run once, under an id that is made from the text. For example, a tool result is in the
+// record of its call and in the event `tool-end`, and both refer to the same text.
 
 import type { Journal, LoopEvent, Message } from "../../core/entry-kit.ts";
 import { isRecord } from "../../core/entry-kit.ts";
@@ -12,7 +12,7 @@ type Blobs = ReadonlyMap<string, string>;
 /** Parts with more bytes than this are stored once. Smaller parts would not save the space that their ids take. */
 const minBytes = 1_000;
 
-/** The journal of one execution. `put` is called before the record that needs the text is written. */
+/** Wraps the journal of one execution. `put` is called before the record that needs the text is written. */
 export function storeLargeParts(
   journal: Journal,
   { put, get }: { put(id: string, text: string): void; get(): Promise<Blobs> },
@@ -20,7 +20,7 @@ export function storeLargeParts(
   const packed = withBlobs(journal, { store: { put, get }, minBytes });
   return {
     ...packed,
-    // The messages of a run are in the input of its workflow. A long conversation would otherwise be stored twice.
+    // The messages of a run are already in the input of its workflow, so they are not recorded again.
     step: (step) =>
       packed.step(
         step.kind === "run"

@@ -2,14 +2,14 @@
 
 import type { Journal, Json, LoopControl } from "../../core/entry-kit.ts";
 
-/** A message to a run from any process. */
+/** A request to a run from any process: a steering message, a stop, a kill or a decision. */
 export type RunMessage =
   | { readonly verb: "steer"; readonly message: unknown }
   | { readonly verb: "stop"; readonly request?: unknown }
   | { readonly verb: "kill" }
   | { readonly verb: "decide"; readonly key: string; readonly decision: Json };
 
-/** A row with its position. Positions grow, but may have gaps for messages. */
+/** A row with its position. Positions increase. The positions of messages may have gaps. */
 export interface Row<T> {
   readonly seq: number;
   readonly body: T;
@@ -29,7 +29,7 @@ export interface Begun {
   readonly execution: number;
   /** The number of events that are stored. */
   readonly events: number;
-  /** How many executions in a row have begun since the run made progress. */
+  /** How many executions have begun since the run last made progress. */
   readonly stalls: number;
 }
 
@@ -49,29 +49,29 @@ export interface DurableStore {
   /** Begins an execution of a run. Earlier executions can no longer append events. */
   begin(runId: string): Promise<Begun>;
   /**
-   * Stores large texts by their ids, and appends events and records. Returns false if a later execution of the run has begun: then
-   * nothing has to be stored, except texts that a record of the engine may need. May be repeated after an error.
+   * Stores large texts by their ids, and appends events and records. Returns false if a later execution of the run has begun. In
+   * this case, only texts that a record of the engine may need have to be stored. May be repeated after an error.
    */
   append(runId: string, execution: number, added: Added): Promise<boolean>;
   /** Returns the large texts with these ids, or all texts of the run. */
   readBlobs(runId: string, ids?: readonly string[]): Promise<ReadonlyMap<string, string>>;
   countEvents(runId: string): Promise<number>;
-  /** Returns the events from the position `from`, or the first of them. */
+  /** Returns events from the position `from` on, possibly not all of them. */
   readEvents(runId: string, from: number): Promise<readonly Row<string>[]>;
   send(runId: string, message: RunMessage): Promise<void>;
-  /** Returns the messages with positions over `after`. */
+  /** Returns the messages after the position `after`. */
   readMessages(runId: string, after: number): Promise<readonly Row<RunMessage>[]>;
-  /** Wakes the readers of a run in all processes. A store whose readers poll does nothing. */
+  /** Wakes the readers of a run in all processes. May do nothing if readers poll the store. */
   wake(runId: string): Promise<void>;
   /** Notes that a run has made progress, so that earlier executions without progress do not count. */
   resetStalls(runId: string): Promise<void>;
-  /** Returns how many runs a conversation has, as far as it was noted. */
+  /** Returns the noted number of runs of a conversation, or 0. */
   readRuns(conversation: string): Promise<number>;
   /** Notes that a conversation has at least this many runs. */
   noteRuns(conversation: string, runs: number): Promise<void>;
 }
 
-/** The state of a run. `failed`: the run rejected, with the message in `error`. */
+/** The state of a run. `failed` means that the run rejected. `error` is the message of its error. */
 export type FoundRun =
   | { readonly state: "live" | "ended"; readonly error?: undefined }
   | { readonly state: "failed"; readonly error: string };
@@ -81,11 +81,11 @@ export interface DurableEngine {
   readonly store: DurableStore;
   /** Starts a run of the loop. Returns false if a run has the id already. */
   start(id: string, input: string): Promise<boolean>;
-  /** Returns a run of the loop. */
+  /** Returns a run of the loop, or undefined if the loop has no run with the id. */
   find(id: string): Promise<FoundRun | undefined>;
   /** Returns the input of a run of the loop. */
   readInput(id: string): Promise<string | undefined>;
-  /** Waits for the value of a run, which `executeDurableRun` returned. */
+  /** Waits for the end of a run. Returns the value that `executeDurableRun` returned for it. */
   result(id: string): Promise<string>;
   /** Continues a failed run after its last record. */
   retry(id: string): Promise<void>;
@@ -95,7 +95,7 @@ export interface DurableEngine {
   waitFor<T>(id: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T>;
 }
 
-/** The work of a durable loop inside the steps of its journal. */
+/** The functions of a durable loop that its journal calls before and after its steps. */
 export interface StepHooks {
   /** The position of the last message that the run has read. The journal records it, and restores it in a replay. */
   lastRead: number;
@@ -105,14 +105,14 @@ export interface StepHooks {
   beforeRecord(): Promise<void>;
   /** Records the result of a step, together with the events before it. Rejects if a later execution of the run has begun. */
   record(record: StepRecord): Promise<void>;
-  /** Waits for the decision under a key. Rejects when the run has ended. */
+  /** Waits for the decision with a key. Rejects when this execution has ended. */
   receive(key: string): Promise<Json>;
 }
 
 /** A run that this process executes. */
 export interface LiveRun {
   readonly control: LoopControl;
-  /** Ends this execution without a trace: it records nothing more, and another execution can continue the run. */
+  /** Ends this execution. It records nothing more, and another execution can continue the run. */
   abandon(): void;
   /** Resolves when this execution has ended. */
   readonly ended: Promise<void>;

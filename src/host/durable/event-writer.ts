@@ -1,4 +1,5 @@
-// Writes the events and records of one execution of a run to the store, without the events that an earlier execution has already written.
+// Writes the events and records of one execution of a run to the store. Omits events that an earlier execution has already
+// written.
 
 import type { LoopEvent } from "../../core/entry-kit.ts";
 import { packEvent, type StoredEvent } from "./durable-records.ts";
@@ -26,13 +27,13 @@ export class EventWriter {
   readonly #execution: number;
   /** The position of the next event. */
   #next: number;
-  /** How many executions in a row have begun since the run made progress. */
+  /** How many executions have begun since the run last made progress. */
   readonly stalls: number;
   /** True if an event is waiting that is neither a delta nor about discarded deltas. */
   #isProgress = false;
   /** How many events of earlier executions are stored for each place. */
   readonly #stored = new Map<string, number>();
-  /** The streams that were cut off after deltas, which a new attempt replaces. */
+  /** The streams that were cut off after some deltas. A new stream replaces them. */
   readonly #partial = new Set<string>();
   /** The number of the last continuation of each run, by the path of the run. */
   readonly #continuations = new Map<string, number>();
@@ -121,7 +122,10 @@ export class EventWriter {
     this.#blobs.set(id, text);
   }
 
-  /** Writes a record, after the events and texts that were collected before. Rejects if a later execution of the run has begun. */
+  /**
+   * Writes a record, together with the events and texts that were collected before it. Rejects if a later execution of the run
+   * has begun.
+   */
   async writeRecord(record: StepRecord): Promise<void> {
     this.#records.push(record);
     await this.flush();
@@ -153,7 +157,7 @@ export class EventWriter {
         this.#next += events.length;
         return;
       } catch (error) {
-        // A lost event would be missing for readers, so only the end of this execution ends the attempts.
+        // Readers must get every event, so the write is repeated until it succeeds or this execution ends.
         if (this.#isFenced) throw error;
         await new Promise((resolve) => setTimeout(resolve, retryMs));
       }
@@ -166,7 +170,7 @@ export class EventWriter {
   }
 }
 
-/** True for a delta of a stream. The progress of a tool belongs to its call. */
+/** True for a delta of a stream. The progress of a tool belongs to its call, not to a stream. */
 function isText({ type }: LoopEvent): boolean {
   return deltas.has(type) && type !== "tool-progress";
 }
@@ -177,7 +181,10 @@ function count(counts: Map<string, number>, key: string): number {
   return next;
 }
 
-/** Values that JSON cannot represent can only be in `tool-progress`, and in the metadata of results. */
+/**
+ * Converts an event to JSON text. Only the data of `tool-progress` and the metadata of results may have values that JSON cannot
+ * represent.
+ */
 function toText(event: LoopEvent, texts: Map<string, string>): string {
   try {
     return JSON.stringify(packEvent(event, texts));

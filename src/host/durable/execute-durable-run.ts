@@ -32,7 +32,7 @@ export interface DurableExecution {
   readonly runId: string;
   readonly options: Omit<LoopOptions, DurableOwnOptions>;
   readonly createJournal: (hooks: StepHooks) => Journal | Promise<Journal>;
-  /** The maximum number of executions in a row that make no progress, because their worker died. */
+  /** How many workers in a row may die without progress of the run. Default 10. */
   readonly maxCrashes?: number | undefined;
 }
 
@@ -51,7 +51,7 @@ export async function executeDurableRun(
   let texts: ReturnType<DurableStore["readBlobs"]> | undefined;
   const abandon = (): void => {
     isAbandoned = true;
-    // Before the kill, so that its events and outcomes are dropped.
+    // Must come before the kill, so that the events and outcomes of the kill are dropped.
     over.abort(new Error("This execution of the run was abandoned."));
     writer?.close();
     control.kill();
@@ -79,23 +79,23 @@ export async function executeDurableRun(
     return isAbandoned ? undefined : JSON.stringify(factsOf(result, hooks.lastRead));
   } catch (error) {
     if (isAbandoned) return undefined;
-    // A step that has run is recorded, although the run has broken.
+    // Records steps that have run, although the run rejects.
     await writer?.flush().catch(() => {});
     throw error;
   } finally {
     over.abort(new Error("The run has ended."));
     writer?.close();
-    // The worker was stopped, and did not die.
+    // This worker is alive, so the execution must not count as a crash.
     if (isAbandoned) await site.store.resetStalls(runId).catch(() => {});
     site.live.delete(runId);
     end();
   }
 }
 
-/** A run that has waited for this long has not ended its process, in milliseconds. */
+/** When a run has waited for this time, in milliseconds, the wait counts as progress. */
 const calmMs = 10_000;
 
-/** How long a run waits for its journal if its options say nothing, in milliseconds. The database may be away for that long. */
+/** The default of `timeouts.journalMs` in a durable run, in milliseconds. The database may be out of reach for this long. */
 const journalMs = 3_600_000;
 
 function toGivenUp(stalls: number): string {
@@ -103,8 +103,8 @@ function toGivenUp(stalls: number): string {
 }
 
 /**
- * Ends an earlier execution of the same run in this process. It exists if the process was frozen: another worker has taken the run
- * over, and the run has come back.
+ * Ends an earlier execution of the same run in this process. Such an execution exists if the process was frozen, another worker
+ * took the run over, and the run has come back.
  */
 async function endEarlier({ live }: RunSite, runId: string): Promise<void> {
   for (let earlier = live.get(runId); earlier !== undefined; earlier = live.get(runId)) {
@@ -125,7 +125,7 @@ function createHooks(site: RunSite, { runId, control, events, signal, abandon }:
   const { store } = site;
   const hooks: StepHooks = {
     lastRead: 0,
-    // Messages are read in the step that records them, so that no message is lost or read twice.
+    // The step that reads messages also records them, so that no message is lost or read twice.
     async beforeInbox() {
       for (const { seq, body } of await store.readMessages(runId, hooks.lastRead)) {
         if (body.verb === "steer") control.steer(body.message as string | UserMessage);
@@ -148,7 +148,7 @@ function createHooks(site: RunSite, { runId, control, events, signal, abandon }:
     async receive(key) {
       // Readers with `endsWhenWaiting` may end now.
       await store.wake(runId).catch(() => {});
-      // Another call of the run may still end the process, so only a long wait counts as progress.
+      // Another call of the run may still crash the process, so only a long wait counts as progress.
       const timer = setTimeout(() => void store.resetStalls(runId).catch(() => {}), calmMs);
       try {
         return await site.waitFor(runId, () => findDecision(store, runId, key), signal);

@@ -45,14 +45,14 @@ export function toLoopFields(fields: DurableHostFields): DurableLoopFields<Json>
   };
 }
 
-/** A run id is the id of the conversation, a slash and a number of up to 9 digits. */
+/** The limit leaves room in the run id, which adds a slash and a number of up to 9 digits. */
 export function checkConversation(id: string): void {
   checkRunId(id, 500);
 }
 
 const isAnything = (): boolean => true;
 
-/** `readStart` checks the other fields. */
+/** `readStart` checks the fields that accept any value here. */
 const startChecks: Checks<DurableStartOptions> = {
   message: ["a message", isAnything],
   messages: ["an array of messages", isAnything],

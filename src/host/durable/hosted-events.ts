@@ -1,4 +1,4 @@
-// The events of a durable run as a page reads them. The id of an event is the number of its run, a dash, and its position.
+// Converts the events of a durable run for a page. The id of an event is the number of its run, a dash, and its position.
 
 import type { HostedEvent, HostedStream } from "../hosted-event.ts";
 import { toReplayed } from "../log-reader.ts";
@@ -10,7 +10,7 @@ export function readPlace(id: string | undefined): { readonly number: number; re
   return number === undefined ? undefined : { number: Number(number), seq: Number(seq) };
 }
 
-/** Returns the position of the first event after the event with the id `from`. 0 if `from` belongs to another run. */
+/** Returns the position after the event with the id `from`, or 0 if `from` belongs to another run. */
 export function toSeq(from: string | undefined, number: number): number {
   const place = readPlace(from);
   return place?.number === number ? place.seq + 1 : 0;

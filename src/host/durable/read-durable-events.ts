@@ -13,7 +13,7 @@ export interface ReadRun {
   inspect(): Promise<JournalInspection | undefined>;
 }
 
-/** Reads the events of a run. A caller that waits for an event can leave, which a generator alone does not offer. */
+/** Reads the events of a run. A caller can leave while it waits for an event, which a generator alone does not allow. */
 export function readDurableEvents(
   { from = 0, signal, endsWhenWaiting = false }: DurableEventsOptions,
   run: ReadRun,
@@ -42,7 +42,7 @@ export function readDurableEvents(
   };
 }
 
-/** After these events, a run is working, so it does not wait for decisions. */
+/** After one of these events, a run is working and does not wait for decisions. */
 const busy: ReadonlySet<string> = new Set([
   "run-start",
   "iteration-start",
@@ -67,7 +67,7 @@ class EventReader {
 
   async *read(from: number, signal: AbortSignal): AsyncGenerator<DurableEvent, undefined> {
     const { id, engine } = this.#run;
-    // Begins one event earlier, because a reader after `run-end` would otherwise wait for more.
+    // Begins one event earlier. Otherwise, a reader that has already read `run-end` would wait for more events.
     for (let next = Math.max(from - 1, 0); ;) {
       const rows = await this.#waitForRows(next, signal);
       if (rows.length === 0) return undefined;
@@ -85,7 +85,7 @@ class EventReader {
     }
   }
 
-  /** Returns no events if the run has ended, or if the signal has fired. */
+  /** Waits for events. Returns none if the run has ended or the signal has fired. */
   async #waitForRows(next: number, signal: AbortSignal): Promise<readonly Row<string>[]> {
     const { id, engine } = this.#run;
     try {
@@ -99,7 +99,7 @@ class EventReader {
   /** Returns new events, or no events if the run has ended. Throws the error of a failed run. */
   async #look(from: number): Promise<readonly Row<string>[] | undefined> {
     const { id, engine } = this.#run;
-    // The events of another loop must not be readable under its run ids.
+    // Throws for a run of another loop, whose events must not be readable here.
     if (!this.#isFound) await this.#run.find();
     this.#isFound = true;
     const rows = await engine.store.readEvents(id, from);
@@ -112,13 +112,13 @@ class EventReader {
     return last;
   }
 
-  /** Returns the end of a run that does nothing but wait. */
+  /** If the run only waits, returns a `run-end` for the reader. */
   async #lookWaiting(from: number): Promise<readonly Row<string>[] | undefined> {
     const { id, engine } = this.#run;
     if (this.#last !== undefined && busy.has(this.#last.type)) return undefined;
     const state = await this.#run.inspect();
     if (state === undefined || !(await isWaiting(engine, id, state))) return undefined;
-    // Events may have been written since.
+    // More events may have been written while the state was read.
     const rows = await engine.store.readEvents(id, from);
     return rows.length > 0
       ? rows
@@ -126,7 +126,7 @@ class EventReader {
   }
 }
 
-/** True if a run does nothing but wait, and none of its waiting calls has been decided. */
+/** True if a run only waits, and no stop, kill or decision about its waiting calls has been sent. */
 export async function isWaiting(
   { store }: Pick<DurableEngine, "store">,
   id: string,

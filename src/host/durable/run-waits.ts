@@ -3,7 +3,7 @@
 export class RunWaits {
   readonly #wakes = new Map<string, Set<() => void>>();
 
-  /** Looks again in all waits for this run. */
+  /** Makes all waits for this run call `look` again. */
   wake(runId: string): void {
     for (const wake of this.#wakes.get(runId) ?? []) wake();
   }
@@ -21,7 +21,7 @@ export class RunWaits {
     for (const one of signals) one.addEventListener("abort", onChange);
     try {
       for (;;) {
-        // Created before the look, so that a change during the look is noticed.
+        // Created before `look` is called, so that a change during the call is noticed.
         const woken = new Promise<void>((resolve) => (wake = resolve));
         for (const one of signals) one.throwIfAborted();
         const found = await look();

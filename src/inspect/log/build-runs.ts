@@ -127,7 +127,7 @@ function takeOutput(parts: RunParts, line: LogLine): void {
   const iteration = iterationOf(parts, line);
   iteration.output = joinOutputs(iteration.output ?? noOutput, line);
   for (const call of listOf(line["calls"])) {
-    if (!isRecord(call)) throw new TypeError('has a wrong item in "calls"');
+    if (!isRecord(call)) throw new TypeError('has an invalid item in "calls"');
     const draft = callOf(parts, { ...call, ...placeOf(line) } as LogLine);
     draft.args ??= call["args"] as Json;
     draft.problem = call["problem"] as string | undefined;
@@ -174,7 +174,7 @@ export class RunBuilder {
       Object.assign(known, { endedAt: undefined, status: undefined, reason: undefined, error: undefined });
       return this.#place(known, line);
     }
-    if (number !== this.#parts.length) throw new TypeError("has the wrong number of its run");
+    if (number !== this.#parts.length) throw new TypeError("has a wrong run number");
     const path = listOf(line["path"]).map(String);
     const facts = line as unknown as Partial<LoggedRun>;
     const run: RunDraft = {

@@ -1,6 +1,7 @@
 // Prepares values for a run log: copies them as plain data, calls `redact`, and removes credentials.
 
 import { dropPromise, isRecord, isThenable, type Json, namesSecret, redactSecrets, toJson } from "../../core/entry-kit.ts";
+import { isList } from "./shared-reader.ts";
 import { measure, Measured, type Writable } from "./shared-values.ts";
 
 /** The kind of a text in a run log, for `redact`. */
@@ -22,7 +23,7 @@ export type RunLogPlace =
 /** Returns the text to write instead of `text`. */
 export type RedactText = (text: string, place: RunLogPlace) => string;
 
-/** Fields of messages and events that hold ids, names and constants. Their texts are not content, so they are written unchanged. */
+/** Fields of messages and events that hold ids, names and constants. These texts are not content, so they are written unchanged. */
 const plainFields: ReadonlySet<string> = new Set([
   ...["type", "kind", "role", "name", "toolName", "callId", "providerCallId", "runId", "path", "calls", "id", "question"],
   ...["outcome", "status", "code", "provider", "model", "family", "finish", "decision", "action", "waitsFor", "source"],
@@ -46,7 +47,7 @@ const failed = "[redaction failed]";
 const secret = "[redacted]";
 const notPlain = "[not plain data]";
 
-/** The minimum length of texts whose redacted form is kept. A long text usually appears in a result and then in a message. */
+/** The minimum length of a text whose redacted form is kept. A long text usually appears in a result and then again in a message. */
 const leastKept = 1_000;
 const mostKept = 32;
 const mostKeys = 1_000;
@@ -54,7 +55,7 @@ const mostKeys = 1_000;
 /** The number of levels that messages and events add around arguments and results. */
 const headroom = 32;
 
-/** Keeps the last values of a map. */
+/** Adds a value to a map that keeps only the last values. */
 function keepLast<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): Value {
   const [oldest] = map.keys();
   if (map.size >= mostKept && oldest !== undefined) map.delete(oldest);
@@ -66,7 +67,7 @@ export class Cleaner {
   readonly #redact: RedactText | undefined;
   readonly #texts = new Map<string, string>();
   readonly #keys = new Map<string, string>();
-  /** Arguments and results, which are in several events and then in a message. */
+  /** Arguments and results, kept because they are in several events and then in a message. */
   readonly #values = new Map<object, { readonly place: RunLogPlace; readonly measured: Measured }>();
 
   constructor(redact: RedactText | undefined) {
@@ -106,7 +107,7 @@ export class Cleaner {
     return this.#withoutSecrets(this.#redacted(text, place));
   }
 
-  /** Objects in a list usually have the same keys, so the keys are kept. */
+  /** Keeps keys without their credentials, because the objects of a list usually have the same keys. */
   #key(key: string, place: RunLogPlace): string {
     const redacted = this.#redacted(key, place);
     const known = this.#keys.get(redacted);
@@ -162,12 +163,12 @@ export class Cleaner {
     const content = contentFields[key];
     if (content !== undefined) return this.content(field, content);
     if (key === "data") return typeof field === "string" ? this.#media(field) : this.content(field, "media");
-    // The reason of an aborted signal is any data, inside the reason of the ending.
+    // The reason of an end may contain the reason of an aborted signal, which can be any data.
     if (key === "reason" && inside === "reason") return this.content(field, "error");
     return this.#fields(field, { place: key === "error" ? "error" : place, inside: key });
   }
 
-  /** The base64 text of an image has no credentials, but random parts of it may look like one. */
+  /** Removes credentials from URLs only. The base64 text of an image has no credentials, but random parts of it may look like one. */
   #media(data: string): string {
     return /^(?!data:)[a-z][a-z\d+.-]*:/i.test(data) ? this.text(data, "media") : this.#redacted(data, "media");
   }
@@ -177,8 +178,4 @@ interface Place {
   readonly place: RunLogPlace;
   /** The name of the field that holds the value. */
   readonly inside: string;
-}
-
-function isList(value: unknown): value is readonly Json[] {
-  return Array.isArray(value);
 }

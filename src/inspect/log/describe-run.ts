@@ -1,4 +1,4 @@
-// The facts about a run that its first line has, and the tools as a request shows them.
+// Describes a run for its first line, and the tools for a request line.
 
 import { isRecord, type Json, type ToolDefinition } from "../../core/entry-kit.ts";
 import type { ObservedRun } from "../../core/observe-kit.ts";
@@ -36,7 +36,7 @@ function namesOf(parts: object | undefined): Json | undefined {
   return isRecord(parts) ? Object.keys(parts).filter((name) => parts[name] !== undefined) : undefined;
 }
 
-/** Copies the definitions of tools. A function that decides about approvals is "some", as in a journal. */
+/** Copies the definitions of tools. A `needsApproval` function is written as "some", as in a journal. */
 export function describeTools(tools: readonly ToolDefinition[], cleaner: Cleaner): Writable {
   return tools.map((tool) => {
     const { needsApproval, masking, ...definition } = tool;

@@ -24,11 +24,11 @@ export interface LineTarget {
   readonly state: LogState;
   readonly isNew: boolean;
   write(line: string): void;
-  /** `isWhole` is false if a line could not be written. */
+  /** `isWhole` is false if writing a line has failed. */
   close(isWhole: boolean): void;
 }
 
-/** Windows does not define O_NOFOLLOW and O_NONBLOCK. */
+/** Opening a log must not follow a link, and must not block. Windows does not define O_NOFOLLOW and O_NONBLOCK. */
 const guards = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 interface OpenFile {
@@ -43,13 +43,13 @@ interface Found {
   readonly size: number;
 }
 
-/** The contents of logs that were closed recently, so that the next run of a conversation need not read its log again. */
+/** The states of logs that were closed recently, so that the next run of a conversation does not read its log again. */
 const recent = new Map<string, Found>();
 const mostRecent = 8;
 
 /**
- * Opens a log file, and reads the lines that it has. A torn last line is removed. Throws LoopError "log-damaged" if the file is
- * not a run log, and the errors of the file system.
+ * Opens a log file, and reads the lines that it has. Removes an incomplete last line. Throws LoopError "log-damaged" if the file
+ * is not a run log, and the errors of the file system.
  */
 export function openLogFile(path: string): LineTarget {
   const open = openFile(path);
@@ -109,7 +109,7 @@ const newline = 0x0a;
 
 interface ReadLine {
   readonly text: string;
-  /** The size of the file without a last line that has no line break. Undefined for a line with a line break. */
+  /** The size of the file without this line. Set only for a last line that has no line break. */
   readonly tornAt?: number;
 }
 

@@ -1,4 +1,4 @@
-// The lines of a run log as its writer makes them, and the facts about runs that it takes over when it continues a log.
+// The lines of a run log as its writer makes them, and the state that it reads from them when it continues a log.
 
 import { type Json, textOf } from "../../core/entry-kit.ts";
 import type { LogLine } from "./parse-line.ts";
@@ -18,7 +18,7 @@ export interface KnownRun {
   readonly written: Map<string, number>;
 }
 
-/** The content of a log, as far as its writer needs it to continue the log. */
+/** The part of a log's content that its writer needs to continue the log. */
 export interface LogState {
   readonly values: SharedValues;
   /** The runs by `runId` and path. */
@@ -55,7 +55,7 @@ export function noteLine(run: KnownRun, type: string, fields: LogFields): void {
   run.written.set(step, (run.written.get(step) ?? 0) + 1);
 }
 
-/** Fields whose texts are short ids and constants. They are never replaced by a number. */
+/** Fields that hold short ids and constants. Their values are never replaced by a number. */
 const idFields: ReadonlySet<string> = new Set([
   "runId",
   "path",
@@ -78,7 +78,7 @@ export function toLine(values: SharedValues, fields: LogFields): string {
   return `{${written.join(",")}}\n`;
 }
 
-/** Takes over the numbers, the runs and the last request of each run from a line that was written earlier. */
+/** Adds a line of an existing log to the state: its numbered values, its run, and its messages if it is a request. */
 export function learnLine(state: LogState, line: LogLine): void {
   const { type, run: number } = line;
   if (type === "log") return;
@@ -96,7 +96,7 @@ function isLearnedLater(type: string, name: string): boolean {
 
 function learnRun(state: LogState, { runId, path, run }: LogLine): void {
   const ids = Array.isArray(path) ? path.map((id) => textOf(id)) : [];
-  if (findRun(state, runKey(textOf(runId), ids)).number !== run) throw new TypeError("has the wrong number of its run");
+  if (findRun(state, runKey(textOf(runId), ids)).number !== run) throw new TypeError("has a wrong run number");
 }
 
 function learnRequest({ values }: LogState, run: KnownRun, { keep, replace, add }: LogLine): void {

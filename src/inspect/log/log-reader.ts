@@ -1,4 +1,4 @@
-// Reads the text of a run log. Works with the lines one by one, so that a long log needs little more memory than its content.
+// Reads the text of a run log line by line, so that a long log needs little more memory than its content.
 
 import { type Json, parseJson } from "../../core/entry-kit.ts";
 import { RunBuilder } from "./build-runs.ts";
@@ -27,12 +27,12 @@ export class LogReader {
     }
   }
 
-  /** Returns the log as far as its lines are complete. More text may be added afterwards. */
+  /** Returns the content of all complete lines. More text may be added later. */
   read(): RunLog {
     return { version: 1, runs: this.#builder.end(), isTorn: false };
   }
 
-  /** Returns the whole log. Its last line may be without a line break. */
+  /** Returns the whole log. Its last line may have no line break. */
   end(): RunLog {
     const last = this.#open.join("");
     const isTorn = last !== "" && parseJson(last) === undefined;

@@ -61,7 +61,7 @@ export class LogWriter {
   }
 }
 
-/** Writes to a sink. While the sink has not taken a line yet, later lines wait in memory. */
+/** Writes to a sink. Later lines wait in memory while a promise of the sink is pending. */
 function openSink(sink: RunLogSink, fail: (error: unknown) => void): LineTarget {
   const waiting: string[] = [];
   let isBusy = false;
@@ -106,7 +106,7 @@ export function openLog(target: string | RunLogSink, report: ReportLogError): { 
   const log = openLogs.get(to) ?? (typeof to === "string" ? undefined : sinkLogs.get(to)) ?? createLog(to);
   openLogs.set(to, log);
   if (typeof to !== "string") sinkLogs.set(to, log);
-  // A sink may report an error after its run has ended, so its functions are kept until the next run.
+  // A sink may fail after its run has ended, so the report functions are kept until the next run.
   if (log.runs === 0) log.reports.clear();
   log.reports.add(report);
   log.runs += 1;
@@ -130,12 +130,12 @@ function createLog(to: string | RunLogSink): OpenLog {
   return { writer, reports, runs: 0 };
 }
 
-/** Calls a function of the caller. Its errors have no effect. */
+/** Calls a function of the caller, and ignores its errors. */
 export function callSafely(call: () => unknown): void {
   try {
     const answer = call();
     if (isThenable(answer)) dropPromise(answer);
   } catch {
-    // The function is the last place that can report an error.
+    // There is no other place to report this error.
   }
 }

@@ -55,7 +55,7 @@ export class OutputDraft {
     this.#calls.push({ callId, name, index, args: this.#cleaner.content(args, "arguments"), problem, at });
   }
 
-  /** Takes the parts of the output that have no event. */
+  /** Adds the parts of the output that have no event. */
   addChunk(chunk: ModelChunk): void {
     if (chunk.type === "finish") this.#ended ??= { finish: chunk };
     else if (chunk.type === "error") this.#ended ??= { error: chunk.error };
@@ -64,7 +64,7 @@ export class OutputDraft {
     else if (chunk.type === "details") this.#details += chunk.text;
   }
 
-  /** Returns the fields of the output so far, and starts again. Undefined if there is no output. */
+  /** Returns the fields of the output so far, and starts a new output. Returns undefined if there is no output. */
   takeFields(): LogFields | undefined {
     if (this.#isEmpty) return undefined;
     const ended = this.#ended;
@@ -99,5 +99,5 @@ export class OutputDraft {
   }
 }
 
-/** The end of a stream whose finish is already in the log. */
+/** Marks a stream whose end is already in the log. */
 const written: Ended = {};

@@ -6,7 +6,7 @@ import { isRecord, type Json, LoopError, parseJson } from "../../core/entry-kit.
 export const logVersion = 1;
 
 export interface LinePlace {
-  /** Undefined for a text. */
+  /** The path of the file. Undefined for a log that is read from a text. */
   readonly path?: string;
   /** The line number, counted from 1. */
   readonly line: number;
@@ -35,7 +35,7 @@ export function parseLine(text: string, place: LinePlace): LogLine {
   return line as LogLine;
 }
 
-/** True for the beginning of a header that a crash has cut off. */
+/** True if a text may be the beginning of a header that a crash has cut off. */
 export function isStartOfHeader(text: string): boolean {
   const start = '{"type":"log",';
   return start.startsWith(text.slice(0, start.length));

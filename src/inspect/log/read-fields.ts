@@ -1,4 +1,4 @@
-// Reads fields of lines. Throws a TypeError for a field that does not fit, whose message follows the number of the line.
+// Reads fields of lines. An invalid field throws a TypeError. Its message comes after the number of the line in the final error.
 
 import type { Json, Message } from "../../core/entry-kit.ts";
 import type { LogLine } from "./parse-line.ts";

@@ -4,9 +4,9 @@ import { LogReader } from "./log-reader.ts";
 import type { RunLog } from "./run-log.ts";
 
 /**
- * Reads a run log from a file, also while runs are writing it. A cut off last line is ignored. Rejects with LoopError
- * "log-damaged", with the number of the line, if the file is not a run log, was changed, or has a newer version. Also rejects with
- * the errors of the file system.
+ * Reads a run log from a file, even while runs are writing it. Ignores an incomplete last line. Rejects with LoopError
+ * "log-damaged", with the number of the line, if the file is not a run log, was changed, or has a newer version. Also rejects
+ * with the errors of the file system.
  *
  * @example
  * const { runs } = await readRunLog("run.jsonl");

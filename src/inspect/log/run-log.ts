@@ -1,4 +1,4 @@
-// The types of a run log that was read. All times are milliseconds since 1970, all durations milliseconds.
+// The types of a run log that was read. All times are in milliseconds since 1970, all durations in milliseconds.
 
 import type {
   EndReason,
@@ -51,7 +51,7 @@ export interface LoggedRun {
   /** The times at which the run was started and resumed. */
   readonly starts: readonly number[];
   readonly startedAt: number;
-  /** Undefined if the log has no end of the last execution. */
+  /** Undefined if the end of the last execution is not in the log. */
   readonly endedAt?: number | undefined;
   readonly status?: LoopStatus | undefined;
   readonly reason?: EndReason | undefined;
@@ -67,7 +67,7 @@ export interface LoggedRun {
   readonly lines: readonly LoggedLine[];
 }
 
-/** One stream and its calls. A stream that a crash cut off is followed by another one with the same number. */
+/** One stream and its calls. If a crash cut off a stream, another stream with the same number follows. */
 export interface LoggedIteration {
   /** The number of the iteration, counted from 0. */
   readonly iteration: number;
@@ -107,11 +107,14 @@ export interface LoggedRequest {
   readonly toolChoice?: ToolChoice | undefined;
   readonly settings?: ModelSettings | undefined;
   readonly messageCount: number;
-  /** The number of messages of the previous request that this request begins with. Some of them may be in `replaced`. */
+  /**
+   * The number of messages at the start of the previous request that this request keeps. Some of them may be replaced by
+   * `replaced`.
+   */
   readonly keptCount: number;
   readonly replaced: readonly (readonly [index: number, message: Message])[];
   readonly added: readonly Message[];
-  /** Returns all messages. The list is made from the differences between requests at each call. */
+  /** Returns all messages. Each call builds the list from the differences between requests. */
   messages(): readonly Message[];
 }
 
@@ -123,7 +126,7 @@ export interface LoggedAttempt {
   readonly startedAt: number;
   readonly discardedAt?: number | undefined;
   readonly error?: ProviderError | undefined;
-  /** The text that was discarded with the attempt. */
+  /** The text of the attempt, which was discarded. */
   readonly text?: string | undefined;
   readonly reasoning?: string | undefined;
 }
@@ -135,7 +138,7 @@ export interface LoggedOutput {
   readonly reasoning: string;
   readonly details: string;
   readonly finish?: FinishReason | undefined;
-  /** The finish reason in the words of the service. */
+  /** The finish reason as the service names it. */
   readonly rawFinish?: string | undefined;
   readonly error?: ProviderError | undefined;
   readonly providerMetadata: readonly Json[];
@@ -160,13 +163,13 @@ export interface LoggedCall {
   readonly durationMs?: number | undefined;
   readonly progress: readonly { readonly at: number; readonly data: Json }[];
   readonly decision?: string | undefined;
-  /** The runs that the call has started. */
+  /** The nested runs that the call started. */
   readonly runs: readonly LoggedRun[];
 }
 
 /**
  * A time in which an iteration waited. "queue" is the time from the end of the output, or from the approval, to the start of the
- * call. `to` is undefined if the log has no end of the wait.
+ * call. `to` is undefined if the end of the wait is not in the log.
  */
 export interface LoggedWait {
   readonly kind: "approval" | "outside-result" | "queue" | "retry";

@@ -21,7 +21,10 @@ import type { LogWriter } from "./log-writer.ts";
 import { OutputDraft } from "./output-draft.ts";
 import { measure, type Measured, measureList } from "./shared-values.ts";
 
-/** The events of a log, with the kind of their texts. The complete arguments are in `tool-args-end`. */
+/**
+ * The events of a log, with the kind of their texts. `tool-args-delta` is left out, because `tool-args-end` has the complete
+ * arguments.
+ */
 const places: { readonly [Type in Exclude<LoopEventType, "run-start" | "tool-args-delta">]: RunLogPlace } = {
   "run-end": "event",
   "replay-end": "event",
@@ -89,7 +92,7 @@ export class RunRecorder implements RunObserver {
   readonly #run: KnownRun;
   /** The first line of the run, until it is written. */
   #first: LogFields | undefined;
-  /** The number of events about each step. Undefined if the log had no line about the run. */
+  /** The number of events about each step in this execution. Undefined if the log had no line about the run. */
   readonly #seen: Map<string, number> | undefined;
   #draft: OutputDraft | undefined;
   #tools: { readonly source: ModelRequest["tools"]; readonly measured: Measured } | undefined;
@@ -110,7 +113,7 @@ export class RunRecorder implements RunObserver {
     this.#seen = isKnown ? new Map() : undefined;
     const nested = path.length === 0 ? {} : { path: [...path], parent };
     this.#first = { at: ports.now(), runId: run.runId, ...nested, ...describeRun(run, ports.cleaner) };
-    // A nested run may be replayed completely. It has no new line then.
+    // A nested run that is replayed completely gets no new line.
     if (path.length === 0 || !isKnown) this.#begin();
   }
 
@@ -126,7 +129,7 @@ export class RunRecorder implements RunObserver {
     this.#ports.writer.write(this.#run, { type, at: this.#ports.now(), ...fields });
   }
 
-  /** Runs code of this log. An error ends the log, and has no effect on the run. */
+  /** Calls code of the log. If it throws, the log ends and the run continues. */
   #safely(call: () => void): void {
     if (this.#isClosed || !this.#ports.writer.isOpen) return;
     try {
@@ -178,7 +181,7 @@ export class RunRecorder implements RunObserver {
     if (this.#isNew(type, fields, this.#isRepeated(event))) this.#write(type, fields);
   }
 
-  /** The output of a discarded attempt, which does not become the output of the iteration. */
+  /** Returns the output of a discarded attempt, so that it does not become the output of the iteration. */
   #discarded(): LogFields {
     const { text, reasoning } = this.#draft?.takeFields() ?? {};
     return { text, reasoning };
@@ -201,7 +204,7 @@ export class RunRecorder implements RunObserver {
     return !isReplayed || count > (this.#run.written.get(step) ?? 0);
   }
 
-  /** Returns undefined for a second stream of one iteration: the hook has then returned a provider that is already observed. */
+  /** Returns undefined for a second stream in the same iteration. The hook has then returned a provider that is already observed. */
   startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {
     if (this.#hasRequest || !this.#ports.writer.isOpen) return undefined;
     this.#hasRequest = true;

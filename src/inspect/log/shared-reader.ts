@@ -14,7 +14,7 @@ export function isList<T>(value: T): value is Extract<T, readonly unknown[]> {
 export class SharedReader {
   readonly #values = new Map<number, Json>();
 
-  /** Replaces the marks in a parsed value, which it may change, by their values. Throws a TypeError for a wrong mark. */
+  /** Returns a parsed value with the values of its marks. May change the value itself. Throws a TypeError for a wrong mark. */
   read(value: Json): Json {
     if (typeof value !== "object" || value === null) return value;
     if (isList(value)) {

@@ -1,5 +1,5 @@
 // Writes each long value of a log once. A value gets a number where it first appears: `{"=":[7,value]}`. Later equal values are
-// `{"@":7}`. An object of the data that looks like one of these marks is written as `{"~":object}`.
+// `{"@":7}`. An object in the data that looks like such a mark is written as `{"~":object}`.
 
 import { createHash } from "node:crypto";
 import { isRecord, type Json } from "../../core/entry-kit.ts";
@@ -39,7 +39,7 @@ export class Measured {
   }
 }
 
-/** Plain data, which may contain values that are measured already. */
+/** Plain data, which may contain values that are already measured. */
 export type Writable = Json | Measured | readonly Writable[] | { readonly [key: string]: Writable | undefined };
 
 /** Prepares a value for `SharedValues.toText`. */
@@ -98,7 +98,7 @@ function keyOf(parts: readonly Part[]): string {
   return parts.map((part) => (typeof part === "string" ? part : `{"@":"${part.digest}"}`)).join("");
 }
 
-/** `read` converts the marks in data from a log. Without it, all data is content. */
+/** `read` converts the marks in data from a log. Without `read`, no data is a mark. */
 function pieceOf(value: Writable, read?: ReadMark): Piece {
   if (value instanceof Measured) return value.piece;
   if (typeof value !== "object" || value === null) {
@@ -167,12 +167,12 @@ export class SharedValues {
     return `{"=":[${number},${this.toText(new Measured(parts))}]}`;
   }
 
-  /** Takes over the numbers in a value that was read from the log. */
+  /** Reads a value from the log, and takes over the numbers in it. */
   learn(value: Json): Measured {
     return new Measured(pieceOf(value, (mark, inner) => this.#learnMark(mark, inner)));
   }
 
-  /** Forgets the values that only `learn` needs. */
+  /** Forgets the values that only `learn` needs. Call it after the last `learn`. */
   endLearning(): void {
     this.#byNumber.clear();
   }

@@ -9,20 +9,20 @@ import { heardEvents, type RecorderPorts, type RunPlace, RunRecorder } from "./r
 /** The options of `withRunLog`. */
 export interface RunLogOptions {
   /**
-   * The path of a file, or a sink that gets each line. A file is created so that only its owner can read it, and lines are added
-   * to the lines that it has.
+   * The path of a file, or a sink that gets each line. Only the owner of a new file can read it. In an existing log, new lines
+   * are added after the last line.
    */
   readonly to: string | RunLogSink;
   /**
-   * Returns the text to write instead of a text of the run. Called for each text before it is written: of messages, arguments,
-   * results, errors, tools and settings. If it throws or returns no string, "[redaction failed]" is written. Credentials are
+   * Returns the text to write instead of a text of the run. Called for each text of messages, arguments, results, errors, tools
+   * and settings before it is written. If it throws or returns no string, "[redaction failed]" is written. Credentials are
    * removed from the returned text. Default: texts are written without their credentials.
    */
   readonly redact?: RedactText | undefined;
   /** The source of the wall-clock times in the log. `now` returns milliseconds since 1970. Default: `Date`. */
   readonly clock?: { now(): number } | undefined;
   /**
-   * Called once if the log cannot be written. The log ends then, and the run continues. Default: a process warning.
+   * Called once if the log cannot be written. The log then ends, and the run continues. Default: a process warning.
    */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -41,7 +41,10 @@ const checks: Checks<RunLogOptions> = {
 
 function warn(error: unknown): void {
   const message = error instanceof Error ? error.message : "unknown error";
-  globalThis.process?.emitWarning?.(`The run log ends early, and the run continues. ${message}`, "RunLogWarning");
+  globalThis.process?.emitWarning?.(
+    `The run log cannot be written and has ended. The run continues. Cause: ${message}`,
+    "RunLogWarning",
+  );
 }
 
 /**

@@ -3,8 +3,8 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 
-/** Bidirectional controls, and control characters other than tab and line break, which include the ANSI escape. */
-const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
+/** Control characters other than tab and line break, which include the ANSI escape, and characters that reorder or hide text. */
+const controls = /(?![\t\n])[\p{Cc}\p{Bidi_Control}\u200b\u2060-\u2064\ufeff]/gu;
 
 /** Returns the text with each control character as its code point, such as ‹U+202E›. */
 export function showControls(text: string): string {
