@@ -97,7 +97,7 @@ function DifferentIteration({ compared, names, isOpen }: DifferentIterationProps
     <>
       Iteration {compared.iteration}
       {compared.continuation > 0 && `, continuation ${compared.continuation}`}{" "}
-      <span class="facts">{describeDifferent(compared, names)}</span>
+      <span class="differs">{describeDifferent(compared, names)}</span>
     </>
   );
   return (

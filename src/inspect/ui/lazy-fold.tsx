@@ -12,9 +12,9 @@ interface LazyFoldProps {
 export function LazyFold({ title, children, isOpen = false }: LazyFoldProps): JSX.Element {
   const [wasOpened, setOpened] = useState(isOpen);
   return (
-    <details class="fold" open={isOpen} onToggle={({ currentTarget }) => currentTarget.open && setOpened(true)}>
+    <details class="lazy-fold" open={isOpen} onToggle={({ currentTarget }) => currentTarget.open && setOpened(true)}>
       <summary>{title}</summary>
-      {wasOpened && <div class="fold-content">{children()}</div>}
+      {wasOpened && <div class="lazy-content">{children()}</div>}
     </details>
   );
 }

@@ -56,10 +56,10 @@ export function RequestView({ iteration, previous, run }: RequestViewProps): JSX
   const found = breaks.get(iteration);
   return (
     <section class="request-view" aria-label={`Request of iteration ${iteration.iteration}`}>
-      <div class="summary">
+      <div class="request-line">
         <span>{difference === undefined ? first : showControls(describeDifference(difference))}</span>
         {difference !== undefined && (
-          <span class="views" role="group" aria-label="View of the request">
+          <span class="view-switch" role="group" aria-label="View of the request">
             <button type="button" aria-pressed={!isSentShown} onClick={() => setSentShown(false)}>
               Difference
             </button>

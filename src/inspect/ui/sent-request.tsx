@@ -23,7 +23,7 @@ export function SentRequest({ request, ...context }: SentRequestProps): JSX.Elem
   const { system, tools, toolChoice, settings, provider, model } = request;
   return (
     <>
-      <div class="summary">
+      <div class="request-line">
         <span>
           {showControls(provider)} {showControls(model)}
         </span>
