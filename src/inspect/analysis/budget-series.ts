@@ -1,4 +1,4 @@
-// What a run has spent over time, beside its limits.
+// The amounts that a run has spent over time, beside its limits.
 
 import type { LoggedRun } from "../log/run-log.ts";
 import { activeMsUntil, addTotals, executionsOf, noTotals, totalsOfIteration } from "./run-totals.ts";

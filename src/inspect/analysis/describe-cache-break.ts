@@ -1,7 +1,10 @@
 // The sentences of the page about cache breaks.
 
-import { formatCount, joinTexts } from "./format-texts.ts";
+import { countThings, formatCount, joinTexts } from "./format-texts.ts";
 import type { CacheBreak, CacheBreakCause } from "./find-cache-breaks.ts";
+
+/** The number of causes in a sentence. A request may lose or get dozens of tools. */
+const mostCauses = 5;
 
 /**
  * Returns one sentence or two about a cache break.
@@ -9,7 +12,9 @@ import type { CacheBreak, CacheBreakCause } from "./find-cache-breaks.ts";
  * @example "The prompt cache broke here: the tools were reordered. 41,200 of 52,000 characters of the prefix were lost."
  */
 export function describeCacheBreak({ causes, lostChars, prefixChars }: CacheBreak): string {
-  const reasons = joinTexts(causes.map(describeCause));
+  const more = causes.length - mostCauses;
+  const texts = causes.slice(0, mostCauses).map(describeCause);
+  const reasons = joinTexts(more > 0 ? [...texts, `${countThings(more, "more change")} followed`] : texts);
   if (lostChars === 0 && causes.every(({ kind }) => kind === "tool-choice-changed" || kind === "setting-changed"))
     return `The prompt cache may be broken here, depending on the service: ${reasons}.`;
   const lost = `${formatCount(lostChars)} of ${formatCount(prefixChars)} characters of the prefix were lost.`;
@@ -38,8 +43,7 @@ const describeBy: { readonly [Kind in CacheBreakCause["kind"]]: Describe } = {
   "messages-edited": ({ count }) => `${countMessages(count)} edited`,
   "messages-removed": ({ count }) => `${countMessages(count)} removed`,
   "messages-inserted": ({ count }) => `${countMessages(count)} inserted before others`,
-  "message-keys-reordered": ({ count }) =>
-    `the keys of ${count === 1 ? "1 message" : `${formatCount(count)} messages`} were reordered`,
+  "message-keys-reordered": ({ count }) => `the keys of ${countThings(count, "message")} were reordered`,
   "tool-choice-changed": () => "the tool choice was changed",
   "setting-changed": ({ name }) => `the setting ${name} was changed`,
 };
@@ -48,4 +52,4 @@ function describeCause({ kind, name = "", count = 0, values = ["", ""] }: CacheB
   return describeBy[kind]({ name, count, values });
 }
 
-const countMessages = (count: number): string => (count === 1 ? "1 message was" : `${formatCount(count)} messages were`);
+const countMessages = (count: number): string => `${countThings(count, "message")} ${count === 1 ? "was" : "were"}`;

@@ -24,3 +24,8 @@ export function formatMs(ms: number): string {
 export function formatUSD(amount: number): string {
   return `$${amount.toFixed(amount < 1 ? 4 : 2)}`;
 }
+
+/** Returns a number of things, as in "1 message" and "2 messages". */
+export function countThings(count: number, thing: string): string {
+  return `${formatCount(count)} ${thing}${count === 1 ? "" : "s"}`;
+}

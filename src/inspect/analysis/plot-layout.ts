@@ -52,7 +52,8 @@ export function layOutPlot(series: BudgetSeries, width: number): PlotLayout {
   const axes = scales.map((scale, at) => toAxis(scale, at === 0 ? "left" : "right", sources));
   const [left, top, bottom] = [margin.side, margin.top, plotHeight - margin.bottom];
   const right = width - (axes.length > 1 ? margin.side : 16);
-  const time = roundUp(series.points.at(-1)?.activeMs ?? 0, Math.max(2, Math.floor(width / 140)));
+  const lastMs = Math.max(series.points.at(-1)?.activeMs ?? 0, 1);
+  const time = { highest: lastMs, step: roundUp(lastMs, Math.max(2, Math.floor(width / 140))).step };
   const toX = (ms: number): number => round(left + ((right - left) * ms) / time.highest);
   const toY = (value: number, { highest }: Axis): number => round(bottom - ((bottom - top) * value) / highest);
   const xs = series.points.map(({ activeMs }) => toX(activeMs));
@@ -112,7 +113,7 @@ function roundUp(value: number, count: number): Pick<Axis, "highest" | "step"> {
 }
 
 function ticksOf({ highest, step }: Pick<Axis, "highest" | "step">): readonly number[] {
-  return Array.from({ length: Math.round(highest / step) + 1 }, (_item, at) => at * step);
+  return Array.from({ length: Math.floor(highest / step + 1e-9) + 1 }, (_item, at) => at * step);
 }
 
 const round = (pixels: number): number => Math.round(pixels * 10) / 10;

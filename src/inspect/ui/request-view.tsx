@@ -6,7 +6,7 @@ import { describeCacheBreak } from "../analysis/describe-cache-break.ts";
 import { describeDifference } from "../analysis/describe-difference.ts";
 import { diffRequests } from "../analysis/diff-requests.ts";
 import { type CacheBreak, findCacheBreaks } from "../analysis/find-cache-breaks.ts";
-import { formatCount } from "../analysis/format-texts.ts";
+import { countThings, formatCount } from "../analysis/format-texts.ts";
 import { findMasking, maskedUpTo } from "../analysis/masked-calls.ts";
 import type { LoggedIteration, LoggedRun } from "../log/run-log.ts";
 import { RequestChanges } from "./request-changes.tsx";
@@ -52,12 +52,13 @@ export function RequestView({ iteration, previous, run }: RequestViewProps): JSX
     [before, request, masking, iteration.iteration],
   );
   if (request === undefined) return <p class="request-view">No request was sent for this iteration.</p>;
-  const first = `The first request: ${formatCount(request.messageCount)} messages, ${request.tools.length} tools.`;
+  const kind = previous === undefined ? "The first request" : "The request before this one is not in the log";
+  const size = `${countThings(request.messageCount, "message")}, ${countThings(request.tools.length, "tool")}`;
   const found = breaks.get(iteration);
   return (
     <section class="request-view" aria-label={`Request of iteration ${iteration.iteration}`}>
       <div class="request-line">
-        <span>{difference === undefined ? first : showControls(describeDifference(difference))}</span>
+        <span>{difference === undefined ? `${kind}: ${size}` : showControls(describeDifference(difference))}</span>
         {difference !== undefined && (
           <span class="view-switch" role="group" aria-label="View of the request">
             <button type="button" aria-pressed={!isSentShown} onClick={() => setSentShown(false)}>

@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { cacheShareOf } from "../analysis/find-cache-breaks.ts";
 import { formatCount, formatMs, formatUSD } from "../analysis/format-texts.ts";
 import { activeMsUntil, executionsOf, totalsOf } from "../analysis/run-totals.ts";
 import type { LoggedRun } from "../log/run-log.ts";
@@ -40,6 +41,7 @@ const columns = [
   { name: "calls", title: "Calls", isNumber: true },
   { name: "nested", title: "Nested runs", isNumber: true },
   { name: "tokens", title: "Tokens", isNumber: true },
+  { name: "cached", title: "Cached", isNumber: true },
   { name: "cost", title: "Cost", isNumber: true },
   { name: "model", title: "Model" },
 ] as const;
@@ -155,6 +157,7 @@ const colouredStatuses = new Set(["completed", "error", "timeout", "rejected", "
 
 function toRow({ name, run, href }: ListedRun, index: number): Row {
   const { iterations, calls, nestedRuns, tokens, costUSD } = totalsOf(run);
+  const { share } = cacheShareOf(run);
   const duration = run.durationMs ?? activeMsUntil(executionsOf(run), Infinity);
   const status = run.error === undefined ? (run.status ?? "open") : "rejected";
   const text = (value: string): Row["cells"]["log"] => ({ value, text: value });
@@ -170,6 +173,7 @@ function toRow({ name, run, href }: ListedRun, index: number): Row {
     calls: count(calls),
     nested: count(nestedRuns),
     tokens: count(tokens),
+    cached: { value: share ?? -1, text: share === undefined ? "" : `${Math.round(100 * share)} %` },
     cost: { value: costUSD ?? -1, text: costUSD === undefined ? "" : formatUSD(costUSD) },
     model: text(run.model),
   };

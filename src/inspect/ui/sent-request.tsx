@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { formatCount } from "../analysis/format-texts.ts";
+import { countThings, formatCount } from "../analysis/format-texts.ts";
 import { jsonLength } from "../analysis/json-parts.ts";
 import type { LoggedRequest } from "../log/run-log.ts";
 import { LazyFold } from "./lazy-fold.tsx";
@@ -35,7 +35,7 @@ export function SentRequest({ request, ...context }: SentRequestProps): JSX.Elem
       {(toolChoice !== undefined || settings !== undefined) && (
         <LazyFold title="Settings">{() => <JsonText value={{ toolChoice, ...settings }} />}</LazyFold>
       )}
-      <h4>{formatCount(tools.length)} tools</h4>
+      <h4>{countThings(tools.length, "tool")}</h4>
       {tools.map((tool) => (
         <LazyFold key={tool.name} title={<ToolTitle name={tool.name} description={tool.description} size={jsonLength(tool)} />}>
           {() => (
@@ -46,7 +46,7 @@ export function SentRequest({ request, ...context }: SentRequestProps): JSX.Elem
           )}
         </LazyFold>
       ))}
-      <h4>{formatCount(messages.length)} messages</h4>
+      <h4>{countThings(messages.length, "message")}</h4>
       {hidden > 0 && (
         <button type="button" onClick={() => setShown(shown + shownMessages)}>
           Show {Math.min(hidden, shownMessages)} of {formatCount(hidden)} earlier messages
