@@ -27,7 +27,13 @@ interface Row {
   readonly index: number;
   readonly href: string;
   readonly status: string;
-  readonly cells: { readonly [Name in ColumnName]: { readonly value: string | number; readonly text: string } };
+  readonly cells: { readonly [Name in ColumnName]: Cell };
+}
+
+interface Cell {
+  /** The rows are sorted by this value. */
+  readonly value: string | number;
+  readonly text: string;
 }
 
 const columns = [
@@ -160,8 +166,8 @@ function toRow({ name, run, href }: ListedRun, index: number): Row {
   const { share } = cacheShareOf(run);
   const duration = run.durationMs ?? activeMsUntil(executionsOf(run), Infinity);
   const status = run.error === undefined ? (run.status ?? "open") : "rejected";
-  const text = (value: string): Row["cells"]["log"] => ({ value, text: value });
-  const count = (value: number): Row["cells"]["log"] => ({ value, text: formatCount(value) });
+  const text = (value: string): Cell => ({ value, text: value });
+  const count = (value: number): Cell => ({ value, text: formatCount(value) });
   const cells: Row["cells"] = {
     log: text(name),
     runId: text(run.runId),
@@ -173,11 +179,16 @@ function toRow({ name, run, href }: ListedRun, index: number): Row {
     calls: count(calls),
     nested: count(nestedRuns),
     tokens: count(tokens),
-    cached: { value: share ?? -1, text: share === undefined ? "" : `${Math.round(100 * share)} %` },
-    cost: { value: costUSD ?? -1, text: costUSD === undefined ? "" : formatUSD(costUSD) },
+    cached: toCell(share, (part) => `${Math.round(100 * part)} %`),
+    cost: toCell(costUSD, formatUSD),
     model: text(run.model),
   };
   return { index, href, status: colouredStatuses.has(status) ? status : "other", cells };
+}
+
+/** Unknown amounts are sorted before known ones. */
+function toCell(value: number | undefined, format: (value: number) => string): Cell {
+  return value === undefined ? { value: -1, text: "" } : { value, text: format(value) };
 }
 
 /** Returns a time such as "2026-11-26 14:05:09", in the time zone of the reader. */
