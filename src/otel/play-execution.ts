@@ -172,12 +172,12 @@ interface NestedRuns {
   readonly runs: readonly RecordedRun[];
 }
 
-/** Returns the nested runs by call. After a crash, a call may be in the log twice. */
+/** Returns the nested runs by call. A call of a resumed run may be in the log twice, with the same nested runs. */
 function findNested({ run }: Execution): ReadonlyMap<string, NestedRuns> {
   const nested = new Map<string, NestedRuns>();
   for (const { calls } of run.iterations) {
     for (const { callId, name, runs } of calls) {
-      if (runs.length > 0) nested.set(callId, { name, runs: [...(nested.get(callId)?.runs ?? []), ...runs] });
+      if (runs.length > 0) nested.set(callId, { name, runs: [...new Set([...(nested.get(callId)?.runs ?? []), ...runs])] });
     }
   }
   return nested;

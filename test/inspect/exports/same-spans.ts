@@ -2,8 +2,9 @@
 
 import type { ReadableSpan } from "@opentelemetry/sdk-trace-base";
 import { type LoopOptions, runToolLoop } from "turnwright";
-import { parseRunLog, type RunLog, withRunLog } from "turnwright/inspect";
+import { parseRunLog, type RunLog, type RunLogOptions, withRunLog } from "turnwright/inspect";
 import { recordSpans, type TracingOptions, withTracing } from "turnwright/otel";
+import { createMockProvider, createTestClock, text } from "turnwright/testing";
 import { setUpTracing, type TracingStage } from "../../tracing/stage.ts";
 
 export interface BothTraces {
@@ -13,17 +14,22 @@ export interface BothTraces {
 }
 
 /** Wraps options so that a run is traced and logged. `end` makes the spans of the log. */
-export function traceTwice(how: TracingOptions = {}): {
-  wrap(options: LoopOptions): LoopOptions;
+export function traceTwice(
+  how: TracingOptions = {},
+  clock?: RunLogOptions["clock"],
+): {
+  wrap(options: LoopOptions, isNew?: boolean): LoopOptions;
   readonly lines: readonly string[];
   end(): BothTraces;
 } {
   const live = setUpTracing(how);
   const recorded = setUpTracing(how);
   const lines: string[] = [];
+  const sink = { write: (line: string) => lines.push(line) };
   return {
     lines,
-    wrap: (options) => withTracing(withRunLog(options, { to: { write: (line) => lines.push(line) } }), live.options),
+    // A new sink knows nothing about the earlier execution, so that the replayed steps are logged again.
+    wrap: (options, isNew = false) => withTracing(withRunLog(options, { to: isNew ? { ...sink } : sink, clock }), live.options),
     end() {
       const log = parseRunLog(lines.join(""));
       const { tracerProvider } = recorded.options;
@@ -33,12 +39,19 @@ export function traceTwice(how: TracingOptions = {}): {
   };
 }
 
-export async function runTwice(options: LoopOptions, how: TracingOptions = {}): Promise<BothTraces> {
+export async function runTwice(options: Partial<LoopOptions>, how: TracingOptions = {}): Promise<BothTraces> {
   const both = traceTwice(how);
-  await runToolLoop(both.wrap(options)).catch(() => undefined);
+  const clock = createTestClock();
+  const provider = createMockProvider([text("Hello.")]);
+  const messages: LoopOptions["messages"] = [{ role: "user", content: "Go." }];
+  const running = runToolLoop(both.wrap({ provider, messages, runId: "r", clock, ...options }));
+  const ended = running.catch(() => undefined);
+  await clock.runAll();
+  await ended;
   return both.end();
 }
 
+const output = "gen_ai.output.messages";
 const firstChunk = "gen_ai.response.time_to_first_chunk";
 
 export interface PlainSpan {
@@ -56,13 +69,15 @@ export function plainSpans({ spans }: TracingStage): readonly PlainSpan[] {
     return parent === undefined ? [] : [...parentsOf(parent), parent];
   };
   const plain = all.map((span): PlainSpan => {
-    const { [firstChunk]: seconds, ...attributes } = span.attributes;
+    const { [firstChunk]: seconds, [output]: said, ...attributes } = span.attributes;
     return {
       name: span.name,
       inside: parentsOf(span).map(placeOf),
       kind: span.kind,
       status: span.status,
       attributes,
+      // The log has the ids that the run gave to calls without an id.
+      said: String(said).replaceAll(/"id":"call_i\d+_\d+",/g, ""),
       hasFirstChunk: seconds !== undefined,
       events: span.events.map(({ name, attributes: facts }) => ({ name, facts: facts ?? {} })),
     };
