@@ -6,6 +6,7 @@ import {
   type LoopEvent,
   type ModelChunk,
   type ModelRequest,
+  textOf,
   type ToolContext,
 } from "../core/entry-kit.ts";
 import type { RunObserver, StartObserving, StreamObserver } from "../core/observe-kit.ts";
@@ -49,8 +50,8 @@ class ExecutionPlayer {
     this.#ports = ports;
     this.#observer = observer;
     const { before } = execution;
-    this.#begun = new Set(before.flatMap((line) => (line.type === "tool-start" ? [String(line["callId"])] : [])));
-    this.#deferred = new Set(before.flatMap((line) => (line["outcome"] === "deferred" ? [String(line["callId"])] : [])));
+    this.#begun = new Set(before.flatMap((line) => (line.type === "tool-start" ? [textOf(line["callId"])] : [])));
+    this.#deferred = new Set(before.flatMap((line) => (line["outcome"] === "deferred" ? [textOf(line["callId"])] : [])));
     this.#nested = findNested(execution);
   }
 
@@ -80,8 +81,8 @@ class ExecutionPlayer {
   }
 
   #take(line: RecordedLine): void {
-    const callId = String(line["callId"]);
-    const name = String(line["name"]);
+    const callId = textOf(line["callId"]);
+    const name = textOf(line["name"]);
     switch (line.type) {
       case "request":
         return this.#startStream(line);
@@ -100,7 +101,7 @@ class ExecutionPlayer {
         break;
       case "tool-end":
         this.#open.delete(callId);
-        if (this.#hasRun(callId, String(line["outcome"]))) this.#runTool(callId, name);
+        if (this.#hasRun(callId, textOf(line["outcome"]))) this.#runTool(callId, name);
         if (line["outcome"] === "deferred") this.#deferred.add(callId);
         break;
       case "iteration-start":
@@ -123,7 +124,7 @@ class ExecutionPlayer {
         return messages?.() ?? [];
       },
     };
-    const provider = { id: String(line["provider"]), model: String(line["model"]) };
+    const provider = { id: textOf(line["provider"]), model: textOf(line["model"]) };
     this.#stream = this.#observer.startStream?.(request as unknown as ModelRequest, provider);
   }
 
@@ -142,7 +143,7 @@ class ExecutionPlayer {
     if (!isRecord(call)) return;
     const { callId, name, args } = call;
     const text = typeof args === "string" ? { argsText: args } : {};
-    this.#send({ type: "call-ready", id: String(callId), name: String(name), args, ...text } as ModelChunk);
+    this.#send({ type: "call-ready", id: textOf(callId), name: textOf(name), args, ...text } as ModelChunk);
   }
 
   #hasRun(callId: string, outcome: string): boolean {
@@ -184,5 +185,5 @@ function findNested({ run }: Execution): ReadonlyMap<string, NestedRuns> {
 }
 
 function keyOf({ iteration, continuation = 0 }: RecordedLine): string {
-  return `${String(iteration)}/${String(continuation)}`;
+  return JSON.stringify([iteration, continuation]);
 }

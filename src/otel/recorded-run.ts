@@ -1,6 +1,6 @@
 // The parts of a run log that spans are made from. `RunLog` of `turnwright/inspect` has these types.
 
-import { isRecord, type Json, type Message, type ToolDefinition } from "../core/entry-kit.ts";
+import { isRecord, type Json, type Message, textOf, type ToolDefinition } from "../core/entry-kit.ts";
 import type { ObservedRun } from "../core/observe-kit.ts";
 
 /** A line of a log. `at` is in milliseconds since 1970. */
@@ -89,7 +89,7 @@ function toObserved({ runId, lines }: RecordedRun, { first, own, definitions }: 
   return {
     runId,
     options: options as unknown as ObservedRun["options"],
-    provider: { id: String(first["provider"]), model: String(first["model"]) },
+    provider: { id: textOf(first["provider"]), model: textOf(first["model"]) },
     definitions: () => definitions,
   };
 }

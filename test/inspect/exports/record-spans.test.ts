@@ -148,7 +148,7 @@ describe("recordSpans", () => {
       journal,
       policies: { approve: ({ args }) => (isDeepStrictEqual(args, { iteration: 1 }) ? { kind: "ask" } : { kind: "approve" }) },
     });
-    const { pendingCalls = [] } = await runToolLoop(wrap(options()));
+    const { pendingCalls } = await runToolLoop(wrap(options()));
     const decisions = Object.fromEntries(pendingCalls.map(({ callId }) => [callId, { kind: "approve" as const }]));
     const { status } = await runToolLoop(wrap({ ...options(), decisions }, isNew));
     expect(status).toBe("completed");
