@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { basename, extname } from "node:path";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
 import { type RunLog, toChromeTrace } from "turnwright/inspect";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -54,26 +54,28 @@ beforeEach(async () => {
 
 afterEach(() => context.close());
 
+const frameTable = (page: Page): Locator => page.locator("table", { hasText: "Symbol Name" });
+
 async function openTrace(log: RunLog): Promise<Page> {
   const page = await context.newPage();
   await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/#view=sandwich`);
   const file = { name: "run.trace.json", mimeType: "application/json", buffer: Buffer.from(toChromeTrace(log)) };
   await page.locator("#file").setInputFiles(file);
-  await page.locator("table").first().waitFor({ state: "attached" });
+  await frameTable(page).waitFor();
   return page;
 }
 
 /** Returns the names and durations of the profiles, as the list of profiles shows them. */
 async function profilesOf(page: Page): Promise<readonly string[]> {
-  const rows = await page.locator("table").first().locator("tbody tr").all();
+  const rows = await page.locator("table", { hasText: "Total Weight" }).locator("tbody tr").all();
   return Promise.all(rows.map(async (row) => (await row.locator("td").allTextContents()).slice(1).join(": ")));
 }
 
 /** Returns the total times and the names of the frames of the profile that is shown, without their arguments. */
 async function framesOf(page: Page): Promise<readonly string[]> {
-  const rows = await page.locator("table").last().locator("tbody tr").all();
-  const frames = await Promise.all(rows.map((row) => row.locator("td").allTextContents()));
-  return frames.map(([total, , name]) => `${total} ${name?.replace(/ \{".*$/, "")}`).toSorted();
+  const [, rows = ""] = (await page.locator("body").innerText()).split("Symbol Name");
+  const frames = rows.matchAll(/(\S+ \(\S+%\))\s+\S+ \(\S+%\)\s+(.+)/g);
+  return [...frames].map(([, total, name]) => `${total} ${name?.replace(/ \{".*$/, "")}`).toSorted();
 }
 
 const imported = ["Importing as Trace Event Format profile"];
@@ -88,10 +90,27 @@ describe("speedscope, for a trace of toChromeTrace", () => {
         "run r (pid 1), parallel 2 (tid 3): 39.00ms",
       ]
     `);
-    expect(await framesOf(page)).toMatchInlineSnapshot(`[]`);
+    expect(await framesOf(page)).toMatchInlineSnapshot(`
+      [
+        "1.00ms (1.0%) wait in queue",
+        "100.00ms (100%) run",
+        "18.00ms (18%) tool_a",
+        "19.00ms (19%) tool_c",
+        "2.00ms (2.0%) wait in queue",
+        "25.00ms (25%) stream m",
+        "93.00ms (93%) iteration 0",
+      ]
+    `);
     await page.keyboard.press("n");
     await page.getByText("(2/3)").waitFor();
-    expect(await framesOf(page)).toMatchInlineSnapshot(`[]`);
+    expect(await framesOf(page)).toMatchInlineSnapshot(`
+      [
+        "25.00ms (50%) iteration 0",
+        "27.00ms (54%) nested run",
+        "3.00ms (6.0%) wait in queue",
+        "47.00ms (94%) tool_b",
+      ]
+    `);
     expect(said).toEqual(imported);
   });
 
@@ -103,8 +122,20 @@ describe("speedscope, for a trace of toChromeTrace", () => {
     ]);
     const { log } = await logRun(optionsFor(0, { provider }), { clock });
     const page = await openTrace(log);
-    expect(await profilesOf(page)).toHaveLength(1);
-    expect((await framesOf(page)).map((frame) => frame.replace(/^\S+ \(\S+\) /, ""))).toMatchInlineSnapshot();
+    expect((await framesOf(page)).map((frame) => frame.replace(/^\S+ \(\S+\) /, ""))).toMatchInlineSnapshot(`
+      [
+        "iteration 2",
+        "look_up",
+        "look_up",
+        "look_up",
+        "stream mock-model",
+        "stream mock-model",
+        "stream mock-model",
+        "iteration 1",
+        "iteration 0",
+        "run",
+      ]
+    `);
     expect(said).toEqual(imported);
   });
 
