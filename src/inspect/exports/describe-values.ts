@@ -24,7 +24,7 @@ export function describeDuration(ms: number): string {
 }
 
 export function describeCount(count: number): string {
-  return count.toLocaleString("en");
+  return Number(count).toLocaleString("en");
 }
 
 export function describeCost(usd: number): string {
