@@ -5,20 +5,20 @@ import { toChromeTrace } from "./chrome-trace.ts";
 import { toMarkdown } from "./markdown.ts";
 
 const formats = {
-  "chrome-trace": (log: RunLog) => toChromeTrace(log),
-  markdown: (log: RunLog) => log.runs.map((run) => toMarkdown(run)).join("\n"),
+  "chrome-trace": (log: RunLog): string => toChromeTrace(log),
+  markdown: (log: RunLog): string => log.runs.map((run) => toMarkdown(run)).join("\n"),
 } as const;
 
 /** The formats of `exportRunLog`. */
 export type ExportFormat = keyof typeof formats;
 
-export const exportFormats: readonly ExportFormat[] = Object.keys(formats) as ExportFormat[];
+const formatNames: readonly ExportFormat[] = Object.keys(formats) as ExportFormat[];
 
 /**
  * Exports all runs of a log, given as its text or as read. Throws LoopError "invalid-option" for another `format`, and
  * "log-damaged" like `parseRunLog`.
  */
 export function exportRunLog(log: string | RunLog, format: ExportFormat): string {
-  if (!Object.hasOwn(formats, format)) throw invalidOption("format", exportFormats.join(" or "), format);
+  if (!Object.hasOwn(formats, format)) throw invalidOption("format", formatNames.join(" or "), format);
   return formats[format](typeof log === "string" ? parseRunLog(log) : log);
 }

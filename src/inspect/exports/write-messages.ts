@@ -20,7 +20,7 @@ export function writeMessages({ request }: LoggedIteration, { earlier, place }: 
   const changed = request.replaced.length;
   return [
     ...(isNew ? [toFolded("System text", toDataBlock(system, place.maxChars))] : []),
-    ...(changed > 0 ? [`_The request has ${changed} earlier messages in a changed form._`] : []),
+    ...(changed > 0 ? [`_Earlier messages that this request has in a changed form: ${changed}._`] : []),
     ...added.flatMap((message) => writeMessage(message, place.maxChars)),
   ];
 }

@@ -64,9 +64,10 @@ function describeUsage({ inputTokens, outputTokens, cachedInputTokens }: Usage):
   return `${describeCount(inputTokens)} in${cached}, ${describeCount(outputTokens)} out`;
 }
 
-function writeError(error: { readonly message: string } | undefined, { maxChars }: MarkdownPlace): readonly string[] {
+function writeError(error: PlainError | ProviderError | undefined, { maxChars }: MarkdownPlace): readonly string[] {
   if (error === undefined) return [];
-  return ["**Error**", toBlock(error.message, { language: "text", maxChars })];
+  const code = "code" in error && error.code !== undefined ? ` ${toCode(error.code)}` : "";
+  return [`**Error**${code}`, toBlock(error.message, { language: "text", maxChars })];
 }
 
 interface IterationPlace {

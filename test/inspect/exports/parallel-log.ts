@@ -9,9 +9,16 @@ export const call = (callId: string, index: number): object => ({ iteration: 0, 
 export const calls = (...ids: readonly string[]): object => ({
   calls: ids.map((callId, index) => ({ ...call(callId, index), at: 1_000_030 })),
 });
-export const request = { type: "request", provider: "p", model: "m", keep: 0, add: [], ...place };
+export const request: { readonly type: string; readonly [field: string]: unknown } = {
+  type: "request",
+  provider: "p",
+  model: "m",
+  keep: 0,
+  add: [],
+  ...place,
+};
 export const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 15 };
-export const ended = {
+export const ended: { readonly [field: string]: unknown } = {
   status: "tool-calls",
   provider: "p",
   model: "m",
