@@ -24,7 +24,7 @@ export function describeDuration(ms: number): string {
 }
 
 export function describeCount(count: number): string {
-  return Number(count).toLocaleString("en");
+  return count.toLocaleString("en");
 }
 
 export function describeCost(usd: number): string {

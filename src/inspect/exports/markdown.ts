@@ -1,6 +1,7 @@
 import { checkFields, type Checks, is } from "../../core/entry-kit.ts";
 import type { LoggedRun } from "../log/run-log.ts";
-import { type MarkdownPlace, writeRun } from "./write-run.ts";
+import type { MarkdownPlace } from "./write-messages.ts";
+import { writeRun } from "./write-run.ts";
 
 /** The options of `toMarkdown`. */
 export interface MarkdownOptions {

@@ -4,15 +4,7 @@ import type { PlainError, ProviderError, Usage } from "../../core/entry-kit.ts";
 import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedRun, LoggedWait } from "../log/run-log.ts";
 import { describeCost, describeCount, describeDuration, describeTime } from "./describe-values.ts";
 import { toBlock, toCode, toDataBlock, toFolded, toQuote } from "./markdown-blocks.ts";
-import { writeMessages } from "./write-messages.ts";
-
-export interface MarkdownPlace {
-  readonly system: boolean;
-  readonly reasoning: boolean;
-  readonly maxChars: number;
-  /** The nested runs that are written. A resumed run may have a call twice, with the same nested runs. */
-  readonly seen: Set<LoggedRun>;
-}
+import { type MarkdownPlace, writeMessages } from "./write-messages.ts";
 
 export function writeRun(run: LoggedRun, place: MarkdownPlace): string {
   const title = run.path.length === 0 ? "Run" : "Nested run";

@@ -14,7 +14,7 @@ import { parallelLog, place, start } from "./parallel-log.ts";
 import { logOf } from "./trace-events.ts";
 
 const types: { readonly [ending: string]: string } = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
-const release = new URL("../../../node_modules/speedscope/dist/release/", import.meta.url);
+const release = new URL("dist/release/", import.meta.resolve("speedscope/package.json"));
 
 let browser: Browser;
 let context: BrowserContext;
