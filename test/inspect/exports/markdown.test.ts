@@ -60,7 +60,7 @@ describe("toMarkdown", () => {
       t
       \`\`\`
 
-      **Error**
+      **Error** \`overloaded\`
 
       \`\`\`text
       e
@@ -137,7 +137,7 @@ describe("toMarkdown", () => {
 
       ## Iteration 1
 
-      _The request has 1 earlier messages in a changed form._
+      _Earlier messages that this request has in a changed form: 1._
 
       **User**
 
