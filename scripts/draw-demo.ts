@@ -14,8 +14,9 @@ const { status, stdout, stderr } = spawnSync(process.execPath, ["--import", "tsx
 });
 if (status !== 0) throw new Error(`The demo failed:\n${stderr}`);
 
-const parts = stdout.replaceAll(process.cwd(), "turnwright").trim().split("\n\n");
-const shown = [...parts.slice(0, firstParts), "...", ...parts.slice(-1)].join("\n\n").split("\n");
+const page = /file:\S+\/turnwright-demo-[^/]+/g;
+const parts = stdout.replaceAll(process.cwd(), "turnwright").replaceAll(page, "file:///tmp/turnwright-demo").trim().split("\n\n");
+const shown = [...parts.slice(0, firstParts), "...", ...parts.slice(-2)].join("\n\n").split("\n");
 const height = shown.length * lineHeight + 2 * margin;
 
 function escape(text: string): string {

@@ -3,12 +3,14 @@
 
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createLoopControl, streamToolLoop } from "turnwright";
+import { createLoopControl, type LoopOptions, streamToolLoop } from "turnwright";
+import { withRunLog } from "turnwright/inspect";
 import { checkRun } from "./check-run.ts";
 import { chooseModel } from "./choose-model.ts";
 import { scriptedQuestion } from "./clues.ts";
 import { createProgressView } from "./progress-view.ts";
 import { readArguments } from "./read-arguments.ts";
+import { createRunPage } from "./run-page.ts";
 import { printSummary } from "./run-summary.ts";
 import { createTerminal, printText } from "./terminal.ts";
 import { createTools } from "./tools.ts";
@@ -34,7 +36,8 @@ printText(terminal, `${workspace.root} · ${answering} · Ctrl-C stops\n`, "dim"
 const control = createLoopControl();
 process.on("SIGINT", () => (control.hasStopRequest() ? control.kill() : control.stop({ requester: "Ctrl-C" })));
 
-const stream = streamToolLoop({
+const page = await createRunPage();
+const options: LoopOptions = {
   provider: model.provider,
   pricing: model.pricing,
   tools: createTools(workspace),
@@ -43,7 +46,8 @@ const stream = streamToolLoop({
   limits: { maxIterations: 20, maxToolCalls: 60, maxTokens: 300_000, wallClockMs: 300_000 },
   policies: { finalAnswer: true },
   control,
-});
+};
+const stream = streamToolLoop(withRunLog(options, { to: page.log }));
 const view = createProgressView(terminal);
 for await (const event of stream) view.show(event);
 view.close();
@@ -51,10 +55,16 @@ view.close();
 const result = await stream.result;
 // #endregion run
 printSummary(result, model.priceNote, terminal);
+const address = await page.write();
+printText(terminal, `\nSee this run: ${address.href}`, "dim");
 
 if (result.status === "stopped-by-user") process.exitCode = 130;
 else if (result.status !== "completed") process.exitCode = 1;
 if (model.isScripted && result.status !== "stopped-by-user") await checkRun(result, workspace);
+if (values.check) {
+  await page.check(result);
+  await page.remove();
+}
 
 /** Returns the folder to explore. Default: this repository. */
 function findFolder(named: string | undefined): string {

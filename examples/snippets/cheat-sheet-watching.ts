@@ -23,6 +23,7 @@ interface OtelEntry {
       redact?: (content: Json, kind: otel.ContentKind) => Json | undefined; // kind: system, input-messages, output-messages, tool-arguments, tool-result
     },
   ): LoopOptions<Output>;
+  recordSpans(log: otel.RecordedLog, options?: otel.RecordSpansOptions): void; // the same spans, from a RunLog; options as above, without meters
 }
 // #endregion otel
 
@@ -50,6 +51,9 @@ interface InspectEntry {
   readRunLog(path: string): Promise<inspect.RunLog>; // runs > iterations > request, firstToken, attempts, output, calls > runs
   parseRunLog(text: string): inspect.RunLog; // request.messages() returns all messages of the request
   renderRunPage(logs: inspect.RunPageLog | readonly inspect.RunPageLog[]): Promise<string>; // an HTML page that loads nothing
+  toChromeTrace(log: inspect.RunLog, options?: { captureContent?: boolean }): string; // JSON for Perfetto, speedscope and chrome://tracing
+  toMarkdown(run: inspect.LoggedRun, options?: { system?: boolean; reasoning?: boolean; maxChars?: number }): string; // true, true, 4,000 a text
+  exportRunLog(log: string | inspect.RunLog, format: "chrome-trace" | "markdown"): string; // all runs of a log
 }
 // #endregion inspect
 
@@ -62,3 +66,5 @@ expectNone<Differing<DiagnosticsEntry, typeof diagnostics>>();
 expectNone<Differing<NonNullable<Parameters<DiagnosticsEntry["withDiagnostics"]>[1]>, diagnostics.DiagnosticsOptions>>();
 expectNone<Differing<InspectEntry, typeof inspect>>();
 expectNone<Differing<Parameters<InspectEntry["withRunLog"]>[1], inspect.RunLogOptions>>();
+expectNone<Differing<NonNullable<Parameters<InspectEntry["toMarkdown"]>[1]>, inspect.MarkdownOptions>>();
+expectNone<Differing<NonNullable<Parameters<InspectEntry["toChromeTrace"]>[1]>, inspect.ChromeTraceOptions>>();

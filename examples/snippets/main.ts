@@ -22,6 +22,7 @@ const snippets = [
   () => import("./endings.ts"),
   () => import("./events.ts"),
   () => import("./journal-file.ts"),
+  () => import("./export.ts"),
   () => import("./fallback.ts"),
   () => import("./google.ts"),
   () => import("./mcp.ts"),

@@ -1,5 +1,8 @@
-// The entry `turnwright/inspect`: writes a log of a run, and reads it.
+// The entry `turnwright/inspect`: writes a log of a run, reads it, and shows and exports it.
 
+export { type ChromeTraceOptions, toChromeTrace } from "./exports/chrome-trace.ts";
+export { type ExportFormat, exportRunLog } from "./exports/export-run-log.ts";
+export { type MarkdownOptions, toMarkdown } from "./exports/markdown.ts";
 export type { RedactText, RunLogPlace } from "./log/clean-values.ts";
 export { parseRunLog, readRunLog } from "./log/read-run-log.ts";
 export type {

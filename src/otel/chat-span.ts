@@ -19,8 +19,8 @@ export interface StreamError {
 export class ChatSpan implements StreamObserver {
   readonly span: LiveSpan;
   readonly #ports: TracePorts;
-  readonly #startedAt = performance.now();
-  readonly #startTime = Date.now();
+  readonly #startedAt: number;
+  readonly #startTime: number;
   readonly #provider: string;
   readonly #model: string;
   readonly #said: SaidContent | undefined;
@@ -28,6 +28,8 @@ export class ChatSpan implements StreamObserver {
 
   constructor(request: ModelRequest, { id, model }: Pick<Provider, "id" | "model">, { ports, parent, continuation }: ChatPlace) {
     this.#ports = ports;
+    this.#startedAt = ports.clock.now();
+    this.#startTime = ports.clock.wallTime() ?? Date.now();
     this.#provider = id;
     this.#model = model;
     const attributes: Attributes = {
@@ -44,11 +46,11 @@ export class ChatSpan implements StreamObserver {
     this.span = ports.start(`${operations.stream} ${model}`, facts, parent);
     const { content } = ports;
     this.#said = content.isOn ? new SaidContent() : undefined;
-    const { system, messages } = request;
+    const { system } = request;
     const instructions = system === undefined ? undefined : content.keep("system", () => toInstructions(system));
     this.span.set({
       [genAi.systemInstructions]: content.write(instructions),
-      [genAi.inputMessages]: content.write(content.keep("input-messages", () => toInputMessages(messages))),
+      [genAi.inputMessages]: content.write(content.keep("input-messages", () => toInputMessages(request.messages))),
     });
   }
 
@@ -62,7 +64,7 @@ export class ChatSpan implements StreamObserver {
    */
   onChunk(chunk: ModelChunk): boolean {
     if (this.#firstChunkMs === undefined && chunk.type !== "attempt-start" && chunk.type !== "attempt-discarded") {
-      this.#firstChunkMs = performance.now() - this.#startedAt;
+      this.#firstChunkMs = this.#ports.clock.now() - this.#startedAt;
     }
     this.#said?.take(chunk);
     return this.#said !== undefined || this.#firstChunkMs === undefined;
@@ -108,7 +110,7 @@ export class ChatSpan implements StreamObserver {
     this.#writeSaid();
     this.span.fail(undefined);
     this.span.end();
-    const seconds = (performance.now() - this.#startedAt) / 1_000;
+    const seconds = (this.#ports.clock.now() - this.#startedAt) / 1_000;
     this.#ports.instruments.streamDuration(seconds, { ...this.#dimensions(), ...errorFacts(errorType) });
   }
 

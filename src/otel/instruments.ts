@@ -5,7 +5,7 @@ import * as api from "@opentelemetry/api";
 import type { Attributes, Meter } from "@opentelemetry/api";
 import { memoize, type Usage } from "../core/entry-kit.ts";
 import { definedIn, genAi, unknownModality } from "./facts.ts";
-import { LiveSpan, quietly } from "./live-span.ts";
+import { LiveSpan, quietly, type SpanClock } from "./live-span.ts";
 import { ContentWriter } from "./content.ts";
 import type { TracingOptions } from "./tracing-options.ts";
 
@@ -91,6 +91,7 @@ export interface TracePorts {
   readonly instruments: Instruments;
   readonly content: ContentWriter;
   readonly conversationId: string | undefined;
+  readonly clock: SpanClock;
   start(name: string, options: api.SpanOptions, parent: api.Context): LiveSpan;
 }
 
@@ -98,15 +99,17 @@ export interface TracePorts {
  * Makes the shared objects for a run. Called when the run begins, because a program may set its global OpenTelemetry providers
  * after it has called `withTracing`.
  */
-export function createTracePorts(options: TracingOptions, conversationId: string | undefined): TracePorts {
+export function createTracePorts(options: TracingOptions, conversationId: string | undefined, clock: SpanClock): TracePorts {
   const tracer = options.tracer ?? quietly(() => (options.tracerProvider ?? api.trace).getTracer(scope));
   const meter = options.meter ?? quietly(() => (options.meterProvider ?? api.metrics).getMeter(scope)) ?? api.createNoopMeter();
   return {
     instruments: instrumentsOf(meter),
     content: new ContentWriter(options),
     conversationId,
-    start(name, { attributes = {}, ...more }, parent) {
-      return new LiveSpan(() => tracer?.startSpan(name, { ...more, attributes: definedIn(attributes) }, parent), parent);
+    clock,
+    start(name, { attributes = {}, startTime = clock.wallTime(), ...more }, parent) {
+      const options = { ...more, ...(startTime !== undefined && { startTime }), attributes: definedIn(attributes) };
+      return new LiveSpan(() => tracer?.startSpan(name, options, parent), parent, clock);
     },
   };
 }

@@ -18,6 +18,16 @@ export function quietly<Value>(work: () => Value): Value | undefined {
   }
 }
 
+/** The times of spans, in milliseconds. */
+export interface SpanClock {
+  /** Returns a time to measure durations with. */
+  now(): number;
+  /** Returns the time since 1970 for spans and their events. Undefined if the tracer takes the time, which is more exact. */
+  wallTime(): number | undefined;
+}
+
+export const liveClock: SpanClock = { now: () => performance.now(), wallTime: () => undefined };
+
 /**
  * An OpenTelemetry span that never throws. If the tracer cannot start the span, nothing is recorded, and inner spans become
  * children of the parent span.
@@ -25,10 +35,12 @@ export function quietly<Value>(work: () => Value): Value | undefined {
 export class LiveSpan {
   readonly context: Context;
   readonly #span: Span | undefined;
+  readonly #clock: SpanClock;
 
-  constructor(begin: () => Span | undefined, parent: Context) {
+  constructor(begin: () => Span | undefined, parent: Context, clock: SpanClock) {
     const span = quietly(begin);
     this.#span = span;
+    this.#clock = clock;
     this.context = span === undefined ? parent : trace.setSpan(parent, span);
   }
 
@@ -37,7 +49,7 @@ export class LiveSpan {
   }
 
   note(name: string, attributes: Attributes): void {
-    quietly(() => this.#span?.addEvent(name, definedIn(attributes)));
+    quietly(() => this.#span?.addEvent(name, definedIn(attributes), this.#clock.wallTime()));
   }
 
   fail(message: string | undefined): void {
@@ -46,7 +58,7 @@ export class LiveSpan {
 
   /** Ends the span. `at` is the end time in milliseconds since 1970. Default: now. */
   end(at?: number): void {
-    quietly(() => this.#span?.end(at));
+    quietly(() => this.#span?.end(at ?? this.#clock.wallTime()));
   }
 }
 

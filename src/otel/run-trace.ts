@@ -24,7 +24,7 @@ import {
 } from "../core/observe-kit.ts";
 import { ChatSpan, type StreamError } from "./chat-span.ts";
 import { endingFacts, errorFacts, genAi, limitFacts, operations, otherError, own, settingsFacts, thrownType } from "./facts.ts";
-import { type LiveSpan, type Noted, notes } from "./live-span.ts";
+import { type LiveSpan, type Noted, notes, type SpanClock } from "./live-span.ts";
 import { ToolSpan } from "./tool-span.ts";
 import { createTracePorts, type TracePorts } from "./instruments.ts";
 import type { TracingOptions } from "./tracing-options.ts";
@@ -49,6 +49,7 @@ export interface RunPlace {
   readonly tracing: TracingOptions;
   parent(): Context;
   readonly agentName: string | undefined;
+  readonly clock: SpanClock;
   /** True if the run is nested in a replayed call. Its span then begins with the first event that is not replayed. */
   readonly isRecalled: boolean;
 }
@@ -57,7 +58,7 @@ export class RunTrace implements RunObserver {
   readonly #run: ObservedRun;
   readonly #place: RunPlace;
   readonly #ports: TracePorts;
-  #startedAt = performance.now();
+  #startedAt: number;
   #begun: LiveSpan | undefined;
   readonly #tools = new Map<string, ToolSpan>();
   #continuation = 0;
@@ -72,7 +73,8 @@ export class RunTrace implements RunObserver {
   constructor(run: ObservedRun, place: RunPlace) {
     this.#run = run;
     this.#place = place;
-    this.#ports = createTracePorts(place.tracing, run.options.session?.conversationId);
+    this.#ports = createTracePorts(place.tracing, run.options.session?.conversationId, place.clock);
+    this.#startedAt = place.clock.now();
     if (!place.isRecalled) this.#begin();
   }
 
@@ -94,7 +96,7 @@ export class RunTrace implements RunObserver {
       [own.runId]: runId,
     };
     const name = agentName === undefined ? operations.run : `${operations.run} ${agentName}`;
-    this.#startedAt = performance.now();
+    this.#startedAt = this.#place.clock.now();
     this.#begun = this.#ports.start(name, { kind: SpanKind.INTERNAL, attributes }, this.#place.parent());
     return this.#begun;
   }
@@ -176,14 +178,14 @@ export class RunTrace implements RunObserver {
    * parent is the span of the call.
    */
   nest({ callId, name }: ToolContext): StartObserving {
-    const { tracing } = this.#place;
+    const { tracing, clock } = this.#place;
     const active = context.active();
     const call = this.#tools.get(callId)?.context;
     const parent = (): Context => {
       if (call === undefined) return this.#span.context;
       return trace.getSpan(active) === undefined ? call : active;
     };
-    return (run) => new RunTrace(run, { tracing, parent, agentName: name, isRecalled: call === undefined });
+    return (run) => new RunTrace(run, { tracing, clock, parent, agentName: name, isRecalled: call === undefined });
   }
 
   note<Type extends keyof Noted>(type: Type, event: Noted[Type]): void {
@@ -213,7 +215,7 @@ export class RunTrace implements RunObserver {
       [genAi.requestModel]: this.#run.provider.model,
       ...errorFacts(this.#errorType),
     };
-    this.#ports.instruments.runDuration((performance.now() - this.#startedAt) / 1_000, dimensions);
+    this.#ports.instruments.runDuration((this.#place.clock.now() - this.#startedAt) / 1_000, dimensions);
   }
 
   /** Records the error of a run without an end event, for example because its journal threw. */

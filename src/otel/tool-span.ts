@@ -16,13 +16,14 @@ export interface ToolPlace {
 export class ToolSpan {
   readonly #span: LiveSpan;
   readonly #place: ToolPlace;
-  readonly #startedAt = performance.now();
+  readonly #startedAt: number;
   /** False if the tool was not executed, because the call was refused or got the outcome of a call from a discarded attempt. */
   #hasRun = false;
 
   constructor({ callId, name, index, args, iteration }: LoopEvents["tool-start"], place: ToolPlace) {
     const { ports, parent, definition } = place;
     this.#place = place;
+    this.#startedAt = ports.clock.now();
     const { content } = ports;
     const attributes = {
       [genAi.operationName]: operations.call,
@@ -60,7 +61,7 @@ export class ToolSpan {
     if (countsAsError(outcome)) this.#span.fail(content.describe(reasonOf(kept)));
     this.#span.end();
     if (!this.#hasRun) return;
-    const seconds = (performance.now() - this.#startedAt) / 1_000;
+    const seconds = (ports.clock.now() - this.#startedAt) / 1_000;
     const dimensions = { [genAi.toolName]: name, [genAi.toolType]: "function", [genAi.agentName]: agentName };
     ports.instruments.toolDuration(seconds, { ...dimensions, ...error });
   }

@@ -1,6 +1,7 @@
 import { context } from "@opentelemetry/api";
 import type { LoopOptions } from "../core/entry-kit.ts";
 import { observeRun } from "../core/observe-kit.ts";
+import { liveClock } from "./live-span.ts";
 import { heardEvents, RunTrace } from "./run-trace.ts";
 import { checkTracingOptions, type TracingOptions } from "./tracing-options.ts";
 
@@ -26,6 +27,7 @@ export function withTracing<Output = unknown>(options: LoopOptions<Output>, trac
   const { agentName } = checked;
   return observeRun(options, {
     hears: heardEvents,
-    start: (run) => new RunTrace(run, { tracing: checked, parent: () => context.active(), agentName, isRecalled: false }),
+    start: (run) =>
+      new RunTrace(run, { tracing: checked, clock: liveClock, parent: () => context.active(), agentName, isRecalled: false }),
   });
 }

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 
-export const browserTests = "test/web-chat/browser.test.ts";
+export const browserTests = "test/**/*browser.test.ts";
 
-export const noChromium: string = `${browserTests} is skipped, because Chromium was not found. Install Chromium (apt-get install chromium), or set CHROMIUM to its path.`;
+export const noChromium: string = `The tests ${browserTests} are skipped, because Chromium was not found. Install Chromium (apt-get install chromium), or set CHROMIUM to its path.`;
 
 /**
  * Returns the path of Chromium or Chrome: the variable CHROMIUM if it is set, otherwise a common path. Returns undefined if there

@@ -1,0 +1,57 @@
+// Exports the log of a run.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import { defineTool, runToolLoop } from "turnwright";
+import { readRunLog, toChromeTrace, toMarkdown, withRunLog } from "turnwright/inspect";
+import { recordSpans } from "turnwright/otel";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+
+const findOrder = defineTool({
+  name: "find_order",
+  description: "Status of an order",
+  inputSchema: { type: "object" },
+  execute: () => ({ status: "shipped" }),
+});
+const provider = createMockProvider([toolCall("find_order", {}), text("It has shipped.")]);
+const folder = mkdtempSync(join(tmpdir(), "turnwright-export-"));
+const path = join(folder, "run.jsonl");
+const tracePath = join(folder, "run.trace.json");
+const markdownPath = join(folder, "run.md");
+const messages = [{ role: "user", content: "Where is my order?" }] as const;
+await runToolLoop(withRunLog({ provider, tools: [findOrder], messages }, { to: path }));
+
+{
+  // #region trace
+  const log = await readRunLog(path);
+  await writeFile(tracePath, toChromeTrace(log));
+  // #endregion trace
+  assert.match(readFileSync(tracePath, "utf8"), /"name":"find_order","ph":"X"/);
+}
+
+{
+  // #region markdown
+  const { runs } = await readRunLog(path);
+  const pages = runs.map((run) => toMarkdown(run, { reasoning: false, maxChars: 1000 }));
+  await writeFile(markdownPath, pages.join("\n"));
+  // #endregion markdown
+  assert.match(readFileSync(markdownPath, "utf8"), /### Call `find_order`/);
+}
+
+{
+  const exporter = new InMemorySpanExporter();
+  const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  // #region spans
+  recordSpans(await readRunLog(path), { tracerProvider, agentName: "support" });
+  // #endregion spans
+  assert.deepEqual(
+    exporter.getFinishedSpans().map(({ name }) => name),
+    ["execute_tool find_order", "chat mock-model", "chat mock-model", "invoke_agent support"],
+  );
+}
+
+rmSync(folder, { recursive: true });

@@ -1,0 +1,127 @@
+// Writes a log in the Trace Event Format of Chrome. Source: "Trace Event Format", Google, and the importers of Perfetto and
+// speedscope, which expect events of one thread to follow or contain each other.
+
+import { checkFields, type Checks, is } from "../../core/entry-kit.ts";
+import { cutName } from "../../core/observe-kit.ts";
+import type { LoggedIteration, LoggedRun, RunLog } from "../log/run-log.ts";
+import { toIsoTime } from "./describe-values.ts";
+import { layOutParts, type PlacedPart } from "./lay-out-parts.ts";
+import { type PartFacts, toRunParts } from "./trace-parts.ts";
+
+/** The options of `toChromeTrace`. */
+export interface ChromeTraceOptions {
+  /** True to write the text of the model, and arguments and results of calls, into the events. Default false. */
+  readonly captureContent?: boolean | undefined;
+}
+
+const checks: Checks<ChromeTraceOptions> = { captureContent: is.flag };
+
+interface TraceEvent {
+  readonly name: string;
+  /** "X": complete event, "i": instant, "C": counter, "M": metadata. */
+  readonly ph: "X" | "i" | "C" | "M";
+  readonly pid: number;
+  readonly tid?: number;
+  readonly cat?: string;
+  readonly ts?: number;
+  readonly dur?: number;
+  readonly s?: "t";
+  readonly args?: PartFacts;
+}
+
+/**
+ * Returns a log as JSON in the Trace Event Format, which Perfetto (ui.perfetto.dev), speedscope and chrome://tracing open. Each
+ * outermost run is a process. Its threads are lanes: the first one has all that happens one after the other, and calls that run at
+ * the same time have lanes of their own, with their nested runs.
+ *
+ * The categories of the events are "run", "iteration", "stream", "attempt", "tool" and "wait". The first token of a stream and
+ * events such as "restart" are instants. The counters are the tokens and the cost of all streams so far, nested runs included.
+ * Times are microseconds since the first run started, whose wall-clock time is in `otherData.startedAt`. An event has at least
+ * 1 microsecond. Parts that have not ended end with the last line of the log, and have `open: true`.
+ *
+ * The arguments of events have ids, models, usage, costs and statuses. Throws LoopError "invalid-option" or "unknown-option" for
+ * `options`.
+ *
+ * @example
+ * await writeFile("run.trace.json", toChromeTrace(await readRunLog("run.jsonl")));
+ */
+export function toChromeTrace(log: RunLog, options: ChromeTraceOptions = {}): string {
+  checkFields("options", options, checks);
+  const { captureContent = false } = options;
+  const startedAt = Math.min(...log.runs.map((run) => run.startedAt));
+  const events = log.runs.flatMap((run, index) => toProcess(run, { pid: index + 1, startedAt, captureContent }));
+  const otherData = log.runs.length === 0 ? {} : { startedAt: toIsoTime(startedAt) };
+  return JSON.stringify({ traceEvents: events, displayTimeUnit: "ms", otherData });
+}
+
+interface ProcessPlace {
+  readonly pid: number;
+  readonly startedAt: number;
+  readonly captureContent: boolean;
+}
+
+function toProcess(run: LoggedRun, { pid, startedAt, captureContent }: ProcessPlace): readonly TraceEvent[] {
+  const parts = toRunParts(run, { captureContent, lastAt: lastTimeOf(run), seen: new Set() });
+  const placed = layOutParts(parts, startedAt);
+  const lanes = Math.max(0, ...placed.map(({ lane }) => lane)) + 1;
+  const names = Array.from({ length: lanes }, (_, lane) => toThread(lane, pid));
+  // speedscope takes the format from the first event: one with a category could be taken for a profile of Chrome.
+  return [
+    { name: "process_name", ph: "M", pid, args: { name: `run ${cutName(run.runId)}` } },
+    { name: "process_sort_index", ph: "M", pid, args: { sort_index: pid } },
+    ...names.flat(),
+    ...placed.flatMap((one) => toEvents(one, { pid, startedAt })),
+    ...countSpending(run, { pid, startedAt }),
+  ];
+}
+
+function toThread(lane: number, pid: number): readonly TraceEvent[] {
+  const tid = lane + 1;
+  return [
+    { name: "thread_name", ph: "M", pid, tid, args: { name: lane === 0 ? "main" : `parallel ${lane}` } },
+    { name: "thread_sort_index", ph: "M", pid, tid, args: { sort_index: lane } },
+  ];
+}
+
+type Place = Pick<ProcessPlace, "pid" | "startedAt">;
+
+function toEvents({ part, lane, ts, dur }: PlacedPart, { pid, startedAt }: Place): readonly TraceEvent[] {
+  const { name, category, facts, marks = [] } = part;
+  const thread = { pid, tid: lane + 1, cat: category };
+  return [
+    { name, ph: "X", ...thread, ts, dur, args: facts },
+    ...marks.map((mark): TraceEvent => ({ name: mark.name, ph: "i", ...thread, ts: toMicroseconds(mark.at, startedAt), s: "t" })),
+  ];
+}
+
+function toMicroseconds(at: number, startedAt: number): number {
+  return (at - startedAt) * 1000;
+}
+
+/** Counts the tokens and the cost of all streams, in the order in which they ended. */
+function countSpending(run: LoggedRun, { pid, startedAt }: Place): readonly TraceEvent[] {
+  const ended = allIterations(run)
+    .filter(({ endedAt, isReplayed }) => endedAt !== undefined && !isReplayed)
+    .toSorted((one, other) => (one.endedAt ?? 0) - (other.endedAt ?? 0));
+  let [input, output, cost] = [0, 0, 0];
+  return ended.flatMap(({ endedAt = 0, usage, costUSD }): TraceEvent[] => {
+    input += usage?.inputTokens ?? 0;
+    output += usage?.outputTokens ?? 0;
+    cost += costUSD ?? 0;
+    const place = { ph: "C", pid, ts: toMicroseconds(endedAt, startedAt) } as const;
+    const tokens: TraceEvent = { name: "tokens", ...place, args: { input, output } };
+    return costUSD === undefined ? [tokens] : [tokens, { name: "cost", ...place, args: { USD: cost } }];
+  });
+}
+
+function nestedRuns(run: LoggedRun): readonly LoggedRun[] {
+  return [...new Set(run.iterations.flatMap(({ calls }) => calls.flatMap(({ runs }) => runs)))];
+}
+
+function allIterations(run: LoggedRun): readonly LoggedIteration[] {
+  return [...run.iterations, ...nestedRuns(run).flatMap(allIterations)];
+}
+
+function lastTimeOf(run: LoggedRun): number {
+  return Math.max(run.startedAt, run.lines.at(-1)?.at ?? 0, ...nestedRuns(run).map(lastTimeOf));
+}

@@ -1,0 +1,172 @@
+// Turns a run into timed parts that contain each other: executions, iterations, streams, attempts, calls, waits and nested runs.
+
+import type { LoggedCall, LoggedIteration, LoggedRun, LoggedWait } from "../log/run-log.ts";
+import type { Json } from "../../core/entry-kit.ts";
+import { cutName } from "../../core/observe-kit.ts";
+
+export type PartCategory = "run" | "iteration" | "stream" | "attempt" | "tool" | "wait";
+
+export type PartFacts = { readonly [fact: string]: Json | undefined };
+
+/** A part of a run, with its times in milliseconds since 1970. */
+export interface TracePart {
+  readonly name: string;
+  readonly category: PartCategory;
+  readonly from: number;
+  readonly to: number;
+  readonly facts: PartFacts;
+  readonly parts: readonly TracePart[];
+  /** Moments in this part. */
+  readonly marks?: readonly TraceMark[] | undefined;
+}
+
+export interface TraceMark {
+  readonly name: string;
+  readonly at: number;
+}
+
+export interface PartOptions {
+  readonly captureContent: boolean;
+  /** The last time in the log, at which parts without an end are cut. */
+  readonly lastAt: number;
+  /** The nested runs that have parts. A resumed run may have a call twice, with the same nested runs. */
+  readonly seen: Set<LoggedRun>;
+}
+
+const waitNames: { readonly [Kind in LoggedWait["kind"]]: string } = {
+  approval: "wait for approval",
+  "outside-result": "wait for result from outside",
+  queue: "wait in queue",
+  retry: "wait before retry",
+};
+
+/** Returns the executions of a run. A run that was suspended has several. */
+export function toRunParts(run: LoggedRun, options: PartOptions): readonly TracePart[] {
+  const { runId, path, provider, model, status, reason, error, usage, costUSD, toolCallsExecuted } = run;
+  return run.starts.map((from, index): TracePart => {
+    const next = run.starts[index + 1];
+    const isLast = next === undefined;
+    const to = isLast ? (run.endedAt ?? options.lastAt) : lastBefore(run, index);
+    const begun = run.iterations.filter(({ startedAt }) => startedAt >= from && (isLast || startedAt < next));
+    const end = isLast
+      ? { status, reason: reason?.kind, error: error?.message, usage: usage as Json | undefined, costUSD, toolCallsExecuted }
+      : {};
+    return {
+      name: path.length === 0 ? "run" : "nested run",
+      category: "run",
+      from,
+      to,
+      facts: { runId, path: path.length === 0 ? undefined : path, execution: index, provider, model, ...end },
+      parts: begun.flatMap((iteration) => toIterationParts(iteration, options)),
+      marks: toMarks(run, from, next),
+    };
+  });
+}
+
+const marked: ReadonlySet<string> = new Set([
+  "notice",
+  "restart",
+  "loop-detected",
+  "masked",
+  "steered",
+  "late-result",
+  "replay-end",
+]);
+
+function toMarks({ lines }: LoggedRun, from: number, next = Number.POSITIVE_INFINITY): readonly TraceMark[] {
+  return lines.filter(({ type, at }) => marked.has(type) && at >= from && at < next).map(({ type, at }) => ({ name: type, at }));
+}
+
+/** Returns the time of the last line before the next execution. */
+function lastBefore({ lines, starts }: LoggedRun, index: number): number {
+  const positions = lines.flatMap(({ type }, position) => (type === "run-start" ? [position] : []));
+  const next = positions[index + 1] ?? lines.length;
+  return lines[next - 1]?.at ?? starts[index] ?? 0;
+}
+
+function toIterationParts(iteration: LoggedIteration, options: PartOptions): readonly TracePart[] {
+  const { continuation, startedAt, endedAt, status, finish, usage, costUSD, isReplayed } = iteration;
+  const place = { iteration: iteration.iteration, ...(continuation > 0 && { continuation }) };
+  const to = endedAt ?? options.lastAt;
+  const calls = iteration.calls.flatMap((call) => toCallParts(call, { iteration, options }));
+  return [
+    {
+      name:
+        continuation > 0 ? `iteration ${iteration.iteration}, continuation ${continuation}` : `iteration ${iteration.iteration}`,
+      category: "iteration",
+      from: startedAt,
+      to,
+      facts: { ...place, status, finish, usage: usage as Json | undefined, costUSD, ...(isReplayed && { replayed: true }) },
+      parts: [...toStreamParts(iteration, options), ...calls],
+    },
+  ];
+}
+
+function toStreamParts(iteration: LoggedIteration, { captureContent, lastAt }: PartOptions): readonly TracePart[] {
+  const { request, firstToken, output, attempts, endedAt } = iteration;
+  if (request === undefined) return [];
+  const to = output?.at ?? endedAt ?? lastAt;
+  const tries = attempts.map(({ attempt, provider, model, startedAt, discardedAt, error }): TracePart => ({
+    name: `attempt ${attempt}`,
+    category: "attempt",
+    from: startedAt,
+    to: discardedAt ?? to,
+    facts: { attempt, provider, model, error: error?.code, iteration: iteration.iteration },
+    parts: [],
+  }));
+  const facts: PartFacts = {
+    provider: iteration.provider ?? request.provider,
+    model: iteration.model ?? request.model,
+    messages: request.messageCount,
+    tools: request.tools.length,
+    firstTokenMs: firstToken?.ms,
+    iteration: iteration.iteration,
+    ...(captureContent && { text: output?.text, reasoning: output?.reasoning }),
+  };
+  const retries = iteration.waits.filter(({ kind }) => kind === "retry").map((wait) => toWait(wait, { iteration, lastAt }));
+  const marks = firstToken === undefined ? [] : [{ name: "first token", at: firstToken.at }];
+  const name = `stream ${request.model}`;
+  return [{ name, category: "stream", from: request.at, to, facts, parts: [...tries, ...retries], marks }];
+}
+
+interface Inside {
+  readonly iteration: LoggedIteration;
+  readonly options: PartOptions;
+}
+
+/** Returns the waits of a call and the call itself, beside each other. */
+function toCallParts(call: LoggedCall, { iteration, options }: Inside): readonly TracePart[] {
+  const { callId, name, index, outcome, decision, args, result, startedAt, endedAt } = call;
+  const { captureContent, lastAt, seen } = options;
+  const place = { iteration: iteration.iteration, callId: cutName(callId) };
+  const waits = iteration.waits.filter((wait) => wait.callId === callId).map((wait) => toWait(wait, { iteration, lastAt }));
+  if (startedAt === undefined) return waits;
+  const runs = call.runs.filter((run) => !seen.has(run));
+  for (const run of runs) seen.add(run);
+  const content = captureContent ? { args, result } : {};
+  const part: TracePart = {
+    name: cutName(name),
+    category: "tool",
+    from: startedAt,
+    to: endedAt ?? lastAt,
+    facts: { ...place, index, outcome, decision, ...(endedAt === undefined && { open: true }), ...content },
+    parts: runs.flatMap((run) => toRunParts(run, options)),
+  };
+  return [...waits, part];
+}
+
+function toWait(
+  { kind, from, to, callId }: LoggedWait,
+  { iteration, lastAt }: { readonly iteration: LoggedIteration; readonly lastAt: number },
+): TracePart {
+  const isOpen = to === undefined;
+  const facts = { kind, callId: callId === undefined ? undefined : cutName(callId), iteration: iteration.iteration, from };
+  return {
+    name: waitNames[kind],
+    category: "wait",
+    from,
+    to: to ?? lastAt,
+    facts: { ...facts, ...(isOpen && { open: true }) },
+    parts: [],
+  };
+}

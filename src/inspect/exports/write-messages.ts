@@ -1,0 +1,64 @@
+// Writes the messages of a request that no earlier iteration has shown.
+
+import { assertNever, type AssistantPart, type Message, type UserPart } from "../../core/entry-kit.ts";
+import type { LoggedIteration, LoggedRun } from "../log/run-log.ts";
+import { toCode, toDataBlock, toFolded } from "./markdown-blocks.ts";
+
+export interface MarkdownPlace {
+  readonly system: boolean;
+  readonly reasoning: boolean;
+  readonly maxChars: number;
+  /** The nested runs that are written. A resumed run may have a call twice, with the same nested runs. */
+  readonly seen: Set<LoggedRun>;
+}
+
+interface MessagesPlace {
+  readonly earlier: readonly LoggedIteration[];
+  readonly place: MarkdownPlace;
+}
+
+/** Writes all messages of the first request. Of later ones only those of users: the others are outputs and results. */
+export function writeMessages({ request }: LoggedIteration, { earlier, place }: MessagesPlace): readonly string[] {
+  if (request === undefined) return [];
+  const before = earlier.findLast((iteration) => iteration.request !== undefined)?.request;
+  const { system } = request;
+  const isNew = place.system && system !== undefined && system !== before?.system;
+  const added = before === undefined ? request.messages() : request.added.filter(({ role }) => role === "user");
+  const changed = request.replaced.length;
+  return [
+    ...(isNew ? [toFolded("System text", toDataBlock(system, place.maxChars))] : []),
+    ...(changed > 0 ? [`_Earlier messages that this request has in a changed form: ${changed}._`] : []),
+    ...added.flatMap((message) => writeMessage(message, place.maxChars)),
+  ];
+}
+
+function writeMessage(message: Message, maxChars: number): readonly string[] {
+  switch (message.role) {
+    case "user":
+      return ["**User**", ...toParts(message.content).map((part) => writeUserPart(part, maxChars))];
+    case "assistant":
+      return message.content.flatMap((part) => writeAssistantPart(part, maxChars));
+    case "tool":
+      return message.results.flatMap(({ name, result }) => [
+        `**Earlier result of ${toCode(name)}**`,
+        toDataBlock(result, maxChars),
+      ]);
+    default:
+      return assertNever(message);
+  }
+}
+
+function toParts(content: string | readonly UserPart[]): readonly UserPart[] {
+  return typeof content === "string" ? [{ type: "text", text: content }] : content;
+}
+
+/** Images and files are named and not shown, so that a viewer loads nothing. */
+function writeUserPart(part: UserPart, maxChars: number): string {
+  if (part.type === "text") return toDataBlock(part.text, maxChars);
+  return `_${part.type === "image" ? "Image" : "File"} of type_ ${toCode(part.mediaType)}`;
+}
+
+function writeAssistantPart(part: AssistantPart, maxChars: number): readonly string[] {
+  if (part.type === "tool-call") return [`**Earlier call of ${toCode(part.name)}**`, toDataBlock(part.args, maxChars)];
+  return part.type === "text" ? ["**Earlier answer**", toDataBlock(part.text, maxChars)] : [];
+}

@@ -1,0 +1,147 @@
+// Writes a run, its iterations and its calls as Markdown.
+
+import type { PlainError, ProviderError, Usage } from "../../core/entry-kit.ts";
+import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedRun, LoggedWait } from "../log/run-log.ts";
+import { describeCost, describeCount, describeDuration, describeTime } from "./describe-values.ts";
+import { toBlock, toCode, toDataBlock, toFolded, toQuote } from "./markdown-blocks.ts";
+import { type MarkdownPlace, writeMessages } from "./write-messages.ts";
+
+export function writeRun(run: LoggedRun, place: MarkdownPlace): string {
+  const title = run.path.length === 0 ? "Run" : "Nested run";
+  const iterations = run.iterations.map((iteration, index) => writeIteration(iteration, { run, index, place }));
+  return joinBlocks([`# ${title} ${toCode(run.runId)}`, writeFacts(run), ...writeError(run.error, place), ...iterations]);
+}
+
+function joinBlocks(blocks: readonly string[]): string {
+  return blocks.filter((block) => block !== "").join("\n\n");
+}
+
+type Fact = string | undefined | false;
+
+function toList(facts: readonly Fact[]): string {
+  return facts.flatMap((fact) => (typeof fact === "string" ? [`- ${fact}`] : [])).join("\n");
+}
+
+function writeFacts(run: LoggedRun): string {
+  const { status, reason, provider, model, startedAt, starts, durationMs, usage, costUSD, toolCallsExecuted } = run;
+  const resumed = starts.slice(1).map(describeTime).join(", ");
+  return toList([
+    status === undefined ? run.error === undefined && "Status: the log has no end of this run" : `Status: ${toCode(status)}`,
+    reason && `Reason: ${toCode(reason.kind)}${describeFacts(reason)}`,
+    `Model: ${toCode(model)} of ${toCode(provider)}`,
+    `Started: ${describeTime(startedAt)}`,
+    resumed !== "" && `Resumed: ${resumed}`,
+    durationMs !== undefined && `Time: ${describeDuration(durationMs)}`,
+    `Iterations: ${describeCount(run.iterations.length)}`,
+    toolCallsExecuted !== undefined && `Tool calls: ${describeCount(toolCallsExecuted)}`,
+    usage && `Tokens: ${describeUsage(usage)}`,
+    costUSD !== undefined && `Cost: ${describeCost(costUSD)}`,
+  ]);
+}
+
+/** Returns the numbers and names of a reason, such as ", limit 20". */
+function describeFacts(reason: object): string {
+  const facts = Object.entries(reason).flatMap(([name, value]: [string, unknown]): string[] => {
+    if (name === "kind") return [];
+    if (typeof value === "number") return [`${toCode(name)} ${describeCount(value)}`];
+    return typeof value === "string" ? [`${toCode(name)} ${toCode(value)}`] : [];
+  });
+  const error = "error" in reason ? (reason.error as Partial<PlainError & ProviderError> | null) : undefined;
+  const message = typeof error?.message === "string" ? [toCode(error.message)] : [];
+  return [...facts, ...message].map((fact) => `, ${fact}`).join("");
+}
+
+function describeUsage({ inputTokens, outputTokens, cachedInputTokens }: Usage): string {
+  const cached = cachedInputTokens === undefined ? "" : ` (${describeCount(cachedInputTokens)} from the cache)`;
+  return `${describeCount(inputTokens)} in${cached}, ${describeCount(outputTokens)} out`;
+}
+
+function writeError(error: PlainError | ProviderError | undefined, { maxChars }: MarkdownPlace): readonly string[] {
+  if (error === undefined) return [];
+  const code = "code" in error && error.code !== undefined ? ` ${toCode(error.code)}` : "";
+  return [`**Error**${code}`, toBlock(error.message, { language: "text", maxChars })];
+}
+
+interface IterationPlace {
+  readonly run: LoggedRun;
+  readonly index: number;
+  readonly place: MarkdownPlace;
+}
+
+function writeIteration(iteration: LoggedIteration, { run, index, place }: IterationPlace): string {
+  const { continuation, output, calls, waits } = iteration;
+  const { maxChars } = place;
+  const { text = "", reasoning = "", error } = output ?? {};
+  return joinBlocks([
+    `## Iteration ${iteration.iteration}${continuation > 0 ? `, continuation ${continuation}` : ""}`,
+    writeIterationFacts(iteration, run),
+    ...writeMessages(iteration, { earlier: run.iterations.slice(0, index), place }),
+    ...(place.reasoning && reasoning !== "" ? [toFolded("Reasoning", toDataBlock(reasoning, maxChars))] : []),
+    ...(text === "" ? [] : ["**Model**", toDataBlock(text, maxChars)]),
+    ...writeError(error, place),
+    ...calls.map((call) => writeCall(call, { waits, place })),
+  ]);
+}
+
+function writeIterationFacts(iteration: LoggedIteration, run: LoggedRun): string {
+  const { usage, costUSD, durationMs, firstToken, attempts, waits, model = run.model } = iteration;
+  const first = firstToken === undefined ? "" : `, first token after ${describeDuration(firstToken.ms)}`;
+  return toList([
+    iteration.isReplayed && "Replayed from a journal",
+    durationMs !== undefined && `Stream: ${describeDuration(durationMs)}${first}`,
+    model !== run.model && `Model: ${toCode(model)}`,
+    iteration.status !== undefined && `Ended: ${toCode(iteration.status)}`,
+    usage && `Tokens: ${describeUsage(usage)}`,
+    costUSD !== undefined && `Cost: ${describeCost(costUSD)}`,
+    ...attempts.map(describeAttempt),
+    ...waits.filter(({ kind }) => kind === "retry").map(describeWait),
+  ]);
+}
+
+function describeAttempt({ attempt, provider, model, startedAt, discardedAt, error }: LoggedAttempt): Fact {
+  if (discardedAt === undefined) return false;
+  const why = error === undefined ? "" : `: ${toCode(error.code)}, ${toCode(error.message)}`;
+  const time = describeDuration(discardedAt - startedAt);
+  return `Attempt ${attempt} with ${toCode(model)} of ${toCode(provider)} was discarded after ${time}${why}`;
+}
+
+const awaited: { readonly [Kind in LoggedWait["kind"]]: string } = {
+  approval: "for a decision",
+  "outside-result": "for a result from outside",
+  queue: "for other calls",
+  retry: "before the next attempt",
+};
+
+function describeWait({ kind, from, to }: LoggedWait): string {
+  if (to === undefined) return `Waiting ${awaited[kind]} since ${describeTime(from)}`;
+  return `Waited ${describeDuration(to - from)} ${awaited[kind]}`;
+}
+
+interface CallPlace {
+  readonly waits: readonly LoggedWait[];
+  readonly place: MarkdownPlace;
+}
+
+function writeCall(call: LoggedCall, { waits, place }: CallPlace): string {
+  const { callId, name, args, result, outcome, decision, problem, durationMs } = call;
+  const { maxChars, seen } = place;
+  const facts = toList([
+    `Call id: ${toCode(callId)}`,
+    outcome === undefined
+      ? "Outcome: not in the log"
+      : `Outcome: ${toCode(outcome)}${outcome === "interrupted" ? ", the tool may have run" : ""}`,
+    problem !== undefined && `Arguments: ${toCode(problem)}`,
+    decision !== undefined && `Decision: ${toCode(decision)}`,
+    durationMs !== undefined && `Time: ${describeDuration(durationMs)}`,
+    ...waits.filter((wait) => wait.callId === callId).map(describeWait),
+  ]);
+  const nested = call.runs.filter((run) => !seen.has(run));
+  for (const run of nested) seen.add(run);
+  return joinBlocks([
+    `### Call ${toCode(name)}`,
+    facts,
+    ...(args === undefined ? [] : ["**Arguments**", toDataBlock(args, maxChars)]),
+    ...nested.map((run) => toQuote(writeRun(run, place))),
+    ...(result === undefined ? [] : ["**Result**", toDataBlock(result, maxChars)]),
+  ]);
+}

@@ -1,0 +1,97 @@
+// The parts of a run log that spans are made from. `RunLog` of `turnwright/inspect` has these types.
+
+import { isRecord, type Json, type Message, textOf, type ToolDefinition } from "../core/entry-kit.ts";
+import type { ObservedRun } from "../core/observe-kit.ts";
+
+/** A line of a log. `at` is in milliseconds since 1970. */
+export interface RecordedLine {
+  readonly type: string;
+  readonly at: number;
+  readonly [field: string]: Json;
+}
+
+export interface RecordedCall {
+  readonly callId: string;
+  readonly name: string;
+  readonly runs: readonly RecordedRun[];
+}
+
+export interface RecordedRun {
+  readonly runId: string;
+  readonly startedAt: number;
+  readonly lines: readonly RecordedLine[];
+  readonly iterations: readonly {
+    readonly request?: { messages(): readonly Message[] } | undefined;
+    readonly calls: readonly RecordedCall[];
+  }[];
+}
+
+/** The part of a `RunLog` that `recordSpans` reads. */
+export interface RecordedLog {
+  readonly runs: readonly RecordedRun[];
+}
+
+/** The lines of a run from one start to the next. */
+export interface Execution {
+  readonly run: RecordedRun;
+  readonly observed: ObservedRun;
+  readonly first: RecordedLine;
+  readonly lines: readonly RecordedLine[];
+  /** The lines of the earlier executions. */
+  readonly before: readonly RecordedLine[];
+  /** The start of the next execution, or `Infinity`. */
+  readonly until: number;
+  readonly messagesOf: ReadonlyMap<RecordedLine, () => readonly Message[]>;
+}
+
+export function toExecutions(run: RecordedRun): readonly Execution[] {
+  const { lines } = run;
+  const messagesOf = findMessages(run);
+  const definitions = findTools(lines);
+  const starts = lines.flatMap(({ type }, index) => (type === "run-start" ? [index] : []));
+  return starts.flatMap((start, number): Execution[] => {
+    const next = starts[number + 1];
+    const [first, ...own] = lines.slice(start, next);
+    if (first === undefined) return [];
+    const observed = toObserved(run, { first, own, definitions });
+    const until = (next === undefined ? undefined : lines[next]?.at) ?? Number.POSITIVE_INFINITY;
+    return [{ run, observed, first, lines: own, before: lines.slice(0, start), until, messagesOf }];
+  });
+}
+
+/** A log has the requests of a run in the order of their lines. */
+function findMessages({ lines, iterations }: RecordedRun): Execution["messagesOf"] {
+  const requests = iterations.flatMap(({ request }) => (request === undefined ? [] : [request]));
+  const sent = lines.filter(({ type }) => type === "request");
+  return new Map(sent.map((line, index) => [line, () => requests[index]?.messages() ?? []]));
+}
+
+function findTools(lines: readonly RecordedLine[]): readonly ToolDefinition[] {
+  const lists = new Set(lines.flatMap(({ type, tools }) => (type === "request" && Array.isArray(tools) ? [tools] : [])));
+  const definitions = [...lists].flat() as unknown as readonly ToolDefinition[];
+  return [...new Map(definitions.map((definition) => [definition.name, definition])).values()];
+}
+
+interface Facts {
+  readonly first: RecordedLine;
+  readonly own: readonly RecordedLine[];
+  readonly definitions: readonly ToolDefinition[];
+}
+
+function toObserved({ runId, lines }: RecordedRun, { first, own, definitions }: Facts): ObservedRun {
+  const isRequest = ({ type }: RecordedLine): boolean => type === "request";
+  const { limits, session } = first;
+  const options = {
+    modelSettings: (own.find(isRequest) ?? lines.find(isRequest))?.["settings"],
+    limits: isRecord(limits) ? Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, toLimit(value)])) : {},
+    session: session ?? undefined,
+  };
+  return {
+    runId,
+    options: options as unknown as ObservedRun["options"],
+    provider: { id: textOf(first["provider"]), model: textOf(first["model"]) },
+    definitions: () => definitions,
+  };
+}
+
+const toLimit = (value: unknown): unknown => (value === "Infinity" ? Number.POSITIVE_INFINITY : value);

@@ -1,0 +1,212 @@
+import { describe, expect, it } from "vitest";
+import { exportRunLog, type LoggedRun, toChromeTrace, toMarkdown } from "turnwright/inspect";
+import { createMockProvider, toolCall } from "turnwright/testing";
+import { linesOf, logRun, optionsFor } from "../log-run.ts";
+import { parallelLog } from "./parallel-log.ts";
+import { runWith } from "./run-with.ts";
+
+describe("toMarkdown", () => {
+  it("writes a transcript with times, costs, attempts, waits, errors and nested runs", () => {
+    expect(toMarkdown(runWith())).toMatchInlineSnapshot(`
+      "# Run \`r\`
+
+      - Status: \`error\`
+      - Reason: \`provider-error\`, \`e\`
+      - Model: \`m\` of \`p\`
+      - Started: 1970-01-01 00:16:40 UTC
+      - Time: 1 min 5 s
+      - Iterations: 2
+      - Tool calls: 1
+      - Tokens: 10 in, 5 out
+      - Cost: $0.5000
+
+      ## Iteration 0
+
+      - Stream: 1.2 s, first token after 7 ms
+      - Model: \`n\`
+      - Ended: \`tool-calls\`
+      - Tokens: 10 in, 5 out
+      - Cost: $0.5000
+      - Attempt 0 with \`n\` of \`n\` was discarded after 500 ms: \`overloaded\`, \`e\`
+      - Waited 1.0 s before the next attempt
+
+      <details>
+      <summary>System text</summary>
+
+      \`\`\`text
+      s
+      \`\`\`
+
+      </details>
+
+      **User**
+
+      \`\`\`text
+      u
+      \`\`\`
+
+      <details>
+      <summary>Reasoning</summary>
+
+      \`\`\`text
+      r
+      \`\`\`
+
+      </details>
+
+      **Model**
+
+      \`\`\`text
+      t
+      \`\`\`
+
+      **Error** \`overloaded\`
+
+      \`\`\`text
+      e
+      \`\`\`
+
+      ### Call \`n\`
+
+      - Call id: \`n\`
+      - Outcome: \`completed\`
+      - Decision: \`approve\`
+      - Time: 280 ms
+      - Waited 3.2 s for a decision
+
+      **Arguments**
+
+      \`\`\`text
+      a
+      \`\`\`
+
+      > # Nested run \`n\`
+      >
+      > - Model: \`n\` of \`n\`
+      > - Started: 1970-01-01 00:16:44 UTC
+      > - Iterations: 1
+      >
+      > **Error**
+      >
+      > \`\`\`text
+      > e
+      > \`\`\`
+      >
+      > ## Iteration 0
+      >
+      > - Stream: 1.2 s
+      > - Ended: \`tool-calls\`
+      > - Tokens: 10 in, 5 out
+      > - Cost: $0.5000
+      >
+      > <details>
+      > <summary>System text</summary>
+      >
+      > \`\`\`text
+      > s
+      > \`\`\`
+      >
+      > </details>
+      >
+      > **User**
+      >
+      > \`\`\`text
+      > u
+      > \`\`\`
+      >
+      > <details>
+      > <summary>Reasoning</summary>
+      >
+      > \`\`\`text
+      > r
+      > \`\`\`
+      >
+      > </details>
+      >
+      > **Model**
+      >
+      > \`\`\`text
+      > t
+      > \`\`\`
+
+      **Result**
+
+      \`\`\`text
+      x
+      \`\`\`
+
+      ## Iteration 1
+
+      _Earlier messages that this request has in a changed form: 1._
+
+      **User**
+
+      \`\`\`text
+      u
+      \`\`\`
+      "
+    `);
+  });
+
+  it("shows control characters as code points, and line breaks of Windows as line breaks", () => {
+    const markdown = toMarkdown(runWith({ text: "a\r\nb\rc\u202Ed" }));
+    expect(markdown).toContain("a\nb‹U+000D›c‹U+202E›d");
+  });
+
+  it("cuts long texts with a note, between whole characters", () => {
+    const markdown = toMarkdown(runWith({ result: `ab${"😀".repeat(1000)}` }), { maxChars: 5 });
+    expect(markdown).toContain("```text\nab😀\n```\n\n_The first 4 of 2,002 characters._");
+  });
+
+  it("leaves the system text and the reasoning out if the options say so", () => {
+    const run = runWith({ system: "SYSTEM", reasoning: "REASONING" });
+    expect(toMarkdown(run)).toMatch(/SYSTEM[^]*REASONING/);
+    expect(toMarkdown(run, { system: false, reasoning: false })).not.toMatch(/SYSTEM|REASONING|<details>/);
+  });
+
+  it("writes each message of a run once", async () => {
+    const { log } = await logRun(optionsFor(2, { system: "Be short." }));
+    const markdown = toMarkdown(log.runs[0] as LoggedRun);
+    expect(markdown.match(/\*\*User\*\*/g)).toHaveLength(1);
+    expect(markdown.match(/\*\*Result\*\*/g)).toHaveLength(2);
+    expect(markdown.match(/Be short\./g)).toHaveLength(1);
+    expect(markdown).toContain("Done.");
+  });
+
+  it("names images and files, and does not show them", async () => {
+    const content = [{ type: "image", mediaType: "image/png", data: "https://evil.example/p.png" } as const];
+    const { log } = await logRun(optionsFor(0, { messages: [{ role: "user", content }] }));
+    const markdown = toMarkdown(log.runs[0] as LoggedRun);
+    expect(markdown).toContain("_Image of type_ `image/png`");
+    expect(markdown).not.toContain("evil.example");
+  });
+
+  it("says that a run has no end, and that a call has no outcome", async () => {
+    const { lines } = await logRun(optionsFor(0, { provider: createMockProvider([toolCall("look_up", {})]) }));
+    expect(linesOf(lines, "tool-start")).toHaveLength(1);
+    const cut = lines.slice(0, lines.findIndex((line) => line.includes('"type":"tool-start"')) + 1);
+    const markdown = exportRunLog(cut.join(""), "markdown");
+    expect(markdown).toContain("- Status: the log has no end of this run");
+    expect(markdown).toContain("- Outcome: not in the log");
+  });
+
+  it("refuses unknown and invalid options", () => {
+    expect(() => toMarkdown(runWith(), { maxChars: 0.5 })).toThrow(expect.objectContaining({ code: "invalid-option" }));
+    expect(() => toMarkdown(runWith(), { html: true } as never)).toThrow(expect.objectContaining({ code: "unknown-option" }));
+  });
+});
+
+describe("exportRunLog", () => {
+  it("exports all runs of a log in each format", () => {
+    expect(exportRunLog(parallelLog(), "chrome-trace")).toBe(toChromeTrace(parallelLog()));
+    expect(exportRunLog(parallelLog(), "markdown")).toBe(
+      parallelLog()
+        .runs.map((run) => toMarkdown(run))
+        .join("\n"),
+    );
+  });
+
+  it("refuses another format", () => {
+    expect(() => exportRunLog(parallelLog(), "html" as never)).toThrow("chrome-trace or markdown");
+  });
+});
