@@ -79,6 +79,7 @@ export {
 export { describeMisfit } from "./loop/stream/structured-output.ts";
 export { type Answerer, answererOf, AttemptLog, continuesMessage } from "./providers/attempt-reader.ts";
 export { iterateChunks } from "./providers/guard-stream.ts";
+export { isUnfinished as isUnfinishedStream } from "./providers/judge-finish.ts";
 export { isApproval } from "./policies/approval.ts";
 export { argumentSchema, isStandardSchema, issue, toJsonSchema, validateArgs } from "./tools/argument-schema.ts";
 export { assertTool, refuseTool } from "./tools/define-tool.ts";

@@ -1,5 +1,6 @@
-// The entry `turnwright/inspect`: writes a log of a run, and reads it.
+// The entry `turnwright/inspect`: writes a log of a run, reads it, shows it on a page, and tries a run again from an iteration.
 
+export { journalToRunLog } from "./journal/journal-to-log.ts";
 export type { RedactText, RunLogPlace } from "./log/clean-values.ts";
 export { parseRunLog, readRunLog } from "./log/read-run-log.ts";
 export type {

@@ -140,7 +140,7 @@ describe("parseRunLog", () => {
   });
 
   it("reads an empty log, and the beginning of a header", () => {
-    expect(parseRunLog("")).toEqual({ version: 1, runs: [], isTorn: false });
-    expect(parseRunLog(header.slice(0, 5))).toEqual({ version: 1, runs: [], isTorn: true });
+    expect(parseRunLog("")).toEqual({ version: 1, source: "log", runs: [], isTorn: false });
+    expect(parseRunLog(header.slice(0, 5))).toEqual({ version: 1, source: "log", runs: [], isTorn: true });
   });
 });
