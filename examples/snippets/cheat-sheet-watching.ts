@@ -2,7 +2,7 @@
 // reports an error.
 
 import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetry/api";
-import type { Json, LoopOptions } from "turnwright";
+import type { Journal, Json, LoopOptions } from "turnwright";
 import * as diagnostics from "turnwright/diagnostics";
 import * as inspect from "turnwright/inspect";
 import * as otel from "turnwright/otel";
@@ -50,6 +50,13 @@ interface InspectEntry {
   readRunLog(path: string): Promise<inspect.RunLog>; // runs > iterations > request, firstToken, attempts, output, calls > runs
   parseRunLog(text: string): inspect.RunLog; // request.messages() returns all messages of the request
   renderRunPage(logs: inspect.RunPageLog | readonly inspect.RunPageLog[]): Promise<string>; // an HTML page that loads nothing
+  journalToRunLog(source: string | Journal): Promise<string>; // the text of a log, with what a journal holds
+  // options of a run that repeats another one up to an iteration, and then goes on live: runToolLoop(await rerunFrom(...))
+  rerunFrom<Output>(
+    source: string | inspect.RunLog | Journal, // the path of a log or of a journal file
+    at: inspect.RerunPoint, // { iteration, runId? }
+    options: inspect.RerunOptions<Output>, // provider, tools, system, ...: the options of a run without its messages
+  ): Promise<LoopOptions<Output>>;
 }
 // #endregion inspect
 

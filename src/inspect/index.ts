@@ -17,3 +17,4 @@ export type {
 export type { RunLogSink } from "./log/log-writer.ts";
 export { type RunLogOptions, withRunLog } from "./log/with-run-log.ts";
 export { renderRunPage, type RunPageLog } from "./page/render-run-page.ts";
+export { rerunFrom, type RerunOptions, type RerunPoint } from "./rerun/rerun-from.ts";
