@@ -42,6 +42,7 @@ const host = "127.0.0.1";
  */
 export async function serveLogs(options: ServeOptions): Promise<LogServer> {
   const handler = new LogHandler(options);
+  await handler.refresh();
   const server = createServer((request, response) => void handler.answer(request, response));
   server.listen(options.port ?? 0, host);
   await once(server, "listening");
@@ -98,7 +99,7 @@ class LogHandler {
   }
 
   /** Reads the list again. Logs keep their numbers, which are their URLs. */
-  async #refresh(): Promise<readonly PageLog[]> {
+  async refresh(): Promise<readonly PageLog[]> {
     const listed = await this.#options.list();
     const known = new Set(this.#logs.map(({ name }) => name));
     this.#logs = [...this.#logs, ...listed.filter(({ name }) => !known.has(name))];
@@ -107,7 +108,7 @@ class LogHandler {
 
   async #sendPage(response: ServerResponse): Promise<void> {
     const isFolder = this.#options.folder !== undefined;
-    const page = await renderLivePage(await this.#refresh(), isFolder ? "logs" : undefined);
+    const page = await renderLivePage(await this.refresh(), isFolder ? "logs" : undefined);
     const policy = /http-equiv="Content-Security-Policy"\s+content="([^"]*)"/.exec(page)?.[1] ?? "default-src 'none'";
     response.setHeader("Content-Security-Policy", `${policy}; frame-ancestors 'none'`);
     response.setHeader("Content-Type", "text/html; charset=utf-8");
@@ -127,7 +128,7 @@ class LogHandler {
     try {
       let sent = from;
       do {
-        const logs = await this.#refresh();
+        const logs = await this.refresh();
         const lines = logs.slice(sent).map((log) => `${JSON.stringify(log)}\n`);
         sent = Math.max(sent, logs.length);
         if (lines.length > 0) response.write(lines.join(""));

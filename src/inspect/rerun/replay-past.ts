@@ -61,6 +61,9 @@ export function replayPast(past: Past, { from, base = memoryJournal(), warnsOfLo
         if (isWanted(answer)) return answer;
         throw refuseRerun(from, `with these options, the run ends at iteration ${iteration} (${answer.ending?.reason.kind})`);
       });
+    // The time of the new run begins at the iteration.
+    if (kind === "inbox" && iteration < from)
+      return { ...step, run: () => withMessages({ now: 0, token: "rerun" }, takeAdded(iteration)) };
     if (kind === "inbox") return readInbox(step as Step<InboxAnswer>, (answer) => withMessages(answer, takeAdded(iteration)));
     throw refuseRerun(from, `with these options, the run needs the step ${key}, which the first run did not have`);
   };

@@ -1,6 +1,5 @@
 // Makes the options of a run that repeats another run up to an iteration, and then goes on with other options.
 
-import { open } from "node:fs/promises";
 import {
   invalidOption,
   isRecord,
@@ -12,6 +11,7 @@ import {
 } from "../../core/entry-kit.ts";
 import { readRunLog } from "../log/read-run-log.ts";
 import type { LoggedRun, RunLog } from "../log/run-log.ts";
+import { findStart } from "./find-kind.ts";
 import { type Past, refuseRerun } from "./past.ts";
 import { readPastOfJournal } from "./past-of-journal.ts";
 import { readPastOfLog } from "./past-of-log.ts";
@@ -65,25 +65,12 @@ export async function readPast(source: string | RunLog | Journal, at: RerunPoint
     throw invalidOption("at.iteration", "the number of an iteration, counted from 0", iteration);
   if (runId !== undefined && typeof runId !== "string") throw invalidOption("at.runId", "the id of a run in the log", runId);
   if (typeof source === "string") {
-    if ((await findKind(source)) === "journal") return readPastOfJournal(source, iteration);
+    if ((await findStart(source)) === "journal") return readPastOfJournal(source, iteration);
     return readPastOfLog(chooseRun(await readRunLog(source), at), iteration);
   }
   if (isRecord(source) && "runs" in source) return readPastOfLog(chooseRun(source as unknown as RunLog, at), iteration);
   return readPastOfJournal(source as Journal, iteration);
 }
-
-/** Returns "journal" for a journal file, and "log" for other files, which `readRunLog` checks. Rejects with errors from the disk. */
-export async function findKind(path: string): Promise<"log" | "journal"> {
-  const file = await open(path);
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(journalStart.length), 0, journalStart.length, 0);
-    return buffer.toString("latin1", 0, bytesRead) === journalStart ? "journal" : "log";
-  } finally {
-    await file.close();
-  }
-}
-
-const journalStart = '{"format":"turnwright-journal"';
 
 function chooseRun({ runs }: RunLog, { iteration, runId }: RerunPoint): LoggedRun {
   const isMeant = (run: LoggedRun): boolean =>
@@ -97,7 +84,8 @@ function chooseRun({ runs }: RunLog, { iteration, runId }: RerunPoint): LoggedRu
   );
 }
 
-function continuePast<Output>(past: Past, from: number, options: RerunOptions<Output>): LoopOptions<Output> {
+/** Returns the options of the new run. Throws like `rerunFrom`. */
+export function continuePast<Output>(past: Past, from: number, options: RerunOptions<Output>): LoopOptions<Output> {
   const { runId, policies = {}, contextItems = past.contextItems } = options;
   if (runId !== undefined && runId === past.runId)
     throw new LoopError("invalid-option", {
