@@ -6,7 +6,6 @@ import { entries } from "./scripts/entries.ts";
 const config: KnipConfig = {
   entry: [
     ...entries.map(({ source }) => `${source}!`),
-    "src/cli/main.ts!",
     "src/core/observe-kit.ts!",
     "src/core/entry-kit.ts!",
     "examples/*.ts",

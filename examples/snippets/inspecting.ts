@@ -1,13 +1,13 @@
 // The code of docs/guides/inspect-a-run.md.
 
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineTool, runToolLoop } from "turnwright";
 import { journalToRunLog, readRunLog, renderRunPage, rerunFrom, withRunLog } from "turnwright/inspect";
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
-import { check } from "./check.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "turnwright-inspecting-"));
 const [path, pagePath, otherPath] = ["run.jsonl", "run.html", "rerun.jsonl"].map((name) => join(folder, name)) as [
@@ -46,6 +46,8 @@ const options = await rerunFrom(path, { iteration: 1 }, { provider: other, tools
 const result = await runToolLoop(withRunLog(options, { to: otherPath }));
 // #endregion rerun
 
-check(page.includes("Write to Ada."));
-check(result.text === "Done by another model." && sent === 1);
-check((await readRunLog(otherPath)).runs[0]?.iterations.length === 2);
+assert.ok(page.includes("Write to Ada."));
+assert.ok(result.text === "Done by another model." && sent === 1);
+assert.ok((await readRunLog(otherPath)).runs[0]?.iterations.length === 2);
+
+rmSync(folder, { recursive: true });

@@ -22,7 +22,7 @@ export async function loadModule(given: string, cwd: string, facts: ModuleFacts)
   const loaded = await importModule(given, cwd);
   const exported = loaded["options"] ?? loaded["default"];
   const options: unknown = typeof exported === "function" ? await callFactory(exported as Factory, given, facts) : exported;
-  if (isRecord(options)) return options as LoadedOptions;
+  if (isRecord(options)) return options;
   throw new CliError(
     `${given} exports no options. Export \`options\`: an object such as { provider, tools }, or a function that returns one.`,
   );

@@ -21,8 +21,8 @@ export function parseArguments<const Options extends NonNullable<ParseArgsConfig
       args: [...args],
       options,
       allowPositionals: true,
-    } as ParseArgsConfig);
-    return { values: values as Values<Options>, positionals };
+    });
+    return { values, positionals };
   } catch (error) {
     // The first sentence names the argument. The others are about escaping it.
     const [message = ""] = (error instanceof Error ? error.message : String(error)).split(". ");

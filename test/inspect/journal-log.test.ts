@@ -91,9 +91,10 @@ describe("journalToRunLog", () => {
     await runToolLoop(optionsIn(folder));
     const waiting = (await parse(folder)).runs[0];
     expect(waiting).toMatchObject({ status: "suspended", reason: { kind: "approval-required" } });
-    expect(waiting?.iterations.at(-1)?.calls).toMatchObject([{ name: "pay" }, { name: "nope", outcome: "unknown-tool" }]);
-    expect(waiting?.iterations.at(-1)?.calls[0]?.startedAt).toBeUndefined();
-    const [id = ""] = waiting?.iterations.at(-1)?.calls.map(({ callId }) => callId) ?? [];
+    const calls = waiting?.iterations.at(-1)?.calls ?? [];
+    expect(calls).toMatchObject([{ name: "pay" }, { name: "nope", outcome: "unknown-tool" }]);
+    expect(calls[0]?.startedAt).toBeUndefined();
+    const [id = ""] = calls.map(({ callId }) => callId);
     await runToolLoop({ ...optionsIn(folder), decisions: { [id]: { kind: "deny", reason: "Too much." } } });
     const decided = (await parse(folder)).runs[0];
     expect(decided?.iterations[1]?.calls[0]).toMatchObject({ decision: "deny", outcome: "denied" });

@@ -1,204 +1,13 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import {
-  contextRestart,
-  createLoopControl,
-  defineAgentTool,
-  defineTool,
-  detectLoops,
-  isLoopError,
-  type LoopOptions,
-  maskResults,
-  runToolLoop,
-  structuredOutput,
-  toolResult,
-  truncateResults,
-} from "turnwright";
-import { parseRunLog, readRunLog, type RerunOptions, rerunFrom, type RunLog, withRunLog } from "turnwright/inspect";
+import { contextRestart, createLoopControl, isLoopError, runToolLoop } from "turnwright";
+import { readRunLog, rerunFrom, withRunLog } from "turnwright/inspect";
 import { fileJournal } from "turnwright/journal";
-import {
-  createMockProvider,
-  fail,
-  finish,
-  type MockMessage,
-  type MockProvider,
-  reasoning,
-  text,
-  toolCall,
-  usage,
-} from "turnwright/testing";
-import type { ExecutableTool } from "turnwright/parts";
-import { z } from "zod";
+import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
 import { makeFolder } from "../journal/folder.ts";
-import { factsOf } from "./compare-logs.ts";
-
-const any = { type: "object" } as const;
-const counted = usage({ inputTokens: 100, outputTokens: 7, cachedInputTokens: 60 });
-
-/** The calls that ran, by tool name. */
-let ran: string[] = [];
-
-function tool(name: string, execute: () => unknown, more: Partial<ExecutableTool> = {}): ExecutableTool {
-  return defineTool({ name, description: `Does ${name}`, inputSchema: any, ...more, execute: () => (ran.push(name), execute()) });
-}
-
-const look = tool("look", () => ({ found: ["a", "b"] }));
-const long = tool("long", () => "A long result. ".repeat(200));
-const broken = tool("broken", () => {
-  throw new Error("The disk is full.");
-});
-const picture = tool("picture", () =>
-  toolResult({ data: "drawn", content: [{ type: "image", mediaType: "image/png", data: "AA==" }] }),
-);
-const pay = tool("pay", () => "paid", { needsApproval: true });
-const ask = defineAgentTool({
-  name: "ask",
-  description: "Asks",
-  inputSchema: any,
-  prepare: () => ({
-    provider: createMockProvider([
-      [toolCall("look"), counted],
-      [text("Inner."), counted],
-    ]),
-    tools: [look],
-    messages: [{ role: "user", content: "Look." }],
-  }),
-});
-const tools = [look, long, broken, picture, pay, ask];
-
-interface First {
-  readonly script: readonly MockMessage[];
-  readonly from: number;
-  readonly options?: Partial<LoopOptions>;
-}
-
-const strict = z.object({ n: z.number() });
-const firsts: { readonly [what: string]: First } = {
-  "of ordinary calls": {
-    script: [
-      [reasoning("Hm."), text("I look. "), toolCall("look", { n: 1 }), toolCall("look"), counted],
-      toolCall("look"),
-      text("Done."),
-    ],
-    from: 1,
-  },
-  "from its last iteration": { script: [toolCall("look"), toolCall("look"), [text("Done."), counted]], from: 2 },
-  "with failed, unknown, malformed and invalid calls": {
-    script: [
-      [toolCall("broken"), toolCall("loook"), toolCall("look", {}, { rawArgs: "{" }), toolCall("look")],
-      toolCall("look"),
-      text("Done."),
-    ],
-    from: 1,
-  },
-  "with denied and edited calls": {
-    script: [[toolCall("pay", { amount: 3 }), toolCall("look", { n: 1 })], text("Done.")],
-    from: 1,
-    options: {
-      policies: {
-        approve: ({ name }) => (name === "pay" ? { kind: "deny", reason: "Too much." } : { kind: "modify", args: { n: 2 } }),
-      },
-    },
-  },
-  "with a continuation": {
-    script: [[text("One, "), toolCall("look"), finish("paused")], [text("two."), toolCall("look", { n: 2 })], text("Done.")],
-    from: 1,
-  },
-  "with nested runs": { script: [[toolCall("ask"), counted], toolCall("look"), text("Done.")], from: 2 },
-  "with images in results": { script: [toolCall("picture"), text("Done.")], from: 1 },
-  "with masked results": {
-    script: [toolCall("long"), toolCall("long"), toolCall("long"), text("Done.")],
-    from: 3,
-    options: { policies: { masking: maskResults({ keepIterations: 1, minTokens: 0 }) } },
-  },
-  "with shortened results": {
-    script: [[toolCall("long"), toolCall("look")], toolCall("long"), text("Done.")],
-    from: 2,
-    options: { policies: { results: truncateResults({ maxTokens: 50 }) } },
-  },
-  "with an invalid answer": {
-    script: [toolCall("look"), text('{"n":"x"}'), text('{"n":1}')],
-    from: 2,
-    options: { policies: { output: structuredOutput(strict) } },
-  },
-  "with a warning about a loop": {
-    script: [toolCall("look"), toolCall("look"), toolCall("look"), text("Done.")],
-    from: 3,
-    options: { policies: { loopDetection: detectLoops({ threshold: 2, action: "inject-warning" }) } },
-  },
-  "with a malformed call": { script: [[text("So: "), finish("malformed-call")], text("Done.")], from: 1 },
-  "with context items": { script: [toolCall("look"), text("Done.")], from: 1, options: { contextItems: ["Berlin", "2026"] } },
-};
-
-interface Files {
-  readonly log: string;
-  readonly journal: string;
-}
-
-/** Runs the first run with a log and a journal. */
-async function runFirst({ script, options }: Pick<First, "script" | "options">): Promise<Files> {
-  const folder = makeFolder();
-  const files = { log: join(folder, "run.jsonl"), journal: join(folder, "journal.jsonl") };
-  const provider = createMockProvider([...script]);
-  const all: LoopOptions = {
-    provider,
-    tools,
-    messages: [{ role: "user", content: "Go." }],
-    runId: "first",
-    system: "Be brief.",
-    journal: fileJournal(files.journal, { fsync: false }),
-    ...options,
-  };
-  await runToolLoop(withRunLog(all, { to: files.log }));
-  return files;
-}
-
-interface Second {
-  readonly provider: MockProvider;
-  readonly log: RunLog;
-  readonly ran: readonly string[];
-}
-
-/** Runs the second run, and returns the tools that it ran. */
-async function runSecond(source: string, iteration: number, options: Partial<RerunOptions> = {}): Promise<Second> {
-  const provider = createMockProvider(() => [text("New."), counted], { id: "other", model: "other-model" });
-  const lines: string[] = [];
-  ran = [];
-  const all = await rerunFrom(source, { iteration }, { provider, tools, ...options });
-  await runToolLoop(withRunLog(all, { to: { write: (line) => lines.push(line) } }));
-  return { provider, log: parseRunLog(lines.join("")), ran };
-}
-
-const kinds = ["log", "journal"] as const;
-const table = Object.entries(firsts).flatMap(([what, first]) => kinds.map((kind) => [what, kind, first] as const));
+import { kinds, ran, runFirst, runSecond, tool, tools } from "./rerun-runs.ts";
 
 describe("rerunFrom", () => {
-  it.for(table)("repeats a run %s from its %s, and runs no tool", async ([, kind, { from, ...first }]) => {
-    const files = await runFirst(first);
-    const {
-      provider,
-      log,
-      ran: again,
-    } = await runSecond(files[kind], from, {
-      system: "Be long.",
-      ...(kind === "journal" && first.options),
-      policies: first.options?.policies,
-    });
-    const before = (await readRunLog(files.log)).runs[0]?.iterations ?? [];
-    const after = log.runs[0]?.iterations ?? [];
-    const isPast = ({ iteration }: { readonly iteration: number }): boolean => iteration < from;
-    expect(after.filter(isPast).map(factsOf)).toEqual(before.filter(isPast).map(factsOf));
-    expect(again).toEqual([]);
-    const request = before.find(({ iteration }) => iteration === from)?.request;
-    expect(provider.requests[0]).toMatchObject({ iteration: from, system: expect.stringContaining("Be long.") });
-    expect(provider.requests[0]?.messages).toEqual(request?.messages());
-    expect(after.find((one) => one.iteration === from)).toMatchObject({
-      iteration: from,
-      model: "other-model",
-      output: { text: "New." },
-    });
-  });
-
   it.for(kinds)("repeats a message that was steered into the run, from its %s", async (kind) => {
     const control = createLoopControl();
     const late = tool("late", () => control.steer("In German, please."));
@@ -242,7 +51,7 @@ describe("rerunFrom", () => {
     const find = tool("find", () => "found");
     const provider = createMockProvider([toolCall("find"), toolCall("look"), text("New.")]);
     const options = await rerunFrom(files.log, { iteration: 1 }, { provider, tools: [find] });
-    ran = [];
+    ran.length = 0;
     const result = await runToolLoop(options);
     expect([ran, result.status, result.iterations]).toEqual([["find"], "completed", 4]);
     expect(result.functionHistory.map(({ functionCall, outcome }) => [functionCall.name, outcome])).toEqual([

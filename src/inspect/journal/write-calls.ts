@@ -73,9 +73,7 @@ function writeCall(writer: CallWriter, one: WrittenCall): void {
   for (let round = 0; round <= last; round += 1) writeDecision(writer, one, round);
   const place = { index, name: call.name, round: last };
   const outcome = settled?.outcome;
-  const isWaiting = settled?.awaiting !== undefined && outcome?.kind === "not-run";
-  const hasBegun = records.has(callKey(state, "intent", place)) || records.has(callKey(state, "agent", place));
-  if (isWaiting || (outcome === undefined && !hasBegun)) return;
+  if (isHeld(records, one, place)) return;
   const begin = writer.at;
   writeLine(writer, one, "tool-start");
   writeNested(writer, one, place);
@@ -87,6 +85,12 @@ function writeCall(writer: CallWriter, one: WrittenCall): void {
   }
   writer.at = Math.max(writer.at, begin + outcome.durationMs);
   writeEnd(writer, one, outcome);
+}
+
+/** True if the call waits for a decision, or if nothing of it is recorded. */
+function isHeld(records: Records, { state, settled }: WrittenCall, place: CallPlace): boolean {
+  if (settled !== undefined) return settled.awaiting !== undefined && settled.outcome.kind === "not-run";
+  return !records.has(callKey(state, "intent", place)) && !records.has(callKey(state, "agent", place));
 }
 
 function writeLine(writer: CallWriter, { state, call, index }: WrittenCall, type: string): void {

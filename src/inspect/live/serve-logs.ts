@@ -89,9 +89,11 @@ class LogHandler {
     const [, token = "", ...rest] = pathname.split("/");
     if (!isSame(token, this.token)) return end(response, 404);
     if (request.method !== "GET") return end(response, 405);
-    const place = rest.join("/");
+    return this.#send(response, rest.join("/"), Number(searchParams.get("from")));
+  }
+
+  async #send(response: ServerResponse, place: string, from: number): Promise<void> {
     if (place === "") return this.#sendPage(response);
-    const from = Number(searchParams.get("from") ?? 0);
     if (!Number.isSafeInteger(from) || from < 0) return end(response, 400);
     if (place === "logs") return this.#sendList(response, from);
     const log = /^log\/\d+$/.test(place) ? this.#logs[Number(place.slice("log/".length))] : undefined;

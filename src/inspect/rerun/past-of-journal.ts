@@ -54,20 +54,22 @@ class PastCollector {
   }
 
   take(step: StepResult, state: LoopState): void {
-    const { iteration, continuation } = state;
     if (this.transcript !== undefined) return;
-    if (step.kind === "model" && iteration >= this.#from) {
-      this.transcript = [...state.messages];
-      this.next = step.result;
-    } else if (step.kind === "model" && continuation === 0) {
-      const before = this.drafts.get(iteration);
-      const isSplit = before?.isSplit === true || (before?.settled?.length ?? 0) > 0;
-      this.drafts.set(iteration, { streams: [step.result], settled: undefined, isSplit });
-    } else if (step.kind === "model") this.drafts.get(iteration)?.streams.push(step.result);
-    else if (step.kind === "batch") {
-      const draft = this.drafts.get(iteration);
-      if (draft !== undefined) draft.settled = step.settled;
-    }
+    if (step.kind === "model") this.#takeStream(step.result, state);
+    if (step.kind !== "batch") return;
+    const draft = this.drafts.get(state.iteration);
+    if (draft !== undefined) draft.settled = step.settled;
+  }
+
+  #takeStream(result: StreamResult, { iteration, continuation, messages }: LoopState): void {
+    const before = this.drafts.get(iteration);
+    if (iteration >= this.#from) {
+      this.transcript = [...messages];
+      this.next = result;
+    } else if (continuation === 0) {
+      const hasCalls = before?.settled !== undefined && before.settled.length > 0;
+      this.drafts.set(iteration, { streams: [result], settled: undefined, isSplit: before?.isSplit === true || hasCalls });
+    } else before?.streams.push(result);
   }
 }
 

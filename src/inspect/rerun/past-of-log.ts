@@ -11,6 +11,7 @@ import type {
   ToolResultPart,
 } from "../../core/entry-kit.ts";
 import type { LoggedCall, LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.ts";
+import { noOutput } from "../log/read-fields.ts";
 import { toLoggedOutcome } from "./logged-outcomes.ts";
 import {
   findAdded,
@@ -161,25 +162,26 @@ function toCall({ callId, name, args = null, problem }: LoggedCall, { calls }: S
 }
 
 function toStreamResult(stream: LoggedIteration, calls: readonly ToolCall[], from: number): StreamResult {
-  const { iteration, status, output, finish, usage, costUSD, provider = "", model = "", durationMs = 0, request } = stream;
+  const { iteration, status, output = noOutput, finish, usage, costUSD, provider = "", model = "", durationMs = 0 } = stream;
+  const { text, reasoning, details, thoughtLog, providerMetadata } = output;
   const reason = reasonOf(stream);
   if (status === undefined || reason === "unknown")
     throw unknownIteration(from, { iteration, what: `iteration ${iteration} ended with the status ${status ?? "unknown"}` });
   return {
     status,
     reason,
-    text: output?.text ?? "",
-    reasoning: output?.reasoning ?? "",
-    details: output?.details ?? "",
-    thoughtLog: output?.thoughtLog,
+    text,
+    reasoning,
+    details,
+    thoughtLog,
     calls,
     finish,
-    providerMetadata: output?.providerMetadata ?? [],
+    providerMetadata,
     usage,
     costUSD,
     provider,
     model,
-    visibleTools: request?.tools.map(({ name }) => name) ?? [],
+    visibleTools: stream.request?.tools.map(({ name }) => name) ?? [],
     durationMs,
   };
 }

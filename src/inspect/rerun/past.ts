@@ -74,16 +74,23 @@ export function findAdded(
   for (const [number, { streams }] of past.entries()) {
     if (transcript[position]?.role === "assistant" && streams.some(hasContent)) position += 1;
     if (transcript[position]?.role === "tool") position += 1;
-    const users: UserMessage[] = [];
-    for (let next = transcript[position]; next?.role === "user"; next = transcript[position]) {
-      users.push(next);
-      position += 1;
-    }
-    const isNoted = streams.at(-1)?.finish === "malformed-call" && textIn(users[0])?.startsWith(malformedStart) === true;
-    const own = isNoted ? users.slice(1) : users;
+    const users = usersAt(transcript, position);
+    position += users.length;
+    const own = isNoted(streams, users) ? users.slice(1) : users;
     if (own.length > 0) added.set(number + 1, own);
   }
   return added;
+}
+
+function usersAt(transcript: readonly Message[], start: number): readonly UserMessage[] {
+  const users: UserMessage[] = [];
+  for (let next = transcript[start]; next?.role === "user"; next = transcript[start + users.length]) users.push(next);
+  return users;
+}
+
+/** True if the loop adds the first message by itself. */
+function isNoted(streams: readonly StreamResult[], [first]: readonly UserMessage[]): boolean {
+  return streams.at(-1)?.finish === "malformed-call" && textIn(first)?.startsWith(malformedStart) === true;
 }
 
 function hasContent({ text, reasoning, calls, providerMetadata }: StreamResult): boolean {

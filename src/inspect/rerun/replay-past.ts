@@ -71,7 +71,7 @@ export function replayPast(past: Past, { from, base = memoryJournal(), warnsOfLo
     const iteration = iterationOf(step.key);
     isOpen ||= step.kind === "model" && iteration === from;
     const isPast = iteration >= 0 && (iteration < from || (iteration === from && step.kind === "inbox"));
-    return isOpen || !isPast ? step : (replay(step as Step<unknown>, iteration) as Step<T>);
+    return isOpen || !isPast ? step : (replay(step, iteration) as Step<T>);
   };
   return {
     ...bindJournal(base),
