@@ -19,8 +19,8 @@ const loopLayers = [["start"], ["stream", "tool-call", "control", "result"], ["r
 /** The files through which other entries reach the core. Regular expressions have a door of their own, which brings their engine along. */
 const doors = "^src/core/(index|parts|provider-kit|observe-kit|web-kit|entry-kit|utils/linear-regexp)\\.ts$";
 
-/** Entries that may import other entries. A server's answers are checked as arguments are: docs/decisions/0018. */
-const mayImportEntries = "^src/(host|testing|cli|dbos|restate)/|^src/mcp/check-answer\\.ts$";
+/** Files that may import other entries. A server's answers are checked as arguments are: docs/decisions/0018. */
+const mayImportEntries = "^src/(host|testing|cli|dbos|restate|inspect/(journal|rerun))/|^src/mcp/check-answer\\.ts$";
 
 /** Entries that import Node's modules. */
 const onNode = "cache|cli|dbos|diagnostics|host|inspect|journal|restate|testing";

@@ -1,15 +1,24 @@
 // Builds dist: each entry as ESM and CommonJS, each with its types.
 
+import { rmSync } from "node:fs";
 import type { Options } from "tsup";
 import { entries } from "./scripts/entries.ts";
 import { joinChunks } from "./scripts/join-chunks.ts";
 
+const modules = Object.fromEntries(entries.map(({ name, source }) => [name, source]));
+
+async function finish(): Promise<void> {
+  await joinChunks("dist");
+  // The program is no module to import, so it has one form only.
+  rmSync("dist/cli.cjs");
+}
+
 const config: Options = {
-  entry: Object.fromEntries(entries.map(({ name, source }) => [name, source])),
+  entry: { ...modules, cli: "src/cli/main.ts" },
   format: ["esm", "cjs"],
   target: "es2022",
   clean: true,
-  onSuccess: () => joinChunks("dist"),
+  onSuccess: finish,
   // Without it every CommonJS entry would get its own copy of each class and each WeakMap.
   splitting: true,
   // Rollup's CommonJS keeps `?.` and `??`; tsup's own rewrites them into closures, which the loop would pay for on every chunk.
@@ -21,7 +30,7 @@ const config: Options = {
   // re2js and @cfworker/json-schema go into the entries that check schemas: a pattern has to run in linear time whatever is installed.
   noExternal: ["p-timeout", "eventemitter3", "re2js", "@cfworker/json-schema"],
   // tsup sets `baseUrl`, which TypeScript 6 calls deprecated.
-  dts: { compilerOptions: { ignoreDeprecations: "6.0" } },
+  dts: { entry: modules, compilerOptions: { ignoreDeprecations: "6.0" } },
 };
 
 export default config;

@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import { type GetModuleInfo, rollup } from "rollup";
 
 /** The entries that import the whole loop. */
-const whole: ReadonlySet<string> = new Set(["index", "testing", "plan", "host", "dbos", "restate"]);
+const whole: ReadonlySet<string> = new Set(["index", "testing", "plan", "host", "dbos", "restate", "cli"]);
 
 const isChunk = (file: string): boolean => file.startsWith("chunk-");
 

@@ -2,7 +2,7 @@
 // reports an error.
 
 import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetry/api";
-import type { Json, LoopOptions } from "turnwright";
+import type { Journal, Json, LoopOptions } from "turnwright";
 import * as diagnostics from "turnwright/diagnostics";
 import * as inspect from "turnwright/inspect";
 import * as otel from "turnwright/otel";
@@ -54,6 +54,13 @@ interface InspectEntry {
   toChromeTrace(log: inspect.RunLog, options?: { captureContent?: boolean }): string; // JSON for Perfetto, speedscope and chrome://tracing
   toMarkdown(run: inspect.LoggedRun, options?: { system?: boolean; reasoning?: boolean; maxChars?: number }): string; // true, true, 4,000 a text
   exportRunLog(log: string | inspect.RunLog, format: "chrome-trace" | "markdown"): string; // all runs of a log
+  journalToRunLog(source: string | Journal): Promise<string>; // the text of a log, with what a journal holds
+  // options of a run that repeats another one up to an iteration, and then goes on live: runToolLoop(await rerunFrom(...))
+  rerunFrom<Output>(
+    source: string | inspect.RunLog | Journal, // the path of a log or of a journal file
+    at: inspect.RerunPoint, // { iteration, runId? }
+    options: inspect.RerunOptions<Output>, // provider, tools, system, ...: the options of a run without its messages
+  ): Promise<LoopOptions<Output>>;
 }
 // #endregion inspect
 

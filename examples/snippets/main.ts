@@ -21,6 +21,7 @@ const snippets = [
   () => import("./durable.ts"),
   () => import("./endings.ts"),
   () => import("./events.ts"),
+  () => import("./inspecting.ts"),
   () => import("./journal-file.ts"),
   () => import("./export.ts"),
   () => import("./fallback.ts"),

@@ -19,13 +19,14 @@ export {
   oneOf,
 } from "./errors/check-fields.ts";
 export { bindJournal } from "./journal/bind-journal.ts";
+export { memoryJournal } from "./journal/memory-journal.ts";
 export { isLoopError, LoopError } from "./errors/loop-error.ts";
 export { assertProvider, isProviderError, providerError, toProviderError } from "./errors/provider-error.ts";
 export { nextStep, type NextStep } from "./loop/next-step.ts";
 export { detectContextRestart } from "./loop/restart/detect-context-restart.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { type Bounds, limitRules, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
-export type { DeferredOutcome } from "./loop/run/run.ts";
+export type { DeferredOutcome, ResultProcessor } from "./loop/run/run.ts";
 export { createRepetition } from "./loop/state/detect-loops.ts";
 export { applyStep } from "./loop/state/apply-step.ts";
 export { checkAnswer } from "./loop/state/check-answer.ts";
@@ -35,6 +36,7 @@ export {
   createLoopState,
   type HookAnswer,
   type InboxAnswer,
+  type InboxMessage,
   type LoopState,
   type OutputAnswer,
   type ReopenAnswer,
@@ -65,6 +67,7 @@ export {
   streamKey,
 } from "./loop/state/step-key.ts";
 export { earlyOutcomesOf, userTextOf } from "./loop/state/transcript.ts";
+export { processResults } from "./loop/tool-call/process-results.ts";
 export { executeToolCall } from "./loop/tool-call/execute-tool-call.ts";
 export {
   answeredBy,
@@ -79,6 +82,7 @@ export {
 export { describeMisfit } from "./loop/stream/structured-output.ts";
 export { type Answerer, answererOf, AttemptLog, continuesMessage } from "./providers/attempt-reader.ts";
 export { iterateChunks } from "./providers/guard-stream.ts";
+export { isUnfinished as isUnfinishedStream } from "./providers/judge-finish.ts";
 export { isApproval } from "./policies/approval.ts";
 export { argumentSchema, isStandardSchema, issue, toJsonSchema, validateArgs } from "./tools/argument-schema.ts";
 export { assertTool, refuseTool } from "./tools/define-tool.ts";

@@ -1,8 +1,9 @@
-// The entry `turnwright/inspect`: writes a log of a run, reads it, and shows and exports it.
+// The entry `turnwright/inspect`: writes a log of a run, reads it, shows and exports it, and tries a run again from an iteration.
 
 export { type ChromeTraceOptions, toChromeTrace } from "./exports/chrome-trace.ts";
 export { type ExportFormat, exportRunLog } from "./exports/export-run-log.ts";
 export { type MarkdownOptions, toMarkdown } from "./exports/markdown.ts";
+export { journalToRunLog } from "./journal/journal-to-log.ts";
 export type { RedactText, RunLogPlace } from "./log/clean-values.ts";
 export { parseRunLog, readRunLog } from "./log/read-run-log.ts";
 export type {
@@ -19,3 +20,4 @@ export type {
 export type { RunLogSink } from "./log/log-writer.ts";
 export { type RunLogOptions, withRunLog } from "./log/with-run-log.ts";
 export { renderRunPage, type RunPageLog } from "./page/render-run-page.ts";
+export { rerunFrom, type RerunOptions, type RerunPoint } from "./rerun/rerun-from.ts";

@@ -92,6 +92,7 @@ export const loopErrorCodes: Names<LoopErrorCode> = {
   "journal-refused": true,
   "journal-damaged": true,
   "log-damaged": true,
+  "rerun-refused": true,
   "journal-closed": true,
   "journal-incomplete": true,
   "journal-unresponsive": true,

@@ -139,8 +139,8 @@ describe("parseRunLog", () => {
     expect(found[0]?.lines).toHaveLength(2);
   });
 
-  it("reads an empty log, and a log with only the beginning of a header", () => {
-    expect(parseRunLog("")).toEqual({ version: 1, runs: [], isTorn: false });
-    expect(parseRunLog(header.slice(0, 5))).toEqual({ version: 1, runs: [], isTorn: true });
+  it("reads an empty log, and the beginning of a header", () => {
+    expect(parseRunLog("")).toEqual({ version: 1, source: "log", runs: [], isTorn: false });
+    expect(parseRunLog(header.slice(0, 5))).toEqual({ version: 1, source: "log", runs: [], isTorn: true });
   });
 });

@@ -91,6 +91,22 @@ describe("packed package", () => {
     expect(installed).toEqual(["eventemitter3", "turnwright"]);
   });
 
+  it("has the program turnwright, which runs without other packages", () => {
+    const { folder, files } = install(["eventemitter3"]);
+    const program = join(folder, "node_modules", "turnwright", "dist", "cli.js");
+    expect(files.filter((path) => path.startsWith("dist/cli."))).toEqual(["dist/cli.js"]);
+    expect(readFileSync(program, "utf8").split("\n")[0]).toBe("#!/usr/bin/env node");
+    const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { readonly version: string };
+    expect(run(folder, [program, "--version"])).toEqual({ status: 0, output: version });
+    expect(run(folder, [program, "look"])).toMatchObject({ status: 2 });
+    writeFileSync(join(folder, "run.jsonl"), '{"type":"log","at":1,"version":1}\n');
+    expect(run(folder, [program, "inspect", "run.jsonl"])).toMatchObject({
+      status: 0,
+      output: expect.stringMatching(/run\.html$/),
+    });
+    expect(readFileSync(join(folder, "run.html"), "utf8")).toContain('"name":"run.jsonl"');
+  });
+
   it("recognizes errors from its other copy if both ESM and CommonJS are loaded", () => {
     const { folder } = install(["eventemitter3"]);
     expect(run(folder, ["copies.mjs"])).toEqual({ status: 0, output: "ran both copies" });

@@ -121,6 +121,11 @@ describe("LoopError", () => {
       "run log: line 1 is not the header of a run log. Check the path.",
     ],
     [
+      "a run that cannot be tried again",
+      new LoopError("rerun-refused", { iteration: 3, problem: "the run has iterations 0 to 2. Choose one of these" }),
+      "The run cannot be tried again from iteration 3: the run has iterations 0 to 2. Choose one of these.",
+    ],
+    [
       "a journal that is not open",
       new LoopError("journal-closed", { path: "runs/a.jsonl" }),
       'The journal runs/a.jsonl is not open. Call its "open" method before you run a step.',

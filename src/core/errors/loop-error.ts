@@ -84,6 +84,8 @@ export interface LoopErrorDetails {
     readonly line?: number | undefined;
     readonly problem: string;
   };
+  /** A run cannot be tried again from `iteration`. In the message, `problem` comes directly after the iteration. */
+  readonly "rerun-refused": { readonly iteration: number; readonly problem: string };
   /** A step was run with a journal that is not open. Only a loop written by the caller can cause this error. */
   readonly "journal-closed": { readonly path: string };
   /** A replay reached a step that is not recorded. */
@@ -154,6 +156,7 @@ const messages: Messages = {
       : `The journal ${path} is locked by process ${pid} on ${quote(host)}, in another container or on another machine. That process cannot be checked from here. If you are sure that it has ended, remove ${lockPath}.`,
   "journal-refused": ({ path, problem }) => `The file ${path} cannot be used as a journal: ${problem}.`,
   "log-damaged": ({ path, problem }) => `${path}: ${problem}.`,
+  "rerun-refused": ({ iteration, problem }) => `The run cannot be tried again from iteration ${iteration}: ${problem}.`,
   "journal-damaged": ({ path, line, key, problem }) =>
     key === undefined
       ? `The journal ${path} is damaged: line ${line} ${problem}. Use an unchanged copy.`

@@ -13,6 +13,7 @@ export class LogReader {
   readonly #builder = new RunBuilder();
   #open: string[] = [];
   #line = 0;
+  #source: RunLog["source"] = "log";
 
   constructor(path: string | undefined) {
     this.#path = path;
@@ -29,7 +30,7 @@ export class LogReader {
 
   /** Returns the content of all complete lines. More text may be added later. */
   read(): RunLog {
-    return { version: 1, runs: this.#builder.end(), isTorn: false };
+    return { version: 1, source: this.#source, runs: this.#builder.end(), isTorn: false };
   }
 
   /** Returns the whole log. Its last line may have no line break. */
@@ -50,6 +51,7 @@ export class LogReader {
         if (typeof value === "object") (line as { [field: string]: Json })[field] = this.#values.read(value);
       }
       if (line.type !== "log") this.#builder.add(line);
+      else if (line["from"] === "journal") this.#source = "journal";
     } catch (error) {
       throw error instanceof TypeError ? damaged(place, `${error.message}. Restore the file from a copy`) : error;
     }

@@ -18,6 +18,11 @@ import type {
 /** The content of a run log. */
 export interface RunLog {
   readonly version: 1;
+  /**
+   * "journal" if the log was made from a journal by `journalToRunLog`. Its times are then milliseconds since the start of the run,
+   * and its requests have only the transcript and the names of the tools.
+   */
+  readonly source: "log" | "journal";
   /** The outermost runs, in the order in which they started. Nested runs are in the calls that contain them. */
   readonly runs: readonly LoggedRun[];
   /** True if the last line was cut off, for example by a crash. The line is ignored. */

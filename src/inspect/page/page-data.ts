@@ -15,6 +15,11 @@ export interface PageLog {
 
 export interface PageData {
   readonly logs: readonly PageLog[];
+  /**
+   * The URL of the list of logs, relative to the page. With `?from=` and a number of logs, the server sends the logs from there on,
+   * one JSON line for each. It keeps the response open, and sends the logs that are found later.
+   */
+  readonly list?: string | undefined;
 }
 
 /** The id of the element that has the page data as JSON. */

@@ -32,9 +32,9 @@ export async function renderRunPage(logs: RunPageLog | readonly RunPageLog[]): P
   return insert({ logs: described }, texts);
 }
 
-/** Returns a page that gets its logs from its own server. `logs` are URLs relative to the page. */
-export async function renderLivePage(logs: readonly PageLog[]): Promise<string> {
-  return (await insert({ logs }, [])).replace(connectNothing, () => "connect-src 'self'");
+/** Returns a page that gets its logs from its own server. `list` is the URL that sends new logs, if there can be any. */
+export async function renderLivePage(logs: readonly PageLog[], list?: string): Promise<string> {
+  return (await insert({ logs, ...(list !== undefined && { list }) }, [])).replace(connectNothing, () => "connect-src 'self'");
 }
 
 function checkLog(log: unknown, index: number): void {

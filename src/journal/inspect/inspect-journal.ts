@@ -14,7 +14,7 @@ import {
   type Usage,
 } from "../../core/entry-kit.ts";
 import { readJournal } from "../journal-session.ts";
-import { type PendingCall, toRecords } from "./records.ts";
+import { type PendingCall, type Records, toRecords } from "./records.ts";
 import { rebuildRun } from "./rebuild-run.ts";
 
 /**
@@ -74,10 +74,8 @@ export interface JournalInspection {
  * for (const { id, name, args, state } of pendingCalls) if (state === "awaiting-approval") console.log(runId, id, name, args);
  */
 export async function inspectJournal(source: string | Journal): Promise<JournalInspection> {
-  const { answers, durable } = await readSource(source);
-  const records = toRecords(answers);
-  const record = records.find<RunRecord>(runKey);
-  const { state, ending, pendingCalls } = rebuildRun(records, records.last === undefined ? { messages: [] } : check(record));
+  const { answers, durable, records, record } = await readRecords(source);
+  const { state, ending, pendingCalls } = rebuildRun(records, record ?? { messages: [] });
   return {
     runId: record?.runId,
     status: ending?.status ?? (record === undefined ? "not-started" : "running"),
@@ -93,6 +91,20 @@ export async function inspectJournal(source: string | Journal): Promise<JournalI
     lastSeenMs: state.lastInbox?.now,
     ...readVersions(record, answers),
   };
+}
+
+/** The records of a journal. `record` is the first one, and undefined if the run has not started. */
+export interface RecordedRun extends Source {
+  readonly records: Records;
+  readonly record: RunRecord | undefined;
+}
+
+/** Reads a journal file or a journal. Rejects like `inspectJournal`. */
+export async function readRecords(source: unknown): Promise<RecordedRun> {
+  const { answers, durable } = await readSource(source);
+  const records = toRecords(answers);
+  const record = records.find<RunRecord>(runKey);
+  return { answers, durable, records, record: records.last === undefined ? undefined : check(record) };
 }
 
 function readVersions(

@@ -105,17 +105,21 @@ function isLastWord(records: Records, way: Way, state: LoopState): boolean {
   return !records.has(streamKey(state, "model")) || (iterationOf(goal) === state.iteration && goal.includes("/final-answer"));
 }
 
-interface Rebuilt {
+export interface Rebuilt {
   readonly state: LoopState;
   readonly ending: Ending | undefined;
   readonly pendingCalls: readonly PendingCall[];
 }
+
+/** Called with each step before the step is applied to the state. `key` is the key of its record, if it has one of its own. */
+export type WatchSteps = (step: StepResult, state: LoopState, key: string | undefined) => void;
 
 interface Reading {
   readonly records: Records;
   readonly state: LoopState;
   readonly start: RunStart;
   readonly way: Way;
+  readonly watch: WatchSteps | undefined;
 }
 
 type Stop = Omit<Rebuilt, "state"> | undefined;
@@ -137,11 +141,11 @@ const openBounds: Bounds = {
 /** A placeholder for the limit that led to a final answer. The inbox step after the final answer records the actual limit. */
 const someLimit: Ending = { status: "timeout", reason: { kind: "max-iterations", limit: none } };
 
-export function rebuildRun(records: Records, start: RunStart): Rebuilt {
+export function rebuildRun(records: Records, start: RunStart, watch?: WatchSteps): Rebuilt {
   const { messages, priced = false, loops } = start;
   const repetition = loops && createRepetition(loops.repetition);
   const state = createLoopState({ messages, heldIds: [], contextItems: [], priced, repetition });
-  const reading = { records, state, start, way: findWay(records) };
+  const reading = { records, state, start, way: findWay(records), watch };
   for (;;) {
     const stop = readNext(reading);
     if (stop !== undefined) return { state, ...stop };
@@ -151,13 +155,13 @@ export function rebuildRun(records: Records, start: RunStart): Rebuilt {
 function readNext(reading: Reading): Stop {
   const { state } = reading;
   const close = closeAt(reading, state.phase);
-  if (close !== undefined) return fold(state, { kind: "last-look", ...close });
+  if (close !== undefined) return fold(reading, { kind: "last-look", ...close }, lastInboxKey(state, close.attempt));
   const next = nextStep(state, boundsOf(reading));
   switch (next.kind) {
     case "inbox":
       return readInbox(reading);
     case "steer":
-      return fold(state, { kind: "steer" });
+      return fold(reading, { kind: "steer" });
     case "model":
       return readStream(reading, next);
     case "batch":
@@ -175,13 +179,14 @@ function readNext(reading: Reading): Stop {
   }
 }
 
-function fold(state: LoopState, step: StepResult): undefined {
+function fold({ state, watch }: Reading, step: StepResult, key?: string): undefined {
+  watch?.(step, state, key);
   applyStep(state, step);
 }
 
-function foldFound<T>({ records, state }: Reading, key: string, toStep: (answer: T) => StepResult): Stop {
-  const answer = records.find<T>(key);
-  return answer === undefined ? midway : fold(state, toStep(answer));
+function foldFound<T>(reading: Reading, key: string, toStep: (answer: T) => StepResult): Stop {
+  const answer = reading.records.find<T>(key);
+  return answer === undefined ? midway : fold(reading, toStep(answer), key);
 }
 
 function closeAt({ records, state, way }: Reading, phase: LoopState["phase"]): Close | undefined {
@@ -224,7 +229,7 @@ function readCalls(reading: Reading): Stop {
   const { settled, pending } = readBatch({ records, state, readNested }, isPast(reading));
   if (settled === undefined) return { ending: undefined, pendingCalls: pending };
   const rule = start.loops?.rule;
-  applyStep(state, { kind: "batch", settled, loop: findLoop(state, rule) });
+  fold(reading, { kind: "batch", settled, loop: findLoop(state, rule) });
   const suspension = suspensionOf(state);
   return suspension === undefined ? undefined : { ending: suspension, pendingCalls: pending };
 }
@@ -248,15 +253,16 @@ function readOutput(reading: Reading, mayAskAgain: boolean): Stop {
   });
 }
 
-function readAfterEnding({ records, state }: Reading, ending: Ending): Stop {
+function readAfterEnding(reading: Reading, ending: Ending): Stop {
+  const { records, state } = reading;
   if (ending.status === "suspended") {
-    return records.has(nextKeyAfter(state)) ? fold(state, { kind: "resume" }) : { ending, pendingCalls: [] };
+    return records.has(nextKeyAfter(state)) ? fold(reading, { kind: "resume" }) : { ending, pendingCalls: [] };
   }
   const before = endingKey(state, ending);
   for (let attempt = state.retry + 1; ; attempt += 1) {
     const answer = records.find<ReopenAnswer>(retryKey(attempt));
     if (answer === undefined) return { ending, pendingCalls: [] };
-    if (answer.before === before && answer.reopen) return fold(state, { kind: "reopen", answer, attempt });
+    if (answer.before === before && answer.reopen) return fold(reading, { kind: "reopen", answer, attempt }, retryKey(attempt));
   }
 }
 

@@ -1,0 +1,53 @@
+// The code of docs/guides/inspect-a-run.md.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { defineTool, runToolLoop } from "turnwright";
+import { journalToRunLog, readRunLog, renderRunPage, rerunFrom, withRunLog } from "turnwright/inspect";
+import { fileJournal } from "turnwright/journal";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+
+const folder = mkdtempSync(join(tmpdir(), "turnwright-inspecting-"));
+const [path, pagePath, otherPath] = ["run.jsonl", "run.html", "rerun.jsonl"].map((name) => join(folder, name)) as [
+  string,
+  string,
+  string,
+];
+let sent = 0;
+const tools = [
+  defineTool({
+    name: "send",
+    description: "Sends a letter",
+    inputSchema: { type: "object" },
+    execute: () => `sent ${(sent += 1)}`,
+  }),
+];
+const provider = createMockProvider([toolCall("send"), text("Done.")]);
+const other = createMockProvider([text("Done by another model.")]);
+const messages = [{ role: "user", content: "Write to Ada." }] as const;
+const journalPath = join(folder, "journal.jsonl");
+const journal = fileJournal(journalPath);
+await runToolLoop(withRunLog({ provider, tools, messages, runId: "r1", journal }, { to: path }));
+
+// #region page
+const log = { name: "run.jsonl", text: readFileSync(path, "utf8") };
+writeFileSync(pagePath, await renderRunPage(log));
+// #endregion page
+
+// #region journal
+const fromJournal = { name: "journal.jsonl", text: await journalToRunLog(journalPath) };
+const page = await renderRunPage([log, fromJournal]);
+// #endregion journal
+
+// #region rerun
+const options = await rerunFrom(path, { iteration: 1 }, { provider: other, tools, system: "Be brief." });
+const result = await runToolLoop(withRunLog(options, { to: otherPath }));
+// #endregion rerun
+
+assert.ok(page.includes("Write to Ada."));
+assert.ok(result.text === "Done by another model." && sent === 1);
+assert.ok((await readRunLog(otherPath)).runs[0]?.iterations.length === 2);
+
+rmSync(folder, { recursive: true });

@@ -1,0 +1,33 @@
+// The connections of the command line to its process, which tests replace.
+
+/** The process in which a command runs. */
+export interface CliIO {
+  readonly cwd: string;
+  readonly env: { readonly [name: string]: string | undefined };
+  /** True if a person sees the output, and a browser may be opened. */
+  readonly isTerminal: boolean;
+  /** Writes a line of the result. */
+  out(line: string): void;
+  /** Writes a line about the progress or a problem. */
+  note(line: string): void;
+  /** Opens a file or a URL in the browser. Returns false if there is no program for it. */
+  open(target: string): boolean;
+  /** Aborted by SIGINT and SIGTERM. */
+  readonly signal: AbortSignal;
+}
+
+/** A problem that the person at the terminal can solve. Its message says what is wrong, then what to do. */
+export class CliError extends Error {
+  override readonly name = "CliError";
+  /** 1 for a problem with files or runs, 2 for a wrong usage. */
+  readonly exitCode: 1 | 2;
+
+  constructor(message: string, exitCode: 1 | 2 = 1, options?: ErrorOptions) {
+    super(message, options);
+    this.exitCode = exitCode;
+  }
+}
+
+export function wrongUsage(message: string): CliError {
+  return new CliError(`${message} Run \`npx turnwright --help\` for the usage.`, 2);
+}

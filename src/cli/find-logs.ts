@@ -1,0 +1,86 @@
+// Finds the logs that a command shows: files, and the logs in a folder.
+
+import { readdir, readFile, stat } from "node:fs/promises";
+import { basename, join, relative, resolve } from "node:path";
+import { isLoopError, isRecord } from "../core/entry-kit.ts";
+import { journalToRunLog } from "../inspect/journal/journal-to-log.ts";
+import { findStart } from "../inspect/rerun/find-kind.ts";
+import { CliError } from "./cli-io.ts";
+
+/** A file that can be shown. */
+export interface FoundLog {
+  readonly path: string;
+  /** The name on the page: the path of the file, relative to the working directory or to its folder. */
+  readonly name: string;
+  readonly kind: "log" | "journal";
+}
+
+export interface FoundLogs {
+  readonly logs: readonly FoundLog[];
+  /** The files of the folder that are neither logs nor journals. */
+  readonly skipped: readonly string[];
+  /** The folder, if the paths name a folder. */
+  readonly folder?: string | undefined;
+}
+
+export async function findLogs(paths: readonly string[], cwd: string): Promise<FoundLogs> {
+  const logs: FoundLog[] = [];
+  const skipped: string[] = [];
+  let folder: string | undefined;
+  for (const given of paths) {
+    const path = resolve(cwd, given);
+    if (!(await readStat(path, given)).isDirectory()) {
+      logs.push(await toNamedLog(path, given));
+      continue;
+    }
+    if (folder !== undefined) throw new CliError("There are two folders. Pass one folder, or the files themselves.", 2);
+    folder = path;
+    for (const file of await listFolder(path)) {
+      const kind = await findStart(join(path, file));
+      if (kind === undefined) skipped.push(file);
+      else logs.push({ path: join(path, file), name: file, kind });
+    }
+  }
+  return { logs: withoutRepeats(logs), skipped, folder };
+}
+
+async function listFolder(path: string): Promise<readonly string[]> {
+  const files = await readdir(path, { withFileTypes: true });
+  return files.flatMap((file) => (file.isFile() && file.name.endsWith(".jsonl") ? [file.name] : [])).sort();
+}
+
+async function readStat(path: string, given: string): Promise<{ isDirectory(): boolean }> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    const isMissing = isRecord(error) && error["code"] === "ENOENT";
+    if (isMissing) throw new CliError(`There is no file ${given}. Check the path.`);
+    throw new CliError(`${given} cannot be read: ${String(isRecord(error) ? error["message"] : error)}.`, 1, { cause: error });
+  }
+}
+
+async function toNamedLog(path: string, given: string): Promise<FoundLog> {
+  const kind = await findStart(path);
+  if (kind !== undefined) return { path, name: basename(given), kind };
+  throw new CliError(`${given} is neither a run log nor a journal file. Pass a file of withRunLog or fileJournal.`);
+}
+
+function withoutRepeats(logs: readonly FoundLog[]): readonly FoundLog[] {
+  const byPath = new Map(logs.map((log) => [log.path, log]));
+  const names = new Set<string>();
+  return [...byPath.values()].map((log) => {
+    const name = names.has(log.name) ? relative(process.cwd(), log.path) : log.name;
+    names.add(name);
+    return { ...log, name };
+  });
+}
+
+/** Returns the text of a log. A journal is converted. */
+export async function readLogText({ path, name, kind }: FoundLog): Promise<string> {
+  try {
+    return kind === "log" ? await readFile(path, "utf8") : await journalToRunLog(path);
+  } catch (error) {
+    if (!isLoopError(error)) throw error;
+    throw new CliError(`${name}: ${error.message}`, 1, { cause: error });
+  }
+}

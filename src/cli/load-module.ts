@@ -1,0 +1,53 @@
+// Loads the module with the options of a new run.
+
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { isRecord } from "../core/entry-kit.ts";
+import type { RerunOptions } from "../inspect/rerun/rerun-from.ts";
+import { CliError } from "./cli-io.ts";
+
+/** The facts that a module with a function gets. */
+export interface ModuleFacts {
+  /** The value of `--model`. */
+  readonly model: string | undefined;
+  /** The provider, the model and the system text of the first run, as far as its log has them. */
+  readonly log: { readonly provider: string; readonly model: string; readonly system: string | undefined };
+}
+
+/** Options of a run, or a function that returns them. */
+export type LoadedOptions = Partial<RerunOptions>;
+
+/** Imports the module, and returns its export `options` or its default export. A function is called. */
+export async function loadModule(given: string, cwd: string, facts: ModuleFacts): Promise<LoadedOptions> {
+  const loaded = await importModule(given, cwd);
+  const exported = loaded["options"] ?? loaded["default"];
+  const options: unknown = typeof exported === "function" ? await callFactory(exported as Factory, given, facts) : exported;
+  if (isRecord(options)) return options;
+  throw new CliError(
+    `${given} exports no options. Export \`options\`: an object such as { provider, tools }, or a function that returns one.`,
+  );
+}
+
+type Factory = (facts: ModuleFacts) => unknown;
+
+async function importModule(given: string, cwd: string): Promise<{ readonly [name: string]: unknown }> {
+  try {
+    return (await import(pathToFileURL(resolve(cwd, given)).href)) as { readonly [name: string]: unknown };
+  } catch (error) {
+    const isTypeScript = isRecord(error) && error["code"] === "ERR_UNKNOWN_FILE_EXTENSION";
+    const advice = isTypeScript ? "Use Node 22.18 or later for TypeScript, or pass a .mjs file" : "Check the path and the module";
+    throw new CliError(`${given} cannot be loaded: ${messageOf(error)}. ${advice}.`, 1, { cause: error });
+  }
+}
+
+async function callFactory(factory: Factory, given: string, facts: ModuleFacts): Promise<unknown> {
+  try {
+    return await factory(facts);
+  } catch (error) {
+    throw new CliError(`The function of ${given} has failed: ${messageOf(error)}.`, 1, { cause: error });
+  }
+}
+
+function messageOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
+}

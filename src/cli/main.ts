@@ -1,0 +1,34 @@
+#!/usr/bin/env node
+// The program `turnwright`.
+
+import { existsSync, readFileSync } from "node:fs";
+import { openTarget } from "./open-target.ts";
+import { runCli } from "./run-cli.ts";
+
+const stop = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+
+/** Reads the version of the package, whose description is above the folder of this file. */
+function readVersion(): string {
+  const found = ["../package.json", "../../package.json"]
+    .map((path) => new URL(path, import.meta.url))
+    .find((url) => existsSync(url));
+  const description = found === undefined ? {} : (JSON.parse(readFileSync(found, "utf8")) as { readonly version?: string });
+  return description.version ?? "unknown";
+}
+
+const ended = runCli(process.argv.slice(2), {
+  cwd: process.cwd(),
+  env: process.env,
+  isTerminal: process.stdout.isTTY,
+  out: (line) => void process.stdout.write(`${line}\n`),
+  note: (line) => void process.stderr.write(`${line}\n`),
+  open: openTarget,
+  signal: stop.signal,
+  version: readVersion(),
+});
+
+// The build also makes a CommonJS form, which has no top-level await, before it removes that form.
+void ended.then((exitCode) => {
+  process.exitCode = exitCode;
+});

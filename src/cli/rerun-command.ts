@@ -1,0 +1,149 @@
+// The command `turnwright rerun`: repeats a run up to an iteration, and goes on with other options.
+
+import { access } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { createLoopEvents, isLoopError, type LoopEvents, type LoopResult, runToolLoop, type Tool } from "../core/index.ts";
+import type { Provider } from "../core/entry-kit.ts";
+import { withRunLog } from "../inspect/log/with-run-log.ts";
+import { findStart } from "../inspect/rerun/find-kind.ts";
+import type { Past } from "../inspect/rerun/past.ts";
+import { continuePast, readPast, type RerunOptions } from "../inspect/rerun/rerun-from.ts";
+import { CliError, type CliIO, wrongUsage } from "./cli-io.ts";
+import { type LoadedOptions, loadModule } from "./load-module.ts";
+import { parseArguments } from "./parse-arguments.ts";
+import { createSdkProvider } from "./sdk-provider.ts";
+
+const options = {
+  from: { type: "string" },
+  run: { type: "string" },
+  module: { type: "string" },
+  model: { type: "string" },
+  out: { type: "string", short: "o" },
+} as const;
+
+export async function rerunLog(args: readonly string[], io: CliIO): Promise<void> {
+  const { values, positionals } = parseArguments(args, options);
+  const [given, ...others] = positionals;
+  if (given === undefined || others.length > 0) throw wrongUsage("`rerun` needs the path of one log or journal.");
+  const iteration = readIteration(values.from);
+  const source = resolve(io.cwd, given);
+  const past = await readFirst(source, { given, at: { iteration, runId: values.run } });
+  const facts = { model: values.model, log: { provider: past.provider, model: past.model, system: past.system } };
+  const loaded = values.module === undefined ? {} : await loadModule(values.module, io.cwd, facts);
+  const provider = loaded.provider ?? (await chooseProvider(past, values.model, io));
+  const { tools, missing } = completeTools(loaded, past);
+  const events = loaded.events ?? createLoopEvents();
+  const own = past.system === undefined ? {} : { system: past.system };
+  const all: RerunOptions = {
+    ...own,
+    ...loaded,
+    provider,
+    ...(tools !== undefined && { tools }),
+    events,
+    signal: loaded.signal ?? io.signal,
+  };
+  const out = await chooseOut(source, values.out, io.cwd);
+  io.note(`Repeats iterations 0 to ${iteration - 1}, then goes on with ${provider.id} ${provider.model}.`);
+  if (missing.length > 0)
+    io.note(`Tools without code, whose calls suspend the run: ${missing.join(", ")}. Bring them with --module.`);
+  events.on("iteration-end", (event) => noteIteration(event, io));
+  const result = await runToolLoop(withRunLog(continuePast(past, iteration, all), { to: out }));
+  report(result, { io, first: relativeTo(io.cwd, source), second: relativeTo(io.cwd, out) });
+}
+
+function readIteration(from: string | undefined): number {
+  const digits = /^i?(\d{1,9})$/.exec(from ?? "")?.[1];
+  if (digits !== undefined) return Number(digits);
+  throw wrongUsage(
+    from === undefined
+      ? "`rerun` needs --from with an iteration, such as --from i3."
+      : `--from must be an iteration such as i3, but is "${from}".`,
+  );
+}
+
+interface Reading {
+  readonly given: string;
+  readonly at: Parameters<typeof readPast>[1];
+}
+
+async function readFirst(source: string, { given, at }: Reading): Promise<Past> {
+  try {
+    if ((await findStart(source)) === undefined)
+      throw new CliError(`${given} is neither a run log nor a journal file. Pass a file of withRunLog or fileJournal.`);
+    return await readPast(source, at);
+  } catch (error) {
+    if (error instanceof CliError || isLoopError(error)) throw error;
+    throw new CliError(`${given} cannot be read: ${error instanceof Error ? error.message : String(error)}.`, 1, {
+      cause: error,
+    });
+  }
+}
+
+function chooseProvider({ provider, model }: Past, wanted: string | undefined, io: CliIO): Promise<Provider> {
+  return createSdkProvider(provider, wanted ?? model, io);
+}
+
+interface Completed {
+  readonly tools: LoadedOptions["tools"];
+  readonly missing: readonly string[];
+}
+
+/** Adds the tools of the log that the module does not have. Without `execute`, a call of such a tool waits for its result. */
+function completeTools({ tools = [] }: LoadedOptions, past: Past): Completed {
+  if (!Array.isArray(tools)) return { tools, missing: [] };
+  const own = tools as readonly Tool[];
+  const names = new Set(own.map(({ name }) => name));
+  const missing = past.tools.filter(({ name }) => !names.has(name));
+  const shown = missing.map(({ name, description, inputSchema }): Tool => ({ name, description, inputSchema }));
+  return { tools: [...own, ...shown], missing: missing.map(({ name }) => name) };
+}
+
+/** Returns the path of the new log. A log that exists is never continued, so that each log has one run. */
+async function chooseOut(source: string, out: string | undefined, cwd: string): Promise<string> {
+  const base = basename(source).replace(/\.jsonl?$/, "");
+  for (let count = 1; ; count += 1) {
+    const path = out === undefined ? join(dirname(source), `${base}-rerun${count === 1 ? "" : count}.jsonl`) : resolve(cwd, out);
+    const isTaken = await access(path).then(
+      () => true,
+      () => false,
+    );
+    if (!isTaken) return path;
+    if (out !== undefined) throw new CliError(`${out} exists already. Choose another path with -o.`);
+  }
+}
+
+function noteIteration(
+  { path, replayed, iteration, status, calls, usage, costUSD }: LoopEvents["iteration-end"],
+  io: CliIO,
+): void {
+  if (path !== undefined || replayed === true) return;
+  const made = calls.map(({ name, outcome }) => `${name} (${outcome})`).join(", ");
+  const tokens = usage === undefined ? "" : `${usage.totalTokens} tokens`;
+  const cost = costUSD === undefined ? "" : `$${costUSD.toFixed(4)}`;
+  io.note([`i${iteration} ${status}`, made, tokens, cost].filter((part) => part !== "").join(" · "));
+}
+
+interface Report {
+  readonly io: CliIO;
+  readonly first: string;
+  readonly second: string;
+}
+
+function report({ status, reason, text, pendingCalls }: LoopResult, { io, first, second }: Report): void {
+  io.note(`Ended: ${status} (${reason.kind}).`);
+  if (text !== "") io.note(text);
+  const waiting = pendingCalls.map(({ name }) => name).join(", ");
+  if (status === "suspended") io.note(`These calls wait: ${waiting}. Bring their tools with --module to go on.`);
+  io.out(second);
+  io.note(`Compare both runs: npx turnwright inspect ${quotePath(first)} ${quotePath(second)}`);
+  if (status === "error") throw new CliError("The new run ended with an error. Its log has the details.");
+}
+
+function relativeTo(cwd: string, path: string): string {
+  const short = relative(cwd, path);
+  return short.startsWith("..") ? path : short;
+}
+
+function quotePath(path: string): string {
+  return /^[\w./\\:-]+$/.test(path) ? path : `"${path}"`;
+}

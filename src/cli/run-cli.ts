@@ -1,0 +1,65 @@
+// Runs a command, and returns the exit code of the process.
+
+import { isLoopError } from "../core/index.ts";
+import { CliError, type CliIO, wrongUsage } from "./cli-io.ts";
+import { inspectLogs } from "./inspect-command.ts";
+import { rerunLog } from "./rerun-command.ts";
+
+const help = `Usage:
+  npx turnwright inspect <log...> [-o page.html] [--no-open]
+  npx turnwright inspect <log...> --live [--port 8080] [--no-open]
+  npx turnwright rerun <log> --from i3 [--module agent.mjs] [--model name] [-o rerun.jsonl]
+
+inspect writes a page that shows runs, and opens it. A log is a file of withRunLog, a file of
+fileJournal, or a folder with such files.
+  -o, --out <path>    the page. Default: beside the log
+  --no-open           do not open a browser
+  --live              serve the page on 127.0.0.1, and follow logs that grow
+  --port <number>     the port of the server. Default: a free one
+
+rerun repeats a run up to an iteration without any request or tool call, and then goes on live.
+  --from <iteration>  the first iteration that runs again, such as i3
+  --module <path>     a module that exports \`options\`: provider, tools, system, limits, ...
+  --model <name>      the model. Without a provider in the module, the provider of the log is used,
+                      with its SDK and the key in the environment
+  --run <id>          the run, if the log has several
+  -o, --out <path>    the new log. Default: beside the first one
+
+  -h, --help          show this help
+  -v, --version       show the version
+
+Exit codes: 0 for success, 1 for a problem, 2 for a wrong usage.`;
+
+const commands: { readonly [name: string]: ((args: readonly string[], io: CliIO) => Promise<void>) | undefined } = {
+  inspect: inspectLogs,
+  rerun: rerunLog,
+};
+
+/** Runs the command line. Resolves to the exit code, and never rejects. */
+export async function runCli(args: readonly string[], io: CliIO & { readonly version: string }): Promise<number> {
+  try {
+    const [name = "", ...rest] = args;
+    if (args.some((arg) => arg === "--help" || arg === "-h") || name === "help") io.out(help);
+    else if (name === "--version" || name === "-v") io.out(io.version);
+    else await findCommand(name)(rest, io);
+    return 0;
+  } catch (error) {
+    if (error instanceof CliError) {
+      io.note(`turnwright: ${error.message}`);
+      return error.exitCode;
+    }
+    // The stack of an unexpected error helps to report it.
+    io.note(`turnwright: ${isLoopError(error) ? error.message : describeError(error)}`);
+    return 1;
+  }
+}
+
+function findCommand(name: string): NonNullable<(typeof commands)[string]> {
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (command !== undefined) return command;
+  throw wrongUsage(name === "" ? "There is no command." : `There is no command "${name}".`);
+}
+
+function describeError(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

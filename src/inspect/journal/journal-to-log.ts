@@ -1,0 +1,224 @@
+// Makes the text of a run log from a journal. A journal has no wall-clock times and no requests, so the times begin at 0, and each
+// request is rebuilt from the transcript.
+
+import {
+  type Ending,
+  type InboxAnswer,
+  isUnfinishedStream,
+  type Journal,
+  type LoopState,
+  type Message,
+  runKey as firstKey,
+  type RunRecord,
+  type RunStart,
+  type StepResult,
+  type StreamResult,
+} from "../../core/entry-kit.ts";
+import { readRecords } from "../../journal/inspect/inspect-journal.ts";
+import { rebuildRun } from "../../journal/inspect/rebuild-run.ts";
+import type { Records } from "../../journal/inspect/records.ts";
+import { Cleaner } from "../log/clean-values.ts";
+import { createLogState, findRun, type KnownRun, type LogFields, runKey, toLine } from "../log/log-lines.ts";
+import { logVersion } from "../log/parse-line.ts";
+import { measure, measureList } from "../log/shared-values.ts";
+import { type CallWriter, writeCalls } from "./write-calls.ts";
+
+/** The lines of the log so far. */
+class LogText {
+  readonly cleaner: Cleaner = new Cleaner(undefined);
+  readonly #state = createLogState();
+  readonly #lines: string[] = [];
+
+  constructor() {
+    this.#lines.push(toLine(this.#state.values, { type: "log", at: 0, version: logVersion, from: "journal" }));
+  }
+
+  findRun(runId: string, path: readonly string[]): KnownRun {
+    return findRun(this.#state, runKey(runId, path));
+  }
+
+  write(run: KnownRun, fields: LogFields & { readonly type: string; readonly at: number }): void {
+    const { type, at, ...rest } = fields;
+    this.#lines.push(toLine(this.#state.values, { type, at, run: run.number, ...rest }));
+  }
+
+  toString(): string {
+    return this.#lines.join("");
+  }
+}
+
+/**
+ * Reads a journal, and returns the text of a run log with everything that the journal holds: iterations, outputs, calls, outcomes,
+ * decisions, nested runs, usage, durations and the ending. `parseRunLog` of this text has the `source` "journal".
+ *
+ * The times of this log are milliseconds since the start of the run. A journal does not record how a request was sent, so each
+ * request has the transcript, without system text, settings, context items and masking. First tokens, attempts, progress and
+ * metadata are missing too.
+ *
+ * Can be called while the run is running: an incomplete last line is ignored. Rejects like `inspectJournal`: with errors from the
+ * disk, and with LoopError "invalid-option", "journal-mismatch", "journal-damaged" or "journal-refused".
+ *
+ * @example
+ * const text = await journalToRunLog("runs/order-7.jsonl");
+ * await writeFile("order-7.html", await renderRunPage({ name: "order-7", text }));
+ */
+export async function journalToRunLog(source: string | Journal): Promise<string> {
+  const { records, record } = await readRecords(source);
+  const text = new LogText();
+  if (record !== undefined) writeRun(text, { records, start: record, runId: record.runId ?? "run", path: [], at: 0 });
+  return text.toString();
+}
+
+interface RunPlace {
+  readonly records: Records;
+  readonly start: RunStart & Partial<RunRecord>;
+  readonly runId: string;
+  readonly path: readonly string[];
+  /** The number of the outer run. */
+  readonly parent?: number | undefined;
+  readonly at: number;
+}
+
+/** Writes the lines of a run and of its nested runs. Returns the time of its last line. */
+function writeRun(text: LogText, place: RunPlace): number {
+  const writer = new RunWriter(text, place);
+  const { state, ending } = rebuildRun(place.records, place.start, (step, before) => writer.take(step, before));
+  return writer.end(state, ending);
+}
+
+/** Writes the steps of one run. */
+class RunWriter implements CallWriter {
+  readonly records: Records;
+  readonly cleaner: Cleaner;
+  at: number;
+  readonly #text: LogText;
+  readonly #place: RunPlace;
+  readonly #run: KnownRun;
+  #open: { readonly result: StreamResult; readonly continuation: number; readonly iteration: number } | undefined;
+  #sent: readonly Message[] = [];
+  #clock: { readonly token: string; readonly now: number; readonly at: number } | undefined;
+  #isStarted = false;
+
+  constructor(text: LogText, place: RunPlace) {
+    this.#text = text;
+    this.#place = place;
+    this.#run = text.findRun(place.runId, place.path);
+    this.records = place.records;
+    this.cleaner = text.cleaner;
+    this.at = place.at;
+  }
+
+  write(type: string, fields: LogFields, at: number = this.at): void {
+    this.#text.write(this.#run, { type, at, ...fields });
+  }
+
+  take(step: StepResult, state: LoopState): void {
+    if (step.kind === "model") return this.#writeStream(step.result, state);
+    if (step.kind === "batch") {
+      writeCalls(this, state, step.settled);
+      return this.#endIteration();
+    }
+    this.#endIteration();
+    if (step.kind === "inbox" || step.kind === "last-look") this.#follow(step.answer);
+    if (step.kind === "reopen") this.write("attempt-discarded", { iteration: state.iteration });
+    if (step.kind !== "steer") return;
+    for (const { verb, message } of state.unsent) {
+      if (verb !== "steer") continue;
+      this.write("steered", { iteration: state.iteration, message: this.cleaner.fields(message, "messages") });
+    }
+  }
+
+  /** Moves the time on. Times of one execution can be compared, so a wait between two iterations is seen too. */
+  #follow({ token, now }: InboxAnswer): void {
+    const last = this.#clock;
+    if (last?.token === token) this.at = Math.max(this.at, last.at + now - last.now);
+    this.#clock = { token, now, at: this.at };
+  }
+
+  #begin({ provider, model }: Pick<StreamResult, "provider" | "model">): void {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    const { runId, path, parent, start } = this.#place;
+    const nested = path.length === 0 ? {} : { path: [...path], parent };
+    const version = start.codeVersion;
+    this.write("run-start", { runId, ...nested, provider, model, version }, this.#place.at);
+  }
+
+  #writeStream(result: StreamResult, state: LoopState): void {
+    const { cleaner } = this;
+    this.#begin(result);
+    this.#endIteration();
+    const { iteration, continuation } = state;
+    const base = { iteration, continuation };
+    this.write("iteration-start", base);
+    this.#writeRequest(result, state);
+    this.at += result.durationMs;
+    const before = continuation === 0 ? 0 : state.current.calls.length;
+    const calls = result.calls.map(({ callId, name, args, problem }, index) => {
+      return { callId, name, index: before + index, args: cleaner.content(args, "arguments"), problem, at: this.at };
+    });
+    const textOf = (said: string): string | undefined => (said === "" ? undefined : cleaner.text(said, "output"));
+    const fields: LogFields = {
+      text: textOf(result.text),
+      reasoning: textOf(result.reasoning),
+      details: textOf(result.details),
+      calls: calls.length === 0 ? undefined : measureList(calls),
+      providerMetadata: result.providerMetadata.length === 0 ? undefined : cleaner.content(result.providerMetadata, "metadata"),
+      thoughtLog: cleaner.content(result.thoughtLog, "output"),
+      finish: result.finish,
+      error: cleaner.fields(result.error, "error"),
+    };
+    // A stream that was cut off before its first chunk has no output.
+    if (Object.values(fields).some((value) => value !== undefined)) this.write("output", { ...base, ...fields });
+    this.#open = { result, ...base };
+    if (isUnfinishedStream(result)) this.#endIteration();
+  }
+
+  /** Writes the transcript as a request. Messages are immutable, so equal objects are equal messages. */
+  #writeRequest({ provider, model, visibleTools }: StreamResult, { iteration, continuation, messages }: LoopState): void {
+    const sent = [...messages];
+    let keep = 0;
+    while (keep < sent.length && sent[keep] === this.#sent[keep]) keep += 1;
+    const add = sent.slice(keep).map((message) => measure(this.cleaner.fields(message, "messages") ?? null));
+    this.#sent = sent;
+    const tools = this.#describeTools(visibleTools);
+    this.write("request", { iteration, continuation, provider, model, tools, keep, add: measureList(add) });
+  }
+
+  #describeTools(names: readonly string[]): LogFields[string] {
+    const { tools = {} } = this.#place.start;
+    const shown = names.map((name) => (Object.hasOwn(tools, name) ? { name, ...tools[name] } : { name }));
+    return shown.length === 0 ? undefined : this.cleaner.fields(shown, "tools");
+  }
+
+  writeNested(callId: string, records: Records): number {
+    const { runId, path } = this.#place;
+    const start = records.find<RunRecord>(firstKey) ?? { messages: [] };
+    const own = "runId" in start ? start.runId : undefined;
+    const nested = { records, start, path: [...path, callId], parent: this.#run.number, at: this.at };
+    return writeRun(this.#text, { ...nested, runId: own ?? `${runId}/${callId}` });
+  }
+
+  #endIteration(): void {
+    if (this.#open === undefined) return;
+    const { result, iteration, continuation } = this.#open;
+    this.#open = undefined;
+    const { status, provider, model, finish, usage, costUSD, durationMs } = result;
+    const facts = { status, provider, model, finish, usage: usage && { ...usage }, costUSD, durationMs };
+    this.write("iteration-end", { iteration, continuation, ...facts });
+  }
+
+  /** Writes the calls of an unfinished iteration, and the end of the run. */
+  end(state: LoopState, ending: Ending | undefined): number {
+    const isOpen = this.#open !== undefined;
+    if (isOpen) writeCalls(this, state, undefined);
+    if (isOpen && ending !== undefined) this.#endIteration();
+    this.#begin({ provider: "", model: "" });
+    if (ending === undefined) return this.at;
+    const { usage, costUSD, countedIterations: iterations, toolCallsExecuted, activeMs: durationMs } = state;
+    const reason = this.cleaner.fields(ending.reason, "event");
+    const facts = { usage: { ...usage }, costUSD, iterations, toolCallsExecuted, durationMs };
+    this.write("run-end", { iteration: Math.max(0, state.iteration), status: ending.status, reason, ...facts });
+    return this.at;
+  }
+}

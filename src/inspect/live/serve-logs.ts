@@ -1,0 +1,197 @@
+// Serves the page and the logs that it follows on this machine. Only somebody with the URL can read them.
+
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { once } from "node:events";
+import type { PageLog } from "../page/page-data.ts";
+import { renderLivePage } from "../page/render-run-page.ts";
+import { ChangeWatch, followFile } from "./follow-file.ts";
+
+/** A log that the server sends. */
+export interface ServedLog {
+  readonly name: string;
+  /** The path of a log that grows. Undefined if `text` is set. */
+  readonly path?: string | undefined;
+  /** The text of a log that does not grow. */
+  readonly text?: string | undefined;
+}
+
+export interface ServeOptions {
+  /** Returns the logs. Called again when the folder changes. Known logs keep their positions, and new ones follow them. */
+  list(): Promise<readonly ServedLog[]>;
+  /** The folder in which new logs may appear. Default: the list does not change. */
+  readonly folder?: string | undefined;
+  /** The port. Default: a free one. */
+  readonly port?: number | undefined;
+}
+
+export interface LogServer {
+  /** The URL of the page, with the token. */
+  readonly url: string;
+  /** Ends all connections and watchers. */
+  close(): Promise<void>;
+}
+
+/** The address of this machine that other machines cannot reach. */
+const host = "127.0.0.1";
+
+/**
+ * Starts a server for the page and its logs. It answers GET requests from this machine with the token in their path. Rejects with
+ * errors of the network, such as EADDRINUSE.
+ */
+export async function serveLogs(options: ServeOptions): Promise<LogServer> {
+  const handler = new LogHandler(options);
+  await handler.refresh();
+  const server = createServer((request, response) => void handler.answer(request, response));
+  server.listen(options.port ?? 0, host);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  handler.port = port;
+  return { url: `http://${host}:${port}/${handler.token}/`, close: () => closeServer(server, handler) };
+}
+
+async function closeServer(server: Server, handler: LogHandler): Promise<void> {
+  handler.stop.abort();
+  const closed = once(server, "close");
+  server.close();
+  server.closeAllConnections();
+  await closed;
+}
+
+class LogHandler {
+  readonly token: string = randomBytes(24).toString("base64url");
+  readonly stop: AbortController = new AbortController();
+  port = 0;
+  readonly #options: ServeOptions;
+  #logs: readonly ServedLog[] = [];
+
+  constructor(options: ServeOptions) {
+    this.#options = options;
+  }
+
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      await this.#answer(request, response);
+    } catch {
+      // The file may have been removed, or the connection may be closed. The page asks again.
+      if (response.headersSent) response.destroy();
+      else end(response, 500);
+    }
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    // A page of another site can point its own name to this address, but cannot change the header.
+    const hosts = [`${host}:${this.port}`, `localhost:${this.port}`];
+    if (!hosts.includes(request.headers.host ?? "")) return end(response, 403);
+    const { pathname, searchParams } = new URL(request.url ?? "/", `http://${host}`);
+    const [, token = "", ...rest] = pathname.split("/");
+    if (!isSame(token, this.token)) return end(response, 404);
+    if (request.method !== "GET") return end(response, 405);
+    return this.#send(response, rest.join("/"), Number(searchParams.get("from")));
+  }
+
+  async #send(response: ServerResponse, place: string, from: number): Promise<void> {
+    if (place === "") return this.#sendPage(response);
+    if (!Number.isSafeInteger(from) || from < 0) return end(response, 400);
+    if (place === "logs") return this.#sendList(response, from);
+    const log = /^log\/\d+$/.test(place) ? this.#logs[Number(place.slice("log/".length))] : undefined;
+    return log === undefined ? end(response, 404) : this.#sendLog(response, log, from);
+  }
+
+  /** Reads the list again. Logs keep their numbers, which are their URLs. */
+  async refresh(): Promise<readonly PageLog[]> {
+    const listed = await this.#options.list();
+    const known = new Set(this.#logs.map(({ name }) => name));
+    this.#logs = [...this.#logs, ...listed.filter(({ name }) => !known.has(name))];
+    return this.#logs.map(({ name }, index) => ({ name, url: `log/${index}` }));
+  }
+
+  async #sendPage(response: ServerResponse): Promise<void> {
+    const isFolder = this.#options.folder !== undefined;
+    const page = await renderLivePage(await this.refresh(), isFolder ? "logs" : undefined);
+    const policy = /http-equiv="Content-Security-Policy"\s+content="([^"]*)"/.exec(page)?.[1] ?? "default-src 'none'";
+    response.setHeader("Content-Security-Policy", `${policy}; frame-ancestors 'none'`);
+    response.setHeader("Content-Type", "text/html; charset=utf-8");
+    response.end(page);
+  }
+
+  /** Sends the logs from a number on, one JSON line for each, and those that are found later. */
+  async #sendList(response: ServerResponse, from: number): Promise<void> {
+    const { folder } = this.#options;
+    if (folder === undefined) return end(response, 404);
+    const changes = new ChangeWatch(folder);
+    const stop = (): void => changes.close();
+    response.once("close", stop);
+    this.stop.signal.addEventListener("abort", stop, { once: true });
+    response.setHeader("Content-Type", ndjson);
+    response.flushHeaders();
+    try {
+      let sent = from;
+      do {
+        const logs = await this.refresh();
+        const lines = logs.slice(sent).map((log) => `${JSON.stringify(log)}\n`);
+        sent = Math.max(sent, logs.length);
+        if (lines.length > 0) response.write(lines.join(""));
+      } while (await changes.next());
+    } finally {
+      this.stop.signal.removeEventListener("abort", stop);
+      changes.close();
+      response.end();
+    }
+  }
+
+  async #sendLog(response: ServerResponse, { path, text }: ServedLog, from: number): Promise<void> {
+    response.setHeader("Content-Type", ndjson);
+    const closed = new AbortController();
+    const stop = (): void => closed.abort();
+    response.once("close", stop);
+    this.stop.signal.addEventListener("abort", stop, { once: true });
+    response.flushHeaders();
+    try {
+      // The response stays open after a text that does not grow, because the page would ask for it again.
+      if (path === undefined) await sendText(response, { text: text ?? "", from, signal: closed.signal });
+      else
+        for await (const bytes of followFile(path, from, closed.signal))
+          if (!response.write(bytes)) await once(response, "drain", { signal: closed.signal });
+    } finally {
+      this.stop.signal.removeEventListener("abort", stop);
+      response.end();
+    }
+  }
+}
+
+const ndjson = "application/x-ndjson; charset=utf-8";
+
+interface Sending {
+  readonly text: string;
+  readonly from: number;
+  readonly signal: AbortSignal;
+}
+
+async function sendText(response: ServerResponse, { text, from, signal }: Sending): Promise<void> {
+  response.write(Buffer.from(text).subarray(from));
+  if (!signal.aborted) await once(signal, "abort");
+}
+
+const headers: { readonly [name: string]: string } = {
+  "Cache-Control": "no-store",
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+};
+
+/** Ends without a body, because the page reads every body as a part of a log. */
+function end(response: ServerResponse, status: number): void {
+  response.statusCode = status;
+  response.end();
+}
+
+function isSame(given: string, wanted: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(wanted)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}

@@ -1,0 +1,123 @@
+// The part of a run that a second run repeats: its streams with the outcomes of their calls, and the messages between them.
+
+import {
+  isSameJson,
+  type Json,
+  LoopError,
+  type Message,
+  type NestedSpending,
+  type StreamResult,
+  type ToolDefinition,
+  type UserMessage,
+} from "../../core/entry-kit.ts";
+import type { LoggedRun } from "../log/run-log.ts";
+
+/** A repeated iteration. The last stream has the outcomes of all calls of the iteration, so that no call has a step of its own. */
+export interface PastIteration {
+  readonly streams: readonly StreamResult[];
+  /** The results that a policy has changed, in the form of the step "results". */
+  readonly results: readonly PastResult[];
+}
+
+/** A result that the model read in another form. `index` is the position of its call. */
+export type PastResult = {
+  readonly index: number;
+  readonly textForModel?: string | undefined;
+  readonly extraction?: { readonly usage: NestedSpending["usage"]; readonly costUSD: number | undefined } | undefined;
+  readonly changes: readonly never[];
+};
+
+/** Everything that the second run needs to know about the first one. */
+export interface Past {
+  readonly runId: string;
+  /** The iterations before the point. */
+  readonly iterations: readonly PastIteration[];
+  /** The messages with which the first run began. */
+  readonly messages: readonly Message[];
+  readonly contextItems: readonly Json[];
+  /** The messages that the model got before each iteration, by its number. They came from outside or from the loop itself. */
+  readonly added: ReadonlyMap<number, readonly UserMessage[]>;
+  /** The tools that the model could see at the point, as far as they are known. */
+  readonly tools: readonly ToolDefinition[];
+  readonly limits: LoggedRun["limits"];
+  readonly provider: string;
+  readonly model: string;
+  readonly system?: string | undefined;
+}
+
+export function refuseRerun(iteration: number, problem: string): LoopError<"rerun-refused"> {
+  return new LoopError("rerun-refused", { iteration, problem });
+}
+
+/** Returns the error for an iteration whose content is not known well enough. All iterations up to this one can be chosen. */
+export function unknownIteration(
+  from: number,
+  { iteration, what }: { iteration: number; what: string },
+): LoopError<"rerun-refused"> {
+  return refuseRerun(from, `${what}. Choose iteration ${iteration} or an earlier one`);
+}
+
+/** The text that the loop itself adds after a malformed call. */
+const malformedStart = "Your last tool call was malformed.";
+
+/**
+ * Finds the messages that the model got before each iteration. The transcript is a message for each iteration that has content,
+ * then the results of its calls, then the messages that were added.
+ */
+export function findAdded(
+  past: readonly PastIteration[],
+  transcript: readonly Message[],
+  givenCount: number,
+): ReadonlyMap<number, readonly UserMessage[]> {
+  const added = new Map<number, readonly UserMessage[]>();
+  let position = givenCount;
+  for (const [number, { streams }] of past.entries()) {
+    if (transcript[position]?.role === "assistant" && streams.some(hasContent)) position += 1;
+    if (transcript[position]?.role === "tool") position += 1;
+    const users = usersAt(transcript, position);
+    position += users.length;
+    const own = isNoted(streams, users) ? users.slice(1) : users;
+    if (own.length > 0) added.set(number + 1, own);
+  }
+  return added;
+}
+
+function usersAt(transcript: readonly Message[], start: number): readonly UserMessage[] {
+  const users: UserMessage[] = [];
+  for (let next = transcript[start]; next?.role === "user"; next = transcript[start + users.length]) users.push(next);
+  return users;
+}
+
+/** True if the loop adds the first message by itself. */
+function isNoted(streams: readonly StreamResult[], [first]: readonly UserMessage[]): boolean {
+  return streams.at(-1)?.finish === "malformed-call" && textIn(first)?.startsWith(malformedStart) === true;
+}
+
+function hasContent({ text, reasoning, calls, providerMetadata }: StreamResult): boolean {
+  return text + reasoning !== "" || calls.length + providerMetadata.length > 0;
+}
+
+export function textIn(message: Message | undefined): string | undefined {
+  return message?.role === "user" && typeof message.content === "string" ? message.content : undefined;
+}
+
+/** True for the warning that loop detection adds after the results of repeated calls. */
+export function isLoopWarning(message: UserMessage): boolean {
+  return /^You repeated identical tool calls \d+ times\./.test(textIn(message) ?? "");
+}
+
+const contextStart = "Context:\n";
+
+/** Returns the context items that end every request, as one item. */
+export function findContext(requests: readonly (readonly Message[])[]): readonly Json[] {
+  const last = requests.map((messages) => textIn(messages.at(-1)) ?? "");
+  const isContext = last.length > 0 && last.every((text) => text.startsWith(contextStart));
+  return isContext ? [(last[0] ?? "").slice(contextStart.length)] : [];
+}
+
+/** Returns the messages without the context items. */
+export function withoutContext(messages: readonly Message[], contextItems: readonly Json[]): readonly Message[] {
+  const [item] = contextItems;
+  const isContext = typeof item === "string" && isSameJson(textIn(messages.at(-1)), `${contextStart}${item}`);
+  return isContext ? messages.slice(0, -1) : messages;
+}

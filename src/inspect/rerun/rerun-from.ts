@@ -1,0 +1,135 @@
+// Makes the options of a run that repeats another run up to an iteration, and then goes on with other options.
+
+import {
+  invalidOption,
+  isRecord,
+  type Journal,
+  LoopError,
+  type LoopOptions,
+  processResults,
+  type ResultProcessor,
+} from "../../core/entry-kit.ts";
+import { readRunLog } from "../log/read-run-log.ts";
+import type { LoggedRun, RunLog } from "../log/run-log.ts";
+import { findStart } from "./find-kind.ts";
+import { type Past, refuseRerun } from "./past.ts";
+import { readPastOfJournal } from "./past-of-journal.ts";
+import { readPastOfLog } from "./past-of-log.ts";
+import { replayPast } from "./replay-past.ts";
+
+/** The options of the new run. The messages and the past come from the first run. */
+export type RerunOptions<Output = unknown> = Omit<LoopOptions<Output>, "messages" | "decisions" | "resume">;
+
+/** The place at which the new run leaves the first one. */
+export interface RerunPoint {
+  /** The first iteration that runs again, counted from 0. */
+  readonly iteration: number;
+  /** The run, if the log has several outermost runs. Default: the last one that has this iteration. */
+  readonly runId?: string | undefined;
+}
+
+/**
+ * Returns loop options for a run that repeats another run up to an iteration, and then goes on live with these options: another
+ * provider, model, system text or tool set. `source` is the path of a run log or of a journal file, a log that was read, or a
+ * journal.
+ *
+ * The repeated iterations keep their numbers, outputs, calls, results and messages that were added meanwhile. No request is sent
+ * and no tool, hook, approval or nested run is called before the iteration. In the new log, nested runs of repeated calls are
+ * missing. `results` and `output` of the policies only apply from the iteration on. The new run has its own `runId`. Unless you
+ * set them, it has the limits of the log, and the context items of its requests.
+ *
+ * A log holds results as the model read them. If a log was redacted, the new model reads the redacted texts. A journal holds the
+ * whole outcomes, so prefer it for runs with context restarts.
+ *
+ * Rejects with LoopError "rerun-refused" if the run does not have the iteration, or cannot be repeated up to there; the error
+ * names the iteration that can be chosen instead. Also rejects with "invalid-option" for `at` or a `runId` of the first run, and
+ * like `readRunLog` or `inspectJournal`. The new run rejects with "rerun-refused" before the iteration if these options would end
+ * it earlier, for example with a lower limit.
+ *
+ * @example
+ * const options = await rerunFrom("run.jsonl", { iteration: 3 }, { provider: other, tools, system: "Be brief." });
+ * const result = await runToolLoop(withRunLog(options, { to: "rerun.jsonl" }));
+ */
+export async function rerunFrom<Output = unknown>(
+  source: string | RunLog | Journal,
+  at: RerunPoint,
+  options: RerunOptions<Output>,
+): Promise<LoopOptions<Output>> {
+  return continuePast(await readPast(source, at), at.iteration, options);
+}
+
+/** Reads the run before the iteration `at.iteration`. */
+export async function readPast(source: string | RunLog | Journal, at: RerunPoint): Promise<Past> {
+  const { iteration, runId } = isRecord(at) ? (at as RerunPoint) : { iteration: undefined, runId: undefined };
+  if (typeof iteration !== "number" || !Number.isInteger(iteration) || iteration < 0)
+    throw invalidOption("at.iteration", "the number of an iteration, counted from 0", iteration);
+  if (runId !== undefined && typeof runId !== "string") throw invalidOption("at.runId", "the id of a run in the log", runId);
+  if (typeof source === "string") {
+    if ((await findStart(source)) === "journal") return readPastOfJournal(source, iteration);
+    return readPastOfLog(chooseRun(await readRunLog(source), at), iteration);
+  }
+  if (isRecord(source) && "runs" in source) return readPastOfLog(chooseRun(source as unknown as RunLog, at), iteration);
+  return readPastOfJournal(source as Journal, iteration);
+}
+
+function chooseRun({ runs }: RunLog, { iteration, runId }: RerunPoint): LoggedRun {
+  const isMeant = (run: LoggedRun): boolean =>
+    runId === undefined ? run.iterations.some((one) => one.iteration === iteration) : run.runId === runId;
+  const found = runs.findLast(isMeant) ?? (runId === undefined ? runs.at(-1) : undefined);
+  if (found !== undefined) return found;
+  const ids = runs.map((run) => run.runId).join(", ");
+  throw refuseRerun(
+    iteration,
+    runs.length === 0 ? "the log has no run yet" : `the log has no run "${runId}". Choose one of: ${ids}`,
+  );
+}
+
+/** Returns the options of the new run. Throws like `rerunFrom`. */
+export function continuePast<Output>(past: Past, from: number, options: RerunOptions<Output>): LoopOptions<Output> {
+  const { runId, policies = {}, contextItems = past.contextItems } = options;
+  if (runId !== undefined && runId === past.runId)
+    throw new LoopError("invalid-option", {
+      option: "runId",
+      expected: "another id than that of the first run",
+      received: "its id",
+    });
+  const { loopDetection } = policies;
+  const hasResults = policies.results !== undefined || past.iterations.some(({ results }) => results.length > 0);
+  return {
+    ...options,
+    messages: past.messages,
+    contextItems,
+    limits: limitsFor(past, from, options),
+    policies: hasResults
+      ? { ...policies, results: processLater(policies.results as ResultProcessor | undefined, from) }
+      : policies,
+    journal: replayPast(past, {
+      from,
+      base: options.journal,
+      warnsOfLoops: isRecord(loopDetection) && loopDetection["action"] === "inject-warning",
+    }),
+  };
+}
+
+/** Limits of a log are numbers, and texts such as "Infinity". A limit that the first run has reached must not end the new run. */
+function limitsFor({ limits: logged }: Past, from: number, { limits }: Pick<LoopOptions, "limits">): LoopOptions["limits"] {
+  const known = Object.entries(logged).map(([name, value]) => [name, value === "Infinity" ? Infinity : value] as const);
+  const merged: LoopOptions["limits"] = { ...Object.fromEntries(known), ...limits };
+  const { maxIterations = 100 } = merged;
+  if (maxIterations > from) return merged;
+  if (limits?.maxIterations !== undefined)
+    throw refuseRerun(from, `"limits.maxIterations" is ${maxIterations}, so the run would end before. Raise the limit`);
+  return { ...merged, maxIterations: from + 1 };
+}
+
+const repeated = /* @__PURE__ */ processResults({}) as ResultProcessor;
+
+/** Repeats the recorded results before the iteration, and processes the results of later iterations. */
+function processLater(policy: ResultProcessor | undefined, from: number): ResultProcessor {
+  return {
+    kind: "result-processing",
+    toolName: policy?.toolName,
+    process: (run, settled) =>
+      run.state.iteration < from ? repeated.process(run, settled) : (policy?.process(run, settled) ?? settled),
+  };
+}

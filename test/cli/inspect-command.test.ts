@@ -1,0 +1,98 @@
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { describe, expect, it } from "vitest";
+import { runToolLoop } from "turnwright";
+import { withRunLog } from "turnwright/inspect";
+import { fileJournal } from "turnwright/journal";
+import { createMockProvider, text } from "turnwright/testing";
+import { findOpener } from "../../src/cli/open-target.ts";
+import { makeCliFolder, runCommand } from "./run-command.ts";
+
+/** Writes a log and a journal of one run. */
+async function writeRun(folder: string, name: string): Promise<void> {
+  const options = {
+    provider: createMockProvider([text(`Hello from ${name}.`)]),
+    messages: [{ role: "user", content: "Hi." }],
+    runId: name,
+    journal: fileJournal(join(folder, `${name}-journal.jsonl`), { fsync: false }),
+  } as const;
+  await runToolLoop(withRunLog(options, { to: join(folder, `${name}.jsonl`) }));
+}
+
+describe("turnwright inspect", () => {
+  it("writes the page beside its log, opens it, and prints its URL", async () => {
+    const folder = makeCliFolder();
+    await writeRun(folder, "run");
+    const { exitCode, out, opened } = await runCommand(folder, ["inspect", "run.jsonl"]);
+    const url = pathToFileURL(join(folder, "run.html")).href;
+    expect([exitCode, out, opened]).toEqual([0, [url], [url]]);
+    expect(readFileSync(fileURLToPath(url), "utf8")).toContain("Hello from run.");
+    expect(statSync(fileURLToPath(url)).mode & 0o777).toBe(0o600);
+  });
+
+  it.for<readonly [where: string, args: readonly string[], how: Parameters<typeof runCommand>[2]]>([
+    ["with --no-open", ["--no-open"], {}],
+    ["in CI", [], { env: { CI: "true" } }],
+    ["without a terminal", [], { isTerminal: false }],
+  ])("does not open a browser %s", async ([, args, how]) => {
+    const folder = makeCliFolder();
+    await writeRun(folder, "run");
+    const { exitCode, opened } = await runCommand(folder, ["inspect", "run.jsonl", "-o", "page.html", ...args], how);
+    expect([exitCode, opened, readFileSync(join(folder, "page.html"), "utf8").length > 1000]).toEqual([0, [], true]);
+  });
+
+  it("shows a folder, with its journals, and names the files that it skips", async () => {
+    const folder = makeCliFolder();
+    await writeRun(folder, "a");
+    writeFileSync(join(folder, "data.jsonl"), '{"hello":1}\n');
+    mkdirSync(join(folder, "inner.jsonl"));
+    const { exitCode, out, notes } = await runCommand(folder, ["inspect", "."]);
+    expect([exitCode, out, notes]).toEqual([
+      0,
+      [pathToFileURL(join(folder, "runs.html")).href],
+      ["Skipped data.jsonl: it is neither a run log nor a journal file."],
+    ]);
+    const page = readFileSync(join(folder, "runs.html"), "utf8");
+    expect(page).toContain('{"logs":[{"name":"a-journal.jsonl","element":"log-0"},{"name":"a.jsonl","element":"log-1"}]}');
+    expect(page).toContain('"from":"journal"');
+  });
+
+  it.for<readonly [what: string, args: readonly string[], exitCode: number, message: string]>([
+    ["a missing file", ["inspect", "no.jsonl"], 1, "There is no file no.jsonl. Check the path."],
+    ["another file", ["inspect", "data.jsonl"], 1, "data.jsonl is neither a run log nor a journal file."],
+    ["a damaged journal", ["inspect", "damaged.jsonl"], 1, "damaged.jsonl: The journal"],
+    ["an empty folder", ["inspect", "empty"], 1, "The folder has no logs."],
+    ["a page that cannot be written", ["inspect", "run.jsonl", "-o", "no/page.html"], 1, "The page cannot be written"],
+    ["no log", ["inspect"], 2, "`inspect` needs the path of a log. Run `npx turnwright --help`"],
+    ["an unknown option", ["inspect", "run.jsonl", "--nope"], 2, "Unknown option '--nope'."],
+    ["a wrong port", ["inspect", "run.jsonl", "--live", "--port", "99999"], 2, "--port must be a whole number from 0 to 65535"],
+    ["a port without --live", ["inspect", "run.jsonl", "--port", "80"], 2, "--port needs --live."],
+    ["an unknown command", ["look"], 2, 'There is no command "look".'],
+    ["no command", [], 2, "There is no command."],
+  ])("explains %s", async ([, args, exitCode, message]) => {
+    const folder = makeCliFolder();
+    await writeRun(folder, "run");
+    mkdirSync(join(folder, "empty"));
+    writeFileSync(join(folder, "data.jsonl"), '{"hello":1}\n');
+    const journal = readFileSync(join(folder, "run-journal.jsonl"), "utf8");
+    writeFileSync(join(folder, "damaged.jsonl"), journal.replace("Hello from", "Hallo from"));
+    const end = await runCommand(folder, args);
+    expect([end.exitCode, end.out, end.opened]).toEqual([exitCode, [], []]);
+    expect(end.notes.join("\n")).toContain(`turnwright: ${message}`);
+  });
+
+  it("prints the help and the version", async () => {
+    const help = await runCommand(".", ["inspect", "--help"]);
+    expect([help.exitCode, help.out.join("\n")]).toEqual([0, expect.stringContaining("npx turnwright rerun <log> --from i3")]);
+    expect(await runCommand(".", ["--version"])).toMatchObject({ exitCode: 0, out: ["1.2.3"] });
+  });
+});
+
+describe("findOpener", () => {
+  it.for(["linux", "darwin", "win32"] as const)("passes the URL as one argument on %s", (platform) => {
+    const url = 'file:///tmp/a"&calc.exe;$(id).html';
+    const { program, args } = findOpener(platform, url);
+    expect([["xdg-open", "open", "rundll32"].includes(program), args.at(-1)]).toEqual([true, url]);
+  });
+});

@@ -1,0 +1,157 @@
+import { appendFileSync, writeFileSync } from "node:fs";
+import { request as httpRequest } from "node:http";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type LogServer, serveLogs, type ServedLog } from "../../src/inspect/live/serve-logs.ts";
+import { makeCliFolder, runCommand } from "./run-command.ts";
+
+const header = '{"type":"log","at":1,"version":1}\n';
+
+async function serve(logs: readonly ServedLog[], folder?: string): Promise<LogServer> {
+  const server = await serveLogs({ list: async () => logs, folder });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+interface Following {
+  /** Resolves when the whole text so far ends with `end`. */
+  until(end: string): Promise<string>;
+}
+
+async function follow(url: string): Promise<Following> {
+  const { body } = await fetch(url);
+  const reader = (body as ReadableStream<Uint8Array>).getReader();
+  onTestFinished(() => reader.cancel().catch(() => {}));
+  const decoder = new TextDecoder();
+  let said = "";
+  return {
+    async until(end) {
+      while (!said.endsWith(end)) {
+        const { value, done } = await reader.read();
+        if (done) throw new Error(`The response ended after ${said}`);
+        said += decoder.decode(value, { stream: true });
+      }
+      return said;
+    },
+  };
+}
+
+/** Sends a request with any header, which `fetch` does not allow. */
+function statusOf(
+  url: string,
+  options: { readonly method?: string; readonly headers?: { readonly [name: string]: string } },
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest(url, options, (response) => {
+      response.destroy();
+      resolve(response.statusCode ?? 0);
+    });
+    sent.on("error", reject);
+    sent.end();
+  });
+}
+
+const isOfServer = (name: string): boolean => /FSEvent|TCP/.test(name);
+
+describe("serveLogs", () => {
+  it("sends a log, and then what is added to it", async () => {
+    const path = join(makeCliFolder(), "run.jsonl");
+    writeFileSync(path, header);
+    const { url } = await serve([{ name: "run.jsonl", path }]);
+    const whole = await follow(`${url}log/0?from=0`);
+    const part = await follow(`${url}log/0?from=${header.length}`);
+    expect(await whole.until("\n")).toBe(header);
+    appendFileSync(path, '{"type":"é');
+    appendFileSync(path, '"}\n');
+    expect(await whole.until('"}\n')).toBe(`${header}{"type":"é"}\n`);
+    expect(await part.until('"}\n')).toBe('{"type":"é"}\n');
+  });
+
+  it("sends the logs that appear in a folder", async () => {
+    const folder = makeCliFolder();
+    const logs: ServedLog[] = [{ name: "a.jsonl", text: header }];
+    const { url } = await serve(logs, folder);
+    const list = await follow(`${url}logs?from=0`);
+    await list.until('"log/0"}\n');
+    logs.push({ name: "b.jsonl", path: join(folder, "b.jsonl") });
+    writeFileSync(join(folder, "b.jsonl"), header);
+    expect(await list.until('"log/1"}\n')).toBe('{"name":"a.jsonl","url":"log/0"}\n{"name":"b.jsonl","url":"log/1"}\n');
+    expect(await (await follow(`${url}log/1?from=0`)).until("\n")).toBe(header);
+  });
+
+  it("serves the page with strict headers", async () => {
+    const { url } = await serve([{ name: "a.jsonl", text: header }]);
+    const response = await fetch(url);
+    const page = await response.text();
+    const policy = /content="(default-src[^"]*)"/.exec(page)?.[1] ?? "";
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "cache-control": "no-store",
+      "content-security-policy": `${policy}; frame-ancestors 'none'`,
+      "content-type": "text/html; charset=utf-8",
+      "cross-origin-resource-policy": "same-origin",
+      "referrer-policy": "no-referrer",
+      "x-content-type-options": "nosniff",
+    });
+    expect([policy.includes("connect-src 'self'"), response.headers.has("access-control-allow-origin")]).toEqual([true, false]);
+    expect(page).toContain('{"logs":[{"name":"a.jsonl","url":"log/0"}]}');
+  });
+
+  it("answers only GET requests with its token and its host", async () => {
+    const { url } = await serve([{ name: "a.jsonl", text: header }]);
+    const { origin, port } = new URL(url);
+    const table: readonly (readonly [url: string, options: Parameters<typeof statusOf>[1], status: number])[] = [
+      [url, {}, 200],
+      [url, { headers: { host: `localhost:${port}` } }, 200],
+      [url, { headers: { host: `evil.example:${port}` } }, 403],
+      [url, { headers: { host: "127.0.0.1" } }, 403],
+      [url, { method: "POST" }, 405],
+      [`${origin}/`, {}, 404],
+      [`${origin}/wrong/`, {}, 404],
+      [`${url}log/1`, {}, 404],
+      [`${url}log/..%2f..%2fetc%2fpasswd`, {}, 404],
+      [`${url}log//etc/passwd`, {}, 404],
+      [`${url}log/0?from=-1`, {}, 400],
+      [`${url}logs`, {}, 404],
+    ];
+    for (const [target, options, status] of table) expect([target, await statusOf(target, options)]).toEqual([target, status]);
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/$/);
+  });
+
+  it("releases its watchers and sockets when it is closed", async () => {
+    const folder = makeCliFolder();
+    const path = join(folder, "run.jsonl");
+    writeFileSync(path, header);
+    const before = process.getActiveResourcesInfo().filter(isOfServer).length;
+    const server = await serveLogs({ list: async () => [{ name: "run.jsonl", path }], folder });
+    const ended = [`${server.url}log/0?from=0`, `${server.url}logs`].map(async (url) => {
+      const { body } = await fetch(url);
+      const reader = (body as ReadableStream<Uint8Array>).getReader();
+      await reader.read();
+      return reader.closed.catch(() => "cut off");
+    });
+    await follow(`${server.url}log/0?from=0`).then((one) => one.until("\n"));
+    expect(process.getActiveResourcesInfo().filter(isOfServer).length).toBeGreaterThan(before);
+    await server.close();
+    await Promise.all(ended);
+    await expect.poll(() => process.getActiveResourcesInfo().filter(isOfServer).length).toBeLessThanOrEqual(before);
+  });
+});
+
+describe("turnwright inspect --live", () => {
+  it("serves until it is stopped", async () => {
+    const folder = makeCliFolder();
+    writeFileSync(join(folder, "run.jsonl"), header);
+    const stop = new AbortController();
+    const pages: string[] = [];
+    const { exitCode, opened } = await runCommand(folder, ["inspect", "run.jsonl", "--live"], {
+      signal: stop.signal,
+      out: (url) => {
+        void fetch(url).then(async (response) => {
+          pages.push(await response.text());
+          stop.abort();
+        });
+      },
+    });
+    expect([exitCode, opened.length, pages[0]?.includes('"url":"log/0"')]).toEqual([0, 1, true]);
+  });
+});

@@ -1,0 +1,127 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { defineTool, runToolLoop } from "turnwright";
+import { readRunLog, withRunLog } from "turnwright/inspect";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { makeCliFolder, runCommand } from "./run-command.ts";
+
+/** Writes a log of a run with two calls. */
+async function writeRun(folder: string, id = "mock"): Promise<void> {
+  const look = defineTool({
+    name: "look",
+    description: "Looks",
+    inputSchema: { type: "object" },
+    execute: () => ({ found: true }),
+  });
+  const provider = createMockProvider([toolCall("look"), toolCall("look"), text("Done.")], { id });
+  const options = { provider, tools: [look], system: "Be brief.", messages: [{ role: "user", content: "Hi." }] } as const;
+  await runToolLoop(withRunLog(options, { to: join(folder, "run.jsonl") }));
+}
+
+/** Writes a module with a provider that answers with these chunks. */
+function writeModule(folder: string, chunks: string, more = ""): void {
+  writeFileSync(
+    join(folder, "agent.mjs"),
+    `let count = 0;
+export const ran = globalThis.ranTools ??= [];
+const tool = (name) => ({
+  name, description: name, inputSchema: { type: "object" }, execute: () => (ran.push(name), "ok"),
+});
+const provider = {
+  id: "test", model: "test-model",
+  async *stream(request) {
+    globalThis.requests ??= [];
+    globalThis.requests.push(request.system);
+    yield* [${chunks}][count++];
+  },
+};
+export const options = ({ model, log }) => ({ provider: { ...provider, model: model ?? log.model }${more} });`,
+  );
+}
+
+const answer = '[{ type: "text-delta", text: "New." }, { type: "finish", reason: "stop" }]';
+const call = '[{ type: "call-ready", key: "a", id: "a", name: "look", args: {} }, { type: "finish", reason: "tool-calls" }]';
+
+describe("turnwright rerun", () => {
+  it("repeats a run without its calls, and writes a log that can be compared", async () => {
+    const folder = makeCliFolder();
+    await writeRun(folder);
+    writeModule(folder, answer, ', tools: [tool("look")]');
+    const end = await runCommand(folder, ["rerun", "run.jsonl", "--from", "i1", "--module", "./agent.mjs", "--model", "x"]);
+    expect(end).toMatchObject({ exitCode: 0, out: ["run-rerun.jsonl"] });
+    expect(end.notes.join("\n")).toMatch(
+      /^Repeats iterations 0 to 0, then goes on with test x\.\ni1 completed.*\nEnded: completed \(answered\)\.\nNew\.\nCompare both runs: npx turnwright inspect run\.jsonl run-rerun\.jsonl$/,
+    );
+    const [first, second] = await Promise.all(["run.jsonl", "run-rerun.jsonl"].map((name) => readRunLog(join(folder, name))));
+    const [before, after] = [first, second].map((log) => log?.runs[0]?.iterations ?? []);
+    expect(after?.map(({ iteration, model, calls }) => [iteration, model, calls.map(({ result }) => result)])).toEqual([
+      [0, "mock-model", before?.[0]?.calls.map(({ result }) => result)],
+      [1, "x", []],
+    ]);
+    expect(after?.at(-1)?.request?.system).toBe("Be brief.");
+    const again = await runCommand(folder, ["rerun", "run.jsonl", "--from", "0", "--module", "./agent.mjs"]);
+    expect([again.out, existsSync(join(folder, "run-rerun2.jsonl"))]).toEqual([["run-rerun2.jsonl"], true]);
+  });
+
+  it("offers the tools of the log without code, and says that their calls wait", async () => {
+    const folder = makeCliFolder();
+    await writeRun(folder);
+    writeModule(folder, call);
+    const { exitCode, notes } = await runCommand(folder, ["rerun", "run.jsonl", "--from", "i2", "--module", "agent.mjs"]);
+    expect([exitCode, notes[1], notes.at(-2)]).toEqual([
+      0,
+      "Tools without code, whose calls suspend the run: look. Bring them with --module.",
+      "These calls wait: look. Bring their tools with --module to go on.",
+    ]);
+  });
+
+  it.for<readonly [what: string, args: readonly string[], exitCode: number, message: string]>([
+    ["no iteration", [], 2, "`rerun` needs --from with an iteration"],
+    ["a wrong iteration", ["--from", "last"], 2, '--from must be an iteration such as i3, but is "last".'],
+    ["an iteration that the run does not have", ["--from", "i9"], 1, "it has iterations 0 to 2. Choose one of these."],
+    [
+      "a provider that is not built in",
+      ["--from", "i1"],
+      1,
+      'There is no built-in provider "mock" (known: openai, anthropic, google).',
+    ],
+    ["a missing module", ["--from", "i1", "--module", "no.mjs"], 1, "no.mjs cannot be loaded"],
+    ["a module without options", ["--from", "i1", "--module", "empty.mjs"], 1, "empty.mjs exports no options."],
+    ["a log that exists", ["--from", "i1", "--module", "agent.mjs", "-o", "run.jsonl"], 1, "run.jsonl exists already."],
+  ])("explains %s", async ([, args, exitCode, message]) => {
+    const folder = makeCliFolder();
+    await writeRun(folder);
+    writeModule(folder, answer);
+    writeFileSync(join(folder, "empty.mjs"), "export const other = 1;");
+    const end = await runCommand(folder, ["rerun", "run.jsonl", ...args]);
+    expect([end.exitCode, end.out]).toEqual([exitCode, []]);
+    expect(end.notes.join("\n")).toContain(message);
+  });
+
+  it("needs the key and the SDK of the provider of the log", async () => {
+    const folder = makeCliFolder();
+    await writeRun(folder, "openai");
+    const args = ["rerun", "run.jsonl", "--from", "i1", "--model", "gpt-x"];
+    expect((await runCommand(folder, args)).notes).toEqual([
+      'turnwright: The provider "openai" needs a key. Set OPENAI_API_KEY, or pass a provider with --module.',
+    ]);
+    const env = { OPENAI_API_KEY: "sk-test" };
+    expect((await runCommand(folder, args, { env })).notes[0]).toContain(
+      "The package openai is not installed here. Run `npm install openai`",
+    );
+    const sdk = join(folder, "node_modules", "openai");
+    mkdirSync(sdk, { recursive: true });
+    writeFileSync(join(sdk, "package.json"), '{"name":"openai","type":"module","exports":"./index.js"}');
+    writeFileSync(
+      join(sdk, "index.js"),
+      `export class OpenAI {
+        constructor({ apiKey }) { this.apiKey = apiKey; }
+        chat = { completions: { create: async ({ model }) => { throw new Error(\`sent to \${model} with \${this.apiKey.length}\`); } } };
+      }`,
+    );
+    const { notes } = await runCommand(folder, args, { env });
+    expect(notes[0]).toBe("Repeats iterations 0 to 0, then goes on with openai gpt-x.");
+    expect(readFileSync(join(folder, "run-rerun.jsonl"), "utf8")).toContain("sent to gpt-x with 7");
+  });
+});

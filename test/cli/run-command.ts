@@ -1,0 +1,38 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import type { CliIO } from "../../src/cli/cli-io.ts";
+import { runCli } from "../../src/cli/run-cli.ts";
+
+export interface CommandEnd {
+  readonly exitCode: number;
+  readonly out: readonly string[];
+  readonly notes: readonly string[];
+  readonly opened: readonly string[];
+}
+
+export function makeCliFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "turnwright-cli-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Runs a command in this process. */
+export async function runCommand(cwd: string, args: readonly string[], how: Partial<CliIO> = {}): Promise<CommandEnd> {
+  const out: string[] = [];
+  const notes: string[] = [];
+  const opened: string[] = [];
+  const exitCode = await runCli(args, {
+    cwd,
+    env: {},
+    isTerminal: true,
+    version: "1.2.3",
+    signal: new AbortController().signal,
+    out: (line) => void out.push(line),
+    note: (line) => void notes.push(line),
+    open: (target) => opened.push(target) > 0,
+    ...how,
+  });
+  return { exitCode, out, notes, opened };
+}

@@ -1,0 +1,132 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { contextRestart, createLoopControl, isLoopError, runToolLoop } from "turnwright";
+import { readRunLog, rerunFrom, withRunLog } from "turnwright/inspect";
+import { fileJournal } from "turnwright/journal";
+import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
+import { makeFolder } from "../journal/folder.ts";
+import { kinds, ran, runFirst, runSecond, tool, tools } from "./rerun-runs.ts";
+
+describe("rerunFrom", () => {
+  it.for(kinds)("repeats a message that was steered into the run, from its %s", async (kind) => {
+    const control = createLoopControl();
+    const late = tool("late", () => control.steer("In German, please."));
+    const options = { control, tools: [...tools, late] };
+    const files = await runFirst({ script: [toolCall("late"), text("Fertig."), text("Mehr.")], options });
+    const { provider, log } = await runSecond(files[kind], 1, { tools });
+    expect(provider.requests[0]?.messages.at(-1)).toEqual({ role: "user", content: "In German, please." });
+    expect(log.runs[0]?.lines.filter(({ type }) => type === "steered")).toMatchObject([{ iteration: 1 }]);
+  });
+
+  it.for(kinds)("repeats a run that went on after its answer, from its %s", async (kind) => {
+    const control = createLoopControl();
+    const provider = createMockProvider(({ iteration }) => {
+      if (iteration === 0) control.steer("And then?");
+      return text(`Answer ${iteration}.`);
+    });
+    const files = await runFirst({ script: [], options: { control, provider } });
+    const { provider: other } = await runSecond(files[kind], 1);
+    expect(other.requests[0]?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
+  });
+
+  it.for(kinds)("repeats a run that was retried, from its %s", async (kind) => {
+    const folder = makeFolder();
+    const files = { log: join(folder, "run.jsonl"), journal: join(folder, "journal.jsonl") };
+    const script = [toolCall("look"), fail({ status: 400, message: "no" }), toolCall("look"), text("Done.")];
+    const provider = createMockProvider(script);
+    const options = { provider, tools, messages: [{ role: "user", content: "Go." }], runId: "first" } as const;
+    const run = (resume?: "retry-last"): Promise<unknown> =>
+      runToolLoop(withRunLog({ ...options, journal: fileJournal(files.journal), resume }, { to: files.log }));
+    await run();
+    await run("retry-last");
+    const { provider: other, ran: again } = await runSecond(files[kind], 2);
+    expect([other.requests[0]?.messages.map(({ role }) => role), again]).toEqual([
+      ["user", "assistant", "tool", "assistant", "tool"],
+      [],
+    ]);
+  });
+
+  it("goes on with other tools, and runs them from the iteration on", async () => {
+    const files = await runFirst({ script: [toolCall("look"), toolCall("look"), text("Done.")] });
+    const find = tool("find", () => "found");
+    const provider = createMockProvider([toolCall("find"), toolCall("look"), text("New.")]);
+    const options = await rerunFrom(files.log, { iteration: 1 }, { provider, tools: [find] });
+    ran.length = 0;
+    const result = await runToolLoop(options);
+    expect([ran, result.status, result.iterations]).toEqual([["find"], "completed", 4]);
+    expect(result.functionHistory.map(({ functionCall, outcome }) => [functionCall.name, outcome])).toEqual([
+      ["look", "completed"],
+      ["find", "completed"],
+      ["look", "unknown-tool"],
+    ]);
+    expect(result.runId).not.toBe("first");
+  });
+
+  it("can repeat a run that was itself repeated, from its log", async () => {
+    const files = await runFirst({ script: [toolCall("look"), toolCall("long"), text("Done.")] });
+    const second = join(makeFolder(), "second.jsonl");
+    const options = await rerunFrom(
+      files.log,
+      { iteration: 1 },
+      { provider: createMockProvider([toolCall("long"), text("B.")]), tools },
+    );
+    await runToolLoop(withRunLog(options, { to: second }));
+    const { provider, log, ran: again } = await runSecond(second, 2);
+    expect([provider.requests[0]?.messages.length, again, log.runs[0]?.iterations.length]).toEqual([5, [], 3]);
+  });
+
+  it("repeats a context restart from the journal, and names the last iteration that the log allows", async () => {
+    const restart = tool("restart", () => contextRestart({ type: "context_restart_more", data: "Berlin" } as never));
+    const options = { tools: [...tools, restart] };
+    const files = await runFirst({ script: [toolCall("look"), toolCall("restart"), text("Done.")], options });
+    const refused = await runSecond(files.log, 2).catch((error: unknown) => error);
+    if ((await readRunLog(files.log)).runs[0]?.lines.some(({ type }) => type === "restart") === true)
+      expect(refused).toMatchObject({
+        code: "rerun-refused",
+        message: expect.stringContaining("Choose iteration 1 or an earlier one"),
+      });
+    expect((await runSecond(files.journal, 2, options)).ran).toEqual([]);
+  });
+
+  it("refuses an iteration that the run does not have", async () => {
+    const files = await runFirst({ script: [toolCall("look"), text("Done.")] });
+    for (const source of [files.log, files.journal])
+      await expect(runSecond(source, 2)).rejects.toMatchObject({
+        code: "rerun-refused",
+        message: "The run cannot be tried again from iteration 2: it has iterations 0 to 1. Choose one of these.",
+      });
+    await expect(rerunFrom(files.log, { iteration: -1 }, {} as never)).rejects.toMatchObject({ code: "invalid-option" });
+    await expect(rerunFrom(files.log, { iteration: 0, runId: "other" }, {} as never)).rejects.toMatchObject({
+      code: "rerun-refused",
+      message: expect.stringContaining("Choose one of: first"),
+    });
+  });
+
+  it("refuses the id of the first run, because keys of calls contain it", async () => {
+    const files = await runFirst({ script: [toolCall("look"), text("Done.")] });
+    await expect(runSecond(files.log, 1, { runId: "first" })).rejects.toMatchObject({ code: "invalid-option" });
+  });
+
+  it("rejects before any request if the options end the run earlier", async () => {
+    const files = await runFirst({ script: [toolCall("broken"), toolCall("broken"), text("Done.")] });
+    const provider = createMockProvider([text("New.")]);
+    const options = await rerunFrom(files.log, { iteration: 2 }, { provider, limits: { maxConsecutiveToolErrors: 1 } });
+    const error = await runToolLoop(options).catch((thrown: unknown) => thrown);
+    expect([isLoopError(error, "rerun-refused") && error.message, provider.requests]).toEqual([
+      "The run cannot be tried again from iteration 2: with these options, the run ends at iteration 0 (tool-error-cap).",
+      [],
+    ]);
+    await expect(runSecond(files.log, 2, { limits: { maxIterations: 2 } })).rejects.toMatchObject({ code: "rerun-refused" });
+  });
+
+  it("has a journal from which the new run can be resumed", async () => {
+    const files = await runFirst({ script: [toolCall("look"), text("Done.")] });
+    const provider = createMockProvider([toolCall("pay"), text("New.")]);
+    const journal = fileJournal(join(makeFolder(), "second.jsonl"), { fsync: false });
+    const options = await rerunFrom(files.log, { iteration: 1 }, { provider, tools, runId: "second", journal });
+    const waiting = await runToolLoop(options);
+    const [call] = waiting.pendingCalls;
+    const result = await runToolLoop({ ...options, decisions: { [call?.callId ?? ""]: { kind: "approve" } } });
+    expect([waiting.status, result.status, result.text]).toEqual(["suspended", "completed", "New."]);
+  });
+});
