@@ -1,13 +1,13 @@
 // The command `turnwright inspect`: writes the page of logs and opens it, or serves it while the logs grow.
 
-import { writeFile } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { serveLogs, type ServedLog } from "../inspect/live/serve-logs.ts";
 import { renderRunPage } from "../inspect/page/render-run-page.ts";
 import { CliError, type CliIO, wrongUsage } from "./cli-io.ts";
 import { findLogs, type FoundLog, type FoundLogs, readLogText } from "./find-logs.ts";
 import { parseArguments, toNumber } from "./parse-arguments.ts";
+import { nameWithoutEnding, writePrivate } from "./write-private.ts";
 
 const options = {
   out: { type: "string", short: "o" },
@@ -44,18 +44,12 @@ async function writePage({ logs, folder }: FoundLogs, out: string | undefined, i
   const [first] = logs;
   const besideFirst = join(folder ?? dirname(first?.path ?? io.cwd), logs.length === 1 ? toPageName(first) : "runs.html");
   const path = out === undefined ? besideFirst : resolve(io.cwd, out);
-  try {
-    // A log holds private texts, so only the owner of the page can read it.
-    await writeFile(path, page, { mode: 0o600 });
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new CliError(`The page cannot be written: ${reason}. Choose another path with -o.`, 1, { cause: error });
-  }
+  await writePrivate(path, page);
   return path;
 }
 
 function toPageName(log: FoundLog | undefined): string {
-  return `${basename(log?.path ?? "run").replace(/\.jsonl?$/, "")}.html`;
+  return `${nameWithoutEnding(log?.path ?? "run")}.html`;
 }
 
 interface Serving {

@@ -2,12 +2,14 @@
 
 import { isLoopError } from "../core/index.ts";
 import { CliError, type CliIO, wrongUsage } from "./cli-io.ts";
+import { exportLog } from "./export-command.ts";
 import { inspectLogs } from "./inspect-command.ts";
 import { rerunLog } from "./rerun-command.ts";
 
 const help = `Usage:
   npx turnwright inspect <log...> [-o page.html] [--no-open]
   npx turnwright inspect <log...> --live [--port 8080] [--no-open]
+  npx turnwright export <log> --format <format> [-o file]
   npx turnwright rerun <log> --from i3 [--module agent.mjs] [--model name] [-o rerun.jsonl]
 
 inspect writes a page that shows runs, and opens it. A log is a file of withRunLog, a file of
@@ -16,6 +18,10 @@ fileJournal, or a folder with such files.
   --no-open           do not open a browser
   --live              serve the page on 127.0.0.1, and follow logs that grow
   --port <number>     the port of the server. Default: a free one
+
+export writes a log for another tool.
+  -f, --format <name> chrome-trace (opens in Perfetto and speedscope) or markdown (a transcript)
+  -o, --out <path>    the file. Default: beside the log
 
 rerun repeats a run up to an iteration without any request or tool call, and then goes on live.
   --from <iteration>  the first iteration that runs again, such as i3
@@ -32,6 +38,7 @@ Exit codes: 0 for success, 1 for a problem, 2 for a wrong usage.`;
 
 const commands: { readonly [name: string]: ((args: readonly string[], io: CliIO) => Promise<void>) | undefined } = {
   inspect: inspectLogs,
+  export: exportLog,
   rerun: rerunLog,
 };
 

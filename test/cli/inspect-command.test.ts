@@ -63,7 +63,7 @@ describe("turnwright inspect", () => {
     ["another file", ["inspect", "data.jsonl"], 1, "data.jsonl is neither a run log nor a journal file."],
     ["a damaged journal", ["inspect", "damaged.jsonl"], 1, "damaged.jsonl: The journal"],
     ["an empty folder", ["inspect", "empty"], 1, "The folder has no logs."],
-    ["a page that cannot be written", ["inspect", "run.jsonl", "-o", "no/page.html"], 1, "The page cannot be written"],
+    ["a page that cannot be written", ["inspect", "run.jsonl", "-o", "no/page.html"], 1, "The file cannot be written"],
     ["no log", ["inspect"], 2, "`inspect` needs the path of a log. Run `npx turnwright --help`"],
     ["an unknown option", ["inspect", "run.jsonl", "--nope"], 2, "Unknown option '--nope'."],
     ["a wrong port", ["inspect", "run.jsonl", "--live", "--port", "99999"], 2, "--port must be a whole number from 0 to 65535"],

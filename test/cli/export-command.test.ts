@@ -1,0 +1,43 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { runToolLoop } from "turnwright";
+import { withRunLog } from "turnwright/inspect";
+import { createMockProvider, text } from "turnwright/testing";
+import { makeCliFolder, runCommand } from "./run-command.ts";
+
+async function makeLog(): Promise<string> {
+  const folder = makeCliFolder();
+  const provider = createMockProvider([text("Hello.")]);
+  const messages = [{ role: "user", content: "Hi." }] as const;
+  await runToolLoop(withRunLog({ provider, messages, runId: "greeting" }, { to: join(folder, "run.jsonl") }));
+  return folder;
+}
+
+describe("turnwright export", () => {
+  it("writes a Markdown transcript beside the log, and prints its path", async () => {
+    const folder = await makeLog();
+    const { exitCode, out } = await runCommand(folder, ["export", "run.jsonl", "--format", "markdown"]);
+    expect([exitCode, out]).toEqual([0, [join(folder, "run.md")]]);
+    expect(readFileSync(join(folder, "run.md"), "utf8")).toContain("Hello.");
+  });
+
+  it("writes a Chrome trace to the given path", async () => {
+    const folder = await makeLog();
+    const { exitCode, out } = await runCommand(folder, ["export", "run.jsonl", "-f", "chrome-trace", "-o", "trace.json"]);
+    expect([exitCode, out]).toEqual([0, [join(folder, "trace.json")]]);
+    const { traceEvents } = JSON.parse(readFileSync(join(folder, "trace.json"), "utf8")) as { traceEvents: { ph: string }[] };
+    expect(traceEvents.some(({ ph }) => ph === "X")).toBe(true);
+  });
+
+  it.for<readonly [wrong: string, args: readonly string[], problem: string]>([
+    ["no log", ["--format", "markdown"], "`export` needs the path of one log."],
+    ["no format", ["run.jsonl"], "--format must be chrome-trace or markdown."],
+    ["an unknown format", ["run.jsonl", "--format", "toString"], "--format must be chrome-trace or markdown."],
+    ["a folder", [".", "--format", "markdown"], "`export` needs a log, not a folder."],
+  ])("refuses %s with exit code 2", async ([, args, problem]) => {
+    const folder = await makeLog();
+    const { exitCode, notes } = await runCommand(folder, ["export", ...args]);
+    expect([exitCode, notes[0]]).toEqual([2, `turnwright: ${problem} Run \`npx turnwright --help\` for the usage.`]);
+  });
+});
