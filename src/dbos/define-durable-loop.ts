@@ -1,7 +1,7 @@
 // A loop whose runs any worker can execute, stop and show. A run is a DBOS workflow.
 
 import { DBOS, Error as errors } from "@dbos-inc/dbos-sdk";
-import { invalidOption } from "../core/entry-kit.ts";
+import { invalidOption, type Json } from "../core/entry-kit.ts";
 import { createDurableHost } from "../host/durable/create-durable-host.ts";
 import { toLoopFields } from "../host/durable/host-options.ts";
 import { checkLoopFields, createDurableLoop, type DefinedLoop } from "../host/durable/create-durable-loop.ts";
@@ -61,17 +61,19 @@ function define<Input>(fields: DurableLoopFields<Input>): DefinedLoop<Input> {
   return { loop: createDurableLoop(fields, engineOf), engineOf };
 }
 
-async function execute<Input>({ options, maxCrashes }: DurableLoopFields<Input>, input: string): Promise<string> {
+async function execute<Input>(fields: DurableLoopFields<Input>, input: string): Promise<string> {
+  // DBOS takes runs until it has shut down. An error would end the run, but other workers can take it over.
+  if (!hasWorker()) return new Promise<never>(() => {});
   const worker = workerHere();
   const runId = DBOS.workflowID ?? "";
   try {
     // Outside, because tools must not be able to add steps to the workflow.
-    const end = await worker.outside(async () =>
+    const end = await worker.outside(() =>
       executeDurableRun(worker, {
         runId,
-        options: await options(JSON.parse(input) as Input),
+        fields: fields as DurableLoopFields<Json>,
+        input,
         createJournal: (hooks) => createRecordJournal(worker.store, runId, hooks),
-        maxCrashes,
       }),
     );
     // An abandoned execution must not end its workflow, because another execution continues it.

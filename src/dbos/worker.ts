@@ -7,7 +7,7 @@ import { Client, Pool } from "pg";
 import { type Checks, checkFields, checkRequired, is, isFilled, numberWithin } from "../core/entry-kit.ts";
 import type { LiveRun } from "../host/durable/durable-store.ts";
 import { RunWaits } from "../host/durable/run-waits.ts";
-import { obey, type RunSite } from "../host/durable/execute-durable-run.ts";
+import type { RunSite } from "../host/durable/execute-durable-run.ts";
 import { type DeleteFilter, deleteRuns, type DurableRun, listRuns, loopNames, queueOf, type RunFilter } from "./list-runs.ts";
 import { Takeovers } from "./takeovers.ts";
 import { endChannel, eventChannel, messageChannel, PostgresStore } from "./postgres-store.ts";
@@ -254,8 +254,10 @@ export class WorkerProcess implements RunSite {
   }
 
   #obeySoon(runId: string): void {
-    const run = this.live.get(runId);
-    if (run !== undefined) void obey(this.store, runId, run).catch(() => {});
+    void this.live
+      .get(runId)
+      ?.obey()
+      .catch(() => {});
   }
 
   /** Tells all processes that a run has ended, as soon as DBOS has stored its end. */

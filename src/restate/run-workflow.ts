@@ -89,9 +89,9 @@ async function executeAttempt(
   const input = (await worker.store.read(runId, "input")) ?? "null";
   return executeDurableRun(worker, {
     runId,
-    options: await fields.options(JSON.parse(input) as Json),
-    maxCrashes: fields.maxCrashes,
-    createJournal: (hooks) => createRestateJournal(ctx, attach(hooks, attempt)),
+    fields,
+    input,
+    createJournal: (hooks, live) => createRestateJournal(ctx, attach(hooks, attempt, live)),
   });
 }
 
@@ -113,10 +113,8 @@ interface Attempt {
 }
 
 /** Ends the execution together with the attempt, and ends the attempt when the run waits for long. */
-function attach(hooks: StepHooks, attempt: Attempt): StepHooks {
+function attach(hooks: StepHooks, attempt: Attempt, own: LiveRun): StepHooks {
   const { over, worker, runId } = attempt;
-  const own = worker.live.get(runId);
-  if (own === undefined) return hooks;
   const abandon = (): void => own.abandon();
   if (over.aborted) abandon();
   over.addEventListener("abort", abandon);

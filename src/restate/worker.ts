@@ -3,7 +3,6 @@
 import { setMaxListeners } from "node:events";
 import { type Checks, checkFields, checkRequired, invalidOption, is, numberWithin } from "../core/entry-kit.ts";
 import type { LiveRun } from "../host/durable/durable-store.ts";
-import { obey } from "../host/durable/execute-durable-run.ts";
 import { RunWaits } from "../host/durable/run-waits.ts";
 import { Admin } from "./admin.ts";
 import { requireNode22 } from "./require-node.ts";
@@ -202,9 +201,11 @@ export class WorkerProcess implements RunWorker {
     this.#looks += 1;
     const changed = await this.store.takeNotified();
     for (const runId of this.#looks % fullLooks === 0 ? this.live.keys() : changed) {
-      const run = this.live.get(runId);
       this.#waits.wake(runId);
-      if (run !== undefined) void obey(this.store, runId, run).catch(() => {});
+      void this.live
+        .get(runId)
+        ?.obey()
+        .catch(() => {});
     }
   }
 

@@ -1,6 +1,6 @@
 // The parts of a workflow engine that durable loops need.
 
-import type { Journal, Json, LoopControl } from "../../core/entry-kit.ts";
+import type { Journal, Json } from "../../core/entry-kit.ts";
 
 /** A message to a run from any process. */
 export type RunMessage =
@@ -111,7 +111,8 @@ export interface StepHooks {
 
 /** A run that this process executes. */
 export interface LiveRun {
-  readonly control: LoopControl;
+  /** Carries out the stops and kills that were sent to the run. May be repeated without harm. */
+  obey(): Promise<void>;
   /** Ends this execution without a trace: it records nothing more, and another execution can continue the run. */
   abandon(): void;
   /** Resolves when this execution has ended. */
