@@ -226,6 +226,8 @@ export class WorkerProcess implements RunSite {
       await session.query(`LISTEN ${eventChannel}; LISTEN ${messageChannel}; LISTEN ${endChannel}`);
     } catch (error) {
       reconnect();
+      // Otherwise, this connection could still get the lock, and no later session would.
+      void session.end().catch(() => {});
       throw error;
     }
     if (this.#isStopped) await session.end();

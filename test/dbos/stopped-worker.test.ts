@@ -86,3 +86,35 @@ describe("a worker that stops", () => {
     expect([(await loop.result("making")).text, asked]).toEqual(["Done.", 1]);
   }, 30_000);
 });
+
+/** Returns the connections whose last statement waits for the lock of a worker. */
+async function readLocking(): Promise<readonly number[]> {
+  const text = "SELECT pid FROM pg_stat_activity WHERE query LIKE 'SELECT pg_advisory_lock(hash%' AND pid <> pg_backend_pid()";
+  return (await client.query<{ readonly pid: number }>(text)).rows.map(({ pid }) => pid);
+}
+
+describe("a worker whose session was lost", () => {
+  it("keeps no connection of an attempt that failed, and then gets its lock back", async () => {
+    const [{ name = "" } = {}] = (await client.query<{ readonly name: string }>("SELECT current_database() AS name")).rows;
+    await client.query(`ALTER DATABASE "${name}" SET lock_timeout = '50ms'`);
+    const locks = `SELECT pid FROM pg_locks JOIN pg_database ON database = pg_database.oid
+      WHERE locktype = 'advisory' AND datname = current_database() AND granted = $1`;
+    const readLocks = async (isGranted: boolean): Promise<readonly number[]> =>
+      (await client.query<{ readonly pid: number }>(locks, [isGranted])).rows.map(({ pid }) => pid);
+    const [session] = await readLocks(true);
+    // The setting of the database is for other connections.
+    const other = new Client({ connectionString: postgres.url, options: "-c lock_timeout=0" });
+    await other.connect();
+    const locked = other.query("SELECT pg_advisory_lock(hashtextextended($1, 0))", [worker.id]);
+    while ((await readLocks(false)).length === 0) await new Promise(setImmediate);
+    await client.query("SELECT pg_terminate_backend($1)", [session]);
+    await locked;
+    const tried = new Set<number>();
+    while (tried.size < 3) for (const one of await readLocking()) tried.add(one);
+    await other.end();
+    while ((await readLocks(true)).length === 0) await new Promise(setImmediate);
+    while ((await readLocking()).length > 0) await new Promise(setImmediate);
+    await loop.start("heard", {});
+    expect((await loop.result("heard")).text).toBe("Done.");
+  }, 30_000);
+});
