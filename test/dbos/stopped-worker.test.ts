@@ -116,5 +116,6 @@ describe("a worker whose session was lost", () => {
     while ((await readLocking()).length > 0) await new Promise(setImmediate);
     await loop.start("heard", {});
     expect((await loop.result("heard")).text).toBe("Done.");
+    await client.query(`ALTER DATABASE "${name}" RESET lock_timeout`);
   }, 30_000);
 });

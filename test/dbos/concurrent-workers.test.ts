@@ -1,0 +1,65 @@
+import { DBOS } from "@dbos-inc/dbos-sdk";
+import { Client, Pool } from "pg";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { defineDurableLoop, launchWorker, type Worker } from "turnwright/dbos";
+import { createMockProvider, text } from "turnwright/testing";
+import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
+import { Takeovers } from "../../src/dbos/takeovers.ts";
+
+let postgres: Postgres;
+let worker: Worker;
+let pool: Pool;
+
+const loop = defineDurableLoop({
+  name: "loop",
+  options: () => ({ provider: createMockProvider(() => text("Done.")), messages: [{ role: "user" as const, content: "Go." }] }),
+});
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  worker = await launchWorker({ databaseUrl: postgres.url, executes: false });
+  pool = new Pool({ connectionString: postgres.url });
+  pool.on("error", () => {});
+}, 60_000);
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+afterAll(async () => {
+  await pool.end();
+  await worker.stop();
+  await postgres.stop();
+});
+
+describe("two workers that notice a dead worker together", () => {
+  it("put its runs back into their queue once", async () => {
+    // Another application, whose runs the worker of this test does not take over.
+    await loop.start("orphan", {});
+    await pool.query(`INSERT INTO turnwright.workers VALUES ('dead', 'shop', 1000, '-infinity')`);
+    await pool.query(
+      `UPDATE dbos.workflow_status SET status = 'PENDING', executor_id = 'dead', attributes = '{"turnwright": "shop"}'`,
+    );
+    const sessions = [1, 2].map(() => new Client({ connectionString: postgres.url }));
+    for (const session of sessions) await session.connect();
+    const [first, second] = sessions.map((session, index) => {
+      const takeovers = new Takeovers(pool, { id: `alive-${index}`, application: "shop" });
+      return () => takeovers.sweep(session);
+    });
+    const list = DBOS.listWorkflows.bind(DBOS);
+    const resume = vi.spyOn(DBOS, "resumeWorkflows");
+    vi.spyOn(DBOS, "listWorkflows").mockImplementationOnce(async (input) => {
+      const found = await list(input);
+      await second?.();
+      return found;
+    });
+    await first?.();
+    expect(resume.mock.calls.map(([ids]) => ids)).toEqual([["orphan"]]);
+    const { rows } = await pool.query("SELECT status FROM dbos.workflow_status");
+    expect([rows, (await pool.query("SELECT 1 FROM turnwright.workers WHERE id = 'dead'")).rowCount]).toEqual([
+      [{ status: "ENQUEUED" }],
+      0,
+    ]);
+    for (const session of sessions) await session.end();
+  });
+});
