@@ -57,6 +57,12 @@ const append = `
     ON CONFLICT DO NOTHING)
   SELECT CASE WHEN $4 > 0 THEN pg_notify('${eventChannel}', $1)::text END FROM own`;
 
+/** The lock makes sure that the messages of a run become visible in the order of their positions. A reader would skip a late one. */
+const send = `
+  WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended($1, 1))),
+  sent AS (INSERT INTO turnwright.messages (run_id, body) SELECT $1, $2 FROM held RETURNING run_id)
+  SELECT pg_notify('${messageChannel}', run_id) FROM sent`;
+
 export class PostgresStore implements DurableStore {
   readonly #pool: Pool;
 
@@ -168,8 +174,7 @@ export class PostgresStore implements DurableStore {
   }
 
   async send(runId: string, message: RunMessage): Promise<void> {
-    await this.#pool.query("INSERT INTO turnwright.messages (run_id, body) VALUES ($1, $2)", [runId, JSON.stringify(message)]);
-    await this.#pool.query(`SELECT pg_notify('${messageChannel}', $1)`, [runId]);
+    await this.#pool.query(send, [runId, JSON.stringify(message)]);
   }
 
   async notifyEnd(runId: string): Promise<void> {

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest
 import { defineDurableLoop, launchWorker, type Worker } from "turnwright/dbos";
 import { createMockProvider, text } from "turnwright/testing";
 import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
+import { PostgresStore } from "../../src/dbos/postgres-store.ts";
 import { Takeovers } from "../../src/dbos/takeovers.ts";
 
 let postgres: Postgres;
@@ -61,5 +62,27 @@ describe("two workers that notice a dead worker together", () => {
       0,
     ]);
     for (const session of sessions) await session.end();
+  });
+});
+
+describe("two messages to a run", () => {
+  it("become visible in the order of their positions, although the transaction of the first ends later", async () => {
+    const client = new Client({ connectionString: postgres.url });
+    await client.connect();
+    await client.query("BEGIN");
+    // The pool would use any connection.
+    const slow = new PostgresStore(client as unknown as Pool);
+    const store = new PostgresStore(pool);
+    await slow.send("chat", { verb: "steer", message: "First." });
+    let isSent = false;
+    const second = store.send("chat", { verb: "steer", message: "Second." }).then(() => (isSent = true));
+    const waiters = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+    while (!isSent && (await pool.query(waiters)).rowCount === 0) await new Promise(setImmediate);
+    expect(await store.readMessages("chat", 0)).toEqual([]);
+    await client.query("COMMIT");
+    await second;
+    const read = await store.readMessages("chat", 0);
+    expect(read.map(({ body }) => body.verb === "steer" && body.message)).toEqual(["First.", "Second."]);
+    await client.end();
   });
 });
