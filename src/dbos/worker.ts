@@ -144,6 +144,7 @@ export class WorkerProcess implements RunSite {
   readonly #waits = new RunWaits();
   readonly #ends = new RunWaits();
   #isStopped = false;
+  #stopped: Promise<void> | undefined;
   readonly #takeovers: Takeovers;
 
   constructor({ databaseUrl, name = "turnwright", leaseMs = 10_000, executes = true }: WorkerOptions) {
@@ -187,8 +188,11 @@ export class WorkerProcess implements RunSite {
     every(lostNotificationMs, async () => this.#wakeAll());
   }
 
-  async stop(): Promise<void> {
-    if (this.#isStopped) return;
+  stop(): Promise<void> {
+    return (this.#stopped ??= this.#stop());
+  }
+
+  async #stop(): Promise<void> {
     this.#isStopped = true;
     if (current === this) current = undefined;
     this.#stopping.abort(new Error("The worker of this process was stopped."));

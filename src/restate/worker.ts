@@ -146,6 +146,7 @@ export class WorkerProcess implements RunWorker {
   readonly #stopping = new AbortController();
   readonly #waits = new RunWaits();
   #server: HandlerServer | undefined;
+  #stopped: Promise<void> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #looks = 0;
 
@@ -171,9 +172,12 @@ export class WorkerProcess implements RunWorker {
     this.#lookSoon();
   }
 
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
+    return (this.#stopped ??= this.#stop());
+  }
+
+  async #stop(): Promise<void> {
     if (current === this) current = undefined;
-    if (this.#stopping.signal.aborted) return;
     clearTimeout(this.#timer);
     // First, so that nothing more is recorded. Restate calls the other workers immediately.
     await this.#server?.stop();

@@ -87,6 +87,22 @@ describe("a worker that stops", () => {
   }, 30_000);
 });
 
+describe("the second stop of a worker", () => {
+  it("resolves when the worker has stopped", async () => {
+    let isShut = false;
+    const shutdown = DBOS.shutdown.bind(DBOS);
+    vi.spyOn(DBOS, "shutdown").mockImplementationOnce(async () => {
+      await shutdown();
+      isShut = true;
+    });
+    const first = worker.stop();
+    await worker.stop();
+    expect(isShut).toBe(true);
+    await first;
+    worker = await launchWorker({ databaseUrl: postgres.url });
+  });
+});
+
 /** Returns the connections whose last statement waits for the lock of a worker. */
 async function readLocking(): Promise<readonly number[]> {
   const text = "SELECT pid FROM pg_stat_activity WHERE query LIKE 'SELECT pg_advisory_lock(hash%' AND pid <> pg_backend_pid()";

@@ -213,7 +213,7 @@ async function checkFailedRun(): Promise<void> {
 
 /** Launches the worker again. */
 async function relaunch(suspendMs: number): Promise<void> {
-  await worker.stop();
+  await Promise.all([worker.stop(), worker.stop()]);
   worker = await launch(suspendMs);
 }
 
