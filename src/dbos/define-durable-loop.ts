@@ -110,7 +110,14 @@ function createEngine(loop: string, workflow: Workflow, worker: WorkerProcess): 
         return found === undefined ? undefined : String(found.input?.[0]);
       }),
     result: (id) => worker.waitForEnd(id, () => outside(() => readResult(id))),
-    retry: (id) => outside(async () => void (await DBOS.rewindWorkflow(id, { startStep: 0, queueName }))),
+    retry: (id) =>
+      outside(() =>
+        store.changeRuns(async () => {
+          if ((await findRun({ ...own, workflowIDs: [id] }))?.state !== "failed") return false;
+          await DBOS.rewindWorkflow(id, { startStep: 0, queueName });
+          return true;
+        }),
+      ),
     readJournal: (id) => readRecordJournal(store, id),
   };
 }

@@ -1,6 +1,7 @@
 // The tables of durable loops in Postgres, beside those of DBOS: workers, and the records, events and messages of runs.
 
 import type { Pool } from "pg";
+import { whileLocked } from "./locks.ts";
 import type { Added, Begun, DurableStore, Row, RunMessage, StepRecord } from "../host/durable/durable-store.ts";
 
 /** Locked while a process creates the tables, so that two processes do not create them together. */
@@ -63,8 +64,17 @@ const send = `
   sent AS (INSERT INTO turnwright.messages (run_id, body) SELECT $1, $2 FROM held RETURNING run_id)
   SELECT pg_notify('${messageChannel}', run_id) FROM sent`;
 
+const deleteRuns = `
+  WITH events AS (DELETE FROM turnwright.events WHERE run_id = ANY ($1)),
+  records AS (DELETE FROM turnwright.records WHERE run_id = ANY ($1)),
+  messages AS (DELETE FROM turnwright.messages WHERE run_id = ANY ($1)),
+  blobs AS (DELETE FROM turnwright.blobs WHERE run_id = ANY ($1))
+  DELETE FROM turnwright.runs WHERE id = ANY ($1)`;
+
 export class PostgresStore implements DurableStore {
   readonly #pool: Pool;
+  /** Settles after the last change of runs by this process. */
+  #changed: Promise<unknown> = Promise.resolve();
 
   constructor(pool: Pool) {
     this.#pool = pool;
@@ -191,10 +201,15 @@ export class PostgresStore implements DurableStore {
 
   /** Deletes everything about runs. The number of runs of a conversation stays, so that no run id is used twice. */
   async deleteRuns(ids: readonly string[]): Promise<void> {
-    for (const table of ["events", "records", "messages", "blobs"]) {
-      await this.#pool.query(`DELETE FROM turnwright.${table} WHERE run_id = ANY ($1)`, [ids]);
-    }
-    await this.#pool.query("DELETE FROM turnwright.runs WHERE id = ANY ($1)", [ids]);
+    await this.#pool.query(deleteRuns, [ids]);
+  }
+
+  /** Calls `work` while no other worker deletes or retries runs. */
+  changeRuns<T>(work: () => Promise<T>): Promise<T> {
+    // One after the other, so that waiting calls do not hold the connections that `work` needs.
+    const changed = this.#changed.then(() => whileLocked(this.#pool, "changes of runs", work));
+    this.#changed = changed.catch(() => {});
+    return changed;
   }
 
   async readRuns(conversation: string): Promise<number> {

@@ -142,8 +142,9 @@ export class RestateStore implements DurableStore {
     return this.#change(runId, "rest", { execution: this.#executions.get(runId) ?? 0, isResting });
   }
 
-  async retry(runId: string): Promise<void> {
-    await this.#change(runId, "retry", null);
+  /** Returns false if the run has not failed. */
+  retry(runId: string): Promise<boolean> {
+    return this.#change(runId, "retry", null);
   }
 
   /** Forgets an execution that has ended. */

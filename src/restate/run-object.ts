@@ -105,11 +105,12 @@ function sendSelf(ctx: ObjectContext, to: { readonly service: string; readonly m
 function messageHandlers({ names, admin }: ObjectPorts): Handlers {
   const wakeLater = (ctx: ObjectContext, delay: number): void => sendSelf(ctx, { service: names.runs, method: "wake", delay });
   return {
-    async retry(ctx: ObjectContext): Promise<void> {
+    async retry(ctx: ObjectContext): Promise<boolean> {
       const head = await readHead(ctx);
-      if (head?.state !== "failed") return;
+      if (head?.state !== "failed") return false;
       ctx.set<RunHead>("head", { ...head, state: "live", error: undefined });
       wakeLater(ctx, 0);
+      return true;
     },
     /** Notes that the workflow is about to rest, or that it is not. A message then wakes it. */
     rest: (

@@ -86,3 +86,35 @@ describe("two messages to a run", () => {
     await client.end();
   });
 });
+
+/** Starts a run, and stores that it has failed. */
+async function startFailed(id: string): Promise<void> {
+  await loop.start(id, {});
+  await pool.query("UPDATE dbos.workflow_status SET status = 'ERROR', completed_at = 1 WHERE workflow_uuid = $1", [id]);
+}
+
+const isLive = { code: "invalid-option", details: { received: "the id of a live run" } };
+
+describe("a failed run", () => {
+  it("is not deleted after its retry was accepted", async () => {
+    await startFailed("deleted");
+    let retried: Promise<unknown> = Promise.resolve();
+    const list = DBOS.listWorkflows.bind(DBOS);
+    vi.spyOn(DBOS, "listWorkflows").mockImplementationOnce(async (input) => {
+      const found = await list(input);
+      retried = loop.retry("deleted").catch((error: unknown) => error);
+      for (let reads = 0; reads < 50; reads += 1) await pool.query("SELECT 1");
+      return found;
+    });
+    expect(await worker.deleteRuns({ ids: ["deleted"] })).toBe(1);
+    expect(await retried).toMatchObject({ code: "invalid-option", details: { received: "an unknown id" } });
+  });
+
+  it("is retried once by two parallel retries, and the other one says that the run is live", async () => {
+    await startFailed("twice");
+    const retries = await Promise.allSettled([loop.retry("twice"), loop.retry("twice")]);
+    expect(retries.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect(retries.find(({ status }) => status === "rejected")).toMatchObject({ reason: isLive });
+    await expect(loop.retry("twice")).rejects.toMatchObject(isLive);
+  });
+});

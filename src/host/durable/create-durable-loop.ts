@@ -117,13 +117,14 @@ class DurableVerbs {
   }
 
   async retry(id: string): Promise<void> {
-    const { state } = await this.#find(id);
-    const received = state === "live" ? "the id of a live run" : "the id of a run with a result";
-    if (state !== "failed")
-      throw new LoopError("invalid-option", { option: "id", expected: "the id of a run whose result rejected", received });
     const engine = this.#engineOf();
-    await engine.store.resetStalls(id);
-    await engine.retry(id);
+    if ((await this.#find(id)).state === "failed") {
+      await engine.store.resetStalls(id);
+      if (await engine.retry(id)) return;
+    }
+    const { state } = await this.#find(id);
+    const received = state === "ended" ? "the id of a run with a result" : "the id of a live run";
+    throw new LoopError("invalid-option", { option: "id", expected: "the id of a run whose result rejected", received });
   }
 
   async status(id: string): Promise<JournalInspection | undefined> {

@@ -87,8 +87,8 @@ export interface DurableEngine {
   readInput(id: string): Promise<string | undefined>;
   /** Waits for the value of a run, which `executeDurableRun` returned. */
   result(id: string): Promise<string>;
-  /** Continues a failed run after its last record. */
-  retry(id: string): Promise<void>;
+  /** Continues a failed run after its last record. Returns false if the run has not failed. */
+  retry(id: string): Promise<boolean>;
   /** Returns a journal that only reads the records of a run. */
   readJournal(id: string): Journal;
   /** Calls `look` now, and each time that the run may have changed, until it returns a value. Rejects when the signal fires. */
