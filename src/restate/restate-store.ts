@@ -5,7 +5,7 @@ import type { Added, Begun, DurableStore, Row, RunMessage } from "../host/durabl
 import { untilAborted } from "./admin.ts";
 import { jsonSerde } from "./json-serde.ts";
 import type { Appended, EventsFound, RunHead } from "./run-events.ts";
-import type { ServiceNames } from "./run-object.ts";
+import type { FailedBefore, ServiceNames } from "./run-object.ts";
 
 /** A request is repeated for about a minute, for example while Restate restarts. */
 const repeatForMs = 60_000;
@@ -22,6 +22,9 @@ export interface RestateStoreOptions {
   /** When it fires, all requests end. */
   readonly signal: AbortSignal;
 }
+
+/** The error of a run that failed, and has not been retried since. */
+export class FailedRun extends Error {}
 
 export class RestateStore implements DurableStore {
   readonly #ingress: Ingress;
@@ -42,8 +45,10 @@ export class RestateStore implements DurableStore {
     return this.#change(runId, "start", { loop, input });
   }
 
+  /** Rejects with a FailedRun if the run has failed. */
   async begin(runId: string): Promise<Begun> {
-    const begun = await this.#change<Begun>(runId, "begin", this.#options.worker);
+    const begun = await this.#change<Begun | FailedBefore>(runId, "begin", this.#options.worker);
+    if ("failure" in begun) throw new FailedRun(begun.failure);
     this.#executions.set(runId, begun.execution);
     return begun;
   }

@@ -25,6 +25,11 @@ export interface ObjectPorts {
   readonly retentionMs: number;
 }
 
+/** The answer to the begin of an execution if the run has failed, and waits for its retry. */
+export interface FailedBefore {
+  readonly failure: string;
+}
+
 type Handlers = Parameters<typeof object>[0]["handlers"];
 
 /** How long to wait before a resting workflow is woken once more, in milliseconds. */
@@ -69,15 +74,14 @@ function runHandlers({ names, retentionMs }: ObjectPorts): Handlers {
       ctx.set<RunHead>("head", { loop, invocation: await run.invocationId, state: "live", ...counts });
       return true;
     },
-    /** Begins an execution. Earlier executions can no longer change the run. */
-    async begin(ctx: ObjectContext, worker: string): Promise<Begun> {
+    /** Begins an execution, unless the run has failed. Earlier executions can no longer change the run. */
+    async begin(ctx: ObjectContext, worker: string): Promise<Begun | FailedBefore> {
       const head = await readHead(ctx);
       if (head === null) return { execution: 0, events: 0, stalls: 0 };
-      const { next: events, state } = head;
-      const lives = { state: state === "ended" ? state : ("live" as const), error: undefined, isResting: undefined };
+      if (head.state === "failed") return { failure: head.error ?? "" };
       const [execution, stalls] = [head.execution + 1, head.execution === 0 ? 0 : head.stalls + 1];
-      ctx.set<RunHead>("head", { ...head, ...lives, execution, stalls, worker });
-      return { execution, events, stalls };
+      ctx.set<RunHead>("head", { ...head, isResting: undefined, execution, stalls, worker });
+      return { execution, events: head.next, stalls, input: (await ctx.get<string>("input")) ?? undefined };
     },
     async resetStalls(ctx: ObjectContext): Promise<void> {
       const head = await readHead(ctx);

@@ -74,10 +74,10 @@ describe("two messages to a run", () => {
     const slow = new PostgresStore(client as unknown as Pool);
     const store = new PostgresStore(pool);
     await slow.send("chat", { verb: "steer", message: "First." });
-    let isSent = false;
-    const second = store.send("chat", { verb: "steer", message: "Second." }).then(() => (isSent = true));
+    const sent: string[] = [];
+    const second = store.send("chat", { verb: "steer", message: "Second." }).then(() => sent.push("Second."));
     const waiters = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
-    while (!isSent && (await pool.query(waiters)).rowCount === 0) await new Promise(setImmediate);
+    while (sent.length === 0 && (await pool.query(waiters)).rowCount === 0) await new Promise(setImmediate);
     expect(await store.readMessages("chat", 0)).toEqual([]);
     await client.query("COMMIT");
     await second;

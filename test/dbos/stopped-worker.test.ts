@@ -111,8 +111,8 @@ async function readLocking(): Promise<readonly number[]> {
 
 describe("a worker whose session was lost", () => {
   it("keeps no connection of an attempt that failed, and then gets its lock back", async () => {
-    const [{ name = "" } = {}] = (await client.query<{ readonly name: string }>("SELECT current_database() AS name")).rows;
-    await client.query(`ALTER DATABASE "${name}" SET lock_timeout = '50ms'`);
+    const name = client.escapeIdentifier(new URL(postgres.url).pathname.slice(1));
+    await client.query(`ALTER DATABASE ${name} SET lock_timeout = '50ms'`);
     const locks = `SELECT pid FROM pg_locks JOIN pg_database ON database = pg_database.oid
       WHERE locktype = 'advisory' AND datname = current_database() AND granted = $1`;
     const readLocks = async (isGranted: boolean): Promise<readonly number[]> =>
@@ -132,6 +132,6 @@ describe("a worker whose session was lost", () => {
     while ((await readLocking()).length > 0) await new Promise(setImmediate);
     await loop.start("heard", {});
     expect((await loop.result("heard")).text).toBe("Done.");
-    await client.query(`ALTER DATABASE "${name}" RESET lock_timeout`);
+    await client.query(`ALTER DATABASE ${name} RESET lock_timeout`);
   }, 30_000);
 });

@@ -211,6 +211,18 @@ async function checkFailedRun(): Promise<void> {
   await rejects(rooms.retry("run-6"), /whose result rejected/);
 }
 
+async function checkLateFailure(): Promise<void> {
+  await rooms.start("run-8", { question: "Book it.", approves: true, fails: true });
+  await findWaiting("run-8");
+  failure = new Error("No more options.");
+  await relaunch(10_000);
+  await rejects(rooms.result("run-8"), /No more options/);
+  failure = undefined;
+  await rooms.retry("run-8");
+  await rooms.stop("run-8");
+  equal((await rooms.result("run-8")).reason.kind, "stopped");
+}
+
 /** Launches the worker again. */
 async function relaunch(suspendMs: number): Promise<void> {
   await Promise.all([worker.stop(), worker.stop()]);
@@ -262,6 +274,7 @@ export const checks: readonly Check[] = [
   { title: "kills a run while its tool is running, within 1.5 seconds", run: checkKill },
   { title: "passes a steering message to the next iteration once", run: checkSteer },
   { title: "rejects with the error of a failed run, and continues it after a retry", run: checkFailedRun },
+  { title: "rejects with an error of options that a later worker makes, and continues after a retry", run: checkLateFailure },
   { title: "frees the worker of a run that waits for long, and wakes the run for a decision or a stop", run: checkResting },
   { title: "continues a run of a stopped worker in the next one, without a trace of the stop", run: checkStoppedWorker },
   { title: "takes ids with characters that have a meaning in URLs", run: checkLongIds },

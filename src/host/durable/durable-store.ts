@@ -31,6 +31,8 @@ export interface Begun {
   readonly events: number;
   /** How many executions in a row have begun since the run made progress. */
   readonly stalls: number;
+  /** The input of the run, as JSON. Undefined if the engine passes it to the execution. */
+  readonly input?: string | undefined;
 }
 
 export interface Added {

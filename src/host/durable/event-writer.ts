@@ -28,6 +28,7 @@ export class EventWriter {
   #next: number;
   /** How many executions in a row have begun since the run made progress. */
   readonly stalls: number;
+  readonly input: string | undefined;
   /** True if an event is waiting that is neither a delta nor about discarded deltas. */
   #isProgress = false;
   /** How many events of earlier executions are stored for each place. */
@@ -46,12 +47,13 @@ export class EventWriter {
   #last: Promise<void> = Promise.resolve();
   #isFenced = false;
 
-  private constructor(store: DurableStore, runId: string, { execution, events, stalls }: Begun) {
+  private constructor(store: DurableStore, runId: string, { execution, events, stalls, input }: Begun) {
     this.#store = store;
     this.#runId = runId;
     this.#execution = execution;
     this.#next = events;
     this.stalls = stalls;
+    this.input = input;
   }
 
   static async begin(store: DurableStore, runId: string): Promise<EventWriter> {

@@ -31,8 +31,8 @@ export interface DurableExecution {
   readonly runId: string;
   /** The definition of the loop. Its options are made when the execution has begun, so that their error ends this execution. */
   readonly fields: Pick<DurableLoopFields<Json>, "options" | "maxCrashes">;
-  /** The input of the run, as JSON. */
-  readonly input: string;
+  /** The input of the run, as JSON. Default: the input that the store has. */
+  readonly input?: string | undefined;
   readonly createJournal: (hooks: StepHooks, live: LiveRun) => Journal | Promise<Journal>;
 }
 
@@ -100,10 +100,11 @@ class Execution implements LiveRun {
 
   async #run(): Promise<string | undefined> {
     const { store } = this.#site;
-    const { runId, fields, input, createJournal } = this.#given;
+    const { runId, fields, createJournal } = this.#given;
     const { maxCrashes = 10 } = fields;
     const events = (this.#writer = await EventWriter.begin(store, runId));
     if (events.stalls > maxCrashes) throw new Error(toGivenUp(events.stalls));
+    const { input = events.input ?? "null" } = this.#given;
     const options = await this.#unlessOver(async () => fields.options(JSON.parse(input) as Json));
     await this.obey();
     this.#over.signal.throwIfAborted();
