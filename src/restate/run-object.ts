@@ -91,18 +91,27 @@ function runHandlers({ names, retentionMs }: ObjectPorts): Handlers {
     async finish(ctx: ObjectContext, { execution, end }: { readonly execution: number; readonly end: string }): Promise<boolean> {
       if (!(await changeHead(ctx, execution, { state: "ended" }))) return false;
       ctx.set("end", end);
-      sendSelf(ctx, { service: names.runs, method: "clear", delay: retentionMs + clearLaterMs });
+      const to = { service: names.runs, method: "clear", delay: retentionMs + clearLaterMs };
+      sendSelf(ctx, to, execution);
       return true;
     },
     fail: (ctx: ObjectContext, { execution, error }: { readonly execution: number; readonly error: string }): Promise<boolean> =>
       changeHead(ctx, execution, { state: "failed", error, isResting: true }),
-    clear: async (ctx: ObjectContext): Promise<void> => ctx.clearAll(),
+    /** Deletes a run that ended with this execution. The end may have been stored twice, and the id may be used again. */
+    async clear(ctx: ObjectContext, execution: number): Promise<void> {
+      const head = await readHead(ctx);
+      if (head?.state === "ended" && head.execution === execution) ctx.clearAll();
+    },
   };
 }
 
 /** Calls a handler of the same run later. */
-function sendSelf(ctx: ObjectContext, to: { readonly service: string; readonly method: string; readonly delay: number }): void {
-  ctx.genericSend({ ...to, key: ctx.key, parameter: null, inputSerde: jsonSerde });
+function sendSelf(
+  ctx: ObjectContext,
+  to: { readonly service: string; readonly method: string; readonly delay: number },
+  parameter: number | null = null,
+): void {
+  ctx.genericSend({ ...to, key: ctx.key, parameter, inputSerde: jsonSerde });
 }
 
 /** Makes the handlers that send messages and wake resting runs. */

@@ -121,6 +121,22 @@ async function checkRun(): Promise<void> {
   equal((await rooms.status("run-1"))?.status, "completed");
 }
 
+/** Calls the handler that deletes a run after its retention. */
+async function clear(id: string, execution: number): Promise<void> {
+  const headers = { "content-type": "application/json" };
+  const request = { method: "POST", headers, body: JSON.stringify(execution) };
+  equal((await fetch(`${server.ingressUrl}/turnwright-runs/${id}/clear`, request)).ok, true);
+}
+
+async function checkClear(): Promise<void> {
+  await rooms.start("run-9", { question: "A room?" });
+  await rooms.result("run-9");
+  await clear("run-9", 0);
+  equal((await rooms.status("run-9"))?.status, "completed");
+  await clear("run-9", 1);
+  equal(await rooms.status("run-9"), undefined);
+}
+
 async function checkSameId(): Promise<void> {
   equal(await rooms.start("run-1", { question: "Another room?" }), "exists");
   checkFields((await rooms.result("run-1")).messages[0], { content: "A room?" });
@@ -277,5 +293,6 @@ export const checks: readonly Check[] = [
   { title: "rejects with an error of options that a later worker makes, and continues after a retry", run: checkLateFailure },
   { title: "frees the worker of a run that waits for long, and wakes the run for a decision or a stop", run: checkResting },
   { title: "continues a run of a stopped worker in the next one, without a trace of the stop", run: checkStoppedWorker },
+  { title: "is deleted after the retention of the execution that ended it, and not of an earlier one", run: checkClear },
   { title: "takes ids with characters that have a meaning in URLs", run: checkLongIds },
 ];
