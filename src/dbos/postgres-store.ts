@@ -1,6 +1,7 @@
 // The tables of durable loops in Postgres, beside those of DBOS: workers, and the records, events and messages of runs.
 
 import type { Pool } from "pg";
+import { repeatFailed } from "../host/durable/repeat-failed.ts";
 import { whileLocked } from "./locks.ts";
 import type { Added, Begun, DurableStore, Row, RunMessage, StepRecord } from "../host/durable/durable-store.ts";
 
@@ -30,8 +31,8 @@ const tables = `
 `;
 
 /** A read that fails, for example while Postgres restarts, is repeated for about a minute. */
-const mostAttempts = 240;
-const retryMs = 250;
+const repeatForMs = 60_000;
+const repeatAfterMs = 250;
 
 /** The channels of LISTEN and NOTIFY. The payload is the id of a run with new events or messages, or of a run that has ended. */
 export const eventChannel = "turnwright_events";
@@ -81,15 +82,16 @@ export class PostgresStore implements DurableStore {
   }
 
   /** Repeats a read that fails, for example while Postgres restarts. A failed read would otherwise end its run or its reader. */
-  async #read<T extends object>(text: string, values: readonly unknown[]): Promise<readonly T[]> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return (await this.#pool.query<T>(text, [...values])).rows;
-      } catch (error) {
-        if (attempt === mostAttempts || this.#pool.ending || isRefusal(error)) throw error;
-        await new Promise((resolve) => setTimeout(resolve, retryMs));
-      }
-    }
+  #read<T extends object>(text: string, values: readonly unknown[]): Promise<readonly T[]> {
+    const until = performance.now() + repeatForMs;
+    return repeatFailed(async () => (await this.#pool.query<T>(text, [...values])).rows, {
+      everyMs: repeatAfterMs,
+      mayRepeat: (error) => performance.now() < until && this.mayRepeat(error),
+    });
+  }
+
+  mayRepeat(error: unknown): boolean {
+    return !this.#pool.ending && !isRefusal(error);
   }
 
   async migrate(): Promise<void> {

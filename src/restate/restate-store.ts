@@ -2,6 +2,7 @@
 
 import { connect, HttpCallError, Opts, type Ingress } from "@restatedev/restate-sdk-clients";
 import type { Added, Begun, DurableStore, Row, RunMessage } from "../host/durable/durable-store.ts";
+import { repeatFailed } from "../host/durable/repeat-failed.ts";
 import { untilAborted } from "./admin.ts";
 import { jsonSerde } from "./json-serde.ts";
 import type { Appended, EventsFound, RunHead } from "./run-events.ts";
@@ -172,22 +173,27 @@ export class RestateStore implements DurableStore {
     return this.#request(this.#options.names.runs, { key: runId, handler, parameter, idempotencyKey });
   }
 
-  async #request<T>(service: string, { idempotencyKey, ...call }: HandlerCall): Promise<T> {
+  #request<T>(service: string, { idempotencyKey, ...call }: HandlerCall): Promise<T> {
     const { signal } = this.#options;
     const serdes = { input: jsonSerde, output: jsonSerde };
     const until = performance.now() + repeatForMs;
-    for (;;) {
-      try {
-        return await untilAborted(signal, (own) => {
-          const opts = Opts.from<unknown, T>({ ...serdes, signal: own, ...(idempotencyKey && { idempotencyKey }) });
-          return this.#ingress.call<unknown, T>({ service, ...call, opts });
-        });
-      } catch (error) {
+    const request = (own: AbortSignal): Promise<T> => {
+      const opts = Opts.from<unknown, T>({ ...serdes, signal: own, ...(idempotencyKey && { idempotencyKey }) });
+      return this.#ingress.call<unknown, T>({ service, ...call, opts });
+    };
+    return repeatFailed(() => untilAborted(signal, request), {
+      everyMs: repeatAfterMs,
+      mayRepeat: (error) => {
         signal.throwIfAborted();
-        if (performance.now() > until || !mayPass(error)) throw error;
-        await new Promise((resolve) => setTimeout(resolve, repeatAfterMs));
-      }
-    }
+        return performance.now() < until && this.mayRepeat(error);
+      },
+    });
+  }
+
+  /** True if Restate is out of reach, busy, or no worker has registered the handlers yet. */
+  mayRepeat(error: unknown): boolean {
+    if (this.#options.signal.aborted || error instanceof FailedRun) return false;
+    return !(error instanceof HttpCallError) || error.status === 404 || error.status === 429 || error.status >= 500;
   }
 }
 
@@ -200,9 +206,4 @@ interface HandlerCall {
 
 function placeOf(runId: string, seq: number): string {
   return `${seq} ${runId}`;
-}
-
-/** True if a repeated request may succeed: Restate is out of reach, busy, or no worker has registered the handlers yet. */
-function mayPass(error: unknown): boolean {
-  return !(error instanceof HttpCallError) || error.status === 404 || error.status === 429 || error.status >= 500;
 }

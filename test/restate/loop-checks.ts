@@ -5,6 +5,7 @@ import { defineTool } from "turnwright";
 import { defineDurableLoop, type DurableEvent, launchWorker, type Worker } from "turnwright/restate";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import type { Check } from "./checks.ts";
+import { checkFields, hasFields } from "./check-fields.ts";
 import { findFreePort, type RestateServer, startRestate } from "./start-restate.ts";
 
 let server: RestateServer;
@@ -92,15 +93,16 @@ async function findWaiting(id: string): Promise<string> {
   }
 }
 
+function post(url: string, body: unknown): Promise<Response> {
+  const headers = { "content-type": "application/json", accept: "application/json" };
+  return fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+}
+
 /** Waits until the workflow of a run rests in Restate. */
 async function untilResting(id: string): Promise<void> {
   const query = `SELECT status FROM sys_invocation WHERE target_service_key = '${id}' AND target_handler_name = 'run'`;
   for (let status = ""; status !== "backing-off"; await sleep(20)) {
-    const response = await fetch(`${server.adminUrl}/query`, {
-      method: "POST",
-      headers: { "content-type": "application/json", accept: "application/json" },
-      body: JSON.stringify({ query }),
-    });
+    const response = await post(`${server.adminUrl}/query`, { query });
     status = ((await response.json()) as { rows: { status: string }[] }).rows[0]?.status ?? "";
   }
 }
@@ -123,9 +125,7 @@ async function checkRun(): Promise<void> {
 
 /** Calls the handler that deletes a run after its retention. */
 async function clear(id: string, execution: number): Promise<void> {
-  const headers = { "content-type": "application/json" };
-  const request = { method: "POST", headers, body: JSON.stringify(execution) };
-  equal((await fetch(`${server.ingressUrl}/turnwright-runs/${id}/clear`, request)).ok, true);
+  equal((await post(`${server.ingressUrl}/turnwright-runs/${id}/clear`, execution)).ok, true);
 }
 
 async function checkClear(): Promise<void> {
@@ -153,22 +153,6 @@ async function checkInvalid(): Promise<void> {
   await rejects(launchWorker({ ...wrong, name: "two words" }), hasFields(refused("name")));
   await rejects(launchWorker({ ...wrong, suspendMs: -1 }), hasFields(refused("suspendMs")));
   await rejects(launchWorker(wrong), /A worker already runs in this process/);
-}
-
-/** Checks that a value has these fields, and maybe others. */
-function checkFields(actual: unknown, expected: object): void {
-  for (const [name, value] of Object.entries(expected)) {
-    const field = (actual as Record<string, unknown>)[name];
-    if (typeof value === "object") checkFields(field, value as object);
-    else equal(field, value);
-  }
-}
-
-function hasFields(expected: object): (error: unknown) => true {
-  return (error) => {
-    checkFields(error, expected);
-    return true;
-  };
 }
 
 async function checkDecision(): Promise<void> {

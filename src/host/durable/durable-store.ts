@@ -48,6 +48,8 @@ export interface Added {
 
 /** The events of runs, and the messages to runs. Every process can read and write them. */
 export interface DurableStore {
+  /** True if a request that failed with this error may succeed later, for example after a restart of the server. */
+  mayRepeat(error: unknown): boolean;
   /** Begins an execution of a run. Earlier executions can no longer append events. */
   begin(runId: string): Promise<Begun>;
   /**
@@ -99,6 +101,8 @@ export interface DurableEngine {
 
 /** The work of a durable loop inside the steps of its journal. */
 export interface StepHooks {
+  /** Repeats a failed read, for example while the database restarts, until it succeeds or the execution is over. */
+  repeat<T>(read: () => Promise<T>): Promise<T>;
   /** The position of the last message that the run has read. The journal records it, and restores it in a replay. */
   lastRead: number;
   /** Passes new messages to the run, before it reads its inbox. Changes `lastRead`. */

@@ -3,6 +3,7 @@
 import type { LoopEvent } from "../../core/entry-kit.ts";
 import { packEvent, type StoredEvent } from "./durable-records.ts";
 import type { Begun, DurableStore, StepRecord } from "./durable-store.ts";
+import { repeatFailed } from "./repeat-failed.ts";
 
 /** How long events are collected before they are written together, in milliseconds. */
 const collectMs = 20;
@@ -149,17 +150,11 @@ export class EventWriter {
     this.#blobs = new Map();
     const added = { first: this.#next, events, records, blobs, isProgress: this.#isProgress };
     this.#isProgress = false;
-    for (;;) {
-      try {
-        this.#isFenced = !(await this.#store.append(this.#runId, this.#execution, added)) || this.#isFenced;
-        this.#next += events.length;
-        return;
-      } catch (error) {
-        // A lost event would be missing for readers, so only the end of this execution ends the attempts.
-        if (this.#isFenced) throw error;
-        await new Promise((resolve) => setTimeout(resolve, retryMs));
-      }
-    }
+    // A lost event would be missing for readers, so only the end of this execution ends the attempts.
+    const append = (): Promise<boolean> => this.#store.append(this.#runId, this.#execution, added);
+    const isCurrent = await repeatFailed(append, { everyMs: retryMs, mayRepeat: () => !this.#isFenced });
+    this.#isFenced ||= !isCurrent;
+    this.#next += events.length;
   }
 
   close(): void {

@@ -14,6 +14,7 @@ import type { DurableLoopFields, DurableResult } from "./durable-loop.ts";
 import { storeLargeParts } from "./durable-records.ts";
 import type { DurableEngine, DurableStore, LiveRun, StepHooks } from "./durable-store.ts";
 import { EventWriter } from "./event-writer.ts";
+import { repeatFailed } from "./repeat-failed.ts";
 
 /** The result of a run without its messages, which are in its journal. */
 export interface RunFacts extends Omit<DurableResult, "messages"> {
@@ -102,18 +103,18 @@ class Execution implements LiveRun {
     const { store } = this.#site;
     const { runId, fields, createJournal } = this.#given;
     const { maxCrashes = 10 } = fields;
-    const events = (this.#writer = await EventWriter.begin(store, runId));
+    const events = (this.#writer = await this.#repeat(() => EventWriter.begin(store, runId)));
     if (events.stalls > maxCrashes) throw new Error(toGivenUp(events.stalls));
     const { input = events.input ?? "null" } = this.#given;
     const options = await this.#unlessOver(async () => fields.options(JSON.parse(input) as Json));
-    await this.obey();
+    await this.#repeat(() => this.obey());
     this.#over.signal.throwIfAborted();
     const hooks = this.#createHooks(events);
     /** The large texts of earlier executions. A replay needs all of them. */
     let texts: ReturnType<DurableStore["readBlobs"]> | undefined;
     const journal = storeLargeParts(await createJournal(hooks, this), {
       put: (id, text) => events.addBlob(id, text),
-      get: () => (texts ??= store.readBlobs(runId)),
+      get: () => (texts ??= this.#repeat(() => store.readBlobs(runId))),
     });
     const result = await runToolLoop({
       ...options,
@@ -125,6 +126,12 @@ class Execution implements LiveRun {
     });
     await events.flush();
     return this.#isAbandoned ? undefined : JSON.stringify(factsOf(result, hooks.lastRead));
+  }
+
+  #repeat<T>(read: () => Promise<T>): Promise<T> {
+    const { store } = this.#site;
+    const mayRepeat = (error: unknown): boolean => !this.#over.signal.aborted && store.mayRepeat(error);
+    return repeatFailed(read, { everyMs: repeatMs, mayRepeat });
   }
 
   /** Waits for the options of a run. Rejects at once if this execution is abandoned, so that its worker can stop. */
@@ -143,10 +150,11 @@ class Execution implements LiveRun {
     const { runId } = this.#given;
     const { signal } = this.#over;
     const hooks: StepHooks = {
+      repeat: (read) => this.#repeat(read),
       lastRead: 0,
       // Messages are read in the step that records them, so that no message is lost or read twice.
       beforeInbox: async () => {
-        for (const { seq, body } of await store.readMessages(runId, hooks.lastRead)) {
+        for (const { seq, body } of await this.#repeat(() => store.readMessages(runId, hooks.lastRead))) {
           if (body.verb === "steer") this.#control.steer(body.message as string | UserMessage);
           hooks.lastRead = seq;
         }
@@ -182,6 +190,9 @@ class Execution implements LiveRun {
 
 /** A run that has waited for this long has not ended its process, in milliseconds. */
 const calmMs = 10_000;
+
+/** The time before a failed read is repeated, in milliseconds. */
+const repeatMs = 250;
 
 /** How long a run waits for its journal if its options say nothing, in milliseconds. The database may be away for that long. */
 const journalMs = 3_600_000;
