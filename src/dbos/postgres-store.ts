@@ -95,20 +95,14 @@ export class PostgresStore implements DurableStore {
   }
 
   async migrate(): Promise<void> {
-    const client = await this.#pool.connect();
-    try {
-      await client.query("SELECT pg_advisory_lock($1)", [migrationLock]);
-      await client.query(tables);
-      const { rows } = await client.query<{ readonly version: number }>("SELECT version FROM turnwright.schema");
-      const version = rows[0]?.version ?? schemaVersion;
-      if (version > schemaVersion)
-        throw new Error(
-          `The tables in the schema "turnwright" have version ${version}, but this version of turnwright knows version ${schemaVersion}. Update turnwright in this process.`,
-        );
-    } finally {
-      await client.query("SELECT pg_advisory_unlock($1)", [migrationLock]);
-      client.release();
-    }
+    // Several statements without values are one transaction.
+    await this.#pool.query(`SELECT pg_advisory_xact_lock(${migrationLock}); ${tables}`);
+    const { rows } = await this.#pool.query<{ readonly version: number }>("SELECT version FROM turnwright.schema");
+    const version = rows[0]?.version ?? schemaVersion;
+    if (version > schemaVersion)
+      throw new Error(
+        `The tables in the schema "turnwright" have version ${version}, but this version of turnwright knows version ${schemaVersion}. Update turnwright in this process.`,
+      );
   }
 
   async begin(runId: string): Promise<Begun> {

@@ -87,6 +87,23 @@ describe("two messages to a run", () => {
   });
 });
 
+describe("the creation of the tables", () => {
+  it("leaves no connection open if its connection is lost", async () => {
+    const own = new Pool({ connectionString: postgres.url });
+    own.on("error", () => {});
+    own.on("connect", (client) => client.on("error", () => {}));
+    const holder = await pool.connect();
+    await holder.query("SELECT pg_advisory_lock(7233410001)");
+    const created = new PostgresStore(own).migrate().catch((error: unknown) => error);
+    const end = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+    while ((await pool.query(end)).rowCount === 0) await new Promise(setImmediate);
+    expect(await created).toMatchObject({ code: "57P01" });
+    await holder.query("SELECT pg_advisory_unlock(7233410001)");
+    holder.release();
+    await own.end();
+  });
+});
+
 /** Starts a run, and stores that it has failed. */
 async function startFailed(id: string): Promise<void> {
   await loop.start(id, {});
