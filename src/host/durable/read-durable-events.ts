@@ -126,14 +126,22 @@ class EventReader {
   }
 }
 
-/** True if a run does nothing but wait, and none of its waiting calls has been decided. */
+/** True if a run does nothing but wait, and no decision lets it go on. */
 export async function isWaiting(
   { store }: Pick<DurableEngine, "store">,
   id: string,
   { status, pendingCalls }: JournalInspection,
 ): Promise<boolean> {
   if (status !== "suspended") return false;
-  const keys = new Set(pendingCalls.flatMap((call) => ("waitKey" in call ? [call.waitKey] : [])));
+  // Each run waits for one call after the other, first for approvals. A decision about a later call changes nothing yet.
+  const first = new Map<string, string>();
+  for (const waitsFor of ["awaiting-approval", "awaiting-result"]) {
+    for (const call of pendingCalls) {
+      const run = call.id.slice(0, call.id.lastIndexOf("/") + 1);
+      if (call.state === waitsFor && "waitKey" in call && !first.has(run)) first.set(run, call.waitKey);
+    }
+  }
+  const keys = new Set(first.values());
   const messages = await store.readMessages(id, 0);
   return !messages.some(({ body }) => body.verb !== "steer" && (body.verb !== "decide" || keys.has(body.key)));
 }
