@@ -100,14 +100,14 @@ class EventReader {
   async #look(from: number): Promise<readonly Row<string>[] | undefined> {
     const { id, engine } = this.#run;
     // The events of another loop must not be readable under its run ids.
-    if (!this.#isFound) await this.#run.find();
+    const first = this.#isFound ? undefined : await this.#run.find();
     this.#isFound = true;
     const rows = await engine.store.readEvents(id, from);
     if (rows.length > 0) return rows;
-    const found = await this.#run.find();
+    const found = first ?? (await this.#run.find());
     if (found.state === "live") return this.#endsWhenWaiting ? this.#lookWaiting(from) : undefined;
     // The last events may have been written between the two reads.
-    const last = await engine.store.readEvents(id, from);
+    const last = first === undefined ? await engine.store.readEvents(id, from) : rows;
     if (last.length === 0 && found.state === "failed") throw new Error(found.error);
     return last;
   }
