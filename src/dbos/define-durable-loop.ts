@@ -109,7 +109,7 @@ function createEngine(loop: string, workflow: Workflow, worker: WorkerProcess): 
         const [found] = await DBOS.listWorkflows({ ...own, workflowIDs: [id], loadOutput: false });
         return found === undefined ? undefined : String(found.input?.[0]);
       }),
-    result: (id) => worker.waitForEnd(id, () => outside(() => readResult(id))),
+    waitForEnd: (id, look) => worker.waitForEnd(id, look),
     retry: (id) =>
       outside(() =>
         store.changeRuns(async () => {
@@ -122,17 +122,10 @@ function createEngine(loop: string, workflow: Workflow, worker: WorkerProcess): 
   };
 }
 
-/** Returns undefined while the run is live. Throws the error of a failed run. */
-async function readResult(id: string): Promise<string | undefined> {
-  const [found] = await DBOS.listWorkflows({ workflowIDs: [id], loadInput: false, loadOutput: true });
-  if (found === undefined || stateOf(found.status) === "live") return undefined;
-  if (stateOf(found.status) === "failed") throw found.error instanceof Error ? found.error : new Error(errorOf(found));
-  return String(found.output);
-}
-
 async function findRun(which: Parameters<typeof DBOS.listWorkflows>[0]): Promise<FoundRun | undefined> {
   const [found] = await DBOS.listWorkflows({ ...which, loadInput: false, loadOutput: true });
   if (found === undefined) return undefined;
   const state = stateOf(found.status);
-  return state === "failed" ? { state, error: errorOf(found) } : { state };
+  if (state === "failed") return { state, error: errorOf(found), cause: found.error };
+  return state === "ended" ? { state, readEnd: async () => String(found.output) } : { state };
 }

@@ -112,6 +112,21 @@ async function startFailed(id: string): Promise<void> {
 
 const isLive = { code: "invalid-option", details: { received: "the id of a live run" } };
 
+describe("the result of a run", () => {
+  it("rejects if the run was deleted before its end was noticed", async () => {
+    const list = vi.spyOn(DBOS, "listWorkflows");
+    await loop.start("gone", {});
+    const result = loop.result("gone").catch((error: unknown) => error);
+    // The result has looked at the live run.
+    await vi.waitFor(() => expect(list.mock.calls.length).toBeGreaterThan(0));
+    await Promise.all(list.mock.results.map(({ value }) => value));
+    await pool.query("UPDATE dbos.workflow_status SET status = 'ERROR', completed_at = 1 WHERE workflow_uuid = 'gone'");
+    await worker.deleteRuns({ ids: ["gone"] });
+    await pool.query("SELECT pg_notify('turnwright_ends', 'gone')");
+    expect(await result).toMatchObject({ code: "invalid-option", details: { received: "an unknown id" } });
+  });
+});
+
 describe("a failed run", () => {
   it("is not deleted after its retry was accepted", async () => {
     await startFailed("deleted");

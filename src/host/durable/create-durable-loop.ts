@@ -106,8 +106,12 @@ class DurableVerbs {
 
   async result(id: string): Promise<DurableResult> {
     const engine = this.#engineOf();
-    await this.#find(id);
-    const { lastRead, ...facts } = JSON.parse(await engine.result(id)) as RunFacts;
+    const end = await engine.waitForEnd(id, async () => {
+      const found = await this.#find(id, engine);
+      if (found.state === "failed") throw new Error(found.error, { cause: found.cause });
+      return found.state === "ended" ? found.readEnd() : undefined;
+    });
+    const { lastRead, ...facts } = JSON.parse(end) as RunFacts;
     const { messages = [] } = (await this.#inspect(id)) ?? {};
     // Messages that came after the run had read its inbox for the last time.
     const late = (await engine.store.readMessages(id, lastRead)).flatMap(({ body }) =>

@@ -75,10 +75,13 @@ export interface DurableStore {
   noteRuns(conversation: string, runs: number): Promise<void>;
 }
 
-/** The state of a run. `failed`: the run rejected, with the message in `error`. */
+/** The state of a run. */
 export type FoundRun =
-  | { readonly state: "live" | "ended"; readonly error?: undefined }
-  | { readonly state: "failed"; readonly error: string };
+  | { readonly state: "live"; readonly error?: undefined }
+  /** `readEnd` returns the value that `executeDurableRun` returned, or undefined if the run has been deleted since. */
+  | { readonly state: "ended"; readonly error?: undefined; readEnd(): Promise<string | undefined> }
+  /** The run rejected, with the message in `error`, and maybe with this cause. */
+  | { readonly state: "failed"; readonly error: string; readonly cause?: unknown };
 
 /** The engine of a durable loop, in the worker of this process. */
 export interface DurableEngine {
@@ -89,8 +92,8 @@ export interface DurableEngine {
   find(id: string): Promise<FoundRun | undefined>;
   /** Returns the input of a run of the loop. */
   readInput(id: string): Promise<string | undefined>;
-  /** Waits for the value of a run, which `executeDurableRun` returned. */
-  result(id: string): Promise<string>;
+  /** Calls `look` now, and when the run may have ended, until it returns a value. */
+  waitForEnd<T>(id: string, look: () => Promise<T | undefined>): Promise<T>;
   /** Continues a failed run after its last record. Returns false if the run has not failed. */
   retry(id: string): Promise<boolean>;
   /** Returns a journal that only reads the records of a run. */
