@@ -36,5 +36,5 @@ export function readRecordJournal(store: PostgresStore, runId: string): Journal 
   return createReadOnlyJournal(async () => {
     const records = await store.readRecords(runId);
     return new Map(records.map(({ key, body }) => [key, JSON.parse(body) as unknown]));
-  }, false);
+  });
 }

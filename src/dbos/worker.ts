@@ -106,12 +106,7 @@ function isUnreachable(error: unknown): error is Error {
   return error instanceof Error && "code" in error && /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT)/.test(String(error.code));
 }
 
-interface Settings {
-  readonly databaseUrl: string;
-  readonly name: string;
-  readonly leaseMs: number;
-  readonly executes: boolean;
-}
+type Settings = { readonly [Name in keyof WorkerOptions]-?: NonNullable<WorkerOptions[Name]> };
 
 /** A server that does not answer is treated like a broken connection. */
 const patience = { connectionTimeoutMillis: 10_000, keepAlive: true, keepAliveInitialDelayMillis: 5_000 };

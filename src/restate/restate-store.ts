@@ -22,6 +22,8 @@ export interface RestateStoreOptions {
   readonly worker: string;
   /** When it fires, all requests end. */
   readonly signal: AbortSignal;
+  /** Called after a change of a run by this process. */
+  readonly onChange: (runId: string) => void;
 }
 
 /** The error of a run that failed, and has not been retried since. */
@@ -34,8 +36,6 @@ export class RestateStore implements DurableStore {
   readonly #executions = new Map<string, number>();
   /** The chunk with the event that a reader wants next, by run id and position. */
   readonly #places = new Map<string, number>();
-  /** Called after a change of a run by this process. */
-  onChange: (runId: string) => void = () => {};
 
   constructor(options: RestateStoreOptions) {
     this.#options = options;
@@ -58,7 +58,7 @@ export class RestateStore implements DurableStore {
     const appended: Appended = { execution, ...added, blobs: Object.fromEntries(blobs) };
     const isCurrent = await this.#change<boolean>(runId, "append", appended);
     if (!isCurrent && this.#executions.get(runId) === execution) this.#executions.delete(runId);
-    this.onChange(runId);
+    this.#options.onChange(runId);
     return isCurrent;
   }
 
@@ -89,7 +89,7 @@ export class RestateStore implements DurableStore {
 
   async send(runId: string, message: RunMessage): Promise<void> {
     await this.#change(runId, "send", message);
-    this.onChange(runId);
+    this.#options.onChange(runId);
   }
 
   readMessages(runId: string, after: number): Promise<readonly Row<RunMessage>[]> {
@@ -102,7 +102,7 @@ export class RestateStore implements DurableStore {
 
   /** Wakes the readers in this process. Those in others look again and again. */
   async wake(runId: string): Promise<void> {
-    this.onChange(runId);
+    this.#options.onChange(runId);
   }
 
   async resetStalls(runId: string): Promise<void> {
@@ -139,7 +139,7 @@ export class RestateStore implements DurableStore {
   async finish(runId: string, end: { readonly end: string } | { readonly error: string }): Promise<boolean> {
     const execution = this.#executions.get(runId) ?? 0;
     const isStored = await this.#change<boolean>(runId, "end" in end ? "finish" : "fail", { execution, ...end });
-    this.onChange(runId);
+    this.#options.onChange(runId);
     return isStored;
   }
 

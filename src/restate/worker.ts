@@ -116,11 +116,12 @@ export async function launchWorker(options: WorkerOptions): Promise<Worker> {
   requireNode22();
   checkFields("options", options, checks);
   checkRequired(options, checks, ["ingressUrl", "adminUrl"]);
-  const { name } = settingsOf(options);
+  const settings = settingsOf(options);
+  const { name } = settings;
   if (!/^[a-zA-Z][\w.-]*$/.test(name))
     throw invalidOption("name", "a letter and then letters, digits, dots, hyphens and _", name);
   if (current !== undefined) throw new Error("A worker already runs in this process. Call its stop() first.");
-  const worker = new WorkerProcess(settingsOf(options));
+  const worker = new WorkerProcess(settings);
   current = worker;
   try {
     await worker.launch();
@@ -157,8 +158,9 @@ export class WorkerProcess implements RunWorker {
     this.settings = settings;
     this.names = namesOf(settings.name);
     this.admin = new Admin(settings.adminUrl, signal);
-    this.store = new RestateStore({ ingressUrl: settings.ingressUrl, names: this.names, worker: this.id, signal });
-    this.store.onChange = (runId) => this.#waits.wake(runId);
+    const { names, id: worker } = this;
+    const onChange = (runId: string): void => this.#waits.wake(runId);
+    this.store = new RestateStore({ ingressUrl: settings.ingressUrl, names, worker, signal, onChange });
   }
 
   async launch(): Promise<void> {

@@ -73,16 +73,17 @@ describe("two messages to a run", () => {
     // The pool would use any connection.
     const slow = new PostgresStore(client as unknown as Pool);
     const store = new PostgresStore(pool);
-    await slow.send("chat", { verb: "steer", message: "First." });
+    const steer = (content: string) => ({ verb: "steer" as const, message: { role: "user" as const, content } });
+    await slow.send("chat", steer("First."));
     const sent: string[] = [];
-    const second = store.send("chat", { verb: "steer", message: "Second." }).then(() => sent.push("Second."));
+    const second = store.send("chat", steer("Second.")).then(() => sent.push("Second."));
     const waiters = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
     while (sent.length === 0 && (await pool.query(waiters)).rowCount === 0) await new Promise(setImmediate);
     expect(await store.readMessages("chat", 0)).toEqual([]);
     await client.query("COMMIT");
     await second;
     const read = await store.readMessages("chat", 0);
-    expect(read.map(({ body }) => body.verb === "steer" && body.message)).toEqual(["First.", "Second."]);
+    expect(read.map(({ body }) => body)).toEqual([steer("First."), steer("Second.")]);
     await client.end();
   });
 });

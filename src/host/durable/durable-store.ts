@@ -1,10 +1,10 @@
 // The parts of a workflow engine that durable loops need.
 
-import type { Journal, Json } from "../../core/entry-kit.ts";
+import type { Journal, Json, UserMessage } from "../../core/entry-kit.ts";
 
 /** A message to a run from any process. */
 export type RunMessage =
-  | { readonly verb: "steer"; readonly message: unknown }
+  | { readonly verb: "steer"; readonly message: UserMessage }
   | { readonly verb: "stop"; readonly request?: unknown }
   | { readonly verb: "kill" }
   | { readonly verb: "decide"; readonly key: string; readonly decision: Json };

@@ -1,13 +1,6 @@
 // One execution of a durable run in a worker.
 
-import {
-  type Journal,
-  type Json,
-  type LoopControl,
-  type LoopResult,
-  type UserMessage,
-  runToolLoop,
-} from "../../core/entry-kit.ts";
+import { type Journal, type Json, type LoopControl, type LoopResult, runToolLoop } from "../../core/entry-kit.ts";
 import { createLoopControl } from "../../core/index.ts";
 import { createEmitter } from "../execution-events.ts";
 import type { DurableLoopFields, DurableResult } from "./durable-loop.ts";
@@ -155,7 +148,7 @@ class Execution implements LiveRun {
       // Messages are read in the step that records them, so that no message is lost or read twice.
       beforeInbox: async () => {
         for (const { seq, body } of await this.#repeat(() => store.readMessages(runId, hooks.lastRead))) {
-          if (body.verb === "steer") this.#control.steer(body.message as string | UserMessage);
+          if (body.verb === "steer") this.#control.steer(body.message);
           hooks.lastRead = seq;
         }
       },
