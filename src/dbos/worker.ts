@@ -1,13 +1,12 @@
 // A process that executes durable loops. Workers take over the runs of workers that died or froze.
 
 import { AsyncLocalStorage } from "node:async_hooks";
-import { setMaxListeners } from "node:events";
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { Client, Pool } from "pg";
 import { type Checks, checkFields, checkRequired, is, isFilled, numberWithin } from "../core/entry-kit.ts";
-import type { LiveRun } from "../host/durable/durable-store.ts";
 import { RunWaits } from "../host/durable/run-waits.ts";
 import type { RunSite } from "../host/durable/execute-durable-run.ts";
+import { WorkerSite } from "../host/durable/worker-site.ts";
 import { type DeleteFilter, deleteRuns, type DurableRun, listRuns, loopNames, queueOf, type RunFilter } from "./list-runs.ts";
 import { Takeovers } from "./takeovers.ts";
 import { endChannel, eventChannel, messageChannel, PostgresStore } from "./postgres-store.ts";
@@ -120,15 +119,12 @@ function createPool(connectionString: string, max: number, limits: { readonly qu
   return pool;
 }
 
-export class WorkerProcess implements RunSite {
-  readonly id: string = `worker-${globalThis.crypto.randomUUID()}`;
+export class WorkerProcess extends WorkerSite implements RunSite {
   readonly store: PostgresStore;
-  readonly live: Map<string, LiveRun> = new Map();
   /** The name of the application. */
   readonly name: string;
   /** Calls a function outside of the current workflow and step, in which DBOS would record the calls or refuse them. */
   readonly outside: <T>(work: () => T) => T = AsyncLocalStorage.snapshot();
-  readonly #stopping = new AbortController();
   readonly #options: Settings;
   readonly #pool: Pool;
   /** The connections of DBOS. */
@@ -136,15 +132,11 @@ export class WorkerProcess implements RunSite {
   /** The connection that holds the lock of this worker and gets notifications. Undefined while it is being opened again. */
   #session: Client | undefined;
   #timers: ReturnType<typeof setInterval>[] = [];
-  readonly #waits = new RunWaits();
   readonly #ends = new RunWaits();
-  #isStopped = false;
-  #stopped: Promise<void> | undefined;
   readonly #takeovers: Takeovers;
 
   constructor({ databaseUrl, name = "turnwright", leaseMs = 10_000, executes = true }: WorkerOptions) {
-    // Any number of readers may wait.
-    setMaxListeners(0, this.#stopping.signal);
+    super();
     this.name = name;
     this.#options = { databaseUrl, name, leaseMs, executes };
     this.#pool = createPool(databaseUrl, 8, queryTimeout);
@@ -183,18 +175,11 @@ export class WorkerProcess implements RunSite {
     every(lostNotificationMs, async () => this.#wakeAll());
   }
 
-  stop(): Promise<void> {
-    return (this.#stopped ??= this.#stop());
-  }
-
-  async #stop(): Promise<void> {
-    this.#isStopped = true;
+  protected async end(): Promise<void> {
     if (current === this) current = undefined;
-    this.#stopping.abort(new Error("The worker of this process was stopped."));
+    this.stopping.abort(new Error("The worker of this process was stopped."));
     for (const timer of this.#timers) clearInterval(timer);
-    const runs = [...this.live.values()];
-    for (const run of runs) run.abandon();
-    await Promise.all(runs.map(({ ended }) => ended));
+    await this.abandonAll();
     if (DBOS.isInitialized()) await DBOS.shutdown();
     // Other workers, or the next one, take the runs over immediately.
     await this.#pool.query("UPDATE turnwright.workers SET beat = '-infinity' WHERE id = $1", [this.id]).catch(() => {});
@@ -210,13 +195,14 @@ export class WorkerProcess implements RunSite {
       if (isLost) return;
       isLost = true;
       if (this.#session === session) this.#session = undefined;
-      if (!this.#isStopped) setTimeout(() => this.#isStopped || void this.#connect().catch(() => {}), 200);
+      if (!this.stopping.signal.aborted)
+        setTimeout(() => this.stopping.signal.aborted || void this.#connect().catch(() => {}), 200);
     };
     session.on("error", reconnect);
     session.on("end", reconnect);
     session.on("notification", ({ channel, payload = "" }) => {
-      this.#waits.wake(payload);
-      if (channel === messageChannel) this.#obeySoon(payload);
+      this.waits.wake(payload);
+      if (channel === messageChannel) this.obeySoon(payload);
       if (channel === endChannel) this.#ends.wake(payload);
     });
     try {
@@ -229,8 +215,8 @@ export class WorkerProcess implements RunSite {
       void session.end().catch(() => {});
       throw error;
     }
-    if (this.#isStopped) await session.end();
-    if (this.#isStopped || isLost) return;
+    if (this.stopping.signal.aborted) await session.end();
+    if (this.stopping.signal.aborted || isLost) return;
     this.#session = session;
     // Notifications may have been lost while there was no session.
     this.#wakeAll();
@@ -243,36 +229,24 @@ export class WorkerProcess implements RunSite {
     );
   }
 
-  waitFor<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
-    const { signal: stopping } = this.#stopping;
-    return this.#waits.waitFor(runId, look, signal === undefined ? [stopping] : [stopping, signal]);
-  }
-
   #wakeAll(): void {
-    this.#waits.wakeAll();
+    this.waits.wakeAll();
     this.#ends.wakeAll();
-    for (const runId of this.live.keys()) this.#obeySoon(runId);
-  }
-
-  #obeySoon(runId: string): void {
-    void this.live
-      .get(runId)
-      ?.obey()
-      .catch(() => {});
+    for (const runId of this.live.keys()) this.obeySoon(runId);
   }
 
   /** Tells all processes that a run has ended, as soon as DBOS has stored its end. */
   async noteEnd(runId: string): Promise<void> {
-    for (let isLive = true; isLive && !this.#isStopped;) {
+    for (let isLive = true; isLive && !this.stopping.signal.aborted;) {
       await new Promise((resolve) => setTimeout(resolve, endMs));
       const [run] = await DBOS.listWorkflows({ workflowIDs: [runId], loadInput: false, loadOutput: false });
       isLive = run?.status === "PENDING";
     }
-    if (!this.#isStopped) await this.store.notifyEnd(runId);
+    if (!this.stopping.signal.aborted) await this.store.notifyEnd(runId);
   }
 
   /** Calls `look` now, and when the run has ended, until it returns a value. */
   waitForEnd<T>(runId: string, look: () => Promise<T | undefined>): Promise<T> {
-    return this.#ends.waitFor(runId, look, [this.#stopping.signal]);
+    return this.#ends.waitFor(runId, look, [this.stopping.signal]);
   }
 }

@@ -1,9 +1,7 @@
 // A process that executes durable loops, which Restate calls.
 
-import { setMaxListeners } from "node:events";
 import { type Checks, checkFields, checkRequired, invalidOption, is, numberWithin } from "../core/entry-kit.ts";
-import type { LiveRun } from "../host/durable/durable-store.ts";
-import { RunWaits } from "../host/durable/run-waits.ts";
+import { WorkerSite } from "../host/durable/worker-site.ts";
 import { Admin } from "./admin.ts";
 import { requireNode22 } from "./require-node.ts";
 import { RestateStore } from "./restate-store.ts";
@@ -137,29 +135,23 @@ function settingsOf(options: WorkerOptions): Settings {
   return { ...defaults, ...(Object.fromEntries(given) as unknown as Settings) };
 }
 
-export class WorkerProcess implements RunWorker {
-  readonly id: string = `worker-${globalThis.crypto.randomUUID()}`;
+export class WorkerProcess extends WorkerSite implements RunWorker {
   readonly names: ServiceNames;
   readonly store: RestateStore;
   readonly admin: Admin;
   readonly settings: Settings;
-  readonly live: Map<string, LiveRun> = new Map();
-  readonly #stopping = new AbortController();
-  readonly #waits = new RunWaits();
   #server: HandlerServer | undefined;
-  #stopped: Promise<void> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #looks = 0;
 
   constructor(settings: Settings) {
-    const { signal } = this.#stopping;
-    // Any number of readers may wait.
-    setMaxListeners(0, signal);
+    super();
+    const { signal } = this.stopping;
     this.settings = settings;
     this.names = namesOf(settings.name);
     this.admin = new Admin(settings.adminUrl, signal);
     const { names, id: worker } = this;
-    const onChange = (runId: string): void => this.#waits.wake(runId);
+    const onChange = (runId: string): void => this.waits.wake(runId);
     this.store = new RestateStore({ ingressUrl: settings.ingressUrl, names, worker, signal, onChange });
   }
 
@@ -174,22 +166,16 @@ export class WorkerProcess implements RunWorker {
     this.#lookSoon();
   }
 
-  stop(): Promise<void> {
-    return (this.#stopped ??= this.#stop());
-  }
-
-  async #stop(): Promise<void> {
+  protected async end(): Promise<void> {
     if (current === this) current = undefined;
     clearTimeout(this.#timer);
     // First, so that nothing more is recorded. Restate calls the other workers immediately.
     await this.#server?.stop();
-    const runs = [...this.live.values()];
-    for (const run of runs) run.abandon();
-    const ended = Promise.all(runs.map((run) => run.ended));
+    const ended = this.abandonAll();
     // Other workers, if there are any, note in this time that the runs did not end their worker.
     const noted = new Promise((resolve) => setTimeout(resolve, noteMs));
     await Promise.race([ended, noted]);
-    this.#stopping.abort(new Error("The worker of this process was stopped."));
+    this.stopping.abort(new Error("The worker of this process was stopped."));
     await ended;
   }
 
@@ -198,7 +184,7 @@ export class WorkerProcess implements RunWorker {
       // A failed look is repeated by the next one, for example while Restate restarts.
       const look = this.live.size === 0 ? Promise.resolve() : this.#look().catch(() => {});
       void look.then(() => {
-        if (!this.#stopping.signal.aborted) this.#lookSoon();
+        if (!this.stopping.signal.aborted) this.#lookSoon();
       });
     }, lookMs);
   }
@@ -207,11 +193,8 @@ export class WorkerProcess implements RunWorker {
     this.#looks += 1;
     const changed = await this.store.takeNotified();
     for (const runId of this.#looks % fullLooks === 0 ? this.live.keys() : changed) {
-      this.#waits.wake(runId);
-      void this.live
-        .get(runId)
-        ?.obey()
-        .catch(() => {});
+      this.waits.wake(runId);
+      this.obeySoon(runId);
     }
   }
 
@@ -219,23 +202,19 @@ export class WorkerProcess implements RunWorker {
    * Calls `look` now, and each time that the run may have changed, until it returns a value. Rejects when the signal fires. Restate
    * has no notifications for processes outside, so readers look again and again.
    */
-  async waitFor<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
+  override async waitFor<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
     let waitMs = firstWaitMs;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const lookOften = async (): Promise<T | undefined> => {
       clearTimeout(timer);
       const found = await look();
       if (found !== undefined) return found;
-      timer = setTimeout(
-        () => this.#waits.wake(runId),
-        Math.min(waitMs, this.live.has(runId) ? longestOwnWaitMs : longestWaitMs),
-      );
+      timer = setTimeout(() => this.waits.wake(runId), Math.min(waitMs, this.live.has(runId) ? longestOwnWaitMs : longestWaitMs));
       waitMs *= waitGrowth;
       return undefined;
     };
-    const { signal: stopping } = this.#stopping;
     try {
-      return await this.#waits.waitFor(runId, lookOften, signal === undefined ? [stopping] : [stopping, signal]);
+      return await super.waitFor(runId, lookOften, signal);
     } finally {
       clearTimeout(timer);
     }
