@@ -174,7 +174,7 @@ export { Deadline, longestTimerMs, systemClock } from "./cancellation/deadline.t
 export { addUsage, noUsage, reconcileUsage } from "./utils/count-usage.ts";
 export { type FileFacts, followOwnLinks, isOwn, tightMode } from "./utils/file-trust.ts";
 export { isRecord, isThenable, type UnknownRecord } from "./utils/guards.ts";
-export { digest, isSameJson, parseJson, stableJson, toJson, isPlainData } from "./utils/json.ts";
+export { digest, isSameJson, parseJson, stableJson, toJson } from "./utils/json.ts";
 export { encodeBase64, isOnWeb, locateMedia } from "./utils/media-source.ts";
 export { listOf, recordOf, textOf, textOrNone, toPlainError, toUsage } from "./utils/plain-error.ts";
 export { dropPromise, memoize, promiseOrValue, whenAllReady, whenReady } from "./utils/promises.ts";

@@ -100,7 +100,7 @@ export function readDbosJournal(workflowId: string): Journal {
       records.set(name.replace(/ attempt \d+$/, ""), JSON.parse(output["text"]));
     }
     return records;
-  }, true);
+  });
 }
 
 /** Waits for a message on the topic `key`, without a time limit. */

@@ -1,7 +1,7 @@
 // A loop whose runs any worker can execute, stop and show. A run is a DBOS workflow.
 
 import { DBOS, Error as errors } from "@dbos-inc/dbos-sdk";
-import { invalidOption } from "../core/entry-kit.ts";
+import { invalidOption, type Json } from "../core/entry-kit.ts";
 import { createDurableHost } from "../host/durable/create-durable-host.ts";
 import { toLoopFields } from "../host/durable/host-options.ts";
 import { checkLoopFields, createDurableLoop, type DefinedLoop } from "../host/durable/create-durable-loop.ts";
@@ -61,17 +61,19 @@ function define<Input>(fields: DurableLoopFields<Input>): DefinedLoop<Input> {
   return { loop: createDurableLoop(fields, engineOf), engineOf };
 }
 
-async function execute<Input>({ options, maxCrashes }: DurableLoopFields<Input>, input: string): Promise<string> {
+async function execute<Input>(fields: DurableLoopFields<Input>, input: string): Promise<string> {
+  // DBOS takes runs until it has shut down. An error would end the run, but other workers can take it over.
+  if (!hasWorker()) return new Promise<never>(() => {});
   const worker = workerHere();
   const runId = DBOS.workflowID ?? "";
   try {
     // Runs outside the workflow, because tools must not be able to add steps to it.
-    const end = await worker.outside(async () =>
+    const end = await worker.outside(() =>
       executeDurableRun(worker, {
         runId,
-        options: await options(JSON.parse(input) as Input),
+        fields: fields as DurableLoopFields<Json>,
+        input,
         createJournal: (hooks) => createRecordJournal(worker.store, runId, hooks),
-        maxCrashes,
       }),
     );
     // An abandoned execution must not end its workflow, because another execution continues it.
@@ -107,23 +109,23 @@ function createEngine(loop: string, workflow: Workflow, worker: WorkerProcess): 
         const [found] = await DBOS.listWorkflows({ ...own, workflowIDs: [id], loadOutput: false });
         return found === undefined ? undefined : String(found.input?.[0]);
       }),
-    result: (id) => worker.waitForEnd(id, () => outside(() => readResult(id))),
-    retry: (id) => outside(async () => void (await DBOS.rewindWorkflow(id, { startStep: 0, queueName }))),
+    waitForEnd: (id, look) => worker.waitForEnd(id, look),
+    retry: (id) =>
+      outside(() =>
+        store.changeRuns(async () => {
+          if ((await findRun({ ...own, workflowIDs: [id] }))?.state !== "failed") return false;
+          await DBOS.rewindWorkflow(id, { startStep: 0, queueName });
+          return true;
+        }),
+      ),
     readJournal: (id) => readRecordJournal(store, id),
   };
-}
-
-/** Returns undefined while the run is live. Throws the error of a failed run. */
-async function readResult(id: string): Promise<string | undefined> {
-  const [found] = await DBOS.listWorkflows({ workflowIDs: [id], loadInput: false, loadOutput: true });
-  if (found === undefined || stateOf(found.status) === "live") return undefined;
-  if (stateOf(found.status) === "failed") throw found.error instanceof Error ? found.error : new Error(errorOf(found));
-  return String(found.output);
 }
 
 async function findRun(which: Parameters<typeof DBOS.listWorkflows>[0]): Promise<FoundRun | undefined> {
   const [found] = await DBOS.listWorkflows({ ...which, loadInput: false, loadOutput: true });
   if (found === undefined) return undefined;
   const state = stateOf(found.status);
-  return state === "failed" ? { state, error: errorOf(found) } : { state };
+  if (state === "failed") return { state, error: errorOf(found), cause: found.error };
+  return state === "ended" ? { state, readEnd: async () => String(found.output) } : { state };
 }

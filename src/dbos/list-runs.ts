@@ -138,7 +138,8 @@ export async function deleteRuns(application: string, store: PostgresStore, filt
   const which = ids === undefined ? { completedBefore: endedBefore.toISOString() } : { workflowIDs: [...ids] };
   const attributes = attributesOf(application);
   if (ids?.length === 0) return 0;
-  for (let count = 0; ;) {
+  // A run could otherwise be retried, or deleted and started again, between the two steps of a batch.
+  const deleteBatch = async (): Promise<number> => {
     const found = await DBOS.listWorkflows({
       ...which,
       attributes,
@@ -147,11 +148,16 @@ export async function deleteRuns(application: string, store: PostgresStore, filt
       loadInput: false,
       loadOutput: false,
     });
-    if (found.length === 0) return count;
+    if (found.length === 0) return 0;
     const batch = found.map(({ workflowID }) => workflowID);
     // Deletes the workflows last. If the process dies before that, the next call finds them again.
     await store.deleteRuns(batch);
     await DBOS.deleteWorkflows(batch);
-    count += batch.length;
+    return batch.length;
+  };
+  for (let count = 0; ;) {
+    const deleted = await store.changeRuns(deleteBatch);
+    if (deleted === 0) return count;
+    count += deleted;
   }
 }

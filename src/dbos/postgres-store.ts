@@ -1,6 +1,8 @@
 // The tables of durable loops in Postgres, in addition to those of DBOS: workers, and the records, events and messages of runs.
 
 import type { Pool } from "pg";
+import { repeatFailed } from "../host/durable/repeat-failed.ts";
+import { whileLocked } from "./locks.ts";
 import type { Added, Begun, DurableStore, Row, RunMessage, StepRecord } from "../host/durable/durable-store.ts";
 
 /** Locked while a process creates the tables, so that two processes do not create them together. */
@@ -29,8 +31,8 @@ const tables = `
 `;
 
 /** A read that fails, for example while Postgres restarts, is repeated for about a minute. */
-const mostAttempts = 240;
-const retryMs = 250;
+const repeatForMs = 60_000;
+const repeatAfterMs = 250;
 
 /** The channels of LISTEN and NOTIFY. The payload is the id of a run with new events or messages, or of a run that has ended. */
 export const eventChannel = "turnwright_events";
@@ -57,40 +59,50 @@ const append = `
     ON CONFLICT DO NOTHING)
   SELECT CASE WHEN $4 > 0 THEN pg_notify('${eventChannel}', $1)::text END FROM own`;
 
+/** The lock makes sure that the messages of a run become visible in the order of their positions. A reader would skip a late one. */
+const send = `
+  WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended($1, 1))),
+  sent AS (INSERT INTO turnwright.messages (run_id, body) SELECT $1, $2 FROM held RETURNING run_id)
+  SELECT pg_notify('${messageChannel}', run_id) FROM sent`;
+
+const deleteRuns = `
+  WITH events AS (DELETE FROM turnwright.events WHERE run_id = ANY ($1)),
+  records AS (DELETE FROM turnwright.records WHERE run_id = ANY ($1)),
+  messages AS (DELETE FROM turnwright.messages WHERE run_id = ANY ($1)),
+  blobs AS (DELETE FROM turnwright.blobs WHERE run_id = ANY ($1))
+  DELETE FROM turnwright.runs WHERE id = ANY ($1)`;
+
 export class PostgresStore implements DurableStore {
   readonly #pool: Pool;
+  /** Settles after the last change of runs by this process. */
+  #changed: Promise<unknown> = Promise.resolve();
 
   constructor(pool: Pool) {
     this.#pool = pool;
   }
 
   /** Repeats a read that fails, for example while Postgres restarts. A failed read would otherwise end its run or its reader. */
-  async #read<T extends object>(text: string, values: readonly unknown[]): Promise<readonly T[]> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return (await this.#pool.query<T>(text, [...values])).rows;
-      } catch (error) {
-        if (attempt === mostAttempts || this.#pool.ending || isRefusal(error)) throw error;
-        await new Promise((resolve) => setTimeout(resolve, retryMs));
-      }
-    }
+  #read<T extends object>(text: string, values: readonly unknown[]): Promise<readonly T[]> {
+    const until = performance.now() + repeatForMs;
+    return repeatFailed(async () => (await this.#pool.query<T>(text, [...values])).rows, {
+      everyMs: repeatAfterMs,
+      mayRepeat: (error) => performance.now() < until && this.mayRepeat(error),
+    });
+  }
+
+  mayRepeat(error: unknown): boolean {
+    return !this.#pool.ending && !isRefusal(error);
   }
 
   async migrate(): Promise<void> {
-    const client = await this.#pool.connect();
-    try {
-      await client.query("SELECT pg_advisory_lock($1)", [migrationLock]);
-      await client.query(tables);
-      const { rows } = await client.query<{ readonly version: number }>("SELECT version FROM turnwright.schema");
-      const version = rows[0]?.version ?? schemaVersion;
-      if (version > schemaVersion)
-        throw new Error(
-          `The tables in the schema "turnwright" have version ${version}, but this version of turnwright knows version ${schemaVersion}. Update turnwright in this process.`,
-        );
-    } finally {
-      await client.query("SELECT pg_advisory_unlock($1)", [migrationLock]);
-      client.release();
-    }
+    // Several statements without values are one transaction.
+    await this.#pool.query(`SELECT pg_advisory_xact_lock(${migrationLock}); ${tables}`);
+    const { rows } = await this.#pool.query<{ readonly version: number }>("SELECT version FROM turnwright.schema");
+    const version = rows[0]?.version ?? schemaVersion;
+    if (version > schemaVersion)
+      throw new Error(
+        `The tables in the schema "turnwright" have version ${version}, but this version of turnwright knows version ${schemaVersion}. Update turnwright in this process.`,
+      );
   }
 
   async begin(runId: string): Promise<Begun> {
@@ -168,8 +180,7 @@ export class PostgresStore implements DurableStore {
   }
 
   async send(runId: string, message: RunMessage): Promise<void> {
-    await this.#pool.query("INSERT INTO turnwright.messages (run_id, body) VALUES ($1, $2)", [runId, JSON.stringify(message)]);
-    await this.#pool.query(`SELECT pg_notify('${messageChannel}', $1)`, [runId]);
+    await this.#pool.query(send, [runId, JSON.stringify(message)]);
   }
 
   async notifyEnd(runId: string): Promise<void> {
@@ -186,10 +197,15 @@ export class PostgresStore implements DurableStore {
 
   /** Deletes everything about runs. The number of runs of a conversation stays, so that no run id is used twice. */
   async deleteRuns(ids: readonly string[]): Promise<void> {
-    for (const table of ["events", "records", "messages", "blobs"]) {
-      await this.#pool.query(`DELETE FROM turnwright.${table} WHERE run_id = ANY ($1)`, [ids]);
-    }
-    await this.#pool.query("DELETE FROM turnwright.runs WHERE id = ANY ($1)", [ids]);
+    await this.#pool.query(deleteRuns, [ids]);
+  }
+
+  /** Calls `work` while no other worker deletes or retries runs. */
+  changeRuns<T>(work: () => Promise<T>): Promise<T> {
+    // One after the other, so that waiting calls do not hold the connections that `work` needs.
+    const changed = this.#changed.then(() => whileLocked(this.#pool, "changes of runs", work));
+    this.#changed = changed.catch(() => {});
+    return changed;
   }
 
   async readRuns(conversation: string): Promise<number> {

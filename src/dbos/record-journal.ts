@@ -7,7 +7,7 @@ import type { PostgresStore } from "./postgres-store.ts";
 
 /** Makes the journal of one execution of a run. Reads the records of earlier executions. */
 export async function createRecordJournal(store: PostgresStore, runId: string, hooks: StepHooks): Promise<Journal> {
-  const recorded = new Map((await store.readRecords(runId)).map((record) => [record.key, record]));
+  const recorded = new Map((await hooks.repeat(() => store.readRecords(runId))).map((record) => [record.key, record]));
   const keys = new Set(recorded.keys());
   const step = async <T>({ key, kind, run }: Step<T>): Promise<T> => {
     const known = recorded.get(key);
@@ -36,5 +36,5 @@ export function readRecordJournal(store: PostgresStore, runId: string): Journal 
   return createReadOnlyJournal(async () => {
     const records = await store.readRecords(runId);
     return new Map(records.map(({ key, body }) => [key, JSON.parse(body) as unknown]));
-  }, false);
+  });
 }

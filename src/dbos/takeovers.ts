@@ -3,6 +3,7 @@
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import type { Client, Pool } from "pg";
 import { attributesOf, loopOf, queueOf } from "./list-runs.ts";
+import { ifLockFree } from "./locks.ts";
 
 /** After this many sweeps, a worker also looks for runs whose worker has no row. */
 const orphanSweeps = 20;
@@ -25,15 +26,19 @@ export class Takeovers {
     this.#worker = worker;
   }
 
-  /** Resumes the runs of dead workers. Only one worker at a time does this. */
+  /** Resumes the runs of dead workers. Only one worker at a time does this, because a run could otherwise begin twice. */
   async sweep(session: Client): Promise<void> {
     if (this.#isSweeping) return;
     this.#isSweeping = true;
     try {
       const dead = await this.#findDead(session);
-      for (const id of dead) await this.#takeOver(id);
       this.#sweeps += 1;
-      if (this.#sweeps % orphanSweeps === 0) await this.#adoptOrphans();
+      const adopts = this.#sweeps % orphanSweeps === 0;
+      if (dead.length === 0 && !adopts) return;
+      await ifLockFree(this.#pool, `takeovers of ${this.#worker.application}`, async () => {
+        for (const id of dead) await this.#takeOver(id);
+        if (adopts) await this.#adoptOrphans();
+      });
     } finally {
       this.#isSweeping = false;
     }

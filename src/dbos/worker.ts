@@ -1,13 +1,12 @@
 // A process that executes durable loops. Workers take over the runs of workers that died or froze.
 
 import { AsyncLocalStorage } from "node:async_hooks";
-import { setMaxListeners } from "node:events";
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { Client, Pool } from "pg";
 import { type Checks, checkFields, checkRequired, is, isFilled, numberWithin } from "../core/entry-kit.ts";
-import type { LiveRun } from "../host/durable/durable-store.ts";
 import { RunWaits } from "../host/durable/run-waits.ts";
-import { obey, type RunSite } from "../host/durable/execute-durable-run.ts";
+import type { RunSite } from "../host/durable/execute-durable-run.ts";
+import { WorkerSite } from "../host/durable/worker-site.ts";
 import { type DeleteFilter, deleteRuns, type DurableRun, listRuns, loopNames, queueOf, type RunFilter } from "./list-runs.ts";
 import { Takeovers } from "./takeovers.ts";
 import { endChannel, eventChannel, messageChannel, PostgresStore } from "./postgres-store.ts";
@@ -108,12 +107,7 @@ function isUnreachable(error: unknown): error is Error {
   return error instanceof Error && "code" in error && /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT)/.test(String(error.code));
 }
 
-interface Settings {
-  readonly databaseUrl: string;
-  readonly name: string;
-  readonly leaseMs: number;
-  readonly executes: boolean;
-}
+type Settings = { readonly [Name in keyof WorkerOptions]-?: NonNullable<WorkerOptions[Name]> };
 
 /** With these limits, a server that does not answer counts as a broken connection. */
 const patience = { connectionTimeoutMillis: 10_000, keepAlive: true, keepAliveInitialDelayMillis: 5_000 };
@@ -127,15 +121,12 @@ function createPool(connectionString: string, max: number, limits: { readonly qu
   return pool;
 }
 
-export class WorkerProcess implements RunSite {
-  readonly id: string = `worker-${globalThis.crypto.randomUUID()}`;
+export class WorkerProcess extends WorkerSite implements RunSite {
   readonly store: PostgresStore;
-  readonly live: Map<string, LiveRun> = new Map();
   /** The name of the application. */
   readonly name: string;
   /** Calls a function outside the current workflow and step. Inside, DBOS would record or refuse its calls. */
   readonly outside: <T>(work: () => T) => T = AsyncLocalStorage.snapshot();
-  readonly #stopping = new AbortController();
   readonly #options: Settings;
   readonly #pool: Pool;
   /** The connections of DBOS. */
@@ -143,14 +134,11 @@ export class WorkerProcess implements RunSite {
   /** The connection that holds the lock of this worker and gets notifications. Undefined while it is being opened again. */
   #session: Client | undefined;
   #timers: ReturnType<typeof setInterval>[] = [];
-  readonly #waits = new RunWaits();
   readonly #ends = new RunWaits();
-  #isStopped = false;
   readonly #takeovers: Takeovers;
 
   constructor({ databaseUrl, name = "turnwright", leaseMs = 10_000, executes = true }: WorkerOptions) {
-    // Any number of readers may listen, so Node must not warn about many listeners.
-    setMaxListeners(0, this.#stopping.signal);
+    super();
     this.name = name;
     this.#options = { databaseUrl, name, leaseMs, executes };
     this.#pool = createPool(databaseUrl, 8, queryTimeout);
@@ -189,15 +177,11 @@ export class WorkerProcess implements RunSite {
     every(lostNotificationMs, async () => this.#wakeAll());
   }
 
-  async stop(): Promise<void> {
-    if (this.#isStopped) return;
-    this.#isStopped = true;
+  protected async end(): Promise<void> {
     if (current === this) current = undefined;
-    this.#stopping.abort(new Error("The worker of this process was stopped."));
+    this.stopping.abort(new Error("The worker of this process was stopped."));
     for (const timer of this.#timers) clearInterval(timer);
-    const runs = [...this.live.values()];
-    for (const run of runs) run.abandon();
-    await Promise.all(runs.map(({ ended }) => ended));
+    await this.abandonAll();
     if (DBOS.isInitialized()) await DBOS.shutdown();
     // Other workers, or the next one, take the runs over immediately.
     await this.#pool.query("UPDATE turnwright.workers SET beat = '-infinity' WHERE id = $1", [this.id]).catch(() => {});
@@ -213,13 +197,14 @@ export class WorkerProcess implements RunSite {
       if (isLost) return;
       isLost = true;
       if (this.#session === session) this.#session = undefined;
-      if (!this.#isStopped) setTimeout(() => this.#isStopped || void this.#connect().catch(() => {}), 200);
+      if (!this.stopping.signal.aborted)
+        setTimeout(() => this.stopping.signal.aborted || void this.#connect().catch(() => {}), 200);
     };
     session.on("error", reconnect);
     session.on("end", reconnect);
     session.on("notification", ({ channel, payload = "" }) => {
-      this.#waits.wake(payload);
-      if (channel === messageChannel) this.#obeySoon(payload);
+      this.waits.wake(payload);
+      if (channel === messageChannel) this.obeySoon(payload);
       if (channel === endChannel) this.#ends.wake(payload);
     });
     try {
@@ -228,10 +213,12 @@ export class WorkerProcess implements RunSite {
       await session.query(`LISTEN ${eventChannel}; LISTEN ${messageChannel}; LISTEN ${endChannel}`);
     } catch (error) {
       reconnect();
+      // Otherwise, this connection could still get the lock, and no later session would.
+      void session.end().catch(() => {});
       throw error;
     }
-    if (this.#isStopped) await session.end();
-    if (this.#isStopped || isLost) return;
+    if (this.stopping.signal.aborted) await session.end();
+    if (this.stopping.signal.aborted || isLost) return;
     this.#session = session;
     // Notifications may have been lost while there was no session.
     this.#wakeAll();
@@ -244,34 +231,24 @@ export class WorkerProcess implements RunSite {
     );
   }
 
-  waitFor<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
-    const { signal: stopping } = this.#stopping;
-    return this.#waits.waitFor(runId, look, signal === undefined ? [stopping] : [stopping, signal]);
-  }
-
   #wakeAll(): void {
-    this.#waits.wakeAll();
+    this.waits.wakeAll();
     this.#ends.wakeAll();
-    for (const runId of this.live.keys()) this.#obeySoon(runId);
-  }
-
-  #obeySoon(runId: string): void {
-    const run = this.live.get(runId);
-    if (run !== undefined) void obey(this.store, runId, run).catch(() => {});
+    for (const runId of this.live.keys()) this.obeySoon(runId);
   }
 
   /** Tells all processes that a run has ended, as soon as DBOS has stored its end. */
   async noteEnd(runId: string): Promise<void> {
-    for (let isLive = true; isLive && !this.#isStopped;) {
+    for (let isLive = true; isLive && !this.stopping.signal.aborted;) {
       await new Promise((resolve) => setTimeout(resolve, endMs));
       const [run] = await DBOS.listWorkflows({ workflowIDs: [runId], loadInput: false, loadOutput: false });
       isLive = run?.status === "PENDING";
     }
-    if (!this.#isStopped) await this.store.notifyEnd(runId);
+    if (!this.stopping.signal.aborted) await this.store.notifyEnd(runId);
   }
 
   /** Calls `look` now, and when the run has ended, until it returns a value. */
   waitForEnd<T>(runId: string, look: () => Promise<T | undefined>): Promise<T> {
-    return this.#ends.waitFor(runId, look, [this.#stopping.signal]);
+    return this.#ends.waitFor(runId, look, [this.stopping.signal]);
   }
 }

@@ -42,16 +42,26 @@ export function checkId(id: unknown): void {
 export function readStart(options: StartOptions): ReadStart {
   checkOptions(options);
   refusePrompt(options);
-  const { message, messages, regenerate, whenBusy, stopWhenUnread, ...loop } = options;
+  const { message: _message, messages: _messages, regenerate: _regenerate, whenBusy, stopWhenUnread, ...loop } = options;
+  const read = readMessage(options);
+  checkField("whenBusy", whenBusy, whenBusyCheck);
+  return { loop, ...read, whenBusy, stopWhenUnread };
+}
+
+/** Reads the messages of a start, which has exactly one of these fields. */
+export function readMessage(options: {
+  readonly message?: string | UserMessage | undefined;
+  readonly messages?: readonly Message[] | undefined;
+  readonly regenerate?: true | undefined;
+}): Pick<ReadStart, "message" | "messages"> {
+  const { message, messages, regenerate } = options;
   const given = [message, messages, regenerate].filter((one) => one !== undefined).length;
   if (given !== 1) {
     const expected = 'an object with exactly one of "message", "messages" and "regenerate"';
     throw invalidOption("options", expected, given === 0 ? undefined : options);
   }
   if (regenerate !== undefined && (regenerate as unknown) !== true) throw invalidOption("regenerate", "true", regenerate);
-  checkField("whenBusy", whenBusy, whenBusyCheck);
-  const read = message === undefined ? undefined : toUserMessage(message);
-  return { loop, message: read, messages, whenBusy, stopWhenUnread };
+  return { message: message === undefined ? undefined : toUserMessage(message), messages };
 }
 
 /** Rejects `prompt`, an option of `generateWithTools` and of other libraries. The error names the option to use instead. */
@@ -84,7 +94,7 @@ function checkField(name: string, value: unknown, [expected, fits]: Check): void
 }
 
 /** Returns the new user message. Rejects other roles, because a page could otherwise forge messages of the model or of tools. */
-function toUserMessage(message: unknown): UserMessage {
+export function toUserMessage(message: unknown): UserMessage {
   if (typeof message === "string" && isFilled(message)) return { role: "user", content: message };
   const copy = copyUserMessage(message);
   if (copy !== undefined && copy.content !== "") return copy;
@@ -113,7 +123,10 @@ function settlePart(part: ToolResultPart): ToolResultPart {
 }
 
 /** Returns the messages that a run begins with. Throws LoopError "invalid-option" if `regenerate` is set and there is no user message. */
-export function toMessages({ messages, undelivered = [] }: History, { message, messages: own }: ReadStart): readonly Message[] {
+export function toMessages(
+  { messages, undelivered = [] }: History,
+  { message, messages: own }: Pick<ReadStart, "message" | "messages">,
+): readonly Message[] {
   if (own !== undefined) return own;
   const all: readonly Message[] = [...messages.map(settleWaiting), ...undelivered];
   if (message !== undefined) return [...all, message];

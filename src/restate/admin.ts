@@ -1,6 +1,8 @@
 // The parts of Restate's admin API that a worker uses.
 
-/** An entry in the journal of a workflow: the name or the result of a step. */
+import { repeatFailed } from "../host/durable/repeat-failed.ts";
+
+/** An entry of the journal of a workflow: the name of a step, or the result of a step. */
 export interface JournalRow {
   readonly name?: string | undefined;
   readonly entry_json?: string | undefined;
@@ -65,31 +67,26 @@ export class Admin {
   }
 
   /** Repeats a failed request, for example while Restate restarts. */
-  async #repeat<T>(request: () => Promise<T>): Promise<T> {
-    for (const until = performance.now() + repeatForMs; ; await new Promise((resolve) => setTimeout(resolve, repeatAfterMs))) {
-      try {
-        return await request();
-      } catch (error) {
-        this.#signal.throwIfAborted();
-        if (performance.now() > until) throw error;
-      }
-    }
+  #repeat<T>(request: () => Promise<T>): Promise<T> {
+    const until = performance.now() + repeatForMs;
+    const mayRepeat = (): boolean => {
+      this.#signal.throwIfAborted();
+      return performance.now() < until;
+    };
+    return repeatFailed(request, { everyMs: repeatAfterMs, mayRepeat });
   }
 
   #request(method: string, path: string, body?: unknown): Promise<string> {
-    return untilAborted(this.#signal, (signal) => this.#fetch(signal, `${method} ${path}`, body));
-  }
-
-  async #fetch(signal: AbortSignal, call: string, body: unknown): Promise<string> {
-    const [method = "", path = ""] = call.split(" ");
-    const response = await fetch(`${this.#url}${path}`, {
-      method,
-      signal,
-      headers: { "content-type": "application/json", accept: "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    return untilAborted(this.#signal, async (signal) => {
+      const response = await fetch(`${this.#url}${path}`, {
+        method,
+        signal,
+        headers: { "content-type": "application/json", accept: "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      if (response.ok) return text;
+      throw new Error(`Restate's admin API answered ${response.status} to ${method} ${path}: ${text.slice(0, 1_000)}`);
     });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`Restate's admin API answered ${response.status} to ${call}: ${text.slice(0, 1_000)}`);
-    return text;
   }
 }

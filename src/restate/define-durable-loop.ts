@@ -5,7 +5,7 @@ import { createDurableHost } from "../host/durable/create-durable-host.ts";
 import { checkLoopFields, createDurableLoop, type DefinedLoop } from "../host/durable/create-durable-loop.ts";
 import type { DurableHost, DurableHostFields } from "../host/durable/durable-host.ts";
 import type { DurableLoop, DurableLoopFields } from "../host/durable/durable-loop.ts";
-import type { DurableEngine, FoundRun } from "../host/durable/durable-store.ts";
+import type { DurableEngine } from "../host/durable/durable-store.ts";
 import { toLoopFields } from "../host/durable/host-options.ts";
 import { readRestateJournal } from "./read-records.ts";
 import { requireNode22 } from "./require-node.ts";
@@ -74,21 +74,16 @@ function createEngine(loop: string, worker: WorkerProcess): DurableEngine {
       if (id === "." || id === "..") throw invalidOption("id", 'a text other than "." and ".."', id);
       return store.start(id, loop, input);
     },
-    find: async (id) => toFoundRun(await peek(id)),
+    async find(id) {
+      const head = await peek(id);
+      if (head === undefined) return undefined;
+      const { state, error = "" } = head;
+      if (state === "failed") return { state, error };
+      return state === "ended" ? { state, readEnd: async () => (await store.read(id, "end")) ?? undefined } : { state };
+    },
     readInput: async (id) => ((await peek(id)) === undefined ? undefined : ((await store.read(id, "input")) ?? undefined)),
-    result: (id) =>
-      worker.waitFor(id, async () => {
-        const { state, error } = (await peek(id)) ?? {};
-        if (state === "failed") throw new Error(error);
-        return state === "ended" ? ((await store.read(id, "end")) ?? undefined) : undefined;
-      }),
+    waitForEnd: (id, look) => worker.waitFor(id, look),
     retry: (id) => store.retry(id),
     readJournal: (id) => readRestateJournal(async () => admin.readJournal((await peek(id))?.invocation ?? "")),
   };
-}
-
-function toFoundRun(head: RunHead | undefined): FoundRun | undefined {
-  if (head === undefined) return undefined;
-  const { state, error = "" } = head;
-  return state === "failed" ? { state, error } : { state };
 }

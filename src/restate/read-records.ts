@@ -29,5 +29,5 @@ export function readRestateJournal(listRows: () => Promise<readonly JournalRow[]
       if (isRecord(stored) && "answer" in stored) records.set(key, stored["answer"]);
     }
     return records;
-  }, true);
+  });
 }

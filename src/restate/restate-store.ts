@@ -2,10 +2,11 @@
 
 import { connect, HttpCallError, Opts, type Ingress } from "@restatedev/restate-sdk-clients";
 import type { Added, Begun, DurableStore, Row, RunMessage } from "../host/durable/durable-store.ts";
+import { repeatFailed } from "../host/durable/repeat-failed.ts";
 import { untilAborted } from "./admin.ts";
 import { jsonSerde } from "./json-serde.ts";
 import type { Appended, EventsFound, RunHead } from "./run-events.ts";
-import type { ServiceNames } from "./run-object.ts";
+import type { FailedBefore, ServiceNames } from "./run-object.ts";
 
 /** A failed request is repeated for about a minute, for example while Restate restarts. */
 const repeatForMs = 60_000;
@@ -21,7 +22,12 @@ export interface RestateStoreOptions {
   readonly worker: string;
   /** When this signal fires, all requests end. */
   readonly signal: AbortSignal;
+  /** Called after a change of a run by this process. */
+  readonly onChange: (runId: string) => void;
 }
+
+/** The error of a run that failed, and has not been retried since. */
+export class FailedRun extends Error {}
 
 export class RestateStore implements DurableStore {
   readonly #ingress: Ingress;
@@ -30,8 +36,6 @@ export class RestateStore implements DurableStore {
   readonly #executions = new Map<string, number>();
   /** The chunk with the event that a reader wants next, by run id and position. */
   readonly #places = new Map<string, number>();
-  /** Called after a change of a run by this process. */
-  onChange: (runId: string) => void = () => {};
 
   constructor(options: RestateStoreOptions) {
     this.#options = options;
@@ -42,8 +46,10 @@ export class RestateStore implements DurableStore {
     return this.#change(runId, "start", { loop, input });
   }
 
+  /** Rejects with a FailedRun if the run has failed. */
   async begin(runId: string): Promise<Begun> {
-    const begun = await this.#change<Begun>(runId, "begin", this.#options.worker);
+    const begun = await this.#change<Begun | FailedBefore>(runId, "begin", this.#options.worker);
+    if ("failure" in begun) throw new FailedRun(begun.failure);
     this.#executions.set(runId, begun.execution);
     return begun;
   }
@@ -52,7 +58,7 @@ export class RestateStore implements DurableStore {
     const appended: Appended = { execution, ...added, blobs: Object.fromEntries(blobs) };
     const isCurrent = await this.#change<boolean>(runId, "append", appended);
     if (!isCurrent && this.#executions.get(runId) === execution) this.#executions.delete(runId);
-    this.onChange(runId);
+    this.#options.onChange(runId);
     return isCurrent;
   }
 
@@ -83,7 +89,7 @@ export class RestateStore implements DurableStore {
 
   async send(runId: string, message: RunMessage): Promise<void> {
     await this.#change(runId, "send", message);
-    this.onChange(runId);
+    this.#options.onChange(runId);
   }
 
   readMessages(runId: string, after: number): Promise<readonly Row<RunMessage>[]> {
@@ -96,7 +102,7 @@ export class RestateStore implements DurableStore {
 
   /** Wakes the readers in this process. Readers in other processes poll. */
   async wake(runId: string): Promise<void> {
-    this.onChange(runId);
+    this.#options.onChange(runId);
   }
 
   async resetStalls(runId: string): Promise<void> {
@@ -136,7 +142,7 @@ export class RestateStore implements DurableStore {
   async finish(runId: string, end: { readonly end: string } | { readonly error: string }): Promise<boolean> {
     const execution = this.#executions.get(runId) ?? 0;
     const isStored = await this.#change<boolean>(runId, "end" in end ? "finish" : "fail", { execution, ...end });
-    this.onChange(runId);
+    this.#options.onChange(runId);
     return isStored;
   }
 
@@ -145,8 +151,9 @@ export class RestateStore implements DurableStore {
     return this.#change(runId, "rest", { execution: this.#executions.get(runId) ?? 0, isResting });
   }
 
-  async retry(runId: string): Promise<void> {
-    await this.#change(runId, "retry", null);
+  /** Returns false if the run has not failed. */
+  retry(runId: string): Promise<boolean> {
+    return this.#change(runId, "retry", null);
   }
 
   /** Forgets an execution that has ended. */
@@ -169,22 +176,27 @@ export class RestateStore implements DurableStore {
     return this.#request(this.#options.names.runs, { key: runId, handler, parameter, idempotencyKey });
   }
 
-  async #request<T>(service: string, { idempotencyKey, ...call }: HandlerCall): Promise<T> {
+  #request<T>(service: string, { idempotencyKey, ...call }: HandlerCall): Promise<T> {
     const { signal } = this.#options;
     const serdes = { input: jsonSerde, output: jsonSerde };
     const until = performance.now() + repeatForMs;
-    for (;;) {
-      try {
-        return await untilAborted(signal, (own) => {
-          const opts = Opts.from<unknown, T>({ ...serdes, signal: own, ...(idempotencyKey && { idempotencyKey }) });
-          return this.#ingress.call<unknown, T>({ service, ...call, opts });
-        });
-      } catch (error) {
+    const request = (own: AbortSignal): Promise<T> => {
+      const opts = Opts.from<unknown, T>({ ...serdes, signal: own, ...(idempotencyKey && { idempotencyKey }) });
+      return this.#ingress.call<unknown, T>({ service, ...call, opts });
+    };
+    return repeatFailed(() => untilAborted(signal, request), {
+      everyMs: repeatAfterMs,
+      mayRepeat: (error) => {
         signal.throwIfAborted();
-        if (performance.now() > until || !mayPass(error)) throw error;
-        await new Promise((resolve) => setTimeout(resolve, repeatAfterMs));
-      }
-    }
+        return performance.now() < until && this.mayRepeat(error);
+      },
+    });
+  }
+
+  /** True if Restate is out of reach, busy, or no worker has registered the handlers yet. */
+  mayRepeat(error: unknown): boolean {
+    if (this.#options.signal.aborted || error instanceof FailedRun) return false;
+    return !(error instanceof HttpCallError) || error.status === 404 || error.status === 429 || error.status >= 500;
   }
 }
 
@@ -197,9 +209,4 @@ interface HandlerCall {
 
 function placeOf(runId: string, seq: number): string {
   return `${seq} ${runId}`;
-}
-
-/** True if a repeated request may succeed, because Restate was out of reach or busy, or no worker had registered the handlers yet. */
-function mayPass(error: unknown): boolean {
-  return !(error instanceof HttpCallError) || error.status === 404 || error.status === 429 || error.status >= 500;
 }

@@ -25,6 +25,11 @@ export interface ObjectPorts {
   readonly retentionMs: number;
 }
 
+/** The answer to the begin of an execution if the run has failed, and waits for its retry. */
+export interface FailedBefore {
+  readonly failure: string;
+}
+
 type Handlers = Parameters<typeof object>[0]["handlers"];
 
 /** The time between two attempts to wake a workflow, in milliseconds. */
@@ -69,15 +74,14 @@ function runHandlers({ names, retentionMs }: ObjectPorts): Handlers {
       ctx.set<RunHead>("head", { loop, invocation: await run.invocationId, state: "live", ...counts });
       return true;
     },
-    /** Begins an execution. Earlier executions can no longer change the run. */
-    async begin(ctx: ObjectContext, worker: string): Promise<Begun> {
+    /** Begins an execution, unless the run has failed. Earlier executions can no longer change the run. */
+    async begin(ctx: ObjectContext, worker: string): Promise<Begun | FailedBefore> {
       const head = await readHead(ctx);
       if (head === null) return { execution: 0, events: 0, stalls: 0 };
-      const { next: events, state } = head;
-      const lives = { state: state === "ended" ? state : ("live" as const), error: undefined, isResting: undefined };
+      if (head.state === "failed") return { failure: head.error ?? "" };
       const [execution, stalls] = [head.execution + 1, head.execution === 0 ? 0 : head.stalls + 1];
-      ctx.set<RunHead>("head", { ...head, ...lives, execution, stalls, worker });
-      return { execution, events, stalls };
+      ctx.set<RunHead>("head", { ...head, isResting: undefined, execution, stalls, worker });
+      return { execution, events: head.next, stalls, input: (await ctx.get<string>("input")) ?? undefined };
     },
     async resetStalls(ctx: ObjectContext): Promise<void> {
       const head = await readHead(ctx);
@@ -87,29 +91,39 @@ function runHandlers({ names, retentionMs }: ObjectPorts): Handlers {
     async finish(ctx: ObjectContext, { execution, end }: { readonly execution: number; readonly end: string }): Promise<boolean> {
       if (!(await changeHead(ctx, execution, { state: "ended" }))) return false;
       ctx.set("end", end);
-      sendSelf(ctx, { service: names.runs, method: "clear", delay: retentionMs + clearLaterMs });
+      const to = { service: names.runs, method: "clear", delay: retentionMs + clearLaterMs };
+      sendSelf(ctx, to, execution);
       return true;
     },
     fail: (ctx: ObjectContext, { execution, error }: { readonly execution: number; readonly error: string }): Promise<boolean> =>
       changeHead(ctx, execution, { state: "failed", error, isResting: true }),
-    clear: async (ctx: ObjectContext): Promise<void> => ctx.clearAll(),
+    /** Deletes a run that ended with this execution. The end may have been stored twice, and the id may be used again. */
+    async clear(ctx: ObjectContext, execution: number): Promise<void> {
+      const head = await readHead(ctx);
+      if (head?.state === "ended" && head.execution === execution) ctx.clearAll();
+    },
   };
 }
 
 /** Calls a handler of the same run later. */
-function sendSelf(ctx: ObjectContext, to: { readonly service: string; readonly method: string; readonly delay: number }): void {
-  ctx.genericSend({ ...to, key: ctx.key, parameter: null, inputSerde: jsonSerde });
+function sendSelf(
+  ctx: ObjectContext,
+  to: { readonly service: string; readonly method: string; readonly delay: number },
+  parameter: number | null = null,
+): void {
+  ctx.genericSend({ ...to, key: ctx.key, parameter, inputSerde: jsonSerde });
 }
 
 /** Makes the handlers that send messages and wake resting runs. */
 function messageHandlers({ names, admin }: ObjectPorts): Handlers {
   const wakeLater = (ctx: ObjectContext, delay: number): void => sendSelf(ctx, { service: names.runs, method: "wake", delay });
   return {
-    async retry(ctx: ObjectContext): Promise<void> {
+    async retry(ctx: ObjectContext): Promise<boolean> {
       const head = await readHead(ctx);
-      if (head?.state !== "failed") return;
+      if (head?.state !== "failed") return false;
       ctx.set<RunHead>("head", { ...head, state: "live", error: undefined });
       wakeLater(ctx, 0);
+      return true;
     },
     /** Notes that the workflow is about to rest, or that it is not. A resting workflow is woken by the next message. */
     rest: (

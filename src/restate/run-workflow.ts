@@ -6,7 +6,7 @@ import type { DurableLoopFields } from "../host/durable/durable-loop.ts";
 import type { LiveRun, StepHooks } from "../host/durable/durable-store.ts";
 import { executeDurableRun, type RunSite } from "../host/durable/execute-durable-run.ts";
 import { createRestateJournal } from "./restate-journal.ts";
-import type { RestateStore } from "./restate-store.ts";
+import { FailedRun, type RestateStore } from "./restate-store.ts";
 import { retryPolicy, type ServiceNames } from "./run-object.ts";
 
 /** The worker that executes runs. */
@@ -56,16 +56,19 @@ async function execute(ctx: WorkflowContext, name: string, worker: RunWorker): P
   const { store } = worker;
   const runId = ctx.key;
   const attempt: Attempt = { runId, over: ctx.request().attemptCompletedSignal, worker, rests: false };
-  const { state, error: failure = "" } = (await store.peek(runId)) ?? {};
-  if (state === "failed") throw restUntilWoken(failure);
   try {
-    const end = await executeAttempt(ctx, fields, attempt);
+    const end = await executeDurableRun(worker, {
+      runId,
+      fields,
+      createJournal: (hooks, live) => createRestateJournal(ctx, attach(hooks, attempt, live)),
+    });
     if (end === undefined)
       throw attempt.rests ? restUntilWoken("The run waits.") : new AttemptOver("This execution was abandoned.");
     if (!(await store.finish(runId, { end }))) throw new AttemptOver(fenced);
   } catch (error) {
     if (attempt.over.aborted || isExpected(error)) throw error;
     const { message } = toPlainError(error);
+    if (error instanceof FailedRun) throw restUntilWoken(message);
     if (!(await store.finish(runId, { error: message }))) throw new AttemptOver(fenced);
     // The workflow does not end, so that `retry` can continue it after its last record.
     throw restUntilWoken(message);
@@ -80,22 +83,7 @@ function isExpected(error: unknown): boolean {
 
 const fenced = "Another execution of the run has begun.";
 
-async function executeAttempt(
-  ctx: WorkflowContext,
-  fields: DurableLoopFields<Json>,
-  attempt: Attempt,
-): Promise<string | undefined> {
-  const { runId, worker } = attempt;
-  const input = (await worker.store.read(runId, "input")) ?? "null";
-  return executeDurableRun(worker, {
-    runId,
-    options: await fields.options(JSON.parse(input) as Json),
-    maxCrashes: fields.maxCrashes,
-    createJournal: (hooks) => createRestateJournal(ctx, attach(hooks, attempt)),
-  });
-}
-
-/** The maximum time that a workflow rests, in hours. A message or a retry wakes it earlier. */
+/** How long a workflow rests at most, in hours. A message or a retry wakes it earlier. */
 const longestRest = 24;
 
 /** Returns an error that ends the attempt. The next attempt begins when the workflow is woken. */
@@ -112,11 +100,9 @@ interface Attempt {
   rests: boolean;
 }
 
-/** Ends the execution together with the attempt, and ends the attempt if the run waits for a long time. */
-function attach(hooks: StepHooks, attempt: Attempt): StepHooks {
+/** Ends the execution together with the attempt, and ends the attempt when the run waits for long. */
+function attach(hooks: StepHooks, attempt: Attempt, own: LiveRun): StepHooks {
   const { over, worker, runId } = attempt;
-  const own = worker.live.get(runId);
-  if (own === undefined) return hooks;
   const abandon = (): void => own.abandon();
   if (over.aborted) abandon();
   over.addEventListener("abort", abandon);

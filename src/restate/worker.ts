@@ -1,10 +1,7 @@
 // A process that Restate calls to execute durable loops.
 
-import { setMaxListeners } from "node:events";
 import { type Checks, checkFields, checkRequired, invalidOption, is, numberWithin } from "../core/entry-kit.ts";
-import type { LiveRun } from "../host/durable/durable-store.ts";
-import { obey } from "../host/durable/execute-durable-run.ts";
-import { RunWaits } from "../host/durable/run-waits.ts";
+import { WorkerSite } from "../host/durable/worker-site.ts";
 import { Admin } from "./admin.ts";
 import { requireNode22 } from "./require-node.ts";
 import { RestateStore } from "./restate-store.ts";
@@ -121,11 +118,12 @@ export async function launchWorker(options: WorkerOptions): Promise<Worker> {
   requireNode22();
   checkFields("options", options, checks);
   checkRequired(options, checks, ["ingressUrl", "adminUrl"]);
-  const { name } = settingsOf(options);
+  const settings = settingsOf(options);
+  const { name } = settings;
   if (!/^[a-zA-Z][\w.-]*$/.test(name))
     throw invalidOption("name", "a letter and then letters, digits, dots, hyphens and _", name);
   if (current !== undefined) throw new Error("A worker already runs in this process. Call its stop() first.");
-  const worker = new WorkerProcess(settingsOf(options));
+  const worker = new WorkerProcess(settings);
   current = worker;
   try {
     await worker.launch();
@@ -141,28 +139,24 @@ function settingsOf(options: WorkerOptions): Settings {
   return { ...defaults, ...(Object.fromEntries(given) as unknown as Settings) };
 }
 
-export class WorkerProcess implements RunWorker {
-  readonly id: string = `worker-${globalThis.crypto.randomUUID()}`;
+export class WorkerProcess extends WorkerSite implements RunWorker {
   readonly names: ServiceNames;
   readonly store: RestateStore;
   readonly admin: Admin;
   readonly settings: Settings;
-  readonly live: Map<string, LiveRun> = new Map();
-  readonly #stopping = new AbortController();
-  readonly #waits = new RunWaits();
   #server: HandlerServer | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #looks = 0;
 
   constructor(settings: Settings) {
-    const { signal } = this.#stopping;
-    // Any number of readers may listen, so Node must not warn about many listeners.
-    setMaxListeners(0, signal);
+    super();
+    const { signal } = this.stopping;
     this.settings = settings;
     this.names = namesOf(settings.name);
     this.admin = new Admin(settings.adminUrl, signal);
-    this.store = new RestateStore({ ingressUrl: settings.ingressUrl, names: this.names, worker: this.id, signal });
-    this.store.onChange = (runId) => this.#waits.wake(runId);
+    const { names, id: worker } = this;
+    const onChange = (runId: string): void => this.waits.wake(runId);
+    this.store = new RestateStore({ ingressUrl: settings.ingressUrl, names, worker, signal, onChange });
   }
 
   async launch(): Promise<void> {
@@ -176,19 +170,16 @@ export class WorkerProcess implements RunWorker {
     this.#lookSoon();
   }
 
-  async stop(): Promise<void> {
+  protected async end(): Promise<void> {
     if (current === this) current = undefined;
-    if (this.#stopping.signal.aborted) return;
     clearTimeout(this.#timer);
     // Must be first, so that nothing more is recorded. Restate calls the other workers immediately.
     await this.#server?.stop();
-    const runs = [...this.live.values()];
-    for (const run of runs) run.abandon();
-    const ended = Promise.all(runs.map((run) => run.ended));
-    // During this time, other workers can note that the runs did not crash this worker.
+    const ended = this.abandonAll();
+    // Other workers, if there are any, note in this time that the runs did not end their worker.
     const noted = new Promise((resolve) => setTimeout(resolve, noteMs));
     await Promise.race([ended, noted]);
-    this.#stopping.abort(new Error("The worker of this process was stopped."));
+    this.stopping.abort(new Error("The worker of this process was stopped."));
     await ended;
   }
 
@@ -197,7 +188,7 @@ export class WorkerProcess implements RunWorker {
       // If the check fails, for example while Restate restarts, the next one repeats it.
       const look = this.live.size === 0 ? Promise.resolve() : this.#look().catch(() => {});
       void look.then(() => {
-        if (!this.#stopping.signal.aborted) this.#lookSoon();
+        if (!this.stopping.signal.aborted) this.#lookSoon();
       });
     }, lookMs);
   }
@@ -206,9 +197,8 @@ export class WorkerProcess implements RunWorker {
     this.#looks += 1;
     const changed = await this.store.takeNotified();
     for (const runId of this.#looks % fullLooks === 0 ? this.live.keys() : changed) {
-      const run = this.live.get(runId);
-      this.#waits.wake(runId);
-      if (run !== undefined) void obey(this.store, runId, run).catch(() => {});
+      this.waits.wake(runId);
+      this.obeySoon(runId);
     }
   }
 
@@ -216,23 +206,19 @@ export class WorkerProcess implements RunWorker {
    * Calls `look` now, and each time that the run may have changed, until it returns a value. Rejects when the signal fires.
    * Restate cannot notify processes outside its handlers, so readers poll.
    */
-  async waitFor<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
+  override async waitFor<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
     let waitMs = firstWaitMs;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const lookOften = async (): Promise<T | undefined> => {
       clearTimeout(timer);
       const found = await look();
       if (found !== undefined) return found;
-      timer = setTimeout(
-        () => this.#waits.wake(runId),
-        Math.min(waitMs, this.live.has(runId) ? longestOwnWaitMs : longestWaitMs),
-      );
+      timer = setTimeout(() => this.waits.wake(runId), Math.min(waitMs, this.live.has(runId) ? longestOwnWaitMs : longestWaitMs));
       waitMs *= waitGrowth;
       return undefined;
     };
-    const { signal: stopping } = this.#stopping;
     try {
-      return await this.#waits.waitFor(runId, lookOften, signal === undefined ? [stopping] : [stopping, signal]);
+      return await super.waitFor(runId, lookOften, signal);
     } finally {
       clearTimeout(timer);
     }

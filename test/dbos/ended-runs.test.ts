@@ -161,7 +161,7 @@ describe("a durable loop", () => {
     // this row.
     const client = new Client({ connectionString: postgres.url });
     await client.connect();
-    const body = JSON.stringify({ verb: "steer", message: "One more thing." });
+    const body = JSON.stringify({ verb: "steer", message: { role: "user", content: "One more thing." } });
     await client.query("INSERT INTO turnwright.messages (run_id, body) VALUES ('late', $1)", [body]);
     await client.end();
     expect((await loop.result("late")).undelivered).toEqual([{ role: "user", content: "One more thing." }]);

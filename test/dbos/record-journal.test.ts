@@ -47,6 +47,7 @@ async function begin<T>(runId: string, body: (journal: Journal) => Promise<T>): 
   const writer = await EventWriter.begin(store, runId);
   const writes: Promise<void>[] = [];
   const hooks: StepHooks = {
+    repeat: (read) => read(),
     lastRead: 0,
     beforeInbox: async () => {},
     beforeRecord: async () => {},

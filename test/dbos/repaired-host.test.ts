@@ -35,6 +35,7 @@ const desk = defineDurableHost({
         message.role === "user" && typeof message.content === "string" ? [message.content] : [],
       );
       if (said.at(-1) === "Note.") return toolCall("note", {});
+      if (said.at(-1) === "Park both.") return [toolCall("park", {}), toolCall("park", {})];
       return said.at(-1) === "Park." ? toolCall("park", {}) : text(said.join(" "));
     }),
     tools: [note, park],
@@ -109,6 +110,26 @@ describe("a waiting conversation", () => {
     await expect(desk.resume("w", { decisions: { call_i0_0: { kind: "approve" } } })).rejects.toThrow('has the kind "approve"');
     const right = await desk.resume("w", { decisions: { call_i0_0: { kind: "result", result: { place: "7" } } } });
     expect(right.kind === "started" && (await right.result()).status).toBe("completed");
+  });
+
+  it("still waits if only its second call has a result, so its stream ends and a new message is taken", async () => {
+    const results = (...callIds: readonly string[]) =>
+      Object.fromEntries(callIds.map((id) => [id, { kind: "result" as const, result: { place: id } }]));
+    for (const id of ["both", "first"]) {
+      await desk.start(id, { message: "Park both." });
+      for await (const { event } of (await desk.join(id)) ?? []) void event;
+      const resumed = await desk.resume(id, { decisions: results("call_i0_1") });
+      if (resumed.kind !== "started") throw new Error("The run was not resumed.");
+      const types: string[] = [];
+      for await (const { event } of resumed.join()) types.push(event.type);
+      expect([types.at(-1), (await desk.status(id))?.status]).toEqual(["run-end", "suspended"]);
+    }
+    expect((await desk.start("first", { message: "Next." })).kind).toBe("started");
+    const last = await desk.resume("both", { decisions: results("call_i0_0") });
+    const ended = last.kind === "started" ? await last.result() : undefined;
+    expect(ended?.messages.find(({ role }) => role === "tool")).toMatchObject({
+      results: [{ result: { place: "call_i0_0" } }, { result: { place: "call_i0_1" } }],
+    });
   });
 
   it("keeps a stream open with `endsWhenWaiting: false`, and can be killed", async () => {

@@ -68,6 +68,18 @@ describe("the storage of a durable run", () => {
     expect((large - middle) / (middle - small)).toBeCloseTo(2, 1);
   }, 60_000);
 
+  it("counts the bytes of a result, so one of 600 umlauts is not in an event too", async () => {
+    makeResult = () => "ü".repeat(600);
+    await loop.start("umlauts", { calls: 1 });
+    await loop.result("umlauts");
+    const { rows } = await client.query(
+      `SELECT (SELECT count(*)::int FROM turnwright.events WHERE run_id = $1 AND body LIKE '%üü%') AS events,
+              (SELECT count(*)::int FROM turnwright.blobs WHERE run_id = $1 AND body LIKE '%üü%') AS blobs`,
+      ["umlauts"],
+    );
+    expect(rows).toEqual([{ events: 0, blobs: 1 }]);
+  });
+
   it("returns the same results in events, in the transcript and after a restart", async () => {
     const result: Json = {
       blobs: { result: "a".repeat(64) },

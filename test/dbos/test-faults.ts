@@ -9,7 +9,7 @@ import { launchWorker } from "turnwright/dbos";
 import { startPostgres } from "../../examples/workers/start-postgres.ts";
 import { Fleet } from "./fleet.ts";
 import { runFaults } from "./run-faults.ts";
-import { defineTrips, readNotes } from "./trips.ts";
+import { defineTrips, measureTakeover } from "./trips.ts";
 
 const leaseMs = 2_000;
 const folder = mkdtempSync(join(tmpdir(), "turnwright-takeovers-"));
@@ -17,25 +17,10 @@ const notesPath = join(folder, "notes.jsonl");
 writeFileSync(notesPath, "");
 const trips = defineTrips(notesPath);
 
-/** Waits for a note about a run from a process other than `pid`, and returns the process. */
-async function untilNoted(id: string, pid?: number): Promise<number> {
-  for (;;) {
-    const found = readNotes(notesPath).find((note) => note.key.startsWith(`${id}/`) && note.pid !== pid);
-    if (found !== undefined) return found.pid;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
-/** Returns the time in milliseconds from a signal to the first tool call of the run in another worker. */
-async function measureTakeover(id: string, signal: "SIGKILL" | "SIGSTOP", fleet: Fleet): Promise<number> {
+/** Measures one takeover between two new workers. */
+async function measure(id: string, signal: "SIGKILL" | "SIGSTOP", fleet: Fleet): Promise<number> {
   await Promise.all([fleet.start(), fleet.start()]);
-  await trips.start(id, { city: id });
-  const pid = await untilNoted(id);
-  process.kill(pid, signal);
-  const begunAt = performance.now();
-  await untilNoted(id, pid);
-  const tookMs = performance.now() - begunAt;
-  await trips.result(id);
+  const tookMs = await measureTakeover(trips, { id, signal, notesPath });
   await fleet.stop();
   return tookMs;
 }
@@ -46,8 +31,8 @@ const fleet = new Fleet({ databaseUrl: postgres.url, notesPath, leaseMs });
 const kills: number[] = [];
 const freezes: number[] = [];
 for (let round = 0; round < 5; round += 1) {
-  kills.push(await measureTakeover(`kill-${round}`, "SIGKILL", fleet));
-  freezes.push(await measureTakeover(`freeze-${round}`, "SIGSTOP", fleet));
+  kills.push(await measure(`kill-${round}`, "SIGKILL", fleet));
+  freezes.push(await measure(`freeze-${round}`, "SIGSTOP", fleet));
 }
 await client.stop();
 await postgres.stop();

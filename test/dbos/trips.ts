@@ -1,5 +1,6 @@
 // A durable loop for tests with several processes. Its tools note in a file when they begin and end.
 
+import assert from "node:assert/strict";
 import { appendFileSync, readFileSync } from "node:fs";
 import { defineAgentTool, defineTool, type LoopEvent, type Tool } from "turnwright";
 import { defineDurableLoop, type DurableLoop, type DurableLoopFields } from "turnwright/dbos";
@@ -84,4 +85,62 @@ export function readNotes(notesPath: string): readonly Note[] {
     .split("\n")
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Note);
+}
+
+/** Starts runs, and returns their ids. */
+export async function startTrips(trips: DurableLoop<Trip>, prefix: string, count: number): Promise<readonly string[]> {
+  const ids = Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+  await Promise.all(ids.map((id) => trips.start(id, { city: `Oslo ${id}` })));
+  return ids;
+}
+
+/** Waits until a tool of a run has begun. */
+export async function untilToolBegins(trips: DurableLoop<Trip>, id: string): Promise<void> {
+  for await (const { event } of trips.events(id)) if (event.type === "tool-start") return;
+}
+
+/** Returns the text that a reader of the events has at the end. */
+export async function readText(trips: DurableLoop<Trip>, id: string): Promise<string> {
+  let said: readonly Said[] = [];
+  for await (const { event } of trips.events(id)) said = addSaid(said, event);
+  return said.map(({ text }) => text).join("");
+}
+
+/** Waits for the ends of runs. Checks their results and their texts, and that no unsafe call has begun twice. */
+export async function checkTrips(trips: DurableLoop<Trip>, ids: readonly string[], notesPath: string): Promise<void> {
+  for (const id of ids) {
+    const { status, text, iterations } = await trips.result(id);
+    assert.deepEqual([id, status, text, iterations], [id, "completed", `To Oslo ${id}.`, 3]);
+    assert.equal(await readText(trips, id), `I look around.To Oslo ${id}.`);
+  }
+  const own = readNotes(notesPath).filter(({ key }) => ids.some((id) => key.startsWith(`${id}/`)));
+  const begun = own.filter(({ what, tool }) => what === "begin" && tool === "pay").map(({ key }) => key);
+  assert.equal(new Set(begun).size, begun.length);
+}
+
+/** Waits for a note about a run from a process other than `pid`, and returns the process. */
+async function untilNoted(notesPath: string, id: string, pid?: number): Promise<number> {
+  for (;;) {
+    const found = readNotes(notesPath).find((note) => note.key.startsWith(`${id}/`) && note.pid !== pid);
+    if (found !== undefined) return found.pid;
+    await pause(10);
+  }
+}
+
+export interface Takeover {
+  readonly id: string;
+  readonly signal: "SIGKILL" | "SIGSTOP";
+  readonly notesPath: string;
+}
+
+/** Starts a run, and returns the time in milliseconds from a signal to the first tool call of the run in another worker. */
+export async function measureTakeover(trips: DurableLoop<Trip>, { id, signal, notesPath }: Takeover): Promise<number> {
+  await trips.start(id, { city: id });
+  const pid = await untilNoted(notesPath, id);
+  process.kill(pid, signal);
+  const begunAt = performance.now();
+  await untilNoted(notesPath, id, pid);
+  const tookMs = performance.now() - begunAt;
+  await trips.result(id);
+  return tookMs;
 }

@@ -1,9 +1,9 @@
 // The checks of durable loops with several workers: takeovers, and a short form of the faults.
 
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, ok } from "node:assert/strict";
 import { defineDurableLoop, launchWorker, type Worker } from "turnwright/restate";
 import type { Trips } from "../dbos/run-faults.ts";
-import { addSaid, readNotes, type Said, tripsOf } from "../dbos/trips.ts";
+import { checkTrips, readText, startTrips, tripsOf, untilToolBegins } from "../dbos/trips.ts";
 import type { Check } from "./checks.ts";
 import { Fleet } from "./fleet.ts";
 import { runFaults, safeCallsOf } from "./run-faults.ts";
@@ -23,66 +23,38 @@ export async function end(): Promise<void> {
   await fleet.stop();
 }
 
-async function startTrips(prefix: string, count: number): Promise<readonly string[]> {
-  const ids = Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
-  await Promise.all(ids.map((id) => trips.start(id, { city: `Oslo ${id}` })));
-  return ids;
-}
-
-async function untilToolBegins(id: string): Promise<void> {
-  for await (const { event } of trips.events(id)) if (event.type === "tool-start") return;
-}
-
-/** Returns the text that a reader of the events has at the end. */
-async function readText(id: string): Promise<string> {
-  let said: readonly Said[] = [];
-  for await (const { event } of trips.events(id)) said = addSaid(said, event);
-  return said.map(({ text }) => text).join("");
-}
-
-async function checkTrips(ids: readonly string[]): Promise<void> {
-  for (const id of ids) {
-    const { status, text, iterations } = await trips.result(id);
-    deepEqual([id, status, text, iterations], [id, "completed", `To Oslo ${id}.`, 3]);
-    equal(await readText(id), `I look around.To Oslo ${id}.`);
-  }
-  const own = readNotes(fleet.notesPath).filter(({ key }) => ids.some((id) => key.startsWith(`${id}/`)));
-  const begun = own.filter(({ what, tool }) => what === "begin" && tool === "pay").map(({ key }) => key);
-  equal(new Set(begun).size, begun.length);
-}
-
 async function checkKilled(): Promise<void> {
   const first = await fleet.start();
-  const ids = await startTrips("killed", 6);
-  await untilToolBegins("killed-0");
+  const ids = await startTrips(trips, "killed", 6);
+  await untilToolBegins(trips, "killed-0");
   await fleet.start();
   first.kill("SIGKILL");
-  await checkTrips(ids);
+  await checkTrips(trips, ids, fleet.notesPath);
   await fleet.killAll();
 }
 
 async function checkFrozen(): Promise<void> {
   const first = await fleet.start();
-  const ids = await startTrips("frozen", 6);
-  await untilToolBegins("frozen-0");
+  const ids = await startTrips(trips, "frozen", 6);
+  await untilToolBegins(trips, "frozen-0");
   await fleet.start();
   first.kill("SIGSTOP");
-  await checkTrips(ids);
-  const before = await Promise.all(ids.map(readText));
+  await checkTrips(trips, ids, fleet.notesPath);
+  const before = await Promise.all(ids.map((id) => readText(trips, id)));
   first.kill("SIGCONT");
   // Later runs show that both workers still work.
-  await checkTrips(await startTrips("thawed", 6));
-  deepEqual(await Promise.all(ids.map(readText)), before);
+  await checkTrips(trips, await startTrips(trips, "thawed", 6), fleet.notesPath);
+  deepEqual(await Promise.all(ids.map((id) => readText(trips, id))), before);
   await fleet.killAll();
 }
 
 async function checkCrash(): Promise<void> {
   const tag = `crashed${Math.random()}`;
   await fleet.start();
-  const ids = await startTrips(tag, 6);
-  await untilToolBegins(`${tag}-0`);
+  const ids = await startTrips(trips, tag, 6);
+  await untilToolBegins(trips, `${tag}-0`);
   await fleet.server.crash();
-  await checkTrips(ids);
+  await checkTrips(trips, ids, fleet.notesPath);
   await fleet.killAll();
 }
 

@@ -5,6 +5,7 @@ import { defineTool } from "turnwright";
 import { defineDurableLoop, type DurableEvent, launchWorker, type Worker } from "turnwright/restate";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import type { Check } from "./checks.ts";
+import { checkFields, hasFields } from "./check-fields.ts";
 import { findFreePort, type RestateServer, startRestate } from "./start-restate.ts";
 
 let server: RestateServer;
@@ -92,15 +93,16 @@ async function findWaiting(id: string): Promise<string> {
   }
 }
 
+function post(url: string, body: unknown): Promise<Response> {
+  const headers = { "content-type": "application/json", accept: "application/json" };
+  return fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+}
+
 /** Waits until the workflow of a run rests in Restate. */
 async function untilResting(id: string): Promise<void> {
   const query = `SELECT status FROM sys_invocation WHERE target_service_key = '${id}' AND target_handler_name = 'run'`;
   for (let status = ""; status !== "backing-off"; await sleep(20)) {
-    const response = await fetch(`${server.adminUrl}/query`, {
-      method: "POST",
-      headers: { "content-type": "application/json", accept: "application/json" },
-      body: JSON.stringify({ query }),
-    });
+    const response = await post(`${server.adminUrl}/query`, { query });
     status = ((await response.json()) as { rows: { status: string }[] }).rows[0]?.status ?? "";
   }
 }
@@ -121,6 +123,20 @@ async function checkRun(): Promise<void> {
   equal((await rooms.status("run-1"))?.status, "completed");
 }
 
+/** Calls the handler that deletes a run after its retention. */
+async function clear(id: string, execution: number): Promise<void> {
+  equal((await post(`${server.ingressUrl}/turnwright-runs/${id}/clear`, execution)).ok, true);
+}
+
+async function checkClear(): Promise<void> {
+  await rooms.start("run-9", { question: "A room?" });
+  await rooms.result("run-9");
+  await clear("run-9", 0);
+  equal((await rooms.status("run-9"))?.status, "completed");
+  await clear("run-9", 1);
+  equal(await rooms.status("run-9"), undefined);
+}
+
 async function checkSameId(): Promise<void> {
   equal(await rooms.start("run-1", { question: "Another room?" }), "exists");
   checkFields((await rooms.result("run-1")).messages[0], { content: "A room?" });
@@ -137,22 +153,6 @@ async function checkInvalid(): Promise<void> {
   await rejects(launchWorker({ ...wrong, name: "two words" }), hasFields(refused("name")));
   await rejects(launchWorker({ ...wrong, suspendMs: -1 }), hasFields(refused("suspendMs")));
   await rejects(launchWorker(wrong), /A worker already runs in this process/);
-}
-
-/** Checks that a value has these fields. It may also have others. */
-function checkFields(actual: unknown, expected: object): void {
-  for (const [name, value] of Object.entries(expected)) {
-    const field = (actual as Record<string, unknown>)[name];
-    if (typeof value === "object") checkFields(field, value as object);
-    else equal(field, value);
-  }
-}
-
-function hasFields(expected: object): (error: unknown) => true {
-  return (error) => {
-    checkFields(error, expected);
-    return true;
-  };
 }
 
 async function checkDecision(): Promise<void> {
@@ -211,9 +211,21 @@ async function checkFailedRun(): Promise<void> {
   await rejects(rooms.retry("run-6"), /whose result rejected/);
 }
 
+async function checkLateFailure(): Promise<void> {
+  await rooms.start("run-8", { question: "Book it.", approves: true, fails: true });
+  await findWaiting("run-8");
+  failure = new Error("No more options.");
+  await relaunch(10_000);
+  await rejects(rooms.result("run-8"), /No more options/);
+  failure = undefined;
+  await rooms.retry("run-8");
+  await rooms.stop("run-8");
+  equal((await rooms.result("run-8")).reason.kind, "stopped");
+}
+
 /** Launches the worker again. */
 async function relaunch(suspendMs: number): Promise<void> {
-  await worker.stop();
+  await Promise.all([worker.stop(), worker.stop()]);
   worker = await launch(suspendMs);
 }
 
@@ -262,10 +274,9 @@ export const checks: readonly Check[] = [
   { title: "kills a run while its tool is running, within 1.5 seconds", run: checkKill },
   { title: "passes a steering message to the next iteration once", run: checkSteer },
   { title: "rejects with the error of a failed run, and continues it after a retry", run: checkFailedRun },
-  {
-    title: "frees the worker of a run that waits for a long time, and wakes the run for a decision or a stop",
-    run: checkResting,
-  },
-  { title: "continues a run of a stopped worker in the next worker, without an event of the stop", run: checkStoppedWorker },
-  { title: "accepts long ids, with characters that have a meaning in URLs", run: checkLongIds },
+  { title: "rejects with an error of options that a later worker makes, and continues after a retry", run: checkLateFailure },
+  { title: "frees the worker of a run that waits for long, and wakes the run for a decision or a stop", run: checkResting },
+  { title: "continues a run of a stopped worker in the next one, without a trace of the stop", run: checkStoppedWorker },
+  { title: "is deleted after the retention of the execution that ended it, and not of an earlier one", run: checkClear },
+  { title: "takes ids with characters that have a meaning in URLs", run: checkLongIds },
 ];

@@ -5,8 +5,7 @@ import { workflow, type WorkflowContext } from "@restatedev/restate-sdk";
 import { connect } from "@restatedev/restate-sdk-clients";
 import type { Step } from "turnwright";
 import { defineDurableLoop, launchWorker, restateJournal } from "turnwright/restate";
-import { sleep } from "../dbos/run-faults.ts";
-import { readNotes, tripsOf } from "../dbos/trips.ts";
+import { measureTakeover, tripsOf } from "../dbos/trips.ts";
 import { Fleet } from "./fleet.ts";
 import { runFaults, safeCallsOf } from "./run-faults.ts";
 import { serve } from "./serve.ts";
@@ -15,25 +14,10 @@ import { startRestate } from "./start-restate.ts";
 const leaseMs = 2_000;
 const trips = defineDurableLoop(tripsOf(""));
 
-/** Waits for a note about a run from a process other than `pid`, and returns the process. */
-async function untilNoted(notesPath: string, id: string, pid?: number): Promise<number> {
-  for (;;) {
-    const found = readNotes(notesPath).find((note) => note.key.startsWith(`${id}/`) && note.pid !== pid);
-    if (found !== undefined) return found.pid;
-    await sleep(10);
-  }
-}
-
-/** Returns the time in milliseconds from a signal to the first tool call of the run in another worker. */
-async function measureTakeover(id: string, signal: "SIGKILL" | "SIGSTOP", fleet: Fleet): Promise<number> {
+/** Measures one takeover between two new workers. */
+async function measure(id: string, signal: "SIGKILL" | "SIGSTOP", fleet: Fleet): Promise<number> {
   await Promise.all([fleet.start(), fleet.start()]);
-  await trips.start(id, { city: id });
-  const pid = await untilNoted(fleet.notesPath, id);
-  process.kill(pid, signal);
-  const begunAt = performance.now();
-  await untilNoted(fleet.notesPath, id, pid);
-  const tookMs = performance.now() - begunAt;
-  await trips.result(id);
+  const tookMs = await measureTakeover(trips, { id, signal, notesPath: fleet.notesPath });
   await fleet.killAll();
   return tookMs;
 }
@@ -83,8 +67,8 @@ const client = await launchWorker({ ingressUrl, adminUrl, executes: false });
 const kills: number[] = [];
 const freezes: number[] = [];
 for (let round = 0; round < 5; round += 1) {
-  kills.push(await measureTakeover(`kill-${round}`, "SIGKILL", fleet));
-  freezes.push(await measureTakeover(`freeze-${round}`, "SIGSTOP", fleet));
+  kills.push(await measure(`kill-${round}`, "SIGKILL", fleet));
+  freezes.push(await measure(`freeze-${round}`, "SIGSTOP", fleet));
 }
 await client.stop();
 await fleet.stop();

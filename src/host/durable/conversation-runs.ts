@@ -7,7 +7,7 @@ import type { DefinedLoop } from "./create-durable-loop.ts";
 import type { DurableLoop } from "./durable-loop.ts";
 import type { StoredEvent } from "./durable-records.ts";
 import type { DurableEngine } from "./durable-store.ts";
-import type { RunInput } from "./host-options.ts";
+import { checkConversation, type RunInput } from "./host-options.ts";
 import { isWaiting } from "./read-durable-events.ts";
 
 /** The last run of a conversation. */
@@ -37,6 +37,7 @@ export class ConversationRuns {
 
   /** Returns the last run of a conversation. The noted number may be too low, so the numbers after it are tried too. */
   async findLast(id: string): Promise<LastRun | undefined> {
+    checkConversation(id);
     const engine = this.#engineOf();
     const noted = await engine.store.readRuns(this.keyOf(id));
     let last: LastRun | undefined;

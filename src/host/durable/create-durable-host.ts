@@ -10,7 +10,7 @@ import {
 } from "../../core/entry-kit.ts";
 import type { HostedStream } from "../hosted-event.ts";
 import type { WhenBusy } from "../run-host.ts";
-import { joinChecks, type ReadStart, toMessages } from "../start-options.ts";
+import { joinChecks, toMessages } from "../start-options.ts";
 import { ConversationRuns, type LastRun } from "./conversation-runs.ts";
 import type { DefinedLoop } from "./create-durable-loop.ts";
 import type {
@@ -25,7 +25,7 @@ import type {
 } from "./durable-host.ts";
 import type { DurableLoop } from "./durable-loop.ts";
 import type { DurableEngine } from "./durable-store.ts";
-import { checkConversation, readDurableStart, type RunInput } from "./host-options.ts";
+import { type DurableStart, readDurableStart, type RunInput } from "./host-options.ts";
 import { readPlace, toHostedStream, toSeq } from "./hosted-events.ts";
 
 export function createDurableHost(fields: DurableHostFields, loop: DefinedLoop<Json>): DurableHost {
@@ -33,7 +33,7 @@ export function createDurableHost(fields: DurableHostFields, loop: DefinedLoop<J
 }
 
 interface NextStart {
-  readonly given: ReadStart;
+  readonly given: DurableStart;
   readonly input: Json | undefined;
 }
 
@@ -53,7 +53,6 @@ class Conversations implements DurableHost {
   }
 
   async start(id: string, options: DurableStartOptions): Promise<DurableStartAnswer> {
-    checkConversation(id);
     const given = readDurableStart(options);
     for (;;) {
       const last = await this.#runs.findLast(id);
@@ -64,7 +63,7 @@ class Conversations implements DurableHost {
   }
 
   /** Steers the live run, refuses the start, or waits until the conversation is free. Returns undefined when it is free. */
-  async #enter(last: LastRun, { whenBusy = this.#whenBusy, message }: ReadStart): Promise<DurableStartAnswer | undefined> {
+  async #enter(last: LastRun, { whenBusy = this.#whenBusy, message }: DurableStart): Promise<DurableStartAnswer | undefined> {
     if (whenBusy === "steer" && message !== undefined) {
       if ((await this.#loop.steer(last.runId, message)) === "accepted") return { kind: "steered", ...this.#toHosted(last) };
     } else if (whenBusy !== "queue") return { kind: "busy", runId: last.runId };
@@ -81,8 +80,8 @@ class Conversations implements DurableHost {
     const number = (last?.number ?? 0) + 1;
     const next: LastRun = { number, runId: `${id}/${number}`, state: "live" };
     const run: RunInput = { id, input, ...(await this.#toInput(last, given)) };
-    const { store, find } = this.#engineOf();
-    if ((await this.#loop.start(next.runId, run as unknown as Json)) === "exists") {
+    const { store, find, start } = this.#engineOf();
+    if (!(await start(next.runId, JSON.stringify(run)))) {
       if ((await find(next.runId)) !== undefined) return undefined;
       throw invalidOption("id", `a text for which no other loop has the run "${next.runId}"`, id);
     }
@@ -95,10 +94,9 @@ class Conversations implements DurableHost {
     id: string,
     { decisions }: { readonly decisions?: { readonly [callId: string]: CallDecision } } = {},
   ): Promise<DurableResumeAnswer> {
-    checkConversation(id);
     if (!isRecord(decisions)) throw invalidOption("decisions", "an object with a decision for each call", decisions);
     const last = await this.#runs.findLast(id);
-    if (last?.state !== "live") return this.#refuse(id);
+    if (last?.state !== "live") return this.#refuse(last);
     const { store } = this.#engineOf();
     const count = await store.countEvents(last.runId);
     for (const [callId, decision] of Object.entries(decisions)) await this.#loop.decide(last.runId, callId, decision);
@@ -106,7 +104,6 @@ class Conversations implements DurableHost {
   }
 
   async join(id: string, options: DurableJoinOptions = {}): Promise<HostedStream | undefined> {
-    checkConversation(id);
     checkFields("options", options, durableJoinChecks);
     const last = await this.#runs.findLast(id);
     if (last === undefined || last.state === "deleted") return undefined;
@@ -125,15 +122,14 @@ class Conversations implements DurableHost {
     return this.#toStream(last, options, { isOver });
   }
 
-  async #refuse(id: string): Promise<Extract<DurableResumeAnswer, { readonly kind: "not-resumable" }>> {
-    const { status = "running" } = (await this.status(id)) ?? {};
+  async #refuse(last: LastRun | undefined): Promise<Extract<DurableResumeAnswer, { readonly kind: "not-resumable" }>> {
+    const { status = "running" } = (await this.#read(last)) ?? {};
     return { kind: "not-resumable", status: status === "running" ? undefined : status };
   }
 
   async retry(id: string): Promise<DurableResumeAnswer> {
-    checkConversation(id);
     const last = await this.#runs.findLast(id);
-    if (last?.state !== "failed") return this.#refuse(id);
+    if (last?.state !== "failed") return this.#refuse(last);
     const count = await this.#engineOf().store.countEvents(last.runId);
     await this.#loop.retry(last.runId);
     return { kind: "started", ...this.#toHosted(last, count) };
@@ -148,14 +144,15 @@ class Conversations implements DurableHost {
   }
 
   async #end(id: string, verb: (runId: string) => Promise<"accepted" | "finished">): Promise<"accepted" | "not-running"> {
-    checkConversation(id);
     const last = await this.#runs.findLast(id);
     return last?.state === "live" && (await verb(last.runId)) === "accepted" ? "accepted" : "not-running";
   }
 
   async status(id: string): Promise<DurableHostStatus | undefined> {
-    checkConversation(id);
-    const last = await this.#runs.findLast(id);
+    return this.#read(await this.#runs.findLast(id));
+  }
+
+  async #read(last: LastRun | undefined): Promise<DurableHostStatus | undefined> {
     if (last === undefined || last.state === "deleted") return undefined;
     const { runId, state, error } = last;
     const found = await this.#runs.inspect(last);
@@ -175,7 +172,7 @@ class Conversations implements DurableHost {
     return { ...facts, runId, status: "error", reason: undefined, error, isLive: false, messages };
   }
 
-  async #toInput(last: LastRun | undefined, given: ReadStart): Promise<Pick<RunInput, "messages" | "repair">> {
+  async #toInput(last: LastRun | undefined, given: DurableStart): Promise<Pick<RunInput, "messages" | "repair">> {
     if (given.messages !== undefined) return { messages: given.messages as unknown as Json, repair: false };
     const { history, isCut } = await this.#runs.readHistory(last);
     return { messages: toMessages(history, given) as unknown as Json, repair: isCut };

@@ -2,7 +2,6 @@ import {
   type CallDecision,
   checkFields,
   checkRequired,
-  copyUserMessage,
   type Checks,
   describeValue,
   invalidOption,
@@ -10,12 +9,10 @@ import {
   isApproval,
   isFilled,
   isOutsideResult,
-  isPlainData,
   isRecord,
   type Json,
   LoopError,
   numberWithin,
-  type LoopOptions,
   type StopRequest,
   toJson,
   toRegistry,
@@ -24,19 +21,12 @@ import {
 import { toCallPath } from "../../core/web-kit.ts";
 import type { PendingCall } from "../../journal/inspect/records.ts";
 import { inspectJournal, type JournalInspection } from "../../journal/index.ts";
-import type {
-  DurableEvent,
-  DurableEventsOptions,
-  DurableLoop,
-  DurableLoopFields,
-  DurableOwnOptions,
-  DurableResult,
-} from "./durable-loop.ts";
+import type { DurableEvent, DurableEventsOptions, DurableLoop, DurableLoopFields, DurableResult } from "./durable-loop.ts";
 import type { DurableEngine, FoundRun, RunMessage } from "./durable-store.ts";
 import type { RunFacts } from "./execute-durable-run.ts";
 import { readLargeParts } from "./durable-records.ts";
 import { readDurableEvents } from "./read-durable-events.ts";
-import { signalCheck } from "../start-options.ts";
+import { signalCheck, toUserMessage } from "../start-options.ts";
 
 const eventsChecks: Checks<DurableEventsOptions> = {
   from: ["a whole number of at least 0", (value) => Number.isSafeInteger(value) && Number(value) >= 0],
@@ -85,7 +75,12 @@ export function createDurableLoop<Input>(
   };
 }
 
-type OptionsOf = (input: string) => ReturnType<DurableLoopFields<Json>["options"]> | Omit<LoopOptions, DurableOwnOptions>;
+type OptionsOf = (input: string) => ReturnType<DurableLoopFields<Json>["options"]>;
+
+interface OpenedRun {
+  readonly options: Awaited<ReturnType<OptionsOf>>;
+  readonly inspection: JournalInspection;
+}
 
 class DurableVerbs {
   readonly #name: string;
@@ -100,30 +95,34 @@ class DurableVerbs {
 
   async start(id: string, input: unknown): Promise<"started" | "exists"> {
     checkRunId(id);
-    if (!isJsonData(input)) throw invalidOption("input", "plain data that JSON can represent", input);
-    return (await this.#engineOf().start(id, JSON.stringify(input))) ? "started" : "exists";
+    return (await this.#engineOf().start(id, toInputText(input))) ? "started" : "exists";
   }
 
   async result(id: string): Promise<DurableResult> {
     const engine = this.#engineOf();
-    await this.#find(id);
-    const { lastRead, ...facts } = JSON.parse(await engine.result(id)) as RunFacts;
+    const end = await engine.waitForEnd(id, async () => {
+      const found = await this.#find(id, engine);
+      if (found.state === "failed") throw new Error(found.error, { cause: found.cause });
+      return found.state === "ended" ? found.readEnd() : undefined;
+    });
+    const { lastRead, ...facts } = JSON.parse(end) as RunFacts;
     const { messages = [] } = (await this.#inspect(id)) ?? {};
     // These messages arrived after the run had read its inbox for the last time.
     const late = (await engine.store.readMessages(id, lastRead)).flatMap(({ body }) =>
       body.verb === "steer" ? [body.message] : [],
     );
-    return { ...facts, messages, undelivered: [...facts.undelivered, ...late.map(toUserMessage)] };
+    return { ...facts, messages, undelivered: [...facts.undelivered, ...late] };
   }
 
   async retry(id: string): Promise<void> {
-    const { state } = await this.#find(id);
-    const received = state === "live" ? "the id of a live run" : "the id of a run with a result";
-    if (state !== "failed")
-      throw new LoopError("invalid-option", { option: "id", expected: "the id of a run whose result rejected", received });
     const engine = this.#engineOf();
-    await engine.store.resetStalls(id);
-    await engine.retry(id);
+    if ((await this.#find(id)).state === "failed") {
+      await engine.store.resetStalls(id);
+      if (await engine.retry(id)) return;
+    }
+    const { state } = await this.#find(id);
+    const received = state === "ended" ? "the id of a run with a result" : "the id of a live run";
+    throw new LoopError("invalid-option", { option: "id", expected: "the id of a run whose result rejected", received });
   }
 
   async status(id: string): Promise<JournalInspection | undefined> {
@@ -131,17 +130,26 @@ class DurableVerbs {
   }
 
   async #inspect(id: string, engine = this.#engineOf()): Promise<JournalInspection | undefined> {
+    return (await this.#open(id, engine))?.inspection;
+  }
+
+  /** Returns the options of a run, and its state. Undefined if the loop has no such run. */
+  async #open(id: string, engine = this.#engineOf()): Promise<OpenedRun | undefined> {
     checkRunId(id);
     const input = await engine.readInput(id);
     if (input === undefined) return undefined;
-    const { messages } = await this.#optionsOf(input);
-    return inspectJournal(readLargeParts(engine.readJournal(id), engine.store, { runId: id, messages }));
+    const options = await this.#optionsOf(input);
+    const { messages } = options;
+    const journal = readLargeParts(engine.readJournal(id), engine.store, { runId: id, messages });
+    return { options, inspection: await inspectJournal(journal) };
   }
 
   async #find(id: string, engine = this.#engineOf()): Promise<FoundRun> {
     checkRunId(id);
-    const found = await engine.find(id);
-    if (found !== undefined) return found;
+    return (await engine.find(id)) ?? this.#refuseId();
+  }
+
+  #refuseId(): never {
     const expected = `the id of a run of the loop "${this.#name}"`;
     throw new LoopError("invalid-option", { option: "id", expected, received: "an unknown id" });
   }
@@ -159,14 +167,12 @@ class DurableVerbs {
   }
 
   async steer(id: string, message: string | UserMessage): Promise<"accepted" | "finished"> {
-    const isFit = typeof message === "string" ? message.trim() !== "" : copyUserMessage(message) !== undefined;
-    if (!isFit) throw invalidOption("message", "a text that is not blank, or a user message", message);
-    return this.send(id, { verb: "steer", message });
+    return this.send(id, { verb: "steer", message: toUserMessage(message) });
   }
 
   async decide(id: string, callId: string, decision: CallDecision): Promise<void> {
-    await this.#find(id);
-    const { pendingCalls = [] } = (await this.#inspect(id)) ?? {};
+    const { inspection, options } = (await this.#open(id)) ?? this.#refuseId();
+    const { pendingCalls } = inspection;
     // The id of a result may lack its suffix, such as `#2`, because the tool does not know the suffix.
     const isMeant = (one: PendingCall): boolean =>
       one.id === callId || (one.state === "awaiting-result" && toCallPath(one) === callId);
@@ -176,20 +182,8 @@ class DurableVerbs {
       throw new LoopError("unknown-decision", { call: callId, ...(waiting.length === 0 ? {} : { waiting }) });
     }
     checkDecision(call, decision);
-    await this.#checkResult(id, call, decision);
+    await checkResult(options, call, decision);
     await this.#engineOf().store.send(id, { verb: "decide", key: call.waitKey, decision: toJson(decision) });
-  }
-
-  /** Throws LoopError "invalid-decision" if a result does not fit the `outputSchema` of its tool. The run checks nested calls. */
-  async #checkResult(id: string, call: PendingCall, decision: CallDecision): Promise<void> {
-    const input = await this.#engineOf().readInput(id);
-    if (decision.kind !== "result" || call.id.includes("/") || input === undefined) return;
-    const { tools } = await this.#optionsOf(input);
-    const checked = await toRegistry(tools ?? [], "tools").validateResult?.(call.name, toJson(decision.result));
-    const { issues = [] } = checked !== undefined && "issues" in checked ? checked : {};
-    if (issues.length === 0) return;
-    const problem = `does not fit the outputSchema: ${issues.map(({ message }) => message).join("; ")}`;
-    throw new LoopError("invalid-decision", { call: call.id, waitsFor: "result", problem, issues });
   }
 
   events(id: string, options: DurableEventsOptions = {}): AsyncIterableIterator<DurableEvent> {
@@ -204,10 +198,6 @@ class DurableVerbs {
   }
 }
 
-function toUserMessage(message: unknown): UserMessage {
-  return typeof message === "string" ? { role: "user", content: message } : (message as UserMessage);
-}
-
 /** Throws LoopError "invalid-decision" if the decision does not fit the waiting call. Otherwise, the run would deny the call. */
 function checkDecision({ id, state }: PendingCall, decision: unknown): void {
   const waitsFor = state === "awaiting-result" ? "result" : "approval";
@@ -215,13 +205,30 @@ function checkDecision({ id, state }: PendingCall, decision: unknown): void {
   throw new LoopError("invalid-decision", { call: id, waitsFor, problem: describeMisfit(decision) });
 }
 
+/** Throws LoopError "invalid-decision" if a result does not fit the `outputSchema` of its tool. The run checks nested calls. */
+async function checkResult({ tools }: OpenedRun["options"], call: PendingCall, decision: CallDecision): Promise<void> {
+  if (decision.kind !== "result" || call.id.includes("/")) return;
+  const checked = await toRegistry(tools ?? [], "tools").validateResult?.(call.name, toJson(decision.result));
+  const { issues = [] } = checked !== undefined && "issues" in checked ? checked : {};
+  if (issues.length === 0) return;
+  const problem = `does not fit the outputSchema: ${issues.map(({ message }) => message).join("; ")}`;
+  throw new LoopError("invalid-decision", { call: call.id, waitsFor: "result", problem, issues });
+}
+
 function describeMisfit(decision: unknown): string {
   const kind: unknown = isRecord(decision) ? decision["kind"] : undefined;
   return typeof kind === "string" ? `has the kind ${JSON.stringify(kind)}` : `is ${describeValue(decision)}`;
 }
 
-export function isJsonData(value: unknown): boolean {
-  return isPlainData(value) && isExact(value);
+/** Returns the JSON text of an input. Throws LoopError "invalid-option" if JSON cannot represent the input completely. */
+export function toInputText(input: unknown): string {
+  try {
+    const text = JSON.stringify(input);
+    if (isExact(input)) return text;
+  } catch {
+    // For example a cycle, or a BigInt.
+  }
+  throw invalidOption("input", "plain data that JSON can represent", input);
 }
 
 /** True for plain data that JSON represents exactly. Ignores fields that are undefined, because JSON omits them. */

@@ -68,7 +68,7 @@ export function packEvent(event: LoopEvent, texts: Map<string, string>): StoredE
   const blobs: { [field: string]: string } = {};
   for (const field of largeFields) {
     const text = fields[field] === undefined ? undefined : JSON.stringify(fields[field]);
-    if (text === undefined || text.length <= minBytes) continue;
+    if (text === undefined || Buffer.byteLength(text) <= minBytes) continue;
     const id = toBlobId(text);
     texts.set(id, text);
     blobs[field] = id;

@@ -1,10 +1,10 @@
 // The parts of a workflow engine that durable loops need.
 
-import type { Journal, Json, LoopControl } from "../../core/entry-kit.ts";
+import type { Journal, Json, UserMessage } from "../../core/entry-kit.ts";
 
 /** A request to a run from any process: a steering message, a stop, a kill or a decision. */
 export type RunMessage =
-  | { readonly verb: "steer"; readonly message: unknown }
+  | { readonly verb: "steer"; readonly message: UserMessage }
   | { readonly verb: "stop"; readonly request?: unknown }
   | { readonly verb: "kill" }
   | { readonly verb: "decide"; readonly key: string; readonly decision: Json };
@@ -31,6 +31,8 @@ export interface Begun {
   readonly events: number;
   /** How many executions have begun since the run last made progress. */
   readonly stalls: number;
+  /** The input of the run, as JSON. Undefined if the engine passes it to the execution. */
+  readonly input?: string | undefined;
 }
 
 export interface Added {
@@ -46,6 +48,8 @@ export interface Added {
 
 /** The events of runs, and the messages to runs. Every process can read and write them. */
 export interface DurableStore {
+  /** True if a request that failed with this error may succeed later, for example after a restart of the server. */
+  mayRepeat(error: unknown): boolean;
   /** Begins an execution of a run. Earlier executions can no longer append events. */
   begin(runId: string): Promise<Begun>;
   /**
@@ -73,8 +77,11 @@ export interface DurableStore {
 
 /** The state of a run. `failed` means that the run rejected. `error` is the message of its error. */
 export type FoundRun =
-  | { readonly state: "live" | "ended"; readonly error?: undefined }
-  | { readonly state: "failed"; readonly error: string };
+  | { readonly state: "live"; readonly error?: undefined }
+  /** `readEnd` returns the value that `executeDurableRun` returned, or undefined if the run has been deleted since. */
+  | { readonly state: "ended"; readonly error?: undefined; readEnd(): Promise<string | undefined> }
+  /** The run rejected, with the message in `error`, and maybe with this cause. */
+  | { readonly state: "failed"; readonly error: string; readonly cause?: unknown };
 
 /** The engine of a durable loop, in the worker of this process. */
 export interface DurableEngine {
@@ -85,10 +92,10 @@ export interface DurableEngine {
   find(id: string): Promise<FoundRun | undefined>;
   /** Returns the input of a run of the loop. */
   readInput(id: string): Promise<string | undefined>;
-  /** Waits for the end of a run. Returns the value that `executeDurableRun` returned for it. */
-  result(id: string): Promise<string>;
-  /** Continues a failed run after its last record. */
-  retry(id: string): Promise<void>;
+  /** Calls `look` now, and when the run may have ended, until it returns a value. */
+  waitForEnd<T>(id: string, look: () => Promise<T | undefined>): Promise<T>;
+  /** Continues a failed run after its last record. Returns false if the run has not failed. */
+  retry(id: string): Promise<boolean>;
   /** Returns a journal that only reads the records of a run. */
   readJournal(id: string): Journal;
   /** Calls `look` now, and each time that the run may have changed, until it returns a value. Rejects when the signal fires. */
@@ -97,6 +104,8 @@ export interface DurableEngine {
 
 /** The functions of a durable loop that its journal calls before and after its steps. */
 export interface StepHooks {
+  /** Repeats a failed read, for example while the database restarts, until it succeeds or the execution is over. */
+  repeat<T>(read: () => Promise<T>): Promise<T>;
   /** The position of the last message that the run has read. The journal records it, and restores it in a replay. */
   lastRead: number;
   /** Passes new messages to the run, before it reads its inbox. Changes `lastRead`. */
@@ -111,7 +120,8 @@ export interface StepHooks {
 
 /** A run that this process executes. */
 export interface LiveRun {
-  readonly control: LoopControl;
+  /** Carries out the stops and kills that were sent to the run. May be repeated without harm. */
+  obey(): Promise<void>;
   /** Ends this execution. It records nothing more, and another execution can continue the run. */
   abandon(): void;
   /** Resolves when this execution has ended. */

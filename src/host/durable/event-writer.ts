@@ -4,6 +4,7 @@
 import type { LoopEvent } from "../../core/entry-kit.ts";
 import { packEvent, type StoredEvent } from "./durable-records.ts";
 import type { Begun, DurableStore, StepRecord } from "./durable-store.ts";
+import { repeatFailed } from "./repeat-failed.ts";
 
 /** How long events are collected before they are written together, in milliseconds. */
 const collectMs = 20;
@@ -29,6 +30,7 @@ export class EventWriter {
   #next: number;
   /** How many executions have begun since the run last made progress. */
   readonly stalls: number;
+  readonly input: string | undefined;
   /** True if an event is waiting that is neither a delta nor about discarded deltas. */
   #isProgress = false;
   /** How many events of earlier executions are stored for each place. */
@@ -47,12 +49,13 @@ export class EventWriter {
   #last: Promise<void> = Promise.resolve();
   #isFenced = false;
 
-  private constructor(store: DurableStore, runId: string, { execution, events, stalls }: Begun) {
+  private constructor(store: DurableStore, runId: string, { execution, events, stalls, input }: Begun) {
     this.#store = store;
     this.#runId = runId;
     this.#execution = execution;
     this.#next = events;
     this.stalls = stalls;
+    this.input = input;
   }
 
   static async begin(store: DurableStore, runId: string): Promise<EventWriter> {
@@ -151,17 +154,11 @@ export class EventWriter {
     this.#blobs = new Map();
     const added = { first: this.#next, events, records, blobs, isProgress: this.#isProgress };
     this.#isProgress = false;
-    for (;;) {
-      try {
-        this.#isFenced = !(await this.#store.append(this.#runId, this.#execution, added)) || this.#isFenced;
-        this.#next += events.length;
-        return;
-      } catch (error) {
-        // Readers must get every event, so the write is repeated until it succeeds or this execution ends.
-        if (this.#isFenced) throw error;
-        await new Promise((resolve) => setTimeout(resolve, retryMs));
-      }
-    }
+    // A lost event would be missing for readers, so only the end of this execution ends the attempts.
+    const append = (): Promise<boolean> => this.#store.append(this.#runId, this.#execution, added);
+    const isCurrent = await repeatFailed(append, { everyMs: retryMs, mayRepeat: () => !this.#isFenced });
+    this.#isFenced ||= !isCurrent;
+    this.#next += events.length;
   }
 
   close(): void {

@@ -8,9 +8,8 @@ import {
   type Message,
   numberWithin,
 } from "../../core/entry-kit.ts";
-import type { StartOptions } from "../run-host.ts";
-import { readStart, type ReadStart, whenBusyCheck } from "../start-options.ts";
-import { checkRunId, isJsonData } from "./create-durable-loop.ts";
+import { readMessage, type ReadStart, whenBusyCheck } from "../start-options.ts";
+import { checkRunId, toInputText } from "./create-durable-loop.ts";
 import type { DurableHostFields, DurableStartOptions } from "./durable-host.ts";
 import type { DurableLoopFields } from "./durable-loop.ts";
 
@@ -52,18 +51,22 @@ export function checkConversation(id: string): void {
 
 const isAnything = (): boolean => true;
 
-/** `readStart` checks the fields that accept any value here. */
+/** `readMessage` and `toInputText` check the fields that accept any value here. */
 const startChecks: Checks<DurableStartOptions> = {
   message: ["a message", isAnything],
   messages: ["an array of messages", isAnything],
   regenerate: ["true", isAnything],
   whenBusy: whenBusyCheck,
-  input: ["plain data that JSON can represent", isJsonData],
+  input: ["plain data", isAnything],
 };
 
-export function readDurableStart(options: DurableStartOptions): ReadStart {
+export type DurableStart = Pick<ReadStart, "message" | "messages" | "whenBusy">;
+
+export function readDurableStart(options: DurableStartOptions): DurableStart {
   checkFields("options", options, startChecks);
-  const given = readStart(options as StartOptions);
+  const { whenBusy, input = null } = options;
+  toInputText(input);
+  const given = readMessage(options);
   if (given.messages !== undefined) checkMessages(given.messages, false);
-  return given;
+  return { ...given, whenBusy };
 }

@@ -100,14 +100,14 @@ class EventReader {
   async #look(from: number): Promise<readonly Row<string>[] | undefined> {
     const { id, engine } = this.#run;
     // Throws for a run of another loop, whose events must not be readable here.
-    if (!this.#isFound) await this.#run.find();
+    const first = this.#isFound ? undefined : await this.#run.find();
     this.#isFound = true;
     const rows = await engine.store.readEvents(id, from);
     if (rows.length > 0) return rows;
-    const found = await this.#run.find();
+    const found = first ?? (await this.#run.find());
     if (found.state === "live") return this.#endsWhenWaiting ? this.#lookWaiting(from) : undefined;
     // The last events may have been written between the two reads.
-    const last = await engine.store.readEvents(id, from);
+    const last = first === undefined ? await engine.store.readEvents(id, from) : rows;
     if (last.length === 0 && found.state === "failed") throw new Error(found.error);
     return last;
   }
@@ -133,7 +133,15 @@ export async function isWaiting(
   { status, pendingCalls }: JournalInspection,
 ): Promise<boolean> {
   if (status !== "suspended") return false;
-  const keys = new Set(pendingCalls.flatMap((call) => ("waitKey" in call ? [call.waitKey] : [])));
+  // Each run waits for one call after the other, first for approvals. A decision about a later call changes nothing yet.
+  const first = new Map<string, string>();
+  for (const waitsFor of ["awaiting-approval", "awaiting-result"]) {
+    for (const call of pendingCalls) {
+      const run = call.id.slice(0, call.id.lastIndexOf("/") + 1);
+      if (call.state === waitsFor && "waitKey" in call && !first.has(run)) first.set(run, call.waitKey);
+    }
+  }
+  const keys = new Set(first.values());
   const messages = await store.readMessages(id, 0);
   return !messages.some(({ body }) => body.verb !== "steer" && (body.verb !== "decide" || keys.has(body.key)));
 }

@@ -1,0 +1,42 @@
+// Locks in Postgres that a worker holds while it changes runs over several connections.
+
+import type { Pool } from "pg";
+
+/** A process that freezes loses its lock after this time, in milliseconds. */
+const frozenMs = "30000";
+
+const setLimit = "SELECT set_config('idle_in_transaction_session_timeout', $2, true)";
+const waitForLock = `${setLimit}, pg_advisory_xact_lock(hashtextextended($1, 2))`;
+const tryLock = `${setLimit}, pg_try_advisory_xact_lock(hashtextextended($1, 2)) AS held`;
+
+/** Calls `work` when no other worker holds the lock with this name. The lock is held until `work` has ended. */
+export function whileLocked<T>(pool: Pool, name: string, work: () => Promise<T>): Promise<T> {
+  return lock(pool, [waitForLock, name], work);
+}
+
+/** Calls `work` if no other worker holds the lock with this name. The lock is held until `work` has ended. */
+export function ifLockFree(pool: Pool, name: string, work: () => Promise<void>): Promise<void> {
+  return lock(pool, [tryLock, name], async (isHeld) => {
+    if (isHeld) await work();
+  });
+}
+
+async function lock<T>(
+  pool: Pool,
+  [statement, name]: readonly [string, string],
+  work: (isHeld: boolean) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect();
+  let isOver = false;
+  try {
+    await client.query("BEGIN");
+    const { rows } = await client.query<{ readonly held?: boolean }>(statement, [name, frozenMs]);
+    const done = await work(rows[0]?.held === true);
+    await client.query("COMMIT");
+    isOver = true;
+    return done;
+  } finally {
+    // A connection that may still hold the lock is closed.
+    client.release(!isOver);
+  }
+}

@@ -1,0 +1,46 @@
+// The parts of a worker that every engine needs: the runs that it executes, and the waits for changes of runs.
+
+import { setMaxListeners } from "node:events";
+import type { LiveRun } from "./durable-store.ts";
+import { RunWaits } from "./run-waits.ts";
+
+export abstract class WorkerSite {
+  readonly id: string = `worker-${globalThis.crypto.randomUUID()}`;
+  readonly live: Map<string, LiveRun> = new Map();
+  protected readonly stopping: AbortController = new AbortController();
+  protected readonly waits: RunWaits = new RunWaits();
+  #stopped: Promise<void> | undefined;
+
+  constructor() {
+    // Any number of readers may wait.
+    setMaxListeners(0, this.stopping.signal);
+  }
+
+  stop(): Promise<void> {
+    return (this.#stopped ??= this.end());
+  }
+
+  /** Ends the worker. Called once. */
+  protected abstract end(): Promise<void>;
+
+  /** Ends all executions, so that other workers can continue their runs. Resolves when they have ended. */
+  protected async abandonAll(): Promise<void> {
+    const runs = [...this.live.values()];
+    for (const run of runs) run.abandon();
+    await Promise.all(runs.map(({ ended }) => ended));
+  }
+
+  /** Carries out new stops and kills of a run that this worker executes. */
+  protected obeySoon(runId: string): void {
+    void this.live
+      .get(runId)
+      ?.obey()
+      .catch(() => {});
+  }
+
+  /** Calls `look` now, and each time that the run has changed, until it returns a value. Rejects when the worker stops. */
+  waitFor<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
+    const { signal: stopping } = this.stopping;
+    return this.waits.waitFor(runId, look, signal === undefined ? [stopping] : [stopping, signal]);
+  }
+}

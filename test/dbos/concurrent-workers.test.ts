@@ -1,0 +1,153 @@
+import { DBOS } from "@dbos-inc/dbos-sdk";
+import { Client, Pool } from "pg";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { defineDurableLoop, launchWorker, type Worker } from "turnwright/dbos";
+import { createMockProvider, text } from "turnwright/testing";
+import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
+import { PostgresStore } from "../../src/dbos/postgres-store.ts";
+import { Takeovers } from "../../src/dbos/takeovers.ts";
+
+let postgres: Postgres;
+let worker: Worker;
+let pool: Pool;
+
+const loop = defineDurableLoop({
+  name: "loop",
+  options: () => ({ provider: createMockProvider(() => text("Done.")), messages: [{ role: "user" as const, content: "Go." }] }),
+});
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  worker = await launchWorker({ databaseUrl: postgres.url, executes: false });
+  pool = new Pool({ connectionString: postgres.url });
+  pool.on("error", () => {});
+}, 60_000);
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+afterAll(async () => {
+  await pool.end();
+  await worker.stop();
+  await postgres.stop();
+});
+
+describe("two workers that notice a dead worker together", () => {
+  it("put its runs back into their queue once", async () => {
+    // Another application, whose runs the worker of this test does not take over.
+    await loop.start("orphan", {});
+    await pool.query(`INSERT INTO turnwright.workers VALUES ('dead', 'shop', 1000, '-infinity')`);
+    await pool.query(
+      `UPDATE dbos.workflow_status SET status = 'PENDING', executor_id = 'dead', attributes = '{"turnwright": "shop"}'`,
+    );
+    const sessions = [1, 2].map(() => new Client({ connectionString: postgres.url }));
+    for (const session of sessions) await session.connect();
+    const [first, second] = sessions.map((session, index) => {
+      const takeovers = new Takeovers(pool, { id: `alive-${index}`, application: "shop" });
+      return () => takeovers.sweep(session);
+    });
+    const list = DBOS.listWorkflows.bind(DBOS);
+    const resume = vi.spyOn(DBOS, "resumeWorkflows");
+    vi.spyOn(DBOS, "listWorkflows").mockImplementationOnce(async (input) => {
+      const found = await list(input);
+      await second?.();
+      return found;
+    });
+    await first?.();
+    expect(resume.mock.calls.map(([ids]) => ids)).toEqual([["orphan"]]);
+    const { rows } = await pool.query("SELECT status FROM dbos.workflow_status");
+    expect([rows, (await pool.query("SELECT 1 FROM turnwright.workers WHERE id = 'dead'")).rowCount]).toEqual([
+      [{ status: "ENQUEUED" }],
+      0,
+    ]);
+    for (const session of sessions) await session.end();
+  });
+});
+
+describe("two messages to a run", () => {
+  it("become visible in the order of their positions, although the transaction of the first ends later", async () => {
+    const client = new Client({ connectionString: postgres.url });
+    await client.connect();
+    await client.query("BEGIN");
+    // The pool would use any connection.
+    const slow = new PostgresStore(client as unknown as Pool);
+    const store = new PostgresStore(pool);
+    const steer = (content: string) => ({ verb: "steer" as const, message: { role: "user" as const, content } });
+    await slow.send("chat", steer("First."));
+    const sent: string[] = [];
+    const second = store.send("chat", steer("Second.")).then(() => sent.push("Second."));
+    const waiters = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+    while (sent.length === 0 && (await pool.query(waiters)).rowCount === 0) await new Promise(setImmediate);
+    expect(await store.readMessages("chat", 0)).toEqual([]);
+    await client.query("COMMIT");
+    await second;
+    const read = await store.readMessages("chat", 0);
+    expect(read.map(({ body }) => body)).toEqual([steer("First."), steer("Second.")]);
+    await client.end();
+  });
+});
+
+describe("the creation of the tables", () => {
+  it("leaves no connection open if its connection is lost", async () => {
+    const own = new Pool({ connectionString: postgres.url });
+    own.on("error", () => {});
+    own.on("connect", (client) => client.on("error", () => {}));
+    const holder = await pool.connect();
+    await holder.query("SELECT pg_advisory_lock(7233410001)");
+    const created = new PostgresStore(own).migrate().catch((error: unknown) => error);
+    const end = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+    while ((await pool.query(end)).rowCount === 0) await new Promise(setImmediate);
+    expect(await created).toMatchObject({ code: "57P01" });
+    await holder.query("SELECT pg_advisory_unlock(7233410001)");
+    holder.release();
+    await own.end();
+  });
+});
+
+/** Starts a run, and stores that it has failed. */
+async function startFailed(id: string): Promise<void> {
+  await loop.start(id, {});
+  await pool.query("UPDATE dbos.workflow_status SET status = 'ERROR', completed_at = 1 WHERE workflow_uuid = $1", [id]);
+}
+
+const isLive = { code: "invalid-option", details: { received: "the id of a live run" } };
+
+describe("the result of a run", () => {
+  it("rejects if the run was deleted before its end was noticed", async () => {
+    const list = vi.spyOn(DBOS, "listWorkflows");
+    await loop.start("gone", {});
+    const result = loop.result("gone").catch((error: unknown) => error);
+    // The result has looked at the live run.
+    await vi.waitFor(() => expect(list.mock.calls.length).toBeGreaterThan(0));
+    await Promise.all(list.mock.results.map(({ value }) => value));
+    await pool.query("UPDATE dbos.workflow_status SET status = 'ERROR', completed_at = 1 WHERE workflow_uuid = 'gone'");
+    await worker.deleteRuns({ ids: ["gone"] });
+    await pool.query("SELECT pg_notify('turnwright_ends', 'gone')");
+    expect(await result).toMatchObject({ code: "invalid-option", details: { received: "an unknown id" } });
+  });
+});
+
+describe("a failed run", () => {
+  it("is not deleted after its retry was accepted", async () => {
+    await startFailed("deleted");
+    let retried: Promise<unknown> = Promise.resolve();
+    const list = DBOS.listWorkflows.bind(DBOS);
+    vi.spyOn(DBOS, "listWorkflows").mockImplementationOnce(async (input) => {
+      const found = await list(input);
+      retried = loop.retry("deleted").catch((error: unknown) => error);
+      for (let reads = 0; reads < 50; reads += 1) await pool.query("SELECT 1");
+      return found;
+    });
+    expect(await worker.deleteRuns({ ids: ["deleted"] })).toBe(1);
+    expect(await retried).toMatchObject({ code: "invalid-option", details: { received: "an unknown id" } });
+  });
+
+  it("is retried once by two parallel retries, and the other one says that the run is live", async () => {
+    await startFailed("twice");
+    const retries = await Promise.allSettled([loop.retry("twice"), loop.retry("twice")]);
+    expect(retries.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect(retries.find(({ status }) => status === "rejected")).toMatchObject({ reason: isLive });
+    await expect(loop.retry("twice")).rejects.toMatchObject(isLive);
+  });
+});

@@ -1,0 +1,137 @@
+import { DBOS } from "@dbos-inc/dbos-sdk";
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { defineDurableLoop, launchWorker, type Worker } from "turnwright/dbos";
+import { createMockProvider, text } from "turnwright/testing";
+import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
+
+let postgres: Postgres;
+let worker: Worker;
+let client: Client;
+let asked = 0;
+let makeOptions: () => Promise<void> = async () => {};
+
+const loop = defineDurableLoop({
+  name: "stopped",
+  options: async () => {
+    await makeOptions();
+    return {
+      provider: createMockProvider(() => {
+        asked += 1;
+        return text("Done.");
+      }),
+      messages: [{ role: "user" as const, content: "Go." }],
+    };
+  },
+});
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  worker = await launchWorker({ databaseUrl: postgres.url });
+  client = new Client({ connectionString: postgres.url });
+  await client.connect();
+}, 60_000);
+
+afterAll(async () => {
+  vi.restoreAllMocks();
+  await client.end();
+  await worker.stop();
+  await postgres.stop();
+});
+
+async function readStatus(id: string): Promise<string | undefined> {
+  const text = "SELECT status FROM dbos.workflow_status WHERE workflow_uuid = $1";
+  return (await client.query<{ readonly status: string }>(text, [id])).rows[0]?.status;
+}
+
+/** Stops the worker, and calls `before` when DBOS is about to shut down. Then launches another worker. */
+async function relaunch(before: () => Promise<void>): Promise<void> {
+  const shutdown = DBOS.shutdown.bind(DBOS);
+  vi.spyOn(DBOS, "shutdown").mockImplementationOnce(async () => {
+    await before();
+    await shutdown();
+  });
+  await worker.stop();
+  worker = await launchWorker({ databaseUrl: postgres.url });
+}
+
+describe("a worker that stops", () => {
+  it("leaves a run that DBOS takes meanwhile to the next worker", async () => {
+    const started = loop.start("taken", {});
+    await relaunch(async () => {
+      await started;
+      while (["ENQUEUED", undefined].includes(await readStatus("taken"))) await new Promise(setImmediate);
+    });
+    expect((await loop.result("taken")).text).toBe("Done.");
+  }, 30_000);
+
+  it("leaves a run whose options are being made to the next worker, without waiting for them", async () => {
+    let isMaking: () => void = () => {};
+    const making = new Promise<void>((resolve) => (isMaking = resolve));
+    let go: () => void = () => {};
+    makeOptions = () =>
+      new Promise((resolve) => {
+        go = resolve;
+        isMaking();
+      });
+    asked = 0;
+    await loop.start("making", {});
+    await making;
+    makeOptions = async () => {};
+    await relaunch(async () => {
+      go();
+      for (let reads = 0; reads < 50; reads += 1) await readStatus("making");
+      expect([asked, await readStatus("making")]).toEqual([0, "PENDING"]);
+    });
+    expect([(await loop.result("making")).text, asked]).toEqual(["Done.", 1]);
+  }, 30_000);
+});
+
+describe("the second stop of a worker", () => {
+  it("resolves when the worker has stopped", async () => {
+    let isShut = false;
+    const shutdown = DBOS.shutdown.bind(DBOS);
+    vi.spyOn(DBOS, "shutdown").mockImplementationOnce(async () => {
+      await shutdown();
+      isShut = true;
+    });
+    const first = worker.stop();
+    await worker.stop();
+    expect(isShut).toBe(true);
+    await first;
+    worker = await launchWorker({ databaseUrl: postgres.url });
+  });
+});
+
+/** Returns the connections whose last statement waits for the lock of a worker. */
+async function readLocking(): Promise<readonly number[]> {
+  const text = "SELECT pid FROM pg_stat_activity WHERE query LIKE 'SELECT pg_advisory_lock(hash%' AND pid <> pg_backend_pid()";
+  return (await client.query<{ readonly pid: number }>(text)).rows.map(({ pid }) => pid);
+}
+
+describe("a worker whose session was lost", () => {
+  it("keeps no connection of an attempt that failed, and then gets its lock back", async () => {
+    const name = client.escapeIdentifier(new URL(postgres.url).pathname.slice(1));
+    await client.query(`ALTER DATABASE ${name} SET lock_timeout = '50ms'`);
+    const locks = `SELECT pid FROM pg_locks JOIN pg_database ON database = pg_database.oid
+      WHERE locktype = 'advisory' AND datname = current_database() AND granted = $1`;
+    const readLocks = async (isGranted: boolean): Promise<readonly number[]> =>
+      (await client.query<{ readonly pid: number }>(locks, [isGranted])).rows.map(({ pid }) => pid);
+    const [session] = await readLocks(true);
+    // The setting of the database is for other connections.
+    const other = new Client({ connectionString: postgres.url, options: "-c lock_timeout=0" });
+    await other.connect();
+    const locked = other.query("SELECT pg_advisory_lock(hashtextextended($1, 0))", [worker.id]);
+    while ((await readLocks(false)).length === 0) await new Promise(setImmediate);
+    await client.query("SELECT pg_terminate_backend($1)", [session]);
+    await locked;
+    const tried = new Set<number>();
+    while (tried.size < 3) for (const one of await readLocking()) tried.add(one);
+    await other.end();
+    while ((await readLocks(true)).length === 0) await new Promise(setImmediate);
+    while ((await readLocking()).length > 0) await new Promise(setImmediate);
+    await loop.start("heard", {});
+    expect((await loop.result("heard")).text).toBe("Done.");
+    await client.query(`ALTER DATABASE ${name} RESET lock_timeout`);
+  }, 30_000);
+});

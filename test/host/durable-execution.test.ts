@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { createMockProvider, text, wait } from "turnwright/testing";
+import type { Journal, Step } from "turnwright";
+import type { DurableStore, LiveRun } from "../../src/host/durable/durable-store.ts";
+import { executeDurableRun, type RunFacts, type RunSite } from "../../src/host/durable/execute-durable-run.ts";
+
+const journal: Journal = {
+  durable: true,
+  step: <T>({ run }: Step<T>) => run({}),
+  all: (steps) => Promise.all(steps.map(({ run }) => run({}))),
+};
+
+/** The store of a run without messages, whose first requests of these kinds fail. */
+function createSite(failing: ReadonlySet<string> = new Set()): RunSite {
+  const failures = new Set(failing);
+  let execution = 0;
+  const answer =
+    <T>(name: string, value: () => T) =>
+    async (): Promise<T> => {
+      if (failures.delete(name)) throw new Error(`The database is away for ${name}.`);
+      return value();
+    };
+  const store: Partial<DurableStore> = {
+    mayRepeat: () => true,
+    begin: answer("begin", () => ({ execution: (execution += 1), events: 0, stalls: 0 })),
+    append: async (_runId, by) => by === execution,
+    readEvents: async () => [],
+    readMessages: answer("readMessages", () => []),
+    readBlobs: async () => new Map(),
+    resetStalls: async () => {},
+  };
+  return { store: store as DurableStore, live: new Map<string, LiveRun>(), waitFor: () => new Promise(() => {}) };
+}
+
+const messages = [{ role: "user" as const, content: "Go." }];
+
+describe("an execution of a durable run", () => {
+  it("repeats failed reads instead of failing the run", async () => {
+    const options = () => ({ provider: createMockProvider(() => text("Done.")), messages });
+    const site = createSite(new Set(["begin", "readMessages"]));
+    const facts = await executeDurableRun(site, { runId: "r", fields: { options }, input: "{}", createJournal: () => journal });
+    expect((JSON.parse(facts ?? "{}") as RunFacts).text).toBe("Done.");
+  });
+
+  it("is ended by a later one in the same process, so that only the last of three goes on", async () => {
+    let begun = 0;
+    let isBegun: () => void = () => {};
+    const firstBegun = new Promise<void>((resolve) => (isBegun = resolve));
+    const options = () => {
+      begun += 1;
+      isBegun();
+      return { provider: createMockProvider(() => (begun === 1 ? [wait(600_000)] : text("Done."))), messages };
+    };
+    const site = createSite();
+    const execute = () => executeDurableRun(site, { runId: "r", fields: { options }, input: "{}", createJournal: () => journal });
+    const first = execute();
+    await firstBegun;
+    const ends = await Promise.all([first, execute(), execute()]);
+    expect(ends.map((facts) => facts && (JSON.parse(facts) as RunFacts).text)).toEqual([undefined, undefined, "Done."]);
+    expect([begun, site.live.size]).toEqual([2, 0]);
+  });
+});
