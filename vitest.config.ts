@@ -1,7 +1,7 @@
 // Runs the tests beside the sources and the whole-run scenarios. What needs a build is in test/package/vitest.config.ts.
 
 import type { ViteUserConfig } from "vitest/config";
-import { browserTests, findChromium, noChromium } from "./test/web-chat/find-chromium.ts";
+import { browserTests, findChromium, noChromium } from "./test/find-chromium.ts";
 
 const needsBrowser = findChromium() === undefined ? [browserTests] : [];
 if (needsBrowser.length > 0) console.warn(noChromium);

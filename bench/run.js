@@ -39,6 +39,7 @@ const workloads = [
   "concurrent",
   "large-results",
   "leftovers",
+  "inspect-page",
   "abort",
 ];
 

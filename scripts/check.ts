@@ -5,7 +5,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
-import { findChromium, noChromium } from "../test/web-chat/find-chromium.ts";
+import { findChromium, noChromium } from "../test/find-chromium.ts";
 import { readJson } from "./read-json.ts";
 
 interface Gate {

@@ -7,7 +7,7 @@ import { type Browser, type BrowserContext, chromium, type Locator, type Page } 
 import { fileRunStore } from "turnwright/host";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startChild } from "../child-server.ts";
-import { findChromium } from "./find-chromium.ts";
+import { findChromium } from "../find-chromium.ts";
 import { bundleOnce, openStage, type Stage } from "./stage.ts";
 
 let browser: Browser;

@@ -10,14 +10,15 @@ export function formatCount(count: number): string {
   return count.toLocaleString("en");
 }
 
-/** Returns a duration, as in "840 ms", "1.25 s", "3 min 20 s" and "2 h 5 min". */
+/** Returns a duration, as in "840 ms", "1.25 s", "3 min 20 s", "2 h 5 min" and "3 d 4 h". */
 export function formatMs(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`;
   const seconds = Math.round(ms / 1_000);
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
   const minutes = Math.round(seconds / 60);
-  return `${formatCount(Math.floor(minutes / 60))} h ${minutes % 60} min`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 24 ? `${hours} h ${minutes % 60} min` : `${formatCount(Math.floor(hours / 24))} d ${hours % 24} h`;
 }
 
 /** Returns an amount, as in "$0.0042" and "$1.25". */

@@ -164,7 +164,7 @@ export class RunBuilder {
     if (line.type === "run-start") this.#start(number, line);
     const parts = this.#parts[number] ?? failWith("is about a run without a run-start line");
     parts.run.lines.push(line);
-    takers[line.type]?.(parts, line);
+    if (Object.hasOwn(takers, line.type)) takers[line.type]?.(parts, line);
   }
 
   #start(number: number, line: LogLine): void {

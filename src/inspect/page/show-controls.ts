@@ -1,5 +1,5 @@
 /** Control characters other than tab and line break, which include the ANSI escape, and characters that reorder or hide text. */
-const controls = /(?![\t\n])[\p{Cc}\p{Bidi_Control}\u200b\u2060-\u2064\ufeff]/gu;
+const controls = /(?![\t\n])[\p{Cc}\p{Bidi_Control}\u200b\u2028\u2029\u2060-\u2064\ufeff]/gu;
 
 /** Returns the text with each control character as its code point, such as ‹U+202E›. */
 export function showControls(text: string): string {

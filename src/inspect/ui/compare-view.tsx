@@ -7,7 +7,7 @@ import { formatCount, formatMs, formatUSD, joinTexts } from "../analysis/format-
 import type { LoggedRun } from "../log/run-log.ts";
 import { ComparedContent } from "./compared-content.tsx";
 import { LazyFold } from "./lazy-fold.tsx";
-import { showControls } from "./safe-text.tsx";
+import { showControls } from "../page/show-controls.ts";
 import "./compare-view.css";
 
 interface CompareViewProps {

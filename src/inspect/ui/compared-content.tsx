@@ -7,7 +7,8 @@ import { diffTexts } from "../analysis/diff-texts.ts";
 import { formatCount, formatMs, formatUSD } from "../analysis/format-texts.ts";
 import type { LoggedCall, LoggedIteration } from "../log/run-log.ts";
 import { LazyFold } from "./lazy-fold.tsx";
-import { JsonText, SafeText, showControls } from "./safe-text.tsx";
+import { showControls } from "../page/show-controls.ts";
+import { JsonText, SafeText } from "./safe-text.tsx";
 import { TextPieces } from "./text-pieces.tsx";
 
 interface ComparedContentProps {

@@ -11,7 +11,11 @@ export interface LoadedLog {
   readonly problem?: string | undefined;
   /** True while the page follows the log. */
   readonly isLive: boolean;
+  /** True while the server of a live log does not answer. */
+  readonly isOffline?: boolean | undefined;
 }
+
+type ShowLog = (loaded: LoadedLog) => void;
 
 const textOf = (id: string): string => document.getElementById(id)?.textContent ?? "";
 
@@ -19,38 +23,86 @@ export function readPageData(): PageData {
   return JSON.parse(textOf(pageDataId) || '{"logs":[]}') as PageData;
 }
 
-/** Calls `show` with each state of a log: once for a log in the page, and after each piece of a log from the server. */
-export async function loadLog({ name, element, url }: PageLog, show: (loaded: LoadedLog) => void): Promise<void> {
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Calls `show` with states of a log: once for a log in the page, and up to four times a second for a log from the server. */
+export async function loadLog({ name, element, url }: PageLog, show: ShowLog): Promise<void> {
   const reader = new LogReader(name);
   try {
     if (element !== undefined) {
+      // The page is painted before a long log blocks it.
+      await pause(0);
       reader.add(textOf(element));
       show({ name, log: reader.end(), isLive: false });
-    } else if (url !== undefined)
+    } else if (url !== undefined) {
+      const showSometimes = limitRate((isOffline: boolean) => show({ name, log: reader.read(), isLive: true, isOffline }));
       await follow(url, (text) => {
-        reader.add(text);
-        show({ name, log: reader.read(), isLive: true });
+        if (text !== undefined) reader.add(text);
+        showSometimes(text === undefined);
       });
+    }
   } catch (error) {
     show({ name, problem: error instanceof Error ? error.message : String(error), isLive: false });
   }
 }
 
+const showMs = 250;
+
+/** Returns a function that calls `show` with the last value, at most once in `showMs`. */
+function limitRate<T>(show: (value: T) => void): (value: T) => void {
+  let last = -Infinity;
+  let next: T | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  return (value) => {
+    next = value;
+    timer ??= setTimeout(
+      () => {
+        timer = undefined;
+        last = performance.now();
+        show(next as T);
+      },
+      Math.max(0, last + showMs - performance.now()),
+    );
+  };
+}
+
 const retryMs = 1000;
 
-/** Reads the text of a log as long as the page is open. If the connection ends, it continues at the same byte. */
-async function follow(url: string, take: (text: string) => void): Promise<void> {
+/**
+ * Reads the text of a log as long as the page is open. If the connection ends, it continues at the same byte. Calls `take` with
+ * undefined if the server does not answer.
+ */
+async function follow(url: string, take: (text: string | undefined) => void): Promise<void> {
   const decoder = new TextDecoder();
   for (let from = 0; ;) {
-    try {
-      const { body } = await fetch(`${url}?from=${from}`);
-      for await (const bytes of body ?? []) {
+    const body = await open(`${url}?from=${from}`);
+    if (body === undefined) take(undefined);
+    else
+      for (;;) {
+        const bytes = await readNext(body);
+        if (bytes === undefined) break;
         from += bytes.length;
         take(decoder.decode(bytes, { stream: true }));
       }
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error;
-    }
-    await new Promise((resolve) => setTimeout(resolve, retryMs));
+    await pause(retryMs);
+  }
+}
+
+type Reader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
+
+async function open(url: string): Promise<Reader | undefined> {
+  try {
+    const { ok, body } = await fetch(url);
+    return ok ? body?.getReader() : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function readNext(reader: Reader): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  try {
+    return (await reader.read()).value;
+  } catch {
+    return undefined;
   }
 }

@@ -8,7 +8,8 @@ import { diffTexts } from "../analysis/diff-texts.ts";
 import type { ToolsDifference } from "../analysis/diff-tools.ts";
 import { formatCount } from "../analysis/format-texts.ts";
 import { LazyFold } from "./lazy-fold.tsx";
-import { JsonText, showControls } from "./safe-text.tsx";
+import { showControls } from "../page/show-controls.ts";
+import { JsonText } from "./safe-text.tsx";
 import { type MessageContext, SentMessage } from "./sent-message.tsx";
 import { TextPieces } from "./text-pieces.tsx";
 

@@ -6,7 +6,7 @@ import { cacheShareOf } from "../analysis/find-cache-breaks.ts";
 import { formatCount, formatMs, formatUSD } from "../analysis/format-texts.ts";
 import { activeMsUntil, executionsOf, totalsOf } from "../analysis/run-totals.ts";
 import type { LoggedRun } from "../log/run-log.ts";
-import { showControls } from "./safe-text.tsx";
+import { showControls } from "../page/show-controls.ts";
 import "./run-list.css";
 
 export interface ListedRun {

@@ -1,31 +1,75 @@
 // Shows texts from models and tools. Control characters become visible, so that they can neither hide nor reorder text.
 
-import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { type Context, createContext, type JSX } from "preact";
+import { useContext, useMemo, useState } from "preact/hooks";
 import { showControls } from "../page/show-controls.ts";
+import { formatCount } from "../analysis/format-texts.ts";
+import { formatValue } from "./model/format.ts";
+
+/** The part of a long text that is shown. */
+export interface TextWindow {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The windows of texts by their id. Entries of a virtual list are removed and made again, and keep their windows here. */
+export const TextWindows: Context<Map<string, TextWindow>> = createContext(new Map());
+
+/** The number of characters that a click adds. */
+export const windowStep = 20_000;
+
+const mostLines = 40;
+
+/** Returns the first window of a text, which has at most `limit` characters and 40 lines. */
+export function firstWindow(text: string, limit: number): TextWindow {
+  let end = -1;
+  for (let line = 0; line < mostLines; line++) {
+    const next = text.indexOf("\n", end + 1);
+    if (next === -1 || next > limit) return { start: 0, end: limit };
+    end = next;
+  }
+  return { start: 0, end };
+}
 
 interface SafeTextProps {
   readonly text: string;
-  /** The number of characters that are shown at first, and that each click adds. Default 20,000. */
+  /** The number of characters that are shown at first. Default 20,000. */
   readonly limit?: number;
+  /** Identifies the text on the page, so that its window outlives the element. */
+  readonly id?: string;
 }
 
-export function SafeText({ text, limit = 20_000 }: SafeTextProps): JSX.Element {
-  const [shown, setShown] = useState(limit);
-  const left = text.length - shown;
+export function SafeText({ text, limit = windowStep, id }: SafeTextProps): JSX.Element {
+  const windows = useContext(TextWindows);
+  const [own, setOwn] = useState<TextWindow>();
+  const { start, end } = (id === undefined ? own : windows.get(id)) ?? firstWindow(text, limit);
+  const show = (window: TextWindow): void => {
+    if (id !== undefined) windows.set(id, window);
+    setOwn(window);
+  };
+  const shown = useMemo(() => showControls(text.slice(start, end)), [text, start, end]);
+  const left = text.length - end;
   return (
-    <pre class="text" dir="auto">
-      {showControls(text.slice(0, shown))}
-      {left > 0 && (
-        <button type="button" class="more" onClick={() => setShown(shown + limit)}>
-          Show {Math.min(limit, left).toLocaleString("en")} of {left.toLocaleString("en")} more characters
+    <div class="text">
+      {start > 0 && (
+        <button type="button" class="more" onClick={() => show({ start: Math.max(0, start - windowStep), end })}>
+          Show {formatCount(Math.min(windowStep, start))} of {formatCount(start)} characters before
         </button>
       )}
-    </pre>
+      <pre dir="auto" data-text={id}>
+        {shown}
+      </pre>
+      {left > 0 && (
+        <button type="button" class="more" onClick={() => show({ start, end: end + windowStep })}>
+          Show {formatCount(Math.min(windowStep, left))} of {formatCount(left)} more characters
+        </button>
+      )}
+    </div>
   );
 }
 
-/** Shows plain data as indented JSON. */
-export function JsonText({ value }: { readonly value: unknown }): JSX.Element {
-  return <SafeText text={typeof value === "string" ? value : JSON.stringify(value, undefined, 2)} />;
+/** Shows plain data as text: strings as they are, and other values as indented JSON. */
+export function JsonText({ value, ...props }: { readonly value: unknown } & Omit<SafeTextProps, "text">): JSX.Element {
+  const text = useMemo(() => formatValue(value) ?? "", [value]);
+  return <SafeText text={text} {...props} />;
 }

@@ -8,7 +8,8 @@ import { jsonLength } from "../analysis/json-parts.ts";
 import { findOriginal } from "../analysis/masked-calls.ts";
 import type { MaskedCalls } from "../analysis/align-messages.ts";
 import type { LoggedRun } from "../log/run-log.ts";
-import { JsonText, SafeText, showControls } from "./safe-text.tsx";
+import { showControls } from "../page/show-controls.ts";
+import { JsonText, SafeText } from "./safe-text.tsx";
 import { LazyFold } from "./lazy-fold.tsx";
 
 export interface MessageContext {

@@ -6,7 +6,8 @@ import { countThings, formatCount } from "../analysis/format-texts.ts";
 import { jsonLength } from "../analysis/json-parts.ts";
 import type { LoggedRequest } from "../log/run-log.ts";
 import { LazyFold } from "./lazy-fold.tsx";
-import { JsonText, SafeText, showControls } from "./safe-text.tsx";
+import { showControls } from "../page/show-controls.ts";
+import { JsonText, SafeText } from "./safe-text.tsx";
 import { type MessageContext, SentMessage } from "./sent-message.tsx";
 
 interface SentRequestProps extends MessageContext {

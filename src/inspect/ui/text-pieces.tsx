@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { formatCount } from "../analysis/format-texts.ts";
 import type { TextPiece } from "../analysis/diff-texts.ts";
-import { showControls } from "./safe-text.tsx";
+import { showControls } from "../page/show-controls.ts";
 import "./text-pieces.css";
 
 export function TextPieces({ pieces }: { readonly pieces: readonly TextPiece[] }): JSX.Element {

@@ -8,7 +8,7 @@ import { type Browser, type BrowserContext, chromium, type Locator, type Page } 
 import { type RunLog, toChromeTrace } from "turnwright/inspect";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { findChromium } from "../../web-chat/find-chromium.ts";
+import { findChromium } from "../../find-chromium.ts";
 import { clock, logRun, optionsFor } from "../log-run.ts";
 import { parallelLog, place, start } from "./parallel-log.ts";
 import { logOf } from "./trace-events.ts";

@@ -1,0 +1,119 @@
+// Says in a sentence how a run ended, and why.
+
+import type { EndReason, PlainError, WaitingCall } from "../../../core/entry-kit.ts";
+import type { LoggedRun } from "../../log/run-log.ts";
+import { lookUp } from "./log-values.ts";
+import { countThings, formatCount, formatMs, formatUSD } from "../../analysis/format-texts.ts";
+
+export type Tone = "ok" | "warn" | "bad" | "wait" | "plain";
+
+export interface EndingText {
+  readonly sentence: string;
+  readonly tone: Tone;
+  /** A text from outside, such as an error message, which belongs to the sentence. */
+  readonly detail?: string | undefined;
+  /** The calls for which a suspended run waits. */
+  readonly calls: readonly WaitingCall[];
+}
+
+type Said = string | readonly [sentence: string, detail: string | undefined];
+type Texts = { readonly [Kind in EndReason["kind"]]: (reason: EndReason & { readonly kind: Kind }) => Said };
+
+const reasons: Texts = {
+  answered: () => "Completed: the model answered.",
+  "end-turn": () => "Completed: a tool ended the turn.",
+  "pre-tool-text": () => "Completed: the text before the calls is the answer, and all calls succeeded.",
+  "stop-condition": ({ reason }) => ["Completed: the stop condition ended the run.", reason],
+  length: () => "Completed, but the answer is cut off: the model reached its output limit, or its context is full.",
+  refusal: () => "Completed: the model declined to answer.",
+  "content-filter": () => "Completed: the service stopped the answer with its content filter.",
+  "provider-error": ({ error }) => [`Failed: the provider had an error (${error.code}).`, error.message],
+  "malformed-call": () => "Failed: the model called a tool without a name.",
+  "tool-error-cap": ({ count }) => `Failed: ${countThings(count, "tool error")} in a row.`,
+  "restart-cap": ({ count }) => `Failed: ${countThings(count, "context restart")}, more than allowed.`,
+  "max-cost": ({ limitUSD, spentUSD }) =>
+    `Failed: the next request would exceed ${formatUSD(limitUSD)}. ${formatUSD(spentUSD)} were spent.`,
+  "cost-unknown": ({ iteration, why }) =>
+    `Failed: the cost${iteration === undefined ? "" : ` of iteration ${iteration}`} is unknown${why === undefined ? "" : ` (${why})`}, and the run has a cost limit.`,
+  "loop-detected": ({ toolName, count }) => [`Failed: the model repeated the same calls ${count} times.`, toolName],
+  "max-tokens": ({ limit, spent }) =>
+    `Failed: the limit of ${countThings(limit, "token")} was used up. ${formatCount(spent)} were spent.`,
+  "max-tool-calls": ({ limit }) => `Failed: the limit of ${countThings(limit, "tool call")} was used up.`,
+  "max-pauses": ({ limit }) => `Failed: the service paused its message more than ${countThings(limit, "time")}.`,
+  "hook-failed": ({ hook, error }) => [`Failed: the function "${hook}" of the caller failed.`, error.message],
+  "fatal-tool-error": ({ toolName, error }) => ["Failed: a tool had a fatal error.", `${toolName}: ${error.message}`],
+  "invalid-output": ({ issues, attempts }) => [
+    `Failed: the answer did not fit the schema, ${countThings(attempts, "time")} in a row.`,
+    issues.map(({ message, path }) => (path === undefined ? message : `${path.join(".")}: ${message}`)).join("\n"),
+  ],
+  "max-iterations": ({ limit }) => `Timed out: the limit of ${countThings(limit, "iteration")} was used up.`,
+  "stream-idle": ({ limitMs }) => `Timed out: a stream was silent for ${formatMs(limitMs)}.`,
+  "first-chunk": ({ limitMs }) => `Timed out: a stream did not begin within ${formatMs(limitMs)}.`,
+  "wall-clock": ({ limitMs }) => `Timed out: the run was active for ${formatMs(limitMs)}.`,
+  empty: () => "Empty response: the model finished without any text.",
+  stopped: ({ requester, note }) => ["Stopped by the caller.", [requester, note].filter((part) => part !== undefined).join(": ")],
+  killed: () => "Killed by the caller.",
+  aborted: ({ reason }) => ["Aborted by the signal of the caller.", describeReason(reason)],
+  "iteration-abort": ({ reason }) => ["Ended by the caller after an iteration.", reason],
+  interrupted: ({ message }) => [
+    "Interrupted by a new message.",
+    typeof message.content === "string" ? message.content : undefined,
+  ],
+  drained: () => "Suspended: the run was drained, and can be resumed.",
+  "approval-required": ({ calls }) => `Suspended: ${waitingFor(calls, "a decision")}.`,
+  "result-required": ({ calls }) => `Suspended: ${waitingFor(calls, "a result")}.`,
+};
+
+const tones: { readonly [status: string]: Tone | undefined } = {
+  completed: "ok",
+  error: "bad",
+  timeout: "bad",
+  "empty-response": "warn",
+  "stopped-by-user": "warn",
+  "follow-up-interrupt": "warn",
+  suspended: "wait",
+};
+
+/** `isLive` is true if the page follows the log, so that a run without an end is still running. */
+export function describeEnding({ status, reason, error }: LoggedRun, isLive = false): EndingText {
+  if (error !== undefined) return describeRejection(error);
+  if (status === undefined)
+    return {
+      sentence: isLive ? "Running: the log has no end yet." : "No end in the log: still running, or its process died.",
+      tone: "wait",
+      calls: [],
+    };
+  const [sentence, detail] = sayReason(status, reason);
+  const calls = reason !== undefined && "calls" in reason ? reason.calls : [];
+  const tone = reason !== undefined && cutOff.has(reason.kind) ? "warn" : (lookUp(tones, status) ?? "plain");
+  return { sentence, detail: detail === "" ? undefined : detail, tone, calls };
+}
+
+/** Reasons of completed runs whose answer is not whole. */
+const cutOff: ReadonlySet<string> = new Set(["length", "content-filter", "refusal"]);
+
+function describeRejection({ code, name, message }: PlainError): EndingText {
+  const sentence = `Rejected with an error${code === undefined ? "" : ` (${code})`}.`;
+  return { sentence, tone: "bad", detail: `${name}: ${message}`, calls: [] };
+}
+
+/** A newer version may write reasons that this page does not know, and a damaged log may lack the fields of a reason. */
+function sayReason(status: string, reason: EndReason | undefined): readonly [string, string | undefined] {
+  if (reason === undefined || !Object.hasOwn(reasons, reason.kind)) return [`Ended as "${status}".`, reason?.kind];
+  try {
+    const say = reasons[reason.kind] as (reason: EndReason) => Said;
+    const said = say(reason);
+    return typeof said === "string" ? [said, undefined] : [said[0], said[1]];
+  } catch {
+    return [`Ended as "${status}".`, reason.kind];
+  }
+}
+
+function waitingFor(calls: readonly WaitingCall[], thing: string): string {
+  return `${countThings(calls.length, "call")} ${calls.length === 1 ? "waits" : "wait"} for ${thing}`;
+}
+
+function describeReason(reason: unknown): string {
+  const message = (reason as { readonly message?: unknown } | null)?.message;
+  return typeof message === "string" ? message : typeof reason === "string" ? reason : JSON.stringify(reason);
+}

@@ -1,0 +1,91 @@
+// Says what the notes of a transcript are about: lines of a log that are no stream and no call.
+
+import type { EndReason, Json } from "../../../core/entry-kit.ts";
+import type { LoggedLine, LoggedRun } from "../../log/run-log.ts";
+import { describeEnding, type Tone } from "./describe-ending.ts";
+import { lookUp, wordOf } from "./log-values.ts";
+import { countThings, formatCount } from "../../analysis/format-texts.ts";
+
+export interface NoteText {
+  readonly title: string;
+  readonly tone: Tone;
+  /** Data to show below the title. */
+  readonly value?: Json | undefined;
+}
+
+type Describe = (line: LoggedLine) => NoteText;
+
+const notices: { readonly [kind: string]: string | undefined } = {
+  "still-working": "Notice for the user: the run is still working",
+  "max-iterations": "Notice for the user: the limit of iterations was reached",
+  "tool-error-cap": "Notice for the user: too many tool errors in a row",
+  "stream-timeout": "Notice for the user: the stream timed out",
+};
+
+const actions: { readonly [action: string]: string | undefined } = {
+  warn: "The run continued.",
+  stop: "The run was stopped.",
+  "inject-warning": "The model got a warning.",
+};
+
+const changed =
+  (how: string): Describe =>
+  ({ tokensBefore, tokensAfter }) => ({ title: `${how}, ${tokens(tokensBefore, tokensAfter)}`, tone: "warn" });
+
+const describers: { readonly [type: string]: Describe | undefined } = {
+  masked: ({ calls, tokensBefore, tokensAfter }) => ({
+    title: `Cleared ${countThings(Array.isArray(calls) ? calls.length : 0, "old result")} from this and later requests, ${tokens(tokensBefore, tokensAfter)}`,
+    tone: "warn",
+    value: calls,
+  }),
+  steered: ({ message }) => ({ title: "Message sent while the run worked", tone: "plain", value: contentOf(message) }),
+  notice: ({ kind }) => ({ title: lookUp(notices, kind) ?? `Notice for the user: ${wordOf(kind)}`, tone: "plain" }),
+  restart: ({ suffix, name, disableTools, pendingContext }) => ({
+    title: `Context restart "${wordOf(suffix)}", requested by ${wordOf(name)}`,
+    tone: "warn",
+    value: { disableTools: disableTools ?? [], ...(pendingContext !== undefined && { pendingContext }) },
+  }),
+  "loop-detected": ({ toolName, count, cycle, action }) => ({
+    title: `Loop detected: the last ${countThings(Number(cycle), "iteration")} occurred ${countThings(Number(count), "time")} in a row, from ${wordOf(toolName)}. ${lookUp(actions, action) ?? ""}`,
+    tone: "warn",
+  }),
+  "result-processed": changed("Result processed for the model"),
+  "result-extracted": changed("Result shortened for the model"),
+  "result-cached": changed("Result stored, and replaced by a short text"),
+  "late-result": ({ success }) => ({
+    title: `Ended after the loop had stopped waiting, ${success === true ? "with a result" : "with an error"} that was dropped`,
+    tone: "warn",
+  }),
+  "listener-error": ({ event, error }) => ({ title: `A listener of "${wordOf(event)}" failed`, tone: "warn", value: error }),
+  "hidden-notice": ({ name, args }) => ({ title: `Deliberate mode allowed ${wordOf(name)}`, tone: "plain", value: args }),
+  "replay-end": () => ({ title: "End of the replay: the steps from here on are new", tone: "plain" }),
+  "run-start": () => ({ title: "Resumed", tone: "plain" }),
+  "attempt-discarded": () => ({ title: "The last message was discarded, to try it again", tone: "warn" }),
+  "run-end": ({ status, reason }) => describeEarlierEnd({ status, reason }),
+  "run-error": ({ error }) => describeEarlierEnd({ error }),
+};
+
+function describeEarlierEnd(fields: { readonly [field: string]: Json | undefined }): NoteText {
+  const { sentence, tone, detail } = describeEnding(fields as unknown as LoggedRun);
+  return { title: sentence, tone, value: detail };
+}
+
+/** Describes a line. A line of an unknown type is shown as it is. */
+export function describeLine(line: LoggedLine): NoteText {
+  const describe = lookUp(describers, line.type);
+  if (describe !== undefined) return describe(line);
+  return { title: line.type, tone: "plain", value: line };
+}
+
+function tokens(before: Json | undefined, after: Json | undefined): string {
+  return `${formatCount(Number(before))} to ${formatCount(Number(after))} tokens`;
+}
+
+function contentOf(message: Json | undefined): Json | undefined {
+  return (message as { readonly content?: Json } | undefined)?.content ?? message;
+}
+
+/** Returns the reason of a run as data, if it has more than its kind. */
+export function reasonData(reason: EndReason | undefined): Json | undefined {
+  return reason !== undefined && Object.keys(reason).length > 1 ? (reason as unknown as Json) : undefined;
+}

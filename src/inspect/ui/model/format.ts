@@ -1,0 +1,46 @@
+// Writes shares, times and values for people.
+
+export function formatShare(share: number): string {
+  return `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)}%`;
+}
+
+/** Returns the date and the time of day in the time zone of the reader. */
+export function formatTime(at: number): string {
+  return new Date(at).toLocaleString("en", { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
+}
+
+const longestLine = 76;
+const deepest = 400;
+
+/**
+ * Returns plain data as text: a string as it is, and other values as JSON. Short lists and objects are on one line. A string in
+ * JSON that has several lines is written with its lines between three quotation marks, because code and documents are hard to
+ * read with escapes.
+ */
+export function formatValue(value: unknown): string {
+  return typeof value === "string" ? value : print(value, 0);
+}
+
+function print(value: unknown, depth: number): string {
+  if (typeof value === "string" && value.includes("\n")) return `"""\n${value}\n"""`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "";
+  if (depth > deepest) return "(nested too deeply to be shown)";
+  const isList = Array.isArray(value);
+  const items = isList
+    ? value.map((item: unknown) => print(item, depth + 1))
+    : Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}: ${print(item, depth + 1)}`);
+  const [open, close] = isList ? ["[", "]"] : ["{", "}"];
+  if (items.length === 0) return `${open}${close}`;
+  if (isShort(items)) return isList ? `[${items.join(", ")}]` : `{ ${items.join(", ")} }`;
+  const indent = "  ".repeat(depth + 1);
+  return `${open}\n${items.map((item) => `${indent}${item}`).join(",\n")}\n${"  ".repeat(depth)}${close}`;
+}
+
+function isShort(items: readonly string[]): boolean {
+  let length = 0;
+  for (const item of items) {
+    length += item.length + 2;
+    if (length > longestLine || item.includes("\n")) return false;
+  }
+  return true;
+}

@@ -1,0 +1,138 @@
+// The texts of an entry, in the order in which the transcript shows them. The search reads the same texts.
+
+import type { Message, UserPart } from "../../../core/entry-kit.ts";
+import type { LoggedAttempt, LoggedIteration, LoggedRequest } from "../../log/run-log.ts";
+import { describeEnding } from "./describe-ending.ts";
+import { describeLine, reasonData } from "./describe-line.ts";
+import type { Entry } from "./entries.ts";
+
+export interface Piece {
+  /** Identifies the piece within its entry. */
+  readonly id: string;
+  /** Empty for the main text of the entry. */
+  readonly label: string;
+  readonly value: unknown;
+  /** "request" pieces are shown by the view of the request. Their texts are only searched. */
+  readonly form: "text" | "faint" | "data" | "error" | "request";
+}
+
+type Shape = Omit<Piece, "value">;
+
+function pieceOf(shape: Shape, value: unknown): readonly Piece[] {
+  return value === undefined || value === "" ? [] : [{ ...shape, value }];
+}
+
+const data = (id: string, label: string): Shape => ({ id, label, form: "data" });
+const text = (id: string, label = ""): Shape => ({ id, label, form: "text" });
+const failure = (id: string, label: string): Shape => ({ id, label, form: "error" });
+
+export function piecesOf({ content, run }: Entry): readonly Piece[] {
+  switch (content.kind) {
+    case "system":
+      return pieceOf(text("text"), content.text);
+    case "message":
+      return piecesOfMessage(content.message);
+    case "stream":
+      return piecesOfStream(content.stream.iteration, content.stream.previous);
+    case "call":
+      return piecesOfCall(content);
+    case "note":
+      return pieceOf(text("value"), describeLine(content.line).value);
+    case "nested":
+      return [];
+    case "end":
+      return [
+        ...pieceOf(failure("detail", ""), describeEnding(run).detail),
+        ...pieceOf(data("reason", "Reason"), reasonData(run.reason)),
+      ];
+  }
+}
+
+function piecesOfMessage(message: Message): readonly Piece[] {
+  if (message.role === "tool")
+    return message.results.flatMap(({ name, callId, result, content }, index) => [
+      ...pieceOf(data(`result/${index}`, `Result of ${name} (${callId})`), result),
+      ...pieceOf(data(`content/${index}`, "Content"), content),
+    ]);
+  if (typeof message.content === "string") return pieceOf(text("text"), message.content);
+  return message.content.flatMap((part, index) => {
+    if (part.type === "text") return pieceOf(text(`part/${index}`), part.text);
+    if (part.type === "reasoning") return pieceOf({ ...text(`part/${index}`, "Reasoning"), form: "faint" }, part.text);
+    if (part.type === "tool-call") return pieceOf(data(`part/${index}`, `Call of ${part.name} (${part.callId})`), part.args);
+    return piecesOfMedia(part, index);
+  });
+}
+
+/** Images and files are shown as the text of their data, because the page loads nothing. */
+function piecesOfMedia(part: Exclude<UserPart, { type: "text" }>, index: number): readonly Piece[] {
+  const label = `${part.type === "image" ? "Image" : "File"}, ${part.mediaType}`;
+  return pieceOf(data(`part/${index}`, label), String(part.data));
+}
+
+function piecesOfStream(iteration: LoggedIteration, previous: LoggedIteration | undefined): readonly Piece[] {
+  const { request, attempts, output } = iteration;
+  const lost = attempts.flatMap(piecesOfAttempt);
+  return [
+    ...(request === undefined ? [] : piecesOfRequest(request, previous?.request)),
+    ...lost,
+    ...pieceOf({ id: "reasoning", label: "Reasoning", form: "faint" }, output?.reasoning),
+    ...pieceOf(text("text"), output?.text),
+    ...pieceOf(text("details", "Details"), output?.details),
+    ...pieceOf(data("thoughts", "Thought log"), output?.thoughtLog),
+    ...pieceOf(failure("error", "Error"), output?.error),
+    ...pieceOf(
+      data("metadata", "Provider metadata"),
+      output?.providerMetadata.length === 0 ? undefined : output?.providerMetadata,
+    ),
+  ];
+}
+
+function piecesOfAttempt({ attempt, provider, model, discardedAt, error, ...lost }: LoggedAttempt): readonly Piece[] {
+  if (discardedAt === undefined) return [];
+  const name = `Discarded attempt ${attempt} (${provider} ${model})`;
+  return [
+    ...pieceOf(failure(`attempt/${attempt}/error`, name), error ?? "no error in the log"),
+    ...pieceOf({ id: `attempt/${attempt}/reasoning`, label: "Discarded reasoning", form: "faint" }, lost.reasoning),
+    ...pieceOf({ id: `attempt/${attempt}/text`, label: "Discarded text", form: "faint" }, lost.text),
+  ];
+}
+
+/** Only the parts that the request before does not have, so that the search finds each text once. */
+function piecesOfRequest(request: LoggedRequest, before: LoggedRequest | undefined): readonly Piece[] {
+  const changed = (id: "system" | "tools" | "settings" | "toolChoice"): readonly Piece[] => {
+    const isNew =
+      id === "system" ? before !== undefined && before.system !== request.system : !isSameList(request[id], before?.[id]);
+    return isNew ? pieceOf({ id: `request/${id}`, label: "", form: "request" }, request[id]) : [];
+  };
+  const replaced = request.replaced.map(([, message]) => message);
+  return [
+    ...changed("system"),
+    ...changed("tools"),
+    ...changed("settings"),
+    ...changed("toolChoice"),
+    ...(replaced.length === 0 ? [] : pieceOf({ id: "request/replaced", label: "", form: "request" }, replaced)),
+  ];
+}
+
+/** Long values of a log are shared, so that unchanged tools are the same objects. */
+function isSameList(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (!Array.isArray(one) || !Array.isArray(other)) return JSON.stringify(one) === JSON.stringify(other);
+  return one.length === other.length && one.every((item, index) => isSameList(item, other[index]));
+}
+
+function piecesOfCall({ call, facts }: Extract<Entry["content"], { kind: "call" }>): readonly Piece[] {
+  const { decision } = facts;
+  const progress = call.progress.map((step) => step.data);
+  const result = call.outcome === "completed" ? data("result", "Result") : failure("result", "Result");
+  return [
+    ...pieceOf(data("args", "Arguments"), call.args),
+    ...pieceOf(data("approved", "Arguments set by the decision"), decision?.["args"]),
+    ...pieceOf(text("decision", "Reason of the decision"), decision?.["reason"]),
+    ...pieceOf(failure("decisionError", "Error of the decision"), decision?.["error"]),
+    ...pieceOf(data("progress", "Progress"), progress.length === 0 ? undefined : progress),
+    ...pieceOf(call.outcome === "deferred" ? data("result", "Result") : result, call.result),
+    ...pieceOf(data("sent", "Result as sent to the model"), facts.sent),
+    ...pieceOf(data("metadata", "Metadata"), call.metadata),
+  ];
+}

@@ -1,0 +1,41 @@
+// The links of the page: #i3/tool/1 is call 1 of iteration 3, #r2/i3 is iteration 3 of run 2, and #compare/r1/r2 compares two runs.
+
+export type Route =
+  | { readonly kind: "start" }
+  /** `run` counts from 1. `key` identifies an event of the run, and is empty for the run itself. */
+  | { readonly kind: "run"; readonly run: number; readonly key: string }
+  | { readonly kind: "compare"; readonly left: number; readonly right: number }
+  | { readonly kind: "unknown"; readonly link: string };
+
+/** Reads the hash of the page's URL. `runCount` is the number of runs on the page. */
+export function parseRoute(hash: string, runCount: number): Route {
+  const link = hash.replace(/^#/, "");
+  if (link === "" && runCount !== 1) return { kind: "start" };
+  const isRun = (run: number): boolean => run >= 1 && run <= runCount;
+  const route = parseCompared(link) ?? parseRun(link, runCount);
+  const numbers = route.kind === "run" ? [route.run] : route.kind === "compare" ? [route.left, route.right] : [];
+  return numbers.length > 0 && numbers.every(isRun) ? route : { kind: "unknown", link };
+}
+
+function parseCompared(link: string): Route | undefined {
+  const [, left, right] = /^compare\/r(\d+)\/r(\d+)$/.exec(link) ?? [];
+  return left === undefined ? undefined : { kind: "compare", left: Number(left), right: Number(right) };
+}
+
+/** The number of the run may be left out if the page has only one. */
+function parseRun(link: string, runCount: number): Route {
+  const [, run, key = ""] = /^r(\d+)(?:\/(.*))?$/.exec(link) ?? [];
+  if (run !== undefined) return { kind: "run", run: Number(run), key };
+  return runCount === 1 ? { kind: "run", run: 1, key: link } : { kind: "unknown", link };
+}
+
+interface Target {
+  readonly run: number;
+  readonly key: string;
+}
+
+/** Returns the link of an event. The number of the run is left out if the page has only one. */
+export function toLink({ run, key }: Target, runCount: number): string {
+  const parts = [...(runCount === 1 ? [] : [`r${run}`]), ...(key === "" ? [] : [key])];
+  return `#${parts.join("/")}`;
+}

@@ -1,0 +1,176 @@
+// The rows of the timeline: one for each stream, attempt and call of a run and of its nested runs.
+
+import type { LoggedCall, LoggedIteration, LoggedWait } from "../../log/run-log.ts";
+import type { RunTree } from "./entries.ts";
+import { outcomeOf } from "./outcomes.ts";
+import { type CallFacts, streamEnd, type StreamFacts } from "./run-facts.ts";
+import type { Tone } from "./describe-ending.ts";
+
+/** "first" is the time to the first token, and "lost" a discarded attempt. */
+export type SegmentKind = "first" | "stream" | "lost" | "tool" | "nested" | LoggedWait["kind"];
+
+export interface Segment {
+  readonly kind: SegmentKind;
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface Row {
+  readonly key: string;
+  /** The key of the transcript entry that shows the row. */
+  readonly entryKey: string;
+  /** The keys of the rows that contain this row, outermost first. */
+  readonly parents: readonly string[];
+  readonly kind: "stream" | "attempt" | "call" | "nested";
+  readonly label: string;
+  /** A text after the label, such as an outcome. */
+  readonly note: string;
+  readonly tone: Tone;
+  readonly segments: readonly Segment[];
+  /** The segments of the rows inside this one, which are shown while it is folded. */
+  readonly inner: readonly Segment[];
+  readonly canFold: boolean;
+}
+
+const waits: ReadonlySet<SegmentKind> = new Set(["approval", "queue", "outside-result", "retry"]);
+
+/** True for a time in which something worked. A nested run has its own rows, and may wait itself. */
+export function isWork({ kind }: Segment): boolean {
+  return !waits.has(kind) && kind !== "nested";
+}
+
+/** A row of a call that contains runs is folded at first, and all others are open. */
+export function isOpenAtFirst(key: string): boolean {
+  return !/tool\/\d+$/.test(key);
+}
+
+/** Returns the rows of a tree. `parents` are the keys of the rows that contain it. */
+export function buildRows(tree: RunTree, parents: readonly string[] = []): readonly Row[] {
+  const { place, facts, nested } = tree;
+  const rows: Row[] = [];
+  for (const stream of facts.streams) {
+    const key = `${place.prefix}${stream.key}`;
+    const { iteration } = stream;
+    const inStream = [...parents, key];
+    const calls = iteration.calls.map((call) => {
+      const segments = segmentsOfCall(call, { stream, facts: facts.calls.get(call), lastAt: facts.lastAt });
+      return { call, key: `${key}/tool/${call.index}`, segments };
+    });
+    rows.push(toStreamRow(stream, { key, parents, lastAt: facts.lastAt, inner: calls.flatMap(({ segments }) => segments) }));
+    if (iteration.attempts.length > 1) rows.push(...attemptRows(iteration, { key, parents: inStream, lastAt: facts.lastAt }));
+    for (const { call, key: callKey, segments } of calls) {
+      const trees = nested.get(callKey) ?? [];
+      rows.push(toCallRow(call, { key: callKey, parents: inStream, segments, stream, canFold: trees.length > 0 }));
+      for (const inner of trees) rows.push(...rowsOfNested(inner, [...inStream, callKey], trees.length));
+    }
+  }
+  return rows;
+}
+
+function rowsOfNested(tree: RunTree, parents: readonly string[], count: number): readonly Row[] {
+  if (count === 1) return buildRows(tree, parents);
+  const key = `${tree.place.prefix}run`;
+  const { run, facts } = tree;
+  const segments: Segment[] = [{ kind: "nested", from: run.startedAt, to: run.endedAt ?? facts.lastAt }];
+  const tone = run.status === undefined || run.status === "completed" ? "plain" : "bad";
+  const label = run.model;
+  const row: Row = { key, entryKey: key, parents, kind: "nested", label, note: "", tone, segments, inner: [], canFold: true };
+  return [row, ...buildRows(tree, [...parents, key])];
+}
+
+interface StreamPlace {
+  readonly key: string;
+  readonly parents: readonly string[];
+  readonly lastAt: number;
+}
+
+function toStreamRow(stream: StreamFacts, { inner, ...place }: StreamPlace & { readonly inner: readonly Segment[] }): Row {
+  const { iteration, label } = stream;
+  const { status, calls } = iteration;
+  const failed = status === "error" || status === "timeout";
+  return {
+    key: place.key,
+    entryKey: place.key,
+    parents: place.parents,
+    kind: "stream",
+    label,
+    note: failed ? status : status === undefined && iteration.endedAt === undefined ? "no end" : "",
+    tone: failed ? "bad" : "plain",
+    segments: segmentsOfStream(iteration, place.lastAt),
+    inner,
+    canFold: calls.length > 0 || iteration.attempts.length > 1,
+  };
+}
+
+function segmentsOfStream(iteration: LoggedIteration, lastAt: number): readonly Segment[] {
+  const { attempts, waits } = iteration;
+  const retries = waits.filter(({ kind }) => kind === "retry").map((wait) => toSegment(wait, lastAt));
+  const lost = attempts.flatMap(({ startedAt, discardedAt }): Segment[] =>
+    discardedAt === undefined ? [] : [{ kind: "lost", from: startedAt, to: discardedAt }],
+  );
+  return [...lost, ...retries, ...lastAttempt(iteration, lastAt)];
+}
+
+/** Returns the time to the first token and the time after it, of the attempt that was not discarded. */
+function lastAttempt(iteration: LoggedIteration, lastAt: number): readonly Segment[] {
+  const last = iteration.attempts.at(-1);
+  if (last?.discardedAt !== undefined) return [];
+  const from = last?.startedAt ?? iteration.startedAt;
+  const to = Math.max(from, streamEnd(iteration, lastAt));
+  const { firstToken } = iteration;
+  if (firstToken === undefined || firstToken.at < from) return [{ kind: "first", from, to }];
+  const first = Math.min(firstToken.at, to);
+  return [
+    { kind: "first", from, to: first },
+    { kind: "stream", from: first, to },
+  ];
+}
+
+function toSegment({ kind, from, to }: LoggedWait, lastAt: number): Segment {
+  return { kind, from, to: to ?? Math.max(from, lastAt) };
+}
+
+function attemptRows(iteration: LoggedIteration, { key, parents, lastAt }: StreamPlace): readonly Row[] {
+  return iteration.attempts.map(({ attempt, provider, model, startedAt, discardedAt, error }) => ({
+    key: `${key}/attempt/${attempt}`,
+    entryKey: key,
+    parents,
+    kind: "attempt",
+    label: `attempt ${attempt}`,
+    note: error?.code ?? (iteration.attempts.some((other) => other.model !== model) ? `${provider} ${model}` : ""),
+    tone: discardedAt === undefined ? "plain" : "warn",
+    segments: discardedAt === undefined ? lastAttempt(iteration, lastAt) : [{ kind: "lost", from: startedAt, to: discardedAt }],
+    inner: [],
+    canFold: false,
+  }));
+}
+
+interface CallPlace {
+  readonly stream: StreamFacts;
+  readonly facts: CallFacts | undefined;
+  readonly lastAt: number;
+}
+
+function segmentsOfCall(call: LoggedCall, { stream, facts, lastAt }: CallPlace): readonly Segment[] {
+  const waiting = stream.iteration.waits.filter(({ callId }) => callId === call.callId).map((wait) => toSegment(wait, lastAt));
+  const kind = call.runs.length > 0 ? "nested" : "tool";
+  const work = (facts?.work ?? []).map(({ from, to = lastAt }): Segment => ({ kind, from, to }));
+  return [...waiting, ...work];
+}
+
+interface CallRow extends Pick<Row, "key" | "parents" | "segments" | "canFold"> {
+  readonly stream: StreamFacts;
+}
+
+function toCallRow(call: LoggedCall, { stream, ...row }: CallRow): Row {
+  const { text, tone } = outcomeOf(call, stream.iteration);
+  return {
+    ...row,
+    entryKey: row.key,
+    kind: "call",
+    label: call.name,
+    note: tone === "ok" ? "" : text,
+    tone: tone === "ok" ? "plain" : tone,
+    inner: [],
+  };
+}

@@ -1,0 +1,178 @@
+// Reads the lines of a run: notes between its streams, and facts about its calls that LoggedCall does not have.
+
+import { lookUp, wordOf } from "./log-values.ts";
+import { isSameJson, type Json } from "../../../core/entry-kit.ts";
+import type { LoggedCall, LoggedIteration, LoggedLine, LoggedRun } from "../../log/run-log.ts";
+
+export interface StreamFacts {
+  /** The link of the stream within its run: i3, and i3.2 for the second stream of iteration 3. */
+  readonly key: string;
+  readonly label: string;
+  readonly title: string;
+  readonly iteration: LoggedIteration;
+  /** The last stream before this one that sent a request. */
+  readonly previous: LoggedIteration | undefined;
+  /** Lines before the output of the stream, and after it. */
+  readonly before: LoggedLine[];
+  readonly after: LoggedLine[];
+}
+
+export interface CallFacts {
+  /** The times in which the call worked. `to` is undefined if the log has no end. */
+  readonly work: { readonly from: number; to: number | undefined }[];
+  /** The last line about a decision. */
+  decision?: LoggedLine | undefined;
+  /** The result that the model got, if it differs from the result of the tool. */
+  sent?: Json | undefined;
+  /** The iteration from which on the result is left out of requests. */
+  clearedBy?: number | undefined;
+  /** Lines about changes of the result, and about a result that came too late. */
+  readonly changes: LoggedLine[];
+}
+
+export interface RunFacts {
+  readonly streams: readonly StreamFacts[];
+  /** Lines before the first stream. */
+  readonly first: readonly LoggedLine[];
+  readonly calls: ReadonlyMap<LoggedCall, CallFacts>;
+  /** The time of the last line, which ends all open times. */
+  readonly lastAt: number;
+}
+
+interface Reading {
+  readonly run: LoggedRun;
+  readonly streams: StreamFacts[];
+  readonly first: LoggedLine[];
+  readonly calls: Map<LoggedCall, CallFacts>;
+  readonly byId: Map<string, LoggedCall>;
+  readonly counts: Map<number, number>;
+  previous: LoggedIteration | undefined;
+  hasOutput: boolean;
+}
+
+type ReadLine = (reading: Reading, line: LoggedLine) => void;
+
+const nothing: ReadLine = () => undefined;
+
+const ofCall =
+  (read: (facts: CallFacts, line: LoggedLine) => void): ReadLine =>
+  (reading, line) => {
+    const facts = factsOf(reading, line["callId"]);
+    if (facts === undefined) addNote(reading, line);
+    else read(facts, line);
+  };
+
+const addChange = ofCall((facts, line) => void facts.changes.push(line));
+
+/** Lines of all other types are notes. */
+const readers: { readonly [type: string]: ReadLine | undefined } = {
+  "iteration-start": startStream,
+  "iteration-end": nothing,
+  request: (reading, { at }) => {
+    const stream = reading.streams.at(-1);
+    if (stream?.iteration.request?.at === at) readResults(reading, stream.iteration);
+  },
+  output: (reading) => {
+    reading.hasOutput = true;
+  },
+  "first-token": nothing,
+  "attempt-start": nothing,
+  "attempt-discarded": (reading, line) => (line["attempt"] === undefined ? addNote(reading, line) : undefined),
+  "tool-start": ofCall((facts, { at }) => void facts.work.push({ from: at, to: undefined })),
+  "tool-progress": nothing,
+  "tool-end": ofCall((facts, { at }) => {
+    const last = facts.work.at(-1);
+    if (last !== undefined) last.to ??= at;
+  }),
+  "approval-asked": nothing,
+  "approval-decided": ofCall((facts, line) => {
+    facts.decision = line;
+  }),
+  masked: (reading, line) => {
+    for (const callId of Array.isArray(line["calls"]) ? line["calls"] : []) {
+      const facts = factsOf(reading, callId as Json);
+      if (facts !== undefined) facts.clearedBy = Number(line["iteration"]);
+    }
+    addNote(reading, line);
+  },
+  "result-processed": addChange,
+  "result-extracted": addChange,
+  "result-cached": addChange,
+  "late-result": addChange,
+  "run-start": (reading, line) => (line.at === reading.run.startedAt ? undefined : addNote(reading, line)),
+  "run-end": (reading, line) => (line === reading.run.lines.at(-1) ? undefined : addNote(reading, line)),
+  "run-error": (reading, line) => (line === reading.run.lines.at(-1) ? undefined : addNote(reading, line)),
+};
+
+export function readRunFacts(run: LoggedRun): RunFacts {
+  const reading: Reading = {
+    run,
+    streams: [],
+    first: [],
+    calls: new Map(),
+    byId: new Map(),
+    counts: new Map(),
+    previous: undefined,
+    hasOutput: false,
+  };
+  for (const line of run.lines) (lookUp(readers, line.type) ?? addNote)(reading, line);
+  const { streams, first, calls } = reading;
+  return { streams, first, calls, lastAt: run.lines.at(-1)?.at ?? run.startedAt };
+}
+
+/** The builder of the log makes one iteration for each of these lines. */
+function startStream(reading: Reading): void {
+  const { run, streams, counts, calls, byId } = reading;
+  const iteration = run.iterations[streams.length];
+  if (iteration === undefined) return;
+  const count = (counts.get(iteration.iteration) ?? 0) + 1;
+  counts.set(iteration.iteration, count);
+  const label = `i${iteration.iteration}`;
+  const repeat = iteration.continuation > 0 ? "continued" : "repeated";
+  streams.push({
+    key: count === 1 ? label : `${label}.${count}`,
+    label: count === 1 ? label : `${label}.${count}`,
+    title: `Iteration ${iteration.iteration}${count === 1 ? "" : `, ${repeat}`}`,
+    iteration,
+    previous: reading.previous,
+    before: [],
+    after: [],
+  });
+  for (const call of iteration.calls) {
+    byId.set(call.callId, call);
+    calls.set(call, { work: [], changes: [] });
+  }
+  if (iteration.request !== undefined) reading.previous = iteration;
+  reading.hasOutput = false;
+}
+
+function factsOf({ byId, calls }: Reading, callId: Json | undefined): CallFacts | undefined {
+  const call = byId.get(wordOf(callId));
+  return call && calls.get(call);
+}
+
+function addNote({ streams, first, hasOutput }: Reading, line: LoggedLine): void {
+  const stream = streams.at(-1);
+  const list = stream === undefined ? first : hasOutput ? stream.after : stream.before;
+  list.push(line);
+}
+
+/** Finds results that the model got in another form, for example because they were too long. */
+function readResults({ byId, calls }: Reading, { request }: LoggedIteration): void {
+  for (const message of request?.added ?? []) {
+    if (message.role !== "tool") continue;
+    for (const { callId, result } of message.results) {
+      const call = byId.get(callId);
+      const facts = call && calls.get(call);
+      if (call?.result === undefined || facts === undefined || call.outcome !== "completed") continue;
+      if (!isSameJson(call.result, result)) facts.sent = result;
+    }
+  }
+}
+
+/** Returns the end of the stream of an iteration, without its calls. */
+export function streamEnd({ output, startedAt, durationMs, endedAt, calls }: LoggedIteration, lastAt: number): number {
+  if (output !== undefined) return output.at;
+  if (durationMs !== undefined) return startedAt + durationMs;
+  return endedAt ?? calls[0]?.startedAt ?? lastAt;
+}

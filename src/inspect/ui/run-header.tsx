@@ -1,0 +1,166 @@
+// The header of a run: how it ended and why, its time, tokens and cost, and the facts that it started with.
+
+import type { ComponentChildren, JSX } from "preact";
+import type { LoggedIteration, LoggedRun } from "../log/run-log.ts";
+import { activeMsUntil, executionsOf } from "../analysis/run-totals.ts";
+import { BudgetPlot } from "./budget-plot.tsx";
+import { describeEnding, type EndingText } from "./model/describe-ending.ts";
+import { formatCount, formatMs, formatUSD } from "../analysis/format-texts.ts";
+import { formatShare, formatTime } from "./model/format.ts";
+import { reasonData } from "./model/describe-line.ts";
+import { showControls } from "../page/show-controls.ts";
+import { JsonText, SafeText } from "./safe-text.tsx";
+import { useState } from "preact/hooks";
+
+interface RunHeaderProps {
+  readonly run: LoggedRun;
+  readonly name: string;
+  readonly isLive: boolean;
+  /** The time of the last line of the log about the run. */
+  readonly lastAt: number;
+  /** Opens the call with an id in the transcript. */
+  openCall(callId: string): void;
+}
+
+export function RunHeader({ run, name, isLive, lastAt, openCall }: RunHeaderProps): JSX.Element {
+  const ending = describeEnding(run, isLive);
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <header class="run-header">
+      <div class={`ending tone-${ending.tone}`}>
+        <h1>{showControls(name)}</h1>
+        <p role="status">{ending.sentence}</p>
+      </div>
+      {ending.detail !== undefined && (
+        <div class="ending-detail">
+          <SafeText text={ending.detail} limit={400} />
+        </div>
+      )}
+      <WaitingCalls ending={ending} openCall={openCall} />
+      <dl class="figures">
+        <Figures run={run} lastAt={lastAt} />
+      </dl>
+      <button type="button" class="fold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        Settings and budgets
+      </button>
+      {isOpen && <RunFactsView run={run} />}
+    </header>
+  );
+}
+
+function WaitingCalls({
+  ending,
+  openCall,
+}: { readonly ending: EndingText } & Pick<RunHeaderProps, "openCall">): JSX.Element | null {
+  if (ending.calls.length === 0) return null;
+  return (
+    <ul class="waiting" aria-label="Calls that wait">
+      {ending.calls.map(({ id, callId, name, waitsFor }) => (
+        <li key={id}>
+          <button type="button" onClick={() => openCall(callId)}>
+            {showControls(name)}
+          </button>{" "}
+          waits for {waitsFor === "approval" ? "a decision" : "its result"}, <code>{showControls(id)}</code>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Figure({ name, children }: { readonly name: string; readonly children: ComponentChildren }): JSX.Element {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+/** A run without an end has no sums, so they are made from its streams. */
+function usageOf({ usage, iterations }: LoggedRun): { readonly input: number; readonly output: number; readonly cached: number } {
+  const all = usage === undefined ? iterations.map((one) => one.usage) : [usage];
+  const sum = (field: "inputTokens" | "outputTokens" | "cachedInputTokens"): number =>
+    all.reduce((total, one) => total + (one?.[field] ?? 0), 0);
+  return { input: sum("inputTokens"), output: sum("outputTokens"), cached: sum("cachedInputTokens") };
+}
+
+function costOf({ costUSD, status, iterations }: LoggedRun): string {
+  if (costUSD !== undefined) return formatUSD(costUSD);
+  const known = iterations.map((one) => one.costUSD).filter((cost) => cost !== undefined);
+  if (known.length === 0) return "unknown";
+  const sum = formatUSD(known.reduce((total, cost) => total + cost, 0));
+  return status === undefined ? `${sum} so far` : `at least ${sum}`;
+}
+
+function Figures({ run, lastAt }: Pick<RunHeaderProps, "run" | "lastAt">): JSX.Element {
+  const { iterations, durationMs, startedAt, endedAt = lastAt, toolCallsExecuted } = run;
+  const activeMs = Math.max(durationMs ?? 0, activeMsUntil(executionsOf(run), endedAt));
+  const { input, output, cached } = usageOf(run);
+  const calls = iterations.reduce((sum, one) => sum + one.calls.length, 0);
+  return (
+    <>
+      <Figure name="Active">{formatMs(activeMs)}</Figure>
+      <Figure name="Wall clock">{formatMs(endedAt - startedAt)}</Figure>
+      <Figure name="Tokens in">{formatCount(input)}</Figure>
+      <Figure name="Cached">{input === 0 ? "0%" : `${formatShare(cached / input)} (${formatCount(cached)})`}</Figure>
+      <Figure name="Tokens out">{formatCount(output)}</Figure>
+      <Figure name="Cost">{costOf(run)}</Figure>
+      <Figure name="Iterations">{formatCount(countIterations(iterations))}</Figure>
+      <Figure name="Calls">{formatCount(toolCallsExecuted ?? calls)}</Figure>
+      <Figure name="Model">
+        {showControls(run.provider)} {showControls(run.model)}
+      </Figure>
+    </>
+  );
+}
+
+/** Continued and repeated streams belong to one iteration. */
+function countIterations(iterations: readonly LoggedIteration[]): number {
+  return new Set(iterations.map(({ iteration }) => iteration)).size;
+}
+
+function RunFactsView({ run }: { readonly run: LoggedRun }): JSX.Element {
+  const { runId, version, limits, timeouts, policies, hooks, session, starts, reason } = run;
+  const facts: readonly (readonly [string, unknown])[] = [
+    ["Run id", runId],
+    ["Version", version],
+    ["Started", starts.map(formatTime).join("\n")],
+    ["Limits", limits],
+    ["Timeouts", timeouts],
+    ["Policies", policies.join(", ")],
+    ["Hooks", hooks.join(", ")],
+    ["Session", session],
+    ["Reason", reasonData(reason)],
+  ];
+  return (
+    <div class="run-facts">
+      <dl>
+        {facts
+          .filter(([, value]) => isFilled(value))
+          .map(([name, value]) => (
+            <Figure key={name} name={name}>
+              <JsonText value={isPlainRecord(value) ? lineByLine(value) : value} limit={1000} />
+            </Figure>
+          ))}
+      </dl>
+      <BudgetPlot run={run} />
+    </div>
+  );
+}
+
+function isFilled(value: unknown): boolean {
+  return value !== undefined && value !== "" && !(isPlainRecord(value) && Object.keys(value).length === 0);
+}
+
+function isPlainRecord(value: unknown): value is { readonly [key: string]: unknown } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function lineByLine(record: { readonly [key: string]: unknown }): string {
+  return Object.entries(record)
+    .map(
+      ([key, value]) =>
+        `${key}: ${typeof value === "number" ? formatCount(value) : typeof value === "string" ? value : JSON.stringify(value)}`,
+    )
+    .join("\n");
+}

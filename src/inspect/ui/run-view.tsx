@@ -1,0 +1,123 @@
+// The view of one run: its header, its timeline and its transcript.
+
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { Boundary } from "./boundary.tsx";
+import { KeyHelp } from "./key-help.tsx";
+import type { RunTree } from "./model/entries.ts";
+import type { Interval } from "./model/time-axis.ts";
+import { openCall } from "./move-selection.ts";
+import { RunHeader } from "./run-header.tsx";
+import { showControls } from "../page/show-controls.ts";
+import { TextWindows } from "./safe-text.tsx";
+import { SearchBox } from "./search-box.tsx";
+import { Timeline } from "./timeline.tsx";
+import { Transcript } from "./transcript.tsx";
+import { type RunState, useRunState } from "./use-run-state.ts";
+import { countHits } from "./use-search.ts";
+import { type PageRun, type Selection, useSelection } from "./use-selection.ts";
+
+export interface RunViewProps extends PageRun {
+  readonly name: string;
+  readonly isLive: boolean;
+}
+
+export function RunView(props: RunViewProps): JSX.Element {
+  const selection = useSelection(props);
+  const state = useRunState(selection);
+  return (
+    <TextWindows.Provider value={state.windows}>
+      <main class={`run show-${state.tab}`}>
+        <Boundary part="The header">
+          <RunHeader {...props} lastAt={selection.tree.facts.lastAt} openCall={(callId) => openCall(selection, callId)} />
+        </Boundary>
+        <Tools state={state} />
+        {selection.isUnknown && (
+          <p class="problem" role="alert">
+            This run has no event “{showControls(props.selected)}”. <a href={selection.linkOf("")}>Show the whole run</a>
+          </p>
+        )}
+        <Panes selection={selection} state={state} selected={props.selected} />
+        {state.isHelpOpen && <KeyHelp close={() => state.setHelpOpen(false)} />}
+      </main>
+    </TextWindows.Provider>
+  );
+}
+
+function Tools({ state }: { readonly state: RunState }): JSX.Element {
+  const { search, hits } = state;
+  return (
+    <nav class="tools" aria-label="Views and search">
+      <Tabs state={state} />
+      <SearchBox
+        input={state.input}
+        query={state.query}
+        setQuery={state.setQuery}
+        go={hits.go}
+        hasHits={search.hits.length > 0}
+        count={countHits(search, hits.current)}
+      />
+      <button type="button" class="help" aria-label="Show the keys" title="Keys (?)" onClick={() => state.setHelpOpen(true)}>
+        ?
+      </button>
+    </nav>
+  );
+}
+
+/** The tabs are shown on narrow screens only. */
+function Tabs({ state: { tab, setTab } }: { readonly state: RunState }): JSX.Element {
+  return (
+    <div class="tabs">
+      {(["timeline", "transcript"] as const).map((one) => (
+        <button key={one} type="button" aria-pressed={tab === one} onClick={() => setTab(one)}>
+          {one === "timeline" ? "Timeline" : "Transcript"}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+interface PanesProps {
+  readonly selection: Selection;
+  readonly state: RunState;
+  readonly selected: string;
+}
+
+function Panes({ selection, state, selected }: PanesProps): JSX.Element {
+  const { search, openRequests, toggleRequest, windows } = state;
+  const found = useMemo(() => new Set(search.hits.map(({ key }) => key)), [search.hits]);
+  return (
+    <div class="panes">
+      <Timeline
+        rows={selection.rows}
+        shown={selection.shownRows}
+        range={rangeOf(selection.tree)}
+        selected={selected}
+        found={found}
+        isOpen={selection.isOpen}
+        toggle={selection.toggle}
+        select={(key) => {
+          state.setTab("transcript");
+          selection.select(key);
+        }}
+      />
+      <Transcript
+        entries={selection.shownEntries}
+        selected={selection.entryKey}
+        jump={selection.jump}
+        pattern={search.pattern}
+        windows={windows}
+        isOpen={selection.isOpen}
+        isRequestOpen={(key) => openRequests.has(key)}
+        linkOf={selection.linkOf}
+        actions={{ select: (key) => selection.select(key), toggle: selection.toggle, toggleRequest }}
+      />
+    </div>
+  );
+}
+
+/** Returns the time from the start of a run to the last line about it and about its nested runs. */
+function rangeOf({ run, facts, nested }: RunTree): Interval {
+  const inner = [...nested.values()].flat().map((tree) => rangeOf(tree).to);
+  return { from: run.startedAt, to: inner.reduce((most, to) => Math.max(most, to), run.endedAt ?? facts.lastAt) };
+}

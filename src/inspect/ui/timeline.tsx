@@ -1,0 +1,232 @@
+// The timeline: a row for each stream, attempt and call, with bars on a shared time axis.
+
+import type { JSX } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { formatMs } from "../analysis/format-texts.ts";
+import { isWork, type Row, type Segment, type SegmentKind } from "./model/rows.ts";
+import { type Interval, layoutAxis, type TimeAxis } from "./model/time-axis.ts";
+import { showControls } from "../page/show-controls.ts";
+import { useVirtualList } from "./use-virtual-list.ts";
+
+const rowHeight = 22;
+const axisHeight = 28;
+/** The least distance between two ticks, in pixels. */
+const tickWidth = 64;
+
+export interface TimelineProps {
+  /** All rows, from which the axis is made. */
+  readonly rows: readonly Row[];
+  readonly shown: readonly Row[];
+  readonly range: Interval;
+  readonly selected: string;
+  /** The keys of entries with hits of the search. */
+  readonly found: ReadonlySet<string>;
+  isOpen(key: string): boolean;
+  toggle(key: string): void;
+  select(key: string): void;
+}
+
+export function Timeline({ rows, shown, range, selected, found, ...actions }: TimelineProps): JSX.Element {
+  const [zoom, setZoom] = useState<boolean>();
+  const isZoomed = zoom ?? shown.length > 60;
+  const { scroller, items, totalSize, virtualizer } = useVirtualList({
+    count: shown.length,
+    padding: axisHeight,
+    scrollPadding: 3 * rowHeight,
+    overscan: 8,
+    keyOf: (index) => shown[index]?.key ?? "",
+    estimate: () => rowHeight,
+  });
+  const index = shown.findIndex(({ key }) => key === selected);
+  useEffect(() => {
+    if (index >= 0) virtualizer.scrollToIndex(index, { align: "auto" });
+  }, [selected, index >= 0]);
+  const top = (virtualizer.scrollOffset ?? 0) + axisHeight;
+  const first = Math.max(0, Math.floor((top - axisHeight) / rowHeight));
+  const last = first + Math.ceil((virtualizer.scrollRect?.height ?? 0) / rowHeight);
+  const axis = useAxis(isZoomed ? shown.slice(first, last) : rows, {
+    range: isZoomed ? undefined : range,
+    tickShare: tickWidth / Math.max(1, (virtualizer.scrollRect?.width ?? 500) * 0.62 - 74),
+  });
+  return (
+    <section class="timeline" aria-label="Timeline">
+      <div class="rows" ref={scroller}>
+        <Axis axis={axis} isZoomed={isZoomed} setZoom={setZoom} />
+        <div
+          role="tree"
+          aria-label="Streams and calls"
+          tabIndex={0}
+          aria-activedescendant={index >= 0 ? `row-${index}` : undefined}
+          style={{ height: `${totalSize - axisHeight}px` }}
+        >
+          {items.map((item) => {
+            const row = shown[item.index];
+            if (row === undefined) return null;
+            const state = { id: `row-${item.index}`, isSelected: row.key === selected, isFound: found.has(row.entryKey) };
+            return <RowView key={row.key} row={row} top={item.start - axisHeight} axis={axis} state={state} {...actions} />;
+          })}
+        </div>
+        <div class="grid-lines" aria-hidden="true">
+          <div>
+            {axis.gaps.map(({ position, from }) => (
+              <i key={from} class="gap" style={{ left: `${position * 100}%` }} />
+            ))}
+          </div>
+        </div>
+      </div>
+      <Legend rows={rows} />
+    </section>
+  );
+}
+
+interface AxisShape {
+  readonly range: Interval | undefined;
+  readonly tickShare: number;
+}
+
+/** Makes an axis for rows. Without a range, the axis ends where the rows end. */
+function useAxis(rows: readonly Row[], { range, tickShare }: AxisShape): TimeAxis {
+  const first = rows[0]?.key;
+  return useMemo(() => {
+    const segments = rows.flatMap(({ segments, inner }) => [...segments, ...inner]);
+    const whole = range ?? {
+      from: segments.reduce((least, { from }) => Math.min(least, from), Infinity),
+      to: segments.reduce((most, { to }) => Math.max(most, to), -Infinity),
+    };
+    return layoutAxis(segments.filter(isWork), whole.from <= whole.to ? whole : { from: 0, to: 0 }, tickShare);
+  }, [range === undefined ? first : rows, range === undefined ? rows.length : range.to, range?.from, lastEnd(rows), tickShare]);
+}
+
+function lastEnd(rows: readonly Row[]): number {
+  return rows.at(-1)?.segments.at(-1)?.to ?? 0;
+}
+
+interface AxisProps {
+  readonly axis: TimeAxis;
+  readonly isZoomed: boolean;
+  setZoom(isZoomed: boolean): void;
+}
+
+function Axis({ axis, isZoomed, setZoom }: AxisProps): JSX.Element {
+  return (
+    <div class="axis">
+      <button type="button" title="Change the range of the time axis" aria-pressed={isZoomed} onClick={() => setZoom(!isZoomed)}>
+        {isZoomed ? "Visible rows" : "Whole run"}
+      </button>
+      <div class="ticks">
+        {axis.ticks.map(({ position, ms, isAfterGap }) => (
+          <span key={position} style={{ left: `${position * 100}%` }}>
+            {isAfterGap ? "+" : ""}
+            {formatTick(ms)}
+          </span>
+        ))}
+        {axis.gaps.map(({ position, from, to }) => (
+          <b key={from} style={{ left: `${position * 100}%` }} title="Nothing worked in this time, so it is shown shorter">
+            {formatMs(to - from)}
+          </b>
+        ))}
+      </div>
+      <span class="ms">time</span>
+    </div>
+  );
+}
+
+/** Ticks are at round times, so the last digits are zero. */
+function formatTick(ms: number): string {
+  if (ms === 0) return "0";
+  return formatMs(ms)
+    .replace(/\.?0+ s$/, " s")
+    .replace(/ 0 (s|min|h)$/, "");
+}
+
+interface RowProps extends Pick<TimelineProps, "isOpen" | "toggle" | "select"> {
+  readonly row: Row;
+  readonly top: number;
+  readonly axis: TimeAxis;
+  readonly state: { readonly id: string; readonly isSelected: boolean; readonly isFound: boolean };
+}
+
+function RowView({ row, top, axis, state, isOpen, toggle, select }: RowProps): JSX.Element {
+  const { key, kind, label, note, tone, parents, canFold } = row;
+  const open = canFold ? isOpen(key) : undefined;
+  const segments = open === false ? [...row.segments, ...row.inner] : row.segments;
+  const ms = workMs(row.segments);
+  return (
+    <div
+      id={state.id}
+      role="treeitem"
+      class={`row ${kind}`}
+      aria-level={parents.length + 1}
+      aria-expanded={open}
+      aria-selected={state.isSelected}
+      title={describeRow(row)}
+      style={{ transform: `translateY(${top}px)` }}
+      onClick={() => select(key)}
+    >
+      <span class="label" style={{ paddingLeft: `${Math.min(parents.length, 8) * 12}px` }}>
+        <span
+          class="twisty"
+          aria-hidden="true"
+          onClick={(event) => {
+            if (!canFold) return;
+            event.stopPropagation();
+            toggle(key);
+          }}
+        >
+          {open === undefined ? "" : open ? "▾" : "▸"}
+        </span>
+        <span class="name">{showControls(label)}</span>
+        {note !== "" && <span class={`note tone-${tone}`}>{showControls(note)}</span>}
+        {state.isFound && <span class="found" title="Has hits of the search" />}
+      </span>
+      <span class="bars" aria-hidden="true">
+        {segments.map(({ kind: part, from, to }, index) => {
+          const left = axis.position(from);
+          const width = axis.position(to) - left;
+          return <i key={index} class={`bar ${part}`} style={{ left: `${left * 100}%`, width: `${width * 100}%` }} />;
+        })}
+      </span>
+      <span class="ms">{ms === undefined ? "" : formatMs(ms)}</span>
+    </div>
+  );
+}
+
+/** Returns the time in which a row worked. A nested run counts as a whole. */
+function workMs(segments: readonly Segment[]): number | undefined {
+  const work = segments.filter((segment) => isWork(segment) || segment.kind === "nested");
+  return work.length === 0 ? undefined : work.reduce((sum, { from, to }) => sum + to - from, 0);
+}
+
+const words: { readonly [Kind in SegmentKind]: string } = {
+  first: "to the first token",
+  stream: "streaming",
+  lost: "discarded attempt",
+  tool: "tool",
+  nested: "nested run",
+  retry: "wait for a retry",
+  queue: "wait in the queue",
+  approval: "wait for approval",
+  "outside-result": "wait for a result",
+};
+
+function describeRow({ label, note, segments }: Row): string {
+  const parts = segments.map(({ kind, from, to }) => `${words[kind]} ${formatMs(to - from)}`);
+  return [showControls(label), ...(note === "" ? [] : [showControls(note)]), ...parts].join("\n");
+}
+
+/** Lists the kinds of bars that the run has. */
+function Legend({ rows }: Pick<TimelineProps, "rows">): JSX.Element {
+  const kinds = useMemo(() => new Set<string>(rows.flatMap(({ segments }) => segments.map(({ kind }) => kind))), [rows]);
+  return (
+    <ul class="legend" aria-label="Legend">
+      {Object.entries(words)
+        .filter(([kind]) => kinds.has(kind))
+        .map(([kind, word]) => (
+          <li key={kind}>
+            <i class={`bar ${kind}`} />
+            {word}
+          </li>
+        ))}
+    </ul>
+  );
+}

@@ -1,0 +1,131 @@
+// The transcript: all entries of a run in a list that renders only its visible part.
+
+import type { JSX } from "preact";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import type { Entry } from "./model/entries.ts";
+import type { Hit } from "./model/find-hits.ts";
+import { formatValue } from "./model/format.ts";
+import { piecesOf } from "./model/pieces.ts";
+import { titleOf } from "./model/titles.ts";
+import { Boundary } from "./boundary.tsx";
+import { type EntryActions, EntryView } from "./entry-view.tsx";
+import { clearHit, highlightAll, highlightHit, textId } from "./highlight.ts";
+import type { TextWindow } from "./safe-text.tsx";
+import { useVirtualList, type VirtualList } from "./use-virtual-list.ts";
+
+/** A request to scroll. Each one is a new object, so that the same place can be asked for again. */
+export interface Jump {
+  readonly key: string;
+  readonly hit?: Hit | undefined;
+}
+
+interface TranscriptProps {
+  readonly entries: readonly Entry[];
+  readonly selected: string;
+  readonly jump: Jump | undefined;
+  readonly pattern: RegExp | undefined;
+  readonly windows: ReadonlyMap<string, TextWindow>;
+  readonly actions: EntryActions;
+  isOpen(key: string): boolean;
+  isRequestOpen(key: string): boolean;
+  linkOf(key: string): string;
+}
+
+export function Transcript(props: TranscriptProps): JSX.Element {
+  const { entries, selected, jump, pattern, windows, actions } = props;
+  const list = useVirtualList({
+    count: entries.length,
+    overscan: 4,
+    keyOf: (index) => entries[index]?.key ?? "",
+    estimate: (index) => estimates[entries[index]?.content.kind ?? "note"],
+  });
+  const { scroller, items, totalSize, virtualizer } = list;
+  useJump(list, { entries, jump, windows });
+  useEffect(() => {
+    if (scroller.current !== null) highlightAll(scroller.current, pattern);
+  });
+  return (
+    <section class="transcript" aria-label="Transcript" ref={scroller} tabIndex={0}>
+      <div style={{ height: `${totalSize}px` }}>
+        <div style={{ transform: `translateY(${items[0]?.start ?? 0}px)` }}>
+          {items.map(({ index }) => {
+            const entry = entries[index];
+            if (entry === undefined) return null;
+            const { key, content } = entry;
+            const state = {
+              isSelected: key === selected,
+              isRequestOpen: props.isRequestOpen(key),
+              isOpen: content.kind === "call" && content.call.runs.length > 0 ? props.isOpen(key) : undefined,
+              link: props.linkOf(key),
+            };
+            return (
+              <div key={key} data-index={index} ref={virtualizer.measureElement} class="slot">
+                <Boundary part="This entry">
+                  <EntryView entry={entry} state={state} actions={actions} />
+                </Boundary>
+              </div>
+            );
+          })}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+/** Heights before an entry is measured, in pixels. */
+const estimates = { system: 200, message: 120, stream: 130, call: 220, note: 40, nested: 40, end: 60 } as const;
+
+interface JumpState extends Pick<TranscriptProps, "entries" | "jump" | "windows"> {}
+
+/** Scrolls to the entry of a jump, and then to its hit, whose position is known only after the entry was rendered. */
+function useJump({ scroller, virtualizer }: VirtualList, { entries, jump, windows }: JumpState): void {
+  const open = useRef<Jump | undefined>(undefined);
+  const seen = useRef<Jump | undefined>(undefined);
+  if (jump !== seen.current) [seen.current, open.current] = [jump, jump];
+  useLayoutEffect(() => {
+    const { current } = open;
+    const index = entries.findIndex(({ key }) => key === current?.key);
+    if (current === undefined || index < 0) return;
+    open.current = undefined;
+    virtualizer.scrollToIndex(index, { align: "start" });
+    const { hit } = current;
+    const entry = entries[index];
+    clearHit();
+    if (hit === undefined || entry === undefined) return;
+    const text = textOfHit(entry, hit);
+    const window = windows.get(textId(hit)) ?? { start: 0, end: Infinity };
+    showHit(hit, { text, window, scroller: scroller.current });
+  });
+}
+
+interface HitPlace {
+  readonly text: string;
+  readonly window: TextWindow;
+  readonly scroller: HTMLElement | null;
+}
+
+const mostFrames = 20;
+
+/** Scrolls to a hit as soon as its text is there. */
+function showHit(hit: Hit, { scroller, ...text }: HitPlace): void {
+  let frame = 0;
+  const look = (): void => {
+    frame += 1;
+    const range = scroller === null ? undefined : highlightHit(scroller, hit, text);
+    if (range === undefined || scroller === null) {
+      if (frame < mostFrames) requestAnimationFrame(look);
+      return;
+    }
+    const { top, bottom } = range.getBoundingClientRect();
+    const view = scroller.getBoundingClientRect();
+    if (top < view.top + 40 || bottom > view.bottom - 40) scroller.scrollTop += top - view.top - view.height / 3;
+    // The list corrects its position while it measures new entries.
+    if (frame < 4) requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+}
+
+function textOfHit(entry: Entry, { piece }: Hit): string {
+  if (piece === "title") return titleOf(entry);
+  return formatValue(piecesOf(entry).find(({ id }) => id === piece)?.value ?? "");
+}

@@ -1,0 +1,113 @@
+// The state of the view of a run beside its selection: the search, the tab, and the open requests and texts.
+
+import { type RefObject } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { RunTree } from "./model/entries.ts";
+import type { Hit } from "./model/find-hits.ts";
+import { formatValue } from "./model/format.ts";
+import { piecesOf } from "./model/pieces.ts";
+import { limits } from "./entry-view.tsx";
+import { textId } from "./highlight.ts";
+import { useKeys } from "./key-help.tsx";
+import { moveSelection, openSelected } from "./move-selection.ts";
+import { firstWindow, type TextWindow, windowStep } from "./safe-text.tsx";
+import { type Search, useSearch } from "./use-search.ts";
+import type { Selection } from "./use-selection.ts";
+
+export type Tab = "timeline" | "transcript";
+
+export interface RunState {
+  readonly tab: Tab;
+  readonly query: string;
+  readonly search: Search;
+  readonly hits: Hits;
+  readonly input: RefObject<HTMLInputElement | null>;
+  readonly windows: Map<string, TextWindow>;
+  readonly openRequests: ReadonlySet<string>;
+  readonly isHelpOpen: boolean;
+  setTab(tab: Tab): void;
+  setQuery(query: string): void;
+  setHelpOpen(isOpen: boolean): void;
+  toggleRequest(key: string): void;
+}
+
+export function useRunState(selection: Selection): RunState {
+  const { tree } = selection;
+  const [tab, setTab] = useState<Tab>(selection.entryKey === "" ? "timeline" : "transcript");
+  const [query, setQuery] = useState("");
+  const [openRequests, setOpenRequests] = useState<ReadonlySet<string>>(new Set());
+  const [isHelpOpen, setHelpOpen] = useState(false);
+  const windows = useRef(new Map<string, TextWindow>()).current;
+  const input = useRef<HTMLInputElement>(null);
+  const search = useSearch(query, tree.entries);
+  const toggleRequest = (key: string): void => setOpenRequests((before) => toggleIn(before, key));
+  const openHit = (hit: Hit): void => {
+    if (hit.piece.startsWith("request/")) setOpenRequests((before) => new Set([...before, hit.key]));
+    else openWindow(hit, { tree, windows });
+    setTab("transcript");
+    selection.select(hit.key, { replace: true, jump: { key: hit.key, hit } });
+  };
+  const hits = useHits(search, openHit);
+  useKeys((action) => {
+    if (action === "help") setHelpOpen(true);
+    else if (action === "search") input.current?.select();
+    else if (action === "close") setQuery("");
+    else if (action === "next-hit" || action === "previous-hit") hits.go(action === "next-hit" ? 1 : -1);
+    else if (action === "open") {
+      setTab("transcript");
+      openSelected(selection, toggleRequest);
+    } else moveSelection(action, selection);
+  });
+  return {
+    ...{ tab, query, search, hits, input, windows, openRequests, isHelpOpen },
+    ...{ setTab, setQuery, setHelpOpen, toggleRequest },
+  };
+}
+
+function toggleIn(set: ReadonlySet<string>, key: string): ReadonlySet<string> {
+  return set.has(key) ? new Set([...set].filter((one) => one !== key)) : new Set([...set, key]);
+}
+
+export interface Hits {
+  /** The index of the current hit. */
+  readonly current: number | undefined;
+  go(step: 1 | -1): void;
+}
+
+function useHits({ hits, pattern, isDone }: Search, open: (hit: Hit) => void): Hits {
+  const [at, setAt] = useState<{ readonly pattern: RegExp | undefined; readonly index: number }>();
+  const wanted = useRef<1 | -1 | undefined>(undefined);
+  const current = at !== undefined && at.pattern === pattern ? at.index : undefined;
+  const go = (step: 1 | -1): void => {
+    const from = current ?? (step === 1 ? -1 : 0);
+    const index = (from + step + hits.length) % hits.length;
+    const hit = hits[index];
+    wanted.current = hit === undefined && !isDone ? step : undefined;
+    if (hit === undefined) return;
+    setAt({ pattern, index });
+    open(hit);
+  };
+  // The search may have no hits yet when the reader asks for the first one.
+  useEffect(() => {
+    if (wanted.current !== undefined) go(wanted.current);
+  }, [hits, isDone]);
+  return { current, go };
+}
+
+interface WindowPlace {
+  readonly tree: RunTree;
+  readonly windows: Map<string, TextWindow>;
+}
+
+/** Makes sure that the part of a long text that has a hit is shown. */
+function openWindow(hit: Hit, { tree, windows }: WindowPlace): void {
+  const entry = tree.entries[hit.entry];
+  const piece = entry && piecesOf(entry).find(({ id }) => id === hit.piece);
+  if (piece === undefined) return;
+  const id = textId(hit);
+  const text = formatValue(piece.value);
+  const { start, end } = windows.get(id) ?? firstWindow(text, limits[piece.form]);
+  const after = hit.offset + hit.length + 500;
+  if (hit.offset >= start && hit.offset + hit.length <= end) return;
+  windows.set(id, after < windowStep ? { start: 0, end: after } : { start: hit.offset - 2000, end: after });
+}

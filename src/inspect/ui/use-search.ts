@@ -1,0 +1,54 @@
+// Searches the entries of a run in small steps, so that the page stays responsive.
+
+import { useEffect, useState } from "preact/hooks";
+import type { Entry } from "./model/entries.ts";
+import { findHits, type Hit, mostHits, patternOf } from "./model/find-hits.ts";
+
+export interface Search {
+  readonly pattern: RegExp | undefined;
+  readonly hits: readonly Hit[];
+  readonly isDone: boolean;
+}
+
+const idle: Search = { pattern: undefined, hits: [], isDone: true };
+
+/** The search pauses after this time, and shows the hits that it has. */
+const sliceMs = 12;
+const typingMs = 120;
+const showEachMs = 150;
+
+/** A live run that grows does not change the hits. The next search finds its new entries. */
+export function useSearch(query: string, entries: readonly Entry[]): Search {
+  const [search, setSearch] = useState(idle);
+  useEffect(() => {
+    setSearch({ ...idle, isDone: query === "" });
+    if (query === "") return undefined;
+    const pattern = patternOf(query);
+    const hits: Hit[] = [];
+    const steps = findHits(entries, pattern, hits);
+    let shownAt = 0;
+    const work = (): void => {
+      const end = performance.now() + sliceMs;
+      let isDone = false;
+      while (!isDone && performance.now() < end) isDone = steps.next().done === true;
+      if (isDone || performance.now() - shownAt > showEachMs) {
+        shownAt = performance.now();
+        setSearch({ pattern, hits: [...hits], isDone });
+      }
+      if (!isDone) timer = setTimeout(work);
+    };
+    let timer = setTimeout(work, typingMs);
+    return () => clearTimeout(timer);
+  }, [query]);
+  return search;
+}
+
+/** Returns the number of hits as a text, with the position of the current one. */
+export function countHits({ hits, isDone, pattern }: Search, current: number | undefined): string {
+  if (pattern === undefined) return "";
+  if (hits.length === 0) return isDone ? "no hits" : "searching";
+  const count = `${hits.length.toLocaleString("en")}${hits.length >= mostHits || !isDone ? "+" : ""}`;
+  return current === undefined
+    ? `${count} hit${hits.length === 1 ? "" : "s"}`
+    : `${(current + 1).toLocaleString("en")} of ${count}`;
+}

@@ -1,0 +1,81 @@
+// The state of a run on the page: its selected event, its folded rows, and the place to scroll to.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { LoggedRun } from "../log/run-log.ts";
+import { buildTree, type Entry, type RunTree } from "./model/entries.ts";
+import { buildRows, isOpenAtFirst, type Row } from "./model/rows.ts";
+import { toLink } from "./model/route.ts";
+import type { Jump } from "./transcript.tsx";
+import type { Navigation } from "./use-route.ts";
+
+/** The place of a run among the runs of the page. */
+export interface PageRun {
+  readonly run: LoggedRun;
+  /** A new object for each state of the log, because a live log changes the run itself. */
+  readonly version: unknown;
+  /** Counted from 1. */
+  readonly number: number;
+  readonly count: number;
+  readonly selected: string;
+  readonly navigation: Navigation;
+}
+
+export interface Selection {
+  readonly tree: RunTree;
+  readonly rows: readonly Row[];
+  readonly shownRows: readonly Row[];
+  readonly shownEntries: readonly Entry[];
+  readonly selectedRow: Row | undefined;
+  /** The key of the selected entry of the transcript. */
+  readonly entryKey: string;
+  /** True if the link names an event that the run does not have. */
+  readonly isUnknown: boolean;
+  readonly jump: Jump | undefined;
+  isOpen(key: string): boolean;
+  toggle(key: string): void;
+  linkOf(key: string): string;
+  /** Selects an event, and scrolls to it. `how.replace` keeps the back button at the event before. */
+  select(key: string, how?: { readonly replace?: boolean; readonly jump?: Jump | undefined }): void;
+}
+
+export function useSelection({ run, version, number, count, selected, navigation }: PageRun): Selection {
+  const tree = useMemo(() => buildTree(run), [run, version]);
+  const rows = useMemo(() => buildRows(tree), [tree]);
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
+  const [jump, setJump] = useState<Jump>();
+  const jumped = useRef<string>("");
+  const isOpen = (key: string): boolean => toggled.has(key) !== isOpenAtFirst(key);
+  const shownRows = useMemo(() => rows.filter(({ parents }) => parents.every(isOpen)), [rows, toggled]);
+  const shownEntries = useMemo(() => tree.entries.filter(({ parents }) => parents.every(isOpen)), [tree, toggled]);
+  const selectedRow = useMemo(() => rows.find(({ key }) => key === selected), [rows, selected]);
+  const entryKey = selectedRow?.entryKey ?? selected;
+  const entry = useMemo(() => tree.entries.find(({ key }) => key === entryKey), [tree, entryKey]);
+
+  const linkOf = (key: string): string => toLink({ run: number, key }, count);
+  const goTo = (next: Jump, parents: readonly string[]): void => {
+    const closed = parents.filter((key) => !isOpen(key));
+    if (closed.length > 0)
+      setToggled((before) => new Set([...before, ...closed].filter((key) => !before.has(key) || !closed.includes(key))));
+    jumped.current = next.key;
+    setJump(next);
+  };
+  const parentsOf = (key: string): readonly string[] => [
+    ...(rows.find((row) => row.key === key)?.parents ?? []),
+    ...(tree.entries.find((one) => one.key === key)?.parents ?? []),
+  ];
+  // Links, the back button and a reload also open the event and scroll to it.
+  useEffect(() => {
+    if (entry === undefined) jumped.current = "";
+    else if (jumped.current !== entryKey) goTo({ key: entryKey }, [...parentsOf(entryKey), ...(selectedRow?.parents ?? [])]);
+  }, [entryKey, entry === undefined]);
+
+  const select: Selection["select"] = (key, { replace = false, jump: wanted } = {}) => {
+    const entryOfKey = rows.find((row) => row.key === key)?.entryKey ?? key;
+    goTo(wanted ?? { key: entryOfKey }, [...parentsOf(key), ...parentsOf(entryOfKey)]);
+    navigation.open(linkOf(key), replace);
+  };
+  const toggle = (key: string): void =>
+    setToggled((before) => new Set(before.has(key) ? [...before].filter((one) => one !== key) : [...before, key]));
+  const isUnknown = selected !== "" && entry === undefined;
+  return { tree, rows, shownRows, shownEntries, selectedRow, entryKey, isUnknown, jump, isOpen, toggle, linkOf, select };
+}

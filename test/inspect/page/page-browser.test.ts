@@ -1,0 +1,222 @@
+// Tests the page of runs in headless Chromium. The tests wait only for content of the page, never for a fixed time.
+
+import type { Browser, Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { longLog } from "./long-log.ts";
+import { launch, type OpenPage, openRunPage } from "./open-page.ts";
+import { crashedLog, failedLog, nestedLog, ordinaryLog, suspendedLog } from "./sample-logs.ts";
+
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await launch();
+});
+
+afterAll(() => browser.close());
+
+async function withPage(opening: Promise<OpenPage>, use: (opened: OpenPage) => Promise<void>): Promise<void> {
+  const opened = await opening;
+  try {
+    await use(opened);
+    expect({ problems: opened.problems, requests: opened.requests }).toEqual({ problems: [], requests: [] });
+  } finally {
+    await opened.close();
+  }
+}
+
+const hashOf = (page: Page): Promise<string> => page.evaluate(() => location.hash);
+const rowOf = (page: Page, name: string): Locator => page.getByRole("treeitem").filter({ hasText: name }).first();
+const selectedRow = (page: Page): Promise<string> => page.locator(".row[aria-selected=true] .name").innerText();
+const selectedEntry = (page: Page): Locator => page.locator("article[aria-current=true]");
+const header = async (page: Page): Promise<string> => (await page.locator(".run-header").innerText()).replaceAll(/\s+/g, " ");
+const rowNames = (page: Page): Promise<readonly string[]> => page.locator(".row .name").allInnerTexts();
+
+describe("the page of a run", () => {
+  it("shows the header, the rows of the timeline and the texts of an ordinary run", async () => {
+    const opening = openRunPage(browser, { name: "order.jsonl", text: await ordinaryLog() });
+    await withPage(opening, async ({ page }) => {
+      expect(await header(page)).toBe(
+        "order.jsonl Completed: the model answered. Active 4.92 s Wall clock 4.92 s Tokens in 6,852 Cached 60% (4,096) " +
+          "Tokens out 234 Cost $0.0130 Iterations 3 Calls 3 Model mock mock-model Settings and budgets",
+      );
+      expect(await page.title()).toBe("order.jsonl");
+      const rows = ["i0", "search_catalogue", "read_stock", "i1", "attempt 1", "attempt 2", "read_file", "i2"];
+      expect(await rowNames(page)).toEqual(rows);
+      expect(await page.getByRole("list", { name: "Legend" }).innerText()).toBe(
+        ["to the first token", "streaming", "discarded attempt", "tool", "wait for a retry"].join("\n"),
+      );
+      const transcript = page.getByRole("region", { name: "Transcript" });
+      await transcript.getByText("You are the assistant of a tea shop.").waitFor();
+      await transcript.getByText("Do you mean the organic one?").waitFor();
+      await rowOf(page, "read_file").click();
+      // A text of several lines inside of JSON is shown without escapes.
+      await selectedEntry(page).getByText("  for (const price of prices) sum += price;").waitFor();
+      await transcript.getByText("Discarded attempt 1 (mock mock-model)").waitFor();
+      await page.getByRole("button", { name: "Settings and budgets" }).click();
+      expect(await header(page)).toContain("Limits maxIterations: 20 maxCostUSD: 0.5 maxTokens: 100,000");
+    });
+  });
+
+  it("selects an event by its link, and returns with the back button and after a reload", async () => {
+    const opening = openRunPage(browser, { name: "a", text: await nestedLog() }, { hash: "#i0/tool/1/i0/tool/0" });
+    await withPage(opening, async ({ page, open }) => {
+      await selectedEntry(page).getByText("Three pages about tide tables.").waitFor();
+      expect(await selectedRow(page)).toBe("search_web");
+      await rowOf(page, "research").click();
+      expect(await hashOf(page)).toBe("#i0/tool/0");
+      await selectedEntry(page).getByText("High tide?").waitFor();
+      await page.goBack();
+      await selectedEntry(page).getByText("Three pages about tide tables.").waitFor();
+      await page.goForward();
+      await page.reload();
+      await selectedEntry(page).getByText("High tide?").waitFor();
+      await open("#i9/tool/4");
+      await page.getByRole("alert").getByText("This run has no event “i9/tool/4”.").waitFor();
+      await page.getByRole("link", { name: "Show the whole run" }).click();
+      await page.getByRole("alert").waitFor({ state: "detached" });
+    });
+  });
+
+  it("is used with the keyboard: rows, folds, requests and the list of keys", async () => {
+    const opening = openRunPage(browser, { name: "a", text: await nestedLog() });
+    await withPage(opening, async ({ page }) => {
+      const press = async (...keys: readonly string[]): Promise<string> => {
+        for (const key of keys) await page.keyboard.press(key);
+        return hashOf(page);
+      };
+      expect(await press("j")).toBe("#i0");
+      expect(await press("ArrowDown")).toBe("#i0/tool/0");
+      expect(await rowNames(page)).toEqual(["i0", "research", "research", "i1"]);
+      expect(await press("ArrowRight", "ArrowRight")).toBe("#i0/tool/0/i0");
+      expect(await rowNames(page)).toEqual(["i0", "research", "i0", "search_web", "read_source", "i1", "research", "i1"]);
+      expect(await press("Enter")).toBe("#i0/tool/0/i0");
+      await selectedEntry(page).locator(".fold[aria-expanded=true]").waitFor();
+      expect(await press("h", "h")).toBe("#i0/tool/0");
+      expect(await press("h", "k", "ArrowLeft")).toBe("#i0");
+      expect(await rowNames(page)).toEqual(["i0", "i1"]);
+      expect(await press("End")).toBe("#i1");
+      await press("?");
+      await page.getByRole("dialog", { name: "Keys" }).getByText("Next row, previous row").waitFor();
+      await press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    });
+  });
+
+  it("finds texts in all parts of a run, also in nested runs that are folded and beyond the shown part of a text", async () => {
+    const opening = openRunPage(browser, { name: "a", text: await nestedLog() });
+    await withPage(opening, async ({ page }) => {
+      await page.keyboard.press("/");
+      await page.keyboard.type("RELIABLE");
+      const count = page.getByRole("status", { name: "Hits" });
+      // The question, the answer and the result of the inner run, in both calls.
+      await count.getByText("6 hits").waitFor();
+      await page.keyboard.press("Enter");
+      await count.getByText("1 of 6").waitFor();
+      expect(await hashOf(page)).toBe("#i0/tool/0/i0/tool/1");
+      await page.keyboard.press("Shift+Enter");
+      await count.getByText("6 of 6").waitFor();
+      expect(await hashOf(page)).toContain("#i0/tool/1/i0/tool/1/i1");
+      expect(await page.evaluate(() => [...(CSS.highlights.get("found-now") ?? [])].map(String))).toEqual(["reliable"]);
+      await page.keyboard.press("Escape");
+      await count.getByText("6 of 6").waitFor({ state: "detached" });
+    });
+    const long = openRunPage(browser, { name: "a", text: await longLog(60, { resultLength: 60_000 }) });
+    await withPage(long, async ({ page }) => {
+      await page.getByRole("searchbox").fill("9001: the");
+      await page.getByRole("searchbox").press("Enter");
+      await page
+        .getByRole("status", { name: "Hits" })
+        .getByText(/^1 of \d+$/)
+        .waitFor();
+      const isVisible = await page.evaluate(async () => {
+        for (let frame = 0; frame < 10; frame++) await new Promise((resolve) => requestAnimationFrame(resolve));
+        const [range] = [...(CSS.highlights.get("found-now") ?? [])] as Range[];
+        const { top = -1, bottom = -1 } = range?.getBoundingClientRect() ?? {};
+        const view = document.querySelector(".transcript")?.getBoundingClientRect();
+        return view !== undefined && top >= view.top && bottom <= view.bottom;
+      });
+      expect(isVisible).toBe(true);
+    });
+  });
+
+  it("shows the waits of a suspended run, the decision after it was resumed, and the shortened gap", async () => {
+    await withPage(openRunPage(browser, { name: "a", text: await suspendedLog() }), async ({ page }) => {
+      expect(await header(page)).toContain("Suspended: 1 call waits for a decision. place_order waits for a decision, call_i0_1");
+      await page.getByRole("button", { name: "place_order" }).click();
+      expect(await hashOf(page)).toBe("#i0/tool/1");
+      expect(await selectedEntry(page).innerText()).toContain("waits for approval");
+    });
+    await withPage(openRunPage(browser, { name: "a", text: await suspendedLog(3) }, { hash: "#i0/tool/1" }), async ({ page }) => {
+      expect(await header(page)).toContain("Wall clock 3 d 0 h");
+      const entry = await selectedEntry(page).innerText();
+      for (const part of ["approved with changes", "waited for approval 3 d 0 h", '"bags": 1']) expect(entry).toContain(part);
+      expect(await page.locator(".axis b").innerText()).toBe("3 d 0 h");
+      await page.getByText("Resumed", { exact: true }).waitFor();
+    });
+  });
+
+  it("shows errors, the outcome of each call, and calls that may have run", async () => {
+    await withPage(openRunPage(browser, { name: "a", text: await failedLog() }), async ({ page }) => {
+      expect(await header(page)).toContain("Failed: the provider had an error (auth). The key was refused by the service");
+      expect(await page.locator(".row .note").allInnerTexts()).toEqual([
+        ...["failed", "unknown tool", "malformed arguments, not run", "error"],
+      ]);
+    });
+    await withPage(openRunPage(browser, { name: "a", text: await crashedLog() }, { hash: "#i0/tool/0" }), async ({ page }) => {
+      expect(await header(page)).toContain("No end in the log: still running, or its process died.");
+      await selectedEntry(page).getByText("no end in the log, may have run").waitFor();
+    });
+  });
+
+  it("has two tabs and no horizontal scrolling on a screen of 400 pixels", async () => {
+    const viewport = { width: 400, height: 800 };
+    await withPage(openRunPage(browser, { name: "a", text: await ordinaryLog() }, { viewport }), async ({ page }) => {
+      expect(await page.locator(".transcript").isVisible()).toBe(false);
+      await rowOf(page, "read_stock").click();
+      expect(await page.locator(".transcript").isVisible()).toBe(true);
+      expect(await page.locator(".timeline").isVisible()).toBe(false);
+      await selectedEntry(page).getByText("t-17").waitFor();
+      await page.getByRole("button", { name: "Timeline" }).click();
+      await rowOf(page, "read_stock").waitFor();
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(400);
+    });
+  });
+
+  it("renders only the visible rows and entries of a run with 300 iterations", async () => {
+    const opening = openRunPage(browser, { name: "a", text: await longLog(300) }, { hash: "#i150/tool/0" });
+    await withPage(opening, async ({ page }) => {
+      await selectedEntry(page).getByText("left out of requests from i").waitFor();
+      expect(await page.locator(".row").count()).toBeLessThan(80);
+      expect(await page.locator("article").count()).toBeLessThan(40);
+      await page.keyboard.press("End");
+      await page.getByText("All orders are checked.").waitFor();
+    });
+  });
+});
+
+describe("the page of several runs", () => {
+  it("lists the runs, and has links to each run and to comparisons", async () => {
+    const logs = [
+      { name: "first.jsonl", text: await ordinaryLog() },
+      { name: "second.jsonl", text: await failedLog() },
+    ];
+    await withPage(openRunPage(browser, logs), async ({ page, open }) => {
+      await page.getByRole("link", { name: "order-1184" }).click();
+      expect(await hashOf(page)).toBe("#r2");
+      expect(await header(page)).toContain("second.jsonl Failed");
+      await rowOf(page, "read_stock").click();
+      expect(await hashOf(page)).toBe("#r2/i0/tool/0");
+      await page.reload();
+      await selectedEntry(page).getByText("ECONNREFUSED").waitFor();
+      await page.getByRole("link", { name: "All runs" }).click();
+      await page.getByRole("checkbox").first().check();
+      await page.getByRole("checkbox").last().check();
+      await page.getByRole("link", { name: "Compare" }).click();
+      expect(await hashOf(page)).toBe("#compare/r1/r2");
+      await page.reload();
+      expect(await page.locator("main").innerText()).toContain("second.jsonl");
+      await open("#r7");
+      await page.getByRole("alert").getByText("This page has no “r7”.").waitFor();
+    });
+  });
+});

@@ -1,0 +1,17 @@
+import { gzipSync } from "node:zlib";
+import { renderRunPage } from "turnwright/inspect";
+import { describe, expect, it } from "vitest";
+
+describe("the page without logs", () => {
+  it("has at most 60 KB after gzip", async () => {
+    expect(gzipSync(await renderRunPage([])).length).toBeLessThanOrEqual(60_000);
+  });
+
+  it("may load nothing, and runs only its own script", async () => {
+    const page = await renderRunPage([]);
+    const policy = /content="(default-src[^"]+)"/.exec(page)?.[1]?.replaceAll(/'sha256-[\w+/=]+'/g, "HASH");
+    expect(policy).toBe(
+      "default-src 'none'; script-src HASH; style-src HASH; connect-src 'none'; base-uri 'none'; form-action 'none'",
+    );
+  });
+});
