@@ -150,7 +150,12 @@ export default {
       // These imports are bundled: noExternal in tsup.config.ts, and scripts/build-page.ts for the page.
       from: {
         path: "^src/",
-        pathNot: [test, "^src/core/(cancellation/deadline|utils/linear-regexp)\\.ts$", "^src/json-schema/", "^src/inspect/(ui|analysis)/"],
+        pathNot: [
+          test,
+          "^src/core/(cancellation/deadline|utils/linear-regexp)\\.ts$",
+          "^src/json-schema/",
+          "^src/inspect/(ui|analysis)/",
+        ],
       },
       to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only", "npm-peer"] },
     },
