@@ -1,10 +1,11 @@
 // Measures how much each entry adds to a bundle, minified and compressed with gzip. Includes everything that the entry imports,
-// except peer dependencies. Also counts the source files in a bundle with only `runToolLoop`. `--write` sets the budget of a
+// except peer dependencies and parts that it loads later with `import()`. Also counts the source files in a bundle with only `runToolLoop`. `--write` sets the budget of a
 // new entry to its size plus 10 %.
 
 import { writeFileSync } from "node:fs";
+import { relative } from "node:path";
 import { gzipSync } from "node:zlib";
-import { build } from "esbuild";
+import { build, type Metafile } from "esbuild";
 import { entries, type Entry } from "./entries.ts";
 import { readJson } from "./read-json.ts";
 import { reportProblems } from "./report-problems.ts";
@@ -18,18 +19,34 @@ const budgets = readJson<Budgets>(budgetsFile);
 const peers = Object.keys(readJson<{ readonly peerDependencies: object }>("package.json").peerDependencies);
 
 async function measure({ name }: Entry): Promise<number> {
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     entryPoints: [`dist/${name}.js`],
     bundle: true,
     minify: true,
     write: false,
+    metafile: true,
+    splitting: true,
+    outdir: ".",
     format: "esm",
     platform: "neutral",
     mainFields: ["module", "main"],
     target: "es2022",
     external: ["node:*", ...peers],
   });
-  return outputFiles.reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0);
+  const loaded = findLoaded(`${name}.js`, metafile);
+  return outputFiles
+    .filter(({ path }) => loaded.has(relative(".", path)))
+    .reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0);
+}
+
+/** Returns the files that are loaded when a file is imported. */
+function findLoaded(file: string, { outputs }: Metafile): ReadonlySet<string> {
+  const loaded = new Set([file]);
+  for (const path of loaded) {
+    for (const { path: imported, kind, external } of outputs[path]?.imports ?? [])
+      if (kind === "import-statement" && external !== true) loaded.add(imported);
+  }
+  return loaded;
 }
 
 /** The maximum number of source files in a bundle with only `runToolLoop`. A low number keeps the loop easy to read. */
