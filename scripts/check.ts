@@ -31,7 +31,7 @@ const vitest = (report: string): string =>
 const tsc = "node node_modules/typescript-7/bin/tsc -p";
 
 const gates: readonly Gate[] = [
-  { name: "build", command: "npm run --silent build -- --silent" },
+  { name: "build", command: "npm run --silent build" },
   { name: "types", command: `${tsc} .` },
   { name: "page", command: `${tsc} examples/web-chat/page` },
   { name: "inspector", command: `${tsc} src/inspect/ui` },
