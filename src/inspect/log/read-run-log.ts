@@ -1,6 +1,7 @@
 // Reads run logs from files and texts.
 
 import { LogReader } from "./log-reader.ts";
+import { toDamaged } from "./parse-line.ts";
 import type { RunLog } from "./run-log.ts";
 
 /**
@@ -14,9 +15,13 @@ import type { RunLog } from "./run-log.ts";
  */
 export async function readRunLog(path: string): Promise<RunLog> {
   const { createReadStream } = await import("node:fs");
-  const reader = new LogReader(path);
-  for await (const chunk of createReadStream(path, { encoding: "utf8", highWaterMark: 2 ** 20 })) reader.add(String(chunk));
-  return reader.end();
+  const reader = new LogReader();
+  try {
+    for await (const chunk of createReadStream(path, { encoding: "utf8", highWaterMark: 2 ** 20 })) reader.add(String(chunk));
+    return reader.end();
+  } catch (error) {
+    throw toDamaged(error, path);
+  }
 }
 
 /**
@@ -28,7 +33,11 @@ export async function readRunLog(path: string): Promise<RunLog> {
  * const { runs } = parseRunLog(lines.join(""));
  */
 export function parseRunLog(text: string): RunLog {
-  const reader = new LogReader(undefined);
-  reader.add(text);
-  return reader.end();
+  const reader = new LogReader();
+  try {
+    reader.add(text);
+    return reader.end();
+  } catch (error) {
+    throw toDamaged(error);
+  }
 }

@@ -27,7 +27,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 /** Calls `show` with states of a log: once for a log in the page, and up to four times a second for a log from the server. */
 export async function loadLog({ name, element, url }: PageLog, show: ShowLog): Promise<void> {
-  const reader = new LogReader(name);
+  const reader = new LogReader();
   try {
     if (element !== undefined) {
       // The page is painted before a long log blocks it.
