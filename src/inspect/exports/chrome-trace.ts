@@ -61,7 +61,7 @@ interface ProcessPlace {
 }
 
 function toProcess(run: LoggedRun, { pid, startedAt, captureContent }: ProcessPlace): readonly TraceEvent[] {
-  const parts = toRunParts(run, { captureContent, lastAt: lastTimeOf(run), seen: new Set() });
+  const parts = toRunParts(run, { captureContent, lastAt: lastTimeOf(run) });
   const placed = layOutParts(parts, startedAt);
   const lanes = Math.max(0, ...placed.map(({ lane }) => lane)) + 1;
   const names = Array.from({ length: lanes }, (_, lane) => toThread(lane, pid));
@@ -115,7 +115,7 @@ function countSpending(run: LoggedRun, { pid, startedAt }: Place): readonly Trac
 }
 
 function nestedRuns(run: LoggedRun): readonly LoggedRun[] {
-  return [...new Set(run.iterations.flatMap(({ calls }) => calls.flatMap(({ runs }) => runs)))];
+  return run.iterations.flatMap(({ calls }) => calls.flatMap(({ runs }) => runs));
 }
 
 function allIterations(run: LoggedRun): readonly LoggedIteration[] {

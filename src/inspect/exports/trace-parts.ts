@@ -29,8 +29,6 @@ export interface PartOptions {
   readonly captureContent: boolean;
   /** The last time in the log, at which parts without an end are cut. */
   readonly lastAt: number;
-  /** The nested runs that have parts. A resumed run may have a call twice, with the same nested runs. */
-  readonly seen: Set<LoggedRun>;
 }
 
 const waitNames: { readonly [Kind in LoggedWait["kind"]]: string } = {
@@ -137,12 +135,10 @@ interface Inside {
 /** Returns the waits of a call and the call itself, beside each other. */
 function toCallParts(call: LoggedCall, { iteration, options }: Inside): readonly TracePart[] {
   const { callId, name, index, outcome, decision, args, result, startedAt, endedAt } = call;
-  const { captureContent, lastAt, seen } = options;
+  const { captureContent, lastAt } = options;
   const place = { iteration: iteration.iteration, callId: cutName(callId) };
   const waits = iteration.waits.filter((wait) => wait.callId === callId).map((wait) => toWait(wait, { iteration, lastAt }));
   if (startedAt === undefined) return waits;
-  const runs = call.runs.filter((run) => !seen.has(run));
-  for (const run of runs) seen.add(run);
   const content = captureContent ? { args, result } : {};
   const part: TracePart = {
     name: cutName(name),
@@ -150,7 +146,7 @@ function toCallParts(call: LoggedCall, { iteration, options }: Inside): readonly
     from: startedAt,
     to: endedAt ?? lastAt,
     facts: { ...place, index, outcome, decision, ...(endedAt === undefined && { open: true }), ...content },
-    parts: runs.flatMap((run) => toRunParts(run, options)),
+    parts: call.runs.flatMap((run) => toRunParts(run, options)),
   };
   return [...waits, part];
 }

@@ -124,7 +124,7 @@ interface CallPlace {
 
 function writeCall(call: LoggedCall, { waits, place }: CallPlace): string {
   const { callId, name, args, result, outcome, decision, problem, durationMs } = call;
-  const { maxChars, seen } = place;
+  const { maxChars } = place;
   const facts = toList([
     `Call id: ${toCode(callId)}`,
     outcome === undefined
@@ -135,13 +135,11 @@ function writeCall(call: LoggedCall, { waits, place }: CallPlace): string {
     durationMs !== undefined && `Time: ${describeDuration(durationMs)}`,
     ...waits.filter((wait) => wait.callId === callId).map(describeWait),
   ]);
-  const nested = call.runs.filter((run) => !seen.has(run));
-  for (const run of nested) seen.add(run);
   return joinBlocks([
     `### Call ${toCode(name)}`,
     facts,
     ...(args === undefined ? [] : ["**Arguments**", toDataBlock(args, maxChars)]),
-    ...nested.map((run) => toQuote(writeRun(run, place))),
+    ...call.runs.map((run) => toQuote(writeRun(run, place))),
     ...(result === undefined ? [] : ["**Result**", toDataBlock(result, maxChars)]),
   ]);
 }

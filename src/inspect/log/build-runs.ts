@@ -30,6 +30,8 @@ interface RunParts {
   readonly streams: Map<number, readonly IterationDraft[]>;
   readonly calls: Map<string, CallDraft>;
   readonly requests: LoggedRequest[];
+  /** The list that has the run: the outermost runs, or those of a call. */
+  siblings: LoggedRun[];
 }
 
 type Take = (parts: RunParts, line: LogLine) => void;
@@ -168,10 +170,10 @@ export class RunBuilder {
   }
 
   #start(number: number, line: LogLine): void {
-    const known = this.#parts[number]?.run;
+    const known = this.#parts[number];
     if (known !== undefined) {
-      known.starts.push(line.at);
-      Object.assign(known, { endedAt: undefined, status: undefined, reason: undefined, error: undefined });
+      known.run.starts.push(line.at);
+      Object.assign(known.run, { endedAt: undefined, status: undefined, reason: undefined, error: undefined });
       return this.#place(known, line);
     }
     if (number !== this.#parts.length) throw new TypeError("has a wrong run number");
@@ -193,15 +195,19 @@ export class RunBuilder {
       iterations: [],
       lines: [],
     };
-    this.#parts.push({ run, streams: new Map(), calls: new Map(), requests: [] });
-    this.#place(run, line);
+    const parts: RunParts = { run, streams: new Map(), calls: new Map(), requests: [], siblings: [] };
+    this.#parts.push(parts);
+    this.#place(parts, line);
   }
 
-  /** Adds a run to its call, or to the outermost runs. */
-  #place(run: RunDraft, line: LogLine): void {
+  /** Moves a run to its call, or to the outermost runs. A stream that is repeated after a crash has new calls under the same ids. */
+  #place(parts: RunParts, line: LogLine): void {
+    const { run, siblings } = parts;
     const outer = run.path.length === 0 ? undefined : this.#parts[numberOf(line, "parent")];
-    const runs = outer?.calls.get(run.path.at(-1) ?? "")?.runs ?? this.runs;
-    if (!runs.includes(run)) runs.push(run);
+    parts.siblings = outer?.calls.get(run.path.at(-1) ?? "")?.runs ?? this.runs;
+    if (parts.siblings.includes(run)) return;
+    if (siblings.includes(run)) siblings.splice(siblings.indexOf(run), 1);
+    parts.siblings.push(run);
   }
 
   end(): readonly LoggedRun[] {
