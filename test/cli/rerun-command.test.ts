@@ -76,6 +76,14 @@ describe("turnwright rerun", () => {
     ]);
   });
 
+  it("shows control characters of the model as code points", async () => {
+    const folder = makeCliFolder();
+    await writeRun(folder);
+    writeModule(folder, answer.replace("New.", "\\u001b[2JNew.\\nNext."));
+    const { notes } = await runCommand(folder, ["rerun", "run.jsonl", "--from", "i1", "--module", "agent.mjs"]);
+    expect(notes).toContain("‹U+001B›[2JNew.\nNext.");
+  });
+
   it.for<readonly [what: string, args: readonly string[], exitCode: number, message: string]>([
     ["no iteration", [], 2, "`rerun` needs --from with an iteration"],
     ["a wrong iteration", ["--from", "last"], 2, '--from must be an iteration such as i3, but is "last".'],
