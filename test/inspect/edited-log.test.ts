@@ -42,3 +42,26 @@ describe("a log of a stream that was repeated after a crash", () => {
     expect(toMarkdown(run).match(/# Nested run/g)).toHaveLength(1);
   });
 });
+
+describe("a log with other values instead of numbers", () => {
+  const wrong = { usage: { ...usage("<img src=x>", "<b>7</b>"), cachedInputTokens: "<i>" }, costUSD: "x", durationMs: [] };
+  const call = { run: 0, iteration: 0, callId: "c", name: "ask", index: 0 };
+  const run = readLines([
+    start(0),
+    { ...stream, run: 0 },
+    { ...call, type: "tool-end", outcome: "completed", result: 1, durationMs: "<u>" },
+    { ...stream, type: "iteration-end", run: 0, ...wrong },
+    { type: "run-end", run: 0, status: "completed", reason: { kind: "answered" }, toolCallsExecuted: "<s>", ...wrong },
+  ]);
+
+  it("has no cost and no duration, and counts without invalid tokens", () => {
+    const known = { usage: { inputTokens: 0, outputTokens: 0, totalTokens: 110 }, costUSD: undefined, durationMs: undefined };
+    expect([run, run.iterations[0]]).toMatchObject([{ ...known, toolCallsExecuted: undefined }, known]);
+    expect(run.iterations[0]?.calls[0]?.durationMs).toBeUndefined();
+  });
+
+  it("becomes a transcript without HTML", () => {
+    expect(toMarkdown(run)).not.toMatch(/<[a-z]/);
+    expect(toMarkdown(run)).toContain("Tokens: 0 in, 0 out");
+  });
+});

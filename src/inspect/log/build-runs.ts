@@ -2,7 +2,7 @@
 
 import { isRecord, type Json } from "../../core/entry-kit.ts";
 import type { LogLine } from "./parse-line.ts";
-import { joinOutputs, listOf, noOutput, numberOf, textOf, toRequest, failWith } from "./read-fields.ts";
+import { failWith, joinOutputs, listOf, noOutput, numberOf, numberOrNone, spendingOf, textOf, toRequest } from "./read-fields.ts";
 import { type CallTimes, findWaits } from "./find-waits.ts";
 import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedLine, LoggedRequest, LoggedRun } from "./run-log.ts";
 
@@ -81,8 +81,8 @@ const takers: { readonly [type: string]: Take | undefined } = {
   },
   output: takeOutput,
   "iteration-end": (parts, line) => {
-    const { status, provider, model, finish, usage, costUSD, durationMs } = line as unknown as LoggedIteration;
-    Object.assign(iterationOf(parts, line), { endedAt: line.at, status, provider, model, finish, usage, costUSD, durationMs });
+    const { status, provider, model, finish } = line as unknown as LoggedIteration;
+    Object.assign(iterationOf(parts, line), { endedAt: line.at, status, provider, model, finish, ...spendingOf(line) });
   },
   "tool-start": (parts, line) => {
     const call = callOf(parts, line);
@@ -94,8 +94,8 @@ const takers: { readonly [type: string]: Take | undefined } = {
   "tool-progress": (parts, line) => void callOf(parts, line).progress.push({ at: line.at, data: line["data"] ?? null }),
   "tool-end": (parts, line) => {
     const call = callOf(parts, line);
-    const { outcome, result, durationMs, metadata = call.metadata } = line as unknown as LoggedCall;
-    Object.assign(call, { endedAt: line.at, outcome, result, durationMs, metadata });
+    const { outcome, result, metadata = call.metadata } = line as unknown as LoggedCall;
+    Object.assign(call, { endedAt: line.at, outcome, result, metadata, durationMs: numberOrNone(line["durationMs"]) });
     if (outcome === "deferred") timesOf(call).deferredAt = line.at;
   },
   "approval-asked": (parts, line) => {
@@ -108,8 +108,9 @@ const takers: { readonly [type: string]: Take | undefined } = {
     timesOf(call).decidedAt = line.at;
   },
   "run-end": ({ run }, line) => {
-    const { status, reason, usage, costUSD, durationMs, toolCallsExecuted } = line as unknown as LoggedRun;
-    Object.assign(run, { endedAt: line.at, status, reason, usage, costUSD, durationMs, toolCallsExecuted, error: undefined });
+    const { status, reason } = line as unknown as LoggedRun;
+    const toolCallsExecuted = numberOrNone(line["toolCallsExecuted"]);
+    Object.assign(run, { endedAt: line.at, status, reason, ...spendingOf(line), toolCallsExecuted, error: undefined });
   },
   "run-error": ({ run }, line) => {
     run.endedAt = line.at;
@@ -133,7 +134,7 @@ function takeOutput(parts: RunParts, line: LogLine): void {
     const draft = callOf(parts, { ...call, ...placeOf(line) } as LogLine);
     draft.args ??= call["args"] as Json;
     draft.problem = call["problem"] as string | undefined;
-    draft.readyAt = call["at"] as number | undefined;
+    draft.readyAt = numberOrNone(call["at"] as Json | undefined);
   }
 }
 

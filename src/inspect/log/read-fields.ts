@@ -1,8 +1,8 @@
 // Reads fields of lines. An invalid field throws a TypeError. Its message comes after the number of the line in the final error.
 
-import type { Json, Message } from "../../core/entry-kit.ts";
+import { isRecord, type Json, type Message, toUsage } from "../../core/entry-kit.ts";
 import type { LogLine } from "./parse-line.ts";
-import type { LoggedOutput, LoggedRequest } from "./run-log.ts";
+import type { LoggedIteration, LoggedOutput, LoggedRequest } from "./run-log.ts";
 
 export function toRequest(earlier: readonly LoggedRequest[], line: LogLine): LoggedRequest {
   const keptCount = numberOf(line, "keep");
@@ -54,6 +54,22 @@ export function joinOutputs(before: LoggedOutput, line: LogLine): LoggedOutput {
     providerMetadata: [...before.providerMetadata, ...providerMetadata],
     thoughtLog: rest.thoughtLog ?? before.thoughtLog,
   };
+}
+
+type Spending = Pick<LoggedIteration, "usage" | "costUSD" | "durationMs">;
+
+/** Reads the numbers at the end of a stream or a run. In an edited log they may be any values. */
+export function spendingOf(line: LogLine): Spending {
+  const { usage } = line;
+  return {
+    usage: isRecord(usage) ? toUsage(usage) : undefined,
+    costUSD: numberOrNone(line["costUSD"]),
+    durationMs: numberOrNone(line["durationMs"]),
+  };
+}
+
+export function numberOrNone(value: Json | undefined): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
 export function numberOf(line: LogLine, field: string): number {
