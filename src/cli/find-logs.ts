@@ -23,22 +23,25 @@ export interface FoundLogs {
   readonly folder?: string | undefined;
 }
 
-export async function findLogs(paths: readonly string[], cwd: string): Promise<FoundLogs> {
+type KnownLogs = ReadonlyMap<string, FoundLog>;
+
+/** Finds logs by the paths of files and of one folder. The files of `known`, by path, are not read again. */
+export async function findLogs(paths: readonly string[], cwd: string, known: KnownLogs = new Map()): Promise<FoundLogs> {
   const logs: FoundLog[] = [];
   const skipped: string[] = [];
   let folder: string | undefined;
   for (const given of paths) {
     const path = resolve(cwd, given);
     if (!(await readStat(path, given)).isDirectory()) {
-      logs.push(await toNamedLog(path, given));
+      logs.push(known.get(path) ?? (await toNamedLog(path, given)));
       continue;
     }
     if (folder !== undefined) throw new CliError("There are two folders. Pass one folder, or the files themselves.", 2);
     folder = path;
-    for (const file of await listFolder(path)) {
-      const kind = await findStart(join(path, file));
-      if (kind === undefined) skipped.push(file);
-      else logs.push({ path: join(path, file), name: file, kind });
+    for (const name of await listFolder(path)) {
+      const log = known.get(join(path, name)) ?? (await toLog(join(path, name), name));
+      if (log === undefined) skipped.push(name);
+      else logs.push(log);
     }
   }
   return { logs: withoutRepeats(logs), skipped, folder };
@@ -59,9 +62,14 @@ async function readStat(path: string, given: string): Promise<{ isDirectory(): b
   }
 }
 
-async function toNamedLog(path: string, given: string): Promise<FoundLog> {
+async function toLog(path: string, name: string): Promise<FoundLog | undefined> {
   const kind = await findStart(path);
-  if (kind !== undefined) return { path, name: basename(given), kind };
+  return kind && { path, name, kind };
+}
+
+async function toNamedLog(path: string, given: string): Promise<FoundLog> {
+  const log = await toLog(path, basename(given));
+  if (log !== undefined) return log;
   throw new CliError(`${given} is neither a run log nor a journal file. Pass a file of withRunLog or fileJournal.`);
 }
 

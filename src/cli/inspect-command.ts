@@ -61,9 +61,10 @@ interface Serving {
 
 async function serveLive(paths: readonly string[], { found, port, io, show }: Serving): Promise<void> {
   // A journal is converted once, because its log cannot be continued.
-  const served = new Map<string, ServedLog>();
+  const served = new Map<string, FoundLog & ServedLog>();
   const list = async (): Promise<readonly ServedLog[]> => {
-    for (const log of (await findLogs(paths, io.cwd)).logs) if (!served.has(log.path)) served.set(log.path, await toServed(log));
+    const { logs } = await findLogs(paths, io.cwd, served);
+    for (const log of logs) if (!served.has(log.path)) served.set(log.path, await toServed(log));
     return [...served.values()];
   };
   const server = await startServer({ list, folder: found.folder, port });
@@ -76,8 +77,8 @@ async function serveLive(paths: readonly string[], { found, port, io, show }: Se
   }
 }
 
-async function toServed(log: FoundLog): Promise<ServedLog> {
-  return log.kind === "log" ? { name: log.name, path: log.path } : { name: log.name, text: await readLogText(log) };
+async function toServed(log: FoundLog): Promise<FoundLog & ServedLog> {
+  return log.kind === "log" ? log : { ...log, text: await readLogText(log) };
 }
 
 async function startServer(given: Parameters<typeof serveLogs>[0]): ReturnType<typeof serveLogs> {

@@ -11,9 +11,9 @@ import { ChangeWatch, followFile } from "./follow-file.ts";
 /** A log that the server sends. */
 export interface ServedLog {
   readonly name: string;
-  /** The path of a log that grows. Undefined if `text` is set. */
+  /** The path of a log that grows. */
   readonly path?: string | undefined;
-  /** The text of a log that does not grow. */
+  /** The text of a log that does not grow. It is sent instead of the file. */
   readonly text?: string | undefined;
 }
 
@@ -151,7 +151,7 @@ class LogHandler {
     response.flushHeaders();
     try {
       // The response stays open after a text that does not grow, because the page would ask for it again.
-      if (path === undefined) await sendText(response, { text: text ?? "", from, signal: closed.signal });
+      if (path === undefined || text !== undefined) await sendText(response, { text: text ?? "", from, signal: closed.signal });
       else
         for await (const bytes of followFile(path, from, closed.signal))
           if (!response.write(bytes)) await once(response, "drain", { signal: closed.signal });

@@ -1,0 +1,21 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { findLogs } from "../../src/cli/find-logs.ts";
+import { makeCliFolder } from "./run-command.ts";
+
+const header = '{"type":"log","at":1,"version":1}\n';
+
+describe("findLogs", () => {
+  it("does not read the files again that are known", async () => {
+    const folder = makeCliFolder();
+    writeFileSync(join(folder, "a.jsonl"), header);
+    const { logs } = await findLogs(["."], folder);
+    const known = new Map(logs.map((log) => [log.path, log]));
+    writeFileSync(join(folder, "a.jsonl"), "another file");
+    writeFileSync(join(folder, "b.jsonl"), header);
+    const again = await findLogs(["."], folder, known);
+    expect([again.logs.map(({ name }) => name), again.skipped]).toEqual([["a.jsonl", "b.jsonl"], []]);
+    expect((await findLogs(["a.jsonl"], folder, known)).logs).toEqual(logs);
+  });
+});
