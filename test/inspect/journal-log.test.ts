@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { truncateSync, statSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { defineAgentTool, defineTool, type LoopOptions, memoryJournal, runToolLoop } from "turnwright";
-import { journalToRunLog, parseRunLog, type RunLog, withRunLog } from "turnwright/inspect";
+import { journalToRunLog, parseRunLog, type RunLog, toChromeTrace, toMarkdown, withRunLog } from "turnwright/inspect";
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, createTestClock, reasoning, text, toolCall, usage } from "turnwright/testing";
 import { makeFolder } from "../journal/folder.ts";
@@ -123,6 +123,16 @@ describe("journalToRunLog", () => {
       [0, 500],
       [0, 500],
     ]);
+  });
+
+  it("becomes a transcript and a trace without dates, because a journal has none", async () => {
+    const folder = makeFolder();
+    await runToolLoop(optionsIn(folder));
+    const log = await parse(folder);
+    expect(log.runs.map((run) => toMarkdown(run)).join()).not.toContain("1970");
+    expect(log.runs.map((run) => toMarkdown(run)).join()).toMatch(/^- Waiting for a decision$/m);
+    expect(JSON.parse(toChromeTrace(log))).toMatchObject({ otherData: {} });
+    expect(toChromeTrace(log)).not.toContain("1970");
   });
 
   it("shows as much of a run as a crash has left in its journal", async () => {

@@ -38,5 +38,5 @@ const checks: Checks<MarkdownOptions> = {
 export function toMarkdown(run: LoggedRun, options: MarkdownOptions = {}): string {
   checkFields("options", options, checks);
   const { system = true, reasoning = true, maxChars = 4000 } = options;
-  return `${writeRun(run, { system, reasoning, maxChars })}\n`;
+  return `${writeRun(run, { system, reasoning, maxChars, hasDates: run.startedAt > 0 })}\n`;
 }

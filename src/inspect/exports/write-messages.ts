@@ -8,6 +8,8 @@ export interface MarkdownPlace {
   readonly system: boolean;
   readonly reasoning: boolean;
   readonly maxChars: number;
+  /** False for a run of a journal, whose times begin at 0. */
+  readonly hasDates: boolean;
 }
 
 interface MessagesPlace {

@@ -35,7 +35,11 @@ export async function loadLog({ name, element, url }: PageLog, show: ShowLog): P
       reader.add(textOf(element));
       show({ name, log: reader.end(), isLive: false });
     } else if (url !== undefined) {
-      const showSometimes = limitRate((isOffline: boolean) => show({ name, log: reader.read(), isLive: true, isOffline }));
+      const showSometimes = limitRate((isOffline: boolean) => {
+        const log = reader.read();
+        // The server converts a journal once.
+        show({ name, log, isLive: log.source === "log", isOffline });
+      });
       await follow(url, (text) => {
         if (text !== undefined) reader.add(text);
         showSometimes(text === undefined);
