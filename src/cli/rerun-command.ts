@@ -43,7 +43,9 @@ export async function rerunLog(args: readonly string[], io: CliIO): Promise<void
     signal: loaded.signal ?? io.signal,
   };
   const out = await chooseOut(source, values.out, io.cwd);
-  io.note(`Repeats iterations 0 to ${iteration - 1}, then goes on with ${provider.id} ${provider.model}.`);
+  const repeated =
+    iteration === 0 ? "Repeats no iteration, and starts" : `Repeats iterations 0 to ${iteration - 1}, then goes on`;
+  io.note(`${repeated} with ${provider.id} ${provider.model}.`);
   if (missing.length > 0)
     io.note(`Tools without code, whose calls suspend the run: ${missing.join(", ")}. Bring them with --module.`);
   events.on("iteration-end", (event) => noteIteration(event, io));
