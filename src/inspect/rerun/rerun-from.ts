@@ -4,6 +4,7 @@ import {
   invalidOption,
   isRecord,
   type Journal,
+  limitRules,
   LoopError,
   type LoopOptions,
   processResults,
@@ -115,7 +116,7 @@ export function continuePast<Output>(past: Past, from: number, options: RerunOpt
 function limitsFor({ limits: logged }: Past, from: number, { limits }: Pick<LoopOptions, "limits">): LoopOptions["limits"] {
   const known = Object.entries(logged).map(([name, value]) => [name, value === "Infinity" ? Infinity : value] as const);
   const merged: LoopOptions["limits"] = { ...Object.fromEntries(known), ...limits };
-  const { maxIterations = 100 } = merged;
+  const { maxIterations = limitRules.maxIterations.fallback } = merged;
   if (maxIterations > from) return merged;
   if (limits?.maxIterations !== undefined)
     throw refuseRerun(from, `"limits.maxIterations" is ${maxIterations}, so the run would end before. Raise the limit`);
