@@ -23,6 +23,8 @@ import { isTornLine, parseLine, toDamaged } from "./parse-line.ts";
 export interface LineTarget {
   readonly state: LogState;
   readonly isNew: boolean;
+  /** Set for a log that is made from a journal. */
+  readonly from?: "journal" | undefined;
   write(line: string): void;
   /** `isWhole` is false if writing a line has failed. */
   close(isWhole: boolean): void;

@@ -35,14 +35,19 @@ export class LogWriter {
     return findRun(this.#target.state, key);
   }
 
+  /** Writes the header if the log is empty. */
+  begin(at: number): void {
+    const { state, from } = this.#target;
+    if (this.#isEmpty) this.#target.write(toLine(state.values, { type: "log", at, version: logVersion, from }));
+    this.#isEmpty = false;
+  }
+
   /** Throws if the line cannot be written. The caller then calls `fail`. */
   write(run: KnownRun, fields: LogFields & { readonly type: string; readonly at: number }): void {
     if (this.#hasFailed) return;
     const { type, at, ...rest } = fields;
-    const { values } = this.#target.state;
-    if (this.#isEmpty) this.#target.write(toLine(values, { type: "log", at, version: logVersion }));
-    this.#isEmpty = false;
-    this.#target.write(toLine(values, { type, at, run: run.number, ...rest }));
+    this.begin(at);
+    this.#target.write(toLine(this.#target.state.values, { type, at, run: run.number, ...rest }));
     noteLine(run, type, fields);
   }
 
