@@ -1,11 +1,10 @@
 // The command `turnwright export`: writes a log in a format of another tool.
 
-import { dirname, join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { type ExportFormat, exportRunLog } from "../inspect/exports/export-run-log.ts";
 import { type CliIO, wrongUsage } from "./cli-io.ts";
-import { findLogs, readLogText } from "./find-logs.ts";
+import { besideLog, findLogs, readLogText, writePrivate } from "./log-files.ts";
 import { parseArguments } from "./parse-arguments.ts";
-import { nameWithoutEnding, writePrivate } from "./write-private.ts";
 
 const endings: { readonly [Format in ExportFormat]: string } = { "chrome-trace": ".trace.json", markdown: ".md" };
 
@@ -20,8 +19,7 @@ export async function exportLog(args: readonly string[], io: CliIO): Promise<voi
   const { logs, folder } = await findLogs(positionals, io.cwd);
   const [log] = logs;
   if (log === undefined || folder !== undefined) throw wrongUsage("`export` needs a log, not a folder.");
-  const beside = join(dirname(log.path), `${nameWithoutEnding(log.path)}${endings[format]}`);
-  const path = values.out === undefined ? beside : resolve(io.cwd, values.out);
+  const path = values.out === undefined ? besideLog(log.path, endings[format]) : resolve(io.cwd, values.out);
   await writePrivate(path, exportRunLog(await readLogText(log), format));
   io.out(path);
 }

@@ -134,7 +134,7 @@ function takeOutput(parts: RunParts, line: LogLine): void {
     const draft = callOf(parts, { ...call, ...placeOf(line) } as LogLine);
     draft.args ??= call["args"] as Json;
     draft.problem = call["problem"] as string | undefined;
-    draft.readyAt = numberOrNone(call["at"] as Json | undefined);
+    draft.readyAt = numberOrNone(call["at"]);
   }
 }
 

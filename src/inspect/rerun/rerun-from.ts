@@ -10,9 +10,9 @@ import {
   processResults,
   type ResultProcessor,
 } from "../../core/entry-kit.ts";
+import { findStart } from "../log/find-start.ts";
 import { readRunLog } from "../log/read-run-log.ts";
 import type { LoggedRun, RunLog } from "../log/run-log.ts";
-import { findStart } from "./find-kind.ts";
 import { type Past, refuseRerun } from "./past.ts";
 import { readPastOfJournal } from "./past-of-journal.ts";
 import { readPastOfLog } from "./past-of-log.ts";

@@ -1,11 +1,11 @@
-// Finds the logs that a command shows: files, and the logs in a folder.
+// Finds the logs that a command shows, in files and in a folder, and writes files beside them.
 
-import { readdir, readFile, stat } from "node:fs/promises";
-import { basename, join, relative, resolve } from "node:path";
+import { open, readdir, readFile, stat } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { isLoopError, isRecord } from "../core/entry-kit.ts";
 import { journalToRunLog } from "../inspect/journal/journal-to-log.ts";
-import { findStart } from "../inspect/rerun/find-kind.ts";
-import { CliError } from "./cli-io.ts";
+import { findStart } from "../inspect/log/find-start.ts";
+import { CliError, messageOf } from "./cli-io.ts";
 
 /** A file that can be shown. */
 export interface FoundLog {
@@ -44,7 +44,7 @@ export async function findLogs(paths: readonly string[], cwd: string, known: Kno
       else logs.push(log);
     }
   }
-  return { logs: withoutRepeats(logs), skipped, folder };
+  return { logs: withoutRepeats(logs, cwd), skipped, folder };
 }
 
 async function listFolder(path: string): Promise<readonly string[]> {
@@ -58,7 +58,7 @@ async function readStat(path: string, given: string): Promise<{ isDirectory(): b
   } catch (error) {
     const isMissing = isRecord(error) && error["code"] === "ENOENT";
     if (isMissing) throw new CliError(`There is no file ${given}. Check the path.`);
-    throw new CliError(`${given} cannot be read: ${String(isRecord(error) ? error["message"] : error)}.`, 1, { cause: error });
+    throw new CliError(`${given} cannot be read: ${messageOf(error)}.`, 1, { cause: error });
   }
 }
 
@@ -73,11 +73,11 @@ async function toNamedLog(path: string, given: string): Promise<FoundLog> {
   throw new CliError(`${given} is neither a run log nor a journal file. Pass a file of withRunLog or fileJournal.`);
 }
 
-function withoutRepeats(logs: readonly FoundLog[]): readonly FoundLog[] {
+function withoutRepeats(logs: readonly FoundLog[], cwd: string): readonly FoundLog[] {
   const byPath = new Map(logs.map((log) => [log.path, log]));
   const names = new Set<string>();
   return [...byPath.values()].map((log) => {
-    const name = names.has(log.name) ? relative(process.cwd(), log.path) : log.name;
+    const name = names.has(log.name) ? relative(cwd, log.path) : log.name;
     names.add(name);
     return { ...log, name };
   });
@@ -91,4 +91,27 @@ export async function readLogText({ path, name, kind }: FoundLog): Promise<strin
     if (!isLoopError(error)) throw error;
     throw new CliError(`${name}: ${error.message}`, 1, { cause: error });
   }
+}
+
+const ownerOnly = 0o600;
+
+/** Writes a file that only its owner can read, because a log holds private texts. */
+export async function writePrivate(path: string, text: string): Promise<void> {
+  try {
+    const file = await open(path, "w", ownerOnly);
+    try {
+      // The mode above only applies to a new file.
+      if ((await file.stat()).isFile()) await file.chmod(ownerOnly);
+      await file.writeFile(text);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    throw new CliError(`The file cannot be written: ${messageOf(error)}. Choose another path with -o.`, 1, { cause: error });
+  }
+}
+
+/** Returns the path of a file beside a log. Its name is that of the log, with another ending. */
+export function besideLog(path: string, ending: string): string {
+  return join(dirname(path), `${basename(path).replace(/\.jsonl?$/, "")}${ending}`);
 }
