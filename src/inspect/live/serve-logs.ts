@@ -18,7 +18,7 @@ export interface ServedLog {
 }
 
 export interface ServeOptions {
-  /** Returns the logs. Called again when the folder changes. Known logs keep their positions, and new ones follow them. */
+  /** Returns the logs. Called again when the folder changes. Must return known logs at the same positions, and new ones after them. */
   list(): Promise<readonly ServedLog[]>;
   /** The folder in which new logs may appear. Default: the list does not change. */
   readonly folder?: string | undefined;
@@ -100,11 +100,9 @@ class LogHandler {
     return log === undefined ? end(response, 404) : this.#sendLog(response, log, from);
   }
 
-  /** Reads the list again. Logs keep their numbers, which are their URLs. */
+  /** Reads the list again. The number of a log is its URL. */
   async refresh(): Promise<readonly PageLog[]> {
-    const listed = await this.#options.list();
-    const known = new Set(this.#logs.map(({ name }) => name));
-    this.#logs = [...this.#logs, ...listed.filter(({ name }) => !known.has(name))];
+    this.#logs = await this.#options.list();
     return this.#logs.map(({ name }, index) => ({ name, url: `log/${index}` }));
   }
 
