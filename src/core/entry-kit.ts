@@ -5,6 +5,7 @@ export { followSignal } from "./cancellation/signals.ts";
 export {
   type Check,
   checkFields,
+  checkNeeded,
   checkRequired,
   type Checks,
   describeRule,

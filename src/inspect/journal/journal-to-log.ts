@@ -62,7 +62,7 @@ export async function journalToRunLog(source: string | Journal): Promise<string>
   return lines.join("");
 }
 
-interface RunPlace {
+interface RunSource {
   readonly records: Records;
   readonly start: RunStart & Partial<RunRecord>;
   readonly runId: string;
@@ -73,7 +73,7 @@ interface RunPlace {
 }
 
 /** Writes the lines of a run and of its nested runs. Returns the time of its last line. */
-function writeRun(ports: LogPorts, place: RunPlace): number {
+function writeRun(ports: LogPorts, place: RunSource): number {
   const writer = new RunWriter(ports, place);
   const { state, ending } = rebuildRun(place.records, place.start, (step, before) => writer.take(step, before));
   return writer.end(state, ending);
@@ -85,14 +85,14 @@ class RunWriter implements CallWriter {
   readonly cleaner: Cleaner;
   at: number;
   readonly #ports: LogPorts;
-  readonly #place: RunPlace;
+  readonly #place: RunSource;
   readonly #run: KnownRun;
   #open: { readonly result: StreamResult; readonly continuation: number; readonly iteration: number } | undefined;
   #sent: readonly Message[] = [];
   #clock: { readonly token: string; readonly now: number; readonly at: number } | undefined;
   #isStarted = false;
 
-  constructor(ports: LogPorts, place: RunPlace) {
+  constructor(ports: LogPorts, place: RunSource) {
     this.#ports = ports;
     this.#place = place;
     this.#run = ports.writer.findRun(runKey(place.runId, place.path));

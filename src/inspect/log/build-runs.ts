@@ -1,9 +1,19 @@
 // Builds the runs of a log from its lines.
 
-import { isRecord, type Json } from "../../core/entry-kit.ts";
+import { isRecord, type Json, listOf } from "../../core/entry-kit.ts";
 import type { LogLine } from "./parse-line.ts";
-import { failWith, joinOutputs, listOf, noOutput, numberOf, numberOrNone, spendingOf, textOf, toRequest } from "./read-fields.ts";
-import { type CallTimes, findWaits } from "./find-waits.ts";
+import {
+  failWith,
+  joinOutputs,
+  noOutput,
+  requireCount,
+  numberOrNone,
+  spendingOf,
+  requireText,
+  toRequest,
+  type CallTimes,
+  findWaits,
+} from "./read-parts.ts";
 import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedLine, LoggedRequest, LoggedRun } from "./run-log.ts";
 
 type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
@@ -39,8 +49,8 @@ type Take = (parts: RunParts, line: LogLine) => void;
 const takers: { readonly [type: string]: Take | undefined } = {
   "iteration-start": ({ run, streams, calls }, line) => {
     const iteration: IterationDraft = {
-      iteration: numberOf(line, "iteration"),
-      continuation: numberOf(line, "continuation"),
+      iteration: requireCount(line, "iteration"),
+      continuation: requireCount(line, "continuation"),
       isReplayed: line["replayed"] === true,
       startedAt: line.at,
       attempts: [],
@@ -61,7 +71,7 @@ const takers: { readonly [type: string]: Take | undefined } = {
   },
   "attempt-start": (parts, line) => {
     const { attempts } = iterationOf(parts, line);
-    const [attempt, provider, model] = [numberOf(line, "attempt"), textOf(line, "provider"), textOf(line, "model")];
+    const [attempt, provider, model] = [requireCount(line, "attempt"), requireText(line, "provider"), requireText(line, "model")];
     const last = attempts.at(-1);
     // A nested wrapper names its own provider with a second start of the same attempt.
     if (last?.attempt === attempt) [last.provider, last.model] = [provider, model];
@@ -104,7 +114,7 @@ const takers: { readonly [type: string]: Take | undefined } = {
   },
   "approval-decided": (parts, line) => {
     const call = callOf(parts, line);
-    call.decision = textOf(line, "decision");
+    call.decision = requireText(line, "decision");
     timesOf(call).decidedAt = line.at;
   },
   "run-end": ({ run }, line) => {
@@ -143,15 +153,15 @@ function placeOf({ type, at, iteration = 0 }: LogLine): LogLine {
 }
 
 function iterationOf({ streams }: RunParts, line: LogLine): IterationDraft {
-  return streams.get(numberOf(line, "iteration"))?.at(-1) ?? failWith("is about an iteration that has not started");
+  return streams.get(requireCount(line, "iteration"))?.at(-1) ?? failWith("is about an iteration that has not started");
 }
 
 /** Returns the call of a line. A call that was cut off may have no output line. */
 function callOf(parts: RunParts, line: LogLine): CallDraft {
-  const callId = textOf(line, "callId");
+  const callId = requireText(line, "callId");
   const known = parts.calls.get(callId);
   if (known !== undefined) return known;
-  const call: CallDraft = { callId, name: textOf(line, "name"), index: numberOf(line, "index"), progress: [], runs: [] };
+  const call: CallDraft = { callId, name: requireText(line, "name"), index: requireCount(line, "index"), progress: [], runs: [] };
   parts.calls.set(callId, call);
   iterationOf(parts, line).calls.push(call);
   return call;
@@ -163,7 +173,7 @@ export class RunBuilder {
   readonly #parts: RunParts[] = [];
 
   add(line: LogLine): void {
-    const number = numberOf(line, "run");
+    const number = requireCount(line, "run");
     if (line.type === "run-start") this.#start(number, line);
     const parts = this.#parts[number] ?? failWith("is about a run without a run-start line");
     parts.run.lines.push(line);
@@ -181,10 +191,10 @@ export class RunBuilder {
     const path = listOf(line["path"]).map(String);
     const facts = line as unknown as Partial<LoggedRun>;
     const run: RunDraft = {
-      runId: textOf(line, "runId"),
+      runId: requireText(line, "runId"),
       path,
-      provider: textOf(line, "provider"),
-      model: textOf(line, "model"),
+      provider: requireText(line, "provider"),
+      model: requireText(line, "model"),
       version: facts.version,
       limits: facts.limits ?? {},
       timeouts: facts.timeouts ?? {},
@@ -204,7 +214,7 @@ export class RunBuilder {
   /** Moves a run to its call, or to the outermost runs. A stream that is repeated after a crash has new calls under the same ids. */
   #place(parts: RunParts, line: LogLine): void {
     const { run, siblings } = parts;
-    const outer = run.path.length === 0 ? undefined : this.#parts[numberOf(line, "parent")];
+    const outer = run.path.length === 0 ? undefined : this.#parts[requireCount(line, "parent")];
     parts.siblings = outer?.calls.get(run.path.at(-1) ?? "")?.runs ?? this.runs;
     if (parts.siblings.includes(run)) return;
     if (siblings.includes(run)) siblings.splice(siblings.indexOf(run), 1);

@@ -11,7 +11,7 @@ import {
   type ToolResultPart,
 } from "../../core/entry-kit.ts";
 import type { LoggedCall, LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.ts";
-import { noOutput } from "../log/read-fields.ts";
+import { noOutput } from "../log/read-parts.ts";
 import { toLoggedOutcome } from "./logged-outcomes.ts";
 import {
   findAdded,

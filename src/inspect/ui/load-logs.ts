@@ -1,7 +1,7 @@
 // Loads the logs of the page: from elements of the page, or from its own server while runs are writing them.
 
 import type { RunLog } from "../log/run-log.ts";
-import { LogReader } from "../log/log-reader.ts";
+import { LogReader } from "../log/read-run-log.ts";
 import { type PageData, pageDataId, type PageLog } from "../page/page-data.ts";
 
 /** A log on the page. `log` is undefined until its first lines are there, and if it cannot be read. */

@@ -1,11 +1,12 @@
-// Reads fields of lines. An invalid field throws a TypeError. Its message comes after the number of the line in the final error.
+// Reads the parts of runs from lines. An invalid field throws a TypeError. Its message comes after the number of the line in the
+// final error.
 
-import { isRecord, type Json, type Message, toUsage } from "../../core/entry-kit.ts";
+import { isRecord, listOf, type Message, toUsage } from "../../core/entry-kit.ts";
 import type { LogLine } from "./parse-line.ts";
-import type { LoggedIteration, LoggedOutput, LoggedRequest } from "./run-log.ts";
+import type { LoggedCall, LoggedIteration, LoggedOutput, LoggedRequest, LoggedWait } from "./run-log.ts";
 
 export function toRequest(earlier: readonly LoggedRequest[], line: LogLine): LoggedRequest {
-  const keptCount = numberOf(line, "keep");
+  const keptCount = requireCount(line, "keep");
   const replaced = listOf(line["replace"]) as unknown as LoggedRequest["replaced"];
   const added = listOf(line["add"]) as unknown as LoggedRequest["added"];
   if (keptCount > (earlier.at(-1)?.messageCount ?? 0)) throw new TypeError("keeps more messages than the previous request has");
@@ -68,24 +69,54 @@ export function spendingOf(line: LogLine): Spending {
   };
 }
 
-export function numberOrNone(value: Json | undefined): number | undefined {
+export function numberOrNone(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
-export function numberOf(line: LogLine, field: string): number {
+export function requireCount(line: LogLine, field: string): number {
   const value = line[field];
   return typeof value === "number" && Number.isInteger(value) && value >= 0 ? value : failWith(`has no valid "${field}"`);
 }
 
-export function textOf(line: LogLine, field: string): string {
+export function requireText(line: LogLine, field: string): string {
   const value = line[field];
   return typeof value === "string" ? value : failWith(`has no valid "${field}"`);
 }
 
-export function listOf(value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? (value as readonly Json[]) : [];
-}
-
 export function failWith(problem: string): never {
   throw new TypeError(problem);
+}
+
+/** The times of a call that `LoggedCall` does not have. */
+export interface CallTimes {
+  askedAt?: number | undefined;
+  decidedAt?: number | undefined;
+  deferredAt?: number | undefined;
+  resumedAt?: number | undefined;
+}
+
+/** Returns the waits of an iteration, in the order in which they began. A policy that decides immediately causes no wait. */
+export function findWaits(iteration: LoggedIteration, timesOf: (call: LoggedCall) => CallTimes): readonly LoggedWait[] {
+  const waits = iteration.attempts.flatMap(({ discardedAt }, index): LoggedWait[] => {
+    if (discardedAt === undefined) return [];
+    return [{ kind: "retry", from: discardedAt, to: iteration.attempts[index + 1]?.startedAt }];
+  });
+  const ofCalls = iteration.calls.flatMap((call) => waitsOf(call, { times: timesOf(call), outputAt: iteration.output?.at }));
+  return [...waits, ...ofCalls].filter(({ from, to }) => from !== to).sort((one, other) => one.from - other.from);
+}
+
+interface Around {
+  readonly times: CallTimes;
+  readonly outputAt: number | undefined;
+}
+
+function waitsOf({ callId, readyAt, startedAt }: LoggedCall, { times, outputAt }: Around): readonly LoggedWait[] {
+  const { askedAt, decidedAt, deferredAt, resumedAt } = times;
+  const waits: LoggedWait[] = [];
+  if (askedAt !== undefined) waits.push({ kind: "approval", from: askedAt, to: decidedAt, callId });
+  if (deferredAt !== undefined) waits.push({ kind: "outside-result", from: deferredAt, to: resumedAt, callId });
+  const from = Math.max(readyAt ?? 0, outputAt ?? 0, decidedAt ?? 0);
+  const isQueued = deferredAt === undefined && from > 0 && startedAt !== undefined && startedAt > from;
+  if (isQueued) waits.push({ kind: "queue", from, to: startedAt, callId });
+  return waits;
 }
