@@ -2,12 +2,10 @@ import { join } from "node:path";
 import { truncateSync, statSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { defineAgentTool, defineTool, type LoopOptions, memoryJournal, runToolLoop } from "turnwright";
-import { journalToRunLog, parseRunLog, type RunLog, toChromeTrace, toMarkdown, withRunLog } from "turnwright/inspect";
+import { journalToRunLog, parseRunLog, type RunLog, toChromeTrace, toMarkdown } from "turnwright/inspect";
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, createTestClock, reasoning, text, toolCall, usage } from "turnwright/testing";
 import { makeFolder } from "../journal/folder.ts";
-import { scenarios } from "../loop/scenarios/all.ts";
-import { setUp } from "../loop/scenarios/scenario.ts";
 import { deepFactsOf } from "./compare-logs.ts";
 import { logRun } from "./log-run.ts";
 
@@ -71,20 +69,6 @@ describe("journalToRunLog", () => {
       ["ask", "Asks"],
     ]);
   });
-
-  it.for(scenarios.map((scenario) => [scenario.title, scenario] as const))(
-    'has the facts of the log in the scenario "%s"',
-    async ([, scenario]) => {
-      const { options, stage } = setUp(scenario);
-      const lines: string[] = [];
-      const journal = memoryJournal();
-      const running = runToolLoop(withRunLog({ ...options, journal }, { to: { write: (line) => lines.push(line) } }));
-      await scenario.meanwhile?.(stage);
-      await running;
-      const made = parseRunLog(await journalToRunLog(journal));
-      expect(made.runs.map(deepFactsOf)).toEqual(parseRunLog(lines.join("")).runs.map(deepFactsOf));
-    },
-  );
 
   it("shows a run that waits for a decision, and the decision that came later", async () => {
     const folder = makeFolder();
