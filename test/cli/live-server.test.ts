@@ -1,7 +1,7 @@
 import { appendFileSync, truncateSync, writeFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type LogServer, serveLogs, type ServedLog } from "../../src/inspect/live/serve-logs.ts";
 import { makeCliFolder, runCommand } from "./run-command.ts";
 
@@ -39,7 +39,7 @@ async function follow(url: string): Promise<Following> {
 /** Sends a request with any header, which `fetch` does not allow. */
 function statusOf(
   url: string,
-  options: { readonly method?: string; readonly headers?: { readonly [name: string]: string } },
+  options: { readonly method?: string; readonly path?: string; readonly headers?: { readonly [name: string]: string } },
 ): Promise<number> {
   return new Promise((resolve, reject) => {
     const sent = httpRequest(url, options, (response) => {
@@ -138,6 +138,11 @@ describe("serveLogs", () => {
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/$/);
   });
 
+  it.for(["//", "/\\", "//[", "/%", "*"])("answers the target %s with 404", async (target) => {
+    const { url } = await serve([{ name: "a.jsonl", text: header }]);
+    expect(await statusOf(new URL(url).origin, { path: target })).toBe(404);
+  });
+
   it("releases its watchers and sockets when it is closed", async () => {
     const folder = makeCliFolder();
     const path = join(folder, "run.jsonl");
@@ -155,6 +160,14 @@ describe("serveLogs", () => {
     await server.close();
     await Promise.all(ended);
     await expect.poll(() => process.getActiveResourcesInfo().filter(isOfServer).length).toBeLessThanOrEqual(before);
+  });
+
+  it("follows many logs without a warning about listeners", async () => {
+    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    onTestFinished(() => warn.mockRestore());
+    const { url } = await serve([{ name: "a.jsonl", text: header }]);
+    for (let count = 0; count < 12; count += 1) await (await follow(`${url}log/0?from=0`)).until("\n");
+    expect(warn.mock.calls).toEqual([]);
   });
 });
 

@@ -3,7 +3,7 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { once } from "node:events";
+import { once, setMaxListeners } from "node:events";
 import type { PageLog } from "../page/page-data.ts";
 import { renderLivePage } from "../page/render-run-page.ts";
 import { ChangeWatch, followFile } from "./follow-file.ts";
@@ -68,6 +68,8 @@ class LogHandler {
 
   constructor(options: ServeOptions) {
     this.#options = options;
+    // Each open response listens, and a folder may have many logs.
+    setMaxListeners(0, this.stop.signal);
   }
 
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -85,11 +87,12 @@ class LogHandler {
     // A page of another site can point its own name to this address, but cannot change the header.
     const hosts = [`${host}:${this.port}`, `localhost:${this.port}`];
     if (!hosts.includes(request.headers.host ?? "")) return end(response, 403);
-    const { pathname, searchParams } = new URL(request.url ?? "/", `http://${host}`);
-    const [, token = "", ...rest] = pathname.split("/");
+    // The target is not parsed as a URL, because targets such as "//" are none.
+    const [path = "", query] = (request.url ?? "").split("?", 2);
+    const [, token = "", ...rest] = path.split("/");
     if (!isSame(token, this.token)) return end(response, 404);
     if (request.method !== "GET") return end(response, 405);
-    return this.#send(response, rest.join("/"), Number(searchParams.get("from")));
+    return this.#send(response, rest.join("/"), Number(new URLSearchParams(query).get("from")));
   }
 
   async #send(response: ServerResponse, place: string, from: number): Promise<void> {
