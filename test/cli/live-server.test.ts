@@ -1,4 +1,5 @@
-import { appendFileSync, truncateSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { appendFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -98,6 +99,59 @@ describe("serveLogs", () => {
     const { url } = await serve([{ name: "run.jsonl", path }]);
     const log = await follow(`${url}log/0?from=0`);
     expect((await log.until(end)).length).toBe(header.length + long.length + end.length);
+  });
+
+  it("ends when another log is at the path, and answers its old position with 409", async () => {
+    const folder = makeCliFolder();
+    const path = join(folder, "run.jsonl");
+    const long = `${header}{"type":"long"}\n`;
+    writeFileSync(path, long);
+    const { url } = await serve([{ name: "run.jsonl", path }]);
+    const { headers, body } = await fetch(`${url}log/0?from=0`);
+    const ended = new Response(body).text();
+    const old = `${url}log/0?from=${long.length}&id=${headers.get("log-id") ?? ""}`;
+    expect(await statusOf(old, {})).toBe(200);
+    writeFileSync(join(folder, "new.jsonl"), `${header}{"type":"another, and longer"}\n`);
+    renameSync(join(folder, "new.jsonl"), path);
+    expect(await ended).toBe(long);
+    expect(await statusOf(old, {})).toBe(409);
+    expect(await statusOf(`${url}log/0?from=999`, {})).toBe(409);
+  });
+
+  it("notices a log that was written again into the same file", async () => {
+    const path = join(makeCliFolder(), "run.jsonl");
+    writeFileSync(path, header);
+    const { url } = await serve([{ name: "run.jsonl", path }]);
+    const { headers, body } = await fetch(`${url}log/0?from=0`);
+    await body?.cancel();
+    writeFileSync(path, `${header.replace('"at":1', '"at":2')}{"type":"new"}\n`);
+    expect(await statusOf(`${url}log/0?from=${header.length}&id=${headers.get("log-id") ?? ""}`, {})).toBe(409);
+  });
+
+  it("waits for a log that does not exist yet, and ends when it is there", async () => {
+    const path = join(makeCliFolder(), "run.jsonl");
+    const { url } = await serve([{ name: "run.jsonl", path }]);
+    const response = await fetch(`${url}log/0?from=0`);
+    writeFileSync(path, header);
+    expect([response.status, await response.text()]).toEqual([200, ""]);
+    expect(await (await follow(`${url}log/0?from=0`)).until("\n")).toBe(header);
+  });
+
+  it.skipIf(process.platform === "win32").for<readonly [what: string, swap: (path: string, secret: string) => void]>([
+    ["a symbolic link", (path, secret) => symlinkSync(secret, path)],
+    ["a pipe", (path) => execFileSync("mkfifo", [path])],
+    ["a file that is no log", (path) => writeFileSync(path, "a secret\n")],
+  ])("does not send %s that replaced a log", async ([, swap]) => {
+    const folder = makeCliFolder();
+    const path = join(folder, "run.jsonl");
+    const secret = join(folder, "secret.jsonl");
+    writeFileSync(secret, `${header}a secret\n`);
+    writeFileSync(path, header);
+    const { url } = await serve([{ name: "run.jsonl", path }]);
+    rmSync(path);
+    swap(path, secret);
+    const response = await fetch(`${url}log/0?from=0`);
+    expect([response.status, await response.text()]).toEqual([500, ""]);
   });
 
   it("serves the page with strict headers", async () => {

@@ -1,7 +1,11 @@
 // Sends a file that grows: first what it has, then what is added.
 
-import { type FSWatcher, watch } from "node:fs";
+import { createHash } from "node:crypto";
+import { constants, type FSWatcher, watch } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
+import { dirname } from "node:path";
+import { isRecord } from "../../core/entry-kit.ts";
+import { isLogStart } from "../log/find-start.ts";
 
 /** How often a file or a folder is checked, in milliseconds. Some file systems do not report changes. */
 const pollMs = 1000;
@@ -49,21 +53,90 @@ export class ChangeWatch {
 const chunkBytes = 2 ** 20;
 const newline = 0x0a;
 
+/** A log on the disk at one moment. */
+export interface SeenLog {
+  /** Differs between two files at one path, and between two logs in one file. */
+  readonly id: string;
+  readonly size: number;
+}
+
+const firstLineBytes = 256;
+
 /**
- * Yields the complete lines of a file from a position on, until `signal` is aborted. After a crash, the next run removes an
- * incomplete last line, so such a line is not sent. Ends if the file becomes shorter than what was already read, because it then
- * is another file.
+ * Opens a file only if it is a regular file. Somebody who may write in the folder could have replaced the log by a symbolic link to
+ * another file, or by a pipe that never answers.
  */
-export async function* followFile(path: string, from: number, signal: AbortSignal): AsyncGenerator<Buffer> {
+async function openLog(path: string): Promise<FileHandle> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw new Error("The path is not a file.");
+}
+
+/** Returns undefined as long as the log has no complete first line. */
+async function readSeen(file: FileHandle): Promise<SeenLog | undefined> {
+  const { dev, ino, size } = await file.stat();
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(firstLineBytes), 0, firstLineBytes, 0);
+  const start = buffer.subarray(0, bytesRead);
+  const end = start.indexOf(newline);
+  if (end < 0 && bytesRead < firstLineBytes) return undefined;
+  if (!isLogStart(start)) throw new Error("The file is not a run log.");
+  const line = end < 0 ? start : start.subarray(0, end);
+  return { id: createHash("sha256").update(`${dev}-${ino}-`).update(line).digest("base64url"), size };
+}
+
+/** Looks at a log. Resolves to undefined if there is no file yet, or no first line in it. Rejects if it is something else. */
+export async function lookAtLog(path: string): Promise<SeenLog | undefined> {
+  try {
+    const file = await openLog(path);
+    try {
+      return await readSeen(file);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (isRecord(error) && error["code"] === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Resolves when there is a log at the path, or when `signal` is aborted. Rejects if there is something else. */
+export async function waitForLog(path: string, signal: AbortSignal): Promise<void> {
+  // A file that does not exist cannot be watched.
+  const changes = new ChangeWatch(dirname(path));
+  const stop = (): void => changes.close();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    while (!signal.aborted && (await lookAtLog(path)) === undefined) await changes.next();
+  } finally {
+    signal.removeEventListener("abort", stop);
+    changes.close();
+  }
+}
+
+export interface Following {
+  /** The position of the first byte. */
+  readonly from: number;
+  /** The id of the log to which the position belongs. */
+  readonly id: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Yields the complete lines of a log from a position on, until `signal` is aborted. After a crash, the next run removes an
+ * incomplete last line, so such a line is not sent. Ends if another log is at the path, or if the log became shorter.
+ */
+export async function* followFile(path: string, { from, id, signal }: Following): AsyncGenerator<Buffer> {
   const changes = new ChangeWatch(path);
   const stop = (): void => changes.close();
   signal.addEventListener("abort", stop, { once: true });
   try {
     let position = from;
     do {
-      const file = await open(path);
+      const file = await openLog(path);
       try {
-        if ((await file.stat()).size < position) return;
+        const seen = await readSeen(file);
+        if (seen?.id !== id || seen.size < position) return;
         for await (const bytes of readLines(file, position)) {
           if (signal.aborted) return;
           position += bytes.length;

@@ -4,9 +4,9 @@ import { randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { once, setMaxListeners } from "node:events";
-import type { PageLog } from "../page/page-data.ts";
+import { logIdHeader, type PageLog } from "../page/page-data.ts";
 import { renderLivePage } from "../page/render-run-page.ts";
-import { ChangeWatch, followFile } from "./follow-file.ts";
+import { ChangeWatch, followFile, lookAtLog, waitForLog } from "./follow-file.ts";
 
 /** A log that the server sends. */
 export interface ServedLog {
@@ -92,15 +92,18 @@ class LogHandler {
     const [, token = "", ...rest] = path.split("/");
     if (!isSame(token, this.token)) return end(response, 404);
     if (request.method !== "GET") return end(response, 405);
-    return this.#send(response, rest.join("/"), Number(new URLSearchParams(query).get("from")));
+    const wanted = new URLSearchParams(query);
+    const start = { from: Number(wanted.get("from")), id: wanted.get("id") ?? undefined };
+    return this.#send(response, rest.join("/"), start);
   }
 
-  async #send(response: ServerResponse, place: string, from: number): Promise<void> {
+  async #send(response: ServerResponse, place: string, start: Start): Promise<void> {
+    const { from } = start;
     if (place === "") return this.#sendPage(response);
     if (!Number.isSafeInteger(from) || from < 0) return end(response, 400);
     if (place === "logs") return this.#sendList(response, from);
     const log = /^log\/\d+$/.test(place) ? this.#logs[Number(place.slice("log/".length))] : undefined;
-    return log === undefined ? end(response, 404) : this.#sendLog(response, log, from);
+    return log === undefined ? end(response, 404) : this.#sendLog(response, log, start);
   }
 
   /** Reads the list again. The number of a log is its URL. */
@@ -143,35 +146,50 @@ class LogHandler {
     }
   }
 
-  async #sendLog(response: ServerResponse, { path, text }: ServedLog, from: number): Promise<void> {
+  async #sendLog(response: ServerResponse, { path, text }: ServedLog, start: Start): Promise<void> {
     response.setHeader("Content-Type", ndjson);
     const closed = new AbortController();
     const stop = (): void => closed.abort();
     response.once("close", stop);
     this.stop.signal.addEventListener("abort", stop, { once: true });
-    response.flushHeaders();
     try {
       // The response stays open after a text that does not grow, because the page would ask for it again.
-      if (path === undefined || text !== undefined) await sendText(response, { text: text ?? "", from, signal: closed.signal });
-      else
-        for await (const bytes of followFile(path, from, closed.signal))
-          if (!response.write(bytes)) await once(response, "drain", { signal: closed.signal });
+      if (path === undefined || text !== undefined) await sendText(response, text ?? "", { ...start, signal: closed.signal });
+      else await sendFile(response, path, { ...start, signal: closed.signal });
+      response.end();
     } finally {
       this.stop.signal.removeEventListener("abort", stop);
-      response.end();
     }
   }
 }
 
-const ndjson = "application/x-ndjson; charset=utf-8";
-
-interface Sending {
-  readonly text: string;
+/** The place from which a page wants a log. */
+interface Start {
   readonly from: number;
+  /** The log to which the position belongs. */
+  readonly id: string | undefined;
+}
+
+interface Sending extends Start {
   readonly signal: AbortSignal;
 }
 
-async function sendText(response: ServerResponse, { text, from, signal }: Sending): Promise<void> {
+async function sendFile(response: ServerResponse, path: string, { from, id, signal }: Sending): Promise<void> {
+  const seen = await lookAtLog(path);
+  const isOther = seen === undefined ? from > 0 : from > seen.size || (id !== undefined && id !== seen.id);
+  if (isOther) return end(response, 409);
+  if (seen !== undefined) response.setHeader(logIdHeader, seen.id);
+  response.flushHeaders();
+  // The page asks again when there is a log, and gets its id then.
+  if (seen === undefined) return waitForLog(path, signal);
+  for await (const bytes of followFile(path, { from, id: seen.id, signal }))
+    if (!response.write(bytes)) await once(response, "drain", { signal });
+}
+
+const ndjson = "application/x-ndjson; charset=utf-8";
+
+async function sendText(response: ServerResponse, text: string, { from, signal }: Sending): Promise<void> {
+  response.flushHeaders();
   response.write(Buffer.from(text).subarray(from));
   if (!signal.aborted) await once(signal, "abort");
 }

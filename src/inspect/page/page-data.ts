@@ -8,7 +8,8 @@ export interface PageLog {
   readonly element?: string | undefined;
   /**
    * The URL of the text, relative to the page. With `?from=` and a number of bytes, the server sends the text from there on. It
-   * keeps the response open, and sends the text that is added later.
+   * keeps the response open, and sends the text that is added later. The header `logIdHeader` names the log. The page sends it back
+   * with `&id=`, and the server answers with 409 if another log is there now, so that the page starts again.
    */
   readonly url?: string | undefined;
 }
@@ -21,6 +22,9 @@ export interface PageData {
    */
   readonly list?: string | undefined;
 }
+
+/** The header with the id of a log. */
+export const logIdHeader = "log-id";
 
 /** The id of the element that has the page data as JSON. */
 export const pageDataId = "page-data";

@@ -2,7 +2,7 @@
 
 import type { RunLog } from "../log/run-log.ts";
 import { LogReader } from "../log/read-run-log.ts";
-import { type PageData, pageDataId, type PageLog } from "../page/page-data.ts";
+import { logIdHeader, type PageData, pageDataId, type PageLog } from "../page/page-data.ts";
 
 /** A log on the page. `log` is undefined until its first lines are there, and if it cannot be read. */
 export interface LoadedLog {
@@ -27,7 +27,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 /** Calls `show` with states of a log: once for a log in the page, and up to four times a second for a log from the server. */
 export async function loadLog({ name, element, url }: PageLog, show: ShowLog): Promise<void> {
-  const reader = new LogReader();
+  let reader = new LogReader();
   try {
     if (element !== undefined) {
       // The page is painted before a long log blocks it.
@@ -40,7 +40,8 @@ export async function loadLog({ name, element, url }: PageLog, show: ShowLog): P
         // The server converts a journal once.
         show({ name, log, isLive: log.source === "log", isOffline });
       });
-      await follow(url, (text) => {
+      await follow(url, (text, isFirst) => {
+        if (isFirst) reader = new LogReader();
         if (text !== undefined) reader.add(text);
         showSometimes(text === undefined);
       });
@@ -73,31 +74,44 @@ function limitRate<T>(show: (value: T) => void): (value: T) => void {
 const retryMs = 1000;
 
 /**
- * Reads the text of a log as long as the page is open. If the connection ends, it continues at the same byte. Calls `take` with
- * undefined if the server does not answer.
+ * Reads the text of a log as long as the page is open. If the connection ends, it continues at the same byte. If another log is there
+ * then, it starts again. Calls `take` with undefined if the server does not answer.
  */
-async function follow(url: string, take: (text: string | undefined) => void): Promise<void> {
-  const decoder = new TextDecoder();
+async function follow(url: string, take: (text: string | undefined, isFirst: boolean) => void): Promise<void> {
+  let decoder = new TextDecoder();
+  let id: string | undefined;
   for (let from = 0; ;) {
-    const body = await open(`${url}?from=${from}`);
-    if (body === undefined) take(undefined);
-    else
+    const answer = await open(`${url}?from=${from}${id === undefined ? "" : `&id=${encodeURIComponent(id)}`}`);
+    if (answer === undefined) take(undefined, false);
+    else if (answer === "another-log") {
+      [from, id, decoder] = [0, undefined, new TextDecoder()];
+      continue;
+    } else {
+      id = answer.id ?? id;
+      take("", from === 0);
       for (;;) {
-        const bytes = await readNext(body);
+        const bytes = await readNext(answer.body);
         if (bytes === undefined) break;
         from += bytes.length;
-        take(decoder.decode(bytes, { stream: true }));
+        take(decoder.decode(bytes, { stream: true }), false);
       }
+    }
     await pause(retryMs);
   }
 }
 
+interface Answer {
+  readonly body: Reader;
+  readonly id: string | undefined;
+}
+
 type Reader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
 
-async function open(url: string): Promise<Reader | undefined> {
+async function open(url: string): Promise<Answer | "another-log" | undefined> {
   try {
-    const { ok, body } = await fetch(url);
-    return ok ? body?.getReader() : undefined;
+    const { ok, status, body, headers } = await fetch(url);
+    if (status === 409) return "another-log";
+    return ok && body !== null ? { body: body.getReader(), id: headers.get(logIdHeader) ?? undefined } : undefined;
   } catch {
     return undefined;
   }

@@ -23,6 +23,8 @@ interface LiveServer {
   add(text: string): void;
   /** Ends all open responses. */
   cut(): void;
+  /** Puts another log at the path of the first one. */
+  replace(text: string): void;
   close(): Promise<void>;
 }
 
@@ -31,12 +33,16 @@ async function serve(): Promise<LiveServer> {
   let log = Buffer.alloc(0);
   const open = new Set<ServerResponse>();
   const starts: number[] = [];
+  let id = 1;
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? "", "http://localhost");
     if (url.pathname === "/") return response.setHeader("content-type", "text/html").end(page);
     if (url.pathname !== "/log") return response.writeHead(404).end();
     const from = Number(url.searchParams.get("from"));
+    const wanted = url.searchParams.get("id");
+    if (wanted !== null && Number(wanted) !== id) return response.writeHead(409).end();
     starts.push(from);
+    response.setHeader("log-id", id);
     open.add(response);
     response.on("close", () => open.delete(response));
     return response.write(log.subarray(from));
@@ -59,6 +65,11 @@ async function serve(): Promise<LiveServer> {
       }
     },
     cut,
+    replace: (text) => {
+      id += 1;
+      log = Buffer.from(text);
+      cut();
+    },
     close: async () => {
       cut();
       await new Promise((resolve) => server.close(resolve));
@@ -109,6 +120,24 @@ describe("a live page", () => {
       expect(errors).toEqual([]);
     } finally {
       await context.close();
+      await server.close();
+    }
+  });
+
+  it("starts again when another log is at the path", async () => {
+    const server = await serve();
+    const page = await browser.newPage();
+    page.setDefaultTimeout(10_000);
+    try {
+      server.add(await longLog(30));
+      await page.goto(server.url);
+      const iterations = page.locator(".figures div").filter({ hasText: "Iterations" }).locator("dd");
+      await expect.poll(() => iterations.innerText()).toBe("30");
+      server.replace(await longLog(40));
+      await expect.poll(() => iterations.innerText(), { timeout: 5000 }).toBe("40");
+      expect(server.starts).toEqual([0, 0]);
+    } finally {
+      await page.close();
       await server.close();
     }
   });
