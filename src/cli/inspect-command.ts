@@ -5,8 +5,9 @@ import { pathToFileURL } from "node:url";
 import { serveLogs, type ServedLog } from "../inspect/live/serve-logs.ts";
 import { renderRunPage } from "../inspect/page/render-run-page.ts";
 import { CliError, type CliIO, messageOf, wrongUsage } from "./cli-io.ts";
-import { besideLog, findLogs, type FoundLog, type FoundLogs, readLogText, writePrivate } from "./log-files.ts";
+import { besideLog, findLogs, type FoundLog, type FoundLogs, readLogText } from "./log-files.ts";
 import { parseArguments } from "./parse-arguments.ts";
+import { writePrivate } from "./write-private.ts";
 
 const options = {
   out: { type: "string", short: "o" },

@@ -1,6 +1,6 @@
-// Finds the logs that a command shows, in files and in a folder, and writes files beside them.
+// Finds the logs that a command shows, in files and in a folder.
 
-import { open, readdir, readFile, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { isLoopError, isRecord } from "../core/entry-kit.ts";
 import { journalToRunLog } from "../inspect/journal/journal-to-log.ts";
@@ -90,24 +90,6 @@ export async function readLogText({ path, name, kind }: FoundLog): Promise<strin
   } catch (error) {
     if (!isLoopError(error)) throw error;
     throw new CliError(`${name}: ${error.message}`, 1, { cause: error });
-  }
-}
-
-const ownerOnly = 0o600;
-
-/** Writes a file that only its owner can read, because a log holds private texts. */
-export async function writePrivate(path: string, text: string): Promise<void> {
-  try {
-    const file = await open(path, "w", ownerOnly);
-    try {
-      // The mode above only applies to a new file.
-      if ((await file.stat()).isFile()) await file.chmod(ownerOnly);
-      await file.writeFile(text);
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    throw new CliError(`The file cannot be written: ${messageOf(error)}. Choose another path with -o.`, 1, { cause: error });
   }
 }
 

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -39,6 +39,28 @@ describe("turnwright inspect", () => {
     chmodSync(path, 0o644);
     expect((await runCommand(folder, ["inspect", "run.jsonl"])).exitCode).toBe(0);
     expect([statSync(path).mode & 0o777, readFileSync(path, "utf8").includes("An old page.")]).toEqual([0o600, false]);
+  });
+
+  it("replaces a symbolic link at the path of the page, and leaves its target alone", async () => {
+    const folder = makeCliFolder();
+    await writeRun(folder, "run");
+    writeFileSync(join(folder, "victim.txt"), "Mine.");
+    symlinkSync("victim.txt", join(folder, "run.html"));
+    expect((await runCommand(folder, ["inspect", "run.jsonl"])).exitCode).toBe(0);
+    expect(readFileSync(join(folder, "victim.txt"), "utf8")).toBe("Mine.");
+    expect([lstatSync(join(folder, "run.html")).isFile(), readdirSync(folder).filter((name) => name.startsWith("."))]).toEqual([
+      true,
+      [],
+    ]);
+  });
+
+  it("leaves no temporary file if the page cannot replace what is at its path", async () => {
+    const folder = makeCliFolder();
+    await writeRun(folder, "run");
+    mkdirSync(join(folder, "run.html", "inner"), { recursive: true });
+    const { exitCode, notes } = await runCommand(folder, ["inspect", "run.jsonl"]);
+    expect([exitCode, notes[0]]).toEqual([1, expect.stringContaining("The file cannot be written: ")]);
+    expect(readdirSync(folder).sort()).toEqual(["run-journal.jsonl", "run.html", "run.jsonl"]);
   });
 
   it.for<readonly [where: string, args: readonly string[], how: Parameters<typeof runCommand>[2]]>([
