@@ -23,7 +23,7 @@ export async function exportLog(args: readonly string[], io: CliIO): Promise<voi
   if (positionals.length !== 1) throw wrongUsage("`export` needs the path of one log.");
   const { format } = values;
   if (!isFormat(format)) throw wrongUsage(`--format must be ${Object.keys(formats).join(" or ")}.`);
-  const { logs, folder } = await findLogs(positionals, io.cwd);
+  const { logs, folder } = await findLogs(positionals, { cwd: io.cwd });
   const [log] = logs;
   if (log === undefined || folder !== undefined) throw wrongUsage("`export` needs a log, not a folder.");
   const { ending, write } = formats[format];

@@ -1,11 +1,12 @@
 // The command `turnwright inspect`: writes the page of logs and opens it, or serves it while the logs grow.
 
+import { realpath } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { serveLogs, type ServedLog } from "../inspect/live/serve-logs.ts";
 import { renderRunPage } from "../inspect/page/render-run-page.ts";
 import { CliError, type CliIO, messageOf, wrongUsage } from "./cli-io.ts";
-import { besideLog, findLogs, type FoundLog, type FoundLogs, readLogText } from "./log-files.ts";
+import { besideLog, findLogs, type FoundLog, type FoundLogs, readLogText, type SkippedFile } from "./log-files.ts";
 import { parseArguments } from "./parse-arguments.ts";
 import { writePrivate } from "./write-private.ts";
 
@@ -21,8 +22,8 @@ export async function inspectLogs(args: readonly string[], io: CliIO): Promise<v
   if (positionals.length === 0) throw wrongUsage("`inspect` needs the path of a log.");
   if (values.port !== undefined && values.live !== true) throw wrongUsage("--port needs --live.");
   if (values.out !== undefined && values.live === true) throw wrongUsage("--live serves the page, so it does not take --out.");
-  const found = await findLogs(positionals, io.cwd);
-  for (const name of found.skipped) io.note(`Skipped ${name}: it is neither a run log nor a journal file.`);
+  const found = await findLogs(positionals, { cwd: io.cwd, areAwaited: values.live });
+  for (const file of found.skipped) noteSkipped(file, io);
   const isOpened = values["no-open"] !== true && io.isTerminal && io.env["CI"] === undefined;
   const show = (url: string): void => {
     io.out(url);
@@ -31,7 +32,6 @@ export async function inspectLogs(args: readonly string[], io: CliIO): Promise<v
   if (values.live === true) {
     return serveLive(positionals, { found, port: readPort(values.port), io, show });
   }
-  if (found.logs.length === 0) throw new CliError("The folder has no logs. Write one with withRunLog of turnwright/inspect.");
   show(pathToFileURL(await writePage(found, values.out, io)).href);
 }
 
@@ -41,14 +41,34 @@ function readPort(port: string | undefined): number | undefined {
   throw wrongUsage(`--port must be a whole number from 0 to 65535, but is "${port}".`);
 }
 
+function noteSkipped({ name, reason }: SkippedFile, io: CliIO): void {
+  io.note(`Skipped ${name}: ${reason.replace(/\.$/, "")}.`);
+}
+
 /** Writes the page next to its log, or into the folder of its logs. */
-async function writePage({ logs, folder }: FoundLogs, out: string | undefined, io: CliIO): Promise<string> {
+async function writePage(found: FoundLogs, out: string | undefined, io: CliIO): Promise<string> {
   const texts: { name: string; text: string }[] = [];
-  for (const log of logs) texts.push({ name: log.name, text: await readLogText(log) });
+  for (const log of found.logs) {
+    const text = await readFound(log, found, io);
+    if (text !== undefined) texts.push({ name: log.name, text });
+  }
+  if (texts.length === 0) throw new CliError("The folder has no logs. Write one with withRunLog of turnwright/inspect.");
   const page = await renderRunPage(texts);
-  const path = out === undefined ? choosePath(logs, folder, io.cwd) : resolve(io.cwd, out);
+  const path = out === undefined ? choosePath(found.logs, found.folder, io.cwd) : resolve(io.cwd, out);
   await writePrivate(path, page);
   return path;
+}
+
+/** Returns the text of a log. A log of the folder that cannot be read is skipped, because the others can be shown. */
+async function readFound(log: FoundLog, { folder }: FoundLogs, io: CliIO): Promise<string | undefined> {
+  try {
+    return await readLogText(log);
+  } catch (error) {
+    if (folder === undefined || dirname(log.path) !== folder) throw error;
+    const cause = error instanceof CliError ? error.cause : error;
+    noteSkipped({ name: log.name, reason: messageOf(cause) }, io);
+    return undefined;
+  }
 }
 
 function choosePath([first, ...others]: readonly FoundLog[], folder: string | undefined, cwd: string): string {
@@ -65,10 +85,18 @@ interface Serving {
 
 async function serveLive(paths: readonly string[], { found, port, io, show }: Serving): Promise<void> {
   // A journal is converted once, because its log cannot be continued.
-  const served = new Map<string, FoundLog & ServedLog>();
+  const known = new Map<string, FoundLog>();
+  const served = new Map<string, ServedLog>();
   const list = async (): Promise<readonly ServedLog[]> => {
-    const { logs } = await findLogs(paths, io.cwd, served);
-    for (const log of logs) if (!served.has(log.path)) served.set(log.path, await toServed(log));
+    const now = await findLogs(paths, { cwd: io.cwd, known, areAwaited: true });
+    for (const log of now.logs.filter(({ path }) => !known.has(path))) {
+      const { path, name, kind } = log;
+      const text = kind === "log" ? undefined : await readFound(log, now, io);
+      known.set(path, log);
+      // The server follows no link, but somebody may name one.
+      if (kind === "log") served.set(path, { name, path: await realpath(path).catch(() => path) });
+      else if (text !== undefined) served.set(path, { name, text });
+    }
     return [...served.values()];
   };
   const server = await startServer({ list, folder: found.folder, port });
@@ -79,10 +107,6 @@ async function serveLive(paths: readonly string[], { found, port, io, show }: Se
   } finally {
     await server.close();
   }
-}
-
-async function toServed(log: FoundLog): Promise<FoundLog & ServedLog> {
-  return log.kind === "log" ? log : { ...log, text: await readLogText(log) };
 }
 
 async function startServer(given: Parameters<typeof serveLogs>[0]): ReturnType<typeof serveLogs> {

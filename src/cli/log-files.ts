@@ -1,7 +1,7 @@
 // Finds the logs that a command shows, in files and in a folder.
 
 import { readdir, readFile, stat } from "node:fs/promises";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, extname, join, relative, resolve } from "node:path";
 import { isLoopError, isRecord } from "../core/entry-kit.ts";
 import { journalToRunLog } from "../inspect/journal/journal-to-log.ts";
 import { findStart } from "../inspect/log/find-start.ts";
@@ -15,36 +15,66 @@ export interface FoundLog {
   readonly kind: "log" | "journal";
 }
 
+/** A file of the folder that is not shown. */
+export interface SkippedFile {
+  readonly name: string;
+  readonly reason: string;
+}
+
 export interface FoundLogs {
   readonly logs: readonly FoundLog[];
-  /** The files of the folder that are neither logs nor journals. */
-  readonly skipped: readonly string[];
+  readonly skipped: readonly SkippedFile[];
   /** The folder, if the paths name a folder. */
   readonly folder?: string | undefined;
 }
 
-type KnownLogs = ReadonlyMap<string, FoundLog>;
+export interface Finding {
+  readonly cwd: string;
+  /** Logs by their paths. Their files are not read again. */
+  readonly known?: ReadonlyMap<string, FoundLog> | undefined;
+  /** True if a file may not exist yet, or may still be empty. It is taken as a log. Default: false. */
+  readonly areAwaited?: boolean | undefined;
+}
 
-/** Finds logs by the paths of files and of one folder. The files of `known`, by path, are not read again. */
-export async function findLogs(paths: readonly string[], cwd: string, known: KnownLogs = new Map()): Promise<FoundLogs> {
+/** Finds logs by the paths of files and of one folder. */
+export async function findLogs(paths: readonly string[], finding: Finding): Promise<FoundLogs> {
   const logs: FoundLog[] = [];
-  const skipped: string[] = [];
+  const skipped: SkippedFile[] = [];
   let folder: string | undefined;
   for (const given of paths) {
-    const path = resolve(cwd, given);
-    if (!(await readStat(path, given)).isDirectory()) {
-      logs.push(known.get(path) ?? (await toNamedLog(path, given)));
+    const path = resolve(finding.cwd, given);
+    const log = finding.known?.get(path) ?? (await findNamed(path, given, finding));
+    if (log !== undefined) {
+      logs.push(log);
       continue;
     }
     if (folder !== undefined) throw new CliError("There are two folders. Pass one folder, or the files themselves.", 2);
     folder = path;
     for (const name of await listFolder(path)) {
-      const log = known.get(join(path, name)) ?? (await toLog(join(path, name), name));
-      if (log === undefined) skipped.push(name);
-      else logs.push(log);
+      const found = finding.known?.get(join(path, name)) ?? (await findInFolder(join(path, name), name));
+      if ("kind" in found) logs.push(found);
+      else skipped.push(found);
     }
   }
-  return { logs: withoutRepeats(logs, cwd), skipped, folder };
+  return { logs: withoutRepeats(logs, finding.cwd), skipped, folder };
+}
+
+/** Returns undefined for a folder. */
+async function findNamed(path: string, given: string, { areAwaited = false }: Finding): Promise<FoundLog | undefined> {
+  const { isFolder, size } = await readSize(path, given, areAwaited);
+  if (isFolder) return undefined;
+  const kind = size === 0 && areAwaited ? "log" : await findStart(path);
+  if (kind !== undefined) return { path, name: basename(given), kind };
+  throw new CliError(`${given} is neither a run log nor a journal file. Pass a file of withRunLog or fileJournal.`);
+}
+
+async function findInFolder(path: string, name: string): Promise<FoundLog | SkippedFile> {
+  try {
+    const kind = await findStart(path);
+    return kind === undefined ? { name, reason: "it is neither a run log nor a journal file" } : { path, name, kind };
+  } catch (error) {
+    return { name, reason: messageOf(error) };
+  }
 }
 
 async function listFolder(path: string): Promise<readonly string[]> {
@@ -52,25 +82,23 @@ async function listFolder(path: string): Promise<readonly string[]> {
   return files.flatMap((file) => (file.isFile() && file.name.endsWith(".jsonl") ? [file.name] : [])).sort();
 }
 
-async function readStat(path: string, given: string): Promise<{ isDirectory(): boolean }> {
+interface FileSize {
+  readonly isFolder: boolean;
+  readonly size: number;
+}
+
+async function readSize(path: string, given: string, areAwaited: boolean): Promise<FileSize> {
   try {
-    return await stat(path);
+    const found = await stat(path);
+    return { isFolder: found.isDirectory(), size: found.size };
   } catch (error) {
     const isMissing = isRecord(error) && error["code"] === "ENOENT";
-    if (isMissing) throw new CliError(`There is no file ${given}. Check the path.`);
-    throw new CliError(`${given} cannot be read: ${messageOf(error)}.`, 1, { cause: error });
+    if (!isMissing) throw new CliError(`${given} cannot be read: ${messageOf(error)}.`, 1, { cause: error });
+    if (!areAwaited) throw new CliError(`There is no file ${given}. Check the path.`);
+    // A name without an ending is rather that of a folder.
+    if (extname(path) === "") throw new CliError(`There is no folder ${given}. Make it first, or pass the path of a log.`);
+    return { isFolder: false, size: 0 };
   }
-}
-
-async function toLog(path: string, name: string): Promise<FoundLog | undefined> {
-  const kind = await findStart(path);
-  return kind && { path, name, kind };
-}
-
-async function toNamedLog(path: string, given: string): Promise<FoundLog> {
-  const log = await toLog(path, basename(given));
-  if (log !== undefined) return log;
-  throw new CliError(`${given} is neither a run log nor a journal file. Pass a file of withRunLog or fileJournal.`);
 }
 
 function withoutRepeats(logs: readonly FoundLog[], cwd: string): readonly FoundLog[] {

@@ -41,6 +41,18 @@ describe("turnwright inspect", () => {
     expect([statSync(path).mode & 0o777, readFileSync(path, "utf8").includes("An old page.")]).toEqual([0o600, false]);
   });
 
+  it("skips a damaged journal of a folder, and says why", async () => {
+    const folder = makeCliFolder();
+    await writeRun(folder, "run");
+    const path = join(folder, "run-journal.jsonl");
+    writeFileSync(path, readFileSync(path, "utf8").replace("Hello from", "Hallo from"));
+    const { exitCode, notes } = await runCommand(folder, ["inspect", "."]);
+    expect([exitCode, notes]).toEqual([0, [expect.stringMatching(/^Skipped run-journal\.jsonl: The journal .*[^.]\.$/)]]);
+    expect(readFileSync(join(folder, "runs.html"), "utf8")).toContain('{"logs":[{"name":"run.jsonl","element":"log-0"}]}');
+    writeFileSync(join(folder, "run.jsonl"), "");
+    expect((await runCommand(folder, ["inspect", "."])).notes.at(-1)).toContain("turnwright: The folder has no logs.");
+  });
+
   it("replaces a symbolic link at the path of the page, and leaves its target alone", async () => {
     const folder = makeCliFolder();
     await writeRun(folder, "run");

@@ -4,7 +4,8 @@ import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type LogServer, serveLogs, type ServedLog } from "../../src/inspect/live/serve-logs.ts";
-import { makeCliFolder, runCommand } from "./run-command.ts";
+import { follow } from "./follow.ts";
+import { makeCliFolder } from "./run-command.ts";
 
 const header = '{"type":"log","at":1,"version":1}\n';
 
@@ -12,29 +13,6 @@ async function serve(logs: readonly ServedLog[], folder?: string): Promise<LogSe
   const server = await serveLogs({ list: async () => logs, folder });
   onTestFinished(() => server.close());
   return server;
-}
-
-interface Following {
-  /** Resolves when the whole text so far ends with `end`. */
-  until(end: string): Promise<string>;
-}
-
-async function follow(url: string): Promise<Following> {
-  const { body } = await fetch(url);
-  const reader = (body as ReadableStream<Uint8Array>).getReader();
-  onTestFinished(() => reader.cancel().catch(() => {}));
-  const decoder = new TextDecoder();
-  let said = "";
-  return {
-    async until(end) {
-      while (!said.endsWith(end)) {
-        const { value, done } = await reader.read();
-        if (done) throw new Error(`The response ended after ${said}`);
-        said += decoder.decode(value, { stream: true });
-      }
-      return said;
-    },
-  };
 }
 
 /** Sends a request with any header, which `fetch` does not allow. */
@@ -222,24 +200,5 @@ describe("serveLogs", () => {
     const { url } = await serve([{ name: "a.jsonl", text: header }]);
     for (let count = 0; count < 12; count += 1) await (await follow(`${url}log/0?from=0`)).until("\n");
     expect(warn.mock.calls).toEqual([]);
-  });
-});
-
-describe("turnwright inspect --live", () => {
-  it("serves until it is stopped", async () => {
-    const folder = makeCliFolder();
-    writeFileSync(join(folder, "run.jsonl"), header);
-    const stop = new AbortController();
-    const pages: string[] = [];
-    const { exitCode, opened } = await runCommand(folder, ["inspect", "run.jsonl", "--live"], {
-      signal: stop.signal,
-      out: (url) => {
-        void fetch(url).then(async (response) => {
-          pages.push(await response.text());
-          stop.abort();
-        });
-      },
-    });
-    expect([exitCode, opened.length, pages[0]?.includes('"url":"log/0"')]).toEqual([0, 1, true]);
   });
 });

@@ -10,13 +10,13 @@ describe("findLogs", () => {
   it("does not read the files again that are known", async () => {
     const folder = makeCliFolder();
     writeFileSync(join(folder, "a.jsonl"), header);
-    const { logs } = await findLogs(["."], folder);
+    const { logs } = await findLogs(["."], { cwd: folder });
     const known = new Map(logs.map((log) => [log.path, log]));
     writeFileSync(join(folder, "a.jsonl"), "another file");
     writeFileSync(join(folder, "b.jsonl"), header);
-    const again = await findLogs(["."], folder, known);
+    const again = await findLogs(["."], { cwd: folder, known });
     expect([again.logs.map(({ name }) => name), again.skipped]).toEqual([["a.jsonl", "b.jsonl"], []]);
-    expect((await findLogs(["a.jsonl"], folder, known)).logs).toEqual(logs);
+    expect((await findLogs(["a.jsonl"], { cwd: folder, known })).logs).toEqual(logs);
   });
 
   it("names logs with the same name by their paths from the working directory", async () => {
@@ -25,7 +25,25 @@ describe("findLogs", () => {
       mkdirSync(join(folder, inner));
       writeFileSync(join(folder, inner, "run.jsonl"), header);
     }
-    const { logs } = await findLogs(["one/run.jsonl", "two/run.jsonl"], folder);
+    const { logs } = await findLogs(["one/run.jsonl", "two/run.jsonl"], { cwd: folder });
     expect(logs.map(({ name }) => name)).toEqual(["run.jsonl", join("two", "run.jsonl")]);
+  });
+
+  it.for<readonly [what: string, isThere: boolean]>([
+    ["does not exist yet", false],
+    ["is still empty", true],
+  ])("takes a file that %s as a log only if it is awaited", async ([, isThere]) => {
+    const cwd = makeCliFolder();
+    if (isThere) writeFileSync(join(cwd, "run.jsonl"), "");
+    const { logs } = await findLogs(["run.jsonl"], { cwd, areAwaited: true });
+    expect(logs).toEqual([{ path: join(cwd, "run.jsonl"), name: "run.jsonl", kind: "log" }]);
+    await expect(findLogs(["run.jsonl"], { cwd })).rejects.toThrow(
+      isThere ? "is neither a run log" : "There is no file run.jsonl",
+    );
+  });
+
+  it("does not await a folder", async () => {
+    const finding = findLogs(["runs"], { cwd: makeCliFolder(), areAwaited: true });
+    await expect(finding).rejects.toThrow("There is no folder runs. Make it first, or pass the path of a log.");
   });
 });

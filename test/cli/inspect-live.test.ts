@@ -1,0 +1,62 @@
+import { symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { follow } from "./follow.ts";
+import { makeCliFolder, runCommand } from "./run-command.ts";
+
+const header = '{"type":"log","at":1,"version":1}\n';
+
+describe("turnwright inspect --live", () => {
+  it("serves until it is stopped", async () => {
+    const folder = makeCliFolder();
+    writeFileSync(join(folder, "run.jsonl"), header);
+    const stop = new AbortController();
+    const pages: string[] = [];
+    const { exitCode, opened } = await runCommand(folder, ["inspect", "run.jsonl", "--live"], {
+      signal: stop.signal,
+      out: (url) => {
+        void fetch(url).then(async (response) => {
+          pages.push(await response.text());
+          stop.abort();
+        });
+      },
+    });
+    expect([exitCode, opened.length, pages[0]?.includes('"url":"log/0"')]).toEqual([0, 1, true]);
+  });
+
+  it("starts before the log exists, and follows a log that is named by a link", async () => {
+    const folder = makeCliFolder();
+    writeFileSync(join(folder, "real.jsonl"), header);
+    symlinkSync("real.jsonl", join(folder, "link.jsonl"));
+    const stop = new AbortController();
+    const texts: string[] = [];
+    const readBoth = async (url: string): Promise<void> => {
+      texts.push(await (await follow(`${url}log/1?from=0`)).until("\n"));
+      const waiting = await fetch(`${url}log/0?from=0`);
+      writeFileSync(join(folder, "later.jsonl"), header);
+      texts.push(await waiting.text(), await (await follow(`${url}log/0?from=0`)).until("\n"));
+    };
+    const { exitCode, notes } = await runCommand(folder, ["inspect", "later.jsonl", "link.jsonl", "--live"], {
+      signal: stop.signal,
+      out: (url) => void readBoth(url).finally(() => stop.abort()),
+    });
+    expect([exitCode, notes, texts]).toEqual([0, ["The page follows the logs. Stop with Ctrl+C."], [header, "", header]]);
+  });
+
+  it("serves the other logs of a folder that has a damaged journal", async () => {
+    const folder = makeCliFolder();
+    writeFileSync(join(folder, "a.jsonl"), '{"format":"turnwright-journal","version":99}\nno JSON\n');
+    writeFileSync(join(folder, "b.jsonl"), header);
+    const stop = new AbortController();
+    const pages: string[] = [];
+    const { exitCode, notes } = await runCommand(folder, ["inspect", ".", "--live"], {
+      signal: stop.signal,
+      out: (url) =>
+        void fetch(url)
+          .then(async (response) => pages.push(await response.text()))
+          .finally(() => stop.abort()),
+    });
+    expect([exitCode, notes[0]]).toEqual([0, expect.stringContaining("Skipped a.jsonl: ")]);
+    expect(pages[0]).toContain('{"logs":[{"name":"b.jsonl","url":"log/0"}],"list":"logs"}');
+  });
+});
