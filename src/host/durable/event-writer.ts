@@ -25,7 +25,8 @@ function placeOf(event: LoopEvent): string {
 export class EventWriter {
   readonly #store: DurableStore;
   readonly #runId: string;
-  readonly #execution: number;
+  /** The number of this execution. */
+  readonly execution: number;
   /** The position of the next event. */
   #next: number;
   /** How many executions have begun since the run last made progress. */
@@ -52,10 +53,15 @@ export class EventWriter {
   private constructor(store: DurableStore, runId: string, { execution, events, stalls, input }: Begun) {
     this.#store = store;
     this.#runId = runId;
-    this.#execution = execution;
+    this.execution = execution;
     this.#next = events;
     this.stalls = stalls;
     this.input = input;
+  }
+
+  /** True if this execution may write no more, because it has ended or a later one has begun. */
+  get isFenced(): boolean {
+    return this.#isFenced;
   }
 
   static async begin(store: DurableStore, runId: string): Promise<EventWriter> {
@@ -129,19 +135,25 @@ export class EventWriter {
    * Writes a record, together with the events and texts that were collected before it. Rejects if a later execution of the run
    * has begun.
    */
-  async writeRecord(record: StepRecord): Promise<void> {
+  writeRecord(record: StepRecord): Promise<void> {
     this.#records.push(record);
-    await this.flush();
-    if (this.#isFenced) throw new Error("Another execution of this run has begun.");
+    return this.flush();
   }
 
-  /** Writes the collected events and texts. Resolves when all of them are stored. */
+  /**
+   * Writes the collected events and texts. Resolves when all events of this execution are stored. Rejects if a later execution of the
+   * run has begun, because events were dropped then.
+   */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const written = this.#last.then(() => this.#append());
+    const written = this.#last.then(() => this.#append()).then(() => this.#refuseFenced());
     this.#last = written.catch(() => {});
     return written;
+  }
+
+  #refuseFenced(): void {
+    if (this.#isFenced) throw new Error("Another execution of this run has begun.");
   }
 
   async #append(): Promise<void> {
@@ -155,7 +167,7 @@ export class EventWriter {
     const added = { first: this.#next, events, records, blobs, isProgress: this.#isProgress };
     this.#isProgress = false;
     // A lost event would be missing for readers, so only the end of this execution ends the attempts.
-    const append = (): Promise<boolean> => this.#store.append(this.#runId, this.#execution, added);
+    const append = (): Promise<boolean> => this.#store.append(this.#runId, this.execution, added);
     const isCurrent = await repeatFailed(append, { everyMs: retryMs, mayRepeat: () => !this.#isFenced });
     this.#isFenced ||= !isCurrent;
     this.#next += events.length;
