@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Journal, type Json, type LoopEvent, type LoopOptions, type Step } from "turnwright";
-import { createMockProvider, text } from "turnwright/testing";
+import { defineTool, type Journal, type Json, type LoopEvent, type LoopOptions, type Step } from "turnwright";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
 import type { StoredEvent } from "../../src/host/durable/durable-records.ts";
 import type { DurableStore, LiveRun, Row, RunMessage, StepHooks } from "../../src/host/durable/durable-store.ts";
 import { type DurableExecution, executeDurableRun, type RunSite } from "../../src/host/durable/execute-durable-run.ts";
@@ -110,5 +110,37 @@ describe("the events of a durable run", () => {
     expect([...engine.records.keys()]).not.toContain("i0/model");
     await engine.createProcess()({});
     expect(textOf(engine.events())).toBe("Hello.");
+  });
+
+  it("do not discard a call that an earlier execution has recorded, and that waited for its approval", async () => {
+    const engine = createEngine();
+    const book = defineTool({
+      name: "book",
+      description: "Books a room",
+      inputSchema: { type: "object" },
+      needsApproval: true,
+      execute: () => "Room 7",
+    });
+    const options = {
+      provider: createMockProvider(({ iteration }) => [iteration === 0 ? toolCall("book", {}) : text("Booked.")]),
+      tools: [book],
+    };
+    const live = new Map<string, LiveRun>();
+    const first = engine.createProcess(live)(options);
+    await settle();
+    live.get(runId)?.abandon();
+    expect(await first).toBeUndefined();
+    for (const key of engine.waits) engine.decide(key);
+    await engine.createProcess()(options);
+    const call = ["tool-args-delta", "tool-args-end", "approval-asked", "approval-decided", "tool-start", "tool-end"];
+    const answer = ["iteration-start", "text-delta", "iteration-end"];
+    expect(engine.events().map(({ type }) => type)).toEqual([
+      "run-start",
+      "iteration-start",
+      ...call,
+      "iteration-end",
+      ...answer,
+      "run-end",
+    ]);
   });
 });

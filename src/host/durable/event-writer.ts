@@ -36,7 +36,7 @@ export class EventWriter {
   #isProgress = false;
   /** How many events of earlier executions are stored for each place. */
   readonly #stored = new Map<string, number>();
-  /** The streams that were cut off after some deltas. A new stream replaces them. */
+  /** The streams that may have been cut off after some deltas. A new request replaces these deltas. */
   readonly #partial = new Set<string>();
   /** The number of the last continuation of each run, by the path of the run. */
   readonly #continuations = new Map<string, number>();
@@ -93,15 +93,10 @@ export class EventWriter {
 
   readonly take = (event: LoopEvent): void => {
     if (event.type === "replay-end") return;
-    const stream = this.#streamOf(event);
-    if (event.replayed !== true && event.type !== "iteration-start" && event.type !== "run-start")
-      this.#discardPartial(stream, event);
+    this.#settlePartial(this.#streamOf(event), event);
     if (deltas.has(event.type)) {
       // The deltas of a recorded stream were written before the stream was recorded.
-      if (event.replayed === true) {
-        this.#partial.delete(stream);
-        return;
-      }
+      if (event.replayed === true) return;
     } else if (event.type !== "attempt-discarded" || event.replayed === true) {
       const place = placeOf(event);
       if (count(this.#emitted, place) <= (this.#stored.get(place) ?? 0)) return;
@@ -109,9 +104,11 @@ export class EventWriter {
     this.#write({ ...event, replayed: undefined });
   };
 
-  /** Tells readers that the earlier deltas of this stream are replaced. */
-  #discardPartial(stream: string, { type, runId, iteration, path }: LoopEvent): void {
-    if (!this.#partial.delete(stream) || type === "attempt-discarded") return;
+  /** Tells readers that the earlier deltas of a stream are replaced, unless the stream was recorded with them. */
+  #settlePartial(stream: string, { type, runId, iteration, path, replayed }: LoopEvent): void {
+    // A replayed `iteration-start` means that the stream was recorded. `run-start` is never marked as replayed.
+    if (type === "run-start" || (replayed === true && type !== "iteration-start")) return;
+    if (!this.#partial.delete(stream) || replayed === true || type === "attempt-discarded") return;
     this.#write({ type: "attempt-discarded", runId, iteration, path });
   }
 
