@@ -1,6 +1,6 @@
 // The summary of the differences between two requests.
 
-import { formatCount, joinTexts } from "./format-texts.ts";
+import { formatCount, joinTexts } from "../format.ts";
 import type { MessageChange } from "./align-messages.ts";
 import type { RequestDifference } from "./diff-requests.ts";
 import type { ToolsDifference } from "./diff-tools.ts";

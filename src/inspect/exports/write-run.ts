@@ -2,7 +2,7 @@
 
 import type { PlainError, ProviderError, Usage } from "../../core/entry-kit.ts";
 import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedRun, LoggedWait } from "../log/run-log.ts";
-import { describeCost, describeCount, describeDuration, describeTime } from "./describe-values.ts";
+import { formatUSD, formatCount, formatMs, formatTime } from "../format.ts";
 import { toBlock, toCode, toDataBlock, toFolded, toQuote } from "./markdown-blocks.ts";
 import { type MarkdownPlace, writeMessages } from "./write-messages.ts";
 
@@ -24,18 +24,18 @@ function toList(facts: readonly Fact[]): string {
 
 function writeFacts(run: LoggedRun): string {
   const { status, reason, provider, model, startedAt, starts, durationMs, usage, costUSD, toolCallsExecuted } = run;
-  const resumed = starts.slice(1).map(describeTime).join(", ");
+  const resumed = starts.slice(1).map(formatTime).join(", ");
   return toList([
     status === undefined ? run.error === undefined && "Status: the log has no end of this run" : `Status: ${toCode(status)}`,
     reason && `Reason: ${toCode(reason.kind)}${describeFacts(reason)}`,
     `Model: ${toCode(model)} of ${toCode(provider)}`,
-    `Started: ${describeTime(startedAt)}`,
+    `Started: ${formatTime(startedAt)}`,
     resumed !== "" && `Resumed: ${resumed}`,
-    durationMs !== undefined && `Time: ${describeDuration(durationMs)}`,
-    `Iterations: ${describeCount(run.iterations.length)}`,
-    toolCallsExecuted !== undefined && `Tool calls: ${describeCount(toolCallsExecuted)}`,
+    durationMs !== undefined && `Time: ${formatMs(durationMs)}`,
+    `Iterations: ${formatCount(run.iterations.length)}`,
+    toolCallsExecuted !== undefined && `Tool calls: ${formatCount(toolCallsExecuted)}`,
     usage && `Tokens: ${describeUsage(usage)}`,
-    costUSD !== undefined && `Cost: ${describeCost(costUSD)}`,
+    costUSD !== undefined && `Cost: ${formatUSD(costUSD)}`,
   ]);
 }
 
@@ -43,7 +43,7 @@ function writeFacts(run: LoggedRun): string {
 function describeFacts(reason: object): string {
   const facts = Object.entries(reason).flatMap(([name, value]: [string, unknown]): string[] => {
     if (name === "kind") return [];
-    if (typeof value === "number") return [`${toCode(name)} ${describeCount(value)}`];
+    if (typeof value === "number") return [`${toCode(name)} ${formatCount(value)}`];
     return typeof value === "string" ? [`${toCode(name)} ${toCode(value)}`] : [];
   });
   const error = "error" in reason ? (reason.error as Partial<PlainError & ProviderError> | null) : undefined;
@@ -52,8 +52,8 @@ function describeFacts(reason: object): string {
 }
 
 function describeUsage({ inputTokens, outputTokens, cachedInputTokens }: Usage): string {
-  const cached = cachedInputTokens === undefined ? "" : ` (${describeCount(cachedInputTokens)} from the cache)`;
-  return `${describeCount(inputTokens)} in${cached}, ${describeCount(outputTokens)} out`;
+  const cached = cachedInputTokens === undefined ? "" : ` (${formatCount(cachedInputTokens)} from the cache)`;
+  return `${formatCount(inputTokens)} in${cached}, ${formatCount(outputTokens)} out`;
 }
 
 function writeError(error: PlainError | ProviderError | undefined, { maxChars }: MarkdownPlace): readonly string[] {
@@ -85,14 +85,14 @@ function writeIteration(iteration: LoggedIteration, { run, index, place }: Itera
 
 function writeIterationFacts(iteration: LoggedIteration, run: LoggedRun): string {
   const { usage, costUSD, durationMs, firstToken, attempts, waits, model = run.model } = iteration;
-  const first = firstToken === undefined ? "" : `, first token after ${describeDuration(firstToken.ms)}`;
+  const first = firstToken === undefined ? "" : `, first token after ${formatMs(firstToken.ms)}`;
   return toList([
     iteration.isReplayed && "Replayed from a journal",
-    durationMs !== undefined && `Stream: ${describeDuration(durationMs)}${first}`,
+    durationMs !== undefined && `Stream: ${formatMs(durationMs)}${first}`,
     model !== run.model && `Model: ${toCode(model)}`,
     iteration.status !== undefined && `Ended: ${toCode(iteration.status)}`,
     usage && `Tokens: ${describeUsage(usage)}`,
-    costUSD !== undefined && `Cost: ${describeCost(costUSD)}`,
+    costUSD !== undefined && `Cost: ${formatUSD(costUSD)}`,
     ...attempts.map(describeAttempt),
     ...waits.filter(({ kind }) => kind === "retry").map(describeWait),
   ]);
@@ -101,7 +101,7 @@ function writeIterationFacts(iteration: LoggedIteration, run: LoggedRun): string
 function describeAttempt({ attempt, provider, model, startedAt, discardedAt, error }: LoggedAttempt): Fact {
   if (discardedAt === undefined) return false;
   const why = error === undefined ? "" : `: ${toCode(error.code)}, ${toCode(error.message)}`;
-  const time = describeDuration(discardedAt - startedAt);
+  const time = formatMs(discardedAt - startedAt);
   return `Attempt ${attempt} with ${toCode(model)} of ${toCode(provider)} was discarded after ${time}${why}`;
 }
 
@@ -113,8 +113,8 @@ const awaited: { readonly [Kind in LoggedWait["kind"]]: string } = {
 };
 
 function describeWait({ kind, from, to }: LoggedWait): string {
-  if (to === undefined) return `Waiting ${awaited[kind]} since ${describeTime(from)}`;
-  return `Waited ${describeDuration(to - from)} ${awaited[kind]}`;
+  if (to === undefined) return `Waiting ${awaited[kind]} since ${formatTime(from)}`;
+  return `Waited ${formatMs(to - from)} ${awaited[kind]}`;
 }
 
 interface CallPlace {
@@ -132,7 +132,7 @@ function writeCall(call: LoggedCall, { waits, place }: CallPlace): string {
       : `Outcome: ${toCode(outcome)}${outcome === "interrupted" ? ", the tool may have run" : ""}`,
     problem !== undefined && `Arguments: ${toCode(problem)}`,
     decision !== undefined && `Decision: ${toCode(decision)}`,
-    durationMs !== undefined && `Time: ${describeDuration(durationMs)}`,
+    durationMs !== undefined && `Time: ${formatMs(durationMs)}`,
     ...waits.filter((wait) => wait.callId === callId).map(describeWait),
   ]);
   const nested = call.runs.filter((run) => !seen.has(run));

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type BudgetPoint, type BudgetSeries, budgetNames, budgetSeriesOf } from "../analysis/budget-series.ts";
-import { formatMs } from "../analysis/format-texts.ts";
+import { formatMs, formatShare } from "../format.ts";
 import { type Curve, layOutPlot, type PlotLayout, plotHeight } from "../analysis/plot-layout.ts";
 import type { LoggedRun } from "../log/run-log.ts";
 import { budgets } from "./budgets.ts";
@@ -118,7 +118,7 @@ function Amount({ name, point, limits }: AmountProps): JSX.Element | null {
   return (
     <>
       {budgets[name].format(value)}
-      {limit !== undefined && <span class="share"> {((100 * value) / limit).toFixed(1)} %</span>}
+      {limit !== undefined && <span class="share"> {formatShare(value / limit)}</span>}
     </>
   );
 }

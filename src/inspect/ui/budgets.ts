@@ -1,7 +1,7 @@
 // The names, colours and units of the budgets of a run.
 
 import type { BudgetName } from "../analysis/budget-series.ts";
-import { formatCount, formatMs, formatUSD } from "../analysis/format-texts.ts";
+import { formatCount, formatMs, formatUSD } from "../format.ts";
 
 interface BudgetFacts {
   readonly label: string;

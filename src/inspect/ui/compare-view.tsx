@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { type ComparedIteration, type ComparedTotals, compareRuns } from "../analysis/compare-runs.ts";
-import { formatCount, formatMs, formatUSD, joinTexts } from "../analysis/format-texts.ts";
+import { formatCount, formatMs, formatUSD, joinTexts } from "../format.ts";
 import type { LoggedRun } from "../log/run-log.ts";
 import { ComparedContent } from "./compared-content.tsx";
 import { LazyFold } from "./lazy-fold.tsx";

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import type { ComparedCall } from "../analysis/compare-calls.ts";
 import type { ComparedIteration } from "../analysis/compare-runs.ts";
 import { diffTexts } from "../analysis/diff-texts.ts";
-import { formatCount, formatMs, formatUSD } from "../analysis/format-texts.ts";
+import { formatCount, formatMs, formatUSD } from "../format.ts";
 import type { LoggedCall, LoggedIteration } from "../log/run-log.ts";
 import { LazyFold } from "./lazy-fold.tsx";
 import { showControls } from "../page/show-controls.ts";

@@ -5,7 +5,7 @@ import type { LoggedCall, LoggedIteration } from "../log/run-log.ts";
 import type { Entry } from "./model/entries.ts";
 import { describeEnding, type Tone } from "./model/describe-ending.ts";
 import { describeLine } from "./model/describe-line.ts";
-import { countThings, formatCount, formatMs, formatUSD } from "../analysis/format-texts.ts";
+import { countThings, formatCount, formatMs, formatUSD } from "../format.ts";
 import { lookUp } from "./model/log-values.ts";
 import { outcomeOf } from "./model/outcomes.ts";
 import { type Piece, piecesOf } from "./model/pieces.ts";

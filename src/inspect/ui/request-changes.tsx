@@ -6,7 +6,7 @@ import type { MessageChange } from "../analysis/align-messages.ts";
 import type { ChangedField, RequestDifference } from "../analysis/diff-requests.ts";
 import { diffTexts } from "../analysis/diff-texts.ts";
 import type { ToolsDifference } from "../analysis/diff-tools.ts";
-import { formatCount } from "../analysis/format-texts.ts";
+import { formatCount } from "../format.ts";
 import { LazyFold } from "./lazy-fold.tsx";
 import { showControls } from "../page/show-controls.ts";
 import { JsonText } from "./safe-text.tsx";

@@ -6,7 +6,7 @@ import { describeCacheBreak } from "../analysis/describe-cache-break.ts";
 import { describeDifference } from "../analysis/describe-difference.ts";
 import { diffRequests } from "../analysis/diff-requests.ts";
 import { type CacheBreak, findCacheBreaks } from "../analysis/find-cache-breaks.ts";
-import { countThings, formatCount } from "../analysis/format-texts.ts";
+import { countThings, formatCount } from "../format.ts";
 import { findMasking, maskedUpTo } from "../analysis/masked-calls.ts";
 import type { LoggedIteration, LoggedRun } from "../log/run-log.ts";
 import { RequestChanges } from "./request-changes.tsx";

@@ -5,8 +5,7 @@ import type { LoggedIteration, LoggedRun } from "../log/run-log.ts";
 import { activeMsUntil, executionsOf } from "../analysis/run-totals.ts";
 import { BudgetPlot } from "./budget-plot.tsx";
 import { describeEnding, type EndingText } from "./model/describe-ending.ts";
-import { formatCount, formatMs, formatUSD } from "../analysis/format-texts.ts";
-import { formatShare, formatTime } from "./model/format.ts";
+import { formatCount, formatLocalTime, formatMs, formatShare, formatUSD } from "../format.ts";
 import { reasonData } from "./model/describe-line.ts";
 import { showControls } from "../page/show-controls.ts";
 import { JsonText, SafeText } from "./safe-text.tsx";
@@ -102,7 +101,7 @@ function Figures({ run, lastAt }: Pick<RunHeaderProps, "run" | "lastAt">): JSX.E
       <Figure name="Active">{formatMs(activeMs)}</Figure>
       <Figure name="Wall clock">{formatMs(endedAt - startedAt)}</Figure>
       <Figure name="Tokens in">{formatCount(input)}</Figure>
-      <Figure name="Cached">{input === 0 ? "0%" : `${formatShare(cached / input)} (${formatCount(cached)})`}</Figure>
+      <Figure name="Cached">{input === 0 ? "0 %" : `${formatShare(cached / input)} (${formatCount(cached)})`}</Figure>
       <Figure name="Tokens out">{formatCount(output)}</Figure>
       <Figure name="Cost">{costOf(run)}</Figure>
       <Figure name="Iterations">{formatCount(countIterations(iterations))}</Figure>
@@ -124,7 +123,7 @@ function RunFactsView({ run }: { readonly run: LoggedRun }): JSX.Element {
   const facts: readonly (readonly [string, unknown])[] = [
     ["Run id", runId],
     ["Version", version],
-    ["Started", starts.map(formatTime).join("\n")],
+    ["Started", starts.map(formatLocalTime).join("\n")],
     ["Limits", limits],
     ["Timeouts", timeouts],
     ["Policies", policies.join(", ")],

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { cacheShareOf } from "../analysis/find-cache-breaks.ts";
-import { formatCount, formatMs, formatUSD } from "../analysis/format-texts.ts";
+import { formatCount, formatLocalTime, formatMs, formatShare, formatUSD } from "../format.ts";
 import { activeMsUntil, executionsOf, totalsOf } from "../analysis/run-totals.ts";
 import type { LoggedRun } from "../log/run-log.ts";
 import { showControls } from "../page/show-controls.ts";
@@ -173,13 +173,13 @@ function toRow({ name, run, href }: ListedRun, index: number): Row {
     runId: text(run.runId),
     status: text(status === "open" ? "no end" : status),
     reason: text(run.error?.message ?? run.reason?.kind ?? ""),
-    started: { value: run.startedAt, text: formatDate(run.startedAt) },
+    started: { value: run.startedAt, text: formatLocalTime(run.startedAt) },
     duration: { value: duration, text: formatMs(duration) },
     iterations: count(iterations),
     calls: count(calls),
     nested: count(nestedRuns),
     tokens: count(tokens),
-    cached: toCell(share, (part) => `${Math.round(100 * part)} %`),
+    cached: toCell(share, formatShare),
     cost: toCell(costUSD, formatUSD),
     model: text(run.model),
   };
@@ -189,11 +189,4 @@ function toRow({ name, run, href }: ListedRun, index: number): Row {
 /** Unknown amounts are sorted before known ones. */
 function toCell(value: number | undefined, format: (value: number) => string): Cell {
   return value === undefined ? { value: -1, text: "" } : { value, text: format(value) };
-}
-
-/** Returns a time such as "2026-11-26 14:05:09", in the time zone of the reader. */
-function formatDate(ms: number): string {
-  const date = new Date(ms);
-  if (Number.isNaN(date.getTime())) return "";
-  return `${date.toLocaleDateString("sv")} ${date.toLocaleTimeString("sv")}`;
 }

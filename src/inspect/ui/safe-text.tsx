@@ -3,8 +3,8 @@
 import { type Context, createContext, type JSX } from "preact";
 import { useContext, useMemo, useState } from "preact/hooks";
 import { showControls } from "../page/show-controls.ts";
-import { formatCount } from "../analysis/format-texts.ts";
-import { formatValue } from "./model/format.ts";
+import { formatCount } from "../format.ts";
+import { formatValue } from "./model/format-value.ts";
 
 /** The part of a long text that is shown. */
 export interface TextWindow {

@@ -3,7 +3,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Message, ToolResultPart, UserPart } from "../../core/entry-kit.ts";
-import { formatCount } from "../analysis/format-texts.ts";
+import { formatCount } from "../format.ts";
 import { jsonLength } from "../analysis/json-parts.ts";
 import { findOriginal } from "../analysis/masked-calls.ts";
 import type { MaskedCalls } from "../analysis/align-messages.ts";

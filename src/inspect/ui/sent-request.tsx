@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { countThings, formatCount } from "../analysis/format-texts.ts";
+import { countThings, formatCount } from "../format.ts";
 import { jsonLength } from "../analysis/json-parts.ts";
 import type { LoggedRequest } from "../log/run-log.ts";
 import { LazyFold } from "./lazy-fold.tsx";

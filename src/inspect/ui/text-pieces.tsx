@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { formatCount } from "../analysis/format-texts.ts";
+import { formatCount } from "../format.ts";
 import type { TextPiece } from "../analysis/diff-texts.ts";
 import { showControls } from "../page/show-controls.ts";
 import "./text-pieces.css";

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { formatMs } from "../analysis/format-texts.ts";
+import { formatMs } from "../format.ts";
 import { isWork, type Row, type Segment, type SegmentKind } from "./model/rows.ts";
 import { type Interval, layoutAxis, type TimeAxis } from "./model/time-axis.ts";
 import { showControls } from "../page/show-controls.ts";

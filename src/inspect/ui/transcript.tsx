@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Entry } from "./model/entries.ts";
 import type { Hit } from "./model/find-hits.ts";
-import { formatValue } from "./model/format.ts";
+import { formatValue } from "./model/format-value.ts";
 import { piecesOf } from "./model/pieces.ts";
 import { titleOf } from "./model/titles.ts";
 import { Boundary } from "./boundary.tsx";

@@ -4,7 +4,7 @@ import { type RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RunTree } from "./model/entries.ts";
 import type { Hit } from "./model/find-hits.ts";
-import { formatValue } from "./model/format.ts";
+import { formatValue } from "./model/format-value.ts";
 import { piecesOf } from "./model/pieces.ts";
 import { limits } from "./entry-view.tsx";
 import { textId } from "./highlight.ts";

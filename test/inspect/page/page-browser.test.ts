@@ -36,7 +36,7 @@ describe("the page of a run", () => {
     const opening = openRunPage(browser, { name: "order.jsonl", text: await ordinaryLog() });
     await withPage(opening, async ({ page }) => {
       expect(await header(page)).toBe(
-        "order.jsonl Completed: the model answered. Active 4.92 s Wall clock 4.92 s Tokens in 6,852 Cached 60% (4,096) " +
+        "order.jsonl Completed: the model answered. Active 4.92 s Wall clock 4.92 s Tokens in 6,852 Cached 59.8 % (4,096) " +
           "Tokens out 234 Cost $0.0130 Iterations 3 Calls 3 Model mock mock-model Settings and budgets",
       );
       expect(await page.title()).toBe("order.jsonl");

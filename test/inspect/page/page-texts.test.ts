@@ -2,8 +2,8 @@ import type { EndReason, LoopStatus } from "turnwright";
 import type { LoggedRun } from "turnwright/inspect";
 import { describe, expect, it } from "vitest";
 import { describeEnding } from "../../../src/inspect/ui/model/describe-ending.ts";
-import { formatMs, formatUSD } from "../../../src/inspect/analysis/format-texts.ts";
-import { formatValue } from "../../../src/inspect/ui/model/format.ts";
+import { formatLocalTime, formatMs, formatShare, formatTime, formatUSD } from "../../../src/inspect/format.ts";
+import { formatValue } from "../../../src/inspect/ui/model/format-value.ts";
 import { parseRoute, toLink } from "../../../src/inspect/ui/model/route.ts";
 
 const say = (fields: Partial<LoggedRun>, isLive = false): string => {
@@ -137,6 +137,16 @@ describe("the numbers and values of the page", () => {
 
   it("write small amounts of money with four digits", () => {
     expect([0, 0.01234, 1.5].map(formatUSD)).toEqual(["$0.0000", "$0.0123", "$1.50"]);
+  });
+
+  it("write shares with three digits", () => {
+    expect([0, 0.04249, 0.598, 1, 12.5].map(formatShare)).toEqual(["0 %", "4.25 %", "59.8 %", "100 %", "1250 %"]);
+  });
+
+  it("write times so that their texts are in the order of time, and survive numbers that are no time", () => {
+    expect(formatTime(Date.UTC(2026, 10, 26, 9, 5, 3))).toBe("2026-11-26 09:05:03 UTC");
+    expect(formatLocalTime(new Date(2026, 10, 26, 9, 5, 3).getTime())).toBe("2026-11-26 09:05:03");
+    expect([formatTime(1e20), formatLocalTime(1e20)]).toEqual(["100000000000000000000", ""]);
   });
 
   it("write short values on one line, long ones on several, and texts with their line breaks", () => {

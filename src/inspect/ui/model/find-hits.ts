@@ -1,7 +1,7 @@
 // Finds a text in all entries of a run. Reads the texts one by one and keeps none of them.
 
 import type { Entry } from "./entries.ts";
-import { formatValue } from "./format.ts";
+import { formatValue } from "./format-value.ts";
 import { piecesOf } from "./pieces.ts";
 import { titleOf } from "./titles.ts";
 
