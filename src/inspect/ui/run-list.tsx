@@ -2,9 +2,8 @@
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { cacheShareOf } from "../analysis/find-cache-breaks.ts";
 import { formatCount, formatLocalTime, formatMs, formatShare, formatUSD } from "../format.ts";
-import { activeMsUntil, executionsOf, totalsOf } from "../analysis/run-totals.ts";
+import { activeMsOf, cacheShareOf, totalsOf } from "../analysis/run-totals.ts";
 import type { LoggedRun } from "../log/run-log.ts";
 import { showControls } from "../page/show-controls.ts";
 import "./run-list.css";
@@ -162,9 +161,9 @@ function sortRows(rows: readonly Row[], order: Order | undefined): readonly Row[
 const colouredStatuses = new Set(["completed", "error", "timeout", "rejected", "suspended", "open"]);
 
 function toRow({ name, run, href }: ListedRun, index: number): Row {
-  const { iterations, calls, nestedRuns, tokens, costUSD } = totalsOf(run);
-  const { share } = cacheShareOf(run);
-  const duration = run.durationMs ?? activeMsUntil(executionsOf(run), Infinity);
+  const totals = totalsOf(run);
+  const { iterations, calls, nestedRuns, tokens, costUSD } = totals;
+  const duration = activeMsOf(run);
   const status = run.error === undefined ? (run.status ?? "open") : "rejected";
   const text = (value: string): Cell => ({ value, text: value });
   const count = (value: number): Cell => ({ value, text: formatCount(value) });
@@ -179,7 +178,7 @@ function toRow({ name, run, href }: ListedRun, index: number): Row {
     calls: count(calls),
     nested: count(nestedRuns),
     tokens: count(tokens),
-    cached: toCell(share, formatShare),
+    cached: toCell(cacheShareOf(totals), formatShare),
     cost: toCell(costUSD, formatUSD),
     model: text(run.model),
   };

@@ -195,6 +195,30 @@ describe("the page of a run", () => {
 });
 
 describe("the page of several runs", () => {
+  it("has the same sums in the list and in the header of a run without an end, including its nested runs", async () => {
+    const lines = (await nestedLog()).split("\n");
+    const text = `${lines
+      .slice(
+        0,
+        lines.findLastIndex((line) => line.includes('"type":"iteration-start"')),
+      )
+      .join("\n")}\n`;
+    await withPage(
+      openRunPage(
+        browser,
+        ["a", "b"].map((name) => ({ name, text })),
+      ),
+      async ({ page }) => {
+        const row = (await page.getByRole("row").nth(1).innerText()).split("\t").map((cell) => cell.trim());
+        expect(row.slice(6, -1)).toEqual(["2.95 s", "1", "8", "4", "8,524", "31.6 %", "$0.0237"]);
+        await page.getByRole("link", { name: "tides" }).first().click();
+        expect(await header(page)).toContain(
+          "Active 2.95 s Wall clock 2.95 s Tokens in 8,100 Cached 31.6 % (2,560) Tokens out 424 Cost $0.0237 so far Iterations 1 Calls 8",
+        );
+      },
+    );
+  });
+
   it("lists the runs, and has links to each run and to comparisons", async () => {
     const logs = [
       { name: "first.jsonl", text: await ordinaryLog() },
