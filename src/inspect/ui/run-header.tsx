@@ -15,13 +15,15 @@ interface RunHeaderProps {
   readonly run: LoggedRun;
   readonly name: string;
   readonly isLive: boolean;
+  /** False for a run of a journal, whose times begin at 0. */
+  readonly hasDates: boolean;
   /** The time of the last line of the log about the run. */
   readonly lastAt: number;
   /** Opens the call with an id in the transcript. */
   openCall(callId: string): void;
 }
 
-export function RunHeader({ run, name, isLive, lastAt, openCall }: RunHeaderProps): JSX.Element {
+export function RunHeader({ run, name, isLive, hasDates, lastAt, openCall }: RunHeaderProps): JSX.Element {
   const ending = describeEnding(run, isLive);
   const [isOpen, setOpen] = useState(false);
   return (
@@ -42,7 +44,7 @@ export function RunHeader({ run, name, isLive, lastAt, openCall }: RunHeaderProp
       <button type="button" class="fold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         Settings and budgets
       </button>
-      {isOpen && <RunFactsView run={run} />}
+      {isOpen && <RunFactsView run={run} hasDates={hasDates} />}
     </header>
   );
 }
@@ -104,12 +106,12 @@ function Figures({ run, lastAt }: Pick<RunHeaderProps, "run" | "lastAt">): JSX.E
   );
 }
 
-function RunFactsView({ run }: { readonly run: LoggedRun }): JSX.Element {
+function RunFactsView({ run, hasDates }: Pick<RunHeaderProps, "run" | "hasDates">): JSX.Element {
   const { runId, version, limits, timeouts, policies, hooks, session, starts, reason } = run;
   const facts: readonly (readonly [string, unknown])[] = [
     ["Run id", runId],
     ["Version", version],
-    ["Started", starts.map(formatLocalTime).join("\n")],
+    ["Started", hasDates ? starts.map(formatLocalTime).join("\n") : ""],
     ["Limits", limits],
     ["Timeouts", timeouts],
     ["Policies", policies.join(", ")],

@@ -12,6 +12,8 @@ export interface ListedRun {
   /** The name of the log. */
   readonly name: string;
   readonly run: LoggedRun;
+  /** False for a run of a journal, whose times begin at 0. */
+  readonly hasDates: boolean;
   /** The link to the run on this page. */
   readonly href: string;
 }
@@ -160,7 +162,7 @@ function sortRows(rows: readonly Row[], order: Order | undefined): readonly Row[
 /** The statuses that have a colour. A run without an end is "open". */
 const colouredStatuses = new Set(["completed", "error", "timeout", "rejected", "suspended", "open"]);
 
-function toRow({ name, run, href }: ListedRun, index: number): Row {
+function toRow({ name, run, hasDates, href }: ListedRun, index: number): Row {
   const totals = totalsOf(run);
   const { iterations, calls, nestedRuns, tokens, costUSD } = totals;
   const duration = activeMsOf(run);
@@ -172,7 +174,7 @@ function toRow({ name, run, href }: ListedRun, index: number): Row {
     runId: text(run.runId),
     status: text(status === "open" ? "no end" : status),
     reason: text(run.error?.message ?? run.reason?.kind ?? ""),
-    started: { value: run.startedAt, text: formatLocalTime(run.startedAt) },
+    started: toCell(hasDates ? run.startedAt : undefined, formatLocalTime),
     duration: { value: duration, text: formatMs(duration) },
     iterations: count(iterations),
     calls: count(calls),

@@ -20,6 +20,7 @@ import { type PageRun, type Selection, useSelection } from "./use-selection.ts";
 export interface RunViewProps extends PageRun {
   readonly name: string;
   readonly isLive: boolean;
+  readonly hasDates: boolean;
 }
 
 export function RunView(props: RunViewProps): JSX.Element {

@@ -195,6 +195,27 @@ describe("the page of a run", () => {
 });
 
 describe("the page of several runs", () => {
+  it("says that a log is a journal, and shows no dates for it", async () => {
+    const text = (await ordinaryLog()).replace('"version":1', '"version":1,"from":"journal"');
+    await withPage(openRunPage(browser, { name: "run.journal", text }), async ({ page }) => {
+      await page.getByText("run.journal is a journal. A journal has no dates, so times begin at 0.").waitFor();
+      await page.getByRole("button", { name: "Settings and budgets" }).click();
+      expect(await header(page)).not.toContain("Started");
+    });
+    const logs = [
+      { name: "run.journal", text },
+      { name: "run.jsonl", text: await ordinaryLog() },
+    ];
+    await withPage(openRunPage(browser, logs), async ({ page }) => {
+      const dates = await page
+        .getByRole("row")
+        .filter({ has: page.getByRole("checkbox") })
+        .locator("td:nth-child(6)")
+        .allInnerTexts();
+      expect(dates.map((date) => date.slice(0, 7))).toEqual(["", "2026-11"]);
+    });
+  });
+
   it("has the same sums in the list and in the header of a run without an end, including its nested runs", async () => {
     const lines = (await nestedLog()).split("\n");
     const text = `${lines
