@@ -58,7 +58,7 @@ export function RequestView({ iteration, previous, run }: RequestViewProps): JSX
   return (
     <section class="request-view" aria-label={`Request of iteration ${iteration.iteration}`}>
       <div class="request-line">
-        <span>{difference === undefined ? `${kind}: ${size}` : showControls(describeDifference(difference))}</span>
+        <span>{difference === undefined ? `${kind}: ${size}` : showControls(describeDifference(difference, found))}</span>
         {difference !== undefined && (
           <span class="view-switch" role="group" aria-label="View of the request">
             <button type="button" aria-pressed={!isSentShown} onClick={() => setSentShown(false)}>
