@@ -8,6 +8,7 @@ import { formatCount, formatMs, formatUSD } from "../format.ts";
 import type { LoggedCall, LoggedIteration } from "../log/run-log.ts";
 import { LazyFold } from "./lazy-fold.tsx";
 import { showControls } from "../page/show-controls.ts";
+import { formatValue } from "./model/format-value.ts";
 import { JsonText, SafeText } from "./safe-text.tsx";
 import { TextPieces } from "./text-pieces.tsx";
 
@@ -109,5 +110,5 @@ function CallComparison({ call: { kind, left, right } }: { readonly call: Compar
 
 function resultText(call: LoggedCall | undefined): string {
   const { outcome = "no end", result } = call ?? {};
-  return `${outcome}: ${typeof result === "string" ? result : JSON.stringify(result ?? null, undefined, 2)}`;
+  return `${outcome}: ${formatValue(result ?? null)}`;
 }
