@@ -146,7 +146,7 @@ function BudgetTable({ series: { points, limits } }: { readonly series: BudgetSe
             <tr key={at}>
               <th scope="row">{point.iteration}</th>
               {budgetNames.map((name) => (
-                <td key={name}>
+                <td key={name} class="number">
                   <Amount name={name} point={point} limits={limits} />
                 </td>
               ))}

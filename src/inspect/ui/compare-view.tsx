@@ -8,6 +8,7 @@ import type { LoggedRun } from "../log/run-log.ts";
 import { ComparedContent } from "./compared-content.tsx";
 import { LazyFold } from "./lazy-fold.tsx";
 import { showControls } from "../page/show-controls.ts";
+import { ShowMore } from "./show-more.tsx";
 import "./compare-view.css";
 
 interface CompareViewProps {
@@ -57,11 +58,12 @@ export function CompareView({ left, right, names }: CompareViewProps): JSX.Eleme
           />
         ),
       )}
-      {groups.length > shown && (
-        <button type="button" onClick={() => setShown(shown + shownGroups)}>
-          Show {formatCount(Math.min(shownGroups, groups.length - shown))} more
-        </button>
-      )}
+      <ShowMore
+        left={groups.length - shown}
+        step={shownGroups}
+        things="more parts of the comparison"
+        show={() => setShown(shown + shownGroups)}
+      />
     </section>
   );
 }

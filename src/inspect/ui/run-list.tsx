@@ -81,9 +81,7 @@ export function RunList({ runs, compareHref }: RunListProps): JSX.Element {
         <table>
           <thead>
             <tr>
-              <th scope="col">
-                <span class="muted">Compare</span>
-              </th>
+              <th scope="col">Compare</th>
               {columns.map((column) => (
                 <HeadCell key={column.name} column={column} order={order} setOrder={setOrder} />
               ))}

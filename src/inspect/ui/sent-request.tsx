@@ -9,6 +9,7 @@ import { LazyFold } from "./lazy-fold.tsx";
 import { showControls } from "../page/show-controls.ts";
 import { JsonText, SafeText } from "./safe-text.tsx";
 import { type MessageContext, SentMessage } from "./sent-message.tsx";
+import { ShowMore } from "./show-more.tsx";
 
 interface SentRequestProps extends MessageContext {
   readonly request: LoggedRequest;
@@ -48,11 +49,7 @@ export function SentRequest({ request, ...context }: SentRequestProps): JSX.Elem
         </LazyFold>
       ))}
       <h4>{countThings(messages.length, "message")}</h4>
-      {hidden > 0 && (
-        <button type="button" onClick={() => setShown(shown + shownMessages)}>
-          Show {Math.min(hidden, shownMessages)} of {formatCount(hidden)} earlier messages
-        </button>
-      )}
+      <ShowMore left={hidden} step={shownMessages} things="earlier messages" show={() => setShown(shown + shownMessages)} />
       {messages.slice(hidden).map((message, at) => (
         <SentMessage key={hidden + at} message={message} index={hidden + at} {...context} />
       ))}

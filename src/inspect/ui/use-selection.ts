@@ -41,7 +41,7 @@ export interface Selection {
 /** Returns a set with the keys that were in only one of both. */
 export function toggleIn(set: ReadonlySet<string>, keys: readonly string[]): ReadonlySet<string> {
   const toggled = new Set(set);
-  for (const key of keys) if (!toggled.delete(key)) toggled.add(key);
+  for (const key of new Set(keys)) if (!toggled.delete(key)) toggled.add(key);
   return toggled;
 }
 

@@ -116,7 +116,9 @@ describe("the page of a run", () => {
       await page.keyboard.press("Shift+Enter");
       await count.getByText("6 of 6").waitFor();
       expect(await hashOf(page)).toContain("#i0/tool/1/i0/tool/1/i1");
-      expect(await page.evaluate(() => [...(CSS.highlights.get("found-now") ?? [])].map(String))).toEqual(["reliable"]);
+      const marked = (): Promise<readonly string[]> =>
+        page.evaluate(() => [...(CSS.highlights.get("found-now") ?? [])].map(String));
+      await expect.poll(marked).toEqual(["reliable"]);
       await page.keyboard.press("Escape");
       await count.getByText("6 of 6").waitFor({ state: "detached" });
     });
