@@ -27,11 +27,14 @@ const reports = ".cache/tests";
 const vitest = (report: string): string =>
   `vitest run --reporter=default --reporter=./scripts/rerun-reporter.ts --reporter=json --outputFile.json=${reports}/${report}.json`;
 
+// TypeScript 7 checks in a fifth of the time. The tools that build types and docs still need the API of TypeScript 6.
+const tsc = "node node_modules/typescript-7/bin/tsc -p";
+
 const gates: readonly Gate[] = [
-  { name: "build", command: "npm run --silent build -- --silent" },
-  { name: "types", command: "tsc -p ." },
-  { name: "page", command: "tsc -p examples/web-chat/page" },
-  { name: "inspector", command: "tsc -p src/inspect/ui" },
+  { name: "build", command: "npm run --silent build" },
+  { name: "types", command: `${tsc} .` },
+  { name: "page", command: `${tsc} examples/web-chat/page` },
+  { name: "inspector", command: `${tsc} src/inspect/ui` },
   { name: "manifest", command: "tsx scripts/check-manifest.ts" },
   { name: "format", command: "oxfmt --check" },
   { name: "lint", command: "oxlint --deny-warnings" },

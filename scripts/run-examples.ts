@@ -5,6 +5,9 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { reportProblems } from "./report-problems.ts";
 
+// The page of turnwright/inspect is not in the repository.
+await import("./build-page.ts");
+
 const timeoutMs = 60_000;
 
 function findExamples(): readonly string[] {

@@ -53,7 +53,6 @@ interface InspectEntry {
   renderRunPage(logs: inspect.RunPageLog | readonly inspect.RunPageLog[]): Promise<string>; // an HTML page that loads nothing
   toChromeTrace(log: inspect.RunLog, options?: { captureContent?: boolean }): string; // JSON for Perfetto, speedscope and chrome://tracing
   toMarkdown(run: inspect.LoggedRun, options?: { system?: boolean; reasoning?: boolean; maxChars?: number }): string; // true, true, 4,000 a text
-  exportRunLog(log: string | inspect.RunLog, format: "chrome-trace" | "markdown"): string; // all runs of a log
   journalToRunLog(source: string | Journal): Promise<string>; // the text of a log, with what a journal holds
   // options of a run that repeats another one up to an iteration, and then goes on live: runToolLoop(await rerunFrom(...))
   rerunFrom<Output>(

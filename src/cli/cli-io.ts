@@ -31,3 +31,8 @@ export class CliError extends Error {
 export function wrongUsage(message: string): CliError {
   return new CliError(`${message} Run \`npx turnwright --help\` for the usage.`, 2);
 }
+
+/** Returns the message of any thrown value, without its last full stop. */
+export function messageOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
+}

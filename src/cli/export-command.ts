@@ -1,13 +1,18 @@
 // The command `turnwright export`: writes a log in a format of another tool.
 
-import { dirname, join, resolve } from "node:path";
-import { type ExportFormat, exportRunLog } from "../inspect/exports/export-run-log.ts";
+import { resolve } from "node:path";
+import { toChromeTrace } from "../inspect/exports/chrome-trace.ts";
+import { toMarkdown } from "../inspect/exports/markdown.ts";
+import { parseRunLog } from "../inspect/log/read-run-log.ts";
+import type { RunLog } from "../inspect/log/run-log.ts";
 import { type CliIO, wrongUsage } from "./cli-io.ts";
-import { findLogs, readLogText } from "./find-logs.ts";
+import { besideLog, findLogs, readLogText, writePrivate } from "./log-files.ts";
 import { parseArguments } from "./parse-arguments.ts";
-import { nameWithoutEnding, writePrivate } from "./write-private.ts";
 
-const endings: { readonly [Format in ExportFormat]: string } = { "chrome-trace": ".trace.json", markdown: ".md" };
+const formats = {
+  "chrome-trace": { ending: ".trace.json", write: (log: RunLog): string => toChromeTrace(log) },
+  markdown: { ending: ".md", write: ({ runs }: RunLog): string => runs.map((run) => toMarkdown(run)).join("\n") },
+} as const;
 
 export async function exportLog(args: readonly string[], io: CliIO): Promise<void> {
   const { values, positionals } = parseArguments(args, {
@@ -16,16 +21,16 @@ export async function exportLog(args: readonly string[], io: CliIO): Promise<voi
   });
   if (positionals.length !== 1) throw wrongUsage("`export` needs the path of one log.");
   const { format } = values;
-  if (!isFormat(format)) throw wrongUsage(`--format must be ${Object.keys(endings).join(" or ")}.`);
+  if (!isFormat(format)) throw wrongUsage(`--format must be ${Object.keys(formats).join(" or ")}.`);
   const { logs, folder } = await findLogs(positionals, io.cwd);
   const [log] = logs;
   if (log === undefined || folder !== undefined) throw wrongUsage("`export` needs a log, not a folder.");
-  const beside = join(dirname(log.path), `${nameWithoutEnding(log.path)}${endings[format]}`);
-  const path = values.out === undefined ? beside : resolve(io.cwd, values.out);
-  await writePrivate(path, exportRunLog(await readLogText(log), format));
+  const { ending, write } = formats[format];
+  const path = values.out === undefined ? besideLog(log.path, ending) : resolve(io.cwd, values.out);
+  await writePrivate(path, write(parseRunLog(await readLogText(log))));
   io.out(path);
 }
 
-function isFormat(format: string | undefined): format is ExportFormat {
-  return format !== undefined && Object.hasOwn(endings, format);
+function isFormat(format: string | undefined): format is keyof typeof formats {
+  return format !== undefined && Object.hasOwn(formats, format);
 }

@@ -4,10 +4,9 @@ import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { serveLogs, type ServedLog } from "../inspect/live/serve-logs.ts";
 import { renderRunPage } from "../inspect/page/render-run-page.ts";
-import { CliError, type CliIO, wrongUsage } from "./cli-io.ts";
-import { findLogs, type FoundLog, type FoundLogs, readLogText } from "./find-logs.ts";
-import { parseArguments, toNumber } from "./parse-arguments.ts";
-import { nameWithoutEnding, writePrivate } from "./write-private.ts";
+import { CliError, type CliIO, messageOf, wrongUsage } from "./cli-io.ts";
+import { besideLog, findLogs, type FoundLog, type FoundLogs, readLogText, writePrivate } from "./log-files.ts";
+import { parseArguments } from "./parse-arguments.ts";
 
 const options = {
   out: { type: "string", short: "o" },
@@ -29,11 +28,16 @@ export async function inspectLogs(args: readonly string[], io: CliIO): Promise<v
     if (isOpened && !io.open(url)) io.note("No browser could be opened. Open the URL yourself.");
   };
   if (values.live === true) {
-    const port = values.port === undefined ? undefined : toNumber("port", values.port, { min: 0, max: 65_535 });
-    return serveLive(positionals, { found, port, io, show });
+    return serveLive(positionals, { found, port: readPort(values.port), io, show });
   }
   if (found.logs.length === 0) throw new CliError("The folder has no logs. Write one with withRunLog of turnwright/inspect.");
   show(pathToFileURL(await writePage(found, values.out, io)).href);
+}
+
+function readPort(port: string | undefined): number | undefined {
+  if (port === undefined) return undefined;
+  if (/^\d+$/.test(port) && Number(port) <= 65_535) return Number(port);
+  throw wrongUsage(`--port must be a whole number from 0 to 65535, but is "${port}".`);
 }
 
 /** Writes the page next to its log, or into the folder of its logs. */
@@ -41,15 +45,14 @@ async function writePage({ logs, folder }: FoundLogs, out: string | undefined, i
   const texts: { name: string; text: string }[] = [];
   for (const log of logs) texts.push({ name: log.name, text: await readLogText(log) });
   const page = await renderRunPage(texts);
-  const [first] = logs;
-  const besideFirst = join(folder ?? dirname(first?.path ?? io.cwd), logs.length === 1 ? toPageName(first) : "runs.html");
-  const path = out === undefined ? besideFirst : resolve(io.cwd, out);
+  const path = out === undefined ? choosePath(logs, folder, io.cwd) : resolve(io.cwd, out);
   await writePrivate(path, page);
   return path;
 }
 
-function toPageName(log: FoundLog | undefined): string {
-  return `${nameWithoutEnding(log?.path ?? "run")}.html`;
+function choosePath([first, ...others]: readonly FoundLog[], folder: string | undefined, cwd: string): string {
+  if (first !== undefined && others.length === 0) return besideLog(first.path, ".html");
+  return join(folder ?? dirname(first?.path ?? cwd), "runs.html");
 }
 
 interface Serving {
@@ -61,9 +64,10 @@ interface Serving {
 
 async function serveLive(paths: readonly string[], { found, port, io, show }: Serving): Promise<void> {
   // A journal is converted once, because its log cannot be continued.
-  const served = new Map<string, ServedLog>();
+  const served = new Map<string, FoundLog & ServedLog>();
   const list = async (): Promise<readonly ServedLog[]> => {
-    for (const log of (await findLogs(paths, io.cwd)).logs) if (!served.has(log.path)) served.set(log.path, await toServed(log));
+    const { logs } = await findLogs(paths, io.cwd, served);
+    for (const log of logs) if (!served.has(log.path)) served.set(log.path, await toServed(log));
     return [...served.values()];
   };
   const server = await startServer({ list, folder: found.folder, port });
@@ -76,15 +80,14 @@ async function serveLive(paths: readonly string[], { found, port, io, show }: Se
   }
 }
 
-async function toServed(log: FoundLog): Promise<ServedLog> {
-  return log.kind === "log" ? { name: log.name, path: log.path } : { name: log.name, text: await readLogText(log) };
+async function toServed(log: FoundLog): Promise<FoundLog & ServedLog> {
+  return log.kind === "log" ? log : { ...log, text: await readLogText(log) };
 }
 
 async function startServer(given: Parameters<typeof serveLogs>[0]): ReturnType<typeof serveLogs> {
   try {
     return await serveLogs(given);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new CliError(`The server cannot start: ${reason}. Choose another --port.`, 1, { cause: error });
+    throw new CliError(`The server cannot start: ${messageOf(error)}. Choose another --port.`, 1, { cause: error });
   }
 }

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isRecord } from "../core/entry-kit.ts";
 import type { RerunOptions } from "../inspect/rerun/rerun-from.ts";
-import { CliError } from "./cli-io.ts";
+import { CliError, messageOf, wrongUsage } from "./cli-io.ts";
 
 /** The facts that a module with a function gets. */
 export interface ModuleFacts {
@@ -22,7 +22,11 @@ export async function loadModule(given: string, cwd: string, facts: ModuleFacts)
   const loaded = await importModule(given, cwd);
   const exported = loaded["options"] ?? loaded["default"];
   const options: unknown = typeof exported === "function" ? await callFactory(exported as Factory, given, facts) : exported;
-  if (isRecord(options)) return options;
+  if (isRecord(options)) {
+    if (facts.model !== undefined && options === exported && options["provider"] !== undefined)
+      throw wrongUsage(`--model does not change the provider of ${given}. Export a function that gets { model }.`);
+    return options;
+  }
   throw new CliError(
     `${given} exports no options. Export \`options\`: an object such as { provider, tools }, or a function that returns one.`,
   );
@@ -46,8 +50,4 @@ async function callFactory(factory: Factory, given: string, facts: ModuleFacts):
   } catch (error) {
     throw new CliError(`The function of ${given} has failed: ${messageOf(error)}.`, 1, { cause: error });
   }
-}
-
-function messageOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
 }

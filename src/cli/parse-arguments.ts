@@ -1,7 +1,7 @@
 // Parses the arguments of a command.
 
 import { parseArgs, type ParseArgsConfig } from "node:util";
-import { wrongUsage } from "./cli-io.ts";
+import { messageOf, wrongUsage } from "./cli-io.ts";
 
 type Values<Options extends NonNullable<ParseArgsConfig["options"]>> = {
   readonly [Name in keyof Options]?: Options[Name] extends { type: "boolean" } ? boolean : string;
@@ -25,13 +25,7 @@ export function parseArguments<const Options extends NonNullable<ParseArgsConfig
     return { values, positionals };
   } catch (error) {
     // The first sentence names the argument. The others are about escaping it.
-    const [message = ""] = (error instanceof Error ? error.message : String(error)).split(". ");
-    throw wrongUsage(`${message.replace(/\.$/, "")}.`);
+    const [message = ""] = messageOf(error).split(". ");
+    throw wrongUsage(`${message}.`);
   }
-}
-
-export function toNumber(name: string, text: string, { min, max }: { readonly min: number; readonly max: number }): number {
-  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (number >= min && number <= max) return number;
-  throw wrongUsage(`--${name} must be a whole number from ${min} to ${max}, but is "${text}".`);
 }

@@ -1,15 +1,17 @@
 // The command `turnwright rerun`: repeats a run up to an iteration, and goes on with other options.
 
 import { access } from "node:fs/promises";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import { createLoopEvents, isLoopError, type LoopEvents, type LoopResult, runToolLoop, type Tool } from "../core/index.ts";
 import type { Provider } from "../core/entry-kit.ts";
+import { formatUSD } from "../inspect/format.ts";
 import { withRunLog } from "../inspect/log/with-run-log.ts";
-import { findStart } from "../inspect/rerun/find-kind.ts";
+import { findStart } from "../inspect/log/find-start.ts";
 import type { Past } from "../inspect/rerun/past.ts";
 import { continuePast, readPast, type RerunOptions } from "../inspect/rerun/rerun-from.ts";
-import { CliError, type CliIO, wrongUsage } from "./cli-io.ts";
+import { CliError, type CliIO, messageOf, wrongUsage } from "./cli-io.ts";
 import { type LoadedOptions, loadModule } from "./load-module.ts";
+import { besideLog } from "./log-files.ts";
 import { parseArguments } from "./parse-arguments.ts";
 import { createSdkProvider } from "./sdk-provider.ts";
 
@@ -43,7 +45,9 @@ export async function rerunLog(args: readonly string[], io: CliIO): Promise<void
     signal: loaded.signal ?? io.signal,
   };
   const out = await chooseOut(source, values.out, io.cwd);
-  io.note(`Repeats iterations 0 to ${iteration - 1}, then goes on with ${provider.id} ${provider.model}.`);
+  const repeated =
+    iteration === 0 ? "Repeats no iteration, and starts" : `Repeats iterations 0 to ${iteration - 1}, then goes on`;
+  io.note(`${repeated} with ${provider.id} ${provider.model}.`);
   if (missing.length > 0)
     io.note(`Tools without code, whose calls suspend the run: ${missing.join(", ")}. Bring them with --module.`);
   events.on("iteration-end", (event) => noteIteration(event, io));
@@ -73,9 +77,7 @@ async function readFirst(source: string, { given, at }: Reading): Promise<Past> 
     return await readPast(source, at);
   } catch (error) {
     if (error instanceof CliError || isLoopError(error)) throw error;
-    throw new CliError(`${given} cannot be read: ${error instanceof Error ? error.message : String(error)}.`, 1, {
-      cause: error,
-    });
+    throw new CliError(`${given} cannot be read: ${messageOf(error)}.`, 1, { cause: error });
   }
 }
 
@@ -100,9 +102,8 @@ function completeTools({ tools = [] }: LoadedOptions, past: Past): Completed {
 
 /** Returns the path of the new log. A log that exists is never continued, so that each log has one run. */
 async function chooseOut(source: string, out: string | undefined, cwd: string): Promise<string> {
-  const base = basename(source).replace(/\.jsonl?$/, "");
   for (let count = 1; ; count += 1) {
-    const path = out === undefined ? join(dirname(source), `${base}-rerun${count === 1 ? "" : count}.jsonl`) : resolve(cwd, out);
+    const path = out === undefined ? besideLog(source, `-rerun${count === 1 ? "" : count}.jsonl`) : resolve(cwd, out);
     const isTaken = await access(path).then(
       () => true,
       () => false,
@@ -119,7 +120,7 @@ function noteIteration(
   if (path !== undefined || replayed === true) return;
   const made = calls.map(({ name, outcome }) => `${name} (${outcome})`).join(", ");
   const tokens = usage === undefined ? "" : `${usage.totalTokens} tokens`;
-  const cost = costUSD === undefined ? "" : `$${costUSD.toFixed(4)}`;
+  const cost = costUSD === undefined ? "" : formatUSD(costUSD);
   io.note([`i${iteration} ${status}`, made, tokens, cost].filter((part) => part !== "").join(" · "));
 }
 

@@ -1,6 +1,7 @@
 // Runs a command, and returns the exit code of the process.
 
 import { isLoopError } from "../core/index.ts";
+import { showControls } from "../inspect/page/show-controls.ts";
 import { CliError, type CliIO, wrongUsage } from "./cli-io.ts";
 import { exportLog } from "./export-command.ts";
 import { inspectLogs } from "./inspect-command.ts";
@@ -43,7 +44,13 @@ const commands: { readonly [name: string]: ((args: readonly string[], io: CliIO)
 };
 
 /** Runs the command line. Resolves to the exit code, and never rejects. */
-export async function runCli(args: readonly string[], io: CliIO & { readonly version: string }): Promise<number> {
+export async function runCli(args: readonly string[], terminal: CliIO & { readonly version: string }): Promise<number> {
+  // Texts of models and names of files may hold sequences that control a terminal.
+  const io = {
+    ...terminal,
+    out: (line: string) => terminal.out(showControls(line)),
+    note: (line: string) => terminal.note(showControls(line)),
+  };
   try {
     const [name = "", ...rest] = args;
     if (args.some((arg) => arg === "--help" || arg === "-h") || name === "help") io.out(help);

@@ -3,11 +3,11 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Provider } from "../core/entry-kit.ts";
+import { isRecord, type Provider } from "../core/entry-kit.ts";
 import { anthropicMessages } from "../anthropic/index.ts";
 import { googleGenerateContent } from "../google/index.ts";
 import { openaiChat } from "../openai/index.ts";
-import { CliError, type CliIO } from "./cli-io.ts";
+import { CliError, type CliIO, messageOf } from "./cli-io.ts";
 
 interface Sdk {
   readonly packageName: string;
@@ -62,12 +62,10 @@ async function importSdk(packageName: string, cwd: string): Promise<{ readonly [
     const path = createRequire(join(cwd, "resolve.js")).resolve(packageName);
     return (await import(pathToFileURL(path).href)) as { readonly [name: string]: unknown };
   } catch (error) {
-    throw new CliError(
-      `The package ${packageName} is not installed here. Run \`npm install ${packageName}\`, or pass a provider with --module.`,
-      1,
-      {
-        cause: error,
-      },
-    );
+    const isMissing = isRecord(error) && error["code"] === "MODULE_NOT_FOUND";
+    const problem = isMissing
+      ? `is not installed here. Run \`npm install ${packageName}\`, or pass`
+      : `cannot be loaded: ${messageOf(error)}. Pass`;
+    throw new CliError(`The package ${packageName} ${problem} a provider with --module.`, 1, { cause: error });
   }
 }

@@ -5,6 +5,7 @@ export { followSignal } from "./cancellation/signals.ts";
 export {
   type Check,
   checkFields,
+  checkNeeded,
   checkRequired,
   type Checks,
   describeRule,
@@ -28,7 +29,7 @@ export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { type Bounds, limitRules, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
 export type { DeferredOutcome, ResultProcessor } from "./loop/run/run.ts";
 export { createRepetition } from "./loop/state/detect-loops.ts";
-export { applyStep } from "./loop/state/apply-step.ts";
+export { applyStep, malformedNote, warnOfLoop } from "./loop/state/apply-step.ts";
 export { checkAnswer } from "./loop/state/check-answer.ts";
 export { checkMessages, toUserMessage as copyUserMessage } from "./loop/state/check-messages.ts";
 export { findLoop } from "./loop/state/apply-call.ts";
@@ -43,6 +44,7 @@ export {
   type SettledCall,
   type StepResult,
   suspensionOf,
+  toContextMessage,
 } from "./loop/state/loop-state.ts";
 export {
   callKey,
@@ -82,11 +84,11 @@ export {
 export { describeMisfit } from "./loop/stream/structured-output.ts";
 export { type Answerer, answererOf, AttemptLog, continuesMessage } from "./providers/attempt-reader.ts";
 export { iterateChunks } from "./providers/guard-stream.ts";
-export { isUnfinished as isUnfinishedStream } from "./providers/judge-finish.ts";
+export { isUnfinished as isUnfinishedStream, judgeFinish } from "./providers/judge-finish.ts";
 export { isApproval } from "./policies/approval.ts";
 export { argumentSchema, isStandardSchema, issue, toJsonSchema, validateArgs } from "./tools/argument-schema.ts";
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
-export { renderOutcome } from "./tools/outcome-texts.ts";
+export { renderOutcome, wasDispatched } from "./tools/outcome-texts.ts";
 export { createToolRegistry, toRegistry } from "./tools/registry.ts";
 export {
   deferred,
@@ -171,7 +173,7 @@ export type { NestedSpending, ShownTool, ToolCall, ToolChange, ToolOutcome, Wait
 export type { NeedsApproval, ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./types/tool.ts";
 export { assertNever, hasBrand } from "./utils/guards.ts";
 export { Deadline, longestTimerMs, systemClock } from "./cancellation/deadline.ts";
-export { addUsage, noUsage, reconcileUsage } from "./utils/count-usage.ts";
+export { addSpending, addUsage, noUsage, reconcileUsage } from "./utils/count-usage.ts";
 export { type FileFacts, followOwnLinks, isOwn, tightMode } from "./utils/file-trust.ts";
 export { isRecord, isThenable, type UnknownRecord } from "./utils/guards.ts";
 export { digest, isSameJson, parseJson, stableJson, toJson } from "./utils/json.ts";

@@ -1,7 +1,6 @@
 // The entry `turnwright/inspect`: writes a log of a run, reads it, shows and exports it, and tries a run again from an iteration.
 
 export { type ChromeTraceOptions, toChromeTrace } from "./exports/chrome-trace.ts";
-export { type ExportFormat, exportRunLog } from "./exports/export-run-log.ts";
 export { type MarkdownOptions, toMarkdown } from "./exports/markdown.ts";
 export { journalToRunLog } from "./journal/journal-to-log.ts";
 export type { RedactText, RunLogPlace } from "./log/clean-values.ts";

@@ -8,6 +8,7 @@ import {
   type ModelRequest,
   textOf,
   type ToolContext,
+  wasDispatched,
 } from "../core/entry-kit.ts";
 import type { RunObserver, StartObserving, StreamObserver } from "../core/observe-kit.ts";
 import { otherError } from "./facts.ts";
@@ -18,9 +19,6 @@ export interface PlayPorts {
   /** Sets the time of what happens next, in milliseconds since 1970. */
   setTime(at: number): void;
 }
-
-/** The outcomes of calls whose tools have run. */
-const executed: ReadonlySet<string> = new Set(["completed", "failed", "timed-out", "interrupted", "deferred"]);
 
 export function playExecution(execution: Execution, ports: PlayPorts): void {
   ports.setTime(execution.first.at);
@@ -148,7 +146,7 @@ class ExecutionPlayer {
 
   #hasRun(callId: string, outcome: string): boolean {
     const isCutOff = outcome === "interrupted" && this.#begun.has(callId);
-    return executed.has(outcome) && !isCutOff && !this.#deferred.has(callId);
+    return wasDispatched(outcome) && !isCutOff && !this.#deferred.has(callId);
   }
 
   #runTool(callId: string, name: string): void {
@@ -173,12 +171,12 @@ interface NestedRuns {
   readonly runs: readonly RecordedRun[];
 }
 
-/** Returns the nested runs by call. A call of a resumed run may be in the log twice, with the same nested runs. */
+/** Returns the nested runs by call. A call of a resumed run may be in the log twice. */
 function findNested({ run }: Execution): ReadonlyMap<string, NestedRuns> {
   const nested = new Map<string, NestedRuns>();
   for (const { calls } of run.iterations) {
     for (const { callId, name, runs } of calls) {
-      if (runs.length > 0) nested.set(callId, { name, runs: [...new Set([...(nested.get(callId)?.runs ?? []), ...runs])] });
+      if (runs.length > 0) nested.set(callId, { name, runs: [...(nested.get(callId)?.runs ?? []), ...runs] });
     }
   }
   return nested;

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -29,6 +29,16 @@ describe("turnwright inspect", () => {
     expect([exitCode, out, opened]).toEqual([0, [url], [url]]);
     expect(readFileSync(fileURLToPath(url), "utf8")).toContain("Hello from run.");
     expect(statSync(fileURLToPath(url)).mode & 0o777).toBe(0o600);
+  });
+
+  it("makes a page that exists private", async () => {
+    const folder = makeCliFolder();
+    await writeRun(folder, "run");
+    const path = join(folder, "run.html");
+    writeFileSync(path, "An old page.");
+    chmodSync(path, 0o644);
+    expect((await runCommand(folder, ["inspect", "run.jsonl"])).exitCode).toBe(0);
+    expect([statSync(path).mode & 0o777, readFileSync(path, "utf8").includes("An old page.")]).toEqual([0o600, false]);
   });
 
   it.for<readonly [where: string, args: readonly string[], how: Parameters<typeof runCommand>[2]]>([

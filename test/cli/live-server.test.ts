@@ -1,4 +1,4 @@
-import { appendFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, truncateSync, writeFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -77,6 +77,27 @@ describe("serveLogs", () => {
     writeFileSync(join(folder, "b.jsonl"), header);
     expect(await list.until('"log/1"}\n')).toBe('{"name":"a.jsonl","url":"log/0"}\n{"name":"b.jsonl","url":"log/1"}\n');
     expect(await (await follow(`${url}log/1?from=0`)).until("\n")).toBe(header);
+  });
+
+  it("sends only complete lines, so that a run can remove a line that a crash has cut off", async () => {
+    const path = join(makeCliFolder(), "run.jsonl");
+    writeFileSync(path, `${header}{"type":"torn`);
+    const { url } = await serve([{ name: "run.jsonl", path }]);
+    const log = await follow(`${url}log/0?from=0`);
+    expect(await log.until("\n")).toBe(header);
+    truncateSync(path, header.length);
+    appendFileSync(path, '{"type":"new"}\n');
+    expect(await log.until('"new"}\n')).toBe(`${header}{"type":"new"}\n`);
+  });
+
+  it("sends a line of several megabytes", async () => {
+    const path = join(makeCliFolder(), "run.jsonl");
+    const long = `${JSON.stringify({ type: "x".repeat(2.5 * 2 ** 20) })}\n`;
+    const end = '{"type":"end"}\n';
+    writeFileSync(path, header + long + end);
+    const { url } = await serve([{ name: "run.jsonl", path }]);
+    const log = await follow(`${url}log/0?from=0`);
+    expect((await log.until(end)).length).toBe(header.length + long.length + end.length);
   });
 
   it("serves the page with strict headers", async () => {

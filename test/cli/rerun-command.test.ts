@@ -64,6 +64,14 @@ describe("turnwright rerun", () => {
     expect([again.out, existsSync(join(folder, "run-rerun2.jsonl"))]).toEqual([["run-rerun2.jsonl"], true]);
   });
 
+  it("says that it repeats nothing with --from i0", async () => {
+    const folder = makeCliFolder();
+    await writeRun(folder);
+    writeModule(folder, answer);
+    const { exitCode, notes } = await runCommand(folder, ["rerun", "run.jsonl", "--from", "i0", "--module", "agent.mjs"]);
+    expect([exitCode, notes[0]]).toEqual([0, "Repeats no iteration, and starts with test mock-model."]);
+  });
+
   it("offers the tools of the log without code, and says that their calls wait", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
@@ -74,6 +82,14 @@ describe("turnwright rerun", () => {
       "Tools without code, whose calls suspend the run: look. Bring them with --module.",
       "These calls wait: look. Bring their tools with --module to go on.",
     ]);
+  });
+
+  it("shows control characters of the model as code points", async () => {
+    const folder = makeCliFolder();
+    await writeRun(folder);
+    writeModule(folder, answer.replace("New.", "\\u001b[2JNew.\\nNext."));
+    const { notes } = await runCommand(folder, ["rerun", "run.jsonl", "--from", "i1", "--module", "agent.mjs"]);
+    expect(notes).toContain("‹U+001B›[2JNew.\nNext.");
   });
 
   it.for<readonly [what: string, args: readonly string[], exitCode: number, message: string]>([
@@ -88,12 +104,19 @@ describe("turnwright rerun", () => {
     ],
     ["a missing module", ["--from", "i1", "--module", "no.mjs"], 1, "no.mjs cannot be loaded"],
     ["a module without options", ["--from", "i1", "--module", "empty.mjs"], 1, "empty.mjs exports no options."],
+    [
+      "a model for a module that has a provider",
+      ["--from", "i1", "--module", "fixed.mjs", "--model", "x"],
+      2,
+      "--model does not",
+    ],
     ["a log that exists", ["--from", "i1", "--module", "agent.mjs", "-o", "run.jsonl"], 1, "run.jsonl exists already."],
   ])("explains %s", async ([, args, exitCode, message]) => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer);
     writeFileSync(join(folder, "empty.mjs"), "export const other = 1;");
+    writeFileSync(join(folder, "fixed.mjs"), "export const options = { provider: {} };");
     const end = await runCommand(folder, ["rerun", "run.jsonl", ...args]);
     expect([end.exitCode, end.out]).toEqual([exitCode, []]);
     expect(end.notes.join("\n")).toContain(message);
@@ -123,5 +146,18 @@ describe("turnwright rerun", () => {
     const { notes } = await runCommand(folder, args, { env });
     expect(notes[0]).toBe("Repeats iterations 0 to 0, then goes on with openai gpt-x.");
     expect(readFileSync(join(folder, "run-rerun.jsonl"), "utf8")).toContain("sent to gpt-x with 7");
+  });
+
+  it("says that an SDK is installed, but cannot be loaded", async () => {
+    const folder = makeCliFolder();
+    await writeRun(folder, "anthropic");
+    const sdk = join(folder, "node_modules", "@anthropic-ai", "sdk");
+    mkdirSync(sdk, { recursive: true });
+    writeFileSync(join(sdk, "package.json"), '{"name":"@anthropic-ai/sdk","exports":{"import":"./index.js"}}');
+    const env = { ANTHROPIC_API_KEY: "sk-test" };
+    const { notes } = await runCommand(folder, ["rerun", "run.jsonl", "--from", "i1"], { env });
+    expect(notes[0]).toMatch(
+      /The package @anthropic-ai\/sdk cannot be loaded: No "exports".*\. Pass a provider with --module\.$/,
+    );
   });
 });

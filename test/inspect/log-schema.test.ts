@@ -1,26 +1,9 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { defineTool, type JsonSchema, type LoopOptions, maskResults, runToolLoop, withRetry } from "turnwright";
-import { parseRunLog, withRunLog } from "turnwright/inspect";
-import { fromJsonSchema } from "turnwright/json-schema";
+import { defineTool, type LoopOptions, maskResults, withRetry } from "turnwright";
+import { parseRunLog } from "turnwright/inspect";
 import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
-import { scenarios } from "../loop/scenarios/all.ts";
-import { setUp } from "../loop/scenarios/scenario.ts";
+import { problemsOf } from "./line-problems.ts";
 import { logRun } from "./log-run.ts";
-
-const schema = JSON.parse(readFileSync("docs/run-log.schema.json", "utf8")) as JsonSchema & {
-  readonly $defs: {
-    readonly [name: string]: {
-      readonly properties?: { readonly type?: { readonly const?: string; readonly enum?: readonly string[] } };
-    };
-  };
-};
-const validator = fromJsonSchema(schema);
-
-async function problemsOf(line: string): Promise<readonly string[]> {
-  const { issues = [] } = await validator["~standard"].validate(JSON.parse(line));
-  return issues.map(({ message }) => message);
-}
 
 const lookUp = defineTool({
   name: "look_up",
@@ -45,23 +28,6 @@ describe("docs/run-log.schema.json", () => {
   it.for(runs)("accepts each line of a run with %s", async ([, options]) => {
     const { lines } = await logRun({ messages: [{ role: "user", content: "Go." }], ...options });
     for (const line of lines) expect([line, await problemsOf(line)]).toEqual([line, []]);
-  });
-
-  it("accepts each line of all scenarios, and defines each type of line", async () => {
-    const defined = Object.values(schema.$defs).flatMap(
-      ({ properties }) => properties?.type?.enum ?? [properties?.type?.const ?? ""],
-    );
-    for (const scenario of scenarios) {
-      const { options, stage } = setUp(scenario);
-      const lines: string[] = [];
-      const running = runToolLoop(withRunLog(options, { to: { write: (line) => lines.push(line) } }));
-      await scenario.meanwhile?.(stage);
-      await running;
-      for (const line of lines) {
-        expect([line, await problemsOf(line)]).toEqual([line, []]);
-        expect(defined).toContain((JSON.parse(line) as { type: string }).type);
-      }
-    }
   });
 
   it.for([

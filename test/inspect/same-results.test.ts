@@ -13,13 +13,15 @@ import {
   withFallback,
   withRetry,
 } from "turnwright";
-import { parseRunLog, withRunLog } from "turnwright/inspect";
+import { journalToRunLog, parseRunLog, withRunLog } from "turnwright/inspect";
 import { createMockProvider, createTestClock, fail, type MockScript, recordEvents, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 import { plans } from "../loop/random-run.ts";
 import { comparable, runPlan } from "../loop/run-plan.ts";
 import { scenarios } from "../loop/scenarios/all.ts";
 import { type Scenario, setUp } from "../loop/scenarios/scenario.ts";
+import { deepFactsOf } from "./compare-logs.ts";
+import { problemsOf } from "./line-problems.ts";
 
 type Wrap = (options: LoopOptions) => LoopOptions;
 
@@ -46,12 +48,16 @@ function createLog(): { readonly wrap: Wrap; text(): string } {
 
 describe("withRunLog", () => {
   it.for(scenarios.map((scenario) => [scenario.title, scenario] as const))(
-    'does not change the result or the events of the scenario "%s"',
+    'does not change the scenario "%s", and writes valid lines with the facts of its journal',
     async ([, scenario]) => {
       const plain = await playScenario(scenario, (options) => options);
       const log = createLog();
-      expect(await playScenario(scenario, log.wrap)).toEqual(plain);
-      const [run, ...others] = parseRunLog(log.text()).runs;
+      const journal = memoryJournal();
+      expect(await playScenario(scenario, (options) => log.wrap({ ...options, journal }))).toEqual(plain);
+      for (const line of log.text().split("\n").slice(0, -1)) expect([line, await problemsOf(line)]).toEqual([line, []]);
+      const { runs } = parseRunLog(log.text());
+      expect(parseRunLog(await journalToRunLog(journal)).runs.map(deepFactsOf)).toEqual(runs.map(deepFactsOf));
+      const [run, ...others] = runs;
       expect(others).toEqual([]);
       expect(run).toMatchObject({ runId: "r", status: scenario.status, reason: { kind: scenario.reason } });
     },

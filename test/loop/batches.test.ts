@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Clock, createLoopEvents, FatalToolError, type Journal, memoryJournal, type Tool } from "turnwright";
-import { createTestClock, text, toolCall } from "turnwright/testing";
+import { createTestClock, text, toolCall, wait } from "turnwright/testing";
 import { answersOf, never, outcomesOf, play, tool, type Playing } from "./play.ts";
 
 function workshop(clock: Clock): { readonly tools: readonly Tool[]; readonly log: string[]; peak(): number } {
@@ -62,6 +62,19 @@ describe("a batch of tool calls", () => {
     play([[...fourCalls], text("Done.")], { clock, tools: shop.tools, journal, limits: { toolConcurrency: 2 } });
     await clock.runAll();
     expect(shop.log).toEqual(["+slow", "+0", "-0", "-slow", "+1", "+2", "-1", "-2"]);
+  });
+
+  it("leaves the control of the run open if it has more calls than toolConcurrency", async () => {
+    const clock = createTestClock();
+    const shop = workshop(clock);
+    const batch = [call("work", "a", 10), call("work", "b", 10), call("work", "c", 10)];
+    const script = [batch, [text("Wait"), wait(100), text("ing.")], text("Done.")];
+    const { control, result } = play(script, { clock, tools: shop.tools, limits: { toolConcurrency: 2 } });
+    await clock.advance(50);
+    expect(shop.log).toEqual(["+a", "+b", "-a", "+c", "-b", "-c"]);
+    expect([control.steer("Hey."), control.stop()]).toEqual(["accepted", "accepted"]);
+    await clock.runAll();
+    expect((await result).status).toBe("stopped-by-user");
   });
 
   it("starts no call after a FatalToolError, while running calls finish", async () => {

@@ -1,7 +1,7 @@
 import type { ViteUserConfig } from "vitest/config";
 
 const config: ViteUserConfig = {
-  test: { include: ["test/package/*.test.ts"], testTimeout: 120_000, update: "none" },
+  test: { include: ["test/package/*.test.ts"], testTimeout: 120_000, hookTimeout: 120_000, update: "none" },
 };
 
 export default config;

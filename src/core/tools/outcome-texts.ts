@@ -85,8 +85,9 @@ export function countsAsError(kind: Kind): boolean {
   return facts[kind].isError;
 }
 
-export function wasDispatched(kind: Kind): boolean {
-  return facts[kind].wasDispatched;
+/** Also takes the kind of an outcome in a log, which may be unknown. */
+export function wasDispatched(kind: string): boolean {
+  return Object.hasOwn(facts, kind) && facts[kind as Kind].wasDispatched;
 }
 
 export function isFatal(outcome: ToolOutcome): outcome is OutcomeOf<"failed"> {

@@ -1,4 +1,5 @@
 import type { Usage } from "../types/common.ts";
+import type { NestedSpending } from "../types/tool-outcome.ts";
 
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
 
@@ -15,6 +16,17 @@ export function addUsage(a: Usage, b: Usage): Usage {
 
 export function addCost(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? undefined : a + b;
+}
+
+export function addSpending(sum: NestedSpending, spent: NestedSpending): NestedSpending {
+  const costUSD = addCost(sum.costUSD, spent.costUSD);
+  const knownCostUSD = (sum.costUSD ?? sum.knownCostUSD ?? 0) + (spent.costUSD ?? spent.knownCostUSD ?? 0);
+  return {
+    usage: addUsage(sum.usage, spent.usage),
+    costUSD,
+    ...(costUSD === undefined ? { knownCostUSD } : {}),
+    toolCallsExecuted: sum.toolCallsExecuted + spent.toolCallsExecuted,
+  };
 }
 
 function addKnown(a: number | undefined, b: number | undefined): number | undefined {

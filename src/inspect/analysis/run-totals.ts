@@ -1,5 +1,6 @@
 // Sums over a run and its nested runs.
 
+import { wasDispatched } from "../../core/entry-kit.ts";
 import type { LoggedIteration, LoggedRun } from "../log/run-log.ts";
 
 export interface RunTotals {
@@ -29,9 +30,6 @@ export const noTotals: RunTotals = {
   nestedRuns: 0,
 };
 
-/** Calls with these outcomes count towards `maxToolCalls`. */
-const startedOutcomes: ReadonlySet<string | undefined> = new Set(["completed", "failed", "timed-out", "interrupted", "deferred"]);
-
 /** Sums the streams and calls of a run. The sums of a run that is not over are those so far. */
 export function totalsOf(run: Pick<LoggedRun, "iterations">): RunTotals {
   const sum = run.iterations.map(totalsOfIteration).reduce(addTotals, noTotals);
@@ -48,7 +46,7 @@ export function totalsOfIteration({ usage, costUSD, calls }: LoggedIteration): R
     tokens: usage?.totalTokens ?? 0,
     costUSD,
     iterations: 0,
-    calls: calls.filter(({ outcome }) => startedOutcomes.has(outcome)).length,
+    calls: calls.filter(({ outcome }) => outcome !== undefined && wasDispatched(outcome)).length,
     nestedRuns: nested.length,
   };
   return { ...nested.reduce(addTotals, own), iterations: 0 };

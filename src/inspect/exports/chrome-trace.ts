@@ -36,7 +36,7 @@ interface TraceEvent {
  *
  * The categories of the events are "run", "iteration", "stream", "attempt", "tool" and "wait". The first token of a stream and
  * events such as "restart" are instants. The counters are the tokens and the cost of all streams so far, nested runs included.
- * Times are microseconds since the first run started, whose wall-clock time is in `otherData.startedAt`. An event has at least
+ * Times are microseconds since the first run started, whose wall-clock time is in `otherData.startedAt` if the log has it. An event has at least
  * 1 microsecond. Parts that have not ended end with the last line of the log, and have `open: true`.
  *
  * The arguments of events have ids, models, usage, costs and statuses. Throws LoopError "invalid-option" or "unknown-option" for
@@ -50,7 +50,8 @@ export function toChromeTrace(log: RunLog, options: ChromeTraceOptions = {}): st
   const { captureContent = false } = options;
   const startedAt = Math.min(...log.runs.map((run) => run.startedAt));
   const events = log.runs.flatMap((run, index) => toProcess(run, { pid: index + 1, startedAt, captureContent }));
-  const otherData = log.runs.length === 0 ? {} : { startedAt: toIsoTime(startedAt) };
+  const hasDate = log.source === "log" && log.runs.length > 0;
+  const otherData = hasDate ? { startedAt: toIsoTime(startedAt) } : {};
   return JSON.stringify({ traceEvents: events, displayTimeUnit: "ms", otherData });
 }
 
@@ -61,7 +62,7 @@ interface ProcessPlace {
 }
 
 function toProcess(run: LoggedRun, { pid, startedAt, captureContent }: ProcessPlace): readonly TraceEvent[] {
-  const parts = toRunParts(run, { captureContent, lastAt: lastTimeOf(run), seen: new Set() });
+  const parts = toRunParts(run, { captureContent, lastAt: lastTimeOf(run) });
   const placed = layOutParts(parts, startedAt);
   const lanes = Math.max(0, ...placed.map(({ lane }) => lane)) + 1;
   const names = Array.from({ length: lanes }, (_, lane) => toThread(lane, pid));
@@ -115,7 +116,7 @@ function countSpending(run: LoggedRun, { pid, startedAt }: Place): readonly Trac
 }
 
 function nestedRuns(run: LoggedRun): readonly LoggedRun[] {
-  return [...new Set(run.iterations.flatMap(({ calls }) => calls.flatMap(({ runs }) => runs)))];
+  return run.iterations.flatMap(({ calls }) => calls.flatMap(({ runs }) => runs));
 }
 
 function allIterations(run: LoggedRun): readonly LoggedIteration[] {

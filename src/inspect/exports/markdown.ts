@@ -1,6 +1,5 @@
 import { checkFields, type Checks, is } from "../../core/entry-kit.ts";
 import type { LoggedRun } from "../log/run-log.ts";
-import type { MarkdownPlace } from "./write-messages.ts";
 import { writeRun } from "./write-run.ts";
 
 /** The options of `toMarkdown`. */
@@ -39,6 +38,5 @@ const checks: Checks<MarkdownOptions> = {
 export function toMarkdown(run: LoggedRun, options: MarkdownOptions = {}): string {
   checkFields("options", options, checks);
   const { system = true, reasoning = true, maxChars = 4000 } = options;
-  const place: MarkdownPlace = { system, reasoning, maxChars, seen: new Set() };
-  return `${writeRun(run, place)}\n`;
+  return `${writeRun(run, { system, reasoning, maxChars, hasDates: run.startedAt > 0 })}\n`;
 }

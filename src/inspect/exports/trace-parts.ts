@@ -1,5 +1,6 @@
 // Turns a run into timed parts that contain each other: executions, iterations, streams, attempts, calls, waits and nested runs.
 
+import { executionsOf } from "../analysis/run-totals.ts";
 import type { LoggedCall, LoggedIteration, LoggedRun, LoggedWait } from "../log/run-log.ts";
 import type { Json } from "../../core/entry-kit.ts";
 import { cutName } from "../../core/observe-kit.ts";
@@ -29,8 +30,6 @@ export interface PartOptions {
   readonly captureContent: boolean;
   /** The last time in the log, at which parts without an end are cut. */
   readonly lastAt: number;
-  /** The nested runs that have parts. A resumed run may have a call twice, with the same nested runs. */
-  readonly seen: Set<LoggedRun>;
 }
 
 const waitNames: { readonly [Kind in LoggedWait["kind"]]: string } = {
@@ -43,10 +42,10 @@ const waitNames: { readonly [Kind in LoggedWait["kind"]]: string } = {
 /** Returns the executions of a run. A run that was suspended has several. */
 export function toRunParts(run: LoggedRun, options: PartOptions): readonly TracePart[] {
   const { runId, path, provider, model, status, reason, error, usage, costUSD, toolCallsExecuted } = run;
-  return run.starts.map((from, index): TracePart => {
-    const next = run.starts[index + 1];
+  return executionsOf(run).map(({ from, to: lastAt }, index, executions): TracePart => {
+    const next = executions[index + 1]?.from;
     const isLast = next === undefined;
-    const to = isLast ? (run.endedAt ?? options.lastAt) : lastBefore(run, index);
+    const to = isLast ? (run.endedAt ?? options.lastAt) : lastAt;
     const begun = run.iterations.filter(({ startedAt }) => startedAt >= from && (isLast || startedAt < next));
     const end = isLast
       ? { status, reason: reason?.kind, error: error?.message, usage: usage as Json | undefined, costUSD, toolCallsExecuted }
@@ -75,13 +74,6 @@ const marked: ReadonlySet<string> = new Set([
 
 function toMarks({ lines }: LoggedRun, from: number, next = Number.POSITIVE_INFINITY): readonly TraceMark[] {
   return lines.filter(({ type, at }) => marked.has(type) && at >= from && at < next).map(({ type, at }) => ({ name: type, at }));
-}
-
-/** Returns the time of the last line before the next execution. */
-function lastBefore({ lines, starts }: LoggedRun, index: number): number {
-  const positions = lines.flatMap(({ type }, position) => (type === "run-start" ? [position] : []));
-  const next = positions[index + 1] ?? lines.length;
-  return lines[next - 1]?.at ?? starts[index] ?? 0;
 }
 
 function toIterationParts(iteration: LoggedIteration, options: PartOptions): readonly TracePart[] {
@@ -137,12 +129,10 @@ interface Inside {
 /** Returns the waits of a call and the call itself, beside each other. */
 function toCallParts(call: LoggedCall, { iteration, options }: Inside): readonly TracePart[] {
   const { callId, name, index, outcome, decision, args, result, startedAt, endedAt } = call;
-  const { captureContent, lastAt, seen } = options;
+  const { captureContent, lastAt } = options;
   const place = { iteration: iteration.iteration, callId: cutName(callId) };
   const waits = iteration.waits.filter((wait) => wait.callId === callId).map((wait) => toWait(wait, { iteration, lastAt }));
   if (startedAt === undefined) return waits;
-  const runs = call.runs.filter((run) => !seen.has(run));
-  for (const run of runs) seen.add(run);
   const content = captureContent ? { args, result } : {};
   const part: TracePart = {
     name: cutName(name),
@@ -150,7 +140,7 @@ function toCallParts(call: LoggedCall, { iteration, options }: Inside): readonly
     from: startedAt,
     to: endedAt ?? lastAt,
     facts: { ...place, index, outcome, decision, ...(endedAt === undefined && { open: true }), ...content },
-    parts: runs.flatMap((run) => toRunParts(run, options)),
+    parts: call.runs.flatMap((run) => toRunParts(run, options)),
   };
   return [...waits, part];
 }

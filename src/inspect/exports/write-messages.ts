@@ -1,15 +1,15 @@
 // Writes the messages of a request that no earlier iteration has shown.
 
 import { assertNever, type AssistantPart, type Message, type UserPart } from "../../core/entry-kit.ts";
-import type { LoggedIteration, LoggedRun } from "../log/run-log.ts";
+import type { LoggedIteration } from "../log/run-log.ts";
 import { toCode, toDataBlock, toFolded } from "./markdown-blocks.ts";
 
 export interface MarkdownPlace {
   readonly system: boolean;
   readonly reasoning: boolean;
   readonly maxChars: number;
-  /** The nested runs that are written. A resumed run may have a call twice, with the same nested runs. */
-  readonly seen: Set<LoggedRun>;
+  /** False for a run of a journal, whose times begin at 0. */
+  readonly hasDates: boolean;
 }
 
 interface MessagesPlace {

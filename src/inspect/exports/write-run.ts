@@ -9,7 +9,7 @@ import { type MarkdownPlace, writeMessages } from "./write-messages.ts";
 export function writeRun(run: LoggedRun, place: MarkdownPlace): string {
   const title = run.path.length === 0 ? "Run" : "Nested run";
   const iterations = run.iterations.map((iteration, index) => writeIteration(iteration, { run, index, place }));
-  return joinBlocks([`# ${title} ${toCode(run.runId)}`, writeFacts(run), ...writeError(run.error, place), ...iterations]);
+  return joinBlocks([`# ${title} ${toCode(run.runId)}`, writeFacts(run, place), ...writeError(run.error, place), ...iterations]);
 }
 
 function joinBlocks(blocks: readonly string[]): string {
@@ -22,15 +22,15 @@ function toList(facts: readonly Fact[]): string {
   return facts.flatMap((fact) => (typeof fact === "string" ? [`- ${fact}`] : [])).join("\n");
 }
 
-function writeFacts(run: LoggedRun): string {
+function writeFacts(run: LoggedRun, { hasDates }: MarkdownPlace): string {
   const { status, reason, provider, model, startedAt, starts, durationMs, usage, costUSD, toolCallsExecuted } = run;
   const resumed = starts.slice(1).map(formatTime).join(", ");
   return toList([
     status === undefined ? run.error === undefined && "Status: the log has no end of this run" : `Status: ${toCode(status)}`,
     reason && `Reason: ${toCode(reason.kind)}${describeFacts(reason)}`,
     `Model: ${toCode(model)} of ${toCode(provider)}`,
-    `Started: ${formatTime(startedAt)}`,
-    resumed !== "" && `Resumed: ${resumed}`,
+    hasDates && `Started: ${formatTime(startedAt)}`,
+    hasDates && resumed !== "" && `Resumed: ${resumed}`,
     durationMs !== undefined && `Time: ${formatMs(durationMs)}`,
     `Iterations: ${formatCount(run.iterations.length)}`,
     toolCallsExecuted !== undefined && `Tool calls: ${formatCount(toolCallsExecuted)}`,
@@ -74,7 +74,7 @@ function writeIteration(iteration: LoggedIteration, { run, index, place }: Itera
   const { text = "", reasoning = "", error } = output ?? {};
   return joinBlocks([
     `## Iteration ${iteration.iteration}${continuation > 0 ? `, continuation ${continuation}` : ""}`,
-    writeIterationFacts(iteration, run),
+    writeIterationFacts(iteration, run, place),
     ...writeMessages(iteration, { earlier: run.iterations.slice(0, index), place }),
     ...(place.reasoning && reasoning !== "" ? [toFolded("Reasoning", toDataBlock(reasoning, maxChars))] : []),
     ...(text === "" ? [] : ["**Model**", toDataBlock(text, maxChars)]),
@@ -83,7 +83,7 @@ function writeIteration(iteration: LoggedIteration, { run, index, place }: Itera
   ]);
 }
 
-function writeIterationFacts(iteration: LoggedIteration, run: LoggedRun): string {
+function writeIterationFacts(iteration: LoggedIteration, run: LoggedRun, place: MarkdownPlace): string {
   const { usage, costUSD, durationMs, firstToken, attempts, waits, model = run.model } = iteration;
   const first = firstToken === undefined ? "" : `, first token after ${formatMs(firstToken.ms)}`;
   return toList([
@@ -94,7 +94,7 @@ function writeIterationFacts(iteration: LoggedIteration, run: LoggedRun): string
     usage && `Tokens: ${describeUsage(usage)}`,
     costUSD !== undefined && `Cost: ${formatUSD(costUSD)}`,
     ...attempts.map(describeAttempt),
-    ...waits.filter(({ kind }) => kind === "retry").map(describeWait),
+    ...waits.filter(({ kind }) => kind === "retry").map((wait) => describeWait(wait, place)),
   ]);
 }
 
@@ -112,8 +112,8 @@ const awaited: { readonly [Kind in LoggedWait["kind"]]: string } = {
   retry: "before the next attempt",
 };
 
-function describeWait({ kind, from, to }: LoggedWait): string {
-  if (to === undefined) return `Waiting ${awaited[kind]} since ${formatTime(from)}`;
+function describeWait({ kind, from, to }: LoggedWait, { hasDates }: MarkdownPlace): string {
+  if (to === undefined) return `Waiting ${awaited[kind]}${hasDates ? ` since ${formatTime(from)}` : ""}`;
   return `Waited ${formatMs(to - from)} ${awaited[kind]}`;
 }
 
@@ -124,7 +124,7 @@ interface CallPlace {
 
 function writeCall(call: LoggedCall, { waits, place }: CallPlace): string {
   const { callId, name, args, result, outcome, decision, problem, durationMs } = call;
-  const { maxChars, seen } = place;
+  const { maxChars } = place;
   const facts = toList([
     `Call id: ${toCode(callId)}`,
     outcome === undefined
@@ -133,15 +133,13 @@ function writeCall(call: LoggedCall, { waits, place }: CallPlace): string {
     problem !== undefined && `Arguments: ${toCode(problem)}`,
     decision !== undefined && `Decision: ${toCode(decision)}`,
     durationMs !== undefined && `Time: ${formatMs(durationMs)}`,
-    ...waits.filter((wait) => wait.callId === callId).map(describeWait),
+    ...waits.filter((wait) => wait.callId === callId).map((wait) => describeWait(wait, place)),
   ]);
-  const nested = call.runs.filter((run) => !seen.has(run));
-  for (const run of nested) seen.add(run);
   return joinBlocks([
     `### Call ${toCode(name)}`,
     facts,
     ...(args === undefined ? [] : ["**Arguments**", toDataBlock(args, maxChars)]),
-    ...nested.map((run) => toQuote(writeRun(run, place))),
+    ...call.runs.map((run) => toQuote(writeRun(run, place))),
     ...(result === undefined ? [] : ["**Result**", toDataBlock(result, maxChars)]),
   ]);
 }

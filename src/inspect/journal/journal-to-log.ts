@@ -18,33 +18,23 @@ import { readRecords } from "../../journal/inspect/inspect-journal.ts";
 import { rebuildRun } from "../../journal/inspect/rebuild-run.ts";
 import type { Records } from "../../journal/inspect/records.ts";
 import { Cleaner } from "../log/clean-values.ts";
-import { createLogState, findRun, type KnownRun, type LogFields, runKey, toLine } from "../log/log-lines.ts";
-import { logVersion } from "../log/parse-line.ts";
+import { createLogState, type KnownRun, type LogFields, runKey } from "../log/log-lines.ts";
+import { LogWriter } from "../log/log-writer.ts";
+import { outputFields } from "../log/output-draft.ts";
 import { measure, measureList } from "../log/shared-values.ts";
 import { type CallWriter, writeCalls } from "./write-calls.ts";
 
-/** The lines of the log so far. */
-class LogText {
-  readonly cleaner: Cleaner = new Cleaner(undefined);
-  readonly #state = createLogState();
-  readonly #lines: string[] = [];
+interface LogPorts {
+  readonly writer: LogWriter;
+  readonly cleaner: Cleaner;
+}
 
-  constructor() {
-    this.#lines.push(toLine(this.#state.values, { type: "log", at: 0, version: logVersion, from: "journal" }));
-  }
-
-  findRun(runId: string, path: readonly string[]): KnownRun {
-    return findRun(this.#state, runKey(runId, path));
-  }
-
-  write(run: KnownRun, fields: LogFields & { readonly type: string; readonly at: number }): void {
-    const { type, at, ...rest } = fields;
-    this.#lines.push(toLine(this.#state.values, { type, at, run: run.number, ...rest }));
-  }
-
-  toString(): string {
-    return this.#lines.join("");
-  }
+function collectLines(lines: string[]): LogWriter {
+  const write = (line: string): void => void lines.push(line);
+  return new LogWriter(
+    () => ({ state: createLogState(), isNew: true, from: "journal", write, close: () => {} }),
+    () => {},
+  );
 }
 
 /**
@@ -64,12 +54,15 @@ class LogText {
  */
 export async function journalToRunLog(source: string | Journal): Promise<string> {
   const { records, record } = await readRecords(source);
-  const text = new LogText();
-  if (record !== undefined) writeRun(text, { records, start: record, runId: record.runId ?? "run", path: [], at: 0 });
-  return text.toString();
+  const lines: string[] = [];
+  const writer = collectLines(lines);
+  writer.begin(0);
+  const ports = { writer, cleaner: new Cleaner(undefined) };
+  if (record !== undefined) writeRun(ports, { records, start: record, runId: record.runId ?? "run", path: [], at: 0 });
+  return lines.join("");
 }
 
-interface RunPlace {
+interface RunSource {
   readonly records: Records;
   readonly start: RunStart & Partial<RunRecord>;
   readonly runId: string;
@@ -80,8 +73,8 @@ interface RunPlace {
 }
 
 /** Writes the lines of a run and of its nested runs. Returns the time of its last line. */
-function writeRun(text: LogText, place: RunPlace): number {
-  const writer = new RunWriter(text, place);
+function writeRun(ports: LogPorts, place: RunSource): number {
+  const writer = new RunWriter(ports, place);
   const { state, ending } = rebuildRun(place.records, place.start, (step, before) => writer.take(step, before));
   return writer.end(state, ending);
 }
@@ -91,25 +84,25 @@ class RunWriter implements CallWriter {
   readonly records: Records;
   readonly cleaner: Cleaner;
   at: number;
-  readonly #text: LogText;
-  readonly #place: RunPlace;
+  readonly #ports: LogPorts;
+  readonly #place: RunSource;
   readonly #run: KnownRun;
   #open: { readonly result: StreamResult; readonly continuation: number; readonly iteration: number } | undefined;
   #sent: readonly Message[] = [];
   #clock: { readonly token: string; readonly now: number; readonly at: number } | undefined;
   #isStarted = false;
 
-  constructor(text: LogText, place: RunPlace) {
-    this.#text = text;
+  constructor(ports: LogPorts, place: RunSource) {
+    this.#ports = ports;
     this.#place = place;
-    this.#run = text.findRun(place.runId, place.path);
+    this.#run = ports.writer.findRun(runKey(place.runId, place.path));
     this.records = place.records;
-    this.cleaner = text.cleaner;
+    this.cleaner = ports.cleaner;
     this.at = place.at;
   }
 
   write(type: string, fields: LogFields, at: number = this.at): void {
-    this.#text.write(this.#run, { type, at, ...fields });
+    this.#ports.writer.write(this.#run, { type, at, ...fields });
   }
 
   take(step: StepResult, state: LoopState): void {
@@ -157,17 +150,7 @@ class RunWriter implements CallWriter {
     const calls = result.calls.map(({ callId, name, args, problem }, index) => {
       return { callId, name, index: before + index, args: cleaner.content(args, "arguments"), problem, at: this.at };
     });
-    const textOf = (said: string): string | undefined => (said === "" ? undefined : cleaner.text(said, "output"));
-    const fields: LogFields = {
-      text: textOf(result.text),
-      reasoning: textOf(result.reasoning),
-      details: textOf(result.details),
-      calls: calls.length === 0 ? undefined : measureList(calls),
-      providerMetadata: result.providerMetadata.length === 0 ? undefined : cleaner.content(result.providerMetadata, "metadata"),
-      thoughtLog: cleaner.content(result.thoughtLog, "output"),
-      finish: result.finish,
-      error: cleaner.fields(result.error, "error"),
-    };
+    const fields = outputFields(cleaner, { ...result, calls });
     // A stream that was cut off before its first chunk has no output.
     if (Object.values(fields).some((value) => value !== undefined)) this.write("output", { ...base, ...fields });
     this.#open = { result, ...base };
@@ -196,7 +179,7 @@ class RunWriter implements CallWriter {
     const start = records.find<RunRecord>(firstKey) ?? { messages: [] };
     const own = "runId" in start ? start.runId : undefined;
     const nested = { records, start, path: [...path, callId], parent: this.#run.number, at: this.at };
-    return writeRun(this.#text, { ...nested, runId: own ?? `${runId}/${callId}` });
+    return writeRun(this.#ports, { ...nested, runId: own ?? `${runId}/${callId}` });
   }
 
   #endIteration(): void {

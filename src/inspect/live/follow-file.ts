@@ -1,7 +1,7 @@
 // Sends a file that grows: first what it has, then what is added.
 
 import { type FSWatcher, watch } from "node:fs";
-import { open } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 
 /** How often a file or a folder is checked, in milliseconds. Some file systems do not report changes. */
 const pollMs = 1000;
@@ -47,10 +47,12 @@ export class ChangeWatch {
 }
 
 const chunkBytes = 2 ** 20;
+const newline = 0x0a;
 
 /**
- * Yields the bytes of a file from a position on, until `signal` is aborted. Ends if the file becomes shorter than what was already
- * read, because it then is another file.
+ * Yields the complete lines of a file from a position on, until `signal` is aborted. After a crash, the next run removes an
+ * incomplete last line, so such a line is not sent. Ends if the file becomes shorter than what was already read, because it then
+ * is another file.
  */
 export async function* followFile(path: string, from: number, signal: AbortSignal): AsyncGenerator<Buffer> {
   const changes = new ChangeWatch(path);
@@ -62,11 +64,10 @@ export async function* followFile(path: string, from: number, signal: AbortSigna
       const file = await open(path);
       try {
         if ((await file.stat()).size < position) return;
-        for (;;) {
-          const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, position);
-          if (bytesRead === 0 || signal.aborted) break;
-          position += bytesRead;
-          yield buffer.subarray(0, bytesRead);
+        for await (const bytes of readLines(file, position)) {
+          if (signal.aborted) return;
+          position += bytes.length;
+          yield bytes;
         }
       } finally {
         await file.close();
@@ -75,5 +76,24 @@ export async function* followFile(path: string, from: number, signal: AbortSigna
   } finally {
     signal.removeEventListener("abort", stop);
     changes.close();
+  }
+}
+
+/** Yields the bytes from a position to the last line break of the file. A line may be longer than a chunk. */
+async function* readLines(file: FileHandle, from: number): AsyncGenerator<Buffer> {
+  let open: Buffer[] = [];
+  for (let position = from; ;) {
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, position);
+    position += bytesRead;
+    const bytes = buffer.subarray(0, bytesRead);
+    const end = bytes.lastIndexOf(newline) + 1;
+    if (end > 0) {
+      yield* open;
+      yield bytes.subarray(0, end);
+      open = [];
+    }
+    // The file has ended. Its last bytes are read again, because they may be replaced until then.
+    if (bytesRead < chunkBytes) return;
+    open.push(bytes.subarray(end));
   }
 }

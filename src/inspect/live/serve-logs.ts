@@ -11,14 +11,14 @@ import { ChangeWatch, followFile } from "./follow-file.ts";
 /** A log that the server sends. */
 export interface ServedLog {
   readonly name: string;
-  /** The path of a log that grows. Undefined if `text` is set. */
+  /** The path of a log that grows. */
   readonly path?: string | undefined;
-  /** The text of a log that does not grow. */
+  /** The text of a log that does not grow. It is sent instead of the file. */
   readonly text?: string | undefined;
 }
 
 export interface ServeOptions {
-  /** Returns the logs. Called again when the folder changes. Known logs keep their positions, and new ones follow them. */
+  /** Returns the logs. Called again when the folder changes. Must return known logs at the same positions, and new ones after them. */
   list(): Promise<readonly ServedLog[]>;
   /** The folder in which new logs may appear. Default: the list does not change. */
   readonly folder?: string | undefined;
@@ -100,11 +100,9 @@ class LogHandler {
     return log === undefined ? end(response, 404) : this.#sendLog(response, log, from);
   }
 
-  /** Reads the list again. Logs keep their numbers, which are their URLs. */
+  /** Reads the list again. The number of a log is its URL. */
   async refresh(): Promise<readonly PageLog[]> {
-    const listed = await this.#options.list();
-    const known = new Set(this.#logs.map(({ name }) => name));
-    this.#logs = [...this.#logs, ...listed.filter(({ name }) => !known.has(name))];
+    this.#logs = await this.#options.list();
     return this.#logs.map(({ name }, index) => ({ name, url: `log/${index}` }));
   }
 
@@ -151,7 +149,7 @@ class LogHandler {
     response.flushHeaders();
     try {
       // The response stays open after a text that does not grow, because the page would ask for it again.
-      if (path === undefined) await sendText(response, { text: text ?? "", from, signal: closed.signal });
+      if (path === undefined || text !== undefined) await sendText(response, { text: text ?? "", from, signal: closed.signal });
       else
         for await (const bytes of followFile(path, from, closed.signal))
           if (!response.write(bytes)) await once(response, "drain", { signal: closed.signal });

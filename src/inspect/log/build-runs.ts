@@ -1,9 +1,19 @@
 // Builds the runs of a log from its lines.
 
-import { isRecord, type Json } from "../../core/entry-kit.ts";
+import { isRecord, type Json, listOf } from "../../core/entry-kit.ts";
 import type { LogLine } from "./parse-line.ts";
-import { joinOutputs, listOf, noOutput, numberOf, textOf, toRequest, failWith } from "./read-fields.ts";
-import { type CallTimes, findWaits } from "./find-waits.ts";
+import {
+  failWith,
+  joinOutputs,
+  noOutput,
+  requireCount,
+  numberOrNone,
+  spendingOf,
+  requireText,
+  toRequest,
+  type CallTimes,
+  findWaits,
+} from "./read-parts.ts";
 import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedLine, LoggedRequest, LoggedRun } from "./run-log.ts";
 
 type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
@@ -30,6 +40,8 @@ interface RunParts {
   readonly streams: Map<number, readonly IterationDraft[]>;
   readonly calls: Map<string, CallDraft>;
   readonly requests: LoggedRequest[];
+  /** The list that has the run: the outermost runs, or those of a call. */
+  siblings: LoggedRun[];
 }
 
 type Take = (parts: RunParts, line: LogLine) => void;
@@ -37,8 +49,8 @@ type Take = (parts: RunParts, line: LogLine) => void;
 const takers: { readonly [type: string]: Take | undefined } = {
   "iteration-start": ({ run, streams, calls }, line) => {
     const iteration: IterationDraft = {
-      iteration: numberOf(line, "iteration"),
-      continuation: numberOf(line, "continuation"),
+      iteration: requireCount(line, "iteration"),
+      continuation: requireCount(line, "continuation"),
       isReplayed: line["replayed"] === true,
       startedAt: line.at,
       attempts: [],
@@ -59,7 +71,7 @@ const takers: { readonly [type: string]: Take | undefined } = {
   },
   "attempt-start": (parts, line) => {
     const { attempts } = iterationOf(parts, line);
-    const [attempt, provider, model] = [numberOf(line, "attempt"), textOf(line, "provider"), textOf(line, "model")];
+    const [attempt, provider, model] = [requireCount(line, "attempt"), requireText(line, "provider"), requireText(line, "model")];
     const last = attempts.at(-1);
     // A nested wrapper names its own provider with a second start of the same attempt.
     if (last?.attempt === attempt) [last.provider, last.model] = [provider, model];
@@ -79,8 +91,8 @@ const takers: { readonly [type: string]: Take | undefined } = {
   },
   output: takeOutput,
   "iteration-end": (parts, line) => {
-    const { status, provider, model, finish, usage, costUSD, durationMs } = line as unknown as LoggedIteration;
-    Object.assign(iterationOf(parts, line), { endedAt: line.at, status, provider, model, finish, usage, costUSD, durationMs });
+    const { status, provider, model, finish } = line as unknown as LoggedIteration;
+    Object.assign(iterationOf(parts, line), { endedAt: line.at, status, provider, model, finish, ...spendingOf(line) });
   },
   "tool-start": (parts, line) => {
     const call = callOf(parts, line);
@@ -92,8 +104,8 @@ const takers: { readonly [type: string]: Take | undefined } = {
   "tool-progress": (parts, line) => void callOf(parts, line).progress.push({ at: line.at, data: line["data"] ?? null }),
   "tool-end": (parts, line) => {
     const call = callOf(parts, line);
-    const { outcome, result, durationMs, metadata = call.metadata } = line as unknown as LoggedCall;
-    Object.assign(call, { endedAt: line.at, outcome, result, durationMs, metadata });
+    const { outcome, result, metadata = call.metadata } = line as unknown as LoggedCall;
+    Object.assign(call, { endedAt: line.at, outcome, result, metadata, durationMs: numberOrNone(line["durationMs"]) });
     if (outcome === "deferred") timesOf(call).deferredAt = line.at;
   },
   "approval-asked": (parts, line) => {
@@ -102,12 +114,13 @@ const takers: { readonly [type: string]: Take | undefined } = {
   },
   "approval-decided": (parts, line) => {
     const call = callOf(parts, line);
-    call.decision = textOf(line, "decision");
+    call.decision = requireText(line, "decision");
     timesOf(call).decidedAt = line.at;
   },
   "run-end": ({ run }, line) => {
-    const { status, reason, usage, costUSD, durationMs, toolCallsExecuted } = line as unknown as LoggedRun;
-    Object.assign(run, { endedAt: line.at, status, reason, usage, costUSD, durationMs, toolCallsExecuted, error: undefined });
+    const { status, reason } = line as unknown as LoggedRun;
+    const toolCallsExecuted = numberOrNone(line["toolCallsExecuted"]);
+    Object.assign(run, { endedAt: line.at, status, reason, ...spendingOf(line), toolCallsExecuted, error: undefined });
   },
   "run-error": ({ run }, line) => {
     run.endedAt = line.at;
@@ -131,7 +144,7 @@ function takeOutput(parts: RunParts, line: LogLine): void {
     const draft = callOf(parts, { ...call, ...placeOf(line) } as LogLine);
     draft.args ??= call["args"] as Json;
     draft.problem = call["problem"] as string | undefined;
-    draft.readyAt = call["at"] as number | undefined;
+    draft.readyAt = numberOrNone(call["at"]);
   }
 }
 
@@ -140,15 +153,15 @@ function placeOf({ type, at, iteration = 0 }: LogLine): LogLine {
 }
 
 function iterationOf({ streams }: RunParts, line: LogLine): IterationDraft {
-  return streams.get(numberOf(line, "iteration"))?.at(-1) ?? failWith("is about an iteration that has not started");
+  return streams.get(requireCount(line, "iteration"))?.at(-1) ?? failWith("is about an iteration that has not started");
 }
 
 /** Returns the call of a line. A call that was cut off may have no output line. */
 function callOf(parts: RunParts, line: LogLine): CallDraft {
-  const callId = textOf(line, "callId");
+  const callId = requireText(line, "callId");
   const known = parts.calls.get(callId);
   if (known !== undefined) return known;
-  const call: CallDraft = { callId, name: textOf(line, "name"), index: numberOf(line, "index"), progress: [], runs: [] };
+  const call: CallDraft = { callId, name: requireText(line, "name"), index: requireCount(line, "index"), progress: [], runs: [] };
   parts.calls.set(callId, call);
   iterationOf(parts, line).calls.push(call);
   return call;
@@ -160,7 +173,7 @@ export class RunBuilder {
   readonly #parts: RunParts[] = [];
 
   add(line: LogLine): void {
-    const number = numberOf(line, "run");
+    const number = requireCount(line, "run");
     if (line.type === "run-start") this.#start(number, line);
     const parts = this.#parts[number] ?? failWith("is about a run without a run-start line");
     parts.run.lines.push(line);
@@ -168,20 +181,20 @@ export class RunBuilder {
   }
 
   #start(number: number, line: LogLine): void {
-    const known = this.#parts[number]?.run;
+    const known = this.#parts[number];
     if (known !== undefined) {
-      known.starts.push(line.at);
-      Object.assign(known, { endedAt: undefined, status: undefined, reason: undefined, error: undefined });
+      known.run.starts.push(line.at);
+      Object.assign(known.run, { endedAt: undefined, status: undefined, reason: undefined, error: undefined });
       return this.#place(known, line);
     }
     if (number !== this.#parts.length) throw new TypeError("has a wrong run number");
     const path = listOf(line["path"]).map(String);
     const facts = line as unknown as Partial<LoggedRun>;
     const run: RunDraft = {
-      runId: textOf(line, "runId"),
+      runId: requireText(line, "runId"),
       path,
-      provider: textOf(line, "provider"),
-      model: textOf(line, "model"),
+      provider: requireText(line, "provider"),
+      model: requireText(line, "model"),
       version: facts.version,
       limits: facts.limits ?? {},
       timeouts: facts.timeouts ?? {},
@@ -193,15 +206,19 @@ export class RunBuilder {
       iterations: [],
       lines: [],
     };
-    this.#parts.push({ run, streams: new Map(), calls: new Map(), requests: [] });
-    this.#place(run, line);
+    const parts: RunParts = { run, streams: new Map(), calls: new Map(), requests: [], siblings: [] };
+    this.#parts.push(parts);
+    this.#place(parts, line);
   }
 
-  /** Adds a run to its call, or to the outermost runs. */
-  #place(run: RunDraft, line: LogLine): void {
-    const outer = run.path.length === 0 ? undefined : this.#parts[numberOf(line, "parent")];
-    const runs = outer?.calls.get(run.path.at(-1) ?? "")?.runs ?? this.runs;
-    if (!runs.includes(run)) runs.push(run);
+  /** Moves a run to its call, or to the outermost runs. A stream that is repeated after a crash has new calls under the same ids. */
+  #place(parts: RunParts, line: LogLine): void {
+    const { run, siblings } = parts;
+    const outer = run.path.length === 0 ? undefined : this.#parts[requireCount(line, "parent")];
+    parts.siblings = outer?.calls.get(run.path.at(-1) ?? "")?.runs ?? this.runs;
+    if (parts.siblings.includes(run)) return;
+    if (siblings.includes(run)) siblings.splice(siblings.indexOf(run), 1);
+    parts.siblings.push(run);
   }
 
   end(): readonly LoggedRun[] {

@@ -15,14 +15,16 @@ import {
 } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { StringDecoder } from "node:string_decoder";
-import { followOwnLinks, isOwn, LoopError, parseJson, tightMode } from "../../core/entry-kit.ts";
+import { followOwnLinks, isOwn, LoopError, tightMode } from "../../core/entry-kit.ts";
 import { createLogState, learnLine, type LogState } from "./log-lines.ts";
-import { damaged, isStartOfHeader, parseLine } from "./parse-line.ts";
+import { isTornLine, parseLine, toDamaged } from "./parse-line.ts";
 
 /** The destination of a log after it was opened. `write` throws if a line cannot be written. */
 export interface LineTarget {
   readonly state: LogState;
   readonly isNew: boolean;
+  /** Set for a log that is made from a journal. */
+  readonly from?: "journal" | undefined;
   write(line: string): void;
   /** `isWhole` is false if writing a line has failed. */
   close(isWhole: boolean): void;
@@ -69,7 +71,7 @@ export function openLogFile(path: string): LineTarget {
     };
   } catch (error) {
     closeSync(open.file);
-    throw error;
+    throw toDamaged(error, path);
   }
 }
 
@@ -140,28 +142,17 @@ function readState(open: OpenFile, size: number): LogState {
   let line = 0;
   for (const { text, tornAt } of readLines(open, size)) {
     line += 1;
-    const place = { path: open.path, line };
-    if (tornAt !== undefined && parseJson(text) === undefined) {
-      // Only the beginning of the header may be removed. Any other file is not a log.
-      if (line === 1 && !isStartOfHeader(text)) throw damaged(place, "is not the header of a run log. Check the path");
+    // Only the beginning of the header may be removed. Any other file is not a log.
+    if (tornAt !== undefined && isTornLine(text, line)) {
       ftruncateSync(open.file, tornAt);
       open.size = tornAt;
       break;
     }
-    learn(state, text, place);
+    parseLine(text, line, (parsed) => learnLine(state, parsed));
     if (tornAt !== undefined) append(open, "\n");
   }
   state.values.endLearning();
   return state;
-}
-
-function learn(state: LogState, text: string, place: { readonly path: string; readonly line: number }): void {
-  const parsed = parseLine(text, place);
-  try {
-    learnLine(state, parsed);
-  } catch (error) {
-    throw error instanceof TypeError ? damaged(place, `${error.message}. Restore the file from a copy`) : error;
-  }
 }
 
 /** Throws if another process has written to the file, because both would give the same numbers to different values. */

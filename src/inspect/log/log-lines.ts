@@ -1,6 +1,6 @@
 // The lines of a run log as its writer makes them, and the state that it reads from them when it continues a log.
 
-import { type Json, textOf } from "../../core/entry-kit.ts";
+import { type Json, listOf, textOf } from "../../core/entry-kit.ts";
 import type { LogLine } from "./parse-line.ts";
 import { measure, SharedValues, type Writable } from "./shared-values.ts";
 
@@ -95,18 +95,14 @@ function isLearnedLater(type: string, name: string): boolean {
 }
 
 function learnRun(state: LogState, { runId, path, run }: LogLine): void {
-  const ids = Array.isArray(path) ? path.map((id) => textOf(id)) : [];
+  const ids = listOf(path).map(textOf);
   if (findRun(state, runKey(textOf(runId), ids)).number !== run) throw new TypeError("has a wrong run number");
 }
 
 function learnRequest({ values }: LogState, run: KnownRun, { keep, replace, add }: LogLine): void {
   const keyOf = (message: Json): SentMessage => ({ key: values.learn(message).key });
   const sent = run.sent.slice(0, Number(keep));
-  for (const [index, message] of listOfPairs(replace)) sent[index] = keyOf(message);
-  for (const message of Array.isArray(add) ? (add as readonly Json[]) : []) sent.push(keyOf(message));
+  for (const [index, message] of listOf(replace) as readonly [number, Json][]) sent[index] = keyOf(message);
+  for (const message of listOf(add) as readonly Json[]) sent.push(keyOf(message));
   run.sent = sent;
-}
-
-export function listOfPairs(list: Json | undefined): readonly (readonly [index: number, message: Json])[] {
-  return Array.isArray(list) ? (list as readonly (readonly [number, Json])[]) : [];
 }

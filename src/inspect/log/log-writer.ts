@@ -35,14 +35,19 @@ export class LogWriter {
     return findRun(this.#target.state, key);
   }
 
+  /** Writes the header if the log is empty. */
+  begin(at: number): void {
+    const { state, from } = this.#target;
+    if (this.#isEmpty) this.#target.write(toLine(state.values, { type: "log", at, version: logVersion, from }));
+    this.#isEmpty = false;
+  }
+
   /** Throws if the line cannot be written. The caller then calls `fail`. */
   write(run: KnownRun, fields: LogFields & { readonly type: string; readonly at: number }): void {
     if (this.#hasFailed) return;
     const { type, at, ...rest } = fields;
-    const { values } = this.#target.state;
-    if (this.#isEmpty) this.#target.write(toLine(values, { type: "log", at, version: logVersion }));
-    this.#isEmpty = false;
-    this.#target.write(toLine(values, { type, at, run: run.number, ...rest }));
+    this.begin(at);
+    this.#target.write(toLine(this.#target.state.values, { type, at, run: run.number, ...rest }));
     noteLine(run, type, fields);
   }
 
@@ -95,17 +100,17 @@ interface OpenLog {
   runs: number;
 }
 
-/** The logs that runs are writing to, by path or sink. */
-const openLogs = new Map<string | RunLogSink, OpenLog>();
-/** The states of sinks after their runs have ended, so that later runs continue the same log. */
+/** The files that runs are writing to, by path. */
+const openFiles = new Map<string, OpenLog>();
+/** The logs of sinks, which are kept after their runs have ended, so that later runs continue them. */
 const sinkLogs = new WeakMap<RunLogSink, OpenLog>();
 
 /** Opens a log for one run. Call `release` when the run is over. Throws if the file cannot be used as a log. */
 export function openLog(target: string | RunLogSink, report: ReportLogError): { readonly writer: LogWriter; release(): void } {
   const to = typeof target === "string" ? resolve(target) : target;
-  const log = openLogs.get(to) ?? (typeof to === "string" ? undefined : sinkLogs.get(to)) ?? createLog(to);
-  openLogs.set(to, log);
-  if (typeof to !== "string") sinkLogs.set(to, log);
+  const log = (typeof to === "string" ? openFiles.get(to) : sinkLogs.get(to)) ?? createLog(to);
+  if (typeof to === "string") openFiles.set(to, log);
+  else sinkLogs.set(to, log);
   // A sink may fail after its run has ended, so the report functions are kept until the next run.
   if (log.runs === 0) log.reports.clear();
   log.reports.add(report);
@@ -116,7 +121,7 @@ export function openLog(target: string | RunLogSink, report: ReportLogError): { 
       log.runs -= 1;
       if (log.runs > 0) return;
       log.writer.close();
-      openLogs.delete(to);
+      if (typeof to === "string") openFiles.delete(to);
     },
   };
 }

@@ -16,6 +16,34 @@ interface DraftCall {
 
 type Chunk<Type extends ModelChunk["type"]> = Extract<ModelChunk, { readonly type: Type }>;
 
+interface OutputParts {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly details: string;
+  readonly calls: readonly DraftCall[];
+  readonly providerMetadata: readonly unknown[];
+  readonly thoughtLog?: unknown;
+  readonly finish?: string | undefined;
+  readonly rawFinish?: string | undefined;
+  readonly error?: unknown;
+}
+
+/** Returns the fields of an output line, without the parts that are empty. */
+export function outputFields(cleaner: Cleaner, { calls, providerMetadata, ...parts }: OutputParts): LogFields {
+  const textOf = (text: string): string | undefined => (text === "" ? undefined : cleaner.text(text, "output"));
+  return {
+    text: textOf(parts.text),
+    reasoning: textOf(parts.reasoning),
+    details: textOf(parts.details),
+    calls: calls.length === 0 ? undefined : measureList(calls.map((call) => ({ ...call }))),
+    providerMetadata: providerMetadata.length === 0 ? undefined : cleaner.content(providerMetadata, "metadata"),
+    thoughtLog: cleaner.content(parts.thoughtLog, "output"),
+    finish: parts.finish,
+    rawFinish: parts.rawFinish,
+    error: cleaner.fields(parts.error, "error"),
+  };
+}
+
 interface Ended {
   readonly finish?: Chunk<"finish"> | undefined;
   readonly error?: Chunk<"error">["error"] | undefined;
@@ -68,23 +96,20 @@ export class OutputDraft {
   takeFields(): LogFields | undefined {
     if (this.#isEmpty) return undefined;
     const ended = this.#ended;
-    const cleaner = this.#cleaner;
-    const textOf = (text: string): string | undefined => (text === "" ? undefined : cleaner.text(text, "output"));
-    const fields: LogFields = {
-      ...this.#place,
-      text: textOf(this.#text),
-      reasoning: textOf(this.#reasoning),
-      details: textOf(this.#details),
-      calls: this.#calls.length === 0 ? undefined : measureList(this.#calls.map((call) => ({ ...call }))),
-      providerMetadata: this.#metadata.length === 0 ? undefined : cleaner.content(this.#metadata, "metadata"),
-      thoughtLog: cleaner.content(this.#thoughtLog, "output"),
+    const fields = outputFields(this.#cleaner, {
+      text: this.#text,
+      reasoning: this.#reasoning,
+      details: this.#details,
+      calls: this.#calls,
+      providerMetadata: this.#metadata,
+      thoughtLog: this.#thoughtLog,
       finish: ended?.finish?.reason,
       rawFinish: ended?.finish?.raw,
-      error: cleaner.fields(ended?.error, "error"),
-    };
+      error: ended?.error,
+    });
     this.#clear();
     if (ended !== undefined) this.#ended = written;
-    return fields;
+    return { ...this.#place, ...fields };
   }
 
   get #isEmpty(): boolean {

@@ -5,38 +5,62 @@ import { isRecord, type Json, LoopError, parseJson } from "../../core/entry-kit.
 /** The version of the format. It changes only if older readers would misread the lines. */
 export const logVersion = 1;
 
-export interface LinePlace {
-  /** The path of the file. Undefined for a log that is read from a text. */
-  readonly path?: string;
+/** A line that does not fit the format. The page shows its message; other readers throw `toDamaged` of it. */
+class LineError extends Error {
   /** The line number, counted from 1. */
   readonly line: number;
+  readonly problem: string;
+
+  constructor(line: number, problem: string) {
+    super(`Line ${line} ${problem}.`);
+    this.line = line;
+    this.problem = problem;
+  }
 }
 
-export function damaged(place: LinePlace, problem: string): LoopError<"log-damaged"> {
-  return new LoopError("log-damaged", { path: "run log", ...place, problem: `line ${place.line} ${problem}` });
+/** Returns the error of a line as LoopError "log-damaged", and any other error as it is. A log that is a text has no path. */
+export function toDamaged(error: unknown, path = "run log"): unknown {
+  if (!(error instanceof LineError)) return error;
+  const { line, problem } = error;
+  return new LoopError("log-damaged", { path, line, problem: `line ${line} ${problem}` });
 }
 
 export type LogLine = { readonly [field: string]: Json } & { readonly type: string; readonly at: number };
 
-/** Parses a line, and checks the fields that every line has. Throws LoopError "log-damaged". */
-export function parseLine(text: string, place: LinePlace): LogLine {
+/** Parses a line, and passes it to `take`. Throws a LineError, also for a TypeError of `take`. */
+export function parseLine(text: string, number: number, take: (line: LogLine) => void): void {
+  const line = checkLine(text, number);
+  try {
+    take(line);
+  } catch (error) {
+    throw error instanceof TypeError ? new LineError(number, `${error.message}. Restore the file from a copy`) : error;
+  }
+}
+
+/** Parses a line, and checks the fields that every line has. */
+function checkLine(text: string, number: number): LogLine {
   const line = parseJson(text);
-  if (!isRecord(line)) throw damaged(place, "is not JSON. Restore the file from a copy, or remove the line");
+  if (!isRecord(line)) throw new LineError(number, "is not JSON. Restore the file from a copy, or remove the line");
   const { type, at, version } = line;
-  if (place.line === 1 && type !== "log") throw damaged(place, "is not the header of a run log. Check the path");
+  if (number === 1 && type !== "log") throw notHeader();
   if (typeof type !== "string" || typeof at !== "number")
-    throw damaged(place, 'has no "type" or no "at". Restore the file from a copy');
-  if (type === "log" && version !== logVersion) {
-    throw damaged(
-      place,
+    throw new LineError(number, 'has no "type" or no "at". Restore the file from a copy');
+  if (type === "log" && version !== logVersion)
+    throw new LineError(
+      number,
       `has version ${JSON.stringify(version)}, but this release reads version ${logVersion}. Update turnwright`,
     );
-  }
   return line as LogLine;
 }
 
-/** True if a text may be the beginning of a header that a crash has cut off. */
-export function isStartOfHeader(text: string): boolean {
+function notHeader(): LineError {
+  return new LineError(1, "is not the header of a run log. Check the path");
+}
+
+/** True if a crash has cut the last line off. In line 1, throws a LineError unless the text is the beginning of a header. */
+export function isTornLine(text: string, number: number): boolean {
+  if (text === "" || parseJson(text) !== undefined) return false;
   const start = '{"type":"log",';
-  return start.startsWith(text.slice(0, start.length));
+  if (number === 1 && !start.startsWith(text.slice(0, start.length))) throw notHeader();
+  return true;
 }

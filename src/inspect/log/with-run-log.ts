@@ -1,6 +1,6 @@
 // Wraps the options of a run, so that the run and its nested runs are written to a log.
 
-import { checkFields, type Checks, invalidOption, is, isRecord, type LoopOptions } from "../../core/entry-kit.ts";
+import { checkFields, checkNeeded, type Checks, is, isRecord, type LoopOptions } from "../../core/entry-kit.ts";
 import { observeRun, type StartObserving } from "../../core/observe-kit.ts";
 import { Cleaner, type RedactText } from "./clean-values.ts";
 import { callSafely, openLog, type RunLogSink } from "./log-writer.ts";
@@ -62,9 +62,9 @@ function warn(error: unknown): void {
  * const { runs } = await readRunLog("run.jsonl");
  */
 export function withRunLog<Output = unknown>(options: LoopOptions<Output>, log: RunLogOptions): LoopOptions<Output> {
+  checkNeeded("log", log, { name: "to", check: checks.to });
   checkFields("log", log, checks);
   const { to, redact, clock = Date, onError = warn } = log;
-  if (to === undefined) throw invalidOption("log.to", "the path of a file, or an object with the method `write`", to);
   const cleaner = new Cleaner(redact);
   const report = (error: unknown): void => callSafely(() => onError(error));
   const startNested =

@@ -1,7 +1,7 @@
 // Rebuilds the outcomes of logged calls. A log has the result of each call as the model read it.
 
 import {
-  addUsage,
+  addSpending,
   type ContentPart,
   isRecord,
   isSameJson,
@@ -14,6 +14,7 @@ import {
   type ToolResultPart,
   type UnknownRecord,
 } from "../../core/entry-kit.ts";
+import { totalsOf } from "../analysis/run-totals.ts";
 import type { LoggedCall, LoggedRun } from "../log/run-log.ts";
 
 /** A logged call, with its parts in the next request. */
@@ -81,17 +82,7 @@ function rebuild(kind: string, rebuilding: Rebuilding): ToolOutcome | undefined 
   return Object.hasOwn(rebuilders, kind) ? rebuilders[kind]?.(rebuilding, isRecord(result) ? result : {}) : undefined;
 }
 
-function spendingOf({ usage = noUsage, costUSD, toolCallsExecuted = 0 }: LoggedRun): NestedSpending {
-  return { usage, costUSD, toolCallsExecuted };
-}
-
-function addSpending(one: NestedSpending, other: NestedSpending): NestedSpending {
-  const isKnown = one.costUSD !== undefined && other.costUSD !== undefined;
-  const knownCostUSD = (one.costUSD ?? one.knownCostUSD ?? 0) + (other.costUSD ?? 0);
-  return {
-    usage: addUsage(one.usage, other.usage),
-    costUSD: isKnown ? knownCostUSD : undefined,
-    ...(!isKnown && { knownCostUSD }),
-    toolCallsExecuted: one.toolCallsExecuted + other.toolCallsExecuted,
-  };
+function spendingOf(run: LoggedRun): NestedSpending {
+  const { usage = noUsage, costUSD, toolCallsExecuted = 0 } = run;
+  return { usage, costUSD, ...(costUSD === undefined && { knownCostUSD: totalsOf(run).costUSD }), toolCallsExecuted };
 }

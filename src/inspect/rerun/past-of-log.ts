@@ -1,17 +1,17 @@
 // Reads the part of a run before an iteration from its log.
 
-import type {
-  AssistantPart,
-  Ending,
-  Json,
-  Message,
-  StreamResult,
-  ToolCall,
-  ToolOutcome,
-  ToolResultPart,
+import {
+  type AssistantPart,
+  type Json,
+  judgeFinish,
+  type Message,
+  type StreamResult,
+  type ToolCall,
+  type ToolOutcome,
+  type ToolResultPart,
 } from "../../core/entry-kit.ts";
 import type { LoggedCall, LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.ts";
-import { noOutput } from "../log/read-fields.ts";
+import { noOutput } from "../log/read-parts.ts";
 import { toLoggedOutcome } from "./logged-outcomes.ts";
 import {
   findAdded,
@@ -129,7 +129,8 @@ function readIteration(run: LoggedRun, reading: Reading): PastIteration {
     results,
     streams: streams.map((stream, index) => {
       const early = index === last && outcomes.length > 0 ? { eagerOutcomes: outcomes } : {};
-      return { ...toStreamResult(stream, callsOf[index] ?? [], from), ...early };
+      const around = { calls: callsOf[index] ?? [], before: streams.slice(0, index), from };
+      return { ...toStreamResult(stream, around), ...early };
     }),
   };
 }
@@ -161,12 +162,28 @@ function toCall({ callId, name, args = null, problem }: LoggedCall, { calls }: S
   return { callId, ...(providerCallId !== undefined && { providerCallId }), name, args, ...unusable };
 }
 
-function toStreamResult(stream: LoggedIteration, calls: readonly ToolCall[], from: number): StreamResult {
-  const { iteration, status, output = noOutput, finish, usage, costUSD, provider = "", model = "", durationMs = 0 } = stream;
-  const { text, reasoning, details, thoughtLog, providerMetadata } = output;
-  const reason = reasonOf(stream);
-  if (status === undefined || reason === "unknown")
-    throw unknownIteration(from, { iteration, what: `iteration ${iteration} ended with the status ${status ?? "unknown"}` });
+interface Around {
+  readonly calls: readonly ToolCall[];
+  /** The earlier streams of the same message. */
+  readonly before: readonly LoggedIteration[];
+  readonly from: number;
+}
+
+function toStreamResult(stream: LoggedIteration, { calls, before, from }: Around): StreamResult {
+  const { iteration, output = noOutput, finish, usage, costUSD, provider = "", model = "", durationMs = 0 } = stream;
+  const { text, reasoning, details, thoughtLog, providerMetadata, rawFinish } = output;
+  const said = [...before, stream];
+  const content = {
+    text: said.some((one) => one.output !== undefined && one.output.text.trim() !== ""),
+    calls: said.some((one) => one.calls.length > 0),
+  };
+  // A log does not have the reason with which a stream would end the run.
+  const { status, reason } = judgeFinish(finish, content, rawFinish);
+  if (status === "error" || status !== stream.status)
+    throw unknownIteration(from, {
+      iteration,
+      what: `iteration ${iteration} ended with the status ${stream.status ?? "unknown"}`,
+    });
   return {
     status,
     reason,
@@ -184,13 +201,4 @@ function toStreamResult(stream: LoggedIteration, calls: readonly ToolCall[], fro
     visibleTools: stream.request?.tools.map(({ name }) => name) ?? [],
     durationMs,
   };
-}
-
-/** Returns the reason with which a stream would end the run, as in `judgeFinish`. */
-function reasonOf({ status, finish }: LoggedIteration): Ending["reason"] | undefined | "unknown" {
-  if (status === "tool-calls" || finish === "paused" || finish === "continue") return undefined;
-  if (status === "empty-response") return { kind: "empty" };
-  if (status !== "completed") return "unknown";
-  if (finish === "length" || finish === "context-full") return { kind: "length" };
-  return { kind: finish === "refusal" || finish === "content-filter" ? finish : "answered" };
 }

@@ -1,14 +1,16 @@
 // The part of a run that a second run repeats: its streams with the outcomes of their calls, and the messages between them.
 
 import {
-  isSameJson,
   type Json,
   LoopError,
+  malformedNote,
   type Message,
   type NestedSpending,
   type StreamResult,
+  toContextMessage,
   type ToolDefinition,
   type UserMessage,
+  warnOfLoop,
 } from "../../core/entry-kit.ts";
 import type { LoggedRun } from "../log/run-log.ts";
 
@@ -57,9 +59,6 @@ export function unknownIteration(
   return refuseRerun(from, `${what}. Choose iteration ${iteration} or an earlier one`);
 }
 
-/** The text that the loop itself adds after a malformed call. */
-const malformedStart = "Your last tool call was malformed.";
-
 /**
  * Finds the messages that the model got before each iteration. The transcript is a message for each iteration that has content,
  * then the results of its calls, then the messages that were added.
@@ -90,7 +89,7 @@ function usersAt(transcript: readonly Message[], start: number): readonly UserMe
 
 /** True if the loop adds the first message by itself. */
 function isNoted(streams: readonly StreamResult[], [first]: readonly UserMessage[]): boolean {
-  return streams.at(-1)?.finish === "malformed-call" && textIn(first)?.startsWith(malformedStart) === true;
+  return streams.at(-1)?.finish === "malformed-call" && textIn(first) === malformedNote;
 }
 
 function hasContent({ text, reasoning, calls, providerMetadata }: StreamResult): boolean {
@@ -103,21 +102,23 @@ export function textIn(message: Message | undefined): string | undefined {
 
 /** True for the warning that loop detection adds after the results of repeated calls. */
 export function isLoopWarning(message: UserMessage): boolean {
-  return /^You repeated identical tool calls \d+ times\./.test(textIn(message) ?? "");
+  const text = textIn(message);
+  const [count] = /\d+/.exec(text ?? "") ?? [];
+  return count !== undefined && text === warnOfLoop(Number(count));
 }
 
-const contextStart = "Context:\n";
+const contextOf = (items: readonly Json[]): string | undefined => textIn(toContextMessage(items));
 
 /** Returns the context items that end every request, as one item. */
 export function findContext(requests: readonly (readonly Message[])[]): readonly Json[] {
+  const start = contextOf([""]) ?? "";
   const last = requests.map((messages) => textIn(messages.at(-1)) ?? "");
-  const isContext = last.length > 0 && last.every((text) => text.startsWith(contextStart));
-  return isContext ? [(last[0] ?? "").slice(contextStart.length)] : [];
+  const isContext = last.length > 0 && last.every((text) => text.startsWith(start));
+  return isContext ? [(last[0] ?? "").slice(start.length)] : [];
 }
 
 /** Returns the messages without the context items. */
 export function withoutContext(messages: readonly Message[], contextItems: readonly Json[]): readonly Message[] {
-  const [item] = contextItems;
-  const isContext = typeof item === "string" && isSameJson(textIn(messages.at(-1)), `${contextStart}${item}`);
-  return isContext ? messages.slice(0, -1) : messages;
+  const context = contextOf(contextItems);
+  return context !== undefined && textIn(messages.at(-1)) === context ? messages.slice(0, -1) : messages;
 }

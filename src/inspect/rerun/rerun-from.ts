@@ -4,14 +4,15 @@ import {
   invalidOption,
   isRecord,
   type Journal,
+  limitRules,
   LoopError,
   type LoopOptions,
   processResults,
   type ResultProcessor,
 } from "../../core/entry-kit.ts";
+import { findStart } from "../log/find-start.ts";
 import { readRunLog } from "../log/read-run-log.ts";
 import type { LoggedRun, RunLog } from "../log/run-log.ts";
-import { findStart } from "./find-kind.ts";
 import { type Past, refuseRerun } from "./past.ts";
 import { readPastOfJournal } from "./past-of-journal.ts";
 import { readPastOfLog } from "./past-of-log.ts";
@@ -115,7 +116,7 @@ export function continuePast<Output>(past: Past, from: number, options: RerunOpt
 function limitsFor({ limits: logged }: Past, from: number, { limits }: Pick<LoopOptions, "limits">): LoopOptions["limits"] {
   const known = Object.entries(logged).map(([name, value]) => [name, value === "Infinity" ? Infinity : value] as const);
   const merged: LoopOptions["limits"] = { ...Object.fromEntries(known), ...limits };
-  const { maxIterations = 100 } = merged;
+  const { maxIterations = limitRules.maxIterations.fallback } = merged;
   if (maxIterations > from) return merged;
   if (limits?.maxIterations !== undefined)
     throw refuseRerun(from, `"limits.maxIterations" is ${maxIterations}, so the run would end before. Raise the limit`);

@@ -1,7 +1,7 @@
 // Loads the logs of the page: from elements of the page, or from its own server while runs are writing them.
 
 import type { RunLog } from "../log/run-log.ts";
-import { LogReader } from "../log/log-reader.ts";
+import { LogReader } from "../log/read-run-log.ts";
 import { type PageData, pageDataId, type PageLog } from "../page/page-data.ts";
 
 /** A log on the page. `log` is undefined until its first lines are there, and if it cannot be read. */
@@ -27,7 +27,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 /** Calls `show` with states of a log: once for a log in the page, and up to four times a second for a log from the server. */
 export async function loadLog({ name, element, url }: PageLog, show: ShowLog): Promise<void> {
-  const reader = new LogReader(name);
+  const reader = new LogReader();
   try {
     if (element !== undefined) {
       // The page is painted before a long log blocks it.
@@ -35,7 +35,11 @@ export async function loadLog({ name, element, url }: PageLog, show: ShowLog): P
       reader.add(textOf(element));
       show({ name, log: reader.end(), isLive: false });
     } else if (url !== undefined) {
-      const showSometimes = limitRate((isOffline: boolean) => show({ name, log: reader.read(), isLive: true, isOffline }));
+      const showSometimes = limitRate((isOffline: boolean) => {
+        const log = reader.read();
+        // The server converts a journal once.
+        show({ name, log, isLive: log.source === "log", isOffline });
+      });
       const decoder = new TextDecoder();
       let from = 0;
       await follow(

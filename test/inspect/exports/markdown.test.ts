@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { exportRunLog, type LoggedRun, toChromeTrace, toMarkdown } from "turnwright/inspect";
+import { type LoggedRun, parseRunLog, toMarkdown } from "turnwright/inspect";
 import { createMockProvider, toolCall } from "turnwright/testing";
 import { linesOf, logRun, optionsFor } from "../log-run.ts";
-import { parallelLog } from "./parallel-log.ts";
 import { runWith } from "./run-with.ts";
 
 describe("toMarkdown", () => {
@@ -185,7 +184,8 @@ describe("toMarkdown", () => {
     const { lines } = await logRun(optionsFor(0, { provider: createMockProvider([toolCall("look_up", {})]) }));
     expect(linesOf(lines, "tool-start")).toHaveLength(1);
     const cut = lines.slice(0, lines.findIndex((line) => line.includes('"type":"tool-start"')) + 1);
-    const markdown = exportRunLog(cut.join(""), "markdown");
+    const [run] = parseRunLog(cut.join("")).runs;
+    const markdown = run === undefined ? "" : toMarkdown(run);
     expect(markdown).toContain("- Status: the log has no end of this run");
     expect(markdown).toContain("- Outcome: not in the log");
   });
@@ -193,20 +193,5 @@ describe("toMarkdown", () => {
   it("refuses unknown and invalid options", () => {
     expect(() => toMarkdown(runWith(), { maxChars: 0.5 })).toThrow(expect.objectContaining({ code: "invalid-option" }));
     expect(() => toMarkdown(runWith(), { html: true } as never)).toThrow(expect.objectContaining({ code: "unknown-option" }));
-  });
-});
-
-describe("exportRunLog", () => {
-  it("exports all runs of a log in each format", () => {
-    expect(exportRunLog(parallelLog(), "chrome-trace")).toBe(toChromeTrace(parallelLog()));
-    expect(exportRunLog(parallelLog(), "markdown")).toBe(
-      parallelLog()
-        .runs.map((run) => toMarkdown(run))
-        .join("\n"),
-    );
-  });
-
-  it("refuses another format", () => {
-    expect(() => exportRunLog(parallelLog(), "html" as never)).toThrow("chrome-trace or markdown");
   });
 });

@@ -26,7 +26,8 @@ import {
 } from "./loop-state.ts";
 import { wasDispatched } from "../../tools/outcome-texts.ts";
 
-const malformedNote = "Your last tool call was malformed. Send the complete call again.";
+/** The message that the loop adds after a malformed call. */
+export const malformedNote = "Your last tool call was malformed. Send the complete call again.";
 
 export function applyStep(state: LoopState, step: StepResult): void {
   switch (step.kind) {
@@ -254,8 +255,12 @@ function keepUndelivered({ unsent }: LoopState, settled: readonly SettledCall[])
 function applyRepetition(state: LoopState, results: readonly ToolResultPart[], loop: Repeats | undefined): void {
   state.repetition = state.repetition?.noteResults(state.current.calls, results);
   if (loop === undefined || state.repetition?.repeats(loop.cycle) === false) return;
-  const content = `You repeated identical tool calls ${loop.count} times. Change your approach or answer.`;
-  state.messages.push({ role: "user", content });
+  state.messages.push({ role: "user", content: warnOfLoop(loop.count) });
+}
+
+/** Returns the message that the loop adds after repeated calls. */
+export function warnOfLoop(count: number): string {
+  return `You repeated identical tool calls ${count} times. Change your approach or answer.`;
 }
 
 /** Adds only the complaint about an invalid answer, because the transcript already has the answer. */

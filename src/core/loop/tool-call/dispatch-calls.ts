@@ -138,6 +138,7 @@ async function runOthers(run: Run, batch: Batch): Promise<void> {
   let isSuspended = false;
   while (!batch.isDone && !isSuspended) {
     if (mustSlide(run, batch)) await runWindow(run, batch);
+    if (batch.isDone) break;
     const wave = batch.takeWave();
     if (wave.length > 0) {
       await runWave(run, wave, batch);

@@ -16,7 +16,7 @@ import type { LoopResult } from "../../types/loop-result.ts";
 import { Deadline, type Raced } from "../../cancellation/deadline.ts";
 import { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { deferred, deferredToPage } from "../../tools/to-outcome.ts";
-import { addCost, addUsage, noUsage } from "../../utils/count-usage.ts";
+import { addSpending, noUsage } from "../../utils/count-usage.ts";
 
 export class CallContext implements ToolContext {
   readonly callId: string;
@@ -219,15 +219,4 @@ function endRun({ run, result }: NestedRun): Promise<Raced<LoopResult>> {
   run.scope.cancel({ kind: "abort", reason: new DOMException("The tool call has ended.", "AbortError") });
   const limitMs = Math.max(1, run.timeouts.settleMs);
   return new Deadline({ limitMs }, { clock: run.clock, scope: new CancelScope() }).race(result);
-}
-
-function addSpending(sum: NestedSpending, spent: NestedSpending): NestedSpending {
-  const costUSD = addCost(sum.costUSD, spent.costUSD);
-  const knownCostUSD = (sum.costUSD ?? sum.knownCostUSD ?? 0) + (spent.costUSD ?? spent.knownCostUSD ?? 0);
-  return {
-    usage: addUsage(sum.usage, spent.usage),
-    costUSD,
-    ...(costUSD === undefined ? { knownCostUSD } : {}),
-    toolCallsExecuted: sum.toolCallsExecuted + spent.toolCallsExecuted,
-  };
 }

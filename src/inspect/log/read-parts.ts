@@ -1,0 +1,122 @@
+// Reads the parts of runs from lines. An invalid field throws a TypeError. Its message comes after the number of the line in the
+// final error.
+
+import { isRecord, listOf, type Message, toUsage } from "../../core/entry-kit.ts";
+import type { LogLine } from "./parse-line.ts";
+import type { LoggedCall, LoggedIteration, LoggedOutput, LoggedRequest, LoggedWait } from "./run-log.ts";
+
+export function toRequest(earlier: readonly LoggedRequest[], line: LogLine): LoggedRequest {
+  const keptCount = requireCount(line, "keep");
+  const replaced = listOf(line["replace"]) as unknown as LoggedRequest["replaced"];
+  const added = listOf(line["add"]) as unknown as LoggedRequest["added"];
+  if (keptCount > (earlier.at(-1)?.messageCount ?? 0)) throw new TypeError("keeps more messages than the previous request has");
+  const { system, tools = [], toolChoice, settings, provider, model } = line as unknown as Partial<LoggedRequest>;
+  const before = earlier.length;
+  const request: LoggedRequest = {
+    at: line.at,
+    provider: provider ?? "",
+    model: model ?? "",
+    system,
+    tools,
+    toolChoice,
+    settings,
+    messageCount: keptCount + added.length,
+    keptCount,
+    replaced,
+    added,
+    messages: () => joinRequests([...earlier.slice(0, before), request]),
+  };
+  return request;
+}
+
+function joinRequests(requests: readonly LoggedRequest[]): readonly Message[] {
+  const messages: Message[] = [];
+  for (const { keptCount, replaced, added } of requests) {
+    messages.length = keptCount;
+    for (const [index, message] of replaced) messages[index] = message;
+    for (const message of added) messages.push(message);
+  }
+  return messages;
+}
+
+export const noOutput: LoggedOutput = { at: 0, text: "", reasoning: "", details: "", providerMetadata: [] };
+
+/** Adds a line with output to the earlier output of the same stream. */
+export function joinOutputs(before: LoggedOutput, line: LogLine): LoggedOutput {
+  const { text = "", reasoning = "", details = "", providerMetadata = [], ...rest } = line as unknown as Partial<LoggedOutput>;
+  return {
+    at: line.at,
+    text: before.text + text,
+    reasoning: before.reasoning + reasoning,
+    details: before.details + details,
+    finish: rest.finish ?? before.finish,
+    rawFinish: rest.rawFinish ?? before.rawFinish,
+    error: rest.error ?? before.error,
+    providerMetadata: [...before.providerMetadata, ...providerMetadata],
+    thoughtLog: rest.thoughtLog ?? before.thoughtLog,
+  };
+}
+
+type Spending = Pick<LoggedIteration, "usage" | "costUSD" | "durationMs">;
+
+/** Reads the numbers at the end of a stream or a run. In an edited log they may be any values. */
+export function spendingOf(line: LogLine): Spending {
+  const { usage } = line;
+  return {
+    usage: isRecord(usage) ? toUsage(usage) : undefined,
+    costUSD: numberOrNone(line["costUSD"]),
+    durationMs: numberOrNone(line["durationMs"]),
+  };
+}
+
+export function numberOrNone(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+export function requireCount(line: LogLine, field: string): number {
+  const value = line[field];
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 ? value : failWith(`has no valid "${field}"`);
+}
+
+export function requireText(line: LogLine, field: string): string {
+  const value = line[field];
+  return typeof value === "string" ? value : failWith(`has no valid "${field}"`);
+}
+
+export function failWith(problem: string): never {
+  throw new TypeError(problem);
+}
+
+/** The times of a call that `LoggedCall` does not have. */
+export interface CallTimes {
+  askedAt?: number | undefined;
+  decidedAt?: number | undefined;
+  deferredAt?: number | undefined;
+  resumedAt?: number | undefined;
+}
+
+/** Returns the waits of an iteration, in the order in which they began. A policy that decides immediately causes no wait. */
+export function findWaits(iteration: LoggedIteration, timesOf: (call: LoggedCall) => CallTimes): readonly LoggedWait[] {
+  const waits = iteration.attempts.flatMap(({ discardedAt }, index): LoggedWait[] => {
+    if (discardedAt === undefined) return [];
+    return [{ kind: "retry", from: discardedAt, to: iteration.attempts[index + 1]?.startedAt }];
+  });
+  const ofCalls = iteration.calls.flatMap((call) => waitsOf(call, { times: timesOf(call), outputAt: iteration.output?.at }));
+  return [...waits, ...ofCalls].filter(({ from, to }) => from !== to).sort((one, other) => one.from - other.from);
+}
+
+interface Around {
+  readonly times: CallTimes;
+  readonly outputAt: number | undefined;
+}
+
+function waitsOf({ callId, readyAt, startedAt }: LoggedCall, { times, outputAt }: Around): readonly LoggedWait[] {
+  const { askedAt, decidedAt, deferredAt, resumedAt } = times;
+  const waits: LoggedWait[] = [];
+  if (askedAt !== undefined) waits.push({ kind: "approval", from: askedAt, to: decidedAt, callId });
+  if (deferredAt !== undefined) waits.push({ kind: "outside-result", from: deferredAt, to: resumedAt, callId });
+  const from = Math.max(readyAt ?? 0, outputAt ?? 0, decidedAt ?? 0);
+  const isQueued = deferredAt === undefined && from > 0 && startedAt !== undefined && startedAt > from;
+  if (isQueued) waits.push({ kind: "queue", from, to: startedAt, callId });
+  return waits;
+}
