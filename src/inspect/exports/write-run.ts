@@ -2,6 +2,7 @@
 
 import type { PlainError, ProviderError, Usage } from "../../core/entry-kit.ts";
 import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedRun, LoggedWait } from "../log/run-log.ts";
+import { describeWait, waitsOf } from "../analysis/waits.ts";
 import { formatUSD, formatCount, formatMs, formatTime } from "../format.ts";
 import { toBlock, toCode, toDataBlock, toFolded, toQuote } from "./markdown-blocks.ts";
 import { type MarkdownPlace, writeMessages } from "./write-messages.ts";
@@ -69,7 +70,7 @@ interface IterationPlace {
 }
 
 function writeIteration(iteration: LoggedIteration, { run, index, place }: IterationPlace): string {
-  const { continuation, output, calls, waits } = iteration;
+  const { continuation, output, calls } = iteration;
   const { maxChars } = place;
   const { text = "", reasoning = "", error } = output ?? {};
   return joinBlocks([
@@ -79,12 +80,12 @@ function writeIteration(iteration: LoggedIteration, { run, index, place }: Itera
     ...(place.reasoning && reasoning !== "" ? [toFolded("Reasoning", toDataBlock(reasoning, maxChars))] : []),
     ...(text === "" ? [] : ["**Model**", toDataBlock(text, maxChars)]),
     ...writeError(error, place),
-    ...calls.map((call) => writeCall(call, { waits, place })),
+    ...calls.map((call) => writeCall(call, { iteration, place })),
   ]);
 }
 
 function writeIterationFacts(iteration: LoggedIteration, run: LoggedRun, place: MarkdownPlace): string {
-  const { usage, costUSD, durationMs, firstToken, attempts, waits, model = run.model } = iteration;
+  const { usage, costUSD, durationMs, firstToken, attempts, model = run.model } = iteration;
   const first = firstToken === undefined ? "" : `, first token after ${formatMs(firstToken.ms)}`;
   return toList([
     iteration.isReplayed && "Replayed from a journal",
@@ -94,7 +95,7 @@ function writeIterationFacts(iteration: LoggedIteration, run: LoggedRun, place: 
     usage && `Tokens: ${describeUsage(usage)}`,
     costUSD !== undefined && `Cost: ${formatUSD(costUSD)}`,
     ...attempts.map(describeAttempt),
-    ...waits.filter(({ kind }) => kind === "retry").map((wait) => describeWait(wait, place)),
+    ...waitsOf(iteration).map((wait) => writeWait(wait, place)),
   ]);
 }
 
@@ -105,24 +106,17 @@ function describeAttempt({ attempt, provider, model, startedAt, discardedAt, err
   return `Attempt ${attempt} with ${toCode(model)} of ${toCode(provider)} was discarded after ${time}${why}`;
 }
 
-const awaited: { readonly [Kind in LoggedWait["kind"]]: string } = {
-  approval: "for a decision",
-  "outside-result": "for a result from outside",
-  queue: "for other calls",
-  retry: "before the next attempt",
-};
-
-function describeWait({ kind, from, to }: LoggedWait, { hasDates }: MarkdownPlace): string {
-  if (to === undefined) return `Waiting ${awaited[kind]}${hasDates ? ` since ${formatTime(from)}` : ""}`;
-  return `Waited ${formatMs(to - from)} ${awaited[kind]}`;
+function writeWait(wait: LoggedWait, { hasDates }: MarkdownPlace): string {
+  const since = wait.to === undefined && hasDates ? ` since ${formatTime(wait.from)}` : "";
+  return `${describeWait(wait).replace("w", "W")}${since}`;
 }
 
 interface CallPlace {
-  readonly waits: readonly LoggedWait[];
+  readonly iteration: LoggedIteration;
   readonly place: MarkdownPlace;
 }
 
-function writeCall(call: LoggedCall, { waits, place }: CallPlace): string {
+function writeCall(call: LoggedCall, { iteration, place }: CallPlace): string {
   const { callId, name, args, result, outcome, decision, problem, durationMs } = call;
   const { maxChars } = place;
   const facts = toList([
@@ -133,7 +127,7 @@ function writeCall(call: LoggedCall, { waits, place }: CallPlace): string {
     problem !== undefined && `Arguments: ${toCode(problem)}`,
     decision !== undefined && `Decision: ${toCode(decision)}`,
     durationMs !== undefined && `Time: ${formatMs(durationMs)}`,
-    ...waits.filter((wait) => wait.callId === callId).map((wait) => describeWait(wait, place)),
+    ...waitsOf(iteration, callId).map((wait) => writeWait(wait, place)),
   ]);
   return joinBlocks([
     `### Call ${toCode(name)}`,

@@ -13,6 +13,7 @@ import type { CallFacts, StreamFacts } from "./model/run-facts.ts";
 import { titleOf } from "./model/titles.ts";
 import { RequestView } from "./request-view.tsx";
 import { showControls } from "../page/show-controls.ts";
+import { describeWait, waitsOf } from "../analysis/waits.ts";
 import { PieceView } from "./piece-view.tsx";
 
 export interface EntryState {
@@ -125,18 +126,12 @@ interface CallProps {
   readonly stream: StreamFacts;
 }
 
-const waitWords = {
-  approval: "waited for approval",
-  queue: "queued",
-  "outside-result": "waited for its result",
-  retry: "waited to retry",
-} as const;
-
 function CallMarks({ call, facts, stream }: CallProps): JSX.Element {
   const { text, tone } = outcomeOf(call, stream.iteration);
-  const waits = stream.iteration.waits
-    .filter(({ callId }) => callId === call.callId)
-    .map(({ kind, from, to }) => `${waitWords[kind]} ${to === undefined ? "(no end)" : formatMs(to - from)}`);
+  // The outcome names a wait without an end.
+  const waits = waitsOf(stream.iteration, call.callId)
+    .filter(({ to }) => to !== undefined)
+    .map(describeWait);
   const times = [...(call.durationMs === undefined ? [] : [formatMs(call.durationMs)]), ...waits];
   return (
     <>

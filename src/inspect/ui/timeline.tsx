@@ -2,6 +2,7 @@
 
 import type { JSX, RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { waitWords } from "../analysis/waits.ts";
 import { formatMs } from "../format.ts";
 import { isWork, type Row, type Segment, type SegmentKind } from "./model/rows.ts";
 import { type Interval, layoutAxis, type TimeAxis } from "./model/time-axis.ts";
@@ -224,10 +225,10 @@ const words: { readonly [Kind in SegmentKind]: string } = {
   lost: "discarded attempt",
   tool: "tool",
   nested: "nested run",
-  retry: "wait for a retry",
-  queue: "wait in the queue",
-  approval: "wait for approval",
-  "outside-result": "wait for a result",
+  retry: `wait ${waitWords.retry}`,
+  queue: `wait ${waitWords.queue}`,
+  approval: `wait ${waitWords.approval}`,
+  "outside-result": `wait ${waitWords["outside-result"]}`,
 };
 
 function describeRow({ label, note, segments }: Row): string {

@@ -71,7 +71,7 @@ describe("toMarkdown", () => {
       - Outcome: \`completed\`
       - Decision: \`approve\`
       - Time: 280 ms
-      - Waited 3.20 s for a decision
+      - Waited 3.20 s for approval
 
       **Arguments**
 

@@ -43,7 +43,7 @@ describe("the page of a run", () => {
       const rows = ["i0", "search_catalogue", "read_stock", "i1", "attempt 1", "attempt 2", "read_file", "i2"];
       expect(await rowNames(page)).toEqual(rows);
       expect(await page.getByRole("list", { name: "Legend" }).innerText()).toBe(
-        ["to the first token", "streaming", "discarded attempt", "tool", "wait for a retry"].join("\n"),
+        ["to the first token", "streaming", "discarded attempt", "tool", "wait before the next attempt"].join("\n"),
       );
       const transcript = page.getByRole("region", { name: "Transcript" });
       await transcript.getByText("You are the assistant of a tea shop.").waitFor();
@@ -151,7 +151,7 @@ describe("the page of a run", () => {
     await withPage(openRunPage(browser, { name: "a", text: await suspendedLog(3) }, { hash: "#i0/tool/1" }), async ({ page }) => {
       expect(await header(page)).toContain("Wall clock 3 d 0 h");
       const entry = await selectedEntry(page).innerText();
-      for (const part of ["approved with changes", "waited for approval 3 d 0 h", '"bags": 1']) expect(entry).toContain(part);
+      for (const part of ["approved with changes", "waited 3 d 0 h for approval", '"bags": 1']) expect(entry).toContain(part);
       expect(await page.locator(".axis b").innerText()).toBe("3 d 0 h");
       await page.getByText("Resumed", { exact: true }).waitFor();
     });
