@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import type { LoggedCall, LoggedIteration } from "../log/run-log.ts";
-import type { Entry } from "./model/entries.ts";
+import { type Entry, titleOf } from "./model/entries.ts";
 import { describeEnding, type Tone } from "./model/describe-ending.ts";
 import { describeLine } from "./model/describe-line.ts";
 import { countThings, formatCount, formatMs, formatUSD } from "../format.ts";
@@ -10,7 +10,6 @@ import { lookUp } from "./model/log-values.ts";
 import { outcomeOf } from "./model/outcomes.ts";
 import { piecesOf } from "./model/pieces.ts";
 import type { CallFacts, StreamFacts } from "./model/run-facts.ts";
-import { titleOf } from "./model/titles.ts";
 import { RequestView } from "./request-view.tsx";
 import { showControls } from "../page/show-controls.ts";
 import { describeWait, waitsOf } from "../analysis/waits.ts";

@@ -2,11 +2,10 @@
 
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import type { Entry } from "./model/entries.ts";
+import { type Entry, titleOf } from "./model/entries.ts";
 import type { Hit } from "./model/find-hits.ts";
 import { formatValue } from "./model/format-value.ts";
 import { piecesOf } from "./model/pieces.ts";
-import { titleOf } from "./model/titles.ts";
 import { Boundary } from "./boundary.tsx";
 import { type EntryActions, EntryView } from "./entry-view.tsx";
 import { clearHit, highlightAll, highlightHit, textId } from "./highlight.ts";

@@ -1,9 +1,8 @@
 // Finds a text in all entries of a run. Reads the texts one by one and keeps none of them.
 
-import type { Entry } from "./entries.ts";
+import { type Entry, titleOf } from "./entries.ts";
 import { formatValue } from "./format-value.ts";
 import { piecesOf } from "./pieces.ts";
-import { titleOf } from "./titles.ts";
 
 export interface Hit {
   /** The key of the entry. A live run gets entries between others, so their positions change. */
