@@ -1,7 +1,7 @@
 // Writes texts of models and tools into Markdown, so that a viewer shows them as they are and runs or loads nothing.
 
 import { formatCount } from "../format.ts";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
 
 const longestName = 200;
 

@@ -10,7 +10,7 @@ import { parseRoute, toLink } from "./model/route.ts";
 import { RunList } from "./run-list.tsx";
 import { RunView } from "./run-view.tsx";
 import type { PageLog } from "../page/page-data.ts";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
 import { useHash } from "./use-route.ts";
 
 export function App(): JSX.Element {

@@ -7,7 +7,7 @@ import { formatCount, formatMs, formatUSD, joinTexts } from "../format.ts";
 import type { LoggedRun } from "../log/run-log.ts";
 import { ComparedContent } from "./compared-content.tsx";
 import { LazyFold } from "./lazy-fold.tsx";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
 import { ShowMore } from "./show-more.tsx";
 import "./compare-view.css";
 

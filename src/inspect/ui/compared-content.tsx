@@ -7,7 +7,7 @@ import { diffTexts } from "../analysis/diff-texts.ts";
 import { formatCount, formatMs, formatUSD } from "../format.ts";
 import type { LoggedCall, LoggedIteration } from "../log/run-log.ts";
 import { LazyFold } from "./lazy-fold.tsx";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
 import { formatValue } from "./model/format-value.ts";
 import { JsonText, SafeText } from "./safe-text.tsx";
 import { TextPieces } from "./text-pieces.tsx";

@@ -11,7 +11,7 @@ import { outcomeOf } from "./model/outcomes.ts";
 import { piecesOf } from "./model/pieces.ts";
 import type { CallFacts, StreamFacts } from "./model/run-facts.ts";
 import { RequestView } from "./request-view.tsx";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
 import { describeWait, waitsOf } from "../analysis/waits.ts";
 import { PieceView } from "./piece-view.tsx";
 

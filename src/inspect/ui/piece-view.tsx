@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
 import type { Piece } from "./model/pieces.ts";
 import { JsonText } from "./safe-text.tsx";
 

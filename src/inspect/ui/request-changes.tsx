@@ -8,7 +8,7 @@ import { diffTexts } from "../analysis/diff-texts.ts";
 import type { ToolsDifference } from "../analysis/diff-tools.ts";
 import { formatCount } from "../format.ts";
 import { LazyFold } from "./lazy-fold.tsx";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
 import { formatValue } from "./model/format-value.ts";
 import { JsonText } from "./safe-text.tsx";
 import { type MessageContext, SentMessage } from "./sent-message.tsx";

@@ -10,7 +10,7 @@ import { countThings, formatCount } from "../format.ts";
 import { findMasking, maskedUpTo } from "../analysis/masked-calls.ts";
 import type { LoggedIteration, LoggedRun } from "../log/run-log.ts";
 import { RequestChanges } from "./request-changes.tsx";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
 import type { MessageContext } from "./sent-message.tsx";
 import { SentRequest } from "./sent-request.tsx";
 import "./request-view.css";

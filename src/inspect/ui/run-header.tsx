@@ -7,7 +7,7 @@ import { BudgetPlot } from "./budget-plot.tsx";
 import { describeEnding, type EndingText } from "./model/describe-ending.ts";
 import { formatCount, formatLocalTime, formatMs, formatShare, formatUSD } from "../format.ts";
 import { reasonData } from "./model/describe-line.ts";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
 import { JsonText, SafeText } from "./safe-text.tsx";
 import { useState } from "preact/hooks";
 

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { formatCount, formatLocalTime, formatMs, formatShare, formatUSD } from "../format.ts";
 import { activeMsOf, cacheShareOf, totalsOf } from "../analysis/run-totals.ts";
 import type { LoggedRun } from "../log/run-log.ts";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
 import "./run-list.css";
 
 export interface ListedRun {

@@ -8,7 +8,7 @@ import type { RunTree } from "./model/entries.ts";
 import type { Interval } from "./model/time-axis.ts";
 import { openCall } from "./move-selection.ts";
 import { RunHeader } from "./run-header.tsx";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
 import { TextWindows } from "./safe-text.tsx";
 import { SearchBox } from "./search-box.tsx";
 import { Timeline } from "./timeline.tsx";

@@ -2,7 +2,7 @@
 
 import { type Context, createContext, type JSX } from "preact";
 import { useContext, useMemo, useState } from "preact/hooks";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
 import { formatValue } from "./model/format-value.ts";
 import { ShowMore } from "./show-more.tsx";
 

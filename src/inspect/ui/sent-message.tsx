@@ -8,7 +8,7 @@ import { jsonLength } from "../analysis/json-parts.ts";
 import { findOriginal } from "../analysis/masked-calls.ts";
 import type { MaskedCalls } from "../analysis/align-messages.ts";
 import type { LoggedRun } from "../log/run-log.ts";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
 import { LazyFold } from "./lazy-fold.tsx";
 import { piecesOfMessage } from "./model/pieces.ts";
 import { PieceView } from "./piece-view.tsx";

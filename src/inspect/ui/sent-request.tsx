@@ -6,7 +6,7 @@ import { countThings, formatCount } from "../format.ts";
 import { jsonLength } from "../analysis/json-parts.ts";
 import type { LoggedRequest } from "../log/run-log.ts";
 import { LazyFold } from "./lazy-fold.tsx";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
 import { JsonText, SafeText } from "./safe-text.tsx";
 import { type MessageContext, SentMessage } from "./sent-message.tsx";
 import { ShowMore } from "./show-more.tsx";

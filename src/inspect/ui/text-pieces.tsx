@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { TextPiece } from "../analysis/diff-texts.ts";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
 import { ShowMore } from "./show-more.tsx";
 import "./text-pieces.css";
 

@@ -6,7 +6,7 @@ import { waitWords } from "../analysis/waits.ts";
 import { formatMs } from "../format.ts";
 import { isWork, type Row, type Segment, type SegmentKind } from "./model/rows.ts";
 import { type Interval, layoutAxis, type TimeAxis } from "./model/time-axis.ts";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
 import { useViewChanges } from "./use-view-changes.ts";
 
 const rowHeight = 22;
