@@ -40,10 +40,16 @@ export async function loadLog({ name, element, url }: PageLog, show: ShowLog): P
         // The server converts a journal once.
         show({ name, log, isLive: log.source === "log", isOffline });
       });
-      await follow(url, (text) => {
-        if (text !== undefined) reader.add(text);
-        showSometimes(text === undefined);
-      });
+      const decoder = new TextDecoder();
+      let from = 0;
+      await follow(
+        () => `${url}?from=${from}`,
+        (bytes) => {
+          from += bytes?.length ?? 0;
+          if (bytes !== undefined) reader.add(decoder.decode(bytes, { stream: true }));
+          showSometimes(bytes === undefined);
+        },
+      );
     }
   } catch (error) {
     show({ name, problem: error instanceof Error ? error.message : String(error), isLive: false });
@@ -72,27 +78,36 @@ function limitRate<T>(show: (value: T) => void): (value: T) => void {
 
 const retryMs = 1000;
 
+type Bytes = Uint8Array<ArrayBuffer>;
+
 /**
- * Reads the text of a log as long as the page is open. If the connection ends, it continues at the same byte. Calls `take` with
- * undefined if the server does not answer.
+ * Reads from the server as long as the page is open. If the connection ends, asks for the URL that `nextUrl` then returns. Calls
+ * `take` with undefined if the server does not answer.
  */
-async function follow(url: string, take: (text: string | undefined) => void): Promise<void> {
-  const decoder = new TextDecoder();
-  for (let from = 0; ;) {
-    const body = await open(`${url}?from=${from}`);
+async function follow(nextUrl: () => string, take: (bytes: Bytes | undefined) => void): Promise<void> {
+  for (;;) {
+    const body = await open(nextUrl());
     if (body === undefined) take(undefined);
-    else
-      for (;;) {
-        const bytes = await readNext(body);
-        if (bytes === undefined) break;
-        from += bytes.length;
-        take(decoder.decode(bytes, { stream: true }));
-      }
+    else for (let bytes = await readNext(body); bytes !== undefined; bytes = await readNext(body)) take(bytes);
     await pause(retryMs);
   }
 }
 
-type Reader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
+/** Calls `add` for each log that the server finds after the first `count` ones. */
+export function followList(url: string, count: number, add: (log: PageLog, index: number) => void): Promise<void> {
+  let [index, line, decoder] = [count, "", new TextDecoder()];
+  const nextUrl = (): string => {
+    [line, decoder] = ["", new TextDecoder()];
+    return `${url}?from=${index}`;
+  };
+  return follow(nextUrl, (bytes) => {
+    const lines = (line + decoder.decode(bytes, { stream: true })).split("\n");
+    line = lines.pop() ?? "";
+    for (const one of lines) add(JSON.parse(one) as PageLog, index++);
+  });
+}
+
+type Reader = ReadableStreamDefaultReader<Bytes>;
 
 async function open(url: string): Promise<Reader | undefined> {
   try {
@@ -103,7 +118,7 @@ async function open(url: string): Promise<Reader | undefined> {
   }
 }
 
-async function readNext(reader: Reader): Promise<Uint8Array<ArrayBuffer> | undefined> {
+async function readNext(reader: Reader): Promise<Bytes | undefined> {
   try {
     return (await reader.read()).value;
   } catch {
