@@ -18,8 +18,6 @@ const { outputFiles } = await build({
   target: "es2022",
   external: ["node:*"],
   legalComments: "none",
-  // The private fields of the virtual list. No data of a log is read by such a name.
-  mangleProps: /^_[a-z]/,
   jsx: "automatic",
   jsxImportSource: "preact",
   logLevel: "warning",

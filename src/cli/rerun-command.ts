@@ -4,6 +4,7 @@ import { access } from "node:fs/promises";
 import { relative, resolve } from "node:path";
 import { createLoopEvents, isLoopError, type LoopEvents, type LoopResult, runToolLoop, type Tool } from "../core/index.ts";
 import type { Provider } from "../core/entry-kit.ts";
+import { formatUSD } from "../inspect/format.ts";
 import { withRunLog } from "../inspect/log/with-run-log.ts";
 import { findStart } from "../inspect/log/find-start.ts";
 import type { Past } from "../inspect/rerun/past.ts";
@@ -119,7 +120,7 @@ function noteIteration(
   if (path !== undefined || replayed === true) return;
   const made = calls.map(({ name, outcome }) => `${name} (${outcome})`).join(", ");
   const tokens = usage === undefined ? "" : `${usage.totalTokens} tokens`;
-  const cost = costUSD === undefined ? "" : `$${costUSD.toFixed(4)}`;
+  const cost = costUSD === undefined ? "" : formatUSD(costUSD);
   io.note([`i${iteration} ${status}`, made, tokens, cost].filter((part) => part !== "").join(" · "));
 }
 

@@ -32,8 +32,6 @@ export class FailedRun extends Error {}
 export class RestateStore implements DurableStore {
   readonly #ingress: Ingress;
   readonly #options: RestateStoreOptions;
-  /** The executions of runs in this process, by run id. */
-  readonly #executions = new Map<string, number>();
   /** The chunk with the event that a reader wants next, by run id and position. */
   readonly #places = new Map<string, number>();
 
@@ -50,14 +48,12 @@ export class RestateStore implements DurableStore {
   async begin(runId: string): Promise<Begun> {
     const begun = await this.#change<Begun | FailedBefore>(runId, "begin", this.#options.worker);
     if ("failure" in begun) throw new FailedRun(begun.failure);
-    this.#executions.set(runId, begun.execution);
     return begun;
   }
 
   async append(runId: string, execution: number, { blobs, ...added }: Added): Promise<boolean> {
     const appended: Appended = { execution, ...added, blobs: Object.fromEntries(blobs) };
     const isCurrent = await this.#change<boolean>(runId, "append", appended);
-    if (!isCurrent && this.#executions.get(runId) === execution) this.#executions.delete(runId);
     this.#options.onChange(runId);
     return isCurrent;
   }
@@ -127,38 +123,21 @@ export class RestateStore implements DurableStore {
     return this.#call(runId, "read", what);
   }
 
-  /**
-   * True if the last execution of a run in this process may still write. A late `begin` of an older attempt may have fenced this
-   * execution, although Restate waits for it.
-   */
-  isCurrent(runId: string): boolean {
-    return this.#executions.has(runId);
-  }
-
-  /**
-   * Stores the end or the failure of the current execution of a run in this process. Returns false if a later execution of the
-   * run has begun.
-   */
-  async finish(runId: string, end: { readonly end: string } | { readonly error: string }): Promise<boolean> {
-    const execution = this.#executions.get(runId) ?? 0;
+  /** Stores the end or the failure of a run. Returns false if a later execution of the run has begun. */
+  async finish(runId: string, execution: number, end: { readonly end: string } | { readonly error: string }): Promise<boolean> {
     const isStored = await this.#change<boolean>(runId, "end" in end ? "finish" : "fail", { execution, ...end });
     this.#options.onChange(runId);
     return isStored;
   }
 
   /** Notes that a run is about to rest, or that it is not. Returns false if a later execution has begun. */
-  rest(runId: string, isResting: boolean): Promise<boolean> {
-    return this.#change(runId, "rest", { execution: this.#executions.get(runId) ?? 0, isResting });
+  rest(runId: string, execution: number, isResting: boolean): Promise<boolean> {
+    return this.#change(runId, "rest", { execution, isResting });
   }
 
   /** Returns false if the run has not failed. */
   retry(runId: string): Promise<boolean> {
     return this.#change(runId, "retry", null);
-  }
-
-  /** Forgets an execution that has ended. */
-  leave(runId: string): void {
-    this.#executions.delete(runId);
   }
 
   /** Returns the runs of this worker that have new messages. */

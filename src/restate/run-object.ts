@@ -92,15 +92,15 @@ function runHandlers({ names, retentionMs }: ObjectPorts): Handlers {
       if (!(await changeHead(ctx, execution, { state: "ended" }))) return false;
       ctx.set("end", end);
       const to = { service: names.runs, method: "clear", delay: retentionMs + clearLaterMs };
-      sendSelf(ctx, to, execution);
+      sendSelf(ctx, to, (await readHead(ctx))?.invocation);
       return true;
     },
     fail: (ctx: ObjectContext, { execution, error }: { readonly execution: number; readonly error: string }): Promise<boolean> =>
       changeHead(ctx, execution, { state: "failed", error, isResting: true }),
-    /** Deletes a run that ended with this execution. The end may have been stored twice, and the id may be used again. */
-    async clear(ctx: ObjectContext, execution: number): Promise<void> {
+    /** Deletes the ended run of this invocation. Its end may have been stored twice, and another run may have its id now. */
+    async clear(ctx: ObjectContext, invocation: string): Promise<void> {
       const head = await readHead(ctx);
-      if (head?.state === "ended" && head.execution === execution) ctx.clearAll();
+      if (head?.state === "ended" && head.invocation === invocation) ctx.clearAll();
     },
   };
 }
@@ -109,7 +109,7 @@ function runHandlers({ names, retentionMs }: ObjectPorts): Handlers {
 function sendSelf(
   ctx: ObjectContext,
   to: { readonly service: string; readonly method: string; readonly delay: number },
-  parameter: number | null = null,
+  parameter: string | null = null,
 ): void {
   ctx.genericSend({ ...to, key: ctx.key, parameter, inputSerde: jsonSerde });
 }

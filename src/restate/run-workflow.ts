@@ -3,8 +3,8 @@
 import { RetryableError, workflow, type WorkflowContext, type WorkflowDefinition } from "@restatedev/restate-sdk";
 import { type Json, toPlainError } from "../core/entry-kit.ts";
 import type { DurableLoopFields } from "../host/durable/durable-loop.ts";
-import type { LiveRun, StepHooks } from "../host/durable/durable-store.ts";
 import { executeDurableRun, type RunSite } from "../host/durable/execute-durable-run.ts";
+import { type Attempt, restWhenWaiting } from "./rest-when-waiting.ts";
 import { createRestateJournal } from "./restate-journal.ts";
 import { FailedRun, type RestateStore } from "./restate-store.ts";
 import { retryPolicy, type ServiceNames } from "./run-object.ts";
@@ -55,25 +55,29 @@ async function execute(ctx: WorkflowContext, name: string, worker: RunWorker): P
   const fields = findLoop(name);
   const { store } = worker;
   const runId = ctx.key;
-  const attempt: Attempt = { runId, over: ctx.request().attemptCompletedSignal, worker, rests: false };
+  // Fires when the attempt is over, for example because Restate closed the connection.
+  const { attemptCompletedSignal: over } = ctx.request();
+  const attempt: Attempt = { runId, execution: 0, rests: false };
   try {
     const end = await executeDurableRun(worker, {
       runId,
       fields,
-      createJournal: (hooks, live) => createRestateJournal(ctx, attach(hooks, attempt, live)),
+      signal: over,
+      onBegin: (execution) => {
+        attempt.execution = execution;
+      },
+      createJournal: (hooks, live) => createRestateJournal(ctx, restWhenWaiting(hooks, { attempt, live, worker })),
     });
     if (end === undefined)
       throw attempt.rests ? restUntilWoken("The run waits.") : new AttemptOver("This execution was abandoned.");
-    if (!(await store.finish(runId, { end }))) throw new AttemptOver(fenced);
+    if (!(await store.finish(runId, attempt.execution, { end }))) throw new AttemptOver(fenced);
   } catch (error) {
-    if (attempt.over.aborted || isExpected(error)) throw error;
+    if (over.aborted || isExpected(error)) throw error;
     const { message } = toPlainError(error);
     if (error instanceof FailedRun) throw restUntilWoken(message);
-    if (!(await store.finish(runId, { error: message }))) throw new AttemptOver(fenced);
+    if (!(await store.finish(runId, attempt.execution, { error: message }))) throw new AttemptOver(fenced);
     // The workflow does not end, so that `retry` can continue it after its last record.
     throw restUntilWoken(message);
-  } finally {
-    if (!worker.live.has(runId)) store.leave(runId);
   }
 }
 
@@ -89,57 +93,4 @@ const longestRest = 24;
 /** Returns an error that ends the attempt. The next attempt begins when the workflow is woken. */
 function restUntilWoken(why: string): RetryableError {
   return new RetryableError(why, { retryAfter: { hours: longestRest } });
-}
-
-interface Attempt {
-  readonly runId: string;
-  /** Fires when the attempt is over, for example because Restate closed the connection. */
-  readonly over: AbortSignal;
-  readonly worker: RunWorker;
-  /** True if the attempt ends because the run only waits. */
-  rests: boolean;
-}
-
-/** Ends the execution together with the attempt, and ends the attempt when the run waits for long. */
-function attach(hooks: StepHooks, attempt: Attempt, own: LiveRun): StepHooks {
-  const { over, worker, runId } = attempt;
-  const abandon = (): void => own.abandon();
-  if (over.aborted) abandon();
-  over.addEventListener("abort", abandon);
-  const { receive, beforeRecord } = hooks;
-  return Object.assign(hooks, {
-    async beforeRecord(): Promise<void> {
-      await beforeRecord();
-      // Another execution has begun, so the events of the step were dropped. The step must run again.
-      if (!worker.store.isCurrent(runId)) throw new AttemptOver(fenced);
-    },
-    async receive(key: string): Promise<Json> {
-      const wait = { key, isOver: false };
-      const timer = setTimeout(() => void restRun(attempt, own, wait).catch(() => {}), worker.settings.suspendMs);
-      try {
-        return await receive(key);
-      } finally {
-        wait.isOver = true;
-        clearTimeout(timer);
-      }
-    },
-  });
-}
-
-/** Ends the attempt of a waiting run. Any new message wakes its workflow. */
-async function restRun(attempt: Attempt, own: LiveRun, wait: { readonly key: string; readonly isOver: boolean }): Promise<void> {
-  const { runId, worker } = attempt;
-  const { store } = worker;
-  if (!(await store.rest(runId, true))) return;
-  // A message that arrived before the run was marked as resting did not wake it.
-  const messages = await store.readMessages(runId, 0);
-  const isDecided = messages.some(
-    ({ body }) => body.verb === "stop" || body.verb === "kill" || ("key" in body && body.key === wait.key),
-  );
-  if (isDecided || wait.isOver) {
-    await store.rest(runId, false);
-    return;
-  }
-  attempt.rests = true;
-  own.abandon();
 }

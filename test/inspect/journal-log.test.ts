@@ -114,7 +114,7 @@ describe("journalToRunLog", () => {
     await runToolLoop(optionsIn(folder));
     const log = await parse(folder);
     expect(log.runs.map((run) => toMarkdown(run)).join()).not.toContain("1970");
-    expect(log.runs.map((run) => toMarkdown(run)).join()).toMatch(/^- Waiting for a decision$/m);
+    expect(log.runs.map((run) => toMarkdown(run)).join()).toMatch(/^- Waits for approval$/m);
     expect(JSON.parse(toChromeTrace(log))).toMatchObject({ otherData: {} });
     expect(toChromeTrace(log)).not.toContain("1970");
   });

@@ -124,16 +124,18 @@ async function checkRun(): Promise<void> {
 }
 
 /** Calls the handler that deletes a run after its retention. */
-async function clear(id: string, execution: number): Promise<void> {
-  equal((await post(`${server.ingressUrl}/turnwright-runs/${id}/clear`, execution)).ok, true);
+async function clear(id: string, invocation: string): Promise<void> {
+  equal((await post(`${server.ingressUrl}/turnwright-runs/${id}/clear`, invocation)).ok, true);
 }
 
 async function checkClear(): Promise<void> {
   await rooms.start("run-9", { question: "A room?" });
   await rooms.result("run-9");
-  await clear("run-9", 0);
+  await clear("run-9", "inv_of_another_run");
   equal((await rooms.status("run-9"))?.status, "completed");
-  await clear("run-9", 1);
+  const query = "SELECT id FROM sys_invocation WHERE target_service_key = 'run-9' AND target_handler_name = 'run'";
+  const { rows } = (await (await post(`${server.adminUrl}/query`, { query })).json()) as { rows: { id: string }[] };
+  await clear("run-9", rows[0]?.id ?? "");
   equal(await rooms.status("run-9"), undefined);
 }
 

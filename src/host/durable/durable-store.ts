@@ -110,7 +110,10 @@ export interface StepHooks {
   lastRead: number;
   /** Passes new messages to the run, before it reads its inbox. Changes `lastRead`. */
   beforeInbox(): Promise<void>;
-  /** Called after a step, before its result is recorded. */
+  /**
+   * Called after a step, before its result is recorded. Resolves when the events of the step are stored. Rejects if a later execution
+   * of the run has begun: the step must not be recorded then, because a replay would not repeat its events.
+   */
   beforeRecord(): Promise<void>;
   /** Records the result of a step, together with the events before it. Rejects if a later execution of the run has begun. */
   record(record: StepRecord): Promise<void>;

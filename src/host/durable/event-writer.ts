@@ -25,7 +25,8 @@ function placeOf(event: LoopEvent): string {
 export class EventWriter {
   readonly #store: DurableStore;
   readonly #runId: string;
-  readonly #execution: number;
+  /** The number of this execution. */
+  readonly execution: number;
   /** The position of the next event. */
   #next: number;
   /** How many executions have begun since the run last made progress. */
@@ -35,7 +36,7 @@ export class EventWriter {
   #isProgress = false;
   /** How many events of earlier executions are stored for each place. */
   readonly #stored = new Map<string, number>();
-  /** The streams that were cut off after some deltas. A new stream replaces them. */
+  /** The streams that may have been cut off after some deltas. A new request replaces these deltas. */
   readonly #partial = new Set<string>();
   /** The number of the last continuation of each run, by the path of the run. */
   readonly #continuations = new Map<string, number>();
@@ -52,10 +53,15 @@ export class EventWriter {
   private constructor(store: DurableStore, runId: string, { execution, events, stalls, input }: Begun) {
     this.#store = store;
     this.#runId = runId;
-    this.#execution = execution;
+    this.execution = execution;
     this.#next = events;
     this.stalls = stalls;
     this.input = input;
+  }
+
+  /** True if this execution may write no more, because it has ended or a later one has begun. */
+  get isFenced(): boolean {
+    return this.#isFenced;
   }
 
   static async begin(store: DurableStore, runId: string): Promise<EventWriter> {
@@ -87,15 +93,10 @@ export class EventWriter {
 
   readonly take = (event: LoopEvent): void => {
     if (event.type === "replay-end") return;
-    const stream = this.#streamOf(event);
-    if (event.replayed !== true && event.type !== "iteration-start" && event.type !== "run-start")
-      this.#discardPartial(stream, event);
+    this.#settlePartial(this.#streamOf(event), event);
     if (deltas.has(event.type)) {
       // The deltas of a recorded stream were written before the stream was recorded.
-      if (event.replayed === true) {
-        this.#partial.delete(stream);
-        return;
-      }
+      if (event.replayed === true) return;
     } else if (event.type !== "attempt-discarded" || event.replayed === true) {
       const place = placeOf(event);
       if (count(this.#emitted, place) <= (this.#stored.get(place) ?? 0)) return;
@@ -103,9 +104,11 @@ export class EventWriter {
     this.#write({ ...event, replayed: undefined });
   };
 
-  /** Tells readers that the earlier deltas of this stream are replaced. */
-  #discardPartial(stream: string, { type, runId, iteration, path }: LoopEvent): void {
-    if (!this.#partial.delete(stream) || type === "attempt-discarded") return;
+  /** Tells readers that the earlier deltas of a stream are replaced, unless the stream was recorded with them. */
+  #settlePartial(stream: string, { type, runId, iteration, path, replayed }: LoopEvent): void {
+    // A replayed `iteration-start` means that the stream was recorded. `run-start` is never marked as replayed.
+    if (type === "run-start" || (replayed === true && type !== "iteration-start")) return;
+    if (!this.#partial.delete(stream) || replayed === true || type === "attempt-discarded") return;
     this.#write({ type: "attempt-discarded", runId, iteration, path });
   }
 
@@ -129,19 +132,25 @@ export class EventWriter {
    * Writes a record, together with the events and texts that were collected before it. Rejects if a later execution of the run
    * has begun.
    */
-  async writeRecord(record: StepRecord): Promise<void> {
+  writeRecord(record: StepRecord): Promise<void> {
     this.#records.push(record);
-    await this.flush();
-    if (this.#isFenced) throw new Error("Another execution of this run has begun.");
+    return this.flush();
   }
 
-  /** Writes the collected events and texts. Resolves when all of them are stored. */
+  /**
+   * Writes the collected events and texts. Resolves when all events of this execution are stored. Rejects if a later execution of the
+   * run has begun, because events were dropped then.
+   */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const written = this.#last.then(() => this.#append());
+    const written = this.#last.then(() => this.#append()).then(() => this.#refuseFenced());
     this.#last = written.catch(() => {});
     return written;
+  }
+
+  #refuseFenced(): void {
+    if (this.#isFenced) throw new Error("Another execution of this run has begun.");
   }
 
   async #append(): Promise<void> {
@@ -155,7 +164,7 @@ export class EventWriter {
     const added = { first: this.#next, events, records, blobs, isProgress: this.#isProgress };
     this.#isProgress = false;
     // A lost event would be missing for readers, so only the end of this execution ends the attempts.
-    const append = (): Promise<boolean> => this.#store.append(this.#runId, this.#execution, added);
+    const append = (): Promise<boolean> => this.#store.append(this.#runId, this.execution, added);
     const isCurrent = await repeatFailed(append, { everyMs: retryMs, mayRepeat: () => !this.#isFenced });
     this.#isFenced ||= !isCurrent;
     this.#next += events.length;

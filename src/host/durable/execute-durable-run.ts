@@ -28,11 +28,24 @@ export interface DurableExecution {
   /** The input of the run, as JSON. Default: the input that the store has. */
   readonly input?: string | undefined;
   readonly createJournal: (hooks: StepHooks, live: LiveRun) => Journal | Promise<Journal>;
+  /** Fires when the engine has given this execution up. The engine may have begun another one then. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called with the number of this execution when it has begun. */
+  readonly onBegin?: ((execution: number) => void) | undefined;
 }
 
-/** Executes a run. Returns its `RunFacts` as JSON, or undefined if this execution was abandoned. */
-export function executeDurableRun(site: RunSite, execution: DurableExecution): Promise<string | undefined> {
-  return new Execution(site, execution).execute();
+/** Executes a run. Returns its `RunFacts` as JSON, or undefined if this execution was abandoned, or a later one has begun. */
+export async function executeDurableRun(site: RunSite, execution: DurableExecution): Promise<string | undefined> {
+  const { signal } = execution;
+  // Another execution in this process may be the one that the engine waits for.
+  if (signal?.aborted === true) return undefined;
+  const own = new Execution(site, execution);
+  signal?.addEventListener("abort", own.abandon);
+  try {
+    return await own.execute();
+  } finally {
+    signal?.removeEventListener("abort", own.abandon);
+  }
 }
 
 class Execution implements LiveRun {
@@ -51,13 +64,18 @@ class Execution implements LiveRun {
     this.ended = new Promise((resolve) => (this.#end = resolve));
   }
 
-  abandon(): void {
+  /** True if this execution was abandoned, or a later one has begun. */
+  get #isOver(): boolean {
+    return this.#isAbandoned || this.#writer?.isFenced === true;
+  }
+
+  readonly abandon = (): void => {
     this.#isAbandoned = true;
     // Must come before the kill, so that the events and outcomes of the kill are dropped.
     this.#over.abort(new Error("This execution of the run was abandoned."));
     this.#writer?.close();
     this.#control.kill();
-  }
+  };
 
   async obey(): Promise<void> {
     for (const { body } of await this.#site.store.readMessages(this.#given.runId, 0)) {
@@ -69,7 +87,7 @@ class Execution implements LiveRun {
   async execute(): Promise<string | undefined> {
     const { live, store } = this.#site;
     const { runId } = this.#given;
-    // The process was frozen: another worker has taken the run over, and the run has come back.
+    // The process was frozen, or has lost the engine: another worker took the run over, and the run has come back.
     const earlier = live.get(runId);
     // Before anything waits, so that a worker that stops meanwhile abandons this execution too.
     live.set(runId, this);
@@ -78,25 +96,27 @@ class Execution implements LiveRun {
       await earlier?.ended;
       return this.#isAbandoned ? undefined : await this.#run();
     } catch (error) {
-      if (this.#isAbandoned) return undefined;
       // Records steps that have run, although the run rejects.
-      await this.#writer?.flush().catch(() => {});
+      if (!this.#isOver) await this.#writer?.flush().catch(() => {});
+      if (this.#isOver) return undefined;
       throw error;
     } finally {
       this.#over.abort(new Error("The run has ended."));
       this.#writer?.close();
       // This worker is alive, so the execution must not count as a crash.
-      if (this.#isAbandoned) await store.resetStalls(runId).catch(() => {});
+      if (this.#isAbandoned && this.#writer !== undefined) await store.resetStalls(runId).catch(() => {});
       if (live.get(runId) === this) live.delete(runId);
       this.#end();
     }
   }
 
-  async #run(): Promise<string | undefined> {
+  async #run(): Promise<string> {
     const { store } = this.#site;
-    const { runId, fields, createJournal } = this.#given;
+    const { runId, fields, createJournal, onBegin } = this.#given;
     const { maxCrashes = 10 } = fields;
     const events = (this.#writer = await this.#repeat(() => EventWriter.begin(store, runId)));
+    onBegin?.(events.execution);
+    this.#over.signal.throwIfAborted();
     if (events.stalls > maxCrashes) throw new Error(toGivenUp(events.stalls));
     const { input = events.input ?? "null" } = this.#given;
     const options = await this.#unlessOver(async () => fields.options(JSON.parse(input) as Json));
@@ -118,7 +138,7 @@ class Execution implements LiveRun {
       events: createEmitter(events.take),
     });
     await events.flush();
-    return this.#isAbandoned ? undefined : JSON.stringify(factsOf(result, hooks.lastRead));
+    return JSON.stringify(factsOf(result, hooks.lastRead));
   }
 
   #repeat<T>(read: () => Promise<T>): Promise<T> {
@@ -138,6 +158,15 @@ class Execution implements LiveRun {
     });
   }
 
+  async #orAbandon(written: Promise<void>): Promise<void> {
+    try {
+      await written;
+    } catch (error) {
+      this.abandon();
+      throw error;
+    }
+  }
+
   #createHooks(events: EventWriter): StepHooks {
     const { store } = this.#site;
     const { runId } = this.#given;
@@ -154,16 +183,11 @@ class Execution implements LiveRun {
       },
       beforeRecord: async () => {
         signal.throwIfAborted();
-        await events.flush();
+        await this.#orAbandon(events.flush());
       },
       record: async (record) => {
         signal.throwIfAborted();
-        try {
-          await events.writeRecord(record);
-        } catch (error) {
-          this.abandon();
-          throw error;
-        }
+        await this.#orAbandon(events.writeRecord(record));
       },
       receive: async (key) => {
         // Readers with `endsWhenWaiting` may end now.

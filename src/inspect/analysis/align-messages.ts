@@ -19,15 +19,8 @@ export type MessageChange =
   | { readonly kind: "removed"; readonly index: number; readonly nextIndex: number; readonly before: readonly Message[] }
   | ({ readonly kind: "compacted" | "masked" | "edited" | "keys-reordered" } & ReplacedMessages);
 
-interface ReplacedMessages {
-  readonly index: number;
-  readonly nextIndex: number;
-  readonly before: readonly Message[];
-  readonly after: readonly Message[];
-}
-
 /** Two lists of messages that follow the same position. */
-interface Gap {
+interface ReplacedMessages {
   readonly index: number;
   readonly nextIndex: number;
   readonly before: readonly Message[];
@@ -117,7 +110,7 @@ function slotOf(message: Message | undefined): string {
   return `assistant ${message.content.map((part) => (part.type === "tool-call" ? part.callId : part.type)).join(" ")}`;
 }
 
-function explainGap(gap: Gap, masked: MaskedCalls): readonly MessageChange[] {
+function explainGap(gap: ReplacedMessages, masked: MaskedCalls): readonly MessageChange[] {
   const { index, nextIndex, before, after } = gap;
   if (before.length + after.length === 0) return [];
   if (before.length === 0) return [{ kind: "added", index, nextIndex, after }];

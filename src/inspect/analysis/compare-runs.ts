@@ -3,7 +3,7 @@
 import { isSameJson, type Json, type Message } from "../../core/entry-kit.ts";
 import type { LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.ts";
 import { type ComparedCall, compareCalls } from "./compare-calls.ts";
-import { activeMsUntil, executionsOf, type RunTotals, totalsOf } from "./run-totals.ts";
+import { activeMsOf, type RunTotals, totalsOf } from "./run-totals.ts";
 import { type RequestStep, walkRequests } from "./walk-requests.ts";
 
 export type RequestPart = "provider" | "model" | "tools" | "system" | "messages" | "toolChoice" | "settings";
@@ -44,7 +44,7 @@ export function compareRuns(left: LoggedRun, right: LoggedRun): RunComparison {
 }
 
 function withTime(run: LoggedRun): ComparedTotals {
-  return { ...totalsOf(run), activeMs: activeMsUntil(executionsOf(run), Infinity) };
+  return { ...totalsOf(run), activeMs: activeMsOf(run) };
 }
 
 /** More than a run has continuations in one iteration. Makes one number of the two that identify a stream. */

@@ -1,6 +1,6 @@
 // The sentences of the page about cache breaks.
 
-import { countThings, formatCount, joinTexts } from "./format-texts.ts";
+import { countThings, formatCount, joinTexts } from "../format.ts";
 import type { CacheBreak, CacheBreakCause } from "./find-cache-breaks.ts";
 
 /** The number of causes in a sentence. A request may lose or get dozens of tools. */

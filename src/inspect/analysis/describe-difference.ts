@@ -1,23 +1,27 @@
 // The summary of the differences between two requests.
 
-import { formatCount, joinTexts } from "./format-texts.ts";
+import { formatCount, joinTexts } from "../format.ts";
 import type { MessageChange } from "./align-messages.ts";
+import type { CacheBreak } from "./find-cache-breaks.ts";
 import type { RequestDifference } from "./diff-requests.ts";
 import type { ToolsDifference } from "./diff-tools.ts";
 
 /**
- * Returns one line about a difference.
+ * Returns one line about a difference. `found` is the cache break between the requests, if there is one.
  *
  * @example "3 messages added, 2 masked, tools unchanged, prefix kept 98 %"
  */
-export function describeDifference({ fields, tools, system, messages, prefix }: RequestDifference): string {
+export function describeDifference(
+  { fields, tools, system, messages }: RequestDifference,
+  found: Pick<CacheBreak, "keptChars" | "prefixChars"> = { keptChars: 1, prefixChars: 1 },
+): string {
   const changed = fields.map(({ name }) => name.replace("settings.", ""));
   return [
     describeMessages(messages),
     tools === undefined ? "tools unchanged" : describeTools(tools),
     ...(system === undefined ? [] : ["system text changed"]),
     ...(changed.length === 0 ? [] : [`${joinTexts(changed)} changed`]),
-    `prefix kept ${Math.floor((100 * prefix.keptChars) / Math.max(prefix.chars, 1))} %`,
+    `prefix kept ${Math.floor((100 * found.keptChars) / Math.max(found.prefixChars, 1))} %`,
   ].join(", ");
 }
 

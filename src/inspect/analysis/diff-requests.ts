@@ -5,7 +5,6 @@ import { alignMessages, type MaskedCalls, type MessageChange } from "./align-mes
 import { diffTexts, type TextPiece } from "./diff-texts.ts";
 import { diffTools, type ToolsDifference } from "./diff-tools.ts";
 import { isSameText } from "./json-parts.ts";
-import { measurePrefix } from "./measure-prefix.ts";
 
 /** A field that two requests have with two values. A value is undefined if the field is absent. */
 export interface ChangedField {
@@ -22,19 +21,15 @@ export interface RequestDifference {
   /** The lines of both system texts. Undefined if they are the same. */
   readonly system: readonly TextPiece[] | undefined;
   readonly messages: readonly MessageChange[];
-  /** The characters of the previous request as JSON, and how many of them the next request begins with. */
-  readonly prefix: { readonly chars: number; readonly keptChars: number };
 }
 
 /** Returns the changes from one request to the next. `masked` knows the calls whose results were masked. */
 export function diffRequests(previous: LoggedRequest, next: LoggedRequest, masked: MaskedCalls = new Set()): RequestDifference {
-  const [before, after] = [previous.messages(), next.messages()];
   return {
     fields: diffFields(previous, next),
     tools: diffTools(previous.tools, next.tools),
     system: previous.system === next.system ? undefined : diffTexts(previous.system ?? "", next.system ?? ""),
-    messages: alignMessages(before, after, masked),
-    prefix: measurePrefix({ request: previous, messages: before }, { request: next, messages: after }),
+    messages: alignMessages(previous.messages(), next.messages(), masked),
   };
 }
 

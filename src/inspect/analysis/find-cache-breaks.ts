@@ -194,20 +194,3 @@ function settingCauses(old: LoggedRequest, request: LoggedRequest): readonly Cac
 function causeIf(isCause: boolean, cause: CacheBreakCause): readonly CacheBreakCause[] {
   return isCause ? [cause] : [];
 }
-
-/** The part of the input tokens of a run that services read from a cache. */
-export interface CacheShare {
-  readonly inputTokens: number;
-  readonly cachedTokens: number;
-  /** From 0 to 1. Undefined if no service reported cached tokens. */
-  readonly share: number | undefined;
-}
-
-/** Sums the input tokens of the streams of a run, without nested runs. */
-export function cacheShareOf(run: LoggedRun): CacheShare {
-  const usages = run.iterations.flatMap(({ usage }) => usage ?? []);
-  const inputTokens = usages.reduce((sum, usage) => sum + usage.inputTokens, 0);
-  const cachedTokens = usages.reduce((sum, usage) => sum + (usage.cachedInputTokens ?? 0), 0);
-  const isReported = inputTokens > 0 && usages.some((usage) => usage.cachedInputTokens !== undefined);
-  return { inputTokens, cachedTokens, share: isReported ? cachedTokens / inputTokens : undefined };
-}

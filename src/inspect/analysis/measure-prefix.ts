@@ -1,13 +1,7 @@
 // Measures how much of a request the next request begins with. Services cache requests in the order tools, system, messages.
 
-import type { Message } from "../../core/entry-kit.ts";
 import type { LoggedRequest } from "../log/run-log.ts";
 import { isSameText, jsonLength, sharedLength } from "./json-parts.ts";
-
-export interface SentRequest {
-  readonly request: LoggedRequest;
-  readonly messages: readonly Message[];
-}
 
 /** The place at which two requests begin to differ: a tool, the system text or a message, and the characters before it. */
 export interface PrefixEnd {
@@ -23,18 +17,6 @@ export interface Prefix {
   readonly keptChars: number;
   /** Undefined if the next request begins with the whole previous request. */
   readonly end: PrefixEnd | undefined;
-}
-
-export function measurePrefix(previous: SentRequest, next: SentRequest): Prefix {
-  const head = measureHead(previous.request, next.request);
-  const lengths = previous.messages.map(jsonLength);
-  const chars = head.chars + lengths.reduce((sum, length) => sum + length, 0);
-  if (head.end !== undefined) return { ...head, chars };
-  const index = previous.messages.findIndex((message, at) => !isSameText(message, next.messages[at]));
-  if (index === -1) return { chars, keptChars: chars, end: undefined };
-  const before = lengths.slice(0, index).reduce((sum, length) => sum + length, head.chars);
-  const keptChars = before + sharedLength(previous.messages[index], next.messages[index]);
-  return { chars, keptChars, end: { part: "messages", index } };
 }
 
 /** Measures the tools and the system text. */

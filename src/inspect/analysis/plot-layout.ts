@@ -1,7 +1,7 @@
 // Lays out the plot of the budgets of a run, in pixels.
 
 import { type BudgetName, type BudgetPoint, budgetNames, type BudgetSeries } from "./budget-series.ts";
-import { formatCount, formatMs, formatUSD } from "./format-texts.ts";
+import { formatCount, formatMs, formatShare, formatUSD } from "../format.ts";
 
 type Scale = "share" | "tokens" | "cost";
 
@@ -90,7 +90,7 @@ function chooseSources({ points, limits }: BudgetSeries): readonly Source[] {
 }
 
 const formats: { readonly [Each in Scale]: (value: number) => string } = {
-  share: (value) => `${Number(value.toPrecision(3))} %`,
+  share: (value) => formatShare(value / 100),
   tokens: formatCount,
   cost: formatUSD,
 };

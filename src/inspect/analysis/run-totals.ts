@@ -5,6 +5,8 @@ import type { LoggedIteration, LoggedRun } from "../log/run-log.ts";
 
 export interface RunTotals {
   readonly inputTokens: number;
+  /** The input tokens that services read from a cache. Undefined if no service reported any. */
+  readonly cachedTokens: number | undefined;
   readonly outputTokens: number;
   readonly tokens: number;
   /** The sum of the known costs. Undefined if no cost is known. */
@@ -19,6 +21,7 @@ export interface RunTotals {
 
 export const noTotals: RunTotals = {
   inputTokens: 0,
+  cachedTokens: undefined,
   outputTokens: 0,
   tokens: 0,
   costUSD: undefined,
@@ -38,6 +41,7 @@ export function totalsOfIteration({ usage, costUSD, calls }: LoggedIteration): R
   const nested = calls.flatMap(({ runs }) => runs.map(totalsOf));
   const own: RunTotals = {
     inputTokens: usage?.inputTokens ?? 0,
+    cachedTokens: usage?.cachedInputTokens,
     outputTokens: usage?.outputTokens ?? 0,
     tokens: usage?.totalTokens ?? 0,
     costUSD,
@@ -49,16 +53,30 @@ export function totalsOfIteration({ usage, costUSD, calls }: LoggedIteration): R
 }
 
 export function addTotals(one: RunTotals, other: RunTotals): RunTotals {
-  const isKnown = one.costUSD !== undefined || other.costUSD !== undefined;
   return {
     inputTokens: one.inputTokens + other.inputTokens,
+    cachedTokens: addKnown(one.cachedTokens, other.cachedTokens),
     outputTokens: one.outputTokens + other.outputTokens,
     tokens: one.tokens + other.tokens,
-    costUSD: isKnown ? (one.costUSD ?? 0) + (other.costUSD ?? 0) : undefined,
+    costUSD: addKnown(one.costUSD, other.costUSD),
     iterations: one.iterations + other.iterations,
     calls: one.calls + other.calls,
     nestedRuns: one.nestedRuns + other.nestedRuns,
   };
+}
+
+function addKnown(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined ? other : one + (other ?? 0);
+}
+
+/** Returns the part of the input tokens that services read from a cache, from 0 to 1. Undefined if no service reported any. */
+export function cacheShareOf({ inputTokens, cachedTokens }: RunTotals): number | undefined {
+  return cachedTokens === undefined || inputTokens === 0 ? undefined : cachedTokens / inputTokens;
+}
+
+/** Returns the active time of a run so far, in milliseconds. The log of a resumed run may lack earlier executions. */
+export function activeMsOf(run: Pick<LoggedRun, "lines" | "endedAt" | "durationMs">): number {
+  return Math.max(run.durationMs ?? 0, activeMsUntil(executionsOf(run), run.endedAt ?? Infinity));
 }
 
 /** Returns the active time of a run until a moment, in milliseconds: without the time between its executions. */

@@ -4,7 +4,7 @@
 import { checkFields, type Checks, is } from "../../core/entry-kit.ts";
 import { cutName } from "../../core/observe-kit.ts";
 import type { LoggedIteration, LoggedRun, RunLog } from "../log/run-log.ts";
-import { toIsoTime } from "./describe-values.ts";
+import { toIsoTime } from "../format.ts";
 import { layOutParts, type PlacedPart } from "./lay-out-parts.ts";
 import { type PartFacts, toRunParts } from "./trace-parts.ts";
 

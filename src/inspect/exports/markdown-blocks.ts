@@ -1,6 +1,7 @@
 // Writes texts of models and tools into Markdown, so that a viewer shows them as they are and runs or loads nothing.
 
-import { showControls } from "../page/show-controls.ts";
+import { formatCount } from "../format.ts";
+import { showControls } from "../show-controls.ts";
 
 const longestName = 200;
 
@@ -39,7 +40,7 @@ export function toBlock(text: string, { language, maxChars }: BlockOptions): str
   const fence = "`".repeat(Math.max(3, longestRun(shown) + 1));
   const block = `${fence}${language}\n${shown}\n${fence}`;
   if (cut.length === lines.length) return block;
-  return `${block}\n\n_The first ${cut.length.toLocaleString("en")} of ${lines.length.toLocaleString("en")} characters._`;
+  return `${block}\n\n_The first ${formatCount(cut.length)} of ${formatCount(lines.length)} characters._`;
 }
 
 /** Returns plain data as a block: a string as text, other data as JSON. */

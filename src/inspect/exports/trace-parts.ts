@@ -1,6 +1,7 @@
 // Turns a run into timed parts that contain each other: executions, iterations, streams, attempts, calls, waits and nested runs.
 
 import { executionsOf } from "../analysis/run-totals.ts";
+import { waitsOf, waitWords } from "../analysis/waits.ts";
 import type { LoggedCall, LoggedIteration, LoggedRun, LoggedWait } from "../log/run-log.ts";
 import type { Json } from "../../core/entry-kit.ts";
 import { cutName } from "../../core/observe-kit.ts";
@@ -31,13 +32,6 @@ export interface PartOptions {
   /** The last time in the log, at which parts without an end are cut. */
   readonly lastAt: number;
 }
-
-const waitNames: { readonly [Kind in LoggedWait["kind"]]: string } = {
-  approval: "wait for approval",
-  "outside-result": "wait for result from outside",
-  queue: "wait in queue",
-  retry: "wait before retry",
-};
 
 /** Returns the executions of a run. A run that was suspended has several. */
 export function toRunParts(run: LoggedRun, options: PartOptions): readonly TracePart[] {
@@ -115,7 +109,7 @@ function toStreamParts(iteration: LoggedIteration, { captureContent, lastAt }: P
     iteration: iteration.iteration,
     ...(captureContent && { text: output?.text, reasoning: output?.reasoning }),
   };
-  const retries = iteration.waits.filter(({ kind }) => kind === "retry").map((wait) => toWait(wait, { iteration, lastAt }));
+  const retries = waitsOf(iteration).map((wait) => toWait(wait, { iteration, lastAt }));
   const marks = firstToken === undefined ? [] : [{ name: "first token", at: firstToken.at }];
   const name = `stream ${request.model}`;
   return [{ name, category: "stream", from: request.at, to, facts, parts: [...tries, ...retries], marks }];
@@ -131,7 +125,7 @@ function toCallParts(call: LoggedCall, { iteration, options }: Inside): readonly
   const { callId, name, index, outcome, decision, args, result, startedAt, endedAt } = call;
   const { captureContent, lastAt } = options;
   const place = { iteration: iteration.iteration, callId: cutName(callId) };
-  const waits = iteration.waits.filter((wait) => wait.callId === callId).map((wait) => toWait(wait, { iteration, lastAt }));
+  const waits = waitsOf(iteration, callId).map((wait) => toWait(wait, { iteration, lastAt }));
   if (startedAt === undefined) return waits;
   const content = captureContent ? { args, result } : {};
   const part: TracePart = {
@@ -152,7 +146,7 @@ function toWait(
   const isOpen = to === undefined;
   const facts = { kind, callId: callId === undefined ? undefined : cutName(callId), iteration: iteration.iteration, from };
   return {
-    name: waitNames[kind],
+    name: `wait ${waitWords[kind]}`,
     category: "wait",
     from,
     to: to ?? lastAt,

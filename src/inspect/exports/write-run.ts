@@ -2,7 +2,8 @@
 
 import type { PlainError, ProviderError, Usage } from "../../core/entry-kit.ts";
 import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedRun, LoggedWait } from "../log/run-log.ts";
-import { describeCost, describeCount, describeDuration, describeTime } from "./describe-values.ts";
+import { describeWait, waitsOf } from "../analysis/waits.ts";
+import { formatUSD, formatCount, formatMs, formatTime } from "../format.ts";
 import { toBlock, toCode, toDataBlock, toFolded, toQuote } from "./markdown-blocks.ts";
 import { type MarkdownPlace, writeMessages } from "./write-messages.ts";
 
@@ -24,18 +25,18 @@ function toList(facts: readonly Fact[]): string {
 
 function writeFacts(run: LoggedRun, { hasDates }: MarkdownPlace): string {
   const { status, reason, provider, model, startedAt, starts, durationMs, usage, costUSD, toolCallsExecuted } = run;
-  const resumed = starts.slice(1).map(describeTime).join(", ");
+  const resumed = starts.slice(1).map(formatTime).join(", ");
   return toList([
     status === undefined ? run.error === undefined && "Status: the log has no end of this run" : `Status: ${toCode(status)}`,
     reason && `Reason: ${toCode(reason.kind)}${describeFacts(reason)}`,
     `Model: ${toCode(model)} of ${toCode(provider)}`,
-    hasDates && `Started: ${describeTime(startedAt)}`,
+    hasDates && `Started: ${formatTime(startedAt)}`,
     hasDates && resumed !== "" && `Resumed: ${resumed}`,
-    durationMs !== undefined && `Time: ${describeDuration(durationMs)}`,
-    `Iterations: ${describeCount(run.iterations.length)}`,
-    toolCallsExecuted !== undefined && `Tool calls: ${describeCount(toolCallsExecuted)}`,
+    durationMs !== undefined && `Time: ${formatMs(durationMs)}`,
+    `Iterations: ${formatCount(run.iterations.length)}`,
+    toolCallsExecuted !== undefined && `Tool calls: ${formatCount(toolCallsExecuted)}`,
     usage && `Tokens: ${describeUsage(usage)}`,
-    costUSD !== undefined && `Cost: ${describeCost(costUSD)}`,
+    costUSD !== undefined && `Cost: ${formatUSD(costUSD)}`,
   ]);
 }
 
@@ -43,7 +44,7 @@ function writeFacts(run: LoggedRun, { hasDates }: MarkdownPlace): string {
 function describeFacts(reason: object): string {
   const facts = Object.entries(reason).flatMap(([name, value]: [string, unknown]): string[] => {
     if (name === "kind") return [];
-    if (typeof value === "number") return [`${toCode(name)} ${describeCount(value)}`];
+    if (typeof value === "number") return [`${toCode(name)} ${formatCount(value)}`];
     return typeof value === "string" ? [`${toCode(name)} ${toCode(value)}`] : [];
   });
   const error = "error" in reason ? (reason.error as Partial<PlainError & ProviderError> | null) : undefined;
@@ -52,8 +53,8 @@ function describeFacts(reason: object): string {
 }
 
 function describeUsage({ inputTokens, outputTokens, cachedInputTokens }: Usage): string {
-  const cached = cachedInputTokens === undefined ? "" : ` (${describeCount(cachedInputTokens)} from the cache)`;
-  return `${describeCount(inputTokens)} in${cached}, ${describeCount(outputTokens)} out`;
+  const cached = cachedInputTokens === undefined ? "" : ` (${formatCount(cachedInputTokens)} from the cache)`;
+  return `${formatCount(inputTokens)} in${cached}, ${formatCount(outputTokens)} out`;
 }
 
 function writeError(error: PlainError | ProviderError | undefined, { maxChars }: MarkdownPlace): readonly string[] {
@@ -69,7 +70,7 @@ interface IterationPlace {
 }
 
 function writeIteration(iteration: LoggedIteration, { run, index, place }: IterationPlace): string {
-  const { continuation, output, calls, waits } = iteration;
+  const { continuation, output, calls } = iteration;
   const { maxChars } = place;
   const { text = "", reasoning = "", error } = output ?? {};
   return joinBlocks([
@@ -79,50 +80,43 @@ function writeIteration(iteration: LoggedIteration, { run, index, place }: Itera
     ...(place.reasoning && reasoning !== "" ? [toFolded("Reasoning", toDataBlock(reasoning, maxChars))] : []),
     ...(text === "" ? [] : ["**Model**", toDataBlock(text, maxChars)]),
     ...writeError(error, place),
-    ...calls.map((call) => writeCall(call, { waits, place })),
+    ...calls.map((call) => writeCall(call, { iteration, place })),
   ]);
 }
 
 function writeIterationFacts(iteration: LoggedIteration, run: LoggedRun, place: MarkdownPlace): string {
-  const { usage, costUSD, durationMs, firstToken, attempts, waits, model = run.model } = iteration;
-  const first = firstToken === undefined ? "" : `, first token after ${describeDuration(firstToken.ms)}`;
+  const { usage, costUSD, durationMs, firstToken, attempts, model = run.model } = iteration;
+  const first = firstToken === undefined ? "" : `, first token after ${formatMs(firstToken.ms)}`;
   return toList([
     iteration.isReplayed && "Replayed from a journal",
-    durationMs !== undefined && `Stream: ${describeDuration(durationMs)}${first}`,
+    durationMs !== undefined && `Stream: ${formatMs(durationMs)}${first}`,
     model !== run.model && `Model: ${toCode(model)}`,
     iteration.status !== undefined && `Ended: ${toCode(iteration.status)}`,
     usage && `Tokens: ${describeUsage(usage)}`,
-    costUSD !== undefined && `Cost: ${describeCost(costUSD)}`,
+    costUSD !== undefined && `Cost: ${formatUSD(costUSD)}`,
     ...attempts.map(describeAttempt),
-    ...waits.filter(({ kind }) => kind === "retry").map((wait) => describeWait(wait, place)),
+    ...waitsOf(iteration).map((wait) => writeWait(wait, place)),
   ]);
 }
 
 function describeAttempt({ attempt, provider, model, startedAt, discardedAt, error }: LoggedAttempt): Fact {
   if (discardedAt === undefined) return false;
   const why = error === undefined ? "" : `: ${toCode(error.code)}, ${toCode(error.message)}`;
-  const time = describeDuration(discardedAt - startedAt);
+  const time = formatMs(discardedAt - startedAt);
   return `Attempt ${attempt} with ${toCode(model)} of ${toCode(provider)} was discarded after ${time}${why}`;
 }
 
-const awaited: { readonly [Kind in LoggedWait["kind"]]: string } = {
-  approval: "for a decision",
-  "outside-result": "for a result from outside",
-  queue: "for other calls",
-  retry: "before the next attempt",
-};
-
-function describeWait({ kind, from, to }: LoggedWait, { hasDates }: MarkdownPlace): string {
-  if (to === undefined) return `Waiting ${awaited[kind]}${hasDates ? ` since ${describeTime(from)}` : ""}`;
-  return `Waited ${describeDuration(to - from)} ${awaited[kind]}`;
+function writeWait(wait: LoggedWait, { hasDates }: MarkdownPlace): string {
+  const since = wait.to === undefined && hasDates ? ` since ${formatTime(wait.from)}` : "";
+  return `${describeWait(wait).replace("w", "W")}${since}`;
 }
 
 interface CallPlace {
-  readonly waits: readonly LoggedWait[];
+  readonly iteration: LoggedIteration;
   readonly place: MarkdownPlace;
 }
 
-function writeCall(call: LoggedCall, { waits, place }: CallPlace): string {
+function writeCall(call: LoggedCall, { iteration, place }: CallPlace): string {
   const { callId, name, args, result, outcome, decision, problem, durationMs } = call;
   const { maxChars } = place;
   const facts = toList([
@@ -132,8 +126,8 @@ function writeCall(call: LoggedCall, { waits, place }: CallPlace): string {
       : `Outcome: ${toCode(outcome)}${outcome === "interrupted" ? ", the tool may have run" : ""}`,
     problem !== undefined && `Arguments: ${toCode(problem)}`,
     decision !== undefined && `Decision: ${toCode(decision)}`,
-    durationMs !== undefined && `Time: ${describeDuration(durationMs)}`,
-    ...waits.filter((wait) => wait.callId === callId).map((wait) => describeWait(wait, place)),
+    durationMs !== undefined && `Time: ${formatMs(durationMs)}`,
+    ...waitsOf(iteration, callId).map((wait) => writeWait(wait, place)),
   ]);
   return joinBlocks([
     `### Call ${toCode(name)}`,

@@ -5,30 +5,36 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LoggedRun } from "../log/run-log.ts";
 import { Boundary } from "./boundary.tsx";
 import { CompareView } from "./compare-view.tsx";
-import { type LoadedLog, loadLog, readPageData } from "./load-logs.ts";
+import { followList, type LoadedLog, loadLog, readPageData } from "./load-logs.ts";
 import { parseRoute, toLink } from "./model/route.ts";
 import { RunList } from "./run-list.tsx";
 import { RunView } from "./run-view.tsx";
-import { showControls } from "../page/show-controls.ts";
+import type { PageLog } from "../page/page-data.ts";
+import { showControls } from "../show-controls.ts";
 import { useHash } from "./use-route.ts";
 
 export function App(): JSX.Element {
   const data = useMemo(readPageData, []);
   const [logs, setLogs] = useState<readonly (LoadedLog | undefined)[]>(() => data.logs.map(() => undefined));
   useEffect(() => {
-    data.logs.forEach((one, index) => {
-      void loadLog(one, (loaded) => setLogs((before) => Object.assign([...before], { [index]: loaded })));
-    });
+    const load = (one: PageLog, index: number): void => {
+      const length = (before: readonly unknown[]): number => Math.max(before.length, index + 1);
+      void loadLog(one, (loaded) =>
+        setLogs((before) => Array.from({ length: length(before) }, (_log, at) => (at === index ? loaded : before[at]))),
+      );
+    };
+    data.logs.forEach(load);
+    if (data.list !== undefined) void followList(data.list, data.logs.length, load);
   }, [data]);
-  const runs = useRuns(logs);
-  // The numbers of runs are known when all logs were read once.
-  const isReady = logs.every((log) => log !== undefined);
+  // The numbers of runs are known when all logs of the page were read once.
+  const isReady = logs.slice(0, data.logs.length).every((log) => log !== undefined);
+  const runs = useRuns(logs, isReady);
   return (
     <>
-      {logs.map((log, index) => log !== undefined && <LogProblems key={index} log={log} />)}
+      {logs.map((log, index) => log !== undefined && <LogNotes key={index} log={log} />)}
       {isReady ? (
         <Boundary part="The page">
-          <Content runs={runs} />
+          <Content runs={runs} canGrow={data.list !== undefined} />
         </Boundary>
       ) : (
         <p class="loading">Reading…</p>
@@ -44,7 +50,7 @@ interface ShownRun {
 }
 
 /** Returns the runs of all logs. A run keeps its number when another log grows. */
-function useRuns(logs: readonly (LoadedLog | undefined)[]): readonly ShownRun[] {
+function useRuns(logs: readonly (LoadedLog | undefined)[], isReady: boolean): readonly ShownRun[] {
   const numbered = useRef<LoggedRun[]>([]);
   const found = new Map<LoggedRun, Omit<ShownRun, "run">>();
   for (const log of logs) {
@@ -52,15 +58,14 @@ function useRuns(logs: readonly (LoadedLog | undefined)[]): readonly ShownRun[] 
     if (log !== undefined)
       all.forEach((run, index) => found.set(run, { log, name: all.length === 1 ? log.name : `${log.name}, run ${index + 1}` }));
   }
-  if (logs.every((log) => log !== undefined))
-    for (const run of found.keys()) if (!numbered.current.includes(run)) numbered.current.push(run);
+  if (isReady) for (const run of found.keys()) if (!numbered.current.includes(run)) numbered.current.push(run);
   return numbered.current.flatMap((run) => {
     const facts = found.get(run);
     return facts === undefined ? [] : [{ run, ...facts }];
   });
 }
 
-function LogProblems({ log: { name, log, problem, isOffline } }: { readonly log: LoadedLog }): JSX.Element {
+function LogNotes({ log: { name, log, problem, isOffline } }: { readonly log: LoadedLog }): JSX.Element {
   const problems = [
     problem,
     log?.isTorn === true && "The last line is cut off, for example by a crash. It is left out.",
@@ -74,14 +79,27 @@ function LogProblems({ log: { name, log, problem, isOffline } }: { readonly log:
           {showControls(name)}: {showControls(text)}
         </p>
       ))}
+      {log?.source === "journal" && (
+        <p class="notice">
+          {showControls(name)} is a journal. A journal has no dates, so times begin at 0. It also has no system text, settings,
+          first tokens and attempts.
+        </p>
+      )}
     </>
   );
 }
 
-function Content({ runs }: { readonly runs: readonly ShownRun[] }): JSX.Element | null {
+interface ContentProps {
+  readonly runs: readonly ShownRun[];
+  /** True if more logs may appear. The links of the first run are then those of one run of several. */
+  readonly canGrow: boolean;
+}
+
+function Content({ runs, canGrow }: ContentProps): JSX.Element | null {
   const navigation = useHash();
-  const route = parseRoute(navigation.hash, runs.length);
-  const link = (run: number, key = ""): string => toLink({ run, key }, runs.length);
+  const count = canGrow ? Math.max(runs.length, 2) : runs.length;
+  const route = parseRoute(navigation.hash, count);
+  const link = (run: number, key = ""): string => toLink({ run, key }, count);
   const shown = route.kind === "run" ? runs[route.run - 1] : undefined;
   useEffect(() => {
     document.title = shown === undefined ? "Runs" : showControls(shown.name);
@@ -90,15 +108,16 @@ function Content({ runs }: { readonly runs: readonly ShownRun[] }): JSX.Element 
     const { name, run, log } = shown;
     return (
       <>
-        {runs.length > 1 && <Back />}
+        {count > 1 && <Back />}
         <RunView
           key={route.run}
           run={run}
           name={name}
           isLive={log.isLive}
+          hasDates={log.log?.source !== "journal"}
           version={log.log}
           number={route.run}
-          count={runs.length}
+          count={count}
           selected={route.key}
           navigation={navigation}
         />
@@ -121,7 +140,10 @@ function Content({ runs }: { readonly runs: readonly ShownRun[] }): JSX.Element 
         </p>
       )}
       <RunList
-        runs={runs.map(({ name, run }, index) => ({ name, run, href: link(index + 1) }))}
+        runs={runs.map(({ name, run, log }, index) => ({
+          ...{ name, run, href: link(index + 1) },
+          hasDates: log.log?.source !== "journal",
+        }))}
         compareHref={(one, other) => `#compare/r${one + 1}/r${other + 1}`}
       />
     </main>

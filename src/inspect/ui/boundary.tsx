@@ -1,5 +1,5 @@
 import { Component, type ComponentChildren } from "preact";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
 
 interface BoundaryProps {
   /** The part of the page that is inside, for the message. */

@@ -2,13 +2,27 @@
 
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { type BudgetPoint, type BudgetSeries, budgetNames, budgetSeriesOf } from "../analysis/budget-series.ts";
-import { formatMs } from "../analysis/format-texts.ts";
+import { type BudgetName, type BudgetPoint, type BudgetSeries, budgetNames, budgetSeriesOf } from "../analysis/budget-series.ts";
+import { formatCount, formatMs, formatShare, formatUSD } from "../format.ts";
 import { type Curve, layOutPlot, type PlotLayout, plotHeight } from "../analysis/plot-layout.ts";
 import type { LoggedRun } from "../log/run-log.ts";
-import { budgets } from "./budgets.ts";
 import { LazyFold } from "./lazy-fold.tsx";
 import "./budget-plot.css";
+
+interface BudgetFacts {
+  readonly label: string;
+  /** The class with the colour of the curve. */
+  readonly className: string;
+  format(value: number): string;
+}
+
+const budgets: { readonly [Name in BudgetName]: BudgetFacts } = {
+  tokens: { label: "Tokens", className: "tokens-color", format: formatCount },
+  costUSD: { label: "Cost", className: "cost-color", format: formatUSD },
+  iterations: { label: "Iterations", className: "iterations-color", format: formatCount },
+  toolCalls: { label: "Calls", className: "calls-color", format: formatCount },
+  activeMs: { label: "Active time", className: "time-color", format: formatMs },
+};
 
 export function BudgetPlot({ run }: { readonly run: LoggedRun }): JSX.Element {
   const [box, width] = useWidth();
@@ -118,7 +132,7 @@ function Amount({ name, point, limits }: AmountProps): JSX.Element | null {
   return (
     <>
       {budgets[name].format(value)}
-      {limit !== undefined && <span class="share"> {((100 * value) / limit).toFixed(1)} %</span>}
+      {limit !== undefined && <span class="share"> {formatShare(value / limit)}</span>}
     </>
   );
 }
@@ -146,7 +160,7 @@ function BudgetTable({ series: { points, limits } }: { readonly series: BudgetSe
             <tr key={at}>
               <th scope="row">{point.iteration}</th>
               {budgetNames.map((name) => (
-                <td key={name}>
+                <td key={name} class="number">
                   <Amount name={name} point={point} limits={limits} />
                 </td>
               ))}

@@ -3,11 +3,12 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { type ComparedIteration, type ComparedTotals, compareRuns } from "../analysis/compare-runs.ts";
-import { formatCount, formatMs, formatUSD, joinTexts } from "../analysis/format-texts.ts";
+import { formatCount, formatMs, formatUSD, joinTexts } from "../format.ts";
 import type { LoggedRun } from "../log/run-log.ts";
 import { ComparedContent } from "./compared-content.tsx";
 import { LazyFold } from "./lazy-fold.tsx";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
+import { ShowMore } from "./show-more.tsx";
 import "./compare-view.css";
 
 interface CompareViewProps {
@@ -57,11 +58,12 @@ export function CompareView({ left, right, names }: CompareViewProps): JSX.Eleme
           />
         ),
       )}
-      {groups.length > shown && (
-        <button type="button" onClick={() => setShown(shown + shownGroups)}>
-          Show {formatCount(Math.min(shownGroups, groups.length - shown))} more
-        </button>
-      )}
+      <ShowMore
+        left={groups.length - shown}
+        step={shownGroups}
+        things="more parts of the comparison"
+        show={() => setShown(shown + shownGroups)}
+      />
     </section>
   );
 }
@@ -141,6 +143,7 @@ const totalRows: readonly (readonly [title: string, name: keyof ComparedTotals, 
   ["Calls", "calls", formatCount],
   ["Nested runs", "nestedRuns", formatCount],
   ["Input tokens", "inputTokens", formatCount],
+  ["Cached input tokens", "cachedTokens", formatCount],
   ["Output tokens", "outputTokens", formatCount],
   ["Cost", "costUSD", formatUSD],
   ["Active time", "activeMs", formatMs],

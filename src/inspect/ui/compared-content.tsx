@@ -4,10 +4,11 @@ import type { JSX } from "preact";
 import type { ComparedCall } from "../analysis/compare-calls.ts";
 import type { ComparedIteration } from "../analysis/compare-runs.ts";
 import { diffTexts } from "../analysis/diff-texts.ts";
-import { formatCount, formatMs, formatUSD } from "../analysis/format-texts.ts";
+import { formatCount, formatMs, formatUSD } from "../format.ts";
 import type { LoggedCall, LoggedIteration } from "../log/run-log.ts";
 import { LazyFold } from "./lazy-fold.tsx";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
+import { formatValue } from "./model/format-value.ts";
 import { JsonText, SafeText } from "./safe-text.tsx";
 import { TextPieces } from "./text-pieces.tsx";
 
@@ -109,5 +110,5 @@ function CallComparison({ call: { kind, left, right } }: { readonly call: Compar
 
 function resultText(call: LoggedCall | undefined): string {
   const { outcome = "no end", result } = call ?? {};
-  return `${outcome}: ${typeof result === "string" ? result : JSON.stringify(result ?? null, undefined, 2)}`;
+  return `${outcome}: ${formatValue(result ?? null)}`;
 }

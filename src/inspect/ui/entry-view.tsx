@@ -2,18 +2,18 @@
 
 import type { JSX } from "preact";
 import type { LoggedCall, LoggedIteration } from "../log/run-log.ts";
-import type { Entry } from "./model/entries.ts";
+import { type Entry, titleOf } from "./model/entries.ts";
 import { describeEnding, type Tone } from "./model/describe-ending.ts";
 import { describeLine } from "./model/describe-line.ts";
-import { countThings, formatCount, formatMs, formatUSD } from "../analysis/format-texts.ts";
+import { countThings, formatCount, formatMs, formatUSD } from "../format.ts";
 import { lookUp } from "./model/log-values.ts";
 import { outcomeOf } from "./model/outcomes.ts";
-import { type Piece, piecesOf } from "./model/pieces.ts";
+import { piecesOf } from "./model/pieces.ts";
 import type { CallFacts, StreamFacts } from "./model/run-facts.ts";
-import { titleOf } from "./model/titles.ts";
 import { RequestView } from "./request-view.tsx";
-import { showControls } from "../page/show-controls.ts";
-import { JsonText } from "./safe-text.tsx";
+import { showControls } from "../show-controls.ts";
+import { describeWait, waitsOf } from "../analysis/waits.ts";
+import { PieceView } from "./piece-view.tsx";
 
 export interface EntryState {
   readonly isSelected: boolean;
@@ -34,9 +34,6 @@ interface EntryProps {
   readonly state: EntryState;
   readonly actions: EntryActions;
 }
-
-/** The number of characters of a text that are shown at first. */
-export const limits = { text: 6000, faint: 2000, data: 2000, error: 4000, request: 0 } as const;
 
 export function EntryView({ entry, state, actions }: EntryProps): JSX.Element {
   const { key, content, depth } = entry;
@@ -77,17 +74,6 @@ export function EntryView({ entry, state, actions }: EntryProps): JSX.Element {
 function toneOf({ content, run }: Entry): Tone {
   if (content.kind === "note") return describeLine(content.line).tone;
   return content.kind === "end" ? describeEnding(run).tone : "plain";
-}
-
-function PieceView({ piece, entryKey }: { readonly piece: Piece; readonly entryKey: string }): JSX.Element | null {
-  const { id, label, value, form } = piece;
-  if (form === "request") return null;
-  return (
-    <section class={`piece ${form}`}>
-      {label !== "" && <h4>{showControls(label)}</h4>}
-      <JsonText value={value} limit={limits[form]} id={`${entryKey} ${id}`} />
-    </section>
-  );
 }
 
 function Mark({ tone, children }: { readonly tone: Tone; readonly children: string }): JSX.Element {
@@ -139,18 +125,12 @@ interface CallProps {
   readonly stream: StreamFacts;
 }
 
-const waitWords = {
-  approval: "waited for approval",
-  queue: "queued",
-  "outside-result": "waited for its result",
-  retry: "waited to retry",
-} as const;
-
 function CallMarks({ call, facts, stream }: CallProps): JSX.Element {
   const { text, tone } = outcomeOf(call, stream.iteration);
-  const waits = stream.iteration.waits
-    .filter(({ callId }) => callId === call.callId)
-    .map(({ kind, from, to }) => `${waitWords[kind]} ${to === undefined ? "(no end)" : formatMs(to - from)}`);
+  // The outcome names a wait without an end.
+  const waits = waitsOf(stream.iteration, call.callId)
+    .filter(({ to }) => to !== undefined)
+    .map(describeWait);
   const times = [...(call.durationMs === undefined ? [] : [formatMs(call.durationMs)]), ...waits];
   return (
     <>

@@ -1,7 +1,7 @@
 // Highlights the hits of the search in the elements of the transcript. The highlights need no elements of their own.
 
 import type { Hit } from "./model/find-hits.ts";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
 import { type TextWindow } from "./safe-text.tsx";
 
 /** More ranges than a reader can see. */

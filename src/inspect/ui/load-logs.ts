@@ -40,11 +40,20 @@ export async function loadLog({ name, element, url }: PageLog, show: ShowLog): P
         // The server converts a journal once.
         show({ name, log, isLive: log.source === "log", isOffline });
       });
-      await follow(url, (text, isFirst) => {
-        if (isFirst) reader = new LogReader();
-        if (text !== undefined) reader.add(text);
-        showSometimes(text === undefined);
-      });
+      let [decoder, from, id] = [new TextDecoder(), 0, ""];
+      const take = (bytes: Bytes | undefined): void => {
+        from += bytes?.length ?? 0;
+        if (bytes !== undefined) reader.add(decoder.decode(bytes, { stream: true }));
+        showSometimes(bytes === undefined);
+      };
+      await follow(
+        () => `${url}?from=${from}${id && `&id=${encodeURIComponent(id)}`}`,
+        take,
+        (given) => {
+          if (given === undefined) [reader, decoder, from] = [new LogReader(), new TextDecoder(), 0];
+          id = given ?? "";
+        },
+      );
     }
   } catch (error) {
     show({ name, problem: error instanceof Error ? error.message : String(error), isLive: false });
@@ -73,51 +82,58 @@ function limitRate<T>(show: (value: T) => void): (value: T) => void {
 
 const retryMs = 1000;
 
+type Bytes = Uint8Array<ArrayBuffer>;
+
 /**
- * Reads the text of a log as long as the page is open. If the connection ends, it continues at the same byte. If another log is there
- * then, it starts again. Calls `take` with undefined if the server does not answer.
+ * Reads from the server as long as the page is open. If the connection ends, asks for the URL that `nextUrl` then returns. Calls
+ * `take` with undefined if the server does not answer, and `begin` with the id of the log, or with undefined if another log is there
+ * now, which is then read from its start.
  */
-async function follow(url: string, take: (text: string | undefined, isFirst: boolean) => void): Promise<void> {
-  let decoder = new TextDecoder();
-  let id: string | undefined;
-  for (let from = 0; ;) {
-    const answer = await open(`${url}?from=${from}${id === undefined ? "" : `&id=${encodeURIComponent(id)}`}`);
-    if (answer === undefined) take(undefined, false);
-    else if (answer === "another-log") {
-      [from, id, decoder] = [0, undefined, new TextDecoder()];
-      continue;
-    } else {
-      id = answer.id ?? id;
-      take("", from === 0);
-      for (;;) {
-        const bytes = await readNext(answer.body);
-        if (bytes === undefined) break;
-        from += bytes.length;
-        take(decoder.decode(bytes, { stream: true }), false);
-      }
-    }
-    await pause(retryMs);
+async function follow(
+  nextUrl: () => string,
+  take: (bytes: Bytes | undefined) => void,
+  begin: (id: string | undefined) => void = () => {},
+): Promise<void> {
+  for (;;) {
+    const response = await open(nextUrl());
+    const isOther = response?.status === 409;
+    if (isOther) begin(undefined);
+    else if (response?.body) {
+      begin(response.headers.get(logIdHeader) ?? "");
+      take(new Uint8Array());
+      const body = response.body.getReader();
+      for (let bytes = await readNext(body); bytes !== undefined; bytes = await readNext(body)) take(bytes);
+    } else take(undefined);
+    await pause(isOther ? 0 : retryMs);
   }
 }
 
-interface Answer {
-  readonly body: Reader;
-  readonly id: string | undefined;
+/** Calls `add` for each log that the server finds after the first `count` ones. */
+export function followList(url: string, count: number, add: (log: PageLog, index: number) => void): Promise<void> {
+  let [index, line, decoder] = [count, "", new TextDecoder()];
+  const nextUrl = (): string => {
+    [line, decoder] = ["", new TextDecoder()];
+    return `${url}?from=${index}`;
+  };
+  return follow(nextUrl, (bytes) => {
+    const lines = (line + decoder.decode(bytes, { stream: true })).split("\n");
+    line = lines.pop() ?? "";
+    for (const one of lines) add(JSON.parse(one) as PageLog, index++);
+  });
 }
 
-type Reader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
+type Reader = ReadableStreamDefaultReader<Bytes>;
 
-async function open(url: string): Promise<Answer | "another-log" | undefined> {
+async function open(url: string): Promise<Response | undefined> {
   try {
-    const { ok, status, body, headers } = await fetch(url);
-    if (status === 409) return "another-log";
-    return ok && body !== null ? { body: body.getReader(), id: headers.get(logIdHeader) ?? undefined } : undefined;
+    const response = await fetch(url);
+    return response.ok || response.status === 409 ? response : undefined;
   } catch {
     return undefined;
   }
 }
 
-async function readNext(reader: Reader): Promise<Uint8Array<ArrayBuffer> | undefined> {
+async function readNext(reader: Reader): Promise<Bytes | undefined> {
   try {
     return (await reader.read()).value;
   } catch {

@@ -6,9 +6,10 @@ import type { MessageChange } from "../analysis/align-messages.ts";
 import type { ChangedField, RequestDifference } from "../analysis/diff-requests.ts";
 import { diffTexts } from "../analysis/diff-texts.ts";
 import type { ToolsDifference } from "../analysis/diff-tools.ts";
-import { formatCount } from "../analysis/format-texts.ts";
+import { formatCount } from "../format.ts";
 import { LazyFold } from "./lazy-fold.tsx";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
+import { formatValue } from "./model/format-value.ts";
 import { JsonText } from "./safe-text.tsx";
 import { type MessageContext, SentMessage } from "./sent-message.tsx";
 import { TextPieces } from "./text-pieces.tsx";
@@ -40,7 +41,7 @@ export function RequestChanges({ difference, ...context }: RequestChangesProps):
   );
 }
 
-const toText = (value: unknown): string => (value === undefined ? "not set" : JSON.stringify(value, undefined, 2));
+const toText = (value: unknown): string => (value === undefined ? "not set" : formatValue(value));
 
 function FieldChange({ name, before, after }: ChangedField): JSX.Element {
   return (

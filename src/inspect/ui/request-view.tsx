@@ -6,11 +6,11 @@ import { describeCacheBreak } from "../analysis/describe-cache-break.ts";
 import { describeDifference } from "../analysis/describe-difference.ts";
 import { diffRequests } from "../analysis/diff-requests.ts";
 import { type CacheBreak, findCacheBreaks } from "../analysis/find-cache-breaks.ts";
-import { countThings, formatCount } from "../analysis/format-texts.ts";
+import { countThings, formatCount } from "../format.ts";
 import { findMasking, maskedUpTo } from "../analysis/masked-calls.ts";
 import type { LoggedIteration, LoggedRun } from "../log/run-log.ts";
 import { RequestChanges } from "./request-changes.tsx";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
 import type { MessageContext } from "./sent-message.tsx";
 import { SentRequest } from "./sent-request.tsx";
 import "./request-view.css";
@@ -58,7 +58,7 @@ export function RequestView({ iteration, previous, run }: RequestViewProps): JSX
   return (
     <section class="request-view" aria-label={`Request of iteration ${iteration.iteration}`}>
       <div class="request-line">
-        <span>{difference === undefined ? `${kind}: ${size}` : showControls(describeDifference(difference))}</span>
+        <span>{difference === undefined ? `${kind}: ${size}` : showControls(describeDifference(difference, found))}</span>
         {difference !== undefined && (
           <span class="view-switch" role="group" aria-label="View of the request">
             <button type="button" aria-pressed={!isSentShown} onClick={() => setSentShown(false)}>

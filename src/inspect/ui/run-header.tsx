@@ -1,14 +1,13 @@
 // The header of a run: how it ended and why, its time, tokens and cost, and the facts that it started with.
 
 import type { ComponentChildren, JSX } from "preact";
-import type { LoggedIteration, LoggedRun } from "../log/run-log.ts";
-import { activeMsUntil, executionsOf } from "../analysis/run-totals.ts";
+import type { LoggedRun } from "../log/run-log.ts";
+import { activeMsOf, cacheShareOf, totalsOf } from "../analysis/run-totals.ts";
 import { BudgetPlot } from "./budget-plot.tsx";
 import { describeEnding, type EndingText } from "./model/describe-ending.ts";
-import { formatCount, formatMs, formatUSD } from "../analysis/format-texts.ts";
-import { formatShare, formatTime } from "./model/format.ts";
+import { formatCount, formatLocalTime, formatMs, formatShare, formatUSD } from "../format.ts";
 import { reasonData } from "./model/describe-line.ts";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
 import { JsonText, SafeText } from "./safe-text.tsx";
 import { useState } from "preact/hooks";
 
@@ -16,13 +15,15 @@ interface RunHeaderProps {
   readonly run: LoggedRun;
   readonly name: string;
   readonly isLive: boolean;
+  /** False for a run of a journal, whose times begin at 0. */
+  readonly hasDates: boolean;
   /** The time of the last line of the log about the run. */
   readonly lastAt: number;
   /** Opens the call with an id in the transcript. */
   openCall(callId: string): void;
 }
 
-export function RunHeader({ run, name, isLive, lastAt, openCall }: RunHeaderProps): JSX.Element {
+export function RunHeader({ run, name, isLive, hasDates, lastAt, openCall }: RunHeaderProps): JSX.Element {
   const ending = describeEnding(run, isLive);
   const [isOpen, setOpen] = useState(false);
   return (
@@ -43,7 +44,7 @@ export function RunHeader({ run, name, isLive, lastAt, openCall }: RunHeaderProp
       <button type="button" class="fold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         Settings and budgets
       </button>
-      {isOpen && <RunFactsView run={run} />}
+      {isOpen && <RunFactsView run={run} hasDates={hasDates} />}
     </header>
   );
 }
@@ -76,37 +77,28 @@ function Figure({ name, children }: { readonly name: string; readonly children: 
   );
 }
 
-/** A run without an end has no sums, so they are made from its streams. */
-function usageOf({ usage, iterations }: LoggedRun): { readonly input: number; readonly output: number; readonly cached: number } {
-  const all = usage === undefined ? iterations.map((one) => one.usage) : [usage];
-  const sum = (field: "inputTokens" | "outputTokens" | "cachedInputTokens"): number =>
-    all.reduce((total, one) => total + (one?.[field] ?? 0), 0);
-  return { input: sum("inputTokens"), output: sum("outputTokens"), cached: sum("cachedInputTokens") };
-}
-
-function costOf({ costUSD, status, iterations }: LoggedRun): string {
-  if (costUSD !== undefined) return formatUSD(costUSD);
-  const known = iterations.map((one) => one.costUSD).filter((cost) => cost !== undefined);
-  if (known.length === 0) return "unknown";
-  const sum = formatUSD(known.reduce((total, cost) => total + cost, 0));
-  return status === undefined ? `${sum} so far` : `at least ${sum}`;
+function costText({ costUSD, status }: LoggedRun, sum: number | undefined): string {
+  if (sum === undefined) return "unknown";
+  if (costUSD !== undefined) return formatUSD(sum);
+  return status === undefined ? `${formatUSD(sum)} so far` : `at least ${formatUSD(sum)}`;
 }
 
 function Figures({ run, lastAt }: Pick<RunHeaderProps, "run" | "lastAt">): JSX.Element {
-  const { iterations, durationMs, startedAt, endedAt = lastAt, toolCallsExecuted } = run;
-  const activeMs = Math.max(durationMs ?? 0, activeMsUntil(executionsOf(run), endedAt));
-  const { input, output, cached } = usageOf(run);
-  const calls = iterations.reduce((sum, one) => sum + one.calls.length, 0);
+  const { startedAt, endedAt = lastAt } = run;
+  const totals = totalsOf(run);
+  const share = cacheShareOf(totals);
   return (
     <>
-      <Figure name="Active">{formatMs(activeMs)}</Figure>
+      <Figure name="Active">{formatMs(activeMsOf(run))}</Figure>
       <Figure name="Wall clock">{formatMs(endedAt - startedAt)}</Figure>
-      <Figure name="Tokens in">{formatCount(input)}</Figure>
-      <Figure name="Cached">{input === 0 ? "0%" : `${formatShare(cached / input)} (${formatCount(cached)})`}</Figure>
-      <Figure name="Tokens out">{formatCount(output)}</Figure>
-      <Figure name="Cost">{costOf(run)}</Figure>
-      <Figure name="Iterations">{formatCount(countIterations(iterations))}</Figure>
-      <Figure name="Calls">{formatCount(toolCallsExecuted ?? calls)}</Figure>
+      <Figure name="Tokens in">{formatCount(totals.inputTokens)}</Figure>
+      <Figure name="Cached">
+        {share === undefined ? "unknown" : `${formatShare(share)} (${formatCount(totals.cachedTokens ?? 0)})`}
+      </Figure>
+      <Figure name="Tokens out">{formatCount(totals.outputTokens)}</Figure>
+      <Figure name="Cost">{costText(run, totals.costUSD)}</Figure>
+      <Figure name="Iterations">{formatCount(totals.iterations)}</Figure>
+      <Figure name="Calls">{formatCount(totals.calls)}</Figure>
       <Figure name="Model">
         {showControls(run.provider)} {showControls(run.model)}
       </Figure>
@@ -114,17 +106,12 @@ function Figures({ run, lastAt }: Pick<RunHeaderProps, "run" | "lastAt">): JSX.E
   );
 }
 
-/** Continued and repeated streams belong to one iteration. */
-function countIterations(iterations: readonly LoggedIteration[]): number {
-  return new Set(iterations.map(({ iteration }) => iteration)).size;
-}
-
-function RunFactsView({ run }: { readonly run: LoggedRun }): JSX.Element {
+function RunFactsView({ run, hasDates }: Pick<RunHeaderProps, "run" | "hasDates">): JSX.Element {
   const { runId, version, limits, timeouts, policies, hooks, session, starts, reason } = run;
   const facts: readonly (readonly [string, unknown])[] = [
     ["Run id", runId],
     ["Version", version],
-    ["Started", starts.map(formatTime).join("\n")],
+    ["Started", hasDates ? starts.map(formatLocalTime).join("\n") : ""],
     ["Limits", limits],
     ["Timeouts", timeouts],
     ["Policies", policies.join(", ")],

@@ -2,17 +2,18 @@
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { cacheShareOf } from "../analysis/find-cache-breaks.ts";
-import { formatCount, formatMs, formatUSD } from "../analysis/format-texts.ts";
-import { activeMsUntil, executionsOf, totalsOf } from "../analysis/run-totals.ts";
+import { formatCount, formatLocalTime, formatMs, formatShare, formatUSD } from "../format.ts";
+import { activeMsOf, cacheShareOf, totalsOf } from "../analysis/run-totals.ts";
 import type { LoggedRun } from "../log/run-log.ts";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
 import "./run-list.css";
 
 export interface ListedRun {
   /** The name of the log. */
   readonly name: string;
   readonly run: LoggedRun;
+  /** False for a run of a journal, whose times begin at 0. */
+  readonly hasDates: boolean;
   /** The link to the run on this page. */
   readonly href: string;
 }
@@ -80,9 +81,7 @@ export function RunList({ runs, compareHref }: RunListProps): JSX.Element {
         <table>
           <thead>
             <tr>
-              <th scope="col">
-                <span class="muted">Compare</span>
-              </th>
+              <th scope="col">Compare</th>
               {columns.map((column) => (
                 <HeadCell key={column.name} column={column} order={order} setOrder={setOrder} />
               ))}
@@ -161,10 +160,10 @@ function sortRows(rows: readonly Row[], order: Order | undefined): readonly Row[
 /** The statuses that have a colour. A run without an end is "open". */
 const colouredStatuses = new Set(["completed", "error", "timeout", "rejected", "suspended", "open"]);
 
-function toRow({ name, run, href }: ListedRun, index: number): Row {
-  const { iterations, calls, nestedRuns, tokens, costUSD } = totalsOf(run);
-  const { share } = cacheShareOf(run);
-  const duration = run.durationMs ?? activeMsUntil(executionsOf(run), Infinity);
+function toRow({ name, run, hasDates, href }: ListedRun, index: number): Row {
+  const totals = totalsOf(run);
+  const { iterations, calls, nestedRuns, tokens, costUSD } = totals;
+  const duration = activeMsOf(run);
   const status = run.error === undefined ? (run.status ?? "open") : "rejected";
   const text = (value: string): Cell => ({ value, text: value });
   const count = (value: number): Cell => ({ value, text: formatCount(value) });
@@ -173,13 +172,13 @@ function toRow({ name, run, href }: ListedRun, index: number): Row {
     runId: text(run.runId),
     status: text(status === "open" ? "no end" : status),
     reason: text(run.error?.message ?? run.reason?.kind ?? ""),
-    started: { value: run.startedAt, text: formatDate(run.startedAt) },
+    started: toCell(hasDates ? run.startedAt : undefined, formatLocalTime),
     duration: { value: duration, text: formatMs(duration) },
     iterations: count(iterations),
     calls: count(calls),
     nested: count(nestedRuns),
     tokens: count(tokens),
-    cached: toCell(share, (part) => `${Math.round(100 * part)} %`),
+    cached: toCell(cacheShareOf(totals), formatShare),
     cost: toCell(costUSD, formatUSD),
     model: text(run.model),
   };
@@ -189,11 +188,4 @@ function toRow({ name, run, href }: ListedRun, index: number): Row {
 /** Unknown amounts are sorted before known ones. */
 function toCell(value: number | undefined, format: (value: number) => string): Cell {
   return value === undefined ? { value: -1, text: "" } : { value, text: format(value) };
-}
-
-/** Returns a time such as "2026-11-26 14:05:09", in the time zone of the reader. */
-function formatDate(ms: number): string {
-  const date = new Date(ms);
-  if (Number.isNaN(date.getTime())) return "";
-  return `${date.toLocaleDateString("sv")} ${date.toLocaleTimeString("sv")}`;
 }

@@ -8,7 +8,7 @@ import type { RunTree } from "./model/entries.ts";
 import type { Interval } from "./model/time-axis.ts";
 import { openCall } from "./move-selection.ts";
 import { RunHeader } from "./run-header.tsx";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
 import { TextWindows } from "./safe-text.tsx";
 import { SearchBox } from "./search-box.tsx";
 import { Timeline } from "./timeline.tsx";
@@ -20,6 +20,7 @@ import { type PageRun, type Selection, useSelection } from "./use-selection.ts";
 export interface RunViewProps extends PageRun {
   readonly name: string;
   readonly isLive: boolean;
+  readonly hasDates: boolean;
 }
 
 export function RunView(props: RunViewProps): JSX.Element {

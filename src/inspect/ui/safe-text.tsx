@@ -2,9 +2,9 @@
 
 import { type Context, createContext, type JSX } from "preact";
 import { useContext, useMemo, useState } from "preact/hooks";
-import { showControls } from "../page/show-controls.ts";
-import { formatCount } from "../analysis/format-texts.ts";
-import { formatValue } from "./model/format.ts";
+import { showControls } from "../show-controls.ts";
+import { formatValue } from "./model/format-value.ts";
+import { ShowMore } from "./show-more.tsx";
 
 /** The part of a long text that is shown. */
 export interface TextWindow {
@@ -48,22 +48,23 @@ export function SafeText({ text, limit = windowStep, id }: SafeTextProps): JSX.E
     setOwn(window);
   };
   const shown = useMemo(() => showControls(text.slice(start, end)), [text, start, end]);
-  const left = text.length - end;
   return (
     <div class="text">
-      {start > 0 && (
-        <button type="button" class="more" onClick={() => show({ start: Math.max(0, start - windowStep), end })}>
-          Show {formatCount(Math.min(windowStep, start))} of {formatCount(start)} characters before
-        </button>
-      )}
+      <ShowMore
+        left={start}
+        step={windowStep}
+        things="characters before"
+        show={() => show({ start: Math.max(0, start - windowStep), end })}
+      />
       <pre dir="auto" data-text={id}>
         {shown}
       </pre>
-      {left > 0 && (
-        <button type="button" class="more" onClick={() => show({ start, end: end + windowStep })}>
-          Show {formatCount(Math.min(windowStep, left))} of {formatCount(left)} more characters
-        </button>
-      )}
+      <ShowMore
+        left={text.length - end}
+        step={windowStep}
+        things="more characters"
+        show={() => show({ start, end: end + windowStep })}
+      />
     </div>
   );
 }

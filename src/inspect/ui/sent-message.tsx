@@ -1,16 +1,17 @@
 // Shows one message of a request.
 
-import type { ComponentChildren, JSX } from "preact";
+import { Fragment, type JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { Message, ToolResultPart, UserPart } from "../../core/entry-kit.ts";
-import { formatCount } from "../analysis/format-texts.ts";
+import type { Message, ToolResultPart } from "../../core/entry-kit.ts";
+import { formatCount } from "../format.ts";
 import { jsonLength } from "../analysis/json-parts.ts";
 import { findOriginal } from "../analysis/masked-calls.ts";
 import type { MaskedCalls } from "../analysis/align-messages.ts";
 import type { LoggedRun } from "../log/run-log.ts";
-import { showControls } from "../page/show-controls.ts";
-import { JsonText, SafeText } from "./safe-text.tsx";
+import { showControls } from "../show-controls.ts";
 import { LazyFold } from "./lazy-fold.tsx";
+import { piecesOfMessage } from "./model/pieces.ts";
+import { PieceView } from "./piece-view.tsx";
 
 export interface MessageContext {
   readonly run: LoggedRun;
@@ -56,64 +57,38 @@ function previewOf(message: Message): string {
   return "text" in first ? first.text : first.type;
 }
 
-function MessageContent({ message, ...context }: MessageContext & { readonly message: Message }): JSX.Element {
-  if (message.role === "tool") {
-    return (
-      <>
-        {message.results.map((part) => (
-          <SentResult key={part.callId} part={part} {...context} />
-        ))}
-      </>
-    );
-  }
-  if (typeof message.content === "string") return <SafeText text={message.content} />;
-  const parts: readonly ComponentChildren[] = message.content.map((part) =>
-    part.type === "tool-call" ? (
-      <>
-        <p class="part-title">
-          Call {showControls(part.name)} <code>{showControls(part.callId)}</code>
-        </p>
-        <JsonText value={part.args} />
-      </>
-    ) : (
-      <ContentPart part={part} />
-    ),
-  );
-  return <>{parts}</>;
-}
-
-function ContentPart({ part }: { readonly part: UserPart | { readonly type: "reasoning"; readonly text: string } }): JSX.Element {
-  if (part.type === "text") return <SafeText text={part.text} />;
+function MessageContent({ message, run, masked }: MessageContext & { readonly message: Message }): JSX.Element {
+  if (message.role !== "tool") return <Pieces message={message} />;
   return (
     <>
-      <p class="part-title">{part.type === "reasoning" ? "Reasoning" : `${part.type}, ${showControls(part.mediaType)}`}</p>
-      <SafeText text={part.type === "reasoning" ? part.text : String(part.data)} limit={500} />
+      {message.results.map((part) => (
+        <Fragment key={part.callId}>
+          <Pieces message={{ role: "tool", results: [part] }} />
+          {masked.has(part.callId) && <Original callId={part.callId} run={run} />}
+        </Fragment>
+      ))}
     </>
   );
 }
 
-function SentResult({ part, run, masked }: MessageContext & { readonly part: ToolResultPart }): JSX.Element {
+function Pieces({ message }: { readonly message: Message }): JSX.Element {
+  return (
+    <>
+      {piecesOfMessage(message).map((piece) => (
+        <PieceView key={piece.id} piece={piece} />
+      ))}
+    </>
+  );
+}
+
+/** The result of a masked call as the model got it at first. */
+function Original({ callId, run }: Pick<MessageContext, "run"> & { readonly callId: string }): JSX.Element {
   const [original, setOriginal] = useState<ToolResultPart | undefined>(undefined);
-  const isMasked = masked.has(part.callId);
+  if (original !== undefined)
+    return <PieceView piece={{ id: "", label: "The original, from an earlier request", value: original.result, form: "data" }} />;
   return (
-    <>
-      <p class="part-title">
-        Result of {showControls(part.name)} <code>{showControls(part.callId)}</code> {part.outcome}
-        {isMasked && <span class="badge">masked</span>}
-        {isMasked && original === undefined && (
-          <button type="button" onClick={() => setOriginal(findOriginal(run, part.callId))}>
-            Show the original
-          </button>
-        )}
-      </p>
-      <JsonText value={part.result} />
-      {part.content !== undefined && <JsonText value={part.content} />}
-      {original !== undefined && (
-        <>
-          <p class="part-title">The original, from an earlier request</p>
-          <JsonText value={original.result} />
-        </>
-      )}
-    </>
+    <button type="button" class="more" onClick={() => setOriginal(findOriginal(run, callId))}>
+      Show the original
+    </button>
   );
 }

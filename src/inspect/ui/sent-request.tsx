@@ -2,13 +2,14 @@
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { countThings, formatCount } from "../analysis/format-texts.ts";
+import { countThings, formatCount } from "../format.ts";
 import { jsonLength } from "../analysis/json-parts.ts";
 import type { LoggedRequest } from "../log/run-log.ts";
 import { LazyFold } from "./lazy-fold.tsx";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
 import { JsonText, SafeText } from "./safe-text.tsx";
 import { type MessageContext, SentMessage } from "./sent-message.tsx";
+import { ShowMore } from "./show-more.tsx";
 
 interface SentRequestProps extends MessageContext {
   readonly request: LoggedRequest;
@@ -48,11 +49,7 @@ export function SentRequest({ request, ...context }: SentRequestProps): JSX.Elem
         </LazyFold>
       ))}
       <h4>{countThings(messages.length, "message")}</h4>
-      {hidden > 0 && (
-        <button type="button" onClick={() => setShown(shown + shownMessages)}>
-          Show {Math.min(hidden, shownMessages)} of {formatCount(hidden)} earlier messages
-        </button>
-      )}
+      <ShowMore left={hidden} step={shownMessages} things="earlier messages" show={() => setShown(shown + shownMessages)} />
       {messages.slice(hidden).map((message, at) => (
         <SentMessage key={hidden + at} message={message} index={hidden + at} {...context} />
       ))}

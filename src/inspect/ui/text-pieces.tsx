@@ -2,9 +2,9 @@
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { formatCount } from "../analysis/format-texts.ts";
 import type { TextPiece } from "../analysis/diff-texts.ts";
-import { showControls } from "../page/show-controls.ts";
+import { showControls } from "../show-controls.ts";
+import { ShowMore } from "./show-more.tsx";
 import "./text-pieces.css";
 
 export function TextPieces({ pieces }: { readonly pieces: readonly TextPiece[] }): JSX.Element {
@@ -36,9 +36,7 @@ function Piece({ piece: { kind, text }, isFirst, isLast }: PieceProps): JSX.Elem
   return (
     <>
       {wrapPiece(kind, showControls(text.slice(0, head)))}
-      <button type="button" onClick={() => setOpen(true)}>
-        Show {formatCount(left)} more characters{kind === "same" ? " that are the same" : ""}
-      </button>
+      <ShowMore left={left} things={`more characters${kind === "same" ? " that are the same" : ""}`} show={() => setOpen(true)} />
       {wrapPiece(kind, showControls(text.slice(text.length - tail)))}
     </>
   );

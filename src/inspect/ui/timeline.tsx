@@ -1,15 +1,20 @@
 // The timeline: a row for each stream, attempt and call, with bars on a shared time axis.
 
-import type { JSX } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { formatMs } from "../analysis/format-texts.ts";
+import type { JSX, RefObject } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { waitWords } from "../analysis/waits.ts";
+import { formatMs } from "../format.ts";
 import { isWork, type Row, type Segment, type SegmentKind } from "./model/rows.ts";
 import { type Interval, layoutAxis, type TimeAxis } from "./model/time-axis.ts";
-import { showControls } from "../page/show-controls.ts";
-import { useVirtualList } from "./use-virtual-list.ts";
+import { showControls } from "../show-controls.ts";
+import { useViewChanges } from "./use-view-changes.ts";
 
 const rowHeight = 22;
 const axisHeight = 28;
+/** The rows that are rendered above and below the visible ones. */
+const overscan = 8;
+/** The rows that stay visible above and below a row that was scrolled to. */
+const nearRows = 3;
 /** The least distance between two ticks, in pixels. */
 const tickWidth = 64;
 
@@ -29,25 +34,17 @@ export interface TimelineProps {
 export function Timeline({ rows, shown, range, selected, found, ...actions }: TimelineProps): JSX.Element {
   const [zoom, setZoom] = useState<boolean>();
   const isZoomed = zoom ?? shown.length > 60;
-  const { scroller, items, totalSize, virtualizer } = useVirtualList({
-    count: shown.length,
-    padding: axisHeight,
-    scrollPadding: 3 * rowHeight,
-    overscan: 8,
-    keyOf: (index) => shown[index]?.key ?? "",
-    estimate: () => rowHeight,
-  });
+  const scroller = useRef<HTMLDivElement>(null);
+  const { first, end, width } = useVisibleRows(scroller);
   const index = shown.findIndex(({ key }) => key === selected);
   useEffect(() => {
-    if (index >= 0) virtualizer.scrollToIndex(index, { align: "auto" });
+    if (index >= 0 && scroller.current !== null) scrollToRow(scroller.current, index);
   }, [selected, index >= 0]);
-  const top = (virtualizer.scrollOffset ?? 0) + axisHeight;
-  const first = Math.max(0, Math.floor((top - axisHeight) / rowHeight));
-  const last = first + Math.ceil((virtualizer.scrollRect?.height ?? 0) / rowHeight);
-  const axis = useAxis(isZoomed ? shown.slice(first, last) : rows, {
+  const axis = useAxis(isZoomed ? shown.slice(first, end) : rows, {
     range: isZoomed ? undefined : range,
-    tickShare: tickWidth / Math.max(1, (virtualizer.scrollRect?.width ?? 500) * 0.62 - 74),
+    tickShare: tickWidth / Math.max(1, width * 0.62 - 74),
   });
+  const firstRendered = Math.max(0, first - overscan);
   return (
     <section class="timeline" aria-label="Timeline">
       <div class="rows" ref={scroller}>
@@ -57,13 +54,12 @@ export function Timeline({ rows, shown, range, selected, found, ...actions }: Ti
           aria-label="Streams and calls"
           tabIndex={0}
           aria-activedescendant={index >= 0 ? `row-${index}` : undefined}
-          style={{ height: `${totalSize - axisHeight}px` }}
+          style={{ height: `${shown.length * rowHeight}px` }}
         >
-          {items.map((item) => {
-            const row = shown[item.index];
-            if (row === undefined) return null;
-            const state = { id: `row-${item.index}`, isSelected: row.key === selected, isFound: found.has(row.entryKey) };
-            return <RowView key={row.key} row={row} top={item.start - axisHeight} axis={axis} state={state} {...actions} />;
+          {shown.slice(firstRendered, end + overscan).map((row, at) => {
+            const place = firstRendered + at;
+            const state = { id: `row-${place}`, isSelected: row.key === selected, isFound: found.has(row.entryKey) };
+            return <RowView key={row.key} row={row} top={place * rowHeight} axis={axis} state={state} {...actions} />;
           })}
         </div>
         <div class="grid-lines" aria-hidden="true">
@@ -77,6 +73,32 @@ export function Timeline({ rows, shown, range, selected, found, ...actions }: Ti
       <Legend rows={rows} />
     </section>
   );
+}
+
+interface VisibleRows {
+  readonly first: number;
+  readonly end: number;
+  /** In pixels. */
+  readonly width: number;
+}
+
+/** Rows have a fixed height, so the visible ones follow from the scroll position. */
+function useVisibleRows(scroller: RefObject<HTMLDivElement | null>): VisibleRows {
+  const [rows, setRows] = useState<VisibleRows>({ first: 0, end: 0, width: 500 });
+  useViewChanges(scroller, ({ scrollTop, clientHeight, clientWidth: width }) => {
+    const first = Math.floor(scrollTop / rowHeight);
+    const end = Math.ceil((scrollTop + clientHeight - axisHeight) / rowHeight);
+    if (first !== rows.first || end !== rows.end || width !== rows.width) setRows({ first, end, width });
+  });
+  return rows;
+}
+
+/** Scrolls as little as possible. */
+function scrollToRow(scroller: HTMLElement, index: number): void {
+  const height = scroller.clientHeight - axisHeight;
+  const [top, bottom] = [(index - nearRows) * rowHeight, (index + 1 + nearRows) * rowHeight];
+  if (top < scroller.scrollTop) scroller.scrollTop = top;
+  else if (bottom > scroller.scrollTop + height) scroller.scrollTop = bottom - height;
 }
 
 interface AxisShape {
@@ -203,10 +225,10 @@ const words: { readonly [Kind in SegmentKind]: string } = {
   lost: "discarded attempt",
   tool: "tool",
   nested: "nested run",
-  retry: "wait for a retry",
-  queue: "wait in the queue",
-  approval: "wait for approval",
-  "outside-result": "wait for a result",
+  retry: `wait ${waitWords.retry}`,
+  queue: `wait ${waitWords.queue}`,
+  approval: `wait ${waitWords.approval}`,
+  "outside-result": `wait ${waitWords["outside-result"]}`,
 };
 
 function describeRow({ label, note, segments }: Row): string {

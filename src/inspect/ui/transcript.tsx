@@ -1,17 +1,16 @@
 // The transcript: all entries of a run in a list that renders only its visible part.
 
 import type { JSX } from "preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import type { Entry } from "./model/entries.ts";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { type Entry, titleOf } from "./model/entries.ts";
 import type { Hit } from "./model/find-hits.ts";
-import { formatValue } from "./model/format.ts";
+import { formatValue } from "./model/format-value.ts";
 import { piecesOf } from "./model/pieces.ts";
-import { titleOf } from "./model/titles.ts";
 import { Boundary } from "./boundary.tsx";
 import { type EntryActions, EntryView } from "./entry-view.tsx";
 import { clearHit, highlightAll, highlightHit, textId } from "./highlight.ts";
 import type { TextWindow } from "./safe-text.tsx";
-import { useVirtualList, type VirtualList } from "./use-virtual-list.ts";
+import { type MeasuredList, useMeasuredList } from "./use-measured-list.ts";
 
 /** A request to scroll. Each one is a new object, so that the same place can be asked for again. */
 export interface Jump {
@@ -33,24 +32,18 @@ interface TranscriptProps {
 
 export function Transcript(props: TranscriptProps): JSX.Element {
   const { entries, selected, jump, pattern, windows, actions } = props;
-  const list = useVirtualList({
-    count: entries.length,
-    overscan: 4,
-    keyOf: (index) => entries[index]?.key ?? "",
-    estimate: (index) => estimates[entries[index]?.content.kind ?? "note"],
-  });
-  const { scroller, items, totalSize, virtualizer } = list;
+  const keys = useMemo(() => entries.map(({ key }) => key), [entries]);
+  const list = useMeasuredList(keys, (index) => estimates[entries[index]?.content.kind ?? "note"]);
+  const { scroller, slots, first, end } = list;
   useJump(list, { entries, jump, windows });
   useEffect(() => {
     if (scroller.current !== null) highlightAll(scroller.current, pattern);
   });
   return (
     <section class="transcript" aria-label="Transcript" ref={scroller} tabIndex={0}>
-      <div style={{ height: `${totalSize}px` }}>
-        <div style={{ transform: `translateY(${items[0]?.start ?? 0}px)` }}>
-          {items.map(({ index }) => {
-            const entry = entries[index];
-            if (entry === undefined) return null;
+      <div style={{ height: `${list.height}px` }}>
+        <div class="slots" ref={slots} style={{ transform: `translateY(${list.top}px)` }}>
+          {entries.slice(first, end).map((entry, at) => {
             const { key, content } = entry;
             const state = {
               isSelected: key === selected,
@@ -59,7 +52,7 @@ export function Transcript(props: TranscriptProps): JSX.Element {
               link: props.linkOf(key),
             };
             return (
-              <div key={key} data-index={index} ref={virtualizer.measureElement} class="slot">
+              <div key={key} data-index={first + at} class="slot">
                 <Boundary part="This entry">
                   <EntryView entry={entry} state={state} actions={actions} />
                 </Boundary>
@@ -78,7 +71,7 @@ const estimates = { system: 200, message: 120, stream: 130, call: 220, note: 40,
 interface JumpState extends Pick<TranscriptProps, "entries" | "jump" | "windows"> {}
 
 /** Scrolls to the entry of a jump, and then to its hit, whose position is known only after the entry was rendered. */
-function useJump({ scroller, virtualizer }: VirtualList, { entries, jump, windows }: JumpState): void {
+function useJump({ scroller, scrollTo }: MeasuredList, { entries, jump, windows }: JumpState): void {
   const open = useRef<Jump | undefined>(undefined);
   const seen = useRef<Jump | undefined>(undefined);
   if (jump !== seen.current) [seen.current, open.current] = [jump, jump];
@@ -87,7 +80,7 @@ function useJump({ scroller, virtualizer }: VirtualList, { entries, jump, window
     const index = entries.findIndex(({ key }) => key === current?.key);
     if (current === undefined || index < 0) return;
     open.current = undefined;
-    virtualizer.scrollToIndex(index, { align: "start" });
+    scrollTo(index);
     const { hit } = current;
     const entry = entries[index];
     clearHit();

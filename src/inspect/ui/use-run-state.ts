@@ -4,15 +4,15 @@ import { type RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RunTree } from "./model/entries.ts";
 import type { Hit } from "./model/find-hits.ts";
-import { formatValue } from "./model/format.ts";
+import { formatValue } from "./model/format-value.ts";
 import { piecesOf } from "./model/pieces.ts";
-import { limits } from "./entry-view.tsx";
 import { textId } from "./highlight.ts";
 import { useKeys } from "./key-help.tsx";
 import { moveSelection, openSelected } from "./move-selection.ts";
+import { limits } from "./piece-view.tsx";
 import { firstWindow, type TextWindow, windowStep } from "./safe-text.tsx";
 import { type Search, useSearch } from "./use-search.ts";
-import type { Selection } from "./use-selection.ts";
+import { type Selection, toggleIn } from "./use-selection.ts";
 
 export type Tab = "timeline" | "transcript";
 
@@ -40,7 +40,7 @@ export function useRunState(selection: Selection): RunState {
   const windows = useRef(new Map<string, TextWindow>()).current;
   const input = useRef<HTMLInputElement>(null);
   const search = useSearch(query, tree.entries);
-  const toggleRequest = (key: string): void => setOpenRequests((before) => toggleIn(before, key));
+  const toggleRequest = (key: string): void => setOpenRequests((before) => toggleIn(before, [key]));
   const openHit = (hit: Hit): void => {
     if (hit.piece.startsWith("request/")) setOpenRequests((before) => new Set([...before, hit.key]));
     else openWindow(hit, { tree, windows });
@@ -62,10 +62,6 @@ export function useRunState(selection: Selection): RunState {
     ...{ tab, query, search, hits, input, windows, openRequests, isHelpOpen },
     ...{ setTab, setQuery, setHelpOpen, toggleRequest },
   };
-}
-
-function toggleIn(set: ReadonlySet<string>, key: string): ReadonlySet<string> {
-  return set.has(key) ? new Set([...set].filter((one) => one !== key)) : new Set([...set, key]);
 }
 
 export interface Hits {
@@ -101,7 +97,7 @@ interface WindowPlace {
 
 /** Makes sure that the part of a long text that has a hit is shown. */
 function openWindow(hit: Hit, { tree, windows }: WindowPlace): void {
-  const entry = tree.entries[hit.entry];
+  const entry = tree.entries.find(({ key }) => key === hit.key);
   const piece = entry && piecesOf(entry).find(({ id }) => id === hit.piece);
   if (piece === undefined) return;
   const id = textId(hit);

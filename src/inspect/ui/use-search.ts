@@ -1,6 +1,7 @@
 // Searches the entries of a run in small steps, so that the page stays responsive.
 
 import { useEffect, useState } from "preact/hooks";
+import { formatCount } from "../format.ts";
 import type { Entry } from "./model/entries.ts";
 import { findHits, type Hit, mostHits, patternOf } from "./model/find-hits.ts";
 
@@ -47,8 +48,6 @@ export function useSearch(query: string, entries: readonly Entry[]): Search {
 export function countHits({ hits, isDone, pattern }: Search, current: number | undefined): string {
   if (pattern === undefined) return "";
   if (hits.length === 0) return isDone ? "no hits" : "searching";
-  const count = `${hits.length.toLocaleString("en")}${hits.length >= mostHits || !isDone ? "+" : ""}`;
-  return current === undefined
-    ? `${count} hit${hits.length === 1 ? "" : "s"}`
-    : `${(current + 1).toLocaleString("en")} of ${count}`;
+  const count = `${formatCount(hits.length)}${hits.length >= mostHits || !isDone ? "+" : ""}`;
+  return current === undefined ? `${count} hit${hits.length === 1 ? "" : "s"}` : `${formatCount(current + 1)} of ${count}`;
 }

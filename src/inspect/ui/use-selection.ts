@@ -38,6 +38,13 @@ export interface Selection {
   select(key: string, how?: { readonly replace?: boolean; readonly jump?: Jump | undefined }): void;
 }
 
+/** Returns a set with the keys that were in only one of both. */
+export function toggleIn(set: ReadonlySet<string>, keys: readonly string[]): ReadonlySet<string> {
+  const toggled = new Set(set);
+  for (const key of new Set(keys)) if (!toggled.delete(key)) toggled.add(key);
+  return toggled;
+}
+
 export function useSelection({ run, version, number, count, selected, navigation }: PageRun): Selection {
   const tree = useMemo(() => buildTree(run), [run, version]);
   const rows = useMemo(() => buildRows(tree), [tree]);
@@ -54,8 +61,7 @@ export function useSelection({ run, version, number, count, selected, navigation
   const linkOf = (key: string): string => toLink({ run: number, key }, count);
   const goTo = (next: Jump, parents: readonly string[]): void => {
     const closed = parents.filter((key) => !isOpen(key));
-    if (closed.length > 0)
-      setToggled((before) => new Set([...before, ...closed].filter((key) => !before.has(key) || !closed.includes(key))));
+    if (closed.length > 0) setToggled((before) => toggleIn(before, closed));
     jumped.current = next.key;
     setJump(next);
   };
@@ -74,8 +80,7 @@ export function useSelection({ run, version, number, count, selected, navigation
     goTo(wanted ?? { key: entryOfKey }, [...parentsOf(key), ...parentsOf(entryOfKey)]);
     navigation.open(linkOf(key), replace);
   };
-  const toggle = (key: string): void =>
-    setToggled((before) => new Set(before.has(key) ? [...before].filter((one) => one !== key) : [...before, key]));
+  const toggle = (key: string): void => setToggled((before) => toggleIn(before, [key]));
   const isUnknown = selected !== "" && entry === undefined;
   return { tree, rows, shownRows, shownEntries, selectedRow, entryKey, isUnknown, jump, isOpen, toggle, linkOf, select };
 }

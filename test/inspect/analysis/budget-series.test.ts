@@ -3,7 +3,15 @@ import { parseRunLog } from "turnwright/inspect";
 import { createMockProvider, createTestClock, text, toolCall, usage, wait } from "turnwright/testing";
 import { describe, expect, it } from "vitest";
 import { budgetSeriesOf } from "../../../src/inspect/analysis/budget-series.ts";
-import { activeMsUntil, executionsOf, totalsOf } from "../../../src/inspect/analysis/run-totals.ts";
+import {
+  activeMsOf,
+  activeMsUntil,
+  addTotals,
+  cacheShareOf,
+  executionsOf,
+  noTotals,
+  totalsOf,
+} from "../../../src/inspect/analysis/run-totals.ts";
 import { logRun, lookUp } from "../log-run.ts";
 
 const spent = usage({ inputTokens: 100, outputTokens: 10 });
@@ -92,7 +100,39 @@ describe("totalsOf", () => {
   it("sums a run with its nested runs", async () => {
     const { log } = await logNested();
     expect(log.runs.map(totalsOf)).toEqual([
-      { inputTokens: 500, outputTokens: 50, tokens: 550, costUSD: 1.25, iterations: 3, calls: 3, nestedRuns: 1 },
+      {
+        ...{ inputTokens: 500, cachedTokens: undefined, outputTokens: 50, tokens: 550 },
+        ...{ costUSD: 1.25, iterations: 3, calls: 3, nestedRuns: 1 },
+      },
     ]);
+  });
+});
+
+describe("cacheShareOf", () => {
+  const totals = { ...noTotals, inputTokens: 400 };
+
+  it("is unknown if no service reported cached tokens, and 0 if a service reported none", () => {
+    expect([noTotals, totals, { ...totals, cachedTokens: 0 }].map(cacheShareOf)).toEqual([undefined, undefined, 0]);
+  });
+
+  it("includes nested runs, and services that reported nothing", () => {
+    expect(cacheShareOf(addTotals({ ...totals, cachedTokens: 200 }, totals))).toBe(0.25);
+  });
+});
+
+describe("activeMsOf", () => {
+  const line = (type: string, at: number): { type: string; at: number } => ({ type, at });
+
+  it("has the executions of a run, without the time between them and without lines after its end", () => {
+    const lines = [
+      line("run-start", 0),
+      line("run-end", 100),
+      line("run-start", 900),
+      line("run-end", 950),
+      line("late-result", 999),
+    ];
+    expect(activeMsOf({ lines, endedAt: 950 })).toBe(150);
+    expect(activeMsOf({ lines: lines.slice(0, 3), durationMs: 100 })).toBe(100);
+    expect(activeMsOf({ lines: lines.slice(2), endedAt: 950, durationMs: 150 })).toBe(150);
   });
 });

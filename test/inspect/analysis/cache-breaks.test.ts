@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { defineTool, maskResults, withFallback } from "turnwright";
-import { parseRunLog } from "turnwright/inspect";
 import { createMockProvider, fail, text, toolCall, usage } from "turnwright/testing";
 import { describe, expect, it } from "vitest";
 import { describeCacheBreak } from "../../../src/inspect/analysis/describe-cache-break.ts";
-import { cacheShareOf, findCacheBreaks } from "../../../src/inspect/analysis/find-cache-breaks.ts";
+import { findCacheBreaks } from "../../../src/inspect/analysis/find-cache-breaks.ts";
+import { cacheShareOf, totalsOf } from "../../../src/inspect/analysis/run-totals.ts";
 import { logRun, lookUp, optionsFor } from "../log-run.ts";
 import { editMessages, logEdited, editAt, type RequestEdit } from "./logged-runs.ts";
 
@@ -214,7 +214,7 @@ describe("findCacheBreaks", () => {
     const [found] = findCacheBreaks(run);
     const { keptChars = 0, prefixChars = 0 } = found ?? {};
     expect([found?.cachedTokens, found?.possibleTokens]).toEqual([128, Math.floor((1_000 * keptChars) / prefixChars)]);
-    expect(cacheShareOf(run)).toEqual({ inputTokens: 2_200, cachedTokens: 128, share: 128 / 2_200 });
+    expect(cacheShareOf(totalsOf(run))).toBe(128 / 2_200);
   });
 
   it("finds the same breaks as a comparison of whole requests", async () => {
@@ -242,21 +242,5 @@ describe("findCacheBreaks", () => {
       }),
       { numRuns: 30 },
     );
-  });
-});
-
-describe("cacheShareOf", () => {
-  it("is unknown if no service reported cached tokens", async () => {
-    const { log } = await logRun(optionsFor(1));
-    expect(log.runs.map(cacheShareOf).map(({ share }) => share)).toEqual([undefined]);
-  });
-
-  it("is unknown for a log without usage", () => {
-    const lines = [
-      { type: "log", version: 1 },
-      { type: "run-start", run: 0, runId: "r", provider: "p", model: "m" },
-    ];
-    const log = parseRunLog(lines.map((line) => JSON.stringify({ ...line, at: 1 })).join("\n"));
-    expect(log.runs.map(cacheShareOf)).toEqual([{ inputTokens: 0, cachedTokens: 0, share: undefined }]);
   });
 });

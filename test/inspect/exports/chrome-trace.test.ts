@@ -15,12 +15,12 @@ describe("toChromeTrace", () => {
         run 0-100
           iteration 0 2-95
             stream m 5-30
-            wait in queue 30-32
+            wait for other calls 30-32
             tool_a 32-50
-            wait in queue 70-71
+            wait for other calls 70-71
             tool_c 71-90
       1/2 parallel 1
-        wait in queue 30-33
+        wait for other calls 30-33
         tool_b 33-80
           nested run 34-61
             iteration 0 35-60
@@ -97,7 +97,7 @@ describe("toChromeTrace", () => {
           iteration 0 1-31
             stream m 2-30
               attempt 0 3-10
-              wait before retry 10-20
+              wait before the next attempt 10-20
               attempt 1 20-30
       "
     `);
@@ -127,7 +127,7 @@ describe("toChromeTrace", () => {
         run 1000-1050
       1/2 parallel 1
         wait for approval 11-1001
-        wait in queue 1001-1002
+        wait for other calls 1001-1002
         tool_a 1002-1050
       "
     `);

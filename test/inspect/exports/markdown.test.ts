@@ -21,13 +21,13 @@ describe("toMarkdown", () => {
 
       ## Iteration 0
 
-      - Stream: 1.2 s, first token after 7 ms
+      - Stream: 1.23 s, first token after 7 ms
       - Model: \`n\`
       - Ended: \`tool-calls\`
       - Tokens: 10 in, 5 out
       - Cost: $0.5000
       - Attempt 0 with \`n\` of \`n\` was discarded after 500 ms: \`overloaded\`, \`e\`
-      - Waited 1.0 s before the next attempt
+      - Waited 1.00 s before the next attempt
 
       <details>
       <summary>System text</summary>
@@ -71,7 +71,7 @@ describe("toMarkdown", () => {
       - Outcome: \`completed\`
       - Decision: \`approve\`
       - Time: 280 ms
-      - Waited 3.2 s for a decision
+      - Waited 3.20 s for approval
 
       **Arguments**
 
@@ -93,7 +93,7 @@ describe("toMarkdown", () => {
       >
       > ## Iteration 0
       >
-      > - Stream: 1.2 s
+      > - Stream: 1.23 s
       > - Ended: \`tool-calls\`
       > - Tokens: 10 in, 5 out
       > - Cost: $0.5000

@@ -92,11 +92,11 @@ describe("speedscope, for a trace of toChromeTrace", () => {
     `);
     expect(await framesOf(page)).toMatchInlineSnapshot(`
       [
-        "1.00ms (1.0%) wait in queue",
+        "1.00ms (1.0%) wait for other calls",
         "100.00ms (100%) run",
         "18.00ms (18%) tool_a",
         "19.00ms (19%) tool_c",
-        "2.00ms (2.0%) wait in queue",
+        "2.00ms (2.0%) wait for other calls",
         "25.00ms (25%) stream m",
         "93.00ms (93%) iteration 0",
       ]
@@ -107,7 +107,7 @@ describe("speedscope, for a trace of toChromeTrace", () => {
       [
         "25.00ms (50%) iteration 0",
         "27.00ms (54%) nested run",
-        "3.00ms (6.0%) wait in queue",
+        "3.00ms (6.0%) wait for other calls",
         "47.00ms (94%) tool_b",
       ]
     `);

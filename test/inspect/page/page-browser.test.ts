@@ -36,14 +36,14 @@ describe("the page of a run", () => {
     const opening = openRunPage(browser, { name: "order.jsonl", text: await ordinaryLog() });
     await withPage(opening, async ({ page }) => {
       expect(await header(page)).toBe(
-        "order.jsonl Completed: the model answered. Active 4.92 s Wall clock 4.92 s Tokens in 6,852 Cached 60% (4,096) " +
+        "order.jsonl Completed: the model answered. Active 4.92 s Wall clock 4.92 s Tokens in 6,852 Cached 59.8 % (4,096) " +
           "Tokens out 234 Cost $0.0130 Iterations 3 Calls 3 Model mock mock-model Settings and budgets",
       );
       expect(await page.title()).toBe("order.jsonl");
       const rows = ["i0", "search_catalogue", "read_stock", "i1", "attempt 1", "attempt 2", "read_file", "i2"];
       expect(await rowNames(page)).toEqual(rows);
       expect(await page.getByRole("list", { name: "Legend" }).innerText()).toBe(
-        ["to the first token", "streaming", "discarded attempt", "tool", "wait for a retry"].join("\n"),
+        ["to the first token", "streaming", "discarded attempt", "tool", "wait before the next attempt"].join("\n"),
       );
       const transcript = page.getByRole("region", { name: "Transcript" });
       await transcript.getByText("You are the assistant of a tea shop.").waitFor();
@@ -116,7 +116,9 @@ describe("the page of a run", () => {
       await page.keyboard.press("Shift+Enter");
       await count.getByText("6 of 6").waitFor();
       expect(await hashOf(page)).toContain("#i0/tool/1/i0/tool/1/i1");
-      expect(await page.evaluate(() => [...(CSS.highlights.get("found-now") ?? [])].map(String))).toEqual(["reliable"]);
+      const marked = (): Promise<readonly string[]> =>
+        page.evaluate(() => [...(CSS.highlights.get("found-now") ?? [])].map(String));
+      await expect.poll(marked).toEqual(["reliable"]);
       await page.keyboard.press("Escape");
       await count.getByText("6 of 6").waitFor({ state: "detached" });
     });
@@ -149,7 +151,7 @@ describe("the page of a run", () => {
     await withPage(openRunPage(browser, { name: "a", text: await suspendedLog(3) }, { hash: "#i0/tool/1" }), async ({ page }) => {
       expect(await header(page)).toContain("Wall clock 3 d 0 h");
       const entry = await selectedEntry(page).innerText();
-      for (const part of ["approved with changes", "waited for approval 3 d 0 h", '"bags": 1']) expect(entry).toContain(part);
+      for (const part of ["approved with changes", "waited 3 d 0 h for approval", '"bags": 1']) expect(entry).toContain(part);
       expect(await page.locator(".axis b").innerText()).toBe("3 d 0 h");
       await page.getByText("Resumed", { exact: true }).waitFor();
     });
@@ -195,6 +197,51 @@ describe("the page of a run", () => {
 });
 
 describe("the page of several runs", () => {
+  it("says that a log is a journal, and shows no dates for it", async () => {
+    const text = (await ordinaryLog()).replace('"version":1', '"version":1,"from":"journal"');
+    await withPage(openRunPage(browser, { name: "run.journal", text }), async ({ page }) => {
+      await page.getByText("run.journal is a journal. A journal has no dates, so times begin at 0.").waitFor();
+      await page.getByRole("button", { name: "Settings and budgets" }).click();
+      expect(await header(page)).not.toContain("Started");
+    });
+    const logs = [
+      { name: "run.journal", text },
+      { name: "run.jsonl", text: await ordinaryLog() },
+    ];
+    await withPage(openRunPage(browser, logs), async ({ page }) => {
+      const dates = await page
+        .getByRole("row")
+        .filter({ has: page.getByRole("checkbox") })
+        .locator("td:nth-child(6)")
+        .allInnerTexts();
+      expect(dates.map((date) => date.slice(0, 7))).toEqual(["", "2026-11"]);
+    });
+  });
+
+  it("has the same sums in the list and in the header of a run without an end, including its nested runs", async () => {
+    const lines = (await nestedLog()).split("\n");
+    const text = `${lines
+      .slice(
+        0,
+        lines.findLastIndex((line) => line.includes('"type":"iteration-start"')),
+      )
+      .join("\n")}\n`;
+    await withPage(
+      openRunPage(
+        browser,
+        ["a", "b"].map((name) => ({ name, text })),
+      ),
+      async ({ page }) => {
+        const row = (await page.getByRole("row").nth(1).innerText()).split("\t").map((cell) => cell.trim());
+        expect(row.slice(6, -1)).toEqual(["2.95 s", "1", "8", "4", "8,524", "31.6 %", "$0.0237"]);
+        await page.getByRole("link", { name: "tides" }).first().click();
+        expect(await header(page)).toContain(
+          "Active 2.95 s Wall clock 2.95 s Tokens in 8,100 Cached 31.6 % (2,560) Tokens out 424 Cost $0.0237 so far Iterations 1 Calls 8",
+        );
+      },
+    );
+  });
+
   it("lists the runs, and has links to each run and to comparisons", async () => {
     const logs = [
       { name: "first.jsonl", text: await ordinaryLog() },

@@ -1,10 +1,9 @@
 import { parseRunLog } from "turnwright/inspect";
 import { describe, expect, it } from "vitest";
-import { buildTree, type Entry } from "../../../src/inspect/ui/model/entries.ts";
+import { buildTree, type Entry, titleOf } from "../../../src/inspect/ui/model/entries.ts";
 import { findHits, type Hit, patternOf } from "../../../src/inspect/ui/model/find-hits.ts";
 import { piecesOf } from "../../../src/inspect/ui/model/pieces.ts";
 import { buildRows } from "../../../src/inspect/ui/model/rows.ts";
-import { titleOf } from "../../../src/inspect/ui/model/titles.ts";
 import { longLog } from "./long-log.ts";
 import { nestedLog, ordinaryLog, suspendedLog } from "./sample-logs.ts";
 

@@ -2,8 +2,8 @@ import type { EndReason, LoopStatus } from "turnwright";
 import type { LoggedRun } from "turnwright/inspect";
 import { describe, expect, it } from "vitest";
 import { describeEnding } from "../../../src/inspect/ui/model/describe-ending.ts";
-import { formatMs, formatUSD } from "../../../src/inspect/analysis/format-texts.ts";
-import { formatValue } from "../../../src/inspect/ui/model/format.ts";
+import { formatLocalTime, formatMs, formatShare, formatTime, formatUSD } from "../../../src/inspect/format.ts";
+import { formatValue } from "../../../src/inspect/ui/model/format-value.ts";
 import { parseRoute, toLink } from "../../../src/inspect/ui/model/route.ts";
 
 const say = (fields: Partial<LoggedRun>, isLive = false): string => {
@@ -12,69 +12,20 @@ const say = (fields: Partial<LoggedRun>, isLive = false): string => {
 };
 
 const error = { name: "Error", message: "Broken", code: "server", retryable: true } as const;
-const message = { role: "user", content: "Stop, this first." } as const;
 const call = { id: "c", callId: "c", name: "pay", args: {}, waitsFor: "approval" } as const;
 
 const endings: readonly (readonly [status: LoopStatus, reason: EndReason, said: string])[] = [
   ["completed", { kind: "answered" }, "ok | Completed: the model answered."],
-  ["completed", { kind: "end-turn" }, "ok | Completed: a tool ended the turn."],
-  ["completed", { kind: "pre-tool-text" }, "ok | Completed: the text before the calls is the answer, and all calls succeeded."],
-  ["completed", { kind: "stop-condition", reason: "Enough" }, "ok | Completed: the stop condition ended the run. | Enough"],
-  [
-    "completed",
-    { kind: "length" },
-    "warn | Completed, but the answer is cut off: the model reached its output limit, or its context is full.",
-  ],
   ["completed", { kind: "refusal" }, "warn | Completed: the model declined to answer."],
-  ["completed", { kind: "content-filter" }, "warn | Completed: the service stopped the answer with its content filter."],
   ["error", { kind: "provider-error", error }, "bad | Failed: the provider had an error (server). | Broken"],
-  ["error", { kind: "malformed-call" }, "bad | Failed: the model called a tool without a name."],
   ["error", { kind: "tool-error-cap", count: 5 }, "bad | Failed: 5 tool errors in a row."],
-  ["error", { kind: "restart-cap", count: 6 }, "bad | Failed: 6 context restarts, more than allowed."],
-  [
-    "error",
-    { kind: "max-cost", limitUSD: 1, spentUSD: 0.9 },
-    "bad | Failed: the next request would exceed $1.00. $0.9000 were spent.",
-  ],
-  [
-    "error",
-    { kind: "cost-unknown", iteration: 2, why: "no-price" },
-    "bad | Failed: the cost of iteration 2 is unknown (no-price), and the run has a cost limit.",
-  ],
-  [
-    "error",
-    { kind: "loop-detected", toolName: "search", count: 3 },
-    "bad | Failed: the model repeated the same calls 3 times. | search",
-  ],
-  [
-    "error",
-    { kind: "max-tokens", limit: 1000, spent: 1200 },
-    "bad | Failed: the limit of 1,000 tokens was used up. 1,200 were spent.",
-  ],
-  ["error", { kind: "max-tool-calls", limit: 1 }, "bad | Failed: the limit of 1 tool call was used up."],
-  ["error", { kind: "max-pauses", limit: 10 }, "bad | Failed: the service paused its message more than 10 times."],
-  [
-    "error",
-    { kind: "hook-failed", hook: "stopWhen", error },
-    'bad | Failed: the function "stopWhen" of the caller failed. | Broken',
-  ],
-  ["error", { kind: "fatal-tool-error", toolName: "pay", error }, "bad | Failed: a tool had a fatal error. | pay: Broken"],
   [
     "error",
     { kind: "invalid-output", issues: [{ message: "No number", path: ["a", 0] }], attempts: 2 },
     "bad | Failed: the answer did not fit the schema, 2 times in a row. | a.0: No number",
   ],
-  ["timeout", { kind: "max-iterations", limit: 100 }, "bad | Timed out: the limit of 100 iterations was used up."],
   ["timeout", { kind: "stream-idle", limitMs: 120_000 }, "bad | Timed out: a stream was silent for 2 min 0 s."],
-  ["timeout", { kind: "first-chunk", limitMs: 500 }, "bad | Timed out: a stream did not begin within 500 ms."],
-  ["timeout", { kind: "wall-clock", limitMs: 90_000 }, "bad | Timed out: the run was active for 1 min 30 s."],
-  ["empty-response", { kind: "empty" }, "warn | Empty response: the model finished without any text."],
-  ["stopped-by-user", { kind: "stopped", requester: "ada", note: "lunch" }, "warn | Stopped by the caller. | ada: lunch"],
-  ["stopped-by-user", { kind: "killed" }, "warn | Killed by the caller."],
   ["stopped-by-user", { kind: "aborted", reason: error }, "warn | Aborted by the signal of the caller. | Broken"],
-  ["stopped-by-user", { kind: "iteration-abort", reason: "Enough" }, "warn | Ended by the caller after an iteration. | Enough"],
-  ["follow-up-interrupt", { kind: "interrupted", message }, "warn | Interrupted by a new message. | Stop, this first."],
-  ["suspended", { kind: "drained" }, "wait | Suspended: the run was drained, and can be resumed."],
   ["suspended", { kind: "approval-required", calls: [call] }, "wait | Suspended: 1 call waits for a decision."],
   ["suspended", { kind: "result-required", calls: [call, call] }, "wait | Suspended: 2 calls wait for a result."],
 ];
@@ -137,6 +88,16 @@ describe("the numbers and values of the page", () => {
 
   it("write small amounts of money with four digits", () => {
     expect([0, 0.01234, 1.5].map(formatUSD)).toEqual(["$0.0000", "$0.0123", "$1.50"]);
+  });
+
+  it("write shares with three digits", () => {
+    expect([0, 0.04249, 0.598, 1, 12.5].map(formatShare)).toEqual(["0 %", "4.25 %", "59.8 %", "100 %", "1250 %"]);
+  });
+
+  it("write times so that their texts are in the order of time, and survive numbers that are no time", () => {
+    expect(formatTime(Date.UTC(2026, 10, 26, 9, 5, 3))).toBe("2026-11-26 09:05:03 UTC");
+    expect(formatLocalTime(new Date(2026, 10, 26, 9, 5, 3).getTime())).toBe("2026-11-26 09:05:03");
+    expect([formatTime(1e20), formatLocalTime(1e20)]).toEqual(["100000000000000000000", ""]);
   });
 
   it("write short values on one line, long ones on several, and texts with their line breaks", () => {

@@ -4,7 +4,7 @@ import type { EndReason, Json } from "../../../core/entry-kit.ts";
 import type { LoggedLine, LoggedRun } from "../../log/run-log.ts";
 import { describeEnding, type Tone } from "./describe-ending.ts";
 import { lookUp, wordOf } from "./log-values.ts";
-import { countThings, formatCount } from "../../analysis/format-texts.ts";
+import { countThings, formatCount } from "../../format.ts";
 
 export interface NoteText {
   readonly title: string;

@@ -2,6 +2,8 @@
 
 import type { Message } from "../../../core/entry-kit.ts";
 import type { LoggedCall, LoggedLine, LoggedRun } from "../../log/run-log.ts";
+import { describeEnding } from "./describe-ending.ts";
+import { describeLine } from "./describe-line.ts";
 import { type CallFacts, readRunFacts, type RunFacts, type StreamFacts } from "./run-facts.ts";
 
 export type EntryContent =
@@ -110,4 +112,26 @@ function addNewMessages({ key, before, iteration, previous }: StreamFacts, add: 
     if (message.role === "user" && !steered.has(JSON.stringify(message)))
       add(`${key}/message/${index}`, { kind: "message", message, isAdded: true });
   });
+}
+
+const roles = { user: "User", assistant: "Assistant", tool: "Tool results" } as const;
+
+/** Returns the title of an entry. */
+export function titleOf({ content, run }: Entry): string {
+  switch (content.kind) {
+    case "system":
+      return "System";
+    case "message":
+      return content.isAdded ? `${roles[content.message.role]} message, added to the request` : roles[content.message.role];
+    case "stream":
+      return content.stream.title;
+    case "call":
+      return content.call.name;
+    case "note":
+      return describeLine(content.line).title;
+    case "nested":
+      return `${content.title}: ${run.provider} ${run.model}`;
+    case "end":
+      return describeEnding(run).sentence;
+  }
 }

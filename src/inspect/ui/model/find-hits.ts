@@ -1,13 +1,11 @@
 // Finds a text in all entries of a run. Reads the texts one by one and keeps none of them.
 
-import type { Entry } from "./entries.ts";
-import { formatValue } from "./format.ts";
+import { type Entry, titleOf } from "./entries.ts";
+import { formatValue } from "./format-value.ts";
 import { piecesOf } from "./pieces.ts";
-import { titleOf } from "./titles.ts";
 
 export interface Hit {
-  /** The index of the entry in the list that was searched. */
-  readonly entry: number;
+  /** The key of the entry. A live run gets entries between others, so their positions change. */
   readonly key: string;
   /** The id of the piece, or "title". */
   readonly piece: string;
@@ -24,15 +22,15 @@ export function patternOf(query: string): RegExp {
 }
 
 /** Yields after each entry, so that the caller can pause. Adds to `hits`. */
-export function* findHits(entries: readonly Entry[], pattern: RegExp, hits: Hit[]): Generator<number, void> {
-  for (const [index, entry] of entries.entries()) {
+export function* findHits(entries: readonly Entry[], pattern: RegExp, hits: Hit[]): Generator<void, void> {
+  for (const entry of entries) {
     const texts = [{ id: "title", value: titleOf(entry) as unknown }, ...piecesOf(entry)];
     for (const { id, value } of texts) {
       for (const { index: offset, 0: found } of formatValue(value).matchAll(pattern)) {
-        hits.push({ entry: index, key: entry.key, piece: id, offset, length: found.length });
+        hits.push({ key: entry.key, piece: id, offset, length: found.length });
         if (hits.length >= mostHits) return;
       }
     }
-    yield index;
+    yield;
   }
 }

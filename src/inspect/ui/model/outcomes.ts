@@ -1,6 +1,7 @@
 // The outcomes of calls in words.
 
 import type { LoggedCall, LoggedIteration } from "../../log/run-log.ts";
+import { waitsOf } from "../../analysis/waits.ts";
 import { lookUp } from "./log-values.ts";
 import type { Tone } from "./describe-ending.ts";
 
@@ -29,10 +30,10 @@ const outcomes: { readonly [outcome: string]: OutcomeText | undefined } = {
 };
 
 /** Returns the outcome of a call. A call that has started and has no outcome may have run, even if the process died. */
-export function outcomeOf(call: LoggedCall, { waits }: LoggedIteration): OutcomeText {
+export function outcomeOf(call: LoggedCall, iteration: LoggedIteration): OutcomeText {
   const { outcome, startedAt, callId } = call;
   if (outcome !== undefined) return lookUp(outcomes, outcome) ?? { text: outcome, tone: "plain" };
   if (startedAt !== undefined) return { text: `no end in the log, ${mayHaveRun}`, tone: "warn" };
-  const isAsked = waits.some((wait) => wait.callId === callId && wait.kind === "approval" && wait.to === undefined);
+  const isAsked = waitsOf(iteration, callId).some((wait) => wait.kind === "approval" && wait.to === undefined);
   return isAsked ? { text: "waits for approval", tone: "wait" } : { text: "not started", tone: "plain" };
 }

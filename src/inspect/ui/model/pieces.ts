@@ -48,7 +48,7 @@ export function piecesOf({ content, run }: Entry): readonly Piece[] {
   }
 }
 
-function piecesOfMessage(message: Message): readonly Piece[] {
+export function piecesOfMessage(message: Message): readonly Piece[] {
   if (message.role === "tool")
     return message.results.flatMap(({ name, callId, result, content }, index) => [
       ...pieceOf(data(`result/${index}`, `Result of ${name} (${callId})`), result),

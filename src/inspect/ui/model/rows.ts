@@ -1,6 +1,7 @@
 // The rows of the timeline: one for each stream, attempt and call of a run and of its nested runs.
 
 import type { LoggedCall, LoggedIteration, LoggedWait } from "../../log/run-log.ts";
+import { waitsOf, waitWords } from "../../analysis/waits.ts";
 import type { RunTree } from "./entries.ts";
 import { outcomeOf } from "./outcomes.ts";
 import { type CallFacts, streamEnd, type StreamFacts } from "./run-facts.ts";
@@ -32,11 +33,9 @@ export interface Row {
   readonly canFold: boolean;
 }
 
-const waits: ReadonlySet<SegmentKind> = new Set(["approval", "queue", "outside-result", "retry"]);
-
 /** True for a time in which something worked. A nested run has its own rows, and may wait itself. */
 export function isWork({ kind }: Segment): boolean {
-  return !waits.has(kind) && kind !== "nested";
+  return !Object.hasOwn(waitWords, kind) && kind !== "nested";
 }
 
 /** A row of a call that contains runs is folded at first, and all others are open. */
@@ -103,8 +102,8 @@ function toStreamRow(stream: StreamFacts, { inner, ...place }: StreamPlace & { r
 }
 
 function segmentsOfStream(iteration: LoggedIteration, lastAt: number): readonly Segment[] {
-  const { attempts, waits } = iteration;
-  const retries = waits.filter(({ kind }) => kind === "retry").map((wait) => toSegment(wait, lastAt));
+  const { attempts } = iteration;
+  const retries = waitsOf(iteration).map((wait) => toSegment(wait, lastAt));
   const lost = attempts.flatMap(({ startedAt, discardedAt }): Segment[] =>
     discardedAt === undefined ? [] : [{ kind: "lost", from: startedAt, to: discardedAt }],
   );
@@ -152,7 +151,7 @@ interface CallPlace {
 }
 
 function segmentsOfCall(call: LoggedCall, { stream, facts, lastAt }: CallPlace): readonly Segment[] {
-  const waiting = stream.iteration.waits.filter(({ callId }) => callId === call.callId).map((wait) => toSegment(wait, lastAt));
+  const waiting = waitsOf(stream.iteration, call.callId).map((wait) => toSegment(wait, lastAt));
   const kind = call.runs.length > 0 ? "nested" : "tool";
   const work = (facts?.work ?? []).map(({ from, to = lastAt }): Segment => ({ kind, from, to }));
   return [...waiting, ...work];

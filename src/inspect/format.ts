@@ -1,4 +1,4 @@
-// Numbers and lists as texts of the page.
+// Numbers, times and lists as texts for people.
 
 /** Returns the texts as a list in English. */
 export function joinTexts(texts: readonly string[]): string {
@@ -8,6 +8,11 @@ export function joinTexts(texts: readonly string[]): string {
 /** Returns a number with commas, as in 41,200. */
 export function formatCount(count: number): string {
   return count.toLocaleString("en");
+}
+
+/** Returns a number of things, as in "1 message" and "2 messages". */
+export function countThings(count: number, thing: string): string {
+  return `${formatCount(count)} ${thing}${count === 1 ? "" : "s"}`;
 }
 
 /** Returns a duration, as in "840 ms", "1.25 s", "3 min 20 s", "2 h 5 min" and "3 d 4 h". */
@@ -26,7 +31,26 @@ export function formatUSD(amount: number): string {
   return `$${amount.toFixed(amount < 1 ? 4 : 2)}`;
 }
 
-/** Returns a number of things, as in "1 message" and "2 messages". */
-export function countThings(count: number, thing: string): string {
-  return `${formatCount(count)} ${thing}${count === 1 ? "" : "s"}`;
+/** Returns a share with three digits, as in "59.8 %" and "4.25 %". */
+export function formatShare(share: number): string {
+  return `${Number((100 * share).toPrecision(3))} %`;
+}
+
+/** Returns the time in the form of ISO 8601, or the number if it is not a time. */
+export function toIsoTime(at: number): string {
+  const time = new Date(at);
+  return Number.isNaN(time.getTime()) ? String(at) : time.toISOString();
+}
+
+/** Returns a time such as "2026-11-26 22:18:51 UTC". */
+export function formatTime(at: number): string {
+  return toIsoTime(at)
+    .replace("T", " ")
+    .replace(/\.\d+Z$/, " UTC");
+}
+
+/** Returns a time such as "2026-11-26 14:05:09", in the time zone of the reader. */
+export function formatLocalTime(at: number): string {
+  const time = new Date(at);
+  return Number.isNaN(time.getTime()) ? "" : time.toLocaleString("sv");
 }

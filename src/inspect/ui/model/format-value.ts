@@ -1,13 +1,4 @@
-// Writes shares, times and values for people.
-
-export function formatShare(share: number): string {
-  return `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)}%`;
-}
-
-/** Returns the date and the time of day in the time zone of the reader. */
-export function formatTime(at: number): string {
-  return new Date(at).toLocaleString("en", { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
-}
+// Writes values of a log for people.
 
 const longestLine = 76;
 const deepest = 400;

@@ -1,0 +1,22 @@
+// The waits of a stream and of its calls, in words.
+
+import { formatMs } from "../format.ts";
+import type { LoggedIteration, LoggedWait } from "../log/run-log.ts";
+
+/** Returns the waits of a call. Without an id, returns those between the attempts of the stream. */
+export function waitsOf({ waits }: Pick<LoggedIteration, "waits">, callId?: string): readonly LoggedWait[] {
+  return waits.filter((wait) => wait.callId === callId);
+}
+
+/** The words after "wait" and "waited". */
+export const waitWords: { readonly [Kind in LoggedWait["kind"]]: string } = {
+  approval: "for approval",
+  "outside-result": "for a result from outside",
+  queue: "for other calls",
+  retry: "before the next attempt",
+};
+
+/** Returns a text such as "waited 3.20 s for approval". */
+export function describeWait({ kind, from, to }: LoggedWait): string {
+  return to === undefined ? `waits ${waitWords[kind]}` : `waited ${formatMs(to - from)} ${waitWords[kind]}`;
+}

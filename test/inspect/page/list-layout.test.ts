@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { ListLayout } from "../../../src/inspect/ui/model/list-layout.ts";
+
+const keysOf = (from: number, to: number): readonly string[] => Array.from({ length: to - from }, (_item, at) => `k${from + at}`);
+
+/** Returns a list of items that are all 10 pixels high. */
+function layOut(keys: readonly string[]): ListLayout {
+  const layout = new ListLayout();
+  layout.setItems(keys, () => 10);
+  return layout;
+}
+
+describe("the layout of a long list", () => {
+  it("finds the item at each position, with measured and with estimated heights", () => {
+    const layout = layOut(keysOf(0, 5));
+    expect(layout.setHeights(1, [25, 10])).toBe(true);
+    expect(layout.height).toBe(65);
+    expect([-5, 0, 9.5, 10, 34, 35, 64, 999].map((at) => layout.indexAt(at))).toEqual([0, 0, 0, 1, 1, 2, 4, 4]);
+    expect(layout.setHeights(1, [25, 10])).toBe(false);
+    expect(layOut([]).indexAt(3)).toBe(0);
+  });
+
+  it("holds the visible item in place when items above it are measured, added and removed", () => {
+    const layout = layOut(keysOf(10, 20));
+    layout.holdAt(43);
+    layout.setHeights(0, [100, 100]);
+    expect(layout.heldTop).toBe(43 + 180);
+    layout.setItems(keysOf(0, 30), () => 10);
+    expect(layout.heldTop).toBe(43 + 180 + 100);
+    layout.setItems(keysOf(13, 30), () => 10);
+    expect(layout.heldTop).toBe(13);
+  });
+
+  it("holds the item before the visible one when that is removed", () => {
+    const layout = layOut(keysOf(0, 20));
+    layout.holdAt(153);
+    layout.setItems([...keysOf(0, 5), ...keysOf(18, 20)], () => 10);
+    expect(layout.heldTop).toBe(40);
+    layout.setItems(keysOf(50, 60), () => 10);
+    expect(layout.heldTop).toBe(0);
+  });
+
+  it("brings an item to the top, also if the items above it were not measured yet", () => {
+    const layout = layOut(keysOf(0, 100));
+    layout.hold(50);
+    expect(layout.heldTop).toBe(500);
+    layout.setHeights(46, [30, 30, 30, 30, 70]);
+    expect(layout.heldTop).toBe(layout.topOf(50));
+    expect(layout.heldTop).toBe(580);
+  });
+});

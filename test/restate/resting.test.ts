@@ -1,0 +1,47 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { Json } from "turnwright";
+import type { StepHooks } from "../../src/host/durable/durable-store.ts";
+import { type Attempt, type RestPorts, restWhenWaiting } from "../../src/restate/rest-when-waiting.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout"] }));
+afterEach(() => void vi.useRealTimers());
+
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+it("a run that rests stays marked, although the check of an earlier wait ends late", async () => {
+  let isMarked = false;
+  let isAbandoned = false;
+  /** The calls of `rest` that Restate has not answered. */
+  const held: (() => void)[] = [];
+  const worker = {
+    store: {
+      rest: (_id, _execution, isResting) =>
+        new Promise((resolve) => {
+          held.push(() => {
+            isMarked = isResting;
+            resolve(true);
+          });
+        }),
+      readMessages: async () => [],
+    },
+    settings: { suspendMs: 300 },
+  } as RestPorts["worker"];
+  const live = { abandon: () => void (isAbandoned = true) };
+  let decide: (decision: Json) => void = () => {};
+  const receive = (): Promise<Json> => new Promise((resolve) => (decide = resolve));
+  const attempt: Attempt = { runId: "run", execution: 1, rests: false };
+  const hooks = restWhenWaiting({ receive } as Partial<StepHooks> as StepHooks, { attempt, live, worker });
+
+  const first = hooks.receive("first");
+  await vi.advanceTimersByTimeAsync(300);
+  decide({ kind: "approve" });
+  await first;
+  void hooks.receive("second");
+  await vi.advanceTimersByTimeAsync(300);
+  // The last call is answered first.
+  for (let call = held.pop(); call !== undefined; call = held.pop()) {
+    call();
+    await settle();
+  }
+  expect({ rests: attempt.rests, isMarked, isAbandoned }).toEqual({ rests: true, isMarked: true, isAbandoned: true });
+});
