@@ -12,8 +12,11 @@ export interface CliIO {
   note(line: string): void;
   /** Opens a file or a URL in the browser. Returns false if there is no program for it. */
   open(target: string): boolean;
-  /** Aborted by SIGINT and SIGTERM. */
-  readonly signal: AbortSignal;
+  /**
+   * Returns a signal that the first SIGINT or SIGTERM aborts. Without a call, these end the process at once, also while it works
+   * without a pause. So only a command that ends itself calls this, when it begins to wait.
+   */
+  stopSignal(): AbortSignal;
 }
 
 /** A problem that the person at the terminal can solve. Its message says what is wrong, then what to do. */

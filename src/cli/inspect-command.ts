@@ -1,5 +1,6 @@
 // The command `turnwright inspect`: writes the page of logs and opens it, or serves it while the logs grow.
 
+import { once } from "node:events";
 import { realpath } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -103,7 +104,8 @@ async function serveLive(paths: readonly string[], { found, port, io, show }: Se
   try {
     show(server.url);
     io.note("The page follows the logs. Stop with Ctrl+C.");
-    if (!io.signal.aborted) await new Promise<void>((stop) => io.signal.addEventListener("abort", () => stop(), { once: true }));
+    const signal = io.stopSignal();
+    if (!signal.aborted) await once(signal, "abort");
   } finally {
     await server.close();
   }

@@ -4,9 +4,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { openTarget } from "./open-target.ts";
 import { runCli } from "./run-cli.ts";
-
-const stop = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+import { createStopSignal } from "./stop-signal.ts";
 
 /** Reads the version of the package, whose description is above the folder of this file. */
 function readVersion(): string {
@@ -24,7 +22,7 @@ const ended = runCli(process.argv.slice(2), {
   out: (line) => void process.stdout.write(`${line}\n`),
   note: (line) => void process.stderr.write(`${line}\n`),
   open: openTarget,
-  signal: stop.signal,
+  stopSignal: () => createStopSignal(),
   version: readVersion(),
 });
 

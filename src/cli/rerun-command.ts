@@ -42,7 +42,7 @@ export async function rerunLog(args: readonly string[], io: CliIO): Promise<void
     provider,
     ...(tools !== undefined && { tools }),
     events,
-    signal: loaded.signal ?? io.signal,
+    signal: loaded.signal ?? io.stopSignal(),
   };
   const out = await chooseOut(source, values.out, io.cwd);
   const repeated =

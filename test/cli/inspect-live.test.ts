@@ -13,7 +13,7 @@ describe("turnwright inspect --live", () => {
     const stop = new AbortController();
     const pages: string[] = [];
     const { exitCode, opened } = await runCommand(folder, ["inspect", "run.jsonl", "--live"], {
-      signal: stop.signal,
+      stopSignal: () => stop.signal,
       out: (url) => {
         void fetch(url).then(async (response) => {
           pages.push(await response.text());
@@ -37,7 +37,7 @@ describe("turnwright inspect --live", () => {
       texts.push(await waiting.text(), await (await follow(`${url}log/0?from=0`)).until("\n"));
     };
     const { exitCode, notes } = await runCommand(folder, ["inspect", "later.jsonl", "link.jsonl", "--live"], {
-      signal: stop.signal,
+      stopSignal: () => stop.signal,
       out: (url) => void readBoth(url).finally(() => stop.abort()),
     });
     expect([exitCode, notes, texts]).toEqual([0, ["The page follows the logs. Stop with Ctrl+C."], [header, "", header]]);
@@ -50,7 +50,7 @@ describe("turnwright inspect --live", () => {
     const stop = new AbortController();
     const pages: string[] = [];
     const { exitCode, notes } = await runCommand(folder, ["inspect", ".", "--live"], {
-      signal: stop.signal,
+      stopSignal: () => stop.signal,
       out: (url) =>
         void fetch(url)
           .then(async (response) => pages.push(await response.text()))

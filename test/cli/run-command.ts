@@ -28,7 +28,7 @@ export async function runCommand(cwd: string, args: readonly string[], how: Part
     env: {},
     isTerminal: true,
     version: "1.2.3",
-    signal: new AbortController().signal,
+    stopSignal: () => new AbortController().signal,
     out: (line) => void out.push(line),
     note: (line) => void notes.push(line),
     open: (target) => opened.push(target) > 0,
