@@ -17,15 +17,24 @@ export interface ModuleFacts {
 /** Options of a run, or a function that returns them. */
 export type LoadedOptions = Partial<RerunOptions>;
 
+export interface LoadedModule {
+  readonly options: LoadedOptions;
+  /** The names of options and exports that the new run gets from the log instead. */
+  readonly ignored: readonly string[];
+}
+
+const fromLog = ["messages", "decisions", "resume"] as const;
+
 /** Imports the module, and returns its export `options` or its default export. A function is called. */
-export async function loadModule(given: string, cwd: string, facts: ModuleFacts): Promise<LoadedOptions> {
+export async function loadModule(given: string, cwd: string, facts: ModuleFacts): Promise<LoadedModule> {
   const loaded = await importModule(given, cwd);
   const exported = loaded["options"] ?? loaded["default"];
   const options: unknown = typeof exported === "function" ? await callFactory(exported as Factory, given, facts) : exported;
   if (isRecord(options)) {
     if (facts.model !== undefined && options === exported && options["provider"] !== undefined)
       throw wrongUsage(`--model does not change the provider of ${given}. Export a function that gets { model }.`);
-    return options;
+    const own = Object.fromEntries(Object.entries(options).filter(([name]) => !fromLog.some((one) => one === name)));
+    return { options: own, ignored: fromLog.filter((name) => name in options || name in loaded) };
   }
   throw new CliError(
     `${given} exports no options. Export \`options\`: an object such as { provider, tools }, or a function that returns one.`,

@@ -1,8 +1,16 @@
 // The command `turnwright rerun`: repeats a run up to an iteration, and goes on with other options.
 
-import { access } from "node:fs/promises";
-import { relative, resolve } from "node:path";
-import { createLoopEvents, isLoopError, type LoopEvents, type LoopResult, runToolLoop, type Tool } from "../core/index.ts";
+import { access, rm } from "node:fs/promises";
+import { relative, resolve, sep } from "node:path";
+import {
+  createLoopEvents,
+  isLoopError,
+  type LoopEvents,
+  type LoopOptions,
+  type LoopResult,
+  runToolLoop,
+  type Tool,
+} from "../core/index.ts";
 import type { Provider } from "../core/entry-kit.ts";
 import { formatUSD } from "../inspect/format.ts";
 import { withRunLog } from "../inspect/log/with-run-log.ts";
@@ -10,7 +18,8 @@ import { findStart } from "../inspect/log/find-start.ts";
 import type { Past } from "../inspect/rerun/past.ts";
 import { continuePast, readPast, type RerunOptions } from "../inspect/rerun/rerun-from.ts";
 import { CliError, type CliIO, messageOf, wrongUsage } from "./cli-io.ts";
-import { type LoadedOptions, loadModule } from "./load-module.ts";
+import { type LoadedOptions, loadModule, type ModuleFacts } from "./load-module.ts";
+import { LiveTotals } from "./live-totals.ts";
 import { besideLog } from "./log-files.ts";
 import { parseArguments } from "./parse-arguments.ts";
 import { createSdkProvider } from "./sdk-provider.ts";
@@ -31,7 +40,7 @@ export async function rerunLog(args: readonly string[], io: CliIO): Promise<void
   const source = resolve(io.cwd, given);
   const past = await readFirst(source, { given, at: { iteration, runId: values.run } });
   const facts = { model: values.model, log: { provider: past.provider, model: past.model, system: past.system } };
-  const loaded = values.module === undefined ? {} : await loadModule(values.module, io.cwd, facts);
+  const loaded = await loadOptions(values.module, facts, io);
   const provider = loaded.provider ?? (await chooseProvider(past, values.model, io));
   const { tools, missing } = completeTools(loaded, past);
   const events = loaded.events ?? createLoopEvents();
@@ -51,8 +60,36 @@ export async function rerunLog(args: readonly string[], io: CliIO): Promise<void
   if (missing.length > 0)
     io.note(`Tools without code, whose calls suspend the run: ${missing.join(", ")}. Bring them with --module.`);
   events.on("iteration-end", (event) => noteIteration(event, io));
-  const result = await runToolLoop(withRunLog(continuePast(past, iteration, all), { to: out }));
-  report(result, { io, first: relativeTo(io.cwd, source), second: relativeTo(io.cwd, out) });
+  const totals = new LiveTotals(events);
+  const result = await runLive(withRunLog(continuePast(past, iteration, all), { to: out }), { events, iteration, out });
+  report(result, { io, totals, first: relativeTo(io.cwd, source), second: relativeTo(io.cwd, out) });
+}
+
+async function loadOptions(module: string | undefined, facts: ModuleFacts, io: CliIO): Promise<LoadedOptions> {
+  if (module === undefined) return {};
+  const { options, ignored } = await loadModule(module, io.cwd, facts);
+  if (ignored.length > 0) io.note(`Ignores ${ignored.join(", ")} of ${module}: the new run takes them from the log.`);
+  return options;
+}
+
+interface Live {
+  readonly events: NonNullable<LoopOptions["events"]>;
+  readonly iteration: number;
+  readonly out: string;
+}
+
+/** Removes the log of a run that failed before its first own iteration, because such a log shows nothing new. */
+async function runLive(live: LoopOptions, { events, iteration, out }: Live): Promise<LoopResult> {
+  let hasStarted = false;
+  events.on("iteration-start", (event) => {
+    hasStarted ||= event.path === undefined && event.iteration >= iteration;
+  });
+  try {
+    return await runToolLoop(live);
+  } catch (error) {
+    if (!hasStarted) await rm(out, { force: true });
+    throw error;
+  }
 }
 
 function readIteration(from: string | undefined): number {
@@ -126,12 +163,14 @@ function noteIteration(
 
 interface Report {
   readonly io: CliIO;
+  readonly totals: LiveTotals;
   readonly first: string;
   readonly second: string;
 }
 
-function report({ status, reason, text, pendingCalls }: LoopResult, { io, first, second }: Report): void {
+function report({ status, reason, text, pendingCalls }: LoopResult, { io, totals, first, second }: Report): void {
   io.note(`Ended: ${status} (${reason.kind}).`);
+  io.note(`Live: ${totals.describe()}.`);
   if (text !== "") io.note(text);
   const waiting = pendingCalls.map(({ name }) => name).join(", ");
   if (status === "suspended") io.note(`These calls wait: ${waiting}. Bring their tools with --module to go on.`);
@@ -145,6 +184,9 @@ function relativeTo(cwd: string, path: string): string {
   return short.startsWith("..") ? path : short;
 }
 
+/** Quotes a path for a POSIX shell, in which nothing within single quotes has a meaning. */
 function quotePath(path: string): string {
-  return /^[\w./\\:-]+$/.test(path) ? path : `"${path}"`;
+  const named = path.startsWith("-") ? `.${sep}${path}` : path;
+  const plain = sep === "\\" ? /^[\w./:\\-]+$/ : /^[\w./:-]+$/;
+  return plain.test(named) ? named : `'${named.replaceAll("'", "'\\''")}'`;
 }

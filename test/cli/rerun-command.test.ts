@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { defineTool, runToolLoop } from "turnwright";
@@ -51,7 +52,7 @@ describe("turnwright rerun", () => {
     const end = await runCommand(folder, ["rerun", "run.jsonl", "--from", "i1", "--module", "./agent.mjs", "--model", "x"]);
     expect(end).toMatchObject({ exitCode: 0, out: ["run-rerun.jsonl"] });
     expect(end.notes.join("\n")).toMatch(
-      /^Repeats iterations 0 to 0, then goes on with test x\.\ni1 completed.*\nEnded: completed \(answered\)\.\nNew\.\nCompare both runs: npx turnwright inspect run\.jsonl run-rerun\.jsonl$/,
+      /^Repeats iterations 0 to 0, then goes on with test x\.\ni1 completed.*\nEnded: completed \(answered\)\.\nLive: \d+ ms · 0 tokens · cost unknown\.\nNew\.\nCompare both runs: npx turnwright inspect run\.jsonl run-rerun\.jsonl$/,
     );
     const [first, second] = await Promise.all(["run.jsonl", "run-rerun.jsonl"].map((name) => readRunLog(join(folder, name))));
     const [before, after] = [first, second].map((log) => log?.runs[0]?.iterations ?? []);
@@ -82,6 +83,49 @@ describe("turnwright rerun", () => {
       "Tools without code, whose calls suspend the run: look. Bring them with --module.",
       "These calls wait: look. Bring their tools with --module to go on.",
     ]);
+  });
+
+  it("sums up the tokens and the cost of the live iterations", async () => {
+    const folder = makeCliFolder();
+    await writeRun(folder);
+    const usage = "{ inputTokens: 1000, outputTokens: 234, totalTokens: 1234 }";
+    const steps = [call, answer].map((step) => `[{ type: "usage", mode: "snapshot", usage: ${usage} }, ${step.slice(1)}`);
+    writeModule(folder, steps.join(", "), ', tools: [tool("look")], pricing: () => 0.25');
+    const { notes } = await runCommand(folder, ["rerun", "run.jsonl", "--from", "i1", "--module", "agent.mjs"]);
+    expect(notes.find((note) => note.startsWith("Live:"))).toMatch(/^Live: \d+ ms · 2,468 tokens · \$0\.5000\.$/);
+  });
+
+  it("says which options of the module it ignores", async () => {
+    const folder = makeCliFolder();
+    await writeRun(folder);
+    writeModule(folder, answer, ', messages: [{ role: "user", content: "Another question." }], decisions: []');
+    const { exitCode, notes } = await runCommand(folder, ["rerun", "run.jsonl", "--from", "i1", "--module", "agent.mjs"]);
+    expect([exitCode, notes[0]]).toEqual([0, "Ignores messages, decisions of agent.mjs: the new run takes them from the log."]);
+    expect(readFileSync(join(folder, "run-rerun.jsonl"), "utf8")).not.toContain("Another question.");
+  });
+
+  it("leaves no log of a run that failed before its first own iteration", async () => {
+    const folder = makeCliFolder();
+    await writeRun(folder);
+    writeModule(folder, answer, ", limits: { maxCostUSD: 1 }");
+    const args = ["rerun", "run.jsonl", "--from", "i2", "--module", "agent.mjs", "-o", "new.jsonl"];
+    const { exitCode, notes } = await runCommand(folder, args);
+    expect([exitCode, notes.at(-1)]).toEqual([1, expect.stringContaining("turnwright: ")]);
+    expect(existsSync(join(folder, "new.jsonl"))).toBe(false);
+    writeModule(folder, answer);
+    expect((await runCommand(folder, args.with(4, "./agent.mjs"))).notes.at(-1)).not.toContain("exists already");
+  });
+
+  it.skipIf(process.platform === "win32")("prints a command that a shell reads as the names of the files", async () => {
+    const folder = makeCliFolder();
+    await writeRun(folder);
+    writeModule(folder, answer);
+    const name = "-a$(touch X)'b.jsonl";
+    renameSync(join(folder, "run.jsonl"), join(folder, name));
+    const { notes } = await runCommand(folder, ["rerun", `./${name}`, "--from", "i1", "--module", "agent.mjs"]);
+    const command = /^Compare both runs: npx turnwright inspect (.*)$/.exec(notes.at(-1) ?? "")?.[1] ?? "";
+    const said = execFileSync("/bin/sh", ["-c", `printf '%s\\n' ${command}`], { cwd: folder, encoding: "utf8" });
+    expect(said).toBe(`./${name}\n./-a$(touch X)'b-rerun.jsonl\n`);
   });
 
   it("shows control characters of the model as code points", async () => {

@@ -1,0 +1,26 @@
+// Sums up the live part of a repeated run.
+
+import type { LoopEvents, LoopOptions } from "../core/index.ts";
+import { countThings, formatMs, formatUSD } from "../inspect/format.ts";
+
+/** The time, tokens and cost of the iterations that were not repeated, with those of nested runs. */
+export class LiveTotals {
+  readonly #startedAt = performance.now();
+  #tokens = 0;
+  #costUSD: number | undefined = 0;
+
+  constructor(events: NonNullable<LoopOptions["events"]>) {
+    events.on("iteration-end", (event) => this.#add(event));
+  }
+
+  #add({ replayed, usage, costUSD }: LoopEvents["iteration-end"]): void {
+    if (replayed === true) return;
+    this.#tokens += usage?.totalTokens ?? 0;
+    this.#costUSD = costUSD === undefined || this.#costUSD === undefined ? undefined : this.#costUSD + costUSD;
+  }
+
+  describe(): string {
+    const cost = this.#costUSD === undefined ? "cost unknown" : formatUSD(this.#costUSD);
+    return [formatMs(performance.now() - this.#startedAt), countThings(this.#tokens, "token"), cost].join(" · ");
+  }
+}
