@@ -6,41 +6,17 @@ import { CliError, type CliIO, wrongUsage } from "./cli-io.ts";
 import { exportLog } from "./export-command.ts";
 import { inspectLogs } from "./inspect-command.ts";
 import { rerunLog } from "./rerun-command.ts";
+import { exitCodes, generalOptions, usages } from "./usage.ts";
 
-const help = `Usage:
-  npx turnwright inspect <log...> [-o page.html] [--no-open]
-  npx turnwright inspect <log...> --live [--port 8080] [--no-open]
-  npx turnwright export <log> --format <format> [-o file]
-  npx turnwright rerun <log> --from i3 [--module agent.mjs] [--model name] [-o rerun.jsonl]
+interface Command {
+  readonly run: (args: readonly string[], io: CliIO) => Promise<void>;
+  readonly usage: (typeof usages)[keyof typeof usages];
+}
 
-inspect writes a page that shows runs, and opens it. A log is a file of withRunLog, a file of
-fileJournal, or a folder with such files.
-  -o, --out <path>    the page. Default: beside the log
-  --no-open           do not open a browser
-  --live              serve the page on 127.0.0.1, and follow logs that grow
-  --port <number>     the port of the server. Default: a free one
-
-export writes a log for another tool.
-  -f, --format <name> chrome-trace (opens in Perfetto and speedscope) or markdown (a transcript)
-  -o, --out <path>    the file. Default: beside the log
-
-rerun repeats a run up to an iteration without any request or tool call, and then goes on live.
-  --from <iteration>  the first iteration that runs again, such as i3
-  --module <path>     a module that exports \`options\`: provider, tools, system, limits, ...
-  --model <name>      the model. Without a provider in the module, the provider of the log is used,
-                      with its SDK and the key in the environment
-  --run <id>          the run, if the log has several
-  -o, --out <path>    the new log. Default: beside the first one
-
-  -h, --help          show this help
-  -v, --version       show the version
-
-Exit codes: 0 for success, 1 for a problem, 2 for a wrong usage.`;
-
-const commands: { readonly [name: string]: ((args: readonly string[], io: CliIO) => Promise<void>) | undefined } = {
-  inspect: inspectLogs,
-  export: exportLog,
-  rerun: rerunLog,
+const commands: { readonly [name: string]: Command | undefined } = {
+  inspect: { run: inspectLogs, usage: usages.inspect },
+  export: { run: exportLog, usage: usages.export },
+  rerun: { run: rerunLog, usage: usages.rerun },
 };
 
 /** Runs the command line. Resolves to the exit code, and never rejects. */
@@ -53,9 +29,10 @@ export async function runCli(args: readonly string[], terminal: CliIO & { readon
   };
   try {
     const [name = "", ...rest] = args;
-    if (args.some((arg) => arg === "--help" || arg === "-h") || name === "help") io.out(help);
+    if (args.some((arg) => arg === "--help" || arg === "-h") || name === "help")
+      io.out(writeHelp(name === "help" ? rest[0] : name));
     else if (name === "--version" || name === "-v") io.out(io.version);
-    else await findCommand(name)(rest, io);
+    else await findCommand(name).run(rest, io);
     return 0;
   } catch (error) {
     if (error instanceof CliError) {
@@ -68,7 +45,16 @@ export async function runCli(args: readonly string[], terminal: CliIO & { readon
   }
 }
 
-function findCommand(name: string): NonNullable<(typeof commands)[string]> {
+/** Returns the help of a command, or of all commands. */
+function writeHelp(name = ""): string {
+  const named = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  const shown = named === undefined ? Object.values(usages) : [named.usage];
+  const lines = shown.flatMap(({ forms }) => forms.map((form) => `  npx turnwright ${form}`));
+  const parts = [`Usage:\n${lines.join("\n")}`, ...shown.map(({ text }) => text)];
+  return [...parts, ...(named === undefined ? [generalOptions] : []), exitCodes].join("\n\n");
+}
+
+function findCommand(name: string): Command {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command !== undefined) return command;
   throw wrongUsage(name === "" ? "There is no command." : `There is no command "${name}".`);

@@ -127,9 +127,16 @@ describe("turnwright inspect", () => {
   });
 
   it("prints the help and the version", async () => {
-    const help = await runCommand(".", ["inspect", "--help"]);
-    expect([help.exitCode, help.out.join("\n")]).toEqual([0, expect.stringContaining("npx turnwright rerun <log> --from i3")]);
+    const help = await runCommand(".", ["--help"]);
+    const usages = ["inspect <log...>", "export <log>", "rerun <log> --from i3"].map((usage) => `npx turnwright ${usage}`);
+    expect([help.exitCode, usages.filter((usage) => !help.out.join("\n").includes(usage))]).toEqual([0, []]);
     expect(await runCommand(".", ["--version"])).toMatchObject({ exitCode: 0, out: ["1.2.3"] });
+  });
+
+  it.for([["inspect"], ["export"], ["rerun"]])("prints only its own usage for %s --help", async ([command = ""]) => {
+    const { exitCode, out } = await runCommand(".", [command, "--help"]);
+    const named = ["inspect", "export", "rerun"].filter((name) => out.join("\n").includes(`npx turnwright ${name} `));
+    expect([exitCode, named, await runCommand(".", ["help", command])]).toMatchObject([0, [command], { out }]);
   });
 });
 
