@@ -9,6 +9,7 @@ import { renderRunPage } from "../inspect/page/render-run-page.ts";
 import { CliError, type CliIO, messageOf, wrongUsage } from "./cli-io.ts";
 import { besideLog, findLogs, type FoundLog, type FoundLogs, readLogText, type SkippedFile } from "./log-files.ts";
 import { parseArguments } from "./parse-arguments.ts";
+import { makePrivateLink } from "./private-link.ts";
 import { writePrivate } from "./write-private.ts";
 
 const options = {
@@ -26,14 +27,15 @@ export async function inspectLogs(args: readonly string[], io: CliIO): Promise<v
   const found = await findLogs(positionals, { cwd: io.cwd, areAwaited: values.live });
   for (const file of found.skipped) noteSkipped(file, io);
   const isOpened = values["no-open"] !== true && io.isTerminal && io.env["CI"] === undefined;
-  const show = (url: string): void => {
-    io.out(url);
+  const openPage = (url: string): void => {
     if (isOpened && !io.open(url)) io.note("No browser could be opened. Open the URL yourself.");
   };
   if (values.live === true) {
-    return serveLive(positionals, { found, port: readPort(values.port), io, show });
+    return serveLive(positionals, { found, port: readPort(values.port), io, openPage: isOpened ? openPage : undefined });
   }
-  show(pathToFileURL(await writePage(found, values.out, io)).href);
+  const { href } = pathToFileURL(await writePage(found, values.out, io));
+  io.out(href);
+  openPage(href);
 }
 
 function readPort(port: string | undefined): number | undefined {
@@ -81,10 +83,11 @@ interface Serving {
   readonly found: FoundLogs;
   readonly port: number | undefined;
   readonly io: CliIO;
-  readonly show: (url: string) => void;
+  /** Undefined if no browser is opened. */
+  readonly openPage: ((url: string) => void) | undefined;
 }
 
-async function serveLive(paths: readonly string[], { found, port, io, show }: Serving): Promise<void> {
+async function serveLive(paths: readonly string[], { found, port, io, openPage }: Serving): Promise<void> {
   // A journal is converted once, because its log cannot be continued.
   const known = new Map<string, FoundLog>();
   const served = new Map<string, ServedLog>();
@@ -101,12 +104,15 @@ async function serveLive(paths: readonly string[], { found, port, io, show }: Se
     return [...served.values()];
   };
   const server = await startServer({ list, folder: found.folder, port });
+  const link = openPage && (await makePrivateLink(server.url));
   try {
-    show(server.url);
+    io.out(server.url);
+    if (link !== undefined) openPage?.(link.url);
     io.note("The page follows the logs. Stop with Ctrl+C.");
     const signal = io.stopSignal();
     if (!signal.aborted) await once(signal, "abort");
   } finally {
+    await link?.remove();
     await server.close();
   }
 }

@@ -1,5 +1,6 @@
-import { symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { follow } from "./follow.ts";
 import { makeCliFolder, runCommand } from "./run-command.ts";
@@ -22,6 +23,32 @@ describe("turnwright inspect --live", () => {
       },
     });
     expect([exitCode, opened.length, pages[0]?.includes('"url":"log/0"')]).toEqual([0, 1, true]);
+  });
+
+  it("opens a file that only its owner can read, because all users see the arguments of a browser", async () => {
+    const folder = makeCliFolder();
+    writeFileSync(join(folder, "run.jsonl"), header);
+    const stop = new AbortController();
+    const links: { readonly mode: number; readonly text: string }[] = [];
+    const { out, opened } = await runCommand(folder, ["inspect", "run.jsonl", "--live"], {
+      stopSignal: () => stop.signal,
+      note: () => stop.abort(),
+      open: (target) => {
+        const path = fileURLToPath(target);
+        return links.push({ mode: statSync(path).mode & 0o777, text: readFileSync(path, "utf8") }) > 0;
+      },
+    });
+    expect([opened, out.length]).toEqual([[], 1]);
+    expect(links).toEqual([{ mode: 0o600, text: expect.stringContaining(`content="0; url=${out[0] ?? "no URL"}"`) }]);
+  });
+
+  it("removes the file that it opened when it stops", async () => {
+    const folder = makeCliFolder();
+    writeFileSync(join(folder, "run.jsonl"), header);
+    const stop = new AbortController();
+    stop.abort();
+    const { opened } = await runCommand(folder, ["inspect", "run.jsonl", "--live"], { stopSignal: () => stop.signal });
+    expect(opened.map((url) => [url.startsWith("file:"), existsSync(fileURLToPath(url))])).toEqual([[true, false]]);
   });
 
   it("starts before the log exists, and follows a log that is named by a link", async () => {
