@@ -13,8 +13,8 @@ const ownerOnly = 0o600;
  */
 export async function writePrivate(path: string, text: string): Promise<void> {
   try {
-    // A device such as /dev/stdout is not replaced.
-    if (/^\/(?:dev|proc)\//.test(path)) await writeFile(path, text);
+    // A device such as /dev/stdout is not replaced, and may lead to a file that has other texts already.
+    if (/^\/(?:dev|proc)\//.test(path)) await writeFile(path, text, { flag: "a" });
     else await replaceFile(path, text);
   } catch (error) {
     throw new CliError(`The file cannot be written: ${messageOf(error)}. Choose another path with -o.`, 1, { cause: error });

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { runToolLoop } from "turnwright";
 import { withRunLog } from "turnwright/inspect";
 import { createMockProvider, text } from "turnwright/testing";
@@ -28,6 +28,19 @@ describe("turnwright export", () => {
     expect([exitCode, out]).toEqual([0, [join(folder, "trace.json")]]);
     const { traceEvents } = JSON.parse(readFileSync(join(folder, "trace.json"), "utf8")) as { traceEvents: { ph: string }[] };
     expect(traceEvents.some(({ ph }) => ph === "X")).toBe(true);
+  });
+
+  it.skipIf(process.platform !== "linux")("adds to a file that a device leads to, and does not replace the device", async () => {
+    const folder = await makeLog();
+    const file = openSync(join(folder, "out.txt"), "a+");
+    onTestFinished(() => closeSync(file));
+    writeSync(file, "Before.\n");
+    const path = `/proc/self/fd/${file}`;
+    expect(await runCommand(folder, ["export", "run.jsonl", "-f", "markdown", "-o", path])).toMatchObject({
+      exitCode: 0,
+      out: [path],
+    });
+    expect(readFileSync(join(folder, "out.txt"), "utf8")).toMatch(/^Before\.\n[^]*Hello\./);
   });
 
   it.for<readonly [wrong: string, args: readonly string[], problem: string]>([
