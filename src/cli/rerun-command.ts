@@ -1,6 +1,6 @@
 // The command `turnwright rerun`: repeats a run up to an iteration, and goes on with other options.
 
-import { access, rm } from "node:fs/promises";
+import { lstat, rm } from "node:fs/promises";
 import { relative, resolve, sep } from "node:path";
 import {
   createLoopEvents,
@@ -141,7 +141,8 @@ function completeTools({ tools = [] }: LoadedOptions, past: Past): Completed {
 async function chooseOut(source: string, out: string | undefined, cwd: string): Promise<string> {
   for (let count = 1; ; count += 1) {
     const path = out === undefined ? besideLog(source, `-rerun${count === 1 ? "" : count}.jsonl`) : resolve(cwd, out);
-    const isTaken = await access(path).then(
+    // A symbolic link is taken too, also if its target does not exist.
+    const isTaken = await lstat(path).then(
       () => true,
       () => false,
     );

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { defineTool, runToolLoop } from "turnwright";
@@ -93,6 +93,15 @@ describe("turnwright rerun", () => {
     writeModule(folder, steps.join(", "), ', tools: [tool("look")], pricing: () => 0.25');
     const { notes } = await runCommand(folder, ["rerun", "run.jsonl", "--from", "i1", "--module", "agent.mjs"]);
     expect(notes.find((note) => note.startsWith("Live:"))).toMatch(/^Live: \d+ ms · 2,468 tokens · \$0\.5000\.$/);
+  });
+
+  it("writes no log through a symbolic link", async () => {
+    const folder = makeCliFolder();
+    await writeRun(folder);
+    writeModule(folder, answer);
+    symlinkSync("elsewhere.jsonl", join(folder, "run-rerun.jsonl"));
+    const { out } = await runCommand(folder, ["rerun", "run.jsonl", "--from", "i1", "--module", "agent.mjs"]);
+    expect([out, existsSync(join(folder, "elsewhere.jsonl"))]).toEqual([["run-rerun2.jsonl"], false]);
   });
 
   it("says which options of the module it ignores", async () => {
