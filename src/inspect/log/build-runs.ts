@@ -15,6 +15,7 @@ import {
   findWaits,
 } from "./read-parts.ts";
 import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedLine, LoggedRequest, LoggedRun } from "./run-log.ts";
+import { checkTypes } from "./typed-fields.ts";
 
 type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
 
@@ -184,6 +185,7 @@ export class RunBuilder {
 
   add(line: LogLine): void {
     const number = requireCount(line, "run");
+    checkTypes(line);
     if (line.type === "run-start") this.#start(number, line);
     const parts = this.#parts[number] ?? failWith("is about a run without a run-start line");
     parts.run.lines.push(line);
