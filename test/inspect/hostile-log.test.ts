@@ -130,4 +130,20 @@ describe("the time of a reader grows with the length of the log", () => {
     expect(log.runs).toHaveLength(count);
     expect(JSON.parse(toChromeTrace(log))).toMatchObject({ otherData: { startedAt: "1970-01-01T00:00:00.005Z" } });
   });
+
+  it("for results that are much longer than the log", () => {
+    const results = Array.from({ length: 300 }, (_, index) => ({ ...ended({ "@": 5 }), callId: `c${index}` }));
+    const run = readEdited([...began, ...multiply(6), ...results]);
+    expect(toMarkdown(run).match(/_The first 4,000 of more than 100,000 characters._/g)).toHaveLength(300);
+  });
+});
+
+describe("toMarkdown, for data", () => {
+  it.for([[], {}, [[], {}, [1, { a: null, b: ["x\n", true] }]], { "": { '"': 0.5 } }, "text", null])(
+    "writes %j as JSON",
+    (data) => {
+      const shown = typeof data === "string" ? data : JSON.stringify(data, undefined, 2);
+      expect(toMarkdown(readEdited([...began, ended(data)]))).toContain(`\n${shown}\n`);
+    },
+  );
 });
