@@ -5,7 +5,7 @@ import type { LogLine } from "./parse-line.ts";
 import {
   failWith,
   joinOutputs,
-  type OutputDraft,
+  type JoinedOutput,
   requireCount,
   numberOrNone,
   spendingOf,
@@ -27,7 +27,7 @@ interface CallDraft extends Mutable<LoggedCall> {
 interface IterationDraft extends Mutable<LoggedIteration> {
   readonly attempts: Mutable<LoggedAttempt>[];
   readonly calls: CallDraft[];
-  output?: OutputDraft | undefined;
+  output?: JoinedOutput | undefined;
 }
 
 interface RunDraft extends Mutable<LoggedRun> {

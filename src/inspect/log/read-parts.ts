@@ -49,12 +49,12 @@ function joinRequests(requests: readonly LoggedRequest[]): readonly Message[] {
 
 export const noOutput: LoggedOutput = { at: 0, text: "", reasoning: "", details: "", providerMetadata: [] };
 
-export interface OutputDraft extends LoggedOutput {
+export interface JoinedOutput extends LoggedOutput {
   readonly providerMetadata: Json[];
 }
 
 /** Adds a line with output to the earlier output of the same stream. Adds to the list of `before`, because copies take quadratic time. */
-export function joinOutputs(before: OutputDraft | undefined, line: LogLine): OutputDraft {
+export function joinOutputs(before: JoinedOutput | undefined, line: LogLine): JoinedOutput {
   const { providerMetadata: items, ...known } = before ?? { ...noOutput, providerMetadata: [] };
   const { text = "", reasoning = "", details = "", providerMetadata = [], ...rest } = line as unknown as Partial<LoggedOutput>;
   for (const item of providerMetadata) items.push(item);

@@ -24,7 +24,7 @@ interface Known {
   readonly levels: number;
 }
 
-type Fields = { [key: string]: Json };
+type ParsedFields = { [key: string]: Json };
 
 /** Restores the values of a log. Equal values are the same object. */
 export class SharedReader {
@@ -39,7 +39,7 @@ export class SharedReader {
   #deepest = 0;
 
   /** Replaces the marks in a parsed line with their values. Throws a TypeError for a line that is too large, or has a wrong mark. */
-  readLine(line: Fields): void {
+  readLine(line: ParsedFields): void {
     [this.#size, this.#referred, this.#depth, this.#deepest] = [0, 0, 0, 0];
     try {
       this.#readFields(line, Object.keys(line));
@@ -56,7 +56,7 @@ export class SharedReader {
       return value;
     }
     if (isList(value)) return this.#readItems(value as Json[]);
-    const fields = value as Fields;
+    const fields = value as ParsedFields;
     const keys = Object.keys(fields);
     const [mark = ""] = keys;
     if (keys.length === 1 && marks.has(mark)) return this.#readMark(mark, fields[mark] ?? null);
@@ -70,7 +70,7 @@ export class SharedReader {
     return items;
   }
 
-  #readFields(fields: Fields, keys: readonly string[]): Json {
+  #readFields(fields: ParsedFields, keys: readonly string[]): Json {
     this.#enter();
     for (const key of keys) {
       const field = fields[key] ?? null;
@@ -102,7 +102,7 @@ export class SharedReader {
 
   #readEscaped(inner: Json): Json {
     if (!isRecord(inner)) throw new TypeError(wrongMark);
-    return this.#readFields(inner as Fields, Object.keys(inner));
+    return this.#readFields(inner as ParsedFields, Object.keys(inner));
   }
 
   #readNumbered(inner: Json): Json {
