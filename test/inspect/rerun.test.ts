@@ -119,6 +119,24 @@ describe("rerunFrom", () => {
     await expect(runSecond(files.log, 2, { limits: { maxIterations: 2 } })).rejects.toMatchObject({ code: "rerun-refused" });
   });
 
+  it("takes only limits from the log that are lower than the defaults", async () => {
+    const files = await runFirst({ script: [toolCall("look"), text("Done.")] });
+    const log = await readRunLog(files.log);
+    const limits = {
+      ...{ maxIterations: "Infinity", maxRestarts: 1_000_000, maxDepth: 1, maxToolCalls: 30, maxTokens: "Infinity" },
+      ...{ maxCostUSD: 5, toolConcurrency: "2", unknown: 1 },
+    };
+    const edited = { ...log, runs: log.runs.map((run) => ({ ...run, limits })) };
+    const provider = createMockProvider([text("Done.")]);
+    expect((await rerunFrom(edited, { iteration: 1 }, { provider })).limits).toEqual({
+      maxDepth: 1,
+      maxToolCalls: 30,
+      maxCostUSD: 5,
+    });
+    const own = { maxToolCalls: 50, maxIterations: 200 };
+    expect((await rerunFrom(edited, { iteration: 1 }, { provider, limits: own })).limits).toMatchObject(own);
+  });
+
   it("has a journal from which the new run can be resumed", async () => {
     const files = await runFirst({ script: [toolCall("look"), text("Done.")] });
     const provider = createMockProvider([toolCall("pay"), text("New.")]);

@@ -48,7 +48,7 @@ interface TraceEvent {
 export function toChromeTrace(log: RunLog, options: ChromeTraceOptions = {}): string {
   checkFields("options", options, checks);
   const { captureContent = false } = options;
-  const startedAt = Math.min(...log.runs.map((run) => run.startedAt));
+  const startedAt = log.runs.reduce((first, run) => Math.min(first, run.startedAt), Number.POSITIVE_INFINITY);
   const events = log.runs.flatMap((run, index) => toProcess(run, { pid: index + 1, startedAt, captureContent }));
   const hasDate = log.source === "log" && log.runs.length > 0;
   const otherData = hasDate ? { startedAt: toIsoTime(startedAt) } : {};
@@ -64,7 +64,7 @@ interface ProcessPlace {
 function toProcess(run: LoggedRun, { pid, startedAt, captureContent }: ProcessPlace): readonly TraceEvent[] {
   const parts = toRunParts(run, { captureContent, lastAt: lastTimeOf(run) });
   const placed = layOutParts(parts, startedAt);
-  const lanes = Math.max(0, ...placed.map(({ lane }) => lane)) + 1;
+  const lanes = placed.reduce((most, { lane }) => Math.max(most, lane), 0) + 1;
   const names = Array.from({ length: lanes }, (_, lane) => toThread(lane, pid));
   // speedscope takes the format from the first event: one with a category could be taken for a profile of Chrome.
   return [
@@ -124,5 +124,6 @@ function allIterations(run: LoggedRun): readonly LoggedIteration[] {
 }
 
 function lastTimeOf(run: LoggedRun): number {
-  return Math.max(run.startedAt, run.lines.at(-1)?.at ?? 0, ...nestedRuns(run).map(lastTimeOf));
+  const own = Math.max(run.startedAt, run.lines.at(-1)?.at ?? 0);
+  return nestedRuns(run).reduce((last, nested) => Math.max(last, lastTimeOf(nested)), own);
 }

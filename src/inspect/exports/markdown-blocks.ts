@@ -2,6 +2,7 @@
 
 import { formatCount } from "../format.ts";
 import { showControls } from "../show-controls.ts";
+import { mostCounted, writeJson } from "./write-json.ts";
 
 const longestName = 200;
 
@@ -30,23 +31,26 @@ export function toCode(text: string): string {
 export interface BlockOptions {
   readonly language: "text" | "json";
   readonly maxChars: number;
+  /** False if the text is only the beginning of a longer one. Default true. */
+  readonly isWhole?: boolean | undefined;
 }
 
 /** Returns a text as a fenced block. The fence is longer than all runs of backticks in the text, so that the text cannot end it. */
-export function toBlock(text: string, { language, maxChars }: BlockOptions): string {
+export function toBlock(text: string, { language, maxChars, isWhole = true }: BlockOptions): string {
   const lines = text.replaceAll("\r\n", "\n");
   const cut = cutChars(lines, maxChars);
   const shown = showControls(cut);
   const fence = "`".repeat(Math.max(3, longestRun(shown) + 1));
   const block = `${fence}${language}\n${shown}\n${fence}`;
-  if (cut.length === lines.length) return block;
-  return `${block}\n\n_The first ${formatCount(cut.length)} of ${formatCount(lines.length)} characters._`;
+  if (isWhole && cut.length === lines.length) return block;
+  return `${block}\n\n_The first ${formatCount(cut.length)} of ${isWhole ? formatCount(lines.length) : `more than ${formatCount(Math.max(maxChars, mostCounted))}`} characters._`;
 }
 
 /** Returns plain data as a block: a string as text, other data as JSON. */
 export function toDataBlock(value: unknown, maxChars: number): string {
   if (typeof value === "string") return toBlock(value, { language: "text", maxChars });
-  return toBlock(JSON.stringify(value, undefined, 2), { language: "json", maxChars });
+  const { text, isWhole } = writeJson(value, Math.max(maxChars, mostCounted));
+  return toBlock(text, { language: "json", maxChars, isWhole });
 }
 
 /** Returns Markdown as a block quote. Its texts have no line breaks other than "\n", so that each line gets its mark. */

@@ -1,7 +1,7 @@
 // Writes the messages of a request that no earlier iteration has shown.
 
 import { assertNever, type AssistantPart, type Message, type UserPart } from "../../core/entry-kit.ts";
-import type { LoggedIteration } from "../log/run-log.ts";
+import type { LoggedIteration, LoggedRequest } from "../log/run-log.ts";
 import { toCode, toDataBlock, toFolded } from "./markdown-blocks.ts";
 
 export interface MarkdownPlace {
@@ -13,14 +13,14 @@ export interface MarkdownPlace {
 }
 
 interface MessagesPlace {
-  readonly earlier: readonly LoggedIteration[];
+  /** The request of an earlier iteration. */
+  readonly before: LoggedRequest | undefined;
   readonly place: MarkdownPlace;
 }
 
 /** Writes all messages of the first request. Of later ones only those of users: the others are outputs and results. */
-export function writeMessages({ request }: LoggedIteration, { earlier, place }: MessagesPlace): readonly string[] {
+export function writeMessages({ request }: LoggedIteration, { before, place }: MessagesPlace): readonly string[] {
   if (request === undefined) return [];
-  const before = earlier.findLast((iteration) => iteration.request !== undefined)?.request;
   const { system } = request;
   const isNew = place.system && system !== undefined && system !== before?.system;
   const added = before === undefined ? request.messages() : request.added.filter(({ role }) => role === "user");

@@ -1,7 +1,7 @@
 // Writes a run, its iterations and its calls as Markdown.
 
 import type { PlainError, ProviderError, Usage } from "../../core/entry-kit.ts";
-import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedRun, LoggedWait } from "../log/run-log.ts";
+import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedRequest, LoggedRun, LoggedWait } from "../log/run-log.ts";
 import { describeWait, waitsOf } from "../analysis/waits.ts";
 import { formatUSD, formatCount, formatMs, formatTime } from "../format.ts";
 import { toBlock, toCode, toDataBlock, toFolded, toQuote } from "./markdown-blocks.ts";
@@ -9,7 +9,12 @@ import { type MarkdownPlace, writeMessages } from "./write-messages.ts";
 
 export function writeRun(run: LoggedRun, place: MarkdownPlace): string {
   const title = run.path.length === 0 ? "Run" : "Nested run";
-  const iterations = run.iterations.map((iteration, index) => writeIteration(iteration, { run, index, place }));
+  let before: LoggedRequest | undefined;
+  const iterations = run.iterations.map((iteration) => {
+    const written = writeIteration(iteration, { run, before, place });
+    before = iteration.request ?? before;
+    return written;
+  });
   return joinBlocks([`# ${title} ${toCode(run.runId)}`, writeFacts(run, place), ...writeError(run.error, place), ...iterations]);
 }
 
@@ -65,18 +70,19 @@ function writeError(error: PlainError | ProviderError | undefined, { maxChars }:
 
 interface IterationPlace {
   readonly run: LoggedRun;
-  readonly index: number;
+  /** The request of an earlier iteration. */
+  readonly before: LoggedRequest | undefined;
   readonly place: MarkdownPlace;
 }
 
-function writeIteration(iteration: LoggedIteration, { run, index, place }: IterationPlace): string {
+function writeIteration(iteration: LoggedIteration, { run, before, place }: IterationPlace): string {
   const { continuation, output, calls } = iteration;
   const { maxChars } = place;
   const { text = "", reasoning = "", error } = output ?? {};
   return joinBlocks([
     `## Iteration ${iteration.iteration}${continuation > 0 ? `, continuation ${continuation}` : ""}`,
     writeIterationFacts(iteration, run, place),
-    ...writeMessages(iteration, { earlier: run.iterations.slice(0, index), place }),
+    ...writeMessages(iteration, { before, place }),
     ...(place.reasoning && reasoning !== "" ? [toFolded("Reasoning", toDataBlock(reasoning, maxChars))] : []),
     ...(text === "" ? [] : ["**Model**", toDataBlock(text, maxChars)]),
     ...writeError(error, place),

@@ -5,7 +5,7 @@ import type { LogLine } from "./parse-line.ts";
 import {
   failWith,
   joinOutputs,
-  noOutput,
+  type JoinedOutput,
   requireCount,
   numberOrNone,
   spendingOf,
@@ -15,6 +15,7 @@ import {
   findWaits,
 } from "./read-parts.ts";
 import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedLine, LoggedRequest, LoggedRun } from "./run-log.ts";
+import { checkTypes } from "./typed-fields.ts";
 
 type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
 
@@ -26,6 +27,7 @@ interface CallDraft extends Mutable<LoggedCall> {
 interface IterationDraft extends Mutable<LoggedIteration> {
   readonly attempts: Mutable<LoggedAttempt>[];
   readonly calls: CallDraft[];
+  output?: JoinedOutput | undefined;
 }
 
 interface RunDraft extends Mutable<LoggedRun> {
@@ -36,12 +38,15 @@ interface RunDraft extends Mutable<LoggedRun> {
 
 interface RunParts {
   readonly run: RunDraft;
-  /** The streams of each iteration, by number. */
-  readonly streams: Map<number, readonly IterationDraft[]>;
+  /** The streams of each iteration, by number, in the order of their continuations. Streams that were repeated are left out. */
+  readonly streams: Map<number, IterationDraft[]>;
   readonly calls: Map<string, CallDraft>;
   readonly requests: LoggedRequest[];
   /** The list that has the run: the outermost runs, or those of a call. */
   siblings: LoggedRun[];
+  outer?: RunParts | undefined;
+  /** The number of runs that contain the run. */
+  depth: number;
 }
 
 type Take = (parts: RunParts, line: LogLine) => void;
@@ -59,10 +64,13 @@ const takers: { readonly [type: string]: Take | undefined } = {
     };
     run.iterations.push(iteration);
     // After a crash, a stream is repeated, with new calls under the same ids.
-    const before = streams.get(iteration.iteration) ?? [];
-    for (const old of before)
-      if (old.continuation >= iteration.continuation) for (const { callId } of old.calls) calls.delete(callId);
-    streams.set(iteration.iteration, [...before, iteration]);
+    const known = streams.get(iteration.iteration) ?? [];
+    for (let old = known.at(-1); old !== undefined && old.continuation >= iteration.continuation; old = known.at(-1)) {
+      for (const { callId } of old.calls) calls.delete(callId);
+      known.pop();
+    }
+    known.push(iteration);
+    streams.set(iteration.iteration, known);
   },
   request: (parts, line) => {
     const request = toRequest(parts.requests, line);
@@ -138,7 +146,7 @@ function timesOf(call: object): CallTimes {
 
 function takeOutput(parts: RunParts, line: LogLine): void {
   const iteration = iterationOf(parts, line);
-  iteration.output = joinOutputs(iteration.output ?? noOutput, line);
+  iteration.output = joinOutputs(iteration.output, line);
   for (const call of listOf(line["calls"])) {
     if (!isRecord(call)) throw new TypeError('has an invalid item in "calls"');
     const draft = callOf(parts, { ...call, ...placeOf(line) } as LogLine);
@@ -167,6 +175,9 @@ function callOf(parts: RunParts, line: LogLine): CallDraft {
   return call;
 }
 
+/** The maximum number of calls around a nested run. Readers call themselves for each level. */
+const mostNested = 100;
+
 /** Adds lines to runs. Its methods throw a TypeError for a line that does not fit. */
 export class RunBuilder {
   readonly runs: LoggedRun[] = [];
@@ -174,6 +185,7 @@ export class RunBuilder {
 
   add(line: LogLine): void {
     const number = requireCount(line, "run");
+    checkTypes(line);
     if (line.type === "run-start") this.#start(number, line);
     const parts = this.#parts[number] ?? failWith("is about a run without a run-start line");
     parts.run.lines.push(line);
@@ -206,7 +218,7 @@ export class RunBuilder {
       iterations: [],
       lines: [],
     };
-    const parts: RunParts = { run, streams: new Map(), calls: new Map(), requests: [], siblings: [] };
+    const parts: RunParts = { run, streams: new Map(), calls: new Map(), requests: [], siblings: [], depth: 0 };
     this.#parts.push(parts);
     this.#place(parts, line);
   }
@@ -214,11 +226,22 @@ export class RunBuilder {
   /** Moves a run to its call, or to the outermost runs. A stream that is repeated after a crash has new calls under the same ids. */
   #place(parts: RunParts, line: LogLine): void {
     const { run, siblings } = parts;
-    const outer = run.path.length === 0 ? undefined : this.#parts[requireCount(line, "parent")];
+    const outer = run.path.length === 0 ? undefined : this.#outerOf(parts, line);
     parts.siblings = outer?.calls.get(run.path.at(-1) ?? "")?.runs ?? this.runs;
-    if (parts.siblings.includes(run)) return;
+    if (parts.siblings === siblings) return;
     if (siblings.includes(run)) siblings.splice(siblings.indexOf(run), 1);
     parts.siblings.push(run);
+  }
+
+  /** Returns the outer run of a nested run. A run that contains itself would never end for readers. */
+  #outerOf(parts: RunParts, line: LogLine): RunParts {
+    const parent = requireCount(line, "parent");
+    const outer = this.#parts[parent];
+    if (outer === undefined || parent >= requireCount(line, "run")) throw new TypeError('has no valid "parent"');
+    if (parts.outer !== undefined && parts.outer !== outer) throw new TypeError("has another parent than before");
+    [parts.outer, parts.depth] = [outer, outer.depth + 1];
+    if (parts.depth > mostNested) throw new TypeError(`has a nested run inside more than ${mostNested} calls`);
+    return outer;
   }
 
   end(): readonly LoggedRun[] {

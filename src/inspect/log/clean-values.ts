@@ -25,9 +25,9 @@ export type RedactText = (text: string, place: RunLogPlace) => string;
 
 /** Fields of messages and events that hold ids, names and constants. These texts are not content, so they are written unchanged. */
 const plainFields: ReadonlySet<string> = new Set([
-  ...["type", "kind", "role", "name", "toolName", "callId", "providerCallId", "runId", "path", "calls", "id", "question"],
+  ...["type", "kind", "role", "toolName", "callId", "providerCallId", "runId", "path", "calls", "id", "question"],
   ...["outcome", "status", "code", "provider", "model", "family", "finish", "decision", "action", "waitsFor", "source"],
-  ...["hook", "event", "why", "mediaType", "pendingContext", "disableTools", "problem"],
+  ...["hook", "event", "why", "pendingContext", "disableTools", "problem"],
 ]);
 
 /** Fields that hold data of the model, the tools or the caller. All texts in them are content, including the keys. */
@@ -42,6 +42,19 @@ const contentFields: { readonly [field: string]: RunLogPlace } = {
   description: "tools",
   inputSchema: "tools",
 };
+
+/** Other media types may hold any text. */
+const mediaType = /^(?:application|audio|font|image|model|text|video)\/[\w.+-]{1,80}$/;
+
+/** Keys of secrets that usually count something if their value is a number. */
+const counts = /^(?:tokens|pass)$/i;
+
+/** Returns the field with the value of a secret that another field names, as in `{ name: "password", value: "…" }`. */
+function hiddenField(record: { readonly [key: string]: Json | undefined }): string | undefined {
+  if (!("value" in record)) return undefined;
+  const names = [record["name"], record["key"], record["field"], record["header"]];
+  return names.some((name) => typeof name === "string" && namesSecret(name)) ? "value" : undefined;
+}
 
 const failed = "[redaction failed]";
 const secret = "[redacted]";
@@ -107,14 +120,8 @@ export class Cleaner {
     return this.#withoutSecrets(this.#redacted(text, place));
   }
 
-  /** Keeps keys without their credentials, because the objects of a list usually have the same keys. */
   #key(key: string, place: RunLogPlace): string {
-    const redacted = this.#redacted(key, place);
-    const known = this.#keys.get(redacted);
-    if (known !== undefined) return known;
-    const clean = redactSecrets(redacted);
-    if (this.#keys.size < mostKeys) this.#keys.set(redacted, clean);
-    return clean;
+    return this.id(this.#redacted(key, place));
   }
 
   #redacted(text: string, place: RunLogPlace): string {
@@ -139,23 +146,63 @@ export class Cleaner {
   #content(value: Json, place: RunLogPlace): Json {
     if (typeof value === "string") return this.text(value, place);
     if (typeof value !== "object" || value === null) return value;
-    if (isList(value)) return value.map((item) => this.#content(item, place));
+    if (isList(value)) return this.#items(value, place);
+    const hidden = place === "tools" ? undefined : hiddenField(value);
     const fields = Object.entries(value).map(([key, field = null]): [string, Json] => [
       this.#key(key, place),
-      typeof field === "string" && namesSecret(key) ? secret : this.#content(field, place),
+      key === hidden || namesSecret(key) ? this.#secret(field, { key, place }) : this.#content(field, place),
     ]);
     // `fromEntries` defines the keys instead of assigning them, so that "__proto__" is an ordinary key.
     return Object.fromEntries(fields);
   }
 
+  /** A list of two values may be a name and its value, as in the entries of headers. */
+  #items(items: readonly Json[], place: RunLogPlace): Json {
+    const [key, value = null] = items;
+    const isPair = items.length === 2 && typeof key === "string" && namesSecret(key);
+    if (isPair && place !== "tools") return [this.text(key, place), this.#secret(value, { key, place })];
+    return items.map((item) => this.#content(item, place));
+  }
+
+  /** Replaces all texts and numbers below the name of a secret. In the schema of a tool, only a text directly below it. */
+  #secret(value: Json, below: { readonly key: string; readonly place: RunLogPlace }): Json {
+    const { key, place } = below;
+    if (typeof value === "string") return secret;
+    if (place === "tools") return this.#content(value, place);
+    if (typeof value === "number") return counts.test(key) ? value : secret;
+    if (typeof value !== "object" || value === null) return value;
+    if (isList(value)) return value.map((item) => this.#secret(item, below));
+    const fields = Object.entries(value).map(
+      ([name, field = null]) => [this.#key(name, place), this.#secret(field, below)] as const,
+    );
+    return Object.fromEntries(fields);
+  }
+
+  /**
+   * Removes credentials from an id, a name or a key. Models and providers choose some of them freely. The results are kept, because
+   * the objects of a list usually have the same keys.
+   */
+  id(text: string): string {
+    const known = this.#keys.get(text);
+    if (known !== undefined) return known;
+    const clean = redactSecrets(text);
+    if (this.#keys.size < mostKeys) this.#keys.set(text, clean);
+    return clean;
+  }
+
   #fields(value: unknown, at: Place): Writable | undefined {
-    if (typeof value === "string") return plainFields.has(at.inside) ? value : this.text(value, at.place);
+    if (typeof value === "string") return plainFields.has(at.inside) ? this.id(value) : this.text(value, at.place);
     if (value instanceof Measured || value === null || typeof value === "boolean") return value;
     if (typeof value === "number") return Number.isFinite(value) ? value : null;
     if (Array.isArray(value)) return value.map((item: unknown) => this.#fields(item, at) ?? null);
     if (!isRecord(value)) return undefined;
     if (typeof value["toJSON"] === "function") return this.content(value, at.place);
-    const fields = Object.entries(value).map(([key, field]) => [key, this.#field(key, field, at)] as const);
+    const isNamed = at.place === "tools" || typeof value["callId"] === "string";
+    const fields = Object.entries(value).map(([key, field]) => {
+      const isPlain =
+        typeof field === "string" && ((key === "name" && isNamed) || (key === "mediaType" && mediaType.test(field)));
+      return [key, isPlain ? this.id(field) : this.#field(key, field, at)] as const;
+    });
     return Object.fromEntries(fields.filter(([, field]) => field !== undefined));
   }
 

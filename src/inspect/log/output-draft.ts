@@ -80,7 +80,15 @@ export class OutputDraft {
   }
 
   addCall({ callId, name, index, args, problem }: LoopEvents["tool-args-end"], at: number): void {
-    this.#calls.push({ callId, name, index, args: this.#cleaner.content(args, "arguments"), problem, at });
+    const cleaner = this.#cleaner;
+    this.#calls.push({
+      callId: cleaner.id(callId),
+      name: cleaner.id(name),
+      index,
+      args: cleaner.content(args, "arguments"),
+      problem,
+      at,
+    });
   }
 
   /** Adds the parts of the output that have no event. */

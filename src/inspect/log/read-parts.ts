@@ -1,13 +1,17 @@
 // Reads the parts of runs from lines. An invalid field throws a TypeError. Its message comes after the number of the line in the
 // final error.
 
-import { isRecord, listOf, type Message, toUsage } from "../../core/entry-kit.ts";
+import { isRecord, type Json, listOf, type Message, toUsage } from "../../core/entry-kit.ts";
 import type { LogLine } from "./parse-line.ts";
+import { isList } from "./shared-reader.ts";
 import type { LoggedCall, LoggedIteration, LoggedOutput, LoggedRequest, LoggedWait } from "./run-log.ts";
 
 export function toRequest(earlier: readonly LoggedRequest[], line: LogLine): LoggedRequest {
   const keptCount = requireCount(line, "keep");
   const replaced = listOf(line["replace"]) as unknown as LoggedRequest["replaced"];
+  // An index such as "length" or 4294967290 would change the list itself, or make it very long.
+  if (!replaced.every((pair) => isList(pair) && isIndex(pair[0], keptCount)))
+    throw new TypeError('has an invalid index in "replace"');
   const added = listOf(line["add"]) as unknown as LoggedRequest["added"];
   if (keptCount > (earlier.at(-1)?.messageCount ?? 0)) throw new TypeError("keeps more messages than the previous request has");
   const { system, tools = [], toolChoice, settings, provider, model } = line as unknown as Partial<LoggedRequest>;
@@ -29,6 +33,10 @@ export function toRequest(earlier: readonly LoggedRequest[], line: LogLine): Log
   return request;
 }
 
+function isIndex(value: unknown, count: number): boolean {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value < count;
+}
+
 function joinRequests(requests: readonly LoggedRequest[]): readonly Message[] {
   const messages: Message[] = [];
   for (const { keptCount, replaced, added } of requests) {
@@ -41,19 +49,25 @@ function joinRequests(requests: readonly LoggedRequest[]): readonly Message[] {
 
 export const noOutput: LoggedOutput = { at: 0, text: "", reasoning: "", details: "", providerMetadata: [] };
 
-/** Adds a line with output to the earlier output of the same stream. */
-export function joinOutputs(before: LoggedOutput, line: LogLine): LoggedOutput {
+export interface JoinedOutput extends LoggedOutput {
+  readonly providerMetadata: Json[];
+}
+
+/** Adds a line with output to the earlier output of the same stream. Adds to the list of `before`, because copies take quadratic time. */
+export function joinOutputs(before: JoinedOutput | undefined, line: LogLine): JoinedOutput {
+  const { providerMetadata: items, ...known } = before ?? { ...noOutput, providerMetadata: [] };
   const { text = "", reasoning = "", details = "", providerMetadata = [], ...rest } = line as unknown as Partial<LoggedOutput>;
+  for (const item of providerMetadata) items.push(item);
   return {
     at: line.at,
-    text: before.text + text,
-    reasoning: before.reasoning + reasoning,
-    details: before.details + details,
-    finish: rest.finish ?? before.finish,
-    rawFinish: rest.rawFinish ?? before.rawFinish,
-    error: rest.error ?? before.error,
-    providerMetadata: [...before.providerMetadata, ...providerMetadata],
-    thoughtLog: rest.thoughtLog ?? before.thoughtLog,
+    text: known.text + text,
+    reasoning: known.reasoning + reasoning,
+    details: known.details + details,
+    finish: rest.finish ?? known.finish,
+    rawFinish: rest.rawFinish ?? known.rawFinish,
+    error: rest.error ?? known.error,
+    providerMetadata: items,
+    thoughtLog: rest.thoughtLog ?? known.thoughtLog,
   };
 }
 

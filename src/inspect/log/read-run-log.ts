@@ -1,6 +1,5 @@
 // Reads run logs from files and texts, line by line, so that a long log needs little more memory than its content.
 
-import type { Json } from "../../core/entry-kit.ts";
 import { RunBuilder } from "./build-runs.ts";
 import { isTornLine, type LogLine, parseLine, toDamaged } from "./parse-line.ts";
 import type { RunLog } from "./run-log.ts";
@@ -80,9 +79,7 @@ export class LogReader {
   }
 
   #add(line: LogLine): void {
-    for (const [field, value] of Object.entries(line)) {
-      if (typeof value === "object") (line as { [field: string]: Json })[field] = this.#values.read(value);
-    }
+    this.#values.readLine(line);
     if (line.type !== "log") this.#builder.add(line);
     else if (line["from"] === "journal") this.#source = "journal";
   }

@@ -279,7 +279,7 @@ export class RunRecorder implements RunObserver {
   }
 
   nest({ callId }: ToolContext): StartObserving {
-    return this.#ports.startNested({ path: [...this.#place.path, callId], parent: this.#run.number });
+    return this.#ports.startNested({ path: [...this.#place.path, this.#ports.cleaner.id(callId)], parent: this.#run.number });
   }
 
   close(failure: { readonly error: unknown } | undefined): void {

@@ -10,48 +10,125 @@ export function isList<T>(value: T): value is Extract<T, readonly unknown[]> {
   return Array.isArray(value);
 }
 
+/** The writer copies values of at most 1,000 levels into messages and lists. */
+const mostLevels = 1_100;
+const tooDeep = `has a value of more than ${mostLevels} levels`;
+
+/** The maximum size of a line with references, in values and characters. A few short lines could refer to gigabytes. */
+const mostExpanded = 2 ** 24;
+
+/** A numbered value. `size` and `levels` include the values that it refers to. */
+interface Known {
+  readonly value: Json;
+  readonly size: number;
+  readonly levels: number;
+}
+
+type ParsedFields = { [key: string]: Json };
+
 /** Restores the values of a log. Equal values are the same object. */
 export class SharedReader {
-  readonly #values = new Map<number, Json>();
+  readonly #values = new Map<number, Known>();
+  /** The size of the earlier lines, where references do not count. */
+  #written = 0;
+  /** The size of the line so far, and the part of it that references stand for. */
+  #size = 0;
+  #referred = 0;
+  /** The number of values around the value that is read now. `#deepest` is the maximum of `#depth` so far. */
+  #depth = 0;
+  #deepest = 0;
 
-  /** Returns a parsed value with the values of its marks. May change the value itself. Throws a TypeError for a wrong mark. */
-  read(value: Json): Json {
-    if (typeof value !== "object" || value === null) return value;
-    if (isList(value)) {
-      const items = value as Json[];
-      for (let index = 0; index < items.length; index++) items[index] = this.read(items[index] ?? null);
+  /** Replaces the marks in a parsed line with their values. Throws a TypeError for a line that is too large, or has a wrong mark. */
+  readLine(line: ParsedFields): void {
+    [this.#size, this.#referred, this.#depth, this.#deepest] = [0, 0, 0, 0];
+    try {
+      this.#readFields(line, Object.keys(line));
+    } catch (error) {
+      // Marks do not count as levels, but too many marks inside each other overflow the stack.
+      throw error instanceof RangeError ? new TypeError(tooDeep) : error;
+    }
+    this.#written += this.#size - this.#referred;
+  }
+
+  #read(value: Json): Json {
+    if (typeof value !== "object" || value === null) {
+      this.#size += sizeOf(value);
       return value;
     }
-    const fields = value as { [key: string]: Json };
+    if (isList(value)) return this.#readItems(value as Json[]);
+    const fields = value as ParsedFields;
     const keys = Object.keys(fields);
     const [mark = ""] = keys;
     if (keys.length === 1 && marks.has(mark)) return this.#readMark(mark, fields[mark] ?? null);
     return this.#readFields(fields, keys);
   }
 
-  #readFields(fields: { [key: string]: Json }, keys: readonly string[]): Json {
+  #readItems(items: Json[]): Json {
+    this.#enter();
+    for (let index = 0; index < items.length; index++) items[index] = this.#read(items[index] ?? null);
+    this.#depth -= 1;
+    return items;
+  }
+
+  #readFields(fields: ParsedFields, keys: readonly string[]): Json {
+    this.#enter();
     for (const key of keys) {
-      const field = fields[key];
-      if (typeof field !== "object" || field === null) continue;
-      const read = this.read(field);
+      const field = fields[key] ?? null;
+      this.#size += key.length;
+      const read = this.#read(field);
       // A plain assignment to "__proto__" would replace the prototype.
       if (read !== field)
         Object.defineProperty(fields, key, { value: read, writable: true, enumerable: true, configurable: true });
     }
+    this.#depth -= 1;
     return fields;
   }
 
-  #readMark(mark: string, inner: Json): Json {
-    if (mark === "~" && isRecord(inner)) return this.#readFields(inner as { [key: string]: Json }, Object.keys(inner));
-    if (mark === "=" && isList(inner)) {
-      const [number, value] = inner;
-      if (typeof number !== "number" || value === undefined) throw new TypeError(wrongMark);
-      const read = this.read(value);
-      this.#values.set(number, read);
-      return read;
-    }
-    const known = mark === "@" && typeof inner === "number" ? this.#values.get(inner) : undefined;
-    if (known === undefined) throw new TypeError(wrongMark);
-    return known;
+  #enter(): void {
+    this.#size += 1;
+    this.#depth += 1;
+    this.#noteDepth(this.#depth);
   }
+
+  #noteDepth(depth: number): void {
+    if (depth > mostLevels) throw new TypeError(tooDeep);
+    this.#deepest = Math.max(this.#deepest, depth);
+  }
+
+  #readMark(mark: string, inner: Json): Json {
+    if (mark === "@") return this.#readReference(inner);
+    return mark === "=" ? this.#readNumbered(inner) : this.#readEscaped(inner);
+  }
+
+  #readEscaped(inner: Json): Json {
+    if (!isRecord(inner)) throw new TypeError(wrongMark);
+    return this.#readFields(inner as ParsedFields, Object.keys(inner));
+  }
+
+  #readNumbered(inner: Json): Json {
+    const [number, value] = isList(inner) ? inner : [];
+    if (typeof number !== "number" || value === undefined) throw new TypeError(wrongMark);
+    const [size, deepest] = [this.#size, this.#deepest];
+    this.#deepest = this.#depth;
+    const read = this.#read(value);
+    this.#values.set(number, { value: read, size: this.#size - size, levels: this.#deepest - this.#depth });
+    this.#deepest = Math.max(this.#deepest, deepest);
+    return read;
+  }
+
+  #readReference(number: Json): Json {
+    const known = typeof number === "number" ? this.#values.get(number) : undefined;
+    if (known === undefined) throw new TypeError(wrongMark);
+    this.#size += known.size;
+    this.#referred += known.size;
+    this.#noteDepth(this.#depth + known.levels);
+    // A result that is longer than the limit is in a log twice: with its number, and as a reference in the next request.
+    const most = Math.max(mostExpanded, 2 * (this.#written + this.#size - this.#referred));
+    if (this.#size > most) throw new TypeError(`refers to more than ${mostExpanded} values and characters`);
+    return known.value;
+  }
+}
+
+function sizeOf(value: Json): number {
+  return typeof value === "string" ? value.length + 1 : 1;
 }

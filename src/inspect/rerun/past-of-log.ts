@@ -57,7 +57,7 @@ export function readPastOfLog(run: LoggedRun, from: number): Past {
 
 function checkIteration({ iterations, path }: LoggedRun, from: number): void {
   if (path.length > 0) throw refuseRerun(from, "it is a nested run. Choose its outermost run");
-  const last = Math.max(-1, ...iterations.map(({ iteration }) => iteration));
+  const last = iterations.reduce((most, { iteration }) => Math.max(most, iteration), -1);
   if (from <= last) return;
   throw refuseRerun(from, last < 0 ? "it has no iterations yet" : `it has iterations 0 to ${last}. Choose one of these`);
 }

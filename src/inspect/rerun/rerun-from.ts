@@ -37,7 +37,7 @@ export interface RerunPoint {
  * The repeated iterations keep their numbers, outputs, calls, results and messages that were added meanwhile. No request is sent
  * and no tool, hook, approval or nested run is called before the iteration. In the new log, nested runs of repeated calls are
  * missing. `results` and `output` of the policies only apply from the iteration on. The new run has its own `runId`. Unless you
- * set them, it has the limits of the log, and the context items of its requests.
+ * set them, it has the limits of the log that are lower than the defaults, and the context items of its requests.
  *
  * A log holds results as the model read them. If a log was redacted, the new model reads the redacted texts. A journal holds the
  * whole outcomes, so prefer it for runs with context restarts.
@@ -112,9 +112,15 @@ export function continuePast<Output>(past: Past, from: number, options: RerunOpt
   };
 }
 
-/** Limits of a log are numbers, and texts such as "Infinity". A limit that the first run has reached must not end the new run. */
+/**
+ * A limit of a log may only lower the default, because nobody may have checked the log. A limit that the first run has reached must
+ * not end the new run.
+ */
 function limitsFor({ limits: logged }: Past, from: number, { limits }: Pick<LoopOptions, "limits">): LoopOptions["limits"] {
-  const known = Object.entries(logged).map(([name, value]) => [name, value === "Infinity" ? Infinity : value] as const);
+  const known = Object.entries(limitRules).flatMap(([name, { fallback }]) => {
+    const value = logged[name];
+    return typeof value === "number" && value < fallback ? [[name, value] as const] : [];
+  });
   const merged: LoopOptions["limits"] = { ...Object.fromEntries(known), ...limits };
   const { maxIterations = limitRules.maxIterations.fallback } = merged;
   if (maxIterations > from) return merged;

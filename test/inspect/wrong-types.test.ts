@@ -1,0 +1,77 @@
+// Logs in which one field has a value of another type.
+
+import { describe, expect, it } from "vitest";
+import { isLoopError } from "turnwright";
+import { parseRunLog, type RunLog, toChromeTrace, toMarkdown } from "turnwright/inspect";
+import { budgetSeriesOf } from "../../src/inspect/analysis/budget-series.ts";
+import { compareRuns } from "../../src/inspect/analysis/compare-runs.ts";
+import { findCacheBreaks } from "../../src/inspect/analysis/find-cache-breaks.ts";
+import { totalsOf } from "../../src/inspect/analysis/run-totals.ts";
+import { buildTree, titleOf } from "../../src/inspect/ui/model/entries.ts";
+import { buildRows } from "../../src/inspect/ui/model/rows.ts";
+import { failedLog, nestedLog, suspendedLog } from "./page/sample-logs.ts";
+
+const values: readonly unknown[] = [null, 7, "x", true, [], {}, [null], ["x"], { a: null }];
+
+/** Returns copies of a line in each of which one field, at any depth up to 5, has another value. */
+function mutate(value: unknown, depth = 0): readonly unknown[] {
+  if (typeof value !== "object" || value === null || depth > 5) return [];
+  return Object.entries(value).flatMap(([key, field]: [string, unknown]) => {
+    const copyWith = (other: unknown): unknown => {
+      const copy: unknown = structuredClone(value);
+      (copy as { [key: string]: unknown })[key] = other;
+      return copy;
+    };
+    return [...values, ...mutate(field, depth + 1)].map(copyWith);
+  });
+}
+
+function readAll(log: RunLog): void {
+  toChromeTrace(log, { captureContent: true });
+  for (const run of log.runs) {
+    toMarkdown(run);
+    totalsOf(run);
+    findCacheBreaks(run);
+    budgetSeriesOf(run);
+    compareRuns(run, run);
+    const tree = buildTree(run);
+    tree.entries.map(titleOf);
+    buildRows(tree);
+  }
+}
+
+/** Returns the problem of each log that has no error of its own, but that a reader cannot show. */
+function findProblems(text: string): { readonly problems: ReadonlySet<string>; readonly shown: number } {
+  const lines = text.trim().split("\n");
+  const problems = new Set<string>();
+  let shown = 0;
+  for (const [index, line] of lines.entries()) {
+    for (const wrong of mutate(JSON.parse(line))) {
+      const log = lines.with(index, JSON.stringify(wrong)).join("\n");
+      try {
+        readAll(parseRunLog(log));
+        shown += 1;
+      } catch (error) {
+        if (!isLoopError(error, "log-damaged") || /Cannot|undefined|not a function/.test(error.message))
+          problems.add(
+            `${String(error)} ${error instanceof Error ? error.stack?.split("\n")[1] : ""} ${JSON.stringify(wrong).slice(0, 200)}`,
+          );
+      }
+    }
+  }
+  return { problems, shown };
+}
+
+describe("a log in which one field has another type", () => {
+  const logs = [
+    ["a failed run", failedLog],
+    ["a nested run", nestedLog],
+    ["a suspended run", () => suspendedLog(1)],
+  ] as const;
+
+  it.for(logs)("is refused at its line, or shown, for %s", async ([, create]) => {
+    const { problems, shown } = findProblems(await create());
+    expect([...problems]).toEqual([]);
+    expect(shown).toBeGreaterThan(100);
+  });
+});
