@@ -1,7 +1,7 @@
 // Shows one entry of the transcript.
 
 import type { JSX } from "preact";
-import type { LoggedCall, LoggedIteration } from "../log/run-log.ts";
+import type { LoggedCall, LoggedIteration, LoggedRun } from "../log/run-log.ts";
 import { type Entry, titleOf } from "./model/entries.ts";
 import { describeEnding, type Tone } from "./model/describe-ending.ts";
 import { describeLine } from "./model/describe-line.ts";
@@ -12,6 +12,8 @@ import { piecesOf } from "./model/pieces.ts";
 import type { CallFacts, StreamFacts } from "./model/run-facts.ts";
 import { RequestView } from "./request-view.tsx";
 import { showControls } from "../show-controls.ts";
+import { summarizeCacheBreak } from "../analysis/describe-cache-break.ts";
+import { requestFactsOf } from "../analysis/request-facts.ts";
 import { describeWait, waitsOf } from "../analysis/waits.ts";
 import { PieceView } from "./piece-view.tsx";
 
@@ -81,7 +83,7 @@ function Mark({ tone, children }: { readonly tone: Tone; readonly children: stri
 }
 
 function Marks({ entry: { content, run } }: { readonly entry: Entry }): JSX.Element | null {
-  if (content.kind === "stream") return <StreamMarks stream={content.stream} model={run.model} />;
+  if (content.kind === "stream") return <StreamMarks stream={content.stream} run={run} />;
   if (content.kind === "call") return <CallMarks call={content.call} facts={content.facts} stream={content.stream} />;
   if (content.kind === "note") return <span class="facts">{formatOffset(content.line.at - run.startedAt)}</span>;
   return null;
@@ -91,23 +93,25 @@ function formatOffset(ms: number): string {
   return `at ${formatMs(ms)}`;
 }
 
-function StreamMarks({ stream, model }: { readonly stream: StreamFacts; readonly model: string }): JSX.Element {
+function StreamMarks({ stream, run }: { readonly stream: StreamFacts; readonly run: LoggedRun }): JSX.Element {
   const { status, isReplayed, finish } = stream.iteration;
+  const found = requestFactsOf(run).breaks.get(stream.iteration);
   return (
     <>
       {isReplayed && <Mark tone="plain">replayed</Mark>}
       {(status === "error" || status === "timeout") && <Mark tone="bad">{status}</Mark>}
       {finish !== undefined && finish !== "stop" && finish !== "tool-calls" && <Mark tone="warn">{showControls(finish)}</Mark>}
-      <span class="facts">{streamFigures(stream.iteration, model).join(" · ")}</span>
+      {found !== undefined && <Mark tone="warn">{showControls(summarizeCacheBreak(found))}</Mark>}
+      <span class="facts">{streamFigures(stream.iteration, run.model).join(" · ")}</span>
     </>
   );
 }
 
 function streamFigures({ durationMs, firstToken, usage, costUSD, ...answer }: LoggedIteration, model: string): readonly string[] {
-  const { inputTokens = 0, outputTokens = 0, cachedInputTokens = 0 } = usage ?? {};
+  const { inputTokens = 0, outputTokens = 0, cachedInputTokens } = usage ?? {};
   const tokens = [
     `${formatCount(inputTokens)} in`,
-    ...(cachedInputTokens > 0 ? [`${formatCount(cachedInputTokens)} cached`] : []),
+    ...(cachedInputTokens === undefined ? [] : [`${formatCount(cachedInputTokens)} cached`]),
     `${formatCount(outputTokens)} out`,
   ];
   return [

@@ -3,10 +3,13 @@
 import type { ComponentChildren, JSX } from "preact";
 import type { LoggedRun } from "../log/run-log.ts";
 import { activeMsOf, cacheShareOf, totalsOf } from "../analysis/run-totals.ts";
+import { summarizeCacheBreak } from "../analysis/describe-cache-break.ts";
+import { requestFactsOf } from "../analysis/request-facts.ts";
 import { BudgetPlot } from "./budget-plot.tsx";
 import { describeEnding, type EndingText } from "./model/describe-ending.ts";
 import { formatCount, formatLocalTime, formatMs, formatShare, formatUSD } from "../format.ts";
 import { reasonData } from "./model/describe-line.ts";
+import type { RunFacts } from "./model/run-facts.ts";
 import { showControls } from "../show-controls.ts";
 import { JsonText, SafeText } from "./safe-text.tsx";
 import { useState } from "preact/hooks";
@@ -17,13 +20,14 @@ interface RunHeaderProps {
   readonly isLive: boolean;
   /** False for a run of a journal, whose times begin at 0. */
   readonly hasDates: boolean;
-  /** The time of the last line of the log about the run. */
-  readonly lastAt: number;
+  readonly facts: RunFacts;
+  /** Returns the link of an event of the run. */
+  linkOf(key: string): string;
   /** Opens the call with an id in the transcript. */
   openCall(callId: string): void;
 }
 
-export function RunHeader({ run, name, isLive, hasDates, lastAt, openCall }: RunHeaderProps): JSX.Element {
+export function RunHeader({ run, name, isLive, hasDates, facts, linkOf, openCall }: RunHeaderProps): JSX.Element {
   const ending = describeEnding(run, isLive);
   const [isOpen, setOpen] = useState(false);
   return (
@@ -39,8 +43,9 @@ export function RunHeader({ run, name, isLive, hasDates, lastAt, openCall }: Run
       )}
       <WaitingCalls ending={ending} openCall={openCall} />
       <dl class="figures">
-        <Figures run={run} lastAt={lastAt} />
+        <Figures run={run} lastAt={facts.lastAt} />
       </dl>
+      <CacheBreaks run={run} facts={facts} linkOf={linkOf} />
       <button type="button" class="fold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         Settings and budgets
       </button>
@@ -83,7 +88,36 @@ function costText({ costUSD, status }: LoggedRun, sum: number | undefined): stri
   return status === undefined ? `${formatUSD(sum)} so far` : `at least ${formatUSD(sum)}`;
 }
 
-function Figures({ run, lastAt }: Pick<RunHeaderProps, "run" | "lastAt">): JSX.Element {
+/** The header links to this number of cache breaks. */
+const mostBreaks = 12;
+
+function CacheBreaks({ run, facts, linkOf }: Pick<RunHeaderProps, "run" | "facts" | "linkOf">): JSX.Element | null {
+  const { breaks } = requestFactsOf(run);
+  const broken = facts.streams.flatMap(({ key, label, iteration }) => {
+    const found = breaks.get(iteration);
+    return found === undefined ? [] : [{ key, label, found }];
+  });
+  if (broken.length === 0) return null;
+  return (
+    <p class="cache-breaks">
+      Cache breaks:{" "}
+      {broken.slice(0, mostBreaks).map(({ key, label, found }) => (
+        <a key={key} href={linkOf(key)} title={showControls(summarizeCacheBreak(found))}>
+          {label}
+        </a>
+      ))}
+      {broken.length > mostBreaks && `and ${formatCount(broken.length - mostBreaks)} more`}
+    </p>
+  );
+}
+
+interface FiguresProps {
+  readonly run: LoggedRun;
+  /** The time of the last line of the log about the run. */
+  readonly lastAt: number;
+}
+
+function Figures({ run, lastAt }: FiguresProps): JSX.Element {
   const { startedAt, endedAt = lastAt } = run;
   const totals = totalsOf(run);
   const share = cacheShareOf(totals);

@@ -30,7 +30,12 @@ export function RunView(props: RunViewProps): JSX.Element {
     <TextWindows.Provider value={state.windows}>
       <main class={`run show-${state.tab}`}>
         <Boundary part="The header">
-          <RunHeader {...props} lastAt={selection.tree.facts.lastAt} openCall={(callId) => openCall(selection, callId)} />
+          <RunHeader
+            {...props}
+            facts={selection.tree.facts}
+            linkOf={selection.linkOf}
+            openCall={(callId) => openCall(selection, callId)}
+          />
         </Boundary>
         <Tools state={state} />
         {selection.isUnknown && (
