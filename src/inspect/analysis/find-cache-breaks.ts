@@ -71,7 +71,11 @@ export interface CacheBreak {
 
 /** Returns the requests of a run that break the prompt cache. A request that only adds messages is not one of them. */
 export function findCacheBreaks(run: LoggedRun): readonly CacheBreak[] {
-  const breaks: CacheBreak[] = [];
+  return [...walkCacheBreaks(run)].filter((found) => found !== undefined);
+}
+
+/** Yields the break of each request, or undefined. A long run takes a second, in which the caller can pause. */
+export function* walkCacheBreaks(run: LoggedRun): Generator<CacheBreak | undefined, void> {
   const places = new Map(run.iterations.map((iteration, index) => [iteration, index]));
   const masking = findMasking(run);
   const last = new Map<string, LoggedIteration>();
@@ -84,11 +88,10 @@ export function findCacheBreaks(run: LoggedRun): readonly CacheBreak[] {
     const isSwitchedBack = earlier !== previous;
     const compared = earlier !== undefined && isSwitchedBack ? compareWith(earlier, step) : { step, sums };
     const found = earlier && findBreak(compared.step, { earlier, sums: compared.sums, masked });
-    if (found) breaks.push({ ...found, isSwitchedBack, index: places.get(iteration) ?? 0 });
+    yield found && { ...found, isSwitchedBack, index: places.get(iteration) ?? 0 };
     sums = extendSums(sums, step);
     last.set(targetOf(iteration).join("\n"), iteration);
   }
-  return breaks;
 }
 
 /** Returns a step from an earlier request, after which requests to another model were sent. */

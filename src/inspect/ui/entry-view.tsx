@@ -1,6 +1,7 @@
 // Shows one entry of the transcript.
 
 import type { JSX } from "preact";
+import { useContext } from "preact/hooks";
 import type { LoggedCall, LoggedIteration, LoggedRun } from "../log/run-log.ts";
 import { type Entry, titleOf } from "./model/entries.ts";
 import { describeEnding, type Tone } from "./model/describe-ending.ts";
@@ -10,10 +11,10 @@ import { lookUp } from "./model/log-values.ts";
 import { outcomeOf } from "./model/outcomes.ts";
 import { piecesOf } from "./model/pieces.ts";
 import type { CallFacts, StreamFacts } from "./model/run-facts.ts";
+import { CacheBreaks } from "./use-cache-breaks.ts";
 import { RequestView } from "./request-view.tsx";
 import { showControls } from "../show-controls.ts";
 import { summarizeCacheBreak } from "../analysis/describe-cache-break.ts";
-import { requestFactsOf } from "../analysis/request-facts.ts";
 import { describeWait, waitsOf } from "../analysis/waits.ts";
 import { PieceView } from "./piece-view.tsx";
 
@@ -95,7 +96,7 @@ function formatOffset(ms: number): string {
 
 function StreamMarks({ stream, run }: { readonly stream: StreamFacts; readonly run: LoggedRun }): JSX.Element {
   const { status, isReplayed, finish } = stream.iteration;
-  const found = requestFactsOf(run).breaks.get(stream.iteration);
+  const found = useContext(CacheBreaks).get(stream.iteration);
   return (
     <>
       {isReplayed && <Mark tone="plain">replayed</Mark>}
@@ -115,7 +116,7 @@ function streamFigures({ durationMs, firstToken, usage, costUSD, ...answer }: Lo
     `${formatCount(outputTokens)} out`,
   ];
   return [
-    ...(durationMs === undefined ? [] : [formatMs(durationMs)]),
+    ...(durationMs === undefined ? [] : [`duration ${formatMs(durationMs)}`]),
     ...(firstToken === undefined ? [] : [`first token ${formatMs(firstToken.ms)}`]),
     ...(usage === undefined ? [] : tokens),
     ...(costUSD === undefined ? [] : [formatUSD(costUSD)]),
@@ -135,7 +136,7 @@ function CallMarks({ call, facts, stream }: CallProps): JSX.Element {
   const waits = waitsOf(stream.iteration, call.callId)
     .filter(({ to }) => to !== undefined)
     .map(describeWait);
-  const times = [...(call.durationMs === undefined ? [] : [formatMs(call.durationMs)]), ...waits];
+  const times = [...(call.durationMs === undefined ? [] : [`duration ${formatMs(call.durationMs)}`]), ...waits];
   return (
     <>
       <Mark tone={tone === "ok" ? "plain" : tone}>{showControls(text)}</Mark>

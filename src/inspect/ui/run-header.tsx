@@ -4,7 +4,7 @@ import type { ComponentChildren, JSX } from "preact";
 import type { LoggedRun } from "../log/run-log.ts";
 import { activeMsOf, cacheShareOf, totalsOf } from "../analysis/run-totals.ts";
 import { summarizeCacheBreak } from "../analysis/describe-cache-break.ts";
-import { requestFactsOf } from "../analysis/request-facts.ts";
+import { CacheBreaks } from "./use-cache-breaks.ts";
 import { BudgetPlot } from "./budget-plot.tsx";
 import { describeEnding, type EndingText } from "./model/describe-ending.ts";
 import { formatCount, formatLocalTime, formatMs, formatShare, formatUSD } from "../format.ts";
@@ -12,7 +12,7 @@ import { reasonData } from "./model/describe-line.ts";
 import type { RunFacts } from "./model/run-facts.ts";
 import { showControls } from "../show-controls.ts";
 import { JsonText, SafeText } from "./safe-text.tsx";
-import { useState } from "preact/hooks";
+import { useContext, useState } from "preact/hooks";
 
 interface RunHeaderProps {
   readonly run: LoggedRun;
@@ -45,7 +45,7 @@ export function RunHeader({ run, name, isLive, hasDates, facts, linkOf, openCall
       <dl class="figures">
         <Figures run={run} lastAt={facts.lastAt} />
       </dl>
-      <CacheBreaks run={run} facts={facts} linkOf={linkOf} />
+      <CacheBreakLinks facts={facts} linkOf={linkOf} />
       <button type="button" class="fold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         Settings and budgets
       </button>
@@ -91,8 +91,8 @@ function costText({ costUSD, status }: LoggedRun, sum: number | undefined): stri
 /** The header links to this number of cache breaks. */
 const mostBreaks = 12;
 
-function CacheBreaks({ run, facts, linkOf }: Pick<RunHeaderProps, "run" | "facts" | "linkOf">): JSX.Element | null {
-  const { breaks } = requestFactsOf(run);
+function CacheBreakLinks({ facts, linkOf }: Pick<RunHeaderProps, "facts" | "linkOf">): JSX.Element | null {
+  const breaks = useContext(CacheBreaks);
   const broken = facts.streams.flatMap(({ key, label, iteration }) => {
     const found = breaks.get(iteration);
     return found === undefined ? [] : [{ key, label, found }];

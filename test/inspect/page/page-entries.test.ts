@@ -148,6 +148,22 @@ describe("the rows of a timeline", () => {
     ]);
   });
 
+  it("have the duration of a stream and of a call that the transcript shows", () => {
+    const { entries, ...tree } = treeOf(
+      stream(0),
+      output("", [call]),
+      { type: "tool-start", ...call },
+      { type: "tool-end", ...call, outcome: "completed", result: "ok", durationMs: 95 },
+      { type: "iteration-end", iteration: 0, continuation: 0, status: "completed", durationMs: 118 },
+    );
+    expect(buildRows({ entries, ...tree }).map(({ key, ms }) => [key, ms])).toEqual([
+      ["i0", 118],
+      ["i0/tool/0", 95],
+    ]);
+    const open = treeOf(stream(0), output("", [call]), { type: "tool-start", ...call });
+    expect(buildRows(open).map(({ ms }) => ms)).toEqual([100, 0]);
+  });
+
   it("have the wait for an approval, to the decision or to the end of the log", async () => {
     const kindsOf = async (days?: number): Promise<unknown> =>
       buildRows(treeOfText(await suspendedLog(days)))

@@ -28,6 +28,8 @@ export interface Row {
   readonly note: string;
   readonly tone: Tone;
   readonly segments: readonly Segment[];
+  /** The duration in milliseconds, as the log has it. Otherwise the time in which the row has worked. */
+  readonly ms: number | undefined;
   /** The segments of the rows inside this one, which are shown while it is folded. */
   readonly inner: readonly Segment[];
   readonly canFold: boolean;
@@ -36,6 +38,12 @@ export interface Row {
 /** True for a time in which something worked. A nested run has its own rows, and may wait itself. */
 export function isWork({ kind }: Segment): boolean {
   return !Object.hasOwn(waitWords, kind) && kind !== "nested";
+}
+
+/** Returns the time in which a row worked. A nested run counts as a whole. */
+function workMs(segments: readonly Segment[]): number | undefined {
+  const work = segments.filter((segment) => isWork(segment) || segment.kind === "nested");
+  return work.length === 0 ? undefined : work.reduce((sum, { from, to }) => sum + to - from, 0);
 }
 
 /** A row of a call that contains runs is folded at first, and all others are open. */
@@ -73,7 +81,19 @@ function rowsOfNested(tree: RunTree, parents: readonly string[], count: number):
   const segments: Segment[] = [{ kind: "nested", from: run.startedAt, to: run.endedAt ?? facts.lastAt }];
   const tone = run.status === undefined || run.status === "completed" ? "plain" : "bad";
   const label = run.model;
-  const row: Row = { key, entryKey: key, parents, kind: "nested", label, note: "", tone, segments, inner: [], canFold: true };
+  const row: Row = {
+    key,
+    entryKey: key,
+    parents,
+    kind: "nested",
+    label,
+    note: "",
+    tone,
+    segments,
+    ms: workMs(segments),
+    inner: [],
+    canFold: true,
+  };
   return [row, ...buildRows(tree, [...parents, key])];
 }
 
@@ -87,6 +107,7 @@ function toStreamRow(stream: StreamFacts, { inner, ...place }: StreamPlace & { r
   const { iteration, label } = stream;
   const { status, calls } = iteration;
   const failed = status === "error" || status === "timeout";
+  const segments = segmentsOfStream(iteration, place.lastAt);
   return {
     key: place.key,
     entryKey: place.key,
@@ -95,7 +116,8 @@ function toStreamRow(stream: StreamFacts, { inner, ...place }: StreamPlace & { r
     label,
     note: failed ? status : status === undefined && iteration.endedAt === undefined ? "no end" : "",
     tone: failed ? "bad" : "plain",
-    segments: segmentsOfStream(iteration, place.lastAt),
+    segments,
+    ms: iteration.durationMs ?? workMs(segments),
     inner,
     canFold: calls.length > 0 || iteration.attempts.length > 1,
   };
@@ -130,18 +152,23 @@ function toSegment({ kind, from, to }: LoggedWait, lastAt: number): Segment {
 }
 
 function attemptRows(iteration: LoggedIteration, { key, parents, lastAt }: StreamPlace): readonly Row[] {
-  return iteration.attempts.map(({ attempt, provider, model, startedAt, discardedAt, error }) => ({
-    key: `${key}/attempt/${attempt}`,
-    entryKey: key,
-    parents,
-    kind: "attempt",
-    label: `attempt ${attempt}`,
-    note: error?.code ?? (iteration.attempts.some((other) => other.model !== model) ? `${provider} ${model}` : ""),
-    tone: discardedAt === undefined ? "plain" : "warn",
-    segments: discardedAt === undefined ? lastAttempt(iteration, lastAt) : [{ kind: "lost", from: startedAt, to: discardedAt }],
-    inner: [],
-    canFold: false,
-  }));
+  return iteration.attempts.map(({ attempt, provider, model, startedAt, discardedAt, error }) => {
+    const lost = discardedAt === undefined ? undefined : [{ kind: "lost", from: startedAt, to: discardedAt } as const];
+    const segments = lost ?? lastAttempt(iteration, lastAt);
+    return {
+      key: `${key}/attempt/${attempt}`,
+      entryKey: key,
+      parents,
+      kind: "attempt",
+      label: `attempt ${attempt}`,
+      note: error?.code ?? (iteration.attempts.some((other) => other.model !== model) ? `${provider} ${model}` : ""),
+      tone: discardedAt === undefined ? "plain" : "warn",
+      segments,
+      ms: workMs(segments),
+      inner: [],
+      canFold: false,
+    };
+  });
 }
 
 interface CallPlace {
@@ -166,6 +193,7 @@ function toCallRow(call: LoggedCall, { stream, ...row }: CallRow): Row {
   return {
     ...row,
     entryKey: row.key,
+    ms: call.durationMs ?? workMs(row.segments),
     kind: "call",
     label: call.name,
     note: tone === "ok" ? "" : text,
