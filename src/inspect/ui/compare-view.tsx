@@ -2,7 +2,8 @@
 
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { type ComparedIteration, type ComparedTotals, compareRuns } from "../analysis/compare-runs.ts";
+import type { ComparedTotals } from "../analysis/compare-totals.ts";
+import { type ComparedIteration, compareRuns } from "../analysis/compare-runs.ts";
 import { formatCount, formatMs, formatUSD, joinTexts } from "../format.ts";
 import type { LoggedRun } from "../log/run-log.ts";
 import { ComparedContent } from "./compared-content.tsx";
@@ -39,6 +40,7 @@ export function CompareView({ left, right, names }: CompareViewProps): JSX.Eleme
       <div class="scroll">
         <Totals left={comparison.left} right={comparison.right} names={safeNames} />
       </div>
+      {comparison.from > 0 && <p class="same">{describeRepeated(comparison.from)}</p>}
       <p class="verdict">
         {first === undefined
           ? `All ${formatCount(iterations.length)} iterations are the same.`
@@ -66,6 +68,11 @@ export function CompareView({ left, right, names }: CompareViewProps): JSX.Eleme
       />
     </section>
   );
+}
+
+function describeRepeated(from: number): string {
+  const iterations = from === 1 ? "iteration 0" : `iterations 0 to ${from - 1}`;
+  return `The totals leave out ${iterations}, which a run has repeated from a log or a journal.`;
 }
 
 const keyOfGroup = ({ iteration, continuation }: ComparedIteration): string => `${iteration} ${continuation}`;
