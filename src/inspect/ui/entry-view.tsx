@@ -15,7 +15,7 @@ import { CacheBreaks } from "./use-cache-breaks.ts";
 import { RequestView } from "./request-view.tsx";
 import { showControls } from "../show-controls.ts";
 import { summarizeCacheBreak } from "../analysis/describe-cache-break.ts";
-import { describeWait, waitsOf } from "../analysis/waits.ts";
+import { describeWait, longWaitsOf } from "../analysis/waits.ts";
 import { PieceView } from "./piece-view.tsx";
 
 export interface EntryState {
@@ -133,7 +133,7 @@ interface CallProps {
 function CallMarks({ call, facts, stream }: CallProps): JSX.Element {
   const { text, tone } = outcomeOf(call, stream.iteration);
   // The outcome names a wait without an end.
-  const waits = waitsOf(stream.iteration, call.callId)
+  const waits = longWaitsOf(stream.iteration, call.callId)
     .filter(({ to }) => to !== undefined)
     .map(describeWait);
   const times = [...(call.durationMs === undefined ? [] : [`duration ${formatMs(call.durationMs)}`]), ...waits];

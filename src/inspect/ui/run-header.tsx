@@ -9,6 +9,8 @@ import { BudgetPlot } from "./budget-plot.tsx";
 import { describeEnding, type EndingText } from "./model/describe-ending.ts";
 import { formatCount, formatLocalTime, formatMs, formatShare, formatUSD } from "../format.ts";
 import { reasonData } from "./model/describe-line.ts";
+import type { Row } from "./model/rows.ts";
+import { summarizeTime } from "./model/time-summary.ts";
 import type { RunFacts } from "./model/run-facts.ts";
 import { showControls } from "../show-controls.ts";
 import { JsonText, SafeText } from "./safe-text.tsx";
@@ -21,13 +23,14 @@ interface RunHeaderProps {
   /** False for a run of a journal, whose times begin at 0. */
   readonly hasDates: boolean;
   readonly facts: RunFacts;
+  readonly rows: readonly Row[];
   /** Returns the link of an event of the run. */
   linkOf(key: string): string;
   /** Opens the call with an id in the transcript. */
   openCall(callId: string): void;
 }
 
-export function RunHeader({ run, name, isLive, hasDates, facts, linkOf, openCall }: RunHeaderProps): JSX.Element {
+export function RunHeader({ run, name, isLive, hasDates, facts, rows, linkOf, openCall }: RunHeaderProps): JSX.Element {
   const ending = describeEnding(run, isLive);
   const [isOpen, setOpen] = useState(false);
   return (
@@ -49,7 +52,7 @@ export function RunHeader({ run, name, isLive, hasDates, facts, linkOf, openCall
       <button type="button" class="fold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         Settings and budgets
       </button>
-      {isOpen && <RunFactsView run={run} hasDates={hasDates} />}
+      {isOpen && <RunFactsView run={run} hasDates={hasDates} rows={rows} />}
     </header>
   );
 }
@@ -140,12 +143,13 @@ function Figures({ run, lastAt }: FiguresProps): JSX.Element {
   );
 }
 
-function RunFactsView({ run, hasDates }: Pick<RunHeaderProps, "run" | "hasDates">): JSX.Element {
+function RunFactsView({ run, hasDates, rows }: Pick<RunHeaderProps, "run" | "hasDates" | "rows">): JSX.Element {
   const { runId, version, limits, timeouts, policies, hooks, session, starts, reason } = run;
   const facts: readonly (readonly [string, unknown])[] = [
     ["Run id", runId],
     ["Version", version],
     ["Started", hasDates ? starts.map(formatLocalTime).join("\n") : ""],
+    ["Time, with nested runs", summarizeTime(rows).join("\n")],
     ["Limits", limits],
     ["Timeouts", timeouts],
     ["Policies", policies.join(", ")],

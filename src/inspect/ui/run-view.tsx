@@ -36,6 +36,7 @@ export function RunView(props: RunViewProps): JSX.Element {
             <RunHeader
               {...props}
               facts={selection.tree.facts}
+              rows={selection.rows}
               linkOf={selection.linkOf}
               openCall={(callId) => openCall(selection, callId)}
             />

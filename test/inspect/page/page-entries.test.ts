@@ -4,6 +4,7 @@ import { buildTree, type Entry, titleOf } from "../../../src/inspect/ui/model/en
 import { findHits, type Hit, patternOf } from "../../../src/inspect/ui/model/find-hits.ts";
 import { piecesOf } from "../../../src/inspect/ui/model/pieces.ts";
 import { buildRows } from "../../../src/inspect/ui/model/rows.ts";
+import { summarizeTime } from "../../../src/inspect/ui/model/time-summary.ts";
 import { longLog } from "./long-log.ts";
 import { nestedLog, ordinaryLog, suspendedLog } from "./sample-logs.ts";
 
@@ -116,6 +117,14 @@ describe("the entries of a transcript", () => {
     expect(namesOf(entries)).toContain("i1/message/1: User message, added to the request");
   });
 
+  it("say that arguments were not JSON, instead of an empty object", () => {
+    const argsOf = (problem: string): readonly string[] =>
+      textsOf(treeOf(stream(0), output("", [{ ...call, args: {}, problem }])).entries, "i0/tool/0");
+    expect(argsOf("malformed")[0]).toContain('Arguments="The arguments were not JSON.');
+    expect(argsOf("truncated")[0]).toContain('Arguments="The arguments were cut off,');
+    expect(argsOf("later")).toEqual(['Arguments="The arguments had a problem: later."']);
+  });
+
   it("of nested runs follow their call, with its link", async () => {
     const { entries } = treeOfText(await nestedLog());
     const inner = namesOf(entries).filter((name) => name.startsWith("i0/tool/0/"));
@@ -148,6 +157,20 @@ describe("the rows of a timeline", () => {
     ]);
   });
 
+  it("have no waits below 10 ms that are over", () => {
+    const waiting = (ms: number): readonly unknown[] => {
+      const asked = { type: "approval-asked", at: 200, ...call };
+      const tree = treeOf(stream(0), output("", [call]), asked, {
+        type: "approval-decided",
+        at: 200 + ms,
+        decision: "approve",
+        ...call,
+      });
+      return buildRows(tree)[1]?.segments.map(({ kind, from, to }) => [kind, to - from]) ?? [];
+    };
+    expect([waiting(9), waiting(10)]).toEqual([[], [["approval", 10]]]);
+  });
+
   it("have the duration of a stream and of a call that the transcript shows", () => {
     const { entries, ...tree } = treeOf(
       stream(0),
@@ -174,6 +197,18 @@ describe("the rows of a timeline", () => {
       ["approval", 3 * 24 * 3_600_000 + 300],
       ["tool", 800],
     ]);
+  });
+});
+
+describe("the summary of the time", () => {
+  it("counts overlapping times once for each kind, and waits that have no end up to now", async () => {
+    expect(summarizeTime(buildRows(treeOfText(await ordinaryLog())))).toEqual([
+      "model: 3.26 s",
+      "discarded attempts: 90 ms",
+      "tools: 875 ms",
+      "wait before the next attempt: 700 ms",
+    ]);
+    expect(summarizeTime(buildRows(treeOfText(await suspendedLog(3))))).toContain("wait for approval: 3 d 0 h");
   });
 });
 

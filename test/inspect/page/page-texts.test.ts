@@ -24,6 +24,16 @@ const endings: readonly (readonly [status: LoopStatus, reason: EndReason, said: 
     { kind: "invalid-output", issues: [{ message: "No number", path: ["a", 0] }], attempts: 2 },
     "bad | Failed: the answer did not fit the schema, 2 times in a row. | a.0: No number",
   ],
+  [
+    "error",
+    { kind: "max-cost", limitUSD: 0.1, spentUSD: 0.099_998 },
+    "bad | Failed: the next request would exceed $0.1000. $0.099998 were spent.",
+  ],
+  [
+    "error",
+    { kind: "max-cost", limitUSD: 2, spentUSD: 1.5 },
+    "bad | Failed: the next request would exceed $2.00. $1.50 were spent.",
+  ],
   ["timeout", { kind: "stream-idle", limitMs: 120_000 }, "bad | Timed out: a stream was silent for 2 min 0 s."],
   ["stopped-by-user", { kind: "aborted", reason: error }, "warn | Aborted by the signal of the caller. | Broken"],
   ["suspended", { kind: "approval-required", calls: [call] }, "wait | Suspended: 1 call waits for a decision."],

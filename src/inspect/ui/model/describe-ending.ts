@@ -32,7 +32,7 @@ const reasons: Texts = {
   "tool-error-cap": ({ count }) => `Failed: ${countThings(count, "tool error")} in a row.`,
   "restart-cap": ({ count }) => `Failed: ${countThings(count, "context restart")}, more than allowed.`,
   "max-cost": ({ limitUSD, spentUSD }) =>
-    `Failed: the next request would exceed ${formatUSD(limitUSD)}. ${formatUSD(spentUSD)} were spent.`,
+    `Failed: the next request would exceed ${formatUSD(limitUSD)}. ${formatBeside(spentUSD, limitUSD)} were spent.`,
   "cost-unknown": ({ iteration, why }) =>
     `Failed: the cost${iteration === undefined ? "" : ` of iteration ${iteration}`} is unknown${why === undefined ? "" : ` (${why})`}, and the run has a cost limit.`,
   "loop-detected": ({ toolName, count }) => [`Failed: the model repeated the same calls ${count} times.`, toolName],
@@ -63,6 +63,12 @@ const reasons: Texts = {
   "approval-required": ({ calls }) => `Suspended: ${waitingFor(calls, "a decision")}.`,
   "result-required": ({ calls }) => `Suspended: ${waitingFor(calls, "a result")}.`,
 };
+
+/** Returns an amount with as many digits as it needs to differ from another amount. */
+function formatBeside(amount: number, other: number): string {
+  const digits = [4, 5, 6, 7, 8].find((count) => amount.toFixed(count) !== other.toFixed(count));
+  return formatUSD(amount) === formatUSD(other) && digits !== undefined ? `$${amount.toFixed(digits)}` : formatUSD(amount);
+}
 
 const tones: { readonly [status: string]: Tone | undefined } = {
   completed: "ok",

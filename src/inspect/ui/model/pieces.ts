@@ -1,10 +1,11 @@
 // The texts of an entry, in the order in which the transcript shows them. The search reads the same texts.
 
 import type { Message, UserPart } from "../../../core/entry-kit.ts";
-import type { LoggedAttempt, LoggedIteration, LoggedRequest } from "../../log/run-log.ts";
+import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedRequest } from "../../log/run-log.ts";
 import { describeEnding } from "./describe-ending.ts";
 import { describeLine, reasonData } from "./describe-line.ts";
 import type { Entry } from "./entries.ts";
+import { lookUp } from "./log-values.ts";
 
 export interface Piece {
   /** Identifies the piece within its entry. */
@@ -121,12 +122,23 @@ function isSameList(one: unknown, other: unknown): boolean {
   return one.length === other.length && one.every((item, index) => isSameList(item, other[index]));
 }
 
+const problems: { readonly [problem: string]: string | undefined } = {
+  malformed: "The arguments were not JSON. The log does not have the text that the model sent.",
+  truncated: "The arguments were cut off, so they were not JSON. The log does not have the text that the model sent.",
+};
+
+/** A call with a problem has no arguments. The log may have an empty object in their place. */
+function piecesOfArgs({ args, problem }: LoggedCall): readonly Piece[] {
+  if (problem === undefined) return pieceOf(data("args", "Arguments"), args);
+  return pieceOf(failure("args", "Arguments"), lookUp(problems, problem) ?? `The arguments had a problem: ${problem}.`);
+}
+
 function piecesOfCall({ call, facts }: Extract<Entry["content"], { kind: "call" }>): readonly Piece[] {
   const { decision } = facts;
   const progress = call.progress.map((step) => step.data);
   const result = call.outcome === "completed" ? data("result", "Result") : failure("result", "Result");
   return [
-    ...pieceOf(data("args", "Arguments"), call.args),
+    ...piecesOfArgs(call),
     ...pieceOf(data("approved", "Arguments set by the decision"), decision?.["args"]),
     ...pieceOf(text("decision", "Reason of the decision"), decision?.["reason"]),
     ...pieceOf(failure("decisionError", "Error of the decision"), decision?.["error"]),

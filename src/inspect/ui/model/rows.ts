@@ -1,7 +1,7 @@
 // The rows of the timeline: one for each stream, attempt and call of a run and of its nested runs.
 
 import type { LoggedCall, LoggedIteration, LoggedWait } from "../../log/run-log.ts";
-import { waitsOf, waitWords } from "../../analysis/waits.ts";
+import { longWaitsOf, waitWords } from "../../analysis/waits.ts";
 import type { RunTree } from "./entries.ts";
 import { outcomeOf } from "./outcomes.ts";
 import { type CallFacts, streamEnd, type StreamFacts } from "./run-facts.ts";
@@ -125,7 +125,7 @@ function toStreamRow(stream: StreamFacts, { inner, ...place }: StreamPlace & { r
 
 function segmentsOfStream(iteration: LoggedIteration, lastAt: number): readonly Segment[] {
   const { attempts } = iteration;
-  const retries = waitsOf(iteration).map((wait) => toSegment(wait, lastAt));
+  const retries = longWaitsOf(iteration).map((wait) => toSegment(wait, lastAt));
   const lost = attempts.flatMap(({ startedAt, discardedAt }): Segment[] =>
     discardedAt === undefined ? [] : [{ kind: "lost", from: startedAt, to: discardedAt }],
   );
@@ -178,7 +178,7 @@ interface CallPlace {
 }
 
 function segmentsOfCall(call: LoggedCall, { stream, facts, lastAt }: CallPlace): readonly Segment[] {
-  const waiting = waitsOf(stream.iteration, call.callId).map((wait) => toSegment(wait, lastAt));
+  const waiting = longWaitsOf(stream.iteration, call.callId).map((wait) => toSegment(wait, lastAt));
   const kind = call.runs.length > 0 ? "nested" : "tool";
   const work = (facts?.work ?? []).map(({ from, to = lastAt }): Segment => ({ kind, from, to }));
   return [...waiting, ...work];
