@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
-import type { LoggedCall, LoggedIteration, LoggedRun } from "../log/run-log.ts";
+import type { LoggedCall, LoggedIteration } from "../log/run-log.ts";
 import { type Entry, titleOf } from "./model/entries.ts";
 import { describeEnding, type Tone } from "./model/describe-ending.ts";
 import { describeLine } from "./model/describe-line.ts";
@@ -83,9 +83,10 @@ function Mark({ tone, children }: { readonly tone: Tone; readonly children: stri
   return <span class={`mark tone-${tone}`}>{children}</span>;
 }
 
-function Marks({ entry: { content, run } }: { readonly entry: Entry }): JSX.Element | null {
-  if (content.kind === "stream") return <StreamMarks stream={content.stream} run={run} />;
-  if (content.kind === "call") return <CallMarks call={content.call} facts={content.facts} stream={content.stream} />;
+function Marks({ entry: { key, content, run } }: { readonly entry: Entry }): JSX.Element | null {
+  if (content.kind === "stream") return <StreamMarks stream={content.stream} entryKey={key} />;
+  if (content.kind === "call")
+    return <CallMarks call={content.call} facts={content.facts} stream={content.stream} entryKey={key} />;
   if (content.kind === "note") return <span class="facts">{formatOffset(content.line.at - run.startedAt)}</span>;
   return null;
 }
@@ -94,8 +95,13 @@ function formatOffset(ms: number): string {
   return `at ${formatMs(ms)}`;
 }
 
-function StreamMarks({ stream, run }: { readonly stream: StreamFacts; readonly run: LoggedRun }): JSX.Element {
-  const { status, isReplayed, finish } = stream.iteration;
+interface StreamMarksProps {
+  readonly stream: StreamFacts;
+  readonly entryKey: string;
+}
+
+function StreamMarks({ stream, entryKey }: StreamMarksProps): JSX.Element {
+  const { status, isReplayed, finish, model, request } = stream.iteration;
   const found = useContext(CacheBreaks).get(stream.iteration);
   return (
     <>
@@ -103,12 +109,17 @@ function StreamMarks({ stream, run }: { readonly stream: StreamFacts; readonly r
       {(status === "error" || status === "timeout") && <Mark tone="bad">{status}</Mark>}
       {finish !== undefined && finish !== "stop" && finish !== "tool-calls" && <Mark tone="warn">{showControls(finish)}</Mark>}
       {found !== undefined && <Mark tone="warn">{showControls(summarizeCacheBreak(found))}</Mark>}
-      <span class="facts">{streamFigures(stream.iteration, run.model).join(" · ")}</span>
+      <span class="facts">
+        {streamFigures(stream.iteration).join(" · ")}{" "}
+        <span class="call-id" data-text={`${entryKey} model`}>
+          {showControls(model ?? request?.model ?? "")}
+        </span>
+      </span>
     </>
   );
 }
 
-function streamFigures({ durationMs, firstToken, usage, costUSD, ...answer }: LoggedIteration, model: string): readonly string[] {
+function streamFigures({ durationMs, firstToken, usage, costUSD }: LoggedIteration): readonly string[] {
   const { inputTokens = 0, outputTokens = 0, cachedInputTokens } = usage ?? {};
   const tokens = [
     `${formatCount(inputTokens)} in`,
@@ -120,7 +131,6 @@ function streamFigures({ durationMs, firstToken, usage, costUSD, ...answer }: Lo
     ...(firstToken === undefined ? [] : [`first token ${formatMs(firstToken.ms)}`]),
     ...(usage === undefined ? [] : tokens),
     ...(costUSD === undefined ? [] : [formatUSD(costUSD)]),
-    ...(answer.model === undefined || answer.model === model ? [] : [showControls(answer.model)]),
   ];
 }
 
@@ -128,9 +138,10 @@ interface CallProps {
   readonly call: LoggedCall;
   readonly facts: CallFacts;
   readonly stream: StreamFacts;
+  readonly entryKey: string;
 }
 
-function CallMarks({ call, facts, stream }: CallProps): JSX.Element {
+function CallMarks({ call, facts, stream, entryKey }: CallProps): JSX.Element {
   const { text, tone } = outcomeOf(call, stream.iteration);
   // The outcome names a wait without an end.
   const waits = longWaitsOf(stream.iteration, call.callId)
@@ -154,7 +165,10 @@ function CallMarks({ call, facts, stream }: CallProps): JSX.Element {
         </Mark>
       ))}
       <span class="facts">
-        {times.join(" · ")} <span class="call-id">{showControls(call.callId)}</span>
+        {times.join(" · ")}{" "}
+        <span class="call-id" data-text={`${entryKey} call-id`}>
+          {showControls(call.callId)}
+        </span>
       </span>
     </>
   );

@@ -2,11 +2,11 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import type { LoggedRun } from "../log/run-log.ts";
-import { activeMsOf, cacheShareOf, totalsOf } from "../analysis/run-totals.ts";
+import { activeMsOf, cacheShareOf, modelsOf, totalsOf } from "../analysis/run-totals.ts";
 import { summarizeCacheBreak } from "../analysis/describe-cache-break.ts";
 import { CacheBreaks } from "./use-cache-breaks.ts";
 import { BudgetPlot } from "./budget-plot.tsx";
-import { describeEnding, type EndingText } from "./model/describe-ending.ts";
+import { type Connection, describeEnding, type EndingText } from "./model/describe-ending.ts";
 import { formatCount, formatLocalTime, formatMs, formatShare, formatUSD } from "../format.ts";
 import { reasonData } from "./model/describe-line.ts";
 import type { Row } from "./model/rows.ts";
@@ -19,7 +19,7 @@ import { useContext, useState } from "preact/hooks";
 interface RunHeaderProps {
   readonly run: LoggedRun;
   readonly name: string;
-  readonly isLive: boolean;
+  readonly connection: Connection;
   /** False for a run of a journal, whose times begin at 0. */
   readonly hasDates: boolean;
   readonly facts: RunFacts;
@@ -30,8 +30,8 @@ interface RunHeaderProps {
   openCall(callId: string): void;
 }
 
-export function RunHeader({ run, name, isLive, hasDates, facts, rows, linkOf, openCall }: RunHeaderProps): JSX.Element {
-  const ending = describeEnding(run, isLive);
+export function RunHeader({ run, name, connection, hasDates, facts, rows, linkOf, openCall }: RunHeaderProps): JSX.Element {
+  const ending = describeEnding(run, connection);
   const [isOpen, setOpen] = useState(false);
   return (
     <header class="run-header">
@@ -137,7 +137,7 @@ function Figures({ run, lastAt }: FiguresProps): JSX.Element {
       <Figure name="Iterations">{formatCount(totals.iterations)}</Figure>
       <Figure name="Calls">{formatCount(totals.calls)}</Figure>
       <Figure name="Model">
-        {showControls(run.provider)} {showControls(run.model)}
+        {showControls(run.provider)} {showControls(modelsOf(run).join(", "))}
       </Figure>
     </>
   );

@@ -20,7 +20,6 @@ import { type PageRun, type Selection, useSelection } from "./use-selection.ts";
 
 export interface RunViewProps extends PageRun {
   readonly name: string;
-  readonly isLive: boolean;
   readonly hasDates: boolean;
 }
 

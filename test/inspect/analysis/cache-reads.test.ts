@@ -2,6 +2,7 @@ import { createMockProvider, text, toolCall, usage } from "turnwright/testing";
 import { describe, expect, it } from "vitest";
 import { describeCacheBreak, summarizeCacheBreak } from "../../../src/inspect/analysis/describe-cache-break.ts";
 import { findCacheBreaks } from "../../../src/inspect/analysis/find-cache-breaks.ts";
+import { modelsOf } from "../../../src/inspect/analysis/run-totals.ts";
 import { optionsFor } from "../log-run.ts";
 import { editAt, logEdited } from "./logged-runs.ts";
 
@@ -13,6 +14,7 @@ describe("findCacheBreaks", () => {
       editAt(3, ({ messages }) => ({ messages: [{ role: "user", content: "Go now." }, ...messages.slice(1)] })),
     );
     const iterations = run.iterations.map((iteration, at) => ({ ...iteration, model: answers[at] }));
+    expect(modelsOf({ model: "big", iterations })).toEqual(["big", "small"]);
     const breaks = findCacheBreaks({ ...run, iterations });
     expect(
       breaks.map(({ iteration, earlier, isSwitchedBack, causes }) => [iteration, earlier.iteration, isSwitchedBack, causes]),

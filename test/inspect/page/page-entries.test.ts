@@ -32,7 +32,11 @@ const treeOfText = (text: string): ReturnType<typeof buildTree> => {
 const namesOf = (entries: readonly Entry[]): readonly string[] => entries.map((entry) => `${entry.key}: ${titleOf(entry)}`);
 const textsOf = (entries: readonly Entry[], key: string): readonly string[] => {
   const entry = entries.find((one) => one.key === key);
-  return entry === undefined ? [] : piecesOf(entry).map(({ label, value }) => `${label}=${JSON.stringify(value)}`);
+  return entry === undefined
+    ? []
+    : piecesOf(entry)
+        .filter(({ form }) => form !== "mark")
+        .map(({ label, value }) => `${label}=${JSON.stringify(value)}`);
 };
 
 describe("the entries of a transcript", () => {
@@ -157,6 +161,15 @@ describe("the rows of a timeline", () => {
     ]);
   });
 
+  it("say that the last stream of a live run is running, and that others have not ended", () => {
+    const notesOf = (isLive: boolean): readonly string[] =>
+      buildRows(treeOf(stream(0), stream(0)), isLive).map(({ note }) => note);
+    expect([notesOf(true), notesOf(false)]).toEqual([
+      ["not ended", "running"],
+      ["not ended", "not ended"],
+    ]);
+  });
+
   it("have no waits below 10 ms that are over", () => {
     const waiting = (ms: number): readonly unknown[] => {
       const asked = { type: "approval-asked", at: 200, ...call };
@@ -230,6 +243,8 @@ describe("the search", () => {
     expect(keysOf("try again later")).toEqual(["i1 attempt/1/error"]);
     expect(keysOf("The tool read_stock of")).toEqual(["i0 request/tools"]);
     expect(keysOf("read_file")).toEqual(["i0 request/tools", "i0 request/tools", "i1/tool/0 title"]);
+    expect(keysOf("mock-model")).toEqual(["i0 model", "i1 model", "i2 model"]);
+    expect(keysOf("call_i1_0")).toEqual(["i1/tool/0 call-id"]);
     expect(keysOf(".*")).toEqual([]);
   });
 

@@ -80,12 +80,23 @@ const tones: { readonly [status: string]: Tone | undefined } = {
   suspended: "wait",
 };
 
-/** `isLive` is true if the page follows the log, so that a run without an end is still running. */
-export function describeEnding({ status, reason, error }: LoggedRun, isLive = false): EndingText {
+/**
+ * "live" if the page follows the log, so that a run without an end is still running. "lost" if the server of a live page does not
+ * answer, and "none" if the page does not follow the log.
+ */
+export type Connection = "live" | "lost" | "none";
+
+const openSentences: { readonly [State in Connection]: string } = {
+  live: "Running: the log has no end yet.",
+  lost: "Disconnected: the server has ended. The run may go on.",
+  none: "No end in the log: still running, or its process died.",
+};
+
+export function describeEnding({ status, reason, error }: LoggedRun, connection: Connection = "none"): EndingText {
   if (error !== undefined) return describeRejection(error);
   if (status === undefined)
     return {
-      sentence: isLive ? "Running: the log has no end yet." : "No end in the log: still running, or its process died.",
+      sentence: openSentences[connection],
       tone: "wait",
       calls: [],
     };

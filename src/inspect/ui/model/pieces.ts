@@ -13,8 +13,11 @@ export interface Piece {
   /** Empty for the main text of the entry. */
   readonly label: string;
   readonly value: unknown;
-  /** "request" pieces are shown by the view of the request. Their texts are only searched. */
-  readonly form: "text" | "faint" | "data" | "error" | "request";
+  /**
+   * "request" pieces are shown by the view of the request, and "mark" pieces in the line of the title. Their texts are only searched
+   * here.
+   */
+  readonly form: "text" | "faint" | "data" | "error" | "request" | "mark";
 }
 
 type Shape = Omit<Piece, "value">;
@@ -34,7 +37,7 @@ export function piecesOf({ content, run }: Entry): readonly Piece[] {
     case "message":
       return piecesOfMessage(content.message);
     case "stream":
-      return piecesOfStream(content.stream.iteration, content.stream.previous);
+      return [...modelOf(content.stream.iteration), ...piecesOfStream(content.stream.iteration, content.stream.previous)];
     case "call":
       return piecesOfCall(content);
     case "note":
@@ -68,6 +71,10 @@ export function piecesOfMessage(message: Message): readonly Piece[] {
 function piecesOfMedia(part: Exclude<UserPart, { type: "text" }>, index: number): readonly Piece[] {
   const label = `${part.type === "image" ? "Image" : "File"}, ${part.mediaType}`;
   return pieceOf(data(`part/${index}`, label), String(part.data));
+}
+
+function modelOf({ model, request }: LoggedIteration): readonly Piece[] {
+  return pieceOf({ id: "model", label: "", form: "mark" }, model ?? request?.model);
 }
 
 function piecesOfStream(iteration: LoggedIteration, previous: LoggedIteration | undefined): readonly Piece[] {
@@ -138,6 +145,7 @@ function piecesOfCall({ call, facts }: Extract<Entry["content"], { kind: "call" 
   const progress = call.progress.map((step) => step.data);
   const result = call.outcome === "completed" ? data("result", "Result") : failure("result", "Result");
   return [
+    ...pieceOf({ id: "call-id", label: "", form: "mark" }, call.callId),
     ...piecesOfArgs(call),
     ...pieceOf(data("approved", "Arguments set by the decision"), decision?.["args"]),
     ...pieceOf(text("decision", "Reason of the decision"), decision?.["reason"]),

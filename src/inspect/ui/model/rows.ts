@@ -51,9 +51,12 @@ export function isOpenAtFirst(key: string): boolean {
   return !/tool\/\d+$/.test(key);
 }
 
-/** Returns the rows of a tree. `parents` are the keys of the rows that contain it. */
-export function buildRows(tree: RunTree, parents: readonly string[] = []): readonly Row[] {
-  const { place, facts, nested } = tree;
+/**
+ * Returns the rows of a tree. `isLive` is true if its log may grow. `parents` are the keys of the rows that contain the tree.
+ */
+export function buildRows(tree: RunTree, isLive = false, parents: readonly string[] = []): readonly Row[] {
+  const { run, place, facts, nested } = tree;
+  const running = isLive && run.status === undefined && run.error === undefined ? facts.streams.at(-1) : undefined;
   const rows: Row[] = [];
   for (const stream of facts.streams) {
     const key = `${place.prefix}${stream.key}`;
@@ -63,19 +66,28 @@ export function buildRows(tree: RunTree, parents: readonly string[] = []): reado
       const segments = segmentsOfCall(call, { stream, facts: facts.calls.get(call), lastAt: facts.lastAt });
       return { call, key: `${key}/tool/${call.index}`, segments };
     });
-    rows.push(toStreamRow(stream, { key, parents, lastAt: facts.lastAt, inner: calls.flatMap(({ segments }) => segments) }));
+    const inner = calls.flatMap(({ segments }) => segments);
+    rows.push(toStreamRow(stream, { key, parents, lastAt: facts.lastAt, inner, isRunning: stream === running }));
     if (iteration.attempts.length > 1) rows.push(...attemptRows(iteration, { key, parents: inStream, lastAt: facts.lastAt }));
     for (const { call, key: callKey, segments } of calls) {
       const trees = nested.get(callKey) ?? [];
       rows.push(toCallRow(call, { key: callKey, parents: inStream, segments, stream, canFold: trees.length > 0 }));
-      for (const inner of trees) rows.push(...rowsOfNested(inner, [...inStream, callKey], trees.length));
+      const inCall = { parents: [...inStream, callKey], count: trees.length, isLive };
+      for (const nestedTree of trees) rows.push(...rowsOfNested(nestedTree, inCall));
     }
   }
   return rows;
 }
 
-function rowsOfNested(tree: RunTree, parents: readonly string[], count: number): readonly Row[] {
-  if (count === 1) return buildRows(tree, parents);
+interface NestedPlace {
+  readonly parents: readonly string[];
+  /** The number of runs of the call. */
+  readonly count: number;
+  readonly isLive: boolean;
+}
+
+function rowsOfNested(tree: RunTree, { parents, count, isLive }: NestedPlace): readonly Row[] {
+  if (count === 1) return buildRows(tree, isLive, parents);
   const key = `${tree.place.prefix}run`;
   const { run, facts } = tree;
   const segments: Segment[] = [{ kind: "nested", from: run.startedAt, to: run.endedAt ?? facts.lastAt }];
@@ -94,7 +106,7 @@ function rowsOfNested(tree: RunTree, parents: readonly string[], count: number):
     inner: [],
     canFold: true,
   };
-  return [row, ...buildRows(tree, [...parents, key])];
+  return [row, ...buildRows(tree, isLive, [...parents, key])];
 }
 
 interface StreamPlace {
@@ -103,7 +115,12 @@ interface StreamPlace {
   readonly lastAt: number;
 }
 
-function toStreamRow(stream: StreamFacts, { inner, ...place }: StreamPlace & { readonly inner: readonly Segment[] }): Row {
+interface StreamRow extends StreamPlace {
+  readonly inner: readonly Segment[];
+  readonly isRunning: boolean;
+}
+
+function toStreamRow(stream: StreamFacts, { inner, isRunning, ...place }: StreamRow): Row {
   const { iteration, label } = stream;
   const { status, calls } = iteration;
   const failed = status === "error" || status === "timeout";
@@ -114,7 +131,7 @@ function toStreamRow(stream: StreamFacts, { inner, ...place }: StreamPlace & { r
     parents: place.parents,
     kind: "stream",
     label,
-    note: failed ? status : status === undefined && iteration.endedAt === undefined ? "no end" : "",
+    note: failed ? status : status === undefined && iteration.endedAt === undefined ? (isRunning ? "running" : "not ended") : "",
     tone: failed ? "bad" : "plain",
     segments,
     ms: iteration.durationMs ?? workMs(segments),
