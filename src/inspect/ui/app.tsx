@@ -130,7 +130,12 @@ function Content({ runs, canGrow }: ContentProps): JSX.Element | null {
     return (
       <main class="page">
         <Back />
-        <CompareView left={left.run} right={right.run} names={[left.name, right.name]} />
+        <CompareView
+          left={left.run}
+          right={right.run}
+          names={[left.name, right.name]}
+          linkOf={(run, key) => link(runs.indexOf(run === left.run ? left : right) + 1, key)}
+        />
       </main>
     );
   return (
