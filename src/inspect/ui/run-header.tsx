@@ -159,6 +159,7 @@ function RunFactsView({ run, hasDates, rows }: Pick<RunHeaderProps, "run" | "has
   ];
   return (
     <div class="run-facts">
+      <BudgetPlot run={run} />
       <dl>
         {facts
           .filter(([, value]) => isFilled(value))
@@ -168,7 +169,6 @@ function RunFactsView({ run, hasDates, rows }: Pick<RunHeaderProps, "run" | "has
             </Figure>
           ))}
       </dl>
-      <BudgetPlot run={run} />
     </div>
   );
 }

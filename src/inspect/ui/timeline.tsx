@@ -226,9 +226,9 @@ const words: { readonly [Kind in SegmentKind]: string } = {
   "outside-result": `wait ${waitWords["outside-result"]}`,
 };
 
-function describeRow({ label, note, segments }: Row): string {
+function describeRow({ label, note, wholeNote = note, segments }: Row): string {
   const parts = segments.map(({ kind, from, to }) => `${words[kind]} ${formatMs(to - from)}`);
-  return [showControls(label), ...(note === "" ? [] : [showControls(note)]), ...parts].join("\n");
+  return [showControls(label), ...(wholeNote === "" ? [] : [showControls(wholeNote)]), ...parts].join("\n");
 }
 
 /** Lists the kinds of bars that the run has. */

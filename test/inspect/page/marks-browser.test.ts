@@ -4,6 +4,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { longLog } from "./long-log.ts";
 import { launch, openRunPage } from "./open-page.ts";
+import { ordinaryLog } from "./sample-logs.ts";
 
 let browser: Browser;
 
@@ -26,6 +27,25 @@ async function openLogs(logs: Logs): Promise<Page> {
 }
 
 describe("the page of a run", () => {
+  it.each([
+    [400, 900],
+    [1400, 900],
+  ])("shows the whole plot of budgets on a screen of %d by %d pixels", async (width, height) => {
+    const page = await openLogs({ name: "order.jsonl", text: await ordinaryLog() });
+    await page.setViewportSize({ width, height });
+    await page.getByRole("button", { name: "Settings and budgets" }).click();
+    const bottomOf = (selector: string): Promise<number> =>
+      page.locator(selector).evaluate((element) => element.getBoundingClientRect().bottom);
+    await page.locator(".budget-plot .legend").waitFor();
+    expect(await bottomOf(".budget-plot .legend")).toBeLessThanOrEqual(await bottomOf(".run-header"));
+    expect(await bottomOf(".run-header")).toBeLessThanOrEqual(height);
+    const scrolls = await page.locator(".run-header").evaluate((element) => {
+      element.scrollTop = element.scrollHeight;
+      return element.scrollTop + element.clientHeight >= element.scrollHeight - 1;
+    });
+    expect(scrolls).toBe(true);
+  });
+
   it("links to the iterations that broke the prompt cache, and marks them", async () => {
     const page = await openLogs({ name: "long.jsonl", text: await longLog(60) });
     const breaks = page.locator(".cache-breaks");

@@ -63,7 +63,7 @@ describe("the entries of a transcript", () => {
     ]);
     expect(buildRows(treeOf(stream(0), output("Half", [call]), { type: "tool-start", ...call }, stream(0)))).toMatchObject([
       { key: "i0" },
-      { key: "i0/tool/0", note: "no end in the log, may have run" },
+      { key: "i0/tool/0", note: "no end in the log", wholeNote: "no end in the log, may have run" },
       { key: "i0.2" },
     ]);
   });

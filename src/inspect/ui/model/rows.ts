@@ -24,8 +24,10 @@ export interface Row {
   readonly parents: readonly string[];
   readonly kind: "stream" | "attempt" | "call" | "nested";
   readonly label: string;
-  /** A text after the label, such as an outcome. */
+  /** A short text after the label, such as an outcome. */
   readonly note: string;
+  /** The whole text, if the note is only its first part. */
+  readonly wholeNote?: string | undefined;
   readonly tone: Tone;
   readonly segments: readonly Segment[];
   /** The duration in milliseconds, as the log has it. Otherwise the time in which the row has worked. */
@@ -213,7 +215,8 @@ function toCallRow(call: LoggedCall, { stream, ...row }: CallRow): Row {
     ms: call.durationMs ?? workMs(row.segments),
     kind: "call",
     label: call.name,
-    note: tone === "ok" ? "" : text,
+    note: tone === "ok" ? "" : (text.split(",")[0] ?? text),
+    wholeNote: tone === "ok" ? undefined : text,
     tone: tone === "ok" ? "plain" : tone,
     inner: [],
   };
