@@ -125,7 +125,7 @@ function findBreak(
   const target = targetCauses(earlier, iteration);
   const causes = [...target, ...toolCauses(old, request), ...systemCauses(old, request), ...messageCauses(step, masked)];
   const changes = [...causes, ...settingCauses(old, request)];
-  const [first, ...others] = changes.length > 0 ? changes : causeIf(isUnread(earlier, iteration), { kind: "cache-unread" });
+  const [first, ...others] = changes.length > 0 ? changes : causeIf(readsNothing(earlier, iteration), { kind: "cache-unread" });
   if (first === undefined) return undefined;
   const measured = measure(old, step, sums);
   const { chars, keptChars, end } = target.length > 0 ? { ...measured, keptChars: 0, end: undefined } : measured;
@@ -146,7 +146,7 @@ function findBreak(
 }
 
 /** True if the service had the earlier request in its cache, and read nothing from it. Small requests are in no cache. */
-function isUnread({ usage: before }: LoggedIteration, { usage }: LoggedIteration): boolean {
+function readsNothing({ usage: before }: LoggedIteration, { usage }: LoggedIteration): boolean {
   const wasCached = (before?.cachedInputTokens ?? 0) + (before?.cacheWriteTokens ?? 0) > 0;
   return wasCached && usage?.cachedInputTokens === 0;
 }
