@@ -1,9 +1,12 @@
 // The code of docs/guides/inspect-a-run.md.
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import express from "express";
 import { defineTool, runToolLoop } from "turnwright";
 import { journalToRunLog, readRunLog, renderRunPage, rerunFrom, withRunLog } from "turnwright/inspect";
 import { fileJournal } from "turnwright/journal";
@@ -36,6 +39,15 @@ const log = { name: "run.jsonl", text: readFileSync(path, "utf8") };
 writeFileSync(pagePath, await renderRunPage(log));
 // #endregion page
 
+// #region serve
+const app = express();
+app.get("/runs/:name", async (_request, response) => {
+  const html = await renderRunPage(log);
+  const [, policy = ""] = /"Content-Security-Policy"\s+content="([^"]+)"/.exec(html) ?? [];
+  response.set({ "Content-Security-Policy": policy, "Cache-Control": "no-store" }).type("html").send(html);
+});
+// #endregion serve
+
 // #region journal
 const fromJournal = { name: "journal.jsonl", text: await journalToRunLog(journalPath) };
 const page = await renderRunPage([log, fromJournal]);
@@ -47,6 +59,12 @@ const result = await runToolLoop(withRunLog(options, { to: otherPath }));
 // #endregion rerun
 
 assert.ok(page.includes("Write to Ada."));
+const server = app.listen(0, "127.0.0.1");
+await once(server, "listening");
+const served = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/runs/run`);
+assert.match(served.headers.get("content-security-policy") ?? "", /^default-src 'none'; script-src 'sha256-/);
+assert.ok((await served.text()).includes("Write to Ada."));
+server.close();
 assert.ok(result.text === "Done by another model." && sent === 1);
 assert.ok((await readRunLog(otherPath)).runs[0]?.iterations.length === 2);
 

@@ -3,7 +3,7 @@
 import { isSameJson, type Json, type Message } from "../../core/entry-kit.ts";
 import type { LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.ts";
 import { type ComparedCall, compareCalls } from "./compare-calls.ts";
-import { activeMsOf, type RunTotals, totalsOf } from "./run-totals.ts";
+import { compareTotals, type TotalsComparison } from "./compare-totals.ts";
 import { type RequestStep, walkRequests } from "./walk-requests.ts";
 
 export type RequestPart = "provider" | "model" | "tools" | "system" | "messages" | "toolChoice" | "settings";
@@ -22,15 +22,11 @@ export interface ComparedIteration {
   readonly calls: readonly ComparedCall[];
 }
 
-export interface RunComparison {
+export interface RunComparison extends TotalsComparison {
   readonly iterations: readonly ComparedIteration[];
   /** The position in `iterations` at which the runs first differ. Undefined if all iterations are the same. */
   readonly firstDifference: number | undefined;
-  readonly left: ComparedTotals;
-  readonly right: ComparedTotals;
 }
-
-export type ComparedTotals = RunTotals & { readonly activeMs: number };
 
 /** Compares two runs, iteration by iteration. Of a stream that was repeated after a crash, only the last one is compared. */
 export function compareRuns(left: LoggedRun, right: LoggedRun): RunComparison {
@@ -39,12 +35,7 @@ export function compareRuns(left: LoggedRun, right: LoggedRun): RunComparison {
   const parts = compareRequests(left, right, keys);
   const iterations = keys.map((key) => compareIterations(ours.get(key), theirs.get(key), parts.get(key) ?? []));
   const first = iterations.findIndex(({ isSame }) => !isSame);
-  const totals = { left: withTime(left), right: withTime(right) };
-  return { iterations, firstDifference: first === -1 ? undefined : first, ...totals };
-}
-
-function withTime(run: LoggedRun): ComparedTotals {
-  return { ...totalsOf(run), activeMs: activeMsOf(run) };
+  return { iterations, firstDifference: first === -1 ? undefined : first, ...compareTotals(left, right) };
 }
 
 /** More than a run has continuations in one iteration. Makes one number of the two that identify a stream. */

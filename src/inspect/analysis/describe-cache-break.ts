@@ -1,6 +1,6 @@
 // The sentences of the page about cache breaks.
 
-import { countThings, formatCount, joinTexts } from "../format.ts";
+import { countThings, formatCount, formatMs, joinTexts } from "../format.ts";
 import type { CacheBreak, CacheBreakCause } from "./find-cache-breaks.ts";
 
 /** The number of causes in a sentence. A request may lose or get dozens of tools. */
@@ -11,14 +11,45 @@ const mostCauses = 5;
  *
  * @example "The prompt cache broke here: the tools were reordered. 41,200 of 52,000 characters of the prefix were lost."
  */
-export function describeCacheBreak({ causes, lostChars, prefixChars }: CacheBreak): string {
+export function describeCacheBreak(found: CacheBreak): string {
+  const { causes, lostChars, prefixChars, afterMs } = found;
+  const other = otherRequest(found);
+  if (isUnread(found))
+    return `The prefix is the same, but the service read 0 tokens, ${formatMs(afterMs)} after ${other ?? "the previous request"}: its cache entry may have expired.`;
   const more = causes.length - mostCauses;
   const texts = causes.slice(0, mostCauses).map(describeCause);
-  const reasons = joinTexts(more > 0 ? [...texts, `${countThings(more, "more change")} followed`] : texts);
-  if (lostChars === 0 && causes.every(({ kind }) => kind === "tool-choice-changed" || kind === "setting-changed"))
-    return `The prompt cache may be broken here, depending on the service: ${reasons}.`;
+  const list = joinTexts(more > 0 ? [...texts, `${countThings(more, "more change")} followed`] : texts);
+  const reasons = other === undefined ? list : `since ${other}, ${list}`;
+  if (isUncertain(found)) return `The prompt cache may be broken here, depending on the service: ${reasons}.`;
   const lost = `${formatCount(lostChars)} of ${formatCount(prefixChars)} characters of the prefix were lost.`;
   return `The prompt cache broke here: ${reasons}. ${lost}`;
+}
+
+/**
+ * Returns a short text about a cache break.
+ *
+ * @example "cache broke: the tools were reordered"
+ */
+export function summarizeCacheBreak(found: CacheBreak): string {
+  if (isUnread(found)) return "cache not read";
+  const more = found.causes.length - 1;
+  const verb = isUncertain(found) ? "cache may be broken" : "cache broke";
+  return `${verb}: ${describeCause(found.causes[0])}${more === 0 ? "" : `, ${countThings(more, "more change")}`}`;
+}
+
+/** True if the prefix is the same, but the service read nothing from its cache. */
+export function isUnread({ causes }: CacheBreak): boolean {
+  return causes[0].kind === "cache-unread";
+}
+
+/** True if only parts were changed that break the cache of some services. */
+function isUncertain({ causes, lostChars }: CacheBreak): boolean {
+  return lostChars === 0 && causes.every(({ kind }) => kind === "tool-choice-changed" || kind === "setting-changed");
+}
+
+/** Names the compared request if it is not the previous one. */
+function otherRequest({ isSwitchedBack, earlier }: CacheBreak): string | undefined {
+  return isSwitchedBack ? `the request of iteration ${earlier.iteration}, the last one to this model` : undefined;
 }
 
 interface CauseFacts {
@@ -46,6 +77,7 @@ const describeBy: { readonly [Kind in CacheBreakCause["kind"]]: Describe } = {
   "message-keys-reordered": ({ count }) => `the keys of ${countThings(count, "message")} were reordered`,
   "tool-choice-changed": () => "the tool choice was changed",
   "setting-changed": ({ name }) => `the setting ${name} was changed`,
+  "cache-unread": () => "nothing was read from the cache",
 };
 
 function describeCause({ kind, name = "", count = 0, values = ["", ""] }: CacheBreakCause): string {

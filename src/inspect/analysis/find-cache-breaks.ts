@@ -5,7 +5,7 @@ import type { LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.t
 import { alignMessages, type MaskedCalls } from "./align-messages.ts";
 import { diffFields } from "./diff-requests.ts";
 import { diffTools } from "./diff-tools.ts";
-import { jsonLength, sharedLength } from "./json-parts.ts";
+import { isSameText, jsonLength, sharedLength } from "./json-parts.ts";
 import { findMasking, maskedUpTo } from "./masked-calls.ts";
 import { measureHead, type PrefixEnd } from "./measure-prefix.ts";
 import { type RequestStep, walkRequests } from "./walk-requests.ts";
@@ -28,7 +28,9 @@ export interface CacheBreakCause {
     | "messages-inserted"
     | "message-keys-reordered"
     | "tool-choice-changed"
-    | "setting-changed";
+    | "setting-changed"
+    /** The request begins like the earlier one, but the service read nothing from its cache. */
+    | "cache-unread";
   /** The name of the tool or the setting. */
   readonly name?: string | undefined;
   /** The number of messages of the previous request, or of inserted messages. */
@@ -43,6 +45,12 @@ export interface CacheBreak {
   readonly index: number;
   readonly iteration: number;
   readonly continuation: number;
+  /** The earlier request that this one is compared with: the last one to the same provider and model, or else the previous one. */
+  readonly earlier: LoggedIteration;
+  /** True if a request to another provider or model was sent between both. */
+  readonly isSwitchedBack: boolean;
+  /** The milliseconds since the earlier request. */
+  readonly afterMs: number;
   /** The causes, in the order in which services read a request. The first one decides how much is lost. */
   readonly causes: readonly [CacheBreakCause, ...CacheBreakCause[]];
   /**
@@ -63,18 +71,37 @@ export interface CacheBreak {
 
 /** Returns the requests of a run that break the prompt cache. A request that only adds messages is not one of them. */
 export function findCacheBreaks(run: LoggedRun): readonly CacheBreak[] {
-  const breaks: CacheBreak[] = [];
+  return [...walkCacheBreaks(run)].filter((found) => found !== undefined);
+}
+
+/** Yields the break of each request, or undefined. A long run takes a second, in which the caller can pause. */
+export function* walkCacheBreaks(run: LoggedRun): Generator<CacheBreak | undefined, void> {
   const places = new Map(run.iterations.map((iteration, index) => [iteration, index]));
   const masking = findMasking(run);
+  const last = new Map<string, LoggedIteration>();
   // The characters before each message of the previous request, and at last those of all messages.
   let sums: readonly number[] = [0];
   for (const step of walkRequests(run)) {
-    const masked = maskedUpTo(masking, step.iteration.iteration);
-    const found = step.previous && findBreak(step, { previous: step.previous, sums, masked });
-    if (found) breaks.push({ ...found, index: places.get(step.iteration) ?? 0 });
+    const { iteration, previous } = step;
+    const masked = maskedUpTo(masking, iteration.iteration);
+    const earlier = last.get(targetOf(iteration).join("\n")) ?? previous;
+    const isSwitchedBack = earlier !== previous;
+    const compared = earlier !== undefined && isSwitchedBack ? compareWith(earlier, step) : { step, sums };
+    const found = earlier && findBreak(compared.step, { earlier, sums: compared.sums, masked });
+    yield found && { ...found, isSwitchedBack, index: places.get(iteration) ?? 0 };
     sums = extendSums(sums, step);
+    last.set(targetOf(iteration).join("\n"), iteration);
   }
-  return breaks;
+}
+
+/** Returns a step from an earlier request, after which requests to another model were sent. */
+function compareWith({ request }: LoggedIteration, step: RequestStep): Pick<Before, "sums"> & { readonly step: RequestStep } {
+  const before = request?.messages() ?? [];
+  const found = before.findIndex((message, at) => !isSameText(message, step.messages[at]));
+  const firstChange = found === -1 ? undefined : found;
+  const sums = [0];
+  for (const message of before) sums.push((sums.at(-1) ?? 0) + jsonLength(message));
+  return { step: { ...step, firstChange, before: firstChange === undefined ? [] : before.slice(firstChange) }, sums };
 }
 
 function extendSums(sums: readonly number[], { messages, firstChange }: RequestStep): readonly number[] {
@@ -84,25 +111,30 @@ function extendSums(sums: readonly number[], { messages, firstChange }: RequestS
 }
 
 interface Before {
-  readonly previous: LoggedIteration;
+  readonly earlier: LoggedIteration;
   readonly sums: readonly number[];
   readonly masked: MaskedCalls;
 }
 
-function findBreak(step: RequestStep, { previous, sums, masked }: Before): Omit<CacheBreak, "index"> | undefined {
+function findBreak(
+  step: RequestStep,
+  { earlier, sums, masked }: Before,
+): Omit<CacheBreak, "index" | "isSwitchedBack"> | undefined {
   const { iteration, request } = step;
-  const old = previous.request ?? request;
-  const target = targetCauses(previous, iteration);
+  const old = earlier.request ?? request;
+  const target = targetCauses(earlier, iteration);
   const causes = [...target, ...toolCauses(old, request), ...systemCauses(old, request), ...messageCauses(step, masked)];
-  const settings = settingCauses(old, request);
-  const [first, ...others] = [...causes, ...settings];
+  const changes = [...causes, ...settingCauses(old, request)];
+  const [first, ...others] = changes.length > 0 ? changes : causeIf(readsNothing(earlier, iteration), { kind: "cache-unread" });
   if (first === undefined) return undefined;
   const measured = measure(old, step, sums);
   const { chars, keptChars, end } = target.length > 0 ? { ...measured, keptChars: 0, end: undefined } : measured;
-  const inputTokens = previous.usage?.inputTokens;
+  const inputTokens = earlier.usage?.inputTokens;
   return {
     iteration: iteration.iteration,
     continuation: iteration.continuation,
+    earlier,
+    afterMs: request.at - old.at,
     causes: [first, ...others],
     end,
     prefixChars: chars,
@@ -111,6 +143,12 @@ function findBreak(step: RequestStep, { previous, sums, masked }: Before): Omit<
     cachedTokens: iteration.usage?.cachedInputTokens,
     possibleTokens: inputTokens === undefined ? undefined : Math.floor((inputTokens * keptChars) / Math.max(chars, 1)),
   };
+}
+
+/** True if the service had the earlier request in its cache, and read nothing from it. Small requests are in no cache. */
+function readsNothing({ usage: before }: LoggedIteration, { usage }: LoggedIteration): boolean {
+  const wasCached = (before?.cachedInputTokens ?? 0) + (before?.cacheWriteTokens ?? 0) > 0;
+  return wasCached && usage?.cachedInputTokens === 0;
 }
 
 function measure(old: LoggedRequest, step: RequestStep, sums: readonly number[]): ReturnType<typeof measureHead> {
@@ -123,13 +161,13 @@ function measure(old: LoggedRequest, step: RequestStep, sums: readonly number[])
   return { chars, keptChars, end: { part: "messages", index } };
 }
 
-/** Compares the services that answered. A fallback may have answered instead of the provider of the request. */
-function targetCauses(previous: LoggedIteration, iteration: LoggedIteration): readonly CacheBreakCause[] {
-  const targetOf = ({ provider, model, request }: LoggedIteration): readonly [string, string] => [
-    provider ?? request?.provider ?? "",
-    model ?? request?.model ?? "",
-  ];
-  const [[oldProvider, oldModel], [provider, model]] = [targetOf(previous), targetOf(iteration)];
+/** Returns the service that answered. A fallback may have answered instead of the provider of the request. */
+function targetOf({ provider, model, request }: LoggedIteration): readonly [provider: string, model: string] {
+  return [provider ?? request?.provider ?? "", model ?? request?.model ?? ""];
+}
+
+function targetCauses(earlier: LoggedIteration, iteration: LoggedIteration): readonly CacheBreakCause[] {
+  const [[oldProvider, oldModel], [provider, model]] = [targetOf(earlier), targetOf(iteration)];
   return [
     ...causeIf(oldProvider !== provider, { kind: "provider-changed", values: [oldProvider, provider] }),
     ...causeIf(oldModel !== model, { kind: "model-changed", values: [oldModel, model] }),

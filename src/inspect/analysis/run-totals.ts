@@ -74,6 +74,11 @@ export function cacheShareOf({ inputTokens, cachedTokens }: RunTotals): number |
   return cachedTokens === undefined || inputTokens === 0 ? undefined : cachedTokens / inputTokens;
 }
 
+/** Returns the model of a run, and the other models that answered, without nested runs. */
+export function modelsOf({ model, iterations }: Pick<LoggedRun, "model" | "iterations">): readonly string[] {
+  return [...new Set([model, ...iterations.map((iteration) => iteration.model ?? iteration.request?.model ?? model)])];
+}
+
 /** Returns the active time of a run so far, in milliseconds. The log of a resumed run may lack earlier executions. */
 export function activeMsOf(run: Pick<LoggedRun, "lines" | "endedAt" | "durationMs">): number {
   return Math.max(run.durationMs ?? 0, activeMsUntil(executionsOf(run), run.endedAt ?? Infinity));

@@ -8,6 +8,14 @@ export function waitsOf({ waits }: Pick<LoggedIteration, "waits">, callId?: stri
   return waits.filter((wait) => wait.callId === callId);
 }
 
+/** Shorter waits, such as those for a policy that approves at once, would only hide the others. In milliseconds. */
+const leastWaitMs = 10;
+
+/** Returns the waits that a reader wants to see: those that last, or have lasted for some time. */
+export function longWaitsOf(iteration: Pick<LoggedIteration, "waits">, callId?: string): readonly LoggedWait[] {
+  return waitsOf(iteration, callId).filter(({ from, to }) => to === undefined || to - from >= leastWaitMs);
+}
+
 /** The words after "wait" and "waited". */
 export const waitWords: { readonly [Kind in LoggedWait["kind"]]: string } = {
   approval: "for approval",

@@ -6,6 +6,7 @@ import type { LoggedRun } from "../log/run-log.ts";
 import { Boundary } from "./boundary.tsx";
 import { CompareView } from "./compare-view.tsx";
 import { followList, type LoadedLog, loadLog, readPageData } from "./load-logs.ts";
+import type { Connection } from "./model/describe-ending.ts";
 import { parseRoute, toLink } from "./model/route.ts";
 import { RunList } from "./run-list.tsx";
 import { RunView } from "./run-view.tsx";
@@ -113,7 +114,7 @@ function Content({ runs, canGrow }: ContentProps): JSX.Element | null {
           key={route.run}
           run={run}
           name={name}
-          isLive={log.isLive}
+          connection={connectionOf(log)}
           hasDates={log.log?.source !== "journal"}
           version={log.log}
           number={route.run}
@@ -129,7 +130,12 @@ function Content({ runs, canGrow }: ContentProps): JSX.Element | null {
     return (
       <main class="page">
         <Back />
-        <CompareView left={left.run} right={right.run} names={[left.name, right.name]} />
+        <CompareView
+          left={left.run}
+          right={right.run}
+          names={[left.name, right.name]}
+          linkOf={(run, key) => link(runs.indexOf(run === left.run ? left : right) + 1, key)}
+        />
       </main>
     );
   return (
@@ -148,6 +154,11 @@ function Content({ runs, canGrow }: ContentProps): JSX.Element | null {
       />
     </main>
   );
+}
+
+function connectionOf({ isLive, isOffline }: LoadedLog): Connection {
+  if (!isLive) return "none";
+  return isOffline === true ? "lost" : "live";
 }
 
 function Back(): JSX.Element {

@@ -2,11 +2,13 @@
 
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { type ComparedIteration, type ComparedTotals, compareRuns } from "../analysis/compare-runs.ts";
+import type { ComparedTotals } from "../analysis/compare-totals.ts";
+import { type ComparedIteration, compareRuns } from "../analysis/compare-runs.ts";
 import { formatCount, formatMs, formatUSD, joinTexts } from "../format.ts";
 import type { LoggedRun } from "../log/run-log.ts";
-import { ComparedContent } from "./compared-content.tsx";
+import { ComparedContent, type IterationLinks } from "./compared-content.tsx";
 import { LazyFold } from "./lazy-fold.tsx";
+import { readRunFacts } from "./model/run-facts.ts";
 import { showControls } from "../show-controls.ts";
 import { ShowMore } from "./show-more.tsx";
 import "./compare-view.css";
@@ -15,6 +17,8 @@ interface CompareViewProps {
   readonly left: LoggedRun;
   readonly right: LoggedRun;
   readonly names: readonly [string, string];
+  /** Returns the link of an event of one of both runs. */
+  linkOf(run: LoggedRun, key: string): string;
 }
 
 /** One iteration that differs, or several in a row that are the same. */
@@ -25,10 +29,11 @@ type Group =
 /** The number of groups that are shown at first, and that each click adds. */
 const shownGroups = 200;
 
-export function CompareView({ left, right, names }: CompareViewProps): JSX.Element {
+export function CompareView({ left, right, names, linkOf }: CompareViewProps): JSX.Element {
   const { lines: ours } = left;
   const { lines: theirs } = right;
   const comparison = useMemo(() => compareRuns(left, right), [left, right, ours.length, theirs.length]);
+  const links = useMemo(() => linkIterations([left, right], linkOf), [comparison]);
   const groups = useMemo(() => groupIterations(comparison.iterations), [comparison]);
   const [shown, setShown] = useState(shownGroups);
   const { iterations, firstDifference } = comparison;
@@ -37,8 +42,9 @@ export function CompareView({ left, right, names }: CompareViewProps): JSX.Eleme
   return (
     <section class="compare-view" aria-label="Comparison of two runs">
       <div class="scroll">
-        <Totals left={comparison.left} right={comparison.right} names={safeNames} />
+        <Totals left={comparison.left} right={comparison.right} names={safeNames} endings={[endingOf(left), endingOf(right)]} />
       </div>
+      {comparison.from > 0 && <p class="same">{describeRepeated(comparison.from)}</p>}
       <p class="verdict">
         {first === undefined
           ? `All ${formatCount(iterations.length)} iterations are the same.`
@@ -54,6 +60,7 @@ export function CompareView({ left, right, names }: CompareViewProps): JSX.Eleme
             key={keyOfGroup(group.compared)}
             compared={group.compared}
             names={safeNames}
+            links={links}
             isOpen={group.compared === first}
           />
         ),
@@ -66,6 +73,21 @@ export function CompareView({ left, right, names }: CompareViewProps): JSX.Eleme
       />
     </section>
   );
+}
+
+function linkIterations(runs: readonly LoggedRun[], linkOf: CompareViewProps["linkOf"]): IterationLinks {
+  return new Map(runs.flatMap((run) => readRunFacts(run).streams.map(({ iteration, key }) => [iteration, linkOf(run, key)])));
+}
+
+/** Returns the status and the reason, as in "completed, answered". */
+function endingOf({ status, reason, error }: LoggedRun): string {
+  if (error !== undefined) return `rejected, ${error.code ?? error.name}`;
+  return status === undefined ? "not ended" : [status, ...(reason === undefined ? [] : [reason.kind])].join(", ");
+}
+
+function describeRepeated(from: number): string {
+  const iterations = from === 1 ? "iteration 0" : `iterations 0 to ${from - 1}`;
+  return `The totals leave out ${iterations}, which a run has repeated from a log or a journal.`;
 }
 
 const keyOfGroup = ({ iteration, continuation }: ComparedIteration): string => `${iteration} ${continuation}`;
@@ -91,10 +113,11 @@ function describeSame(all: readonly [ComparedIteration, ...ComparedIteration[]])
 interface DifferentIterationProps {
   readonly compared: ComparedIteration;
   readonly names: readonly [string, string];
+  readonly links: IterationLinks;
   readonly isOpen: boolean;
 }
 
-function DifferentIteration({ compared, names, isOpen }: DifferentIterationProps): JSX.Element {
+function DifferentIteration({ compared, names, links, isOpen }: DifferentIterationProps): JSX.Element {
   const title = (
     <>
       Iteration {compared.iteration}
@@ -104,7 +127,7 @@ function DifferentIteration({ compared, names, isOpen }: DifferentIterationProps
   );
   return (
     <LazyFold title={title} isOpen={isOpen}>
-      {() => <ComparedContent compared={compared} names={names} />}
+      {() => <ComparedContent compared={compared} names={names} links={links} />}
     </LazyFold>
   );
 }
@@ -136,6 +159,7 @@ interface TotalsProps {
   readonly left: ComparedTotals;
   readonly right: ComparedTotals;
   readonly names: readonly [string, string];
+  readonly endings: readonly [string, string];
 }
 
 const totalRows: readonly (readonly [title: string, name: keyof ComparedTotals, format: (value: number) => string])[] = [
@@ -149,7 +173,7 @@ const totalRows: readonly (readonly [title: string, name: keyof ComparedTotals, 
   ["Active time", "activeMs", formatMs],
 ];
 
-function Totals({ left, right, names }: TotalsProps): JSX.Element {
+function Totals({ left, right, names, endings }: TotalsProps): JSX.Element {
   return (
     <table>
       <thead>
@@ -161,6 +185,12 @@ function Totals({ left, right, names }: TotalsProps): JSX.Element {
         </tr>
       </thead>
       <tbody>
+        <tr>
+          <th scope="row">Status</th>
+          <td>{showControls(endings[0])}</td>
+          <td>{showControls(endings[1])}</td>
+          <td>{endings[0] === endings[1] ? "none" : ""}</td>
+        </tr>
         {totalRows.map(([title, name, format]) => (
           <tr key={name}>
             <th scope="row">{title}</th>

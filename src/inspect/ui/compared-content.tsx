@@ -1,6 +1,7 @@
 // Shows two iterations with the same number beside each other.
 
 import type { JSX } from "preact";
+import type { Usage } from "../../core/entry-kit.ts";
 import type { ComparedCall } from "../analysis/compare-calls.ts";
 import type { ComparedIteration } from "../analysis/compare-runs.ts";
 import { diffTexts } from "../analysis/diff-texts.ts";
@@ -12,9 +13,13 @@ import { formatValue } from "./model/format-value.ts";
 import { JsonText, SafeText } from "./safe-text.tsx";
 import { TextPieces } from "./text-pieces.tsx";
 
+/** The links of the iterations of both runs. */
+export type IterationLinks = ReadonlyMap<LoggedIteration, string>;
+
 interface ComparedContentProps {
   readonly compared: ComparedIteration;
   readonly names: readonly [string, string];
+  readonly links: IterationLinks;
 }
 
 const texts = [
@@ -23,13 +28,17 @@ const texts = [
   ["Details", "details"],
 ] as const;
 
-export function ComparedContent({ compared: { left, right, calls }, names }: ComparedContentProps): JSX.Element {
+export function ComparedContent({ compared, names, links }: ComparedContentProps): JSX.Element {
+  const { left, right, requestParts, calls } = compared;
   return (
     <>
       <div class="columns">
-        <IterationFacts name={names[0]} iteration={left} />
-        <IterationFacts name={names[1]} iteration={right} />
+        <IterationFacts name={names[0]} iteration={left} links={links} />
+        <IterationFacts name={names[1]} iteration={right} links={links} />
       </div>
+      {requestParts.includes("system") && (
+        <ComparedText title="System text" before={left?.request?.system ?? ""} after={right?.request?.system ?? ""} />
+      )}
       {texts.map(([title, field]) => (
         <ComparedText key={field} title={title} before={left?.output?.[field] ?? ""} after={right?.output?.[field] ?? ""} />
       ))}
@@ -44,23 +53,41 @@ export function ComparedContent({ compared: { left, right, calls }, names }: Com
 interface IterationFactsProps {
   readonly name: string;
   readonly iteration: LoggedIteration | undefined;
+  readonly links: IterationLinks;
 }
 
-function IterationFacts({ name, iteration }: IterationFactsProps): JSX.Element {
+function IterationFacts({ name, iteration, links }: IterationFactsProps): JSX.Element {
   const { usage, costUSD, durationMs, status, model, request } = iteration ?? {};
   const facts = [
-    iteration === undefined ? "no such iteration" : (status ?? "no end"),
+    iteration === undefined ? "no such iteration" : (status ?? "not ended"),
     showControls(model ?? request?.model ?? ""),
-    usage === undefined ? "" : `${formatCount(usage.inputTokens)} input and ${formatCount(usage.outputTokens)} output tokens`,
+    usage === undefined ? "" : describeUsage(usage),
     costUSD === undefined ? "" : formatUSD(costUSD),
     durationMs === undefined ? "" : formatMs(durationMs),
   ];
   return (
     <div>
-      <p class="column-name">{name}</p>
+      <p class="column-name">
+        {name} {iteration !== undefined && <IterationLink iteration={iteration} links={links} />}
+      </p>
       <p class="column-name">{facts.filter((fact) => fact !== "").join(", ")}</p>
     </div>
   );
+}
+
+interface IterationLinkProps {
+  readonly iteration: LoggedIteration;
+  readonly links: IterationLinks;
+}
+
+function IterationLink({ iteration, links }: IterationLinkProps): JSX.Element | null {
+  const href = links.get(iteration);
+  return href === undefined ? null : <a href={href}>i{iteration.iteration}</a>;
+}
+
+function describeUsage({ inputTokens, cachedInputTokens, outputTokens }: Usage): string {
+  const cached = cachedInputTokens === undefined ? "" : ` (${formatCount(cachedInputTokens)} cached)`;
+  return `${formatCount(inputTokens)} input${cached} and ${formatCount(outputTokens)} output tokens`;
 }
 
 interface ComparedTextProps {

@@ -1,6 +1,7 @@
 // Shows one entry of the transcript.
 
 import type { JSX } from "preact";
+import { useContext } from "preact/hooks";
 import type { LoggedCall, LoggedIteration } from "../log/run-log.ts";
 import { type Entry, titleOf } from "./model/entries.ts";
 import { describeEnding, type Tone } from "./model/describe-ending.ts";
@@ -10,9 +11,11 @@ import { lookUp } from "./model/log-values.ts";
 import { outcomeOf } from "./model/outcomes.ts";
 import { piecesOf } from "./model/pieces.ts";
 import type { CallFacts, StreamFacts } from "./model/run-facts.ts";
+import { CacheBreaks } from "./use-cache-breaks.ts";
 import { RequestView } from "./request-view.tsx";
 import { showControls } from "../show-controls.ts";
-import { describeWait, waitsOf } from "../analysis/waits.ts";
+import { summarizeCacheBreak } from "../analysis/describe-cache-break.ts";
+import { describeWait, longWaitsOf } from "../analysis/waits.ts";
 import { PieceView } from "./piece-view.tsx";
 
 export interface EntryState {
@@ -80,9 +83,10 @@ function Mark({ tone, children }: { readonly tone: Tone; readonly children: stri
   return <span class={`mark tone-${tone}`}>{children}</span>;
 }
 
-function Marks({ entry: { content, run } }: { readonly entry: Entry }): JSX.Element | null {
-  if (content.kind === "stream") return <StreamMarks stream={content.stream} model={run.model} />;
-  if (content.kind === "call") return <CallMarks call={content.call} facts={content.facts} stream={content.stream} />;
+function Marks({ entry: { key, content, run } }: { readonly entry: Entry }): JSX.Element | null {
+  if (content.kind === "stream") return <StreamMarks stream={content.stream} entryKey={key} />;
+  if (content.kind === "call")
+    return <CallMarks call={content.call} facts={content.facts} stream={content.stream} entryKey={key} />;
   if (content.kind === "note") return <span class="facts">{formatOffset(content.line.at - run.startedAt)}</span>;
   return null;
 }
@@ -91,31 +95,42 @@ function formatOffset(ms: number): string {
   return `at ${formatMs(ms)}`;
 }
 
-function StreamMarks({ stream, model }: { readonly stream: StreamFacts; readonly model: string }): JSX.Element {
-  const { status, isReplayed, finish } = stream.iteration;
+interface StreamMarksProps {
+  readonly stream: StreamFacts;
+  readonly entryKey: string;
+}
+
+function StreamMarks({ stream, entryKey }: StreamMarksProps): JSX.Element {
+  const { status, isReplayed, finish, model, request } = stream.iteration;
+  const found = useContext(CacheBreaks).get(stream.iteration);
   return (
     <>
       {isReplayed && <Mark tone="plain">replayed</Mark>}
       {(status === "error" || status === "timeout") && <Mark tone="bad">{status}</Mark>}
       {finish !== undefined && finish !== "stop" && finish !== "tool-calls" && <Mark tone="warn">{showControls(finish)}</Mark>}
-      <span class="facts">{streamFigures(stream.iteration, model).join(" · ")}</span>
+      {found !== undefined && <Mark tone="warn">{showControls(summarizeCacheBreak(found))}</Mark>}
+      <span class="facts">
+        {streamFigures(stream.iteration).join(" · ")}{" "}
+        <span class="call-id" data-text={`${entryKey} model`}>
+          {showControls(model ?? request?.model ?? "")}
+        </span>
+      </span>
     </>
   );
 }
 
-function streamFigures({ durationMs, firstToken, usage, costUSD, ...answer }: LoggedIteration, model: string): readonly string[] {
-  const { inputTokens = 0, outputTokens = 0, cachedInputTokens = 0 } = usage ?? {};
+function streamFigures({ durationMs, firstToken, usage, costUSD }: LoggedIteration): readonly string[] {
+  const { inputTokens = 0, outputTokens = 0, cachedInputTokens } = usage ?? {};
   const tokens = [
     `${formatCount(inputTokens)} in`,
-    ...(cachedInputTokens > 0 ? [`${formatCount(cachedInputTokens)} cached`] : []),
+    ...(cachedInputTokens === undefined ? [] : [`${formatCount(cachedInputTokens)} cached`]),
     `${formatCount(outputTokens)} out`,
   ];
   return [
-    ...(durationMs === undefined ? [] : [formatMs(durationMs)]),
+    ...(durationMs === undefined ? [] : [`duration ${formatMs(durationMs)}`]),
     ...(firstToken === undefined ? [] : [`first token ${formatMs(firstToken.ms)}`]),
     ...(usage === undefined ? [] : tokens),
     ...(costUSD === undefined ? [] : [formatUSD(costUSD)]),
-    ...(answer.model === undefined || answer.model === model ? [] : [showControls(answer.model)]),
   ];
 }
 
@@ -123,15 +138,16 @@ interface CallProps {
   readonly call: LoggedCall;
   readonly facts: CallFacts;
   readonly stream: StreamFacts;
+  readonly entryKey: string;
 }
 
-function CallMarks({ call, facts, stream }: CallProps): JSX.Element {
+function CallMarks({ call, facts, stream, entryKey }: CallProps): JSX.Element {
   const { text, tone } = outcomeOf(call, stream.iteration);
   // The outcome names a wait without an end.
-  const waits = waitsOf(stream.iteration, call.callId)
+  const waits = longWaitsOf(stream.iteration, call.callId)
     .filter(({ to }) => to !== undefined)
     .map(describeWait);
-  const times = [...(call.durationMs === undefined ? [] : [formatMs(call.durationMs)]), ...waits];
+  const times = [...(call.durationMs === undefined ? [] : [`duration ${formatMs(call.durationMs)}`]), ...waits];
   return (
     <>
       <Mark tone={tone === "ok" ? "plain" : tone}>{showControls(text)}</Mark>
@@ -149,7 +165,10 @@ function CallMarks({ call, facts, stream }: CallProps): JSX.Element {
         </Mark>
       ))}
       <span class="facts">
-        {times.join(" · ")} <span class="call-id">{showControls(call.callId)}</span>
+        {times.join(" · ")}{" "}
+        <span class="call-id" data-text={`${entryKey} call-id`}>
+          {showControls(call.callId)}
+        </span>
       </span>
     </>
   );

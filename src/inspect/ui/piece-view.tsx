@@ -4,7 +4,7 @@ import type { Piece } from "./model/pieces.ts";
 import { JsonText } from "./safe-text.tsx";
 
 /** The number of characters of a text that are shown at first. */
-export const limits = { text: 6000, faint: 2000, data: 2000, error: 4000, request: 0 } as const;
+export const limits = { text: 6000, faint: 2000, data: 2000, error: 4000, request: 0, mark: 0 } as const;
 
 interface PieceViewProps {
   readonly piece: Piece;
@@ -14,7 +14,7 @@ interface PieceViewProps {
 
 /** Shows a text of an entry or of a message. */
 export function PieceView({ piece: { id, label, value, form }, entryKey }: PieceViewProps): JSX.Element | null {
-  if (form === "request") return null;
+  if (form === "request" || form === "mark") return null;
   return (
     <section class={`piece ${form}`}>
       {label !== "" && <h4>{showControls(label)}</h4>}

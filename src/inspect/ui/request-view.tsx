@@ -2,37 +2,19 @@
 
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { describeCacheBreak } from "../analysis/describe-cache-break.ts";
+import { describeCacheBreak, isUnread } from "../analysis/describe-cache-break.ts";
 import { describeDifference } from "../analysis/describe-difference.ts";
 import { diffRequests } from "../analysis/diff-requests.ts";
-import { type CacheBreak, findCacheBreaks } from "../analysis/find-cache-breaks.ts";
+import type { CacheBreak } from "../analysis/find-cache-breaks.ts";
 import { countThings, formatCount } from "../format.ts";
-import { findMasking, maskedUpTo } from "../analysis/masked-calls.ts";
+import { maskedUpTo } from "../analysis/masked-calls.ts";
+import { requestFactsOf } from "../analysis/request-facts.ts";
 import type { LoggedIteration, LoggedRun } from "../log/run-log.ts";
 import { RequestChanges } from "./request-changes.tsx";
 import { showControls } from "../show-controls.ts";
 import type { MessageContext } from "./sent-message.tsx";
 import { SentRequest } from "./sent-request.tsx";
 import "./request-view.css";
-
-interface RunFacts {
-  /** The number of lines when the facts were found. A live run gets more. */
-  readonly lines: number;
-  readonly breaks: ReadonlyMap<LoggedIteration | undefined, CacheBreak>;
-  readonly masking: ReadonlyMap<string, number>;
-}
-
-const known = new WeakMap<LoggedRun, RunFacts>();
-
-/** Returns the facts that all requests of a run need, which are found once. */
-function factsOf(run: LoggedRun): RunFacts {
-  const last = known.get(run);
-  if (last?.lines === run.lines.length) return last;
-  const breaks = new Map(findCacheBreaks(run).map((found) => [run.iterations[found.index], found]));
-  const facts: RunFacts = { lines: run.lines.length, breaks, masking: findMasking(run) };
-  known.set(run, facts);
-  return facts;
-}
 
 interface RequestViewProps {
   readonly iteration: LoggedIteration;
@@ -45,7 +27,7 @@ export function RequestView({ iteration, previous, run }: RequestViewProps): JSX
   const { request } = iteration;
   const before = previous?.request;
   const [isSentShown, setSentShown] = useState(before === undefined);
-  const { breaks, masking } = factsOf(run);
+  const { breaks, masking } = requestFactsOf(run);
   const context: MessageContext = { run, masked: maskedUpTo(masking, iteration.iteration) };
   const difference = useMemo(
     () => before && request && diffRequests(before, request, maskedUpTo(masking, iteration.iteration)),
@@ -84,8 +66,9 @@ export function RequestView({ iteration, previous, run }: RequestViewProps): JSX
   );
 }
 
-function describeTokens({ cachedTokens, possibleTokens }: CacheBreak): string {
-  if (cachedTokens === undefined) return "";
+function describeTokens(found: CacheBreak): string {
+  const { cachedTokens, possibleTokens } = found;
+  if (cachedTokens === undefined || isUnread(found)) return "";
   const read = `The service read ${formatCount(cachedTokens)} tokens from its cache`;
   return possibleTokens === undefined ? `${read}.` : `${read}; the kept prefix has about ${formatCount(possibleTokens)}.`;
 }

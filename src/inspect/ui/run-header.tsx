@@ -2,29 +2,36 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import type { LoggedRun } from "../log/run-log.ts";
-import { activeMsOf, cacheShareOf, totalsOf } from "../analysis/run-totals.ts";
+import { activeMsOf, cacheShareOf, modelsOf, totalsOf } from "../analysis/run-totals.ts";
+import { summarizeCacheBreak } from "../analysis/describe-cache-break.ts";
+import { CacheBreaks } from "./use-cache-breaks.ts";
 import { BudgetPlot } from "./budget-plot.tsx";
-import { describeEnding, type EndingText } from "./model/describe-ending.ts";
+import { type Connection, describeEnding, type EndingText } from "./model/describe-ending.ts";
 import { formatCount, formatLocalTime, formatMs, formatShare, formatUSD } from "../format.ts";
 import { reasonData } from "./model/describe-line.ts";
+import type { Row } from "./model/rows.ts";
+import { summarizeTime } from "./model/time-summary.ts";
+import type { RunFacts } from "./model/run-facts.ts";
 import { showControls } from "../show-controls.ts";
 import { JsonText, SafeText } from "./safe-text.tsx";
-import { useState } from "preact/hooks";
+import { useContext, useState } from "preact/hooks";
 
 interface RunHeaderProps {
   readonly run: LoggedRun;
   readonly name: string;
-  readonly isLive: boolean;
+  readonly connection: Connection;
   /** False for a run of a journal, whose times begin at 0. */
   readonly hasDates: boolean;
-  /** The time of the last line of the log about the run. */
-  readonly lastAt: number;
+  readonly facts: RunFacts;
+  readonly rows: readonly Row[];
+  /** Returns the link of an event of the run. */
+  linkOf(key: string): string;
   /** Opens the call with an id in the transcript. */
   openCall(callId: string): void;
 }
 
-export function RunHeader({ run, name, isLive, hasDates, lastAt, openCall }: RunHeaderProps): JSX.Element {
-  const ending = describeEnding(run, isLive);
+export function RunHeader({ run, name, connection, hasDates, facts, rows, linkOf, openCall }: RunHeaderProps): JSX.Element {
+  const ending = describeEnding(run, connection);
   const [isOpen, setOpen] = useState(false);
   return (
     <header class="run-header">
@@ -39,12 +46,13 @@ export function RunHeader({ run, name, isLive, hasDates, lastAt, openCall }: Run
       )}
       <WaitingCalls ending={ending} openCall={openCall} />
       <dl class="figures">
-        <Figures run={run} lastAt={lastAt} />
+        <Figures run={run} lastAt={facts.lastAt} />
       </dl>
+      <CacheBreakLinks facts={facts} linkOf={linkOf} />
       <button type="button" class="fold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         Settings and budgets
       </button>
-      {isOpen && <RunFactsView run={run} hasDates={hasDates} />}
+      {isOpen && <RunFactsView run={run} hasDates={hasDates} rows={rows} />}
     </header>
   );
 }
@@ -83,7 +91,36 @@ function costText({ costUSD, status }: LoggedRun, sum: number | undefined): stri
   return status === undefined ? `${formatUSD(sum)} so far` : `at least ${formatUSD(sum)}`;
 }
 
-function Figures({ run, lastAt }: Pick<RunHeaderProps, "run" | "lastAt">): JSX.Element {
+/** The header links to this number of cache breaks. */
+const mostBreaks = 12;
+
+function CacheBreakLinks({ facts, linkOf }: Pick<RunHeaderProps, "facts" | "linkOf">): JSX.Element | null {
+  const breaks = useContext(CacheBreaks);
+  const broken = facts.streams.flatMap(({ key, label, iteration }) => {
+    const found = breaks.get(iteration);
+    return found === undefined ? [] : [{ key, label, found }];
+  });
+  if (broken.length === 0) return null;
+  return (
+    <p class="cache-breaks">
+      Cache breaks:{" "}
+      {broken.slice(0, mostBreaks).map(({ key, label, found }) => (
+        <a key={key} href={linkOf(key)} title={showControls(summarizeCacheBreak(found))}>
+          {label}
+        </a>
+      ))}
+      {broken.length > mostBreaks && `and ${formatCount(broken.length - mostBreaks)} more`}
+    </p>
+  );
+}
+
+interface FiguresProps {
+  readonly run: LoggedRun;
+  /** The time of the last line of the log about the run. */
+  readonly lastAt: number;
+}
+
+function Figures({ run, lastAt }: FiguresProps): JSX.Element {
   const { startedAt, endedAt = lastAt } = run;
   const totals = totalsOf(run);
   const share = cacheShareOf(totals);
@@ -100,18 +137,19 @@ function Figures({ run, lastAt }: Pick<RunHeaderProps, "run" | "lastAt">): JSX.E
       <Figure name="Iterations">{formatCount(totals.iterations)}</Figure>
       <Figure name="Calls">{formatCount(totals.calls)}</Figure>
       <Figure name="Model">
-        {showControls(run.provider)} {showControls(run.model)}
+        {showControls(run.provider)} {showControls(modelsOf(run).join(", "))}
       </Figure>
     </>
   );
 }
 
-function RunFactsView({ run, hasDates }: Pick<RunHeaderProps, "run" | "hasDates">): JSX.Element {
+function RunFactsView({ run, hasDates, rows }: Pick<RunHeaderProps, "run" | "hasDates" | "rows">): JSX.Element {
   const { runId, version, limits, timeouts, policies, hooks, session, starts, reason } = run;
   const facts: readonly (readonly [string, unknown])[] = [
     ["Run id", runId],
     ["Version", version],
     ["Started", hasDates ? starts.map(formatLocalTime).join("\n") : ""],
+    ["Time, with nested runs", summarizeTime(rows).join("\n")],
     ["Limits", limits],
     ["Timeouts", timeouts],
     ["Policies", policies.join(", ")],
@@ -121,6 +159,7 @@ function RunFactsView({ run, hasDates }: Pick<RunHeaderProps, "run" | "hasDates"
   ];
   return (
     <div class="run-facts">
+      <BudgetPlot run={run} />
       <dl>
         {facts
           .filter(([, value]) => isFilled(value))
@@ -130,7 +169,6 @@ function RunFactsView({ run, hasDates }: Pick<RunHeaderProps, "run" | "hasDates"
             </Figure>
           ))}
       </dl>
-      <BudgetPlot run={run} />
     </div>
   );
 }

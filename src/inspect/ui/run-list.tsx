@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { formatCount, formatLocalTime, formatMs, formatShare, formatUSD } from "../format.ts";
-import { activeMsOf, cacheShareOf, totalsOf } from "../analysis/run-totals.ts";
+import { activeMsOf, cacheShareOf, modelsOf, totalsOf } from "../analysis/run-totals.ts";
 import type { LoggedRun } from "../log/run-log.ts";
 import { showControls } from "../show-controls.ts";
 import "./run-list.css";
@@ -170,7 +170,7 @@ function toRow({ name, run, hasDates, href }: ListedRun, index: number): Row {
   const cells: Row["cells"] = {
     log: text(name),
     runId: text(run.runId),
-    status: text(status === "open" ? "no end" : status),
+    status: text(status === "open" ? "not ended" : status),
     reason: text(run.error?.message ?? run.reason?.kind ?? ""),
     started: toCell(hasDates ? run.startedAt : undefined, formatLocalTime),
     duration: { value: duration, text: formatMs(duration) },
@@ -180,7 +180,7 @@ function toRow({ name, run, hasDates, href }: ListedRun, index: number): Row {
     tokens: count(tokens),
     cached: toCell(cacheShareOf(totals), formatShare),
     cost: toCell(costUSD, formatUSD),
-    model: text(run.model),
+    model: text(modelsOf(run).join(", ")),
   };
   return { index, href, status: colouredStatuses.has(status) ? status : "other", cells };
 }

@@ -13,35 +13,44 @@ import { TextWindows } from "./safe-text.tsx";
 import { SearchBox } from "./search-box.tsx";
 import { Timeline } from "./timeline.tsx";
 import { Transcript } from "./transcript.tsx";
+import { CacheBreaks, useCacheBreaks } from "./use-cache-breaks.ts";
 import { type RunState, useRunState } from "./use-run-state.ts";
 import { countHits } from "./use-search.ts";
 import { type PageRun, type Selection, useSelection } from "./use-selection.ts";
 
 export interface RunViewProps extends PageRun {
   readonly name: string;
-  readonly isLive: boolean;
   readonly hasDates: boolean;
 }
 
 export function RunView(props: RunViewProps): JSX.Element {
   const selection = useSelection(props);
   const state = useRunState(selection);
+  const breaks = useCacheBreaks(selection.tree);
   return (
-    <TextWindows.Provider value={state.windows}>
-      <main class={`run show-${state.tab}`}>
-        <Boundary part="The header">
-          <RunHeader {...props} lastAt={selection.tree.facts.lastAt} openCall={(callId) => openCall(selection, callId)} />
-        </Boundary>
-        <Tools state={state} />
-        {selection.isUnknown && (
-          <p class="problem" role="alert">
-            This run has no event “{showControls(props.selected)}”. <a href={selection.linkOf("")}>Show the whole run</a>
-          </p>
-        )}
-        <Panes selection={selection} state={state} selected={props.selected} />
-        {state.isHelpOpen && <KeyHelp close={() => state.setHelpOpen(false)} />}
-      </main>
-    </TextWindows.Provider>
+    <CacheBreaks.Provider value={breaks}>
+      <TextWindows.Provider value={state.windows}>
+        <main class={`run show-${state.tab}`}>
+          <Boundary part="The header">
+            <RunHeader
+              {...props}
+              facts={selection.tree.facts}
+              rows={selection.rows}
+              linkOf={selection.linkOf}
+              openCall={(callId) => openCall(selection, callId)}
+            />
+          </Boundary>
+          <Tools state={state} />
+          {selection.isUnknown && (
+            <p class="problem" role="alert">
+              This run has no event “{showControls(props.selected)}”. <a href={selection.linkOf("")}>Show the whole run</a>
+            </p>
+          )}
+          <Panes selection={selection} state={state} selected={props.selected} />
+          {state.isHelpOpen && <KeyHelp close={() => state.setHelpOpen(false)} />}
+        </main>
+      </TextWindows.Provider>
+    </CacheBreaks.Provider>
   );
 }
 

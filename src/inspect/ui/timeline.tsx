@@ -4,7 +4,7 @@ import type { JSX, RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { waitWords } from "../analysis/waits.ts";
 import { formatMs } from "../format.ts";
-import { isWork, type Row, type Segment, type SegmentKind } from "./model/rows.ts";
+import { isWork, type Row, type SegmentKind } from "./model/rows.ts";
 import { type Interval, layoutAxis, type TimeAxis } from "./model/time-axis.ts";
 import { showControls } from "../show-controls.ts";
 import { useViewChanges } from "./use-view-changes.ts";
@@ -148,7 +148,9 @@ function Axis({ axis, isZoomed, setZoom }: AxisProps): JSX.Element {
           </b>
         ))}
       </div>
-      <span class="ms">time</span>
+      <span class="ms" title="Of a stream or a call, as in the transcript">
+        duration
+      </span>
     </div>
   );
 }
@@ -169,10 +171,9 @@ interface RowProps extends Pick<TimelineProps, "isOpen" | "toggle" | "select"> {
 }
 
 function RowView({ row, top, axis, state, isOpen, toggle, select }: RowProps): JSX.Element {
-  const { key, kind, label, note, tone, parents, canFold } = row;
+  const { key, kind, label, note, tone, parents, canFold, ms } = row;
   const open = canFold ? isOpen(key) : undefined;
   const segments = open === false ? [...row.segments, ...row.inner] : row.segments;
-  const ms = workMs(row.segments);
   return (
     <div
       id={state.id}
@@ -213,12 +214,6 @@ function RowView({ row, top, axis, state, isOpen, toggle, select }: RowProps): J
   );
 }
 
-/** Returns the time in which a row worked. A nested run counts as a whole. */
-function workMs(segments: readonly Segment[]): number | undefined {
-  const work = segments.filter((segment) => isWork(segment) || segment.kind === "nested");
-  return work.length === 0 ? undefined : work.reduce((sum, { from, to }) => sum + to - from, 0);
-}
-
 const words: { readonly [Kind in SegmentKind]: string } = {
   first: "to the first token",
   stream: "streaming",
@@ -231,9 +226,9 @@ const words: { readonly [Kind in SegmentKind]: string } = {
   "outside-result": `wait ${waitWords["outside-result"]}`,
 };
 
-function describeRow({ label, note, segments }: Row): string {
+function describeRow({ label, note, wholeNote = note, segments }: Row): string {
   const parts = segments.map(({ kind, from, to }) => `${words[kind]} ${formatMs(to - from)}`);
-  return [showControls(label), ...(note === "" ? [] : [showControls(note)]), ...parts].join("\n");
+  return [showControls(label), ...(wholeNote === "" ? [] : [showControls(wholeNote)]), ...parts].join("\n");
 }
 
 /** Lists the kinds of bars that the run has. */

@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LoggedRun } from "../log/run-log.ts";
 import { buildTree, type Entry, type RunTree } from "./model/entries.ts";
+import type { Connection } from "./model/describe-ending.ts";
 import { buildRows, isOpenAtFirst, type Row } from "./model/rows.ts";
 import { toLink } from "./model/route.ts";
 import type { Jump } from "./transcript.tsx";
@@ -16,6 +17,7 @@ export interface PageRun {
   /** Counted from 1. */
   readonly number: number;
   readonly count: number;
+  readonly connection: Connection;
   readonly selected: string;
   readonly navigation: Navigation;
 }
@@ -45,9 +47,9 @@ export function toggleIn(set: ReadonlySet<string>, keys: readonly string[]): Rea
   return toggled;
 }
 
-export function useSelection({ run, version, number, count, selected, navigation }: PageRun): Selection {
+export function useSelection({ run, version, number, count, connection, selected, navigation }: PageRun): Selection {
   const tree = useMemo(() => buildTree(run), [run, version]);
-  const rows = useMemo(() => buildRows(tree), [tree]);
+  const rows = useMemo(() => buildRows(tree, connection === "live"), [tree, connection]);
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
   const [jump, setJump] = useState<Jump>();
   const jumped = useRef<string>("");

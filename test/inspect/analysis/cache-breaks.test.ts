@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { defineTool, maskResults, withFallback } from "turnwright";
 import { createMockProvider, fail, text, toolCall, usage } from "turnwright/testing";
 import { describe, expect, it } from "vitest";
-import { describeCacheBreak } from "../../../src/inspect/analysis/describe-cache-break.ts";
+import { describeCacheBreak, summarizeCacheBreak } from "../../../src/inspect/analysis/describe-cache-break.ts";
 import { findCacheBreaks } from "../../../src/inspect/analysis/find-cache-breaks.ts";
 import { cacheShareOf, totalsOf } from "../../../src/inspect/analysis/run-totals.ts";
 import { logRun, lookUp, optionsFor } from "../log-run.ts";
@@ -141,6 +141,9 @@ describe("findCacheBreaks", () => {
     expect(found.keptChars + found.lostChars).toBe(found.prefixChars);
     expect(found.lostChars > 0).toBe(end !== undefined);
     expect(describeCacheBreak(found)).toContain(`: ${says}.`);
+    const [first = ""] = says.split(" and ");
+    const verb = end === undefined ? "cache may be broken" : "cache broke";
+    expect(summarizeCacheBreak(found)).toBe(`${verb}: ${first}${kinds.length > 1 ? ", 1 more change" : ""}`);
   });
 
   it("names the causes in the order in which services read a request", async () => {

@@ -1,6 +1,6 @@
 import { defineTool, type LoopOptions } from "turnwright";
 import { type LoggedRun, parseRunLog } from "turnwright/inspect";
-import { createMockProvider, createTestClock, type MockScript, text, toolCall } from "turnwright/testing";
+import { createMockProvider, createTestClock, type MockScript, text, toolCall, usage, wait } from "turnwright/testing";
 import { describe, expect, it } from "vitest";
 import { compareRuns } from "../../../src/inspect/analysis/compare-runs.ts";
 import { logRun, optionsFor } from "../log-run.ts";
@@ -15,15 +15,26 @@ async function logOne(options: LoopOptions): Promise<LoggedRun> {
   return run;
 }
 
+async function logTimed(script: MockScript): Promise<LoggedRun> {
+  const clock = createTestClock();
+  const options = optionsFor(0, { provider: createMockProvider(script), clock });
+  const logged = logRun(options, { clock });
+  await clock.runAll();
+  const [run] = (await logged).log.runs;
+  if (run === undefined) throw new Error("The log has no run.");
+  return run;
+}
+
 const runScript = (script: MockScript, more: Partial<LoopOptions> = {}): Promise<LoggedRun> =>
   logOne(optionsFor(0, { provider: createMockProvider(script), ...more }));
 
 describe("compareRuns", () => {
   it("finds no difference between a run and its repetition", async () => {
     const [left, right] = [await logOne(optionsFor(4)), await logOne(optionsFor(4))];
-    const { iterations, firstDifference, ...totals } = compareRuns(left, right);
+    const { iterations, firstDifference, from, ...totals } = compareRuns(left, right);
     expect([iterations.length, iterations.every(({ isSame }) => isSame), firstDifference]).toEqual([5, true, undefined]);
     expect(totals.left).toEqual(totals.right);
+    expect([from, totals.left.iterations]).toEqual([0, 5]);
   });
 
   it("has the parts of each request that differ", async () => {
@@ -103,6 +114,25 @@ describe("compareRuns", () => {
       [[], ["messages"]],
     ]);
     expect(firstDifference).toBe(0);
+  });
+
+  it("leaves repeated iterations out of all totals of both runs", async () => {
+    const timed: MockScript = ({ iteration }) => [
+      wait(100),
+      iteration < 3 ? toolCall("look_up", { iteration }) : text("Done."),
+      usage({ inputTokens: 100, outputTokens: 10 }),
+    ];
+    const left = await logTimed(timed);
+    const again = await logTimed(timed);
+    const right: LoggedRun = {
+      ...again,
+      iterations: again.iterations.map((each) => ({ ...each, isReplayed: each.iteration < 2 })),
+    };
+    const { left: ours, right: theirs, from } = compareRuns(left, right);
+    expect([from, ours.iterations, ours.inputTokens, ours.calls, ours.activeMs]).toEqual([2, 2, 200, 1, 200]);
+    expect(theirs).toEqual(ours);
+    const allRepeated = { ...again, iterations: again.iterations.map((each) => ({ ...each, isReplayed: true })) };
+    expect(compareRuns(left, allRepeated)).toMatchObject({ from: 0, left: { iterations: 4, activeMs: 400 } });
   });
 
   it("compares the last stream with a number", async () => {

@@ -177,14 +177,28 @@ describe("the components of the page", () => {
   });
 
   it("compare two runs in texts only, and fold what is the same", async () => {
-    const [left, right] = [await logHostile(`${payload} Yes.`), await logHostile(`${payload} No.`)];
-    show("CompareView", { left, right, names: [payload, "right.jsonl"] });
+    const system = editAt(3, () => ({ system: `${payload} Old.` }));
+    const otherSystem = editAt(3, () => ({ system: `${payload} New.` }));
+    const [left, right] = [await logHostile(`${payload} Yes.`, system), await logHostile(`${payload} No.`, otherSystem)];
+    const linkOf = (run: LoggedRun, key: string): string => `#${run === left ? "r1" : "r2"}/${key}`;
+    show("CompareView", { left, right, names: [payload, "right.jsonl"], linkOf });
     await openAll();
     expect(pageText()).toContain("Iterations 0 to 2 are the same.");
     expect(pageText()).toContain("The runs first differ at iteration 3.");
-    expect([...window.document.querySelectorAll("del, ins")].map(({ textContent }) => textContent)).toEqual(["Yes", "No"]);
+    expect([...window.document.querySelectorAll("del, ins")].map(({ textContent }) => textContent)).toEqual([
+      "Old",
+      "New",
+      "Yes",
+      "No",
+    ]);
+    expect(pageText()).toContain("Statuscompleted, answeredcompleted, answerednone");
+    expect(pageText()).toContain("1,000 input (500 cached) and 10 output tokens");
+    expect([...window.document.querySelectorAll(".columns a")].map((link) => link.getAttribute("href"))).toEqual([
+      "#r1/i3",
+      "#r2/i3",
+    ]);
     expectOnlyTexts();
-    show("CompareView", { left, right: left, names: ["left.jsonl", "again.jsonl"] });
+    show("CompareView", { left, right: left, names: ["left.jsonl", "again.jsonl"], linkOf });
     expect(pageText()).toContain("All 4 iterations are the same.");
   });
 

@@ -101,6 +101,7 @@ describe("a live page", () => {
     await page.context().setOffline(true);
     writeFileSync(path, "");
     await page.getByText("The server of this page does not answer.").waitFor();
+    await page.getByText("Disconnected: the server has ended.").waitFor();
     writeFileSync(path, lines.join(""));
     await page.context().setOffline(false);
     await page.getByText("Completed: the model answered.").first().waitFor();

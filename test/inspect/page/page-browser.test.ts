@@ -161,7 +161,7 @@ describe("the page of a run", () => {
     await withPage(openRunPage(browser, { name: "a", text: await failedLog() }), async ({ page }) => {
       expect(await header(page)).toContain("Failed: the provider had an error (auth). The key was refused by the service");
       expect(await page.locator(".row .note").allInnerTexts()).toEqual([
-        ...["failed", "unknown tool", "malformed arguments, not run", "error"],
+        ...["failed", "unknown tool", "malformed arguments", "error"],
       ]);
     });
     await withPage(openRunPage(browser, { name: "a", text: await crashedLog() }, { hash: "#i0/tool/0" }), async ({ page }) => {

@@ -4,6 +4,7 @@ import { buildTree, type Entry, titleOf } from "../../../src/inspect/ui/model/en
 import { findHits, type Hit, patternOf } from "../../../src/inspect/ui/model/find-hits.ts";
 import { piecesOf } from "../../../src/inspect/ui/model/pieces.ts";
 import { buildRows } from "../../../src/inspect/ui/model/rows.ts";
+import { summarizeTime } from "../../../src/inspect/ui/model/time-summary.ts";
 import { longLog } from "./long-log.ts";
 import { nestedLog, ordinaryLog, suspendedLog } from "./sample-logs.ts";
 
@@ -31,7 +32,11 @@ const treeOfText = (text: string): ReturnType<typeof buildTree> => {
 const namesOf = (entries: readonly Entry[]): readonly string[] => entries.map((entry) => `${entry.key}: ${titleOf(entry)}`);
 const textsOf = (entries: readonly Entry[], key: string): readonly string[] => {
   const entry = entries.find((one) => one.key === key);
-  return entry === undefined ? [] : piecesOf(entry).map(({ label, value }) => `${label}=${JSON.stringify(value)}`);
+  return entry === undefined
+    ? []
+    : piecesOf(entry)
+        .filter(({ form }) => form !== "mark")
+        .map(({ label, value }) => `${label}=${JSON.stringify(value)}`);
 };
 
 describe("the entries of a transcript", () => {
@@ -58,7 +63,7 @@ describe("the entries of a transcript", () => {
     ]);
     expect(buildRows(treeOf(stream(0), output("Half", [call]), { type: "tool-start", ...call }, stream(0)))).toMatchObject([
       { key: "i0" },
-      { key: "i0/tool/0", note: "no end in the log, may have run" },
+      { key: "i0/tool/0", note: "no end in the log", wholeNote: "no end in the log, may have run" },
       { key: "i0.2" },
     ]);
   });
@@ -116,6 +121,14 @@ describe("the entries of a transcript", () => {
     expect(namesOf(entries)).toContain("i1/message/1: User message, added to the request");
   });
 
+  it("say that arguments were not JSON, instead of an empty object", () => {
+    const argsOf = (problem: string): readonly string[] =>
+      textsOf(treeOf(stream(0), output("", [{ ...call, args: {}, problem }])).entries, "i0/tool/0");
+    expect(argsOf("malformed")[0]).toContain('Arguments="The arguments were not JSON.');
+    expect(argsOf("truncated")[0]).toContain('Arguments="The arguments were cut off,');
+    expect(argsOf("later")).toEqual(['Arguments="The arguments had a problem: later."']);
+  });
+
   it("of nested runs follow their call, with its link", async () => {
     const { entries } = treeOfText(await nestedLog());
     const inner = namesOf(entries).filter((name) => name.startsWith("i0/tool/0/"));
@@ -148,6 +161,45 @@ describe("the rows of a timeline", () => {
     ]);
   });
 
+  it("say that the last stream of a live run is running, and that others have not ended", () => {
+    const notesOf = (isLive: boolean): readonly string[] =>
+      buildRows(treeOf(stream(0), stream(0)), isLive).map(({ note }) => note);
+    expect([notesOf(true), notesOf(false)]).toEqual([
+      ["not ended", "running"],
+      ["not ended", "not ended"],
+    ]);
+  });
+
+  it("have no waits below 10 ms that are over", () => {
+    const waiting = (ms: number): readonly unknown[] => {
+      const asked = { type: "approval-asked", at: 200, ...call };
+      const tree = treeOf(stream(0), output("", [call]), asked, {
+        type: "approval-decided",
+        at: 200 + ms,
+        decision: "approve",
+        ...call,
+      });
+      return buildRows(tree)[1]?.segments.map(({ kind, from, to }) => [kind, to - from]) ?? [];
+    };
+    expect([waiting(9), waiting(10)]).toEqual([[], [["approval", 10]]]);
+  });
+
+  it("have the duration of a stream and of a call that the transcript shows", () => {
+    const { entries, ...tree } = treeOf(
+      stream(0),
+      output("", [call]),
+      { type: "tool-start", ...call },
+      { type: "tool-end", ...call, outcome: "completed", result: "ok", durationMs: 95 },
+      { type: "iteration-end", iteration: 0, continuation: 0, status: "completed", durationMs: 118 },
+    );
+    expect(buildRows({ entries, ...tree }).map(({ key, ms }) => [key, ms])).toEqual([
+      ["i0", 118],
+      ["i0/tool/0", 95],
+    ]);
+    const open = treeOf(stream(0), output("", [call]), { type: "tool-start", ...call });
+    expect(buildRows(open).map(({ ms }) => ms)).toEqual([100, 0]);
+  });
+
   it("have the wait for an approval, to the decision or to the end of the log", async () => {
     const kindsOf = async (days?: number): Promise<unknown> =>
       buildRows(treeOfText(await suspendedLog(days)))
@@ -158,6 +210,18 @@ describe("the rows of a timeline", () => {
       ["approval", 3 * 24 * 3_600_000 + 300],
       ["tool", 800],
     ]);
+  });
+});
+
+describe("the summary of the time", () => {
+  it("counts overlapping times once for each kind, and waits that have no end up to now", async () => {
+    expect(summarizeTime(buildRows(treeOfText(await ordinaryLog())))).toEqual([
+      "model: 3.26 s",
+      "discarded attempts: 90 ms",
+      "tools: 875 ms",
+      "wait before the next attempt: 700 ms",
+    ]);
+    expect(summarizeTime(buildRows(treeOfText(await suspendedLog(3))))).toContain("wait for approval: 3 d 0 h");
   });
 });
 
@@ -179,6 +243,8 @@ describe("the search", () => {
     expect(keysOf("try again later")).toEqual(["i1 attempt/1/error"]);
     expect(keysOf("The tool read_stock of")).toEqual(["i0 request/tools"]);
     expect(keysOf("read_file")).toEqual(["i0 request/tools", "i0 request/tools", "i1/tool/0 title"]);
+    expect(keysOf("mock-model")).toEqual(["i0 model", "i1 model", "i2 model"]);
+    expect(keysOf("call_i1_0")).toEqual(["i1/tool/0 call-id"]);
     expect(keysOf(".*")).toEqual([]);
   });
 

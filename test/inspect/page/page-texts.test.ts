@@ -1,13 +1,13 @@
 import type { EndReason, LoopStatus } from "turnwright";
 import type { LoggedRun } from "turnwright/inspect";
 import { describe, expect, it } from "vitest";
-import { describeEnding } from "../../../src/inspect/ui/model/describe-ending.ts";
+import { type Connection, describeEnding } from "../../../src/inspect/ui/model/describe-ending.ts";
 import { formatLocalTime, formatMs, formatShare, formatTime, formatUSD } from "../../../src/inspect/format.ts";
 import { formatValue } from "../../../src/inspect/ui/model/format-value.ts";
 import { parseRoute, toLink } from "../../../src/inspect/ui/model/route.ts";
 
-const say = (fields: Partial<LoggedRun>, isLive = false): string => {
-  const { sentence, detail, tone } = describeEnding(fields as LoggedRun, isLive);
+const say = (fields: Partial<LoggedRun>, connection?: Connection): string => {
+  const { sentence, detail, tone } = describeEnding(fields as LoggedRun, connection);
   return [tone, sentence, ...(detail === undefined ? [] : [detail])].join(" | ");
 };
 
@@ -24,6 +24,16 @@ const endings: readonly (readonly [status: LoopStatus, reason: EndReason, said: 
     { kind: "invalid-output", issues: [{ message: "No number", path: ["a", 0] }], attempts: 2 },
     "bad | Failed: the answer did not fit the schema, 2 times in a row. | a.0: No number",
   ],
+  [
+    "error",
+    { kind: "max-cost", limitUSD: 0.1, spentUSD: 0.099_998 },
+    "bad | Failed: the next request would exceed $0.1000. $0.099998 were spent.",
+  ],
+  [
+    "error",
+    { kind: "max-cost", limitUSD: 2, spentUSD: 1.5 },
+    "bad | Failed: the next request would exceed $2.00. $1.50 were spent.",
+  ],
   ["timeout", { kind: "stream-idle", limitMs: 120_000 }, "bad | Timed out: a stream was silent for 2 min 0 s."],
   ["stopped-by-user", { kind: "aborted", reason: error }, "warn | Aborted by the signal of the caller. | Broken"],
   ["suspended", { kind: "approval-required", calls: [call] }, "wait | Suspended: 1 call waits for a decision."],
@@ -39,7 +49,8 @@ describe("the sentence about the end of a run", () => {
     const rejected = { name: "LoopError", message: "Is locked", code: "journal-locked" };
     expect(say({ error: rejected })).toBe("bad | Rejected with an error (journal-locked). | LoopError: Is locked");
     expect(say({})).toBe("wait | No end in the log: still running, or its process died.");
-    expect(say({}, true)).toBe("wait | Running: the log has no end yet.");
+    expect(say({}, "live")).toBe("wait | Running: the log has no end yet.");
+    expect(say({}, "lost")).toBe("wait | Disconnected: the server has ended. The run may go on.");
   });
 
   it("names a status and a reason that this version does not know, and survives missing fields", () => {

@@ -32,7 +32,7 @@ const reasons: Texts = {
   "tool-error-cap": ({ count }) => `Failed: ${countThings(count, "tool error")} in a row.`,
   "restart-cap": ({ count }) => `Failed: ${countThings(count, "context restart")}, more than allowed.`,
   "max-cost": ({ limitUSD, spentUSD }) =>
-    `Failed: the next request would exceed ${formatUSD(limitUSD)}. ${formatUSD(spentUSD)} were spent.`,
+    `Failed: the next request would exceed ${formatUSD(limitUSD)}. ${formatBeside(spentUSD, limitUSD)} were spent.`,
   "cost-unknown": ({ iteration, why }) =>
     `Failed: the cost${iteration === undefined ? "" : ` of iteration ${iteration}`} is unknown${why === undefined ? "" : ` (${why})`}, and the run has a cost limit.`,
   "loop-detected": ({ toolName, count }) => [`Failed: the model repeated the same calls ${count} times.`, toolName],
@@ -64,6 +64,12 @@ const reasons: Texts = {
   "result-required": ({ calls }) => `Suspended: ${waitingFor(calls, "a result")}.`,
 };
 
+/** Returns an amount with as many digits as it needs to differ from another amount. */
+function formatBeside(amount: number, other: number): string {
+  const digits = [4, 5, 6, 7, 8].find((count) => amount.toFixed(count) !== other.toFixed(count));
+  return formatUSD(amount) === formatUSD(other) && digits !== undefined ? `$${amount.toFixed(digits)}` : formatUSD(amount);
+}
+
 const tones: { readonly [status: string]: Tone | undefined } = {
   completed: "ok",
   error: "bad",
@@ -74,12 +80,23 @@ const tones: { readonly [status: string]: Tone | undefined } = {
   suspended: "wait",
 };
 
-/** `isLive` is true if the page follows the log, so that a run without an end is still running. */
-export function describeEnding({ status, reason, error }: LoggedRun, isLive = false): EndingText {
+/**
+ * "live" if the page follows the log, so that a run without an end is still running. "lost" if the server of a live page does not
+ * answer, and "none" if the page does not follow the log.
+ */
+export type Connection = "live" | "lost" | "none";
+
+const openSentences: { readonly [State in Connection]: string } = {
+  live: "Running: the log has no end yet.",
+  lost: "Disconnected: the server has ended. The run may go on.",
+  none: "No end in the log: still running, or its process died.",
+};
+
+export function describeEnding({ status, reason, error }: LoggedRun, connection: Connection = "none"): EndingText {
   if (error !== undefined) return describeRejection(error);
   if (status === undefined)
     return {
-      sentence: isLive ? "Running: the log has no end yet." : "No end in the log: still running, or its process died.",
+      sentence: openSentences[connection],
       tone: "wait",
       calls: [],
     };

@@ -1,10 +1,11 @@
 // The texts of an entry, in the order in which the transcript shows them. The search reads the same texts.
 
 import type { Message, UserPart } from "../../../core/entry-kit.ts";
-import type { LoggedAttempt, LoggedIteration, LoggedRequest } from "../../log/run-log.ts";
+import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedRequest } from "../../log/run-log.ts";
 import { describeEnding } from "./describe-ending.ts";
 import { describeLine, reasonData } from "./describe-line.ts";
 import type { Entry } from "./entries.ts";
+import { lookUp } from "./log-values.ts";
 
 export interface Piece {
   /** Identifies the piece within its entry. */
@@ -12,8 +13,11 @@ export interface Piece {
   /** Empty for the main text of the entry. */
   readonly label: string;
   readonly value: unknown;
-  /** "request" pieces are shown by the view of the request. Their texts are only searched. */
-  readonly form: "text" | "faint" | "data" | "error" | "request";
+  /**
+   * "request" pieces are shown by the view of the request, and "mark" pieces in the line of the title. Their texts are only searched
+   * here.
+   */
+  readonly form: "text" | "faint" | "data" | "error" | "request" | "mark";
 }
 
 type Shape = Omit<Piece, "value">;
@@ -33,7 +37,7 @@ export function piecesOf({ content, run }: Entry): readonly Piece[] {
     case "message":
       return piecesOfMessage(content.message);
     case "stream":
-      return piecesOfStream(content.stream.iteration, content.stream.previous);
+      return [...modelOf(content.stream.iteration), ...piecesOfStream(content.stream.iteration, content.stream.previous)];
     case "call":
       return piecesOfCall(content);
     case "note":
@@ -67,6 +71,10 @@ export function piecesOfMessage(message: Message): readonly Piece[] {
 function piecesOfMedia(part: Exclude<UserPart, { type: "text" }>, index: number): readonly Piece[] {
   const label = `${part.type === "image" ? "Image" : "File"}, ${part.mediaType}`;
   return pieceOf(data(`part/${index}`, label), String(part.data));
+}
+
+function modelOf({ model, request }: LoggedIteration): readonly Piece[] {
+  return pieceOf({ id: "model", label: "", form: "mark" }, model ?? request?.model);
 }
 
 function piecesOfStream(iteration: LoggedIteration, previous: LoggedIteration | undefined): readonly Piece[] {
@@ -121,12 +129,24 @@ function isSameList(one: unknown, other: unknown): boolean {
   return one.length === other.length && one.every((item, index) => isSameList(item, other[index]));
 }
 
+const problems: { readonly [problem: string]: string | undefined } = {
+  malformed: "The arguments were not JSON. The log does not have the text that the model sent.",
+  truncated: "The arguments were cut off, so they were not JSON. The log does not have the text that the model sent.",
+};
+
+/** A call with a problem has no arguments. The log may have an empty object in their place. */
+function piecesOfArgs({ args, problem }: LoggedCall): readonly Piece[] {
+  if (problem === undefined) return pieceOf(data("args", "Arguments"), args);
+  return pieceOf(failure("args", "Arguments"), lookUp(problems, problem) ?? `The arguments had a problem: ${problem}.`);
+}
+
 function piecesOfCall({ call, facts }: Extract<Entry["content"], { kind: "call" }>): readonly Piece[] {
   const { decision } = facts;
   const progress = call.progress.map((step) => step.data);
   const result = call.outcome === "completed" ? data("result", "Result") : failure("result", "Result");
   return [
-    ...pieceOf(data("args", "Arguments"), call.args),
+    ...pieceOf({ id: "call-id", label: "", form: "mark" }, call.callId),
+    ...piecesOfArgs(call),
     ...pieceOf(data("approved", "Arguments set by the decision"), decision?.["args"]),
     ...pieceOf(text("decision", "Reason of the decision"), decision?.["reason"]),
     ...pieceOf(failure("decisionError", "Error of the decision"), decision?.["error"]),

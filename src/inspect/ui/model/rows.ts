@@ -1,7 +1,7 @@
 // The rows of the timeline: one for each stream, attempt and call of a run and of its nested runs.
 
 import type { LoggedCall, LoggedIteration, LoggedWait } from "../../log/run-log.ts";
-import { waitsOf, waitWords } from "../../analysis/waits.ts";
+import { longWaitsOf, waitWords } from "../../analysis/waits.ts";
 import type { RunTree } from "./entries.ts";
 import { outcomeOf } from "./outcomes.ts";
 import { type CallFacts, streamEnd, type StreamFacts } from "./run-facts.ts";
@@ -24,10 +24,14 @@ export interface Row {
   readonly parents: readonly string[];
   readonly kind: "stream" | "attempt" | "call" | "nested";
   readonly label: string;
-  /** A text after the label, such as an outcome. */
+  /** A short text after the label, such as an outcome. */
   readonly note: string;
+  /** The whole text, if the note is only its first part. */
+  readonly wholeNote?: string | undefined;
   readonly tone: Tone;
   readonly segments: readonly Segment[];
+  /** The duration in milliseconds, as the log has it. Otherwise the time in which the row has worked. */
+  readonly ms: number | undefined;
   /** The segments of the rows inside this one, which are shown while it is folded. */
   readonly inner: readonly Segment[];
   readonly canFold: boolean;
@@ -38,14 +42,23 @@ export function isWork({ kind }: Segment): boolean {
   return !Object.hasOwn(waitWords, kind) && kind !== "nested";
 }
 
+/** Returns the time in which a row worked. A nested run counts as a whole. */
+function workMs(segments: readonly Segment[]): number | undefined {
+  const work = segments.filter((segment) => isWork(segment) || segment.kind === "nested");
+  return work.length === 0 ? undefined : work.reduce((sum, { from, to }) => sum + to - from, 0);
+}
+
 /** A row of a call that contains runs is folded at first, and all others are open. */
 export function isOpenAtFirst(key: string): boolean {
   return !/tool\/\d+$/.test(key);
 }
 
-/** Returns the rows of a tree. `parents` are the keys of the rows that contain it. */
-export function buildRows(tree: RunTree, parents: readonly string[] = []): readonly Row[] {
-  const { place, facts, nested } = tree;
+/**
+ * Returns the rows of a tree. `isLive` is true if its log may grow. `parents` are the keys of the rows that contain the tree.
+ */
+export function buildRows(tree: RunTree, isLive = false, parents: readonly string[] = []): readonly Row[] {
+  const { run, place, facts, nested } = tree;
+  const running = isLive && run.status === undefined && run.error === undefined ? facts.streams.at(-1) : undefined;
   const rows: Row[] = [];
   for (const stream of facts.streams) {
     const key = `${place.prefix}${stream.key}`;
@@ -55,26 +68,47 @@ export function buildRows(tree: RunTree, parents: readonly string[] = []): reado
       const segments = segmentsOfCall(call, { stream, facts: facts.calls.get(call), lastAt: facts.lastAt });
       return { call, key: `${key}/tool/${call.index}`, segments };
     });
-    rows.push(toStreamRow(stream, { key, parents, lastAt: facts.lastAt, inner: calls.flatMap(({ segments }) => segments) }));
+    const inner = calls.flatMap(({ segments }) => segments);
+    rows.push(toStreamRow(stream, { key, parents, lastAt: facts.lastAt, inner, isRunning: stream === running }));
     if (iteration.attempts.length > 1) rows.push(...attemptRows(iteration, { key, parents: inStream, lastAt: facts.lastAt }));
     for (const { call, key: callKey, segments } of calls) {
       const trees = nested.get(callKey) ?? [];
       rows.push(toCallRow(call, { key: callKey, parents: inStream, segments, stream, canFold: trees.length > 0 }));
-      for (const inner of trees) rows.push(...rowsOfNested(inner, [...inStream, callKey], trees.length));
+      const inCall = { parents: [...inStream, callKey], count: trees.length, isLive };
+      for (const nestedTree of trees) rows.push(...rowsOfNested(nestedTree, inCall));
     }
   }
   return rows;
 }
 
-function rowsOfNested(tree: RunTree, parents: readonly string[], count: number): readonly Row[] {
-  if (count === 1) return buildRows(tree, parents);
+interface NestedPlace {
+  readonly parents: readonly string[];
+  /** The number of runs of the call. */
+  readonly count: number;
+  readonly isLive: boolean;
+}
+
+function rowsOfNested(tree: RunTree, { parents, count, isLive }: NestedPlace): readonly Row[] {
+  if (count === 1) return buildRows(tree, isLive, parents);
   const key = `${tree.place.prefix}run`;
   const { run, facts } = tree;
   const segments: Segment[] = [{ kind: "nested", from: run.startedAt, to: run.endedAt ?? facts.lastAt }];
   const tone = run.status === undefined || run.status === "completed" ? "plain" : "bad";
   const label = run.model;
-  const row: Row = { key, entryKey: key, parents, kind: "nested", label, note: "", tone, segments, inner: [], canFold: true };
-  return [row, ...buildRows(tree, [...parents, key])];
+  const row: Row = {
+    key,
+    entryKey: key,
+    parents,
+    kind: "nested",
+    label,
+    note: "",
+    tone,
+    segments,
+    ms: workMs(segments),
+    inner: [],
+    canFold: true,
+  };
+  return [row, ...buildRows(tree, isLive, [...parents, key])];
 }
 
 interface StreamPlace {
@@ -83,19 +117,26 @@ interface StreamPlace {
   readonly lastAt: number;
 }
 
-function toStreamRow(stream: StreamFacts, { inner, ...place }: StreamPlace & { readonly inner: readonly Segment[] }): Row {
+interface StreamRow extends StreamPlace {
+  readonly inner: readonly Segment[];
+  readonly isRunning: boolean;
+}
+
+function toStreamRow(stream: StreamFacts, { inner, isRunning, ...place }: StreamRow): Row {
   const { iteration, label } = stream;
   const { status, calls } = iteration;
   const failed = status === "error" || status === "timeout";
+  const segments = segmentsOfStream(iteration, place.lastAt);
   return {
     key: place.key,
     entryKey: place.key,
     parents: place.parents,
     kind: "stream",
     label,
-    note: failed ? status : status === undefined && iteration.endedAt === undefined ? "no end" : "",
+    note: failed ? status : status === undefined && iteration.endedAt === undefined ? (isRunning ? "running" : "not ended") : "",
     tone: failed ? "bad" : "plain",
-    segments: segmentsOfStream(iteration, place.lastAt),
+    segments,
+    ms: iteration.durationMs ?? workMs(segments),
     inner,
     canFold: calls.length > 0 || iteration.attempts.length > 1,
   };
@@ -103,7 +144,7 @@ function toStreamRow(stream: StreamFacts, { inner, ...place }: StreamPlace & { r
 
 function segmentsOfStream(iteration: LoggedIteration, lastAt: number): readonly Segment[] {
   const { attempts } = iteration;
-  const retries = waitsOf(iteration).map((wait) => toSegment(wait, lastAt));
+  const retries = longWaitsOf(iteration).map((wait) => toSegment(wait, lastAt));
   const lost = attempts.flatMap(({ startedAt, discardedAt }): Segment[] =>
     discardedAt === undefined ? [] : [{ kind: "lost", from: startedAt, to: discardedAt }],
   );
@@ -130,18 +171,23 @@ function toSegment({ kind, from, to }: LoggedWait, lastAt: number): Segment {
 }
 
 function attemptRows(iteration: LoggedIteration, { key, parents, lastAt }: StreamPlace): readonly Row[] {
-  return iteration.attempts.map(({ attempt, provider, model, startedAt, discardedAt, error }) => ({
-    key: `${key}/attempt/${attempt}`,
-    entryKey: key,
-    parents,
-    kind: "attempt",
-    label: `attempt ${attempt}`,
-    note: error?.code ?? (iteration.attempts.some((other) => other.model !== model) ? `${provider} ${model}` : ""),
-    tone: discardedAt === undefined ? "plain" : "warn",
-    segments: discardedAt === undefined ? lastAttempt(iteration, lastAt) : [{ kind: "lost", from: startedAt, to: discardedAt }],
-    inner: [],
-    canFold: false,
-  }));
+  return iteration.attempts.map(({ attempt, provider, model, startedAt, discardedAt, error }) => {
+    const lost = discardedAt === undefined ? undefined : [{ kind: "lost", from: startedAt, to: discardedAt } as const];
+    const segments = lost ?? lastAttempt(iteration, lastAt);
+    return {
+      key: `${key}/attempt/${attempt}`,
+      entryKey: key,
+      parents,
+      kind: "attempt",
+      label: `attempt ${attempt}`,
+      note: error?.code ?? (iteration.attempts.some((other) => other.model !== model) ? `${provider} ${model}` : ""),
+      tone: discardedAt === undefined ? "plain" : "warn",
+      segments,
+      ms: workMs(segments),
+      inner: [],
+      canFold: false,
+    };
+  });
 }
 
 interface CallPlace {
@@ -151,7 +197,7 @@ interface CallPlace {
 }
 
 function segmentsOfCall(call: LoggedCall, { stream, facts, lastAt }: CallPlace): readonly Segment[] {
-  const waiting = waitsOf(stream.iteration, call.callId).map((wait) => toSegment(wait, lastAt));
+  const waiting = longWaitsOf(stream.iteration, call.callId).map((wait) => toSegment(wait, lastAt));
   const kind = call.runs.length > 0 ? "nested" : "tool";
   const work = (facts?.work ?? []).map(({ from, to = lastAt }): Segment => ({ kind, from, to }));
   return [...waiting, ...work];
@@ -166,9 +212,11 @@ function toCallRow(call: LoggedCall, { stream, ...row }: CallRow): Row {
   return {
     ...row,
     entryKey: row.key,
+    ms: call.durationMs ?? workMs(row.segments),
     kind: "call",
     label: call.name,
-    note: tone === "ok" ? "" : text,
+    note: tone === "ok" ? "" : (text.split(",")[0] ?? text),
+    wholeNote: tone === "ok" ? undefined : text,
     tone: tone === "ok" ? "plain" : tone,
     inner: [],
   };

@@ -1,0 +1,49 @@
+// Finds the cache breaks of a run and of its nested runs in small steps, so that the page opens at once.
+
+import { type Context, createContext } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { type CacheBreak, walkCacheBreaks } from "../analysis/find-cache-breaks.ts";
+import type { LoggedIteration, LoggedRun } from "../log/run-log.ts";
+import type { RunTree } from "./model/entries.ts";
+
+export type BreakMap = ReadonlyMap<LoggedIteration, CacheBreak>;
+
+/** The cache breaks that were found, by their iterations. */
+export const CacheBreaks: Context<BreakMap> = createContext<BreakMap>(new Map());
+
+const sliceMs = 12;
+/** The time from the end of a search to the next one for a run that grows. */
+const againMs = 1_000;
+
+export function useCacheBreaks(tree: RunTree): BreakMap {
+  const [state, setState] = useState<{ readonly tree?: RunTree; readonly found: BreakMap }>({ found: new Map() });
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => {
+    if (timer.current !== undefined || state.tree === tree) return;
+    const found = new Map<LoggedIteration, CacheBreak>();
+    const steps = findIn(runsOf(tree), found);
+    const work = (): void => {
+      const end = performance.now() + sliceMs;
+      let isDone = false;
+      while (!isDone && performance.now() < end) isDone = steps.next().done === true;
+      timer.current = isDone ? undefined : setTimeout(work);
+      if (isDone) setState({ tree, found });
+    };
+    timer.current = setTimeout(work, state.tree === undefined ? 0 : againMs);
+  }, [tree, state.tree]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return state.found;
+}
+
+function runsOf({ run, nested }: RunTree): readonly LoggedRun[] {
+  return [run, ...[...nested.values()].flat().flatMap(runsOf)];
+}
+
+function* findIn(runs: readonly LoggedRun[], all: Map<LoggedIteration, CacheBreak>): Generator<void, void> {
+  for (const run of runs)
+    for (const found of walkCacheBreaks(run)) {
+      const iteration = found && run.iterations[found.index];
+      if (iteration !== undefined) all.set(iteration, found as CacheBreak);
+      yield;
+    }
+}
