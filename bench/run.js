@@ -39,7 +39,6 @@ const workloads = [
   "concurrent",
   "large-results",
   "leftovers",
-  "inspect-page",
   "abort",
 ];
 
@@ -47,15 +46,15 @@ const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
   options: { assert: { type: "boolean" }, write: { type: "boolean" } },
 });
-const known = [...workloads, "peers", "durable"];
+const known = [...workloads, "peers", "durable", "inspect-page"];
 const chosen = positionals.length > 0 ? positionals : known;
 const unknown = chosen.filter((name) => !known.includes(name));
 if (unknown.length > 0) throw new Error(`Unknown workload: ${unknown.join(", ")}. Use one of these: ${known.join(", ")}.`);
 
 /** Each of these has a table of its own. */
-const alone = new Set(["peers", "durable"]);
+const alone = new Set(["peers", "durable", "inspect-page"]);
 if (flags.write && positionals.some((name) => !alone.has(name)))
-  throw new Error("--write needs complete tables: name no workload, or only the workloads peers and durable.");
+  throw new Error("--write needs complete tables: name no workload, or only the workloads peers, durable and inspect-page.");
 
 /** @type {Row[]} */
 const rows = [];
@@ -77,6 +76,13 @@ if (chosen.includes("durable")) {
   const table = toTable(durable, "bare DBOS");
   console.log(table);
   if (flags.write) writeTable("performance", table, "bench-durable");
+}
+if (chosen.includes("inspect-page")) {
+  const page = await measureTwiceIfMissed("inspect-page");
+  rows.push(...page);
+  const table = toTable(page);
+  console.log(table);
+  if (flags.write) writeTable("performance", table, "bench-inspect-page");
 }
 if (flags.assert && rows.some(missesTarget)) process.exitCode = 1;
 
