@@ -174,6 +174,14 @@ describe("the log of a run", () => {
     expect(iteration?.firstToken).toEqual({ at: start + 3_060, ms: 30, kind: "text" });
   });
 
+  it("tells a wait for a rate limit from other waits between attempts", async () => {
+    const refused = [wait(10), fail({ status: 429, message: "Too many requests" })];
+    const broken = [wait(10), fail({ status: 503, message: "Unavailable" })];
+    const provider = withRetry(createMockProvider([refused, broken, text("Done.")]), { baseDelayMs: 1_000, random: () => 1 });
+    const [iteration] = (await logTimed({ provider })).log.runs[0]?.iterations ?? [];
+    expect(iteration?.waits.map(({ kind }) => kind)).toEqual(["rate-limit", "retry"]);
+  });
+
   it("has the discarded output of withFallback", async () => {
     const first = createMockProvider([[text("Half an ans"), fail({ status: 500, message: "Broken" })]]);
     const provider = withFallback([first, createMockProvider([text("Whole.")], { id: "other", model: "second" })]);

@@ -21,6 +21,7 @@ export const waitWords: { readonly [Kind in LoggedWait["kind"]]: string } = {
   approval: "for approval",
   "outside-result": "for a result from outside",
   queue: "for other calls",
+  "rate-limit": "for the rate limit",
   retry: "before the next attempt",
 };
 

@@ -111,9 +111,10 @@ export interface CallTimes {
 
 /** Returns the waits of an iteration, in the order in which they began. A policy that decides immediately causes no wait. */
 export function findWaits(iteration: LoggedIteration, timesOf: (call: LoggedCall) => CallTimes): readonly LoggedWait[] {
-  const waits = iteration.attempts.flatMap(({ discardedAt }, index): LoggedWait[] => {
+  const waits = iteration.attempts.flatMap(({ discardedAt, error }, index): LoggedWait[] => {
     if (discardedAt === undefined) return [];
-    return [{ kind: "retry", from: discardedAt, to: iteration.attempts[index + 1]?.startedAt }];
+    const kind = error?.code === "rate-limit" ? "rate-limit" : "retry";
+    return [{ kind, from: discardedAt, to: iteration.attempts[index + 1]?.startedAt }];
   });
   const ofCalls = iteration.calls.flatMap((call) => waitsOf(call, { times: timesOf(call), outputAt: iteration.output?.at }));
   return [...waits, ...ofCalls].filter(({ from, to }) => from !== to).sort((one, other) => one.from - other.from);

@@ -177,9 +177,9 @@ export interface LoggedCall {
  * call. `to` is undefined if the end of the wait is not in the log.
  */
 export interface LoggedWait {
-  readonly kind: "approval" | "outside-result" | "queue" | "retry";
+  readonly kind: "approval" | "outside-result" | "queue" | "rate-limit" | "retry";
   readonly from: number;
   readonly to?: number | undefined;
-  /** The call that waited. Undefined for "retry". */
+  /** The call that waited. Undefined for "rate-limit" and "retry". */
   readonly callId?: string | undefined;
 }

@@ -220,6 +220,7 @@ const words: { readonly [Kind in SegmentKind]: string } = {
   lost: "discarded attempt",
   tool: "tool",
   nested: "nested run",
+  "rate-limit": `wait ${waitWords["rate-limit"]}`,
   retry: `wait ${waitWords.retry}`,
   queue: `wait ${waitWords.queue}`,
   approval: `wait ${waitWords.approval}`,
