@@ -3,6 +3,7 @@
 import { RestatePromise, type WorkflowContext } from "@restatedev/restate-sdk";
 import { describeValue, type Journal, type Json, LoopError, type Step, toPlainError } from "../core/entry-kit.ts";
 import type { StepHooks } from "../host/durable/durable-store.ts";
+import { untilOver } from "../host/durable/until-over.ts";
 import { requireNode22 } from "./require-node.ts";
 
 /**
@@ -72,12 +73,12 @@ export function createRestateJournal(ctx: WorkflowContext, hooks?: StepHooks): J
       // All steps are created synchronously, in call order, because Restate numbers them in this order. Only `RestatePromise.all` can
       // wait for several of them.
       const calls = group.map((step) => steps.begin(step, 0));
-      await untilOver(RestatePromise.all(calls.map(({ stored }) => stored)), over);
+      await untilOver(RestatePromise.all(calls.map(({ stored }) => stored)), over, isOver);
       const results: T[] = [];
       for (const call of calls) results.push(await steps.finish(call));
       return results;
     },
-    wait: (key) => (hooks === undefined ? untilOver(ctx.promise<Json>(key).get(), over) : hooks.receive(key)),
+    wait: (key) => (hooks === undefined ? untilOver(ctx.promise<Json>(key).get(), over, isOver) : hooks.receive(key)),
   };
 }
 
@@ -116,7 +117,8 @@ class WorkflowSteps {
   async finish<T>(first: StepCall<T>): Promise<T> {
     let call = first;
     for (let attempt = 1; ; attempt += 1) {
-      const stored = await untilOver(call.stored, this.#over);
+      // After a lost connection, for example, a promise of Restate never settles.
+      const stored = await untilOver(call.stored, this.#over, isOver);
       if (!("failed" in stored)) {
         if (this.#hooks !== undefined) this.#hooks.lastRead = stored.lastRead ?? this.#hooks.lastRead;
         return stored.answer;
@@ -127,25 +129,6 @@ class WorkflowSteps {
   }
 }
 
-/**
- * Waits for a promise of Restate. If this execution is over, for example after a lost connection, the promise never settles, so
- * this function rejects.
- */
-function untilOver<T>(promise: PromiseLike<T>, over: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const refuse = (): void => reject(new Error("This execution of the workflow is over. Restate continues it elsewhere."));
-    if (over.aborted) return refuse();
-    over.addEventListener("abort", refuse);
-    const done = (): void => over.removeEventListener("abort", refuse);
-    promise.then(
-      (value) => {
-        done();
-        resolve(value);
-      },
-      (error: unknown) => {
-        done();
-        reject(error);
-      },
-    );
-  });
+function isOver(): Error {
+  return new Error("This execution of the workflow is over. Restate continues it elsewhere.");
 }

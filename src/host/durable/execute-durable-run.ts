@@ -8,6 +8,7 @@ import { storeLargeParts } from "./durable-records.ts";
 import type { DurableEngine, DurableStore, LiveRun, StepHooks } from "./durable-store.ts";
 import { EventWriter } from "./event-writer.ts";
 import { repeatFailed } from "./repeat-failed.ts";
+import { untilOver } from "./until-over.ts";
 
 /** The result of a run without its messages, which are in its journal. */
 export interface RunFacts extends Omit<DurableResult, "messages"> {
@@ -119,7 +120,9 @@ class Execution implements LiveRun {
     this.#over.signal.throwIfAborted();
     if (events.stalls > maxCrashes) throw new Error(toGivenUp(events.stalls));
     const { input = events.input ?? "null" } = this.#given;
-    const options = await this.#unlessOver(async () => fields.options(JSON.parse(input) as Json));
+    // An abandoned execution does not wait for its options, so that its worker can stop.
+    const made = (async () => fields.options(JSON.parse(input) as Json))();
+    const options = await untilOver(made, this.#over.signal);
     await this.#repeat(() => this.obey());
     this.#over.signal.throwIfAborted();
     const hooks = this.#createHooks(events);
@@ -145,17 +148,6 @@ class Execution implements LiveRun {
     const { store } = this.#site;
     const mayRepeat = (error: unknown): boolean => !this.#over.signal.aborted && store.mayRepeat(error);
     return repeatFailed(read, { everyMs: repeatMs, mayRepeat });
-  }
-
-  /** Waits for the options of a run. Rejects at once if this execution is abandoned, so that its worker can stop. */
-  #unlessOver<T>(make: () => Promise<T>): Promise<T> {
-    const { signal } = this.#over;
-    return new Promise((resolve, reject) => {
-      const refuse = (): void => reject(signal.reason);
-      if (signal.aborted) return refuse();
-      signal.addEventListener("abort", refuse);
-      make().then(resolve, reject);
-    });
   }
 
   async #orAbandon(written: Promise<void>): Promise<void> {
