@@ -27,15 +27,16 @@ export async function inspectLogs(args: readonly string[], io: CliIO): Promise<v
   const found = await findLogs(positionals, { cwd: io.cwd, areAwaited: values.live });
   for (const file of found.skipped) noteSkipped(file, io);
   const isOpened = values["no-open"] !== true && io.isTerminal && io.env["CI"] === undefined;
-  const openPage = (url: string): void => {
-    if (isOpened && !io.open(url)) io.note("No browser could be opened. Open the URL yourself.");
+  const show = (url: string): void => {
+    if (!io.open(url)) io.note("No browser could be opened. Open the URL yourself.");
   };
+  const openPage = isOpened ? show : undefined;
   if (values.live === true) {
-    return serveLive(positionals, { found, port: readPort(values.port), io, openPage: isOpened ? openPage : undefined });
+    return serveLive(positionals, { found, port: readPort(values.port), io, openPage });
   }
   const { href } = pathToFileURL(await writePage(found, values.out, io));
   io.out(href);
-  openPage(href);
+  openPage?.(href);
 }
 
 function readPort(port: string | undefined): number | undefined {
