@@ -3,6 +3,7 @@ import type { Json } from "./json.ts";
 import type { PlainError, ResponseTarget, Usage } from "./common.ts";
 import type { Message, ProviderMetadataPart, UserMessage } from "./message.ts";
 import type { StreamResult } from "./provider.ts";
+import type { CompactedMessages } from "./policies.ts";
 import type { EndReason, LoopStatus } from "./termination.ts";
 import type { ToolCall, ToolHistoryEntry, WaitingCall } from "./tool-outcome.ts";
 
@@ -32,6 +33,8 @@ export interface LoopResult<Output = unknown> {
   readonly accumulatedModelParts: readonly ProviderMetadataPart[];
   /** The transcript. You can pass it as `messages` to another run. */
   readonly messages: readonly Message[];
+  /** The last summary that replaced messages in requests. Undefined without a compaction. */
+  readonly compaction?: CompactedMessages | undefined;
   /** The usage of all streams, including the streams of nested runs. */
   readonly usage: Usage;
   /** The cost in USD. Undefined if the cost of any iteration is unknown. */

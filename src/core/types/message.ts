@@ -9,6 +9,8 @@ export type Message = UserMessage | AssistantMessage | ToolMessage;
 export interface UserMessage {
   readonly role: "user";
   readonly content: string | readonly UserPart[];
+  /** Set to true to keep this message in all requests, even after a compaction. Default false. */
+  readonly pinned?: boolean | undefined;
 }
 
 /** The output of the model in one iteration. */

@@ -183,6 +183,28 @@ export interface LoopPolicies<Output = unknown> {
   readonly results?: ResultProcessing | undefined;
   /** Removes old tool results from requests. Created by `maskResults`. Default: no masking. */
   readonly masking?: Masking | undefined;
+  /** Replaces old messages in requests with a summary. Created by `compactMessages`. Default: no compaction. */
+  readonly compaction?: Compaction | undefined;
+}
+
+/** Replaces old messages in requests with a summary. Created by `compactMessages` from `turnwright/compaction`. */
+export interface Compaction {
+  readonly kind: "compaction";
+  /**
+   * Returns a policy whose first request already shows this summary, as the `compaction` in the result of an earlier run of the
+   * same conversation. `undefined` returns the policy unchanged.
+   */
+  startWith(earlier: CompactedMessages | undefined): Compaction;
+}
+
+/** The messages that a summary replaces, as plain data. The transcript keeps these messages. */
+export interface CompactedMessages {
+  /** The summary that the model gets instead of the messages. */
+  readonly summary: string;
+  /** The number of messages at the beginning of the transcript that the summary stands for. */
+  readonly count: number;
+  /** The indexes of those messages that the model still gets unchanged before the summary, in ascending order. */
+  readonly kept: readonly number[];
 }
 
 /** Detects a model that repeats its calls. Created by `detectLoops`. */

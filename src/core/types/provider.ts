@@ -17,6 +17,8 @@ export interface Provider {
   readonly model: string;
   /** The API family of the provider, for policies that depend on the family. */
   readonly family?: string | undefined;
+  /** True if the service itself can replace old messages with a summary, as `compactAt` of a request demands. Default false. */
+  readonly compacts?: boolean | undefined;
   /** Streams one response of the model. The stream ends with exactly one `finish` chunk, an `error` chunk or a thrown error. */
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>;
 }
@@ -36,6 +38,11 @@ export interface ModelRequest {
   readonly iteration: number;
   /** The `token` from the `finish` chunk with the reason "continue". The new stream must continue from that point. */
   readonly continuationToken?: string | undefined;
+  /**
+   * The number of input tokens from which the service is to replace old messages with a summary. Set only for a provider with
+   * `compacts`.
+   */
+  readonly compactAt?: number | undefined;
   /** The full transcript of the run, for wrappers that inspect the transcript. Providers must send `messages` instead. */
   readonly transcript?: RequestTranscript | undefined;
 }
