@@ -216,6 +216,7 @@ interface Result {
   functionHistory: readonly ToolHistoryEntry[];
   streamResults: readonly StreamResult[]; // one per provider stream
   accumulatedModelParts: readonly ProviderMetadataPart[];
+  cache?: PromptCacheUse | undefined; // share, savedUSD, breaks, ...; with policies.promptCache
   usage: Usage; // inputTokens, outputTokens, totalTokens, cachedInputTokens?, cacheWriteTokens?, reasoningTokens?
   costUSD: number | undefined; // undefined if unknown
   iterations: number;

@@ -41,6 +41,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
     open: async (signal) => {
       // Containers expire at a date. `Date.now()` is used, because the call's clock may start at any number.
       const body = buildMessagesBody(request, { settings, convert, now: Date.now() });
+      call.sending?.(body, settings);
       return openAnswer(client.messages.create(body, { signal, ...headers }), call.clock);
     },
     reader: createMessagesReader(out, words),

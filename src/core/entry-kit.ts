@@ -27,6 +27,7 @@ export { nextStep, type NextStep } from "./loop/next-step.ts";
 export { detectContextRestart } from "./loop/restart/detect-context-restart.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { type Bounds, limitRules, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
+export type { CacheWatcher, StreamWatch } from "./loop/run/features.ts";
 export type { DeferredOutcome, ResultProcessor } from "./loop/run/run.ts";
 export { createRepetition } from "./loop/state/detect-loops.ts";
 export { applyStep, malformedNote, warnOfLoop } from "./loop/state/apply-step.ts";
@@ -157,6 +158,15 @@ export type {
   StoredResult,
 } from "./types/policies.ts";
 export type {
+  CacheBreakCause,
+  PartDigest,
+  PromptCacheBreak,
+  PromptCacheUse,
+  PromptCacheWatch,
+  RequestPrefix,
+  StreamCache,
+} from "./types/prompt-cache.ts";
+export type {
   AttemptSpending,
   FinishReason,
   ModelCall,
@@ -173,7 +183,7 @@ export type { NestedSpending, ShownTool, ToolCall, ToolChange, ToolOutcome, Wait
 export type { NeedsApproval, ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./types/tool.ts";
 export { assertNever, hasBrand } from "./utils/guards.ts";
 export { Deadline, longestTimerMs, systemClock } from "./cancellation/deadline.ts";
-export { addSpending, addUsage, noUsage, reconcileUsage } from "./utils/count-usage.ts";
+export { addCost, addSpending, addUsage, noUsage, reconcileUsage } from "./utils/count-usage.ts";
 export { type FileFacts, followOwnLinks, isOwn, tightMode } from "./utils/file-trust.ts";
 export { isRecord, isThenable, type UnknownRecord } from "./utils/guards.ts";
 export { digest, isSameJson, parseJson, stableJson, toJson } from "./utils/json.ts";

@@ -25,6 +25,7 @@ const eventTypes: { readonly [Type in LoopEventType]: true } = {
   "result-extracted": true,
   "result-cached": true,
   masked: true,
+  "cache-break": true,
   steered: true,
   "attempt-discarded": true,
   "late-result": true,

@@ -128,9 +128,15 @@ export function createMockProvider(messages: MockScript, options: MockOptions = 
       calls += 1;
       if (record) requests.push(Object.freeze(copyOf(request)));
       const parts = partsOf(messages, request, index);
+      call.sending?.(toBody(request), { id, model });
       return play(endMessage(parts, usage ? request : undefined), call);
     },
   };
+}
+
+/** Returns the parts of a request in the format that `sending` reports. There is no service with a format of its own. */
+function toBody({ tools, system, messages }: ModelRequest): object {
+  return { tools, system, messages };
 }
 
 /** Copies a request, because the loop later changes the lists in the request. */

@@ -89,6 +89,11 @@ const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => re
   "result-extracted": describeResult,
   "result-cached": describeResult,
   masked: ({ calls, tokensBefore, tokensAfter }) => [calls.join(","), `${tokensBefore} -> ${tokensAfter}`],
+  "cache-break": ({ cause: { kind, name }, lostBytes }) => [
+    kind,
+    ...(name === undefined ? [] : [name]),
+    `${lostBytes} bytes lost`,
+  ],
   steered: ({ message: { content } }) => [JSON.stringify(content)],
   "attempt-discarded": ({ attempt, error }) => (attempt === undefined ? [] : [attempt, error?.code ?? ""]),
   "late-result": ({ name, callId, success }) => [name, `(${callId})`, success ? "success" : "failure"],

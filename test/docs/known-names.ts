@@ -176,6 +176,7 @@ export const eventFields: { readonly [Type in LoopEventType]: Names<Exclude<keyo
   "result-extracted": { callId: true, name: true, index: true, tokensBefore: true, tokensAfter: true },
   "result-cached": { callId: true, name: true, index: true, tokensBefore: true, tokensAfter: true },
   masked: { calls: true, tokensBefore: true, tokensAfter: true },
+  "cache-break": { provider: true, model: true, cause: true, isIntended: true, keptBytes: true, lostBytes: true },
   notice: { kind: true },
   "loop-detected": { toolName: true, count: true, cycle: true, action: true },
   steered: { message: true },

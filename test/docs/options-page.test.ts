@@ -48,6 +48,7 @@ const policies: Names<LoopPolicies> = {
   output: true,
   results: true,
   masking: true,
+  promptCache: true,
 };
 
 const session: Names<Session> = {

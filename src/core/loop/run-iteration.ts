@@ -64,7 +64,9 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
       result.calls.forEach(({ callId }, index) => run.ports.places.set(callId, earlier.length + index));
       sendStart(run, masked);
       sendReplayed(run, result, earlier.length);
+      if (result.cache !== undefined) run.cacheWatcher?.replay(result.cache);
     }
+    sendCacheBreaks(run, result, live);
     const { usage, costUSD } = result;
     run.meter.add({ tokens: usage?.totalTokens, costUSD, costUnknown: costUSD === undefined });
     applyStep(state, { kind: "model", result, finalAnswerTo: next.finalAnswerTo });
@@ -150,6 +152,7 @@ function streamIteration(run: Run, next: ModelStep, plan: IterationPlan): Promis
     pricing: options.pricing,
     eager: next.withoutTools ? undefined : createEagerPorts(run),
     findSpent: (spent) => findSpent(run, spent),
+    watch: run.cacheWatcher?.watch(request),
   });
   // A final answer is requested only after a limit was reached, so the stop conditions no longer apply.
   const asks = run.stopConditions.length > 0 && next.finalAnswerTo === undefined;
@@ -240,6 +243,11 @@ function sendReplayed(run: Run, result: StreamResult, firstIndex: number): void 
       }
     }
   }
+}
+
+function sendCacheBreaks(run: Run, { cache }: StreamResult, live: boolean): void {
+  for (const { break: found } of cache?.requests ?? [])
+    if (found !== undefined) run.events.send({ type: "cache-break", ...eventBase(run, live), ...found });
 }
 
 function sendLoop(run: Run): void {

@@ -46,6 +46,7 @@ const places: { readonly [Type in Exclude<LoopEventType, "run-start" | "tool-arg
   "result-extracted": "event",
   "result-cached": "event",
   masked: "event",
+  "cache-break": "event",
   steered: "messages",
   "attempt-discarded": "error",
   "late-result": "event",

@@ -14,7 +14,7 @@ import type { LoopState, SettledCall, InboxMessage } from "../state/loop-state.t
 import type { ReadyCall, ToolCallPorts } from "./call.ts";
 import type { Decisions } from "./decisions.ts";
 import type { LoopEventSink } from "./emit.ts";
-import type { LoopDetector, MaskedView, ResultMasking } from "./features.ts";
+import type { CacheWatch, CacheWatcher, LoopDetector, MaskedView, ResultMasking } from "./features.ts";
 import type { JournalTraffic } from "./journal-call.ts";
 import type { Meter } from "./meter.ts";
 import type { Park, Parking } from "./parking.ts";
@@ -104,6 +104,7 @@ export interface Run {
   /** The nested runs that wait in the current iteration. Undefined if there are no nested runs. */
   parking: Parking | undefined;
   view: MaskedView | undefined;
+  readonly cacheWatcher: CacheWatcher | undefined;
   /** The nested runs that use this run's journal and still hold resources. */
   readonly sharingRuns: Set<Run>;
   failure: { readonly error: unknown } | undefined;
@@ -224,14 +225,16 @@ export interface Features {
   readonly masking: ResultMasking | undefined;
   readonly results: ResultProcessor | undefined;
   readonly output: OutputReader | undefined;
+  readonly promptCache: CacheWatch | undefined;
 }
 
-export function readFeatures({ loopDetection, masking, results, output }: LoopPolicies = {}): Features {
+export function readFeatures({ loopDetection, masking, results, output, promptCache }: LoopPolicies = {}): Features {
   return {
     loopDetection: loopDetection as LoopDetector | undefined,
     masking: masking as ResultMasking | undefined,
     results: results as ResultProcessor | undefined,
     output: output as OutputReader | undefined,
+    promptCache: promptCache as CacheWatch | undefined,
   };
 }
 
