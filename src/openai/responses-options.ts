@@ -87,6 +87,13 @@ export interface OpenAIResponsesOptions {
    */
   readonly toolResultMedia?: "tool-message" | "user-message" | undefined;
   /**
+   * A key that the service combines with the beginning of a request to choose a server, sent as `prompt_cache_key`. Requests with
+   * equal keys and beginnings reach the same server, whose prompt cache they share. Use one key for requests that share a long
+   * beginning, such as the name of the agent, or of the agent and the customer. According to OpenAI, a server takes about 15 of
+   * these requests per minute; others go elsewhere, so a busy agent needs several keys. Default none: the beginning alone decides.
+   */
+  readonly promptCacheKey?: string | undefined;
+  /**
    * Maps further reasons for an incomplete response to finish reasons, for example `{ "steered": "stop" }`. These entries take
    * precedence over the built-in ones. Default none.
    */
@@ -104,6 +111,7 @@ export interface ResponsesSettings {
   readonly customTools: ReadonlyMap<string, OpenAICustomToolFormat>;
   readonly serverTools: readonly OpenAIServerTool[];
   readonly toolResultMedia: "tool-message" | "user-message";
+  readonly promptCacheKey: string | undefined;
 }
 
 const checks: Checks<OpenAIResponsesOptions> = {
@@ -117,17 +125,19 @@ const checks: Checks<OpenAIResponsesOptions> = {
   customTools: ['an object with a format for each tool, such as { type: "text" }', isFormats],
   serverTools: ['a list of objects with a "type"', (value) => Array.isArray(value) && value.every(isTyped)],
   toolResultMedia: oneOf("tool-message", "user-message"),
+  promptCacheKey: is.name,
   finishReasons: finishReasonsCheck,
 };
 
 export function checkResponsesOptions(options: OpenAIResponsesOptions): ResponsesSettings {
   checkFields("options", options, checks);
   checkRequired(options, checks, ["client", "model"]);
-  const { client, model, id = "openai", family, store = false, reasoning } = options;
+  const { client, model, id = "openai", family, store = false, reasoning, promptCacheKey } = options;
   const { customTools = {}, serverTools = [], toolResultMedia = "tool-message" } = options;
   const { include = store ? [] : ["reasoning.encrypted_content"] } = options;
   const byName = new Map(Object.entries(customTools));
-  return { client, model, id, family, store, include, reasoning, customTools: byName, serverTools, toolResultMedia };
+  const tools = { customTools: byName, serverTools, toolResultMedia };
+  return { client, model, id, family, store, include, reasoning, ...tools, promptCacheKey };
 }
 
 function isResponsesClient(value: unknown): boolean {

@@ -1,6 +1,6 @@
 // Names the cause of the first change.
 
-import { type CacheBreakCause, isRecord, type Message, stableJson } from "../core/entry-kit.ts";
+import { type CacheBreakCause, isRecord, recordOf, stableJson } from "../core/entry-kit.ts";
 import { isSamePart, type Part } from "./part.ts";
 import type { Prefix } from "./prefix.ts";
 
@@ -19,11 +19,11 @@ export function findMessageCause(before: Prefix, next: Prefix, at: number): Cach
   const [old, part] = [before.messages[at], next.messages[at]];
   if (old === undefined || part === undefined) return { kind: "messages-removed", count: before.messages.length - at };
   if (hasSameFields(old, part)) return { kind: "message-keys-reordered", count: 1 };
+  if (isMetadataChange(old.value, part.value)) return { kind: "provider-metadata-changed", count: 1 };
   const inserted = findAfter(next.messages, old, at);
   if (inserted > 0) return { kind: "messages-inserted", count: inserted };
   const removed = findAfter(before.messages, part, at);
   if (removed > 0) return { kind: "messages-removed", count: removed };
-  if (isOfModel(part.value) && hasSameContent(before.own, next.own)) return { kind: "provider-metadata-changed", count: 1 };
   return { kind: "messages-edited", count: 1 };
 }
 
@@ -37,23 +37,33 @@ function hasSameFields(one: Part, other: Part): boolean {
   return stableJson(one.value) === stableJson(other.value);
 }
 
+/**
+ * True if two messages of the model have the same text and calls, so that only reasoning, signatures or ids differ. Also true if
+ * one of them has neither text nor calls: an item with reasoning was then added or removed.
+ */
+function isMetadataChange(before: unknown, next: unknown): boolean {
+  if (before === undefined || !isOfModel(before) || !isOfModel(next)) return false;
+  const [old, now] = [listShown(before), listShown(next)];
+  return old.length === 0 || now.length === 0 || JSON.stringify(old) === JSON.stringify(now);
+}
+
 /** True for a message or an item that the model wrote, in any format. */
 function isOfModel(value: unknown): boolean {
-  if (!isRecord(value)) return false;
-  const { role, type } = value;
+  const { role, type } = recordOf(value);
   if (role !== undefined) return role === "assistant" || role === "model";
   return typeof type === "string" && !type.endsWith("_output");
 }
 
-/** True if the first message of the run that differs has the same content, and only its provider metadata differs. */
-function hasSameContent(before: readonly Message[] | undefined, next: readonly Message[] | undefined): boolean {
-  if (before === undefined || next === undefined) return false;
-  const at = before.findIndex((message, index) => message !== next[index]);
-  const [old, message] = [before[at], next[at]];
-  if (old === undefined) return next.some((each) => each.role === "assistant" && each.providerMetadata !== undefined);
-  return old.role === "assistant" && message?.role === "assistant" && isSameContent(old.content, message.content);
-}
+/** The fields that contain texts, names and arguments, in all formats. */
+const shownFields: ReadonlySet<string> = new Set(["text", "content", "name", "toolName", "arguments", "input", "args"]);
 
-function isSameContent(one: unknown, other: unknown): boolean {
-  return stableJson(one) === stableJson(other);
+/** Lists the texts, names and arguments in a message of the model, without its reasoning. */
+function listShown(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value.flatMap(listShown);
+  if (!isRecord(value) || value["type"] === "reasoning" || value["thought"] === true) return [];
+  return Object.entries(value).flatMap(([key, field]): readonly unknown[] => {
+    if (key === "input" || key === "args") return [field];
+    if (typeof field === "string") return shownFields.has(key) ? [field] : [];
+    return listShown(field);
+  });
 }

@@ -1,6 +1,6 @@
 // The prefix of one request: its parts in the order in which services read them. Also converts a prefix to a record and back.
 
-import { type Message, type ModelRequest, type RequestPrefix, userTextOf } from "../core/entry-kit.ts";
+import { type ModelRequest, type RequestPrefix, userTextOf } from "../core/entry-kit.ts";
 import { fromDigest, isSamePart, type Part, toDigest, toPart } from "./part.ts";
 import type { BodyParts } from "./read-body.ts";
 
@@ -10,8 +10,6 @@ export interface Prefix {
   readonly settings: BodyParts["settings"];
   readonly messages: readonly Part[];
   readonly bytes: number;
-  /** The messages of the run from which the provider made the body. Undefined if another execution sent the request. */
-  readonly own: readonly Message[] | undefined;
   /** The text of the context items, which move to the end of each request. */
   readonly context: string | undefined;
 }
@@ -23,7 +21,7 @@ export function toPrefix(body: BodyParts, request: ModelRequest, before: Prefix 
   const messages = toParts(body.messages, before?.messages);
   const bytes = sumBytes(tools) + sumBytes(system) + sumBytes(messages);
   const context = contextOf(request);
-  return { tools, system, settings: body.settings, messages, bytes, own: request.messages, context };
+  return { tools, system, settings: body.settings, messages, bytes, context };
 }
 
 function toParts(values: readonly unknown[], before: readonly Part[] = []): readonly Part[] {
@@ -75,7 +73,6 @@ export function fromDigests(record: RequestPrefix, before: Prefix | undefined): 
     settings: record.settings ?? before?.settings ?? {},
     messages: Array.from(messages, (part) => part ?? unknownPart),
     bytes: record.bytes,
-    own: undefined,
     context: undefined,
   };
 }
