@@ -143,7 +143,7 @@ function findContext({ messages, context }: Prefix): number {
     if (found === -1) continue;
     // The block begins before its text, and a comma separates it from the block before. The first block is the whole message.
     const block = text.lastIndexOf("{", found);
-    const isAlone = text.indexOf("{", 1) >= block;
+    const isAlone = block === 0 || text.indexOf("{", 1) === block;
     return sumBytes(messages, at) + (isAlone ? 0 : countBytes(text.slice(0, block - 1)));
   }
   return Number.POSITIVE_INFINITY;

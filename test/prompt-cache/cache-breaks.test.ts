@@ -1,4 +1,12 @@
-import { defineTool, type LoopOptions, maskResults, type Message, type Provider, type ToolRegistry } from "turnwright";
+import {
+  defineTool,
+  type JsonSchema,
+  type LoopOptions,
+  maskResults,
+  type Message,
+  type Provider,
+  type ToolRegistry,
+} from "turnwright";
 import type { ExecutableTool } from "turnwright/parts";
 import { describe, expect, it } from "vitest";
 import { type Scripted, type Wire, wires } from "../wire/all-wires.ts";
@@ -21,10 +29,13 @@ const script: readonly Scripted[] = [call("a"), call("b"), { text: "Oslo.", end:
 
 /** A registry whose tools change after the first iteration. */
 function changing(before: readonly ExecutableTool[], after: readonly ExecutableTool[]): { readonly create: () => ToolRegistry } {
+  const [first, second] = [before, after].map((tools) =>
+    tools.map(({ name, description, inputSchema: schema }) => ({ name, description, inputSchema: schema as JsonSchema })),
+  );
   const create = (): ToolRegistry => {
     let hasRun = false;
     return {
-      definitions: () => (hasRun ? after : before),
+      definitions: () => (hasRun ? second : first) ?? [],
       executeTool: () => {
         hasRun = true;
         return Promise.resolve({ success: true, data: "fine" });
@@ -60,7 +71,6 @@ interface Case {
 }
 
 const reordered = tool("weather", { inputSchema: { properties: inputSchema.properties, type: "object" } });
-const [first] = script;
 const insert: Message = { role: "user", content: "By the way." };
 const formats: readonly Wire["name"][] = ["openai", "openai-responses"];
 
@@ -175,8 +185,8 @@ describe.for(wires)("$name: the event cache-break", (wire) => {
     expect((await check(wire, one)).result.cache?.requests).toBe(3);
   });
 
-  it("is not emitted for context items, which move to the end of each request", async () => {
-    const { recording, result, bodies } = await playWire({ wire, script }, { ...base, contextItems: ['It is {"noon"}.'] });
+  it.for(["It is noon.", 'It is {"noon"}.'])("is not emitted for the context item %s, which moves to the end", async (item) => {
+    const { recording, result, bodies } = await playWire({ wire, script }, { ...base, contextItems: [item] });
     expect(bodies).toHaveLength(3);
     expect(recording.of("cache-break")).toEqual([]);
     expect(result.cache?.share).toBe(1);
