@@ -23,6 +23,7 @@ import type {
   LoopDetectionOptions,
   Masking,
   MaskingOptions,
+  PromptCacheWatch,
   StructuredOutputOptions,
   ToolChange,
 } from "turnwright/parts";
@@ -41,6 +42,7 @@ interface Policies {
   };
   results?: ResultProcessing; // processResults({ processor, extractor, cacher }) or truncateResults(...): changes results the model reads
   masking?: Masking; // maskResults({ ... }): clears old results from requests, not from the transcript
+  promptCache?: PromptCacheWatch; // watchPromptCache() from "turnwright/prompt-cache": result.cache and the event "cache-break"
   finalAnswer?: boolean; // one more iteration without tools at maxIterations and maxToolCalls
   stopWhen?: StopCondition | readonly StopCondition[]; // ({ iteration, response, totalUsage, ... }) => true | { kind: "stop", reason? } | ...
   loopDetection?: LoopDetection; // detectLoops({ ... })

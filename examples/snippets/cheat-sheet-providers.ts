@@ -19,6 +19,7 @@ interface OpenAIEntry {
     echoReasoning?: "reasoning_content" | "reasoning";
     toolResultMedia?: "user-message" | "tool-message";
     toWireCallId?: (callId: string) => string;
+    promptCacheKey?: string; // sent as prompt_cache_key: requests with equal keys and beginnings share a cache
     finishReasons?: { readonly [word: string]: FinishReason }; // { "FUNCTION_CALL": "tool-calls" }: words that the adapter does not know
   }): Provider;
   openaiResponses(options: {
@@ -32,6 +33,7 @@ interface OpenAIEntry {
     customTools?: { readonly [toolName: string]: openai.OpenAICustomToolFormat }; // called with text instead of JSON: args are { input }
     serverTools?: readonly openai.OpenAIServerTool[]; // [{ type: "web_search" }]
     toolResultMedia?: "tool-message" | "user-message";
+    promptCacheKey?: string;
     finishReasons?: { readonly [word: string]: FinishReason };
   }): Provider;
 }

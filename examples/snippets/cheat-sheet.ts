@@ -57,6 +57,7 @@ import type {
   LoopDetectionOptions,
   Masking,
   MaskingOptions,
+  PromptCacheUse,
   ProviderMetadataPart,
   ProviderErrorFacts,
   StructuredOutputOptions,

@@ -61,31 +61,50 @@ export function createMarker(cacheControl: CacheControl): Marker {
   /** By the first message of the conversation, which stays the same object. */
   const conversations = new WeakMap<WireMessage, Sent>();
   return (request) => {
-    const { system, tools, joined, extra } = request;
-    let left = mostMarks - countForeign(request);
-    const take = (isPossible: boolean): boolean => {
-      if (!isPossible || left <= 0) return false;
-      left -= 1;
-      return true;
-    };
-    const parts = extra.messages === undefined ? listParts(joined) : [];
+    const parts = request.extra.messages === undefined ? listParts(request.joined) : [];
     const [first] = parts;
-    const { end, read, kept, entries } = findPlaces(parts, first && conversations.get(first.wire));
-    const marked = [end, read].filter((place) => take(place !== undefined));
-    const marksSystem = take(system !== undefined && extra.system === undefined);
-    if (take(kept !== undefined && kept !== read && kept !== end)) marked.push(kept);
-    const marksTools = take(tools.length > 0 && extra.tools === undefined && countMarks(tools) === 0);
-    const places = marked.filter((place) => place !== undefined);
-    if (first !== undefined) conversations.set(first.wire, { parts, kept, entries: addPlaces(entries, places) });
-    return {
-      system: marksSystem && system !== undefined ? markSystem(system, cacheControl) : system,
-      tools: marksTools ? markAt(tools, lastLoaded(tools), cacheControl) : tools,
-      messages: markMessages(
-        joined,
-        places.map((place) => parts[place]),
-        cacheControl,
-      ),
-    };
+    const found = findPlaces(parts, first && conversations.get(first.wire));
+    const chosen = chooseMarks(request, found);
+    const { places } = chosen;
+    if (first !== undefined)
+      conversations.set(first.wire, { parts, kept: found.kept, entries: addPlaces(found.entries, places) });
+    const marked = places.map((place) => parts[place]);
+    return { ...addMarks(request, chosen, cacheControl), messages: markMessages(request.joined, marked, cacheControl) };
+  };
+}
+
+interface Chosen {
+  readonly places: readonly number[];
+  readonly system: boolean;
+  readonly tools: boolean;
+}
+
+/** Chooses the marks of a request, the most useful first, while marks are left. */
+function chooseMarks({ system, tools, extra }: MarkableRequest, { end, read, kept }: Places): Chosen {
+  let left = mostMarks - countForeign({ tools, extra });
+  const take = (isPossible: boolean): boolean => {
+    if (!isPossible || left <= 0) return false;
+    left -= 1;
+    return true;
+  };
+  const takePlace = (place: number | undefined): readonly number[] => (place !== undefined && take(true) ? [place] : []);
+  const places = [...takePlace(end), ...takePlace(read)];
+  const marksSystem = take(system !== undefined && extra.system === undefined);
+  return {
+    places: kept === read || kept === end ? places : [...places, ...takePlace(kept)],
+    system: marksSystem,
+    tools: take(tools.length > 0 && extra.tools === undefined && countMarks(tools) === 0),
+  };
+}
+
+function addMarks(
+  { system, tools }: MarkableRequest,
+  chosen: Chosen,
+  cacheControl: CacheControl,
+): Pick<MarkedRequest, "system" | "tools"> {
+  return {
+    system: chosen.system && system !== undefined ? markSystem(system, cacheControl) : system,
+    tools: chosen.tools ? markAt(tools, lastLoaded(tools), cacheControl) : tools,
   };
 }
 
@@ -113,12 +132,14 @@ function findPlaces(parts: readonly Part[], sent: Sent | undefined): Places {
   if (last === -1) return { end: undefined, read: undefined, kept: undefined, entries: [] };
   const isJoined = parts[last - 1]?.joinedAt === parts[last]?.joinedAt;
   const end = isJoined ? last - 1 : last;
-  const same = countSame(parts, sent?.parts ?? []);
-  const entries = (sent?.entries ?? []).filter((at) => at < same);
+  if (sent === undefined) return { end, read: findBefore(parts, end), kept: undefined, entries: [] };
+  const same = countSame(parts, sent.parts);
+  const entries = sent.entries.filter((at) => at < same);
+  const isKept = sent.kept !== undefined && sent.kept < same;
   return {
     end,
     read: entries.findLast((at) => at < end) ?? findBefore(parts, end),
-    kept: findChanged(parts, sent, same) ?? (sent?.kept !== undefined && sent.kept < same ? sent.kept : undefined),
+    kept: findChanged(parts, sent, same) ?? (isKept ? sent.kept : undefined),
     entries,
   };
 }
@@ -137,8 +158,7 @@ function findBefore(parts: readonly Part[], at: number): number | undefined {
 }
 
 /** Returns the last user message that replaced another one. Messages that follow it are the same as in the previous request. */
-function findChanged(parts: readonly Part[], sent: Sent | undefined, same: number): number | undefined {
-  const before = sent?.parts ?? [];
+function findChanged(parts: readonly Part[], { parts: before }: Sent, same: number): number | undefined {
   for (let at = before.length - 2; at >= same; at -= 1) {
     const part = parts[at];
     const isFollowed = before[at + 1]?.wire === parts[at + 1]?.wire;
@@ -148,7 +168,7 @@ function findChanged(parts: readonly Part[], sent: Sent | undefined, same: numbe
 }
 
 /** Counts the marks that the caller brings: in `extra`, and on tools that the server runs. */
-function countForeign({ tools, extra }: MarkableRequest): number {
+function countForeign({ tools, extra }: Pick<MarkableRequest, "tools" | "extra">): number {
   const { cache_control: automatic, messages } = extra;
   const inMessages = listOf(messages).map((message) => countMarks(isRecord(message) ? message.content : undefined));
   const sum = inMessages.reduce((total, count) => total + count, 0);

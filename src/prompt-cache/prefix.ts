@@ -64,13 +64,15 @@ function isSameList(parts: readonly Part[], before: readonly Part[] = []): boole
 
 const unknownPart: Part = { digest: "", bytes: 0, name: undefined, value: undefined };
 
-export function fromDigests(record: RequestPrefix, before: Prefix | undefined): Prefix {
-  const messages = (before?.messages ?? []).slice(0, record.messageCount);
+const emptyPrefix: Prefix = { tools: [], system: [], settings: {}, messages: [], bytes: 0, context: undefined };
+
+export function fromDigests(record: RequestPrefix, before: Prefix = emptyPrefix): Prefix {
+  const messages = before.messages.slice(0, record.messageCount);
   for (const [at, ...part] of record.messages) messages[at] = fromDigest(part);
   return {
-    tools: record.tools?.map(fromDigest) ?? before?.tools ?? [],
-    system: record.system?.map(fromDigest) ?? before?.system ?? [],
-    settings: record.settings ?? before?.settings ?? {},
+    tools: record.tools?.map(fromDigest) ?? before.tools,
+    system: record.system?.map(fromDigest) ?? before.system,
+    settings: record.settings ?? before.settings,
     messages: Array.from(messages, (part) => part ?? unknownPart),
     bytes: record.bytes,
     context: undefined,

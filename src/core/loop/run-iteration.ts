@@ -152,7 +152,7 @@ function streamIteration(run: Run, next: ModelStep, plan: IterationPlan): Promis
     pricing: options.pricing,
     eager: next.withoutTools ? undefined : createEagerPorts(run),
     findSpent: (spent) => findSpent(run, spent),
-    watch: run.cacheWatcher?.watch(request),
+    cacheWatcher: run.cacheWatcher,
   });
   // A final answer is requested only after a limit was reached, so the stop conditions no longer apply.
   const asks = run.stopConditions.length > 0 && next.finalAnswerTo === undefined;

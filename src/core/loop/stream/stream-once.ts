@@ -34,7 +34,7 @@ export interface StreamPorts extends GuardPorts {
   /** Returns the limit that prevents another request after these attempts. Default: no limit. */
   readonly findSpent?: DraftPorts["findSpent"];
   /** Watches the requests that the provider sends. Default: not watched. */
-  readonly watch?: DraftPorts["watch"];
+  readonly cacheWatcher?: DraftPorts["cacheWatcher"];
 }
 
 /**
@@ -97,7 +97,7 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
     family: draft.family,
     visibleTools: namesOf(request.tools),
     error,
-    cache: ports.watch?.read(draft.spendings, (spent, by) => costOf(spent, { ...by, iteration: draft.iteration }, ports)),
+    cache: draft.watch?.read(draft.spendings, (spent, by) => costOf(spent, { ...by, iteration: draft.iteration }, ports)),
     durationMs,
   };
 }
