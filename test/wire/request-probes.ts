@@ -127,6 +127,7 @@ const options: ProbeGroup = {
     ),
     option("Tools that take text instead of JSON", () => [{ customTools: { look: { type: "text" } } }], /custom/),
     option("Marks for the prompt cache", () => [{ cache: true }], /cache_control/),
+    option("Key of the prompt cache", () => [{ promptCacheKey: "agent" }], /prompt_cache_key/),
     option(
       "Settings for reasoning",
       () => [
