@@ -11,6 +11,7 @@ import {
   type Usage,
 } from "../core/entry-kit.ts";
 import { checkScript, checkMockMessage, type MockCall, type MockPart, type MockMessage } from "./mock-parts.ts";
+import { reportRequest } from "./report-request.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 /** Estimates the usage of one iteration from the lengths of the request and the scripted message, at four characters per token. */
@@ -128,15 +129,10 @@ export function createMockProvider(messages: MockScript, options: MockOptions = 
       calls += 1;
       if (record) requests.push(Object.freeze(copyOf(request)));
       const parts = partsOf(messages, request, index);
-      call.sending?.(toBody(request), { id, model });
+      reportRequest(request, call, { id, model });
       return play(endMessage(parts, usage ? request : undefined), call);
     },
   };
-}
-
-/** Returns the parts of a request in the format that `sending` reports. There is no service with a format of its own. */
-function toBody({ tools, system, messages }: ModelRequest): object {
-  return { tools, system, messages };
 }
 
 /** Copies a request, because the loop later changes the lists in the request. */

@@ -1,25 +1,10 @@
-import type { Provider } from "turnwright";
-import { createMockProvider } from "turnwright/testing";
 import { expect, it } from "vitest";
-import { playWatched, rounds } from "./play-watched.ts";
+import { playReported } from "./play-watched.ts";
 
 type Body = { readonly [field: string]: unknown };
 
-/** A provider that reports these bodies, one for each request. */
-function reporting(bodies: readonly Body[]): Provider {
-  const provider = createMockProvider(rounds(bodies.length));
-  return {
-    ...provider,
-    stream: (request, call) => {
-      call.sending?.(bodies[request.iteration], provider);
-      const { signal, clock, timeouts, iteration } = call;
-      return provider.stream(request, { signal, clock, timeouts, iteration, heartbeat: () => call.heartbeat() });
-    },
-  };
-}
-
 async function play(...bodies: readonly Body[]): Promise<readonly unknown[]> {
-  const { recording } = await playWatched([], { provider: reporting(bodies) });
+  const { recording } = await playReported(bodies);
   return recording.of("cache-break").map(({ cause, keptBytes, lostBytes }) => [cause, keptBytes, lostBytes]);
 }
 

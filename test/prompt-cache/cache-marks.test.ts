@@ -1,6 +1,7 @@
 import { createLoopControl, defineTool, type LoopOptions, maskResults, runToolLoop } from "turnwright";
 import { anthropicMessages, type AnthropicMessagesOptions } from "turnwright/anthropic";
 import { createMockProvider, createTestClock, type TestClock, toolCall } from "turnwright/testing";
+import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type CacheAnswer, CacheServer, listBlocks } from "./cache-server.ts";
 
@@ -35,6 +36,7 @@ interface Served {
 interface Serving {
   readonly iterations: number;
   readonly options?: Partial<AnthropicMessagesOptions>;
+  readonly calls?: (iteration: number) => number;
   readonly clock?: TestClock;
   readonly onRequest?: (index: number) => void | Promise<void>;
 }
@@ -43,7 +45,7 @@ async function serve(
   serving: Serving,
   more: (provider: ReturnType<typeof anthropicMessages>) => Partial<LoopOptions>,
 ): Promise<Served> {
-  const { iterations, clock = createTestClock(), onRequest } = serving;
+  const { iterations, calls = countCalls, clock = createTestClock(), onRequest } = serving;
   const server = new CacheServer(clock);
   const bodies: object[] = [];
   const create = async (body: object): Promise<AsyncIterable<unknown>> => {
@@ -54,7 +56,7 @@ async function serve(
       ({ role }) => role === "assistant",
     ).length;
     return (async function* () {
-      yield* messageOf(iteration, iteration < iterations - 1 ? countCalls(iteration) : 0);
+      yield* messageOf(iteration, iteration < iterations - 1 ? calls(iteration) : 0);
     })();
   };
   const provider = anthropicMessages({ client: { messages: { create } }, model: "m", cache: true, ...serving.options });
@@ -133,4 +135,24 @@ it("anthropicMessages with cache: an iteration that takes longer than the cache 
   const timeouts = { firstChunkMs: 600_000, streamIdleMs: 600_000 };
   const { answers } = await serve({ iterations: 10, clock, onRequest }, () => ({ timeouts }));
   expect(missesOf(answers)).toEqual([`request 5 read 0 of ${answers[4]?.lastMark} blocks`]);
+});
+
+const steps = fc.array(fc.record({ calls: fc.integer({ min: 1, max: 40 }), hints: fc.integer({ min: 0, max: 3 }) }), {
+  minLength: 2,
+  maxLength: 12,
+});
+
+it("anthropicMessages with cache: random numbers of calls and steering messages never miss the last entry", async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, fc.boolean(), async (plan, hasContext) => {
+      const control = createLoopControl();
+      const onRequest = (index: number): void => {
+        for (let hint = 0; hint < (plan[index]?.hints ?? 0); hint += 1) control.steer({ role: "user", content: `Hint ${hint}` });
+      };
+      const serving = { iterations: plan.length + 1, calls: (iteration: number) => plan[iteration]?.calls ?? 1, onRequest };
+      const { answers } = await serve(serving, () => ({ control, contextItems: hasContext ? ["It is noon."] : [] }));
+      expect(missesOf(answers)).toEqual([]);
+    }),
+    { numRuns: 40 },
+  );
 });

@@ -40,8 +40,9 @@ export function measureShared(before: unknown, next: unknown): { readonly bytes:
   return { bytes, shared };
 }
 
+/** Compares characters, because two different ones may begin with the same half of a surrogate pair. */
 function commonStart(one: string, other: string): string {
-  let at = 0;
-  while (at < one.length && one[at] === other[at]) at += 1;
-  return one.slice(0, at);
+  const [characters, others] = [[...one], [...other]];
+  const at = characters.findIndex((character, index) => character !== others[index]);
+  return at === -1 ? one : characters.slice(0, at).join("");
 }

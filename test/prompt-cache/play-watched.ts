@@ -1,4 +1,4 @@
-import { defineTool, type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
+import { defineTool, type LoopOptions, type LoopResult, type Provider, runToolLoop } from "turnwright";
 import { watchPromptCache } from "turnwright/prompt-cache";
 import { createMockProvider, type EventRecording, type MockScript, recordEvents, text, toolCall } from "turnwright/testing";
 
@@ -39,3 +39,18 @@ export async function playWatched(script: MockScript, options: Partial<LoopOptio
   });
   return { result, recording };
 }
+
+/** A provider that reports these bodies, one for each request. */
+function reporting(bodies: readonly object[]): Provider {
+  const provider = createMockProvider(rounds(bodies.length));
+  return {
+    ...provider,
+    stream: (request, call) => {
+      call.sending?.(bodies[request.iteration], provider);
+      const { signal, clock, timeouts, iteration } = call;
+      return provider.stream(request, { signal, clock, timeouts, iteration, heartbeat: () => call.heartbeat() });
+    },
+  };
+}
+
+export const playReported = (bodies: readonly object[]): Promise<Watched> => playWatched([], { provider: reporting(bodies) });

@@ -9,6 +9,7 @@ import {
   memoryCassette,
   recordEvents,
   recordTo,
+  replayFrom,
   text,
   toolCall,
   usage,
@@ -219,4 +220,12 @@ it("expectPrefix: throws if the run was not watched, or if the share is invalid"
     "The run did not watch the prompt cache. Pass policies: { promptCache: watchPromptCache() }",
   );
   expect(() => expectPrefix(result, 95)).toThrow(expect.objectContaining({ code: "invalid-option" }));
+});
+
+it("watchPromptCache: createMockProvider and replayFrom report their requests", async () => {
+  const cassette = memoryCassette();
+  const recorded = await playWatched([], { provider: recordTo(cassette, createMockProvider(rounds(3))) });
+  const replayed = await playWatched([], { provider: replayFrom(cassette) });
+  expect(replayed.result.cache).toEqual(recorded.result.cache);
+  expect([replayed.result.cache?.requests, replayed.result.cache?.share]).toEqual([3, 1]);
 });
