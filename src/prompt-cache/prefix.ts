@@ -34,12 +34,12 @@ export function sumBytes(parts: readonly Part[], end: number = parts.length): nu
   return bytes;
 }
 
-/** Returns the text of the context items: the last user message that is not in the transcript, at the end of the request. */
+/** Returns the text of the context items. They are not in the transcript, and only a paused message of the model can follow them. */
 function contextOf({ messages, transcript }: ModelRequest): string | undefined {
-  if (transcript === undefined) return undefined;
-  const kept = new Set(transcript.messages.slice(-2));
-  const context = messages.slice(-2).findLast((message) => message.role === "user" && !kept.has(message));
-  return context?.role === "user" ? userTextOf(context) : undefined;
+  const last = messages.at(-1);
+  const context = last?.role === "assistant" ? messages.at(-2) : last;
+  if (context?.role !== "user" || transcript?.messages.slice(-2).includes(context) !== false) return undefined;
+  return userTextOf(context);
 }
 
 type Digests = Pick<RequestPrefix, "tools" | "system" | "settings" | "messageCount" | "messages">;
