@@ -66,9 +66,11 @@ const unknownPart: Part = { digest: "", bytes: 0, name: undefined, value: undefi
 
 const emptyPrefix: Prefix = { tools: [], system: [], settings: {}, messages: [], bytes: 0, context: undefined };
 
+/** Makes the prefix of a recorded request. Ignores indexes that cannot be right, because a record may have been edited. */
 export function fromDigests(record: RequestPrefix, before: Prefix = emptyPrefix): Prefix {
-  const messages = before.messages.slice(0, record.messageCount);
-  for (const [at, ...part] of record.messages) messages[at] = fromDigest(part);
+  const count = Math.min(record.messageCount, before.messages.length + record.messages.length);
+  const messages = before.messages.slice(0, count);
+  for (const [at, ...part] of record.messages) if (at >= 0 && at < count) messages[at] = fromDigest(part);
   return {
     tools: record.tools?.map(fromDigest) ?? before.tools,
     system: record.system?.map(fromDigest) ?? before.system,

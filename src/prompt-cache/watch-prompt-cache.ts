@@ -65,9 +65,16 @@ class RunWatcher implements CacheWatcher {
   }
 
   replay({ requests }: StreamCache): void {
-    for (const record of requests) {
-      const { provider, model } = record;
+    for (const record of requests) this.#recall(record);
+  }
+
+  /** A record that was edited is compared with nothing. */
+  #recall(record: RequestPrefix): void {
+    const { provider, model } = record;
+    try {
       this.#note({ provider, model, prefix: fromDigests(record, this.#sent.get(keyOf(record))?.prefix) });
+    } catch {
+      this.#sent.delete(keyOf(record));
     }
   }
 

@@ -97,3 +97,35 @@ it("watchPromptCache: the records of a request have a fixed size, whatever the l
   const sizes = result.streamResults.map(({ cache }) => JSON.stringify(cache).length);
   expect(Math.max(...sizes.slice(1))).toBeLessThan(300);
 });
+
+/** Plays a run of three iterations, and returns its journal after an edit of the first record of a model. */
+async function edited(edit: (cache: { requests: unknown }) => unknown): Promise<SavedJournal> {
+  const journal = memoryJournal();
+  await playWatched(rounds(4), { runId: "r", journal, limits: { maxIterations: 3 } });
+  const text = JSON.stringify(journal, (key, value: unknown) =>
+    key === "cache" && value !== undefined ? edit(value as { requests: unknown }) : value,
+  );
+  return JSON.parse(text);
+}
+
+it.for<[what: string, cache: (cache: { requests: unknown }) => unknown]>([
+  ["no object", () => 5],
+  ["without requests", () => ({})],
+  ["with requests that are not objects", () => ({ requests: [1] })],
+  ["with a break that is not an object", () => ({ requests: [{ break: "all" }] })],
+])("watchPromptCache: a recorded cache %s is a damaged journal", async ([, edit]) => {
+  const journal = memoryJournal(await edited(edit));
+  await expect(playWatched(rounds(4), { runId: "r", journal })).rejects.toMatchObject({ code: "journal-damaged" });
+});
+
+it.for<[what: string, fields: object]>([
+  ["parts that are not arrays", { tools: 5, messages: 5 }],
+  ["a message at an index of a billion", { messages: [[1_000_000_000, "x", 1]], messageCount: 1_000_000_001 }],
+  ["a negative index", { messages: [[-1, "x", 1]] }],
+])("watchPromptCache: a run can be resumed from a record with %s", async ([, fields]) => {
+  const journal = memoryJournal(
+    await edited(({ requests }) => ({ requests: (requests as object[]).map((each) => ({ ...each, ...fields })) })),
+  );
+  const { result } = await playWatched(rounds(4), { runId: "r", journal });
+  expect([result.text, result.cache?.requests]).toEqual(["Done.", 4]);
+});
