@@ -122,7 +122,7 @@ function readOptions(options: CompactionOptions): Settings {
 function createCompactor(settings: Settings, earlier: CompactedMessages | undefined): Compactor {
   return Object.freeze<Compactor>({
     kind: "compaction",
-    earlier,
+    earlierOf: (messages) => (earlier === undefined ? undefined : checkFit(earlier, messages)),
     startWith: (found) =>
       found === undefined ? createCompactor(settings, earlier) : createCompactor(settings, checkEarlier(found)),
     isDue: (run) => isDue(run, settings),
@@ -139,6 +139,15 @@ function checkEarlier(given: CompactedMessages): CompactedMessages {
     throw invalidOption("policies.compaction.startWith()", "the `compaction` of a result", given);
   }
   return Object.freeze({ summary, count, kept: Object.freeze([...kept]) });
+}
+
+/** A kept result without its call, or a result directly after the summary, would make each request invalid. */
+function checkFit(earlier: CompactedMessages, messages: readonly Message[]): CompactedMessages {
+  const { count, kept } = earlier;
+  const isFit =
+    count <= messages.length && messages[count]?.role !== "tool" && kept.every((index) => messages[index]?.role === "user");
+  if (isFit) return earlier;
+  throw invalidOption("policies.compaction.startWith()", "the `compaction` of an earlier run whose messages come first", earlier);
 }
 
 function isNative({ compacts }: Provider, { native }: Settings): boolean {
@@ -214,7 +223,7 @@ async function compact(run: Run, settings: Settings): Promise<CompactionAnswer> 
   const { state, options } = run;
   const messages = sentMessages(run);
   const shown = state.compaction === undefined ? messages : toCompacted(messages, state.compaction);
-  const tokensBefore = estimateMessages(shown);
+  const tokensBefore = contextTokens(run);
   const failed = { kind: "failed", tokensBefore, tokensAfter: tokensBefore } as const;
   try {
     const cut = cutOf(run, settings, tokensBefore);
@@ -225,28 +234,36 @@ async function compact(run: Run, settings: Settings): Promise<CompactionAnswer> 
       maxCostUSD = Number.POSITIVE_INFINITY,
       instructions,
     } = settings.summarise;
-    const partTokens = partTokensFor(windowOf(settings, provider), tokensBefore, maxOutputTokens);
+    const partTokens = partTokensFor(windowOf(settings, provider), { run, tokensBefore, maxOutputTokens });
     const replaced = cut.replaced.flatMap((index) => state.messages[index] ?? []);
     const ports = { run, provider, maxOutputTokens, maxCostUSD, instructions, partTokens };
     const { summary, error, spending } = await writeSummary(replaced, state.compaction?.summary, ports);
     if (summary === undefined) return { ...failed, spending, error: error ?? toPlainError(new Error("There is no summary.")) };
     const compaction = { summary, count: cut.count, kept: cut.kept };
-    const tokensAfter = estimateMessages(toCompacted(messages, compaction));
-    if (tokensAfter >= tokensBefore) {
+    const freed = estimateMessages(shown) - estimateMessages(toCompacted(messages, compaction));
+    if (freed <= 0) {
       const why = "The summary is not shorter than the messages that it would replace.";
       return { ...failed, spending, error: toPlainError(new Error(why)) };
     }
-    return { kind: "compacted", tokensBefore, tokensAfter, spending, compaction };
+    return { kind: "compacted", tokensBefore, tokensAfter: Math.max(0, tokensBefore - freed), spending, compaction };
   } catch (error) {
     return { ...failed, error: toPlainError(error) };
   }
 }
 
+interface PartFacts {
+  readonly run: Run;
+  readonly tokensBefore: number;
+  readonly maxOutputTokens: number;
+}
+
 /**
- * Returns the tokens of the conversation in one request for a summary. Estimates are often too low, so half of the window stays
- * free. Without a known window, the refused request was too long, and a quarter of it is taken.
+ * Returns the tokens of the conversation in one request for a summary. Estimates are often too low, so half of a known window
+ * stays free. Without a known window, the size of the last request is a measure: the service accepted it, or refused it.
  */
-function partTokensFor(window: number | undefined, tokensBefore: number, maxOutputTokens: number): number {
-  const room = window === undefined ? Math.floor(tokensBefore / 4) : Math.floor(window / 2) - 2 * maxOutputTokens;
+function partTokensFor(window: number | undefined, { run, tokensBefore, maxOutputTokens }: PartFacts): number {
+  const isRefused = run.state.lastInbox?.compact === "forced";
+  const room =
+    window === undefined ? Math.floor(tokensBefore / (isRefused ? 4 : 1)) : Math.floor(window / 2) - 2 * maxOutputTokens;
   return Math.max(1_000, room);
 }

@@ -173,7 +173,7 @@ export interface LoopEvents {
   "compaction-start": EventBase & { readonly cause: "due" | "forced" };
   /**
    * Emitted when the summary is written, or when it failed and requests stay as they were. The tokens are estimates of the
-   * messages in a request. `usage` and `costUSD` belong to the summary.
+   * next request. `usage` and `costUSD` belong to the summary.
    */
   "compaction-end": EventBase & {
     readonly outcome: "compacted" | "failed";

@@ -209,7 +209,7 @@ export interface CompactedMessages {
 
 /** The recorded result of a compaction. */
 export type CompactionAnswer = {
-  /** The estimated tokens of the messages in a request, before the compaction and after it. Equal after a failure. */
+  /** The estimated tokens of the next request, before the compaction and after it. Equal after a failure. */
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   /** The usage and the cost in USD of the summary. Absent if nothing was used. */

@@ -42,8 +42,8 @@ export interface ResultMasking extends Masking {
 }
 
 export interface Compactor extends Compaction {
-  /** The summary of an earlier run. */
-  readonly earlier: CompactedMessages | undefined;
+  /** Returns the summary of an earlier run. Throws LoopError "invalid-option" if it does not fit the messages of this run. */
+  earlierOf(messages: readonly Message[]): CompactedMessages | undefined;
   /** True if old messages must be summarized before the next request, and if there are messages to summarize. */
   isDue(run: Run): boolean;
   /** Writes the summary, in a journal step. Never rejects. */

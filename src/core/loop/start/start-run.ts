@@ -167,7 +167,7 @@ function createState(options: LoopOptions, features: Features): LoopState {
   const { messages, heldIds } = checkMessages(options.messages, options.repair === true);
   const contextItems = (options.contextItems ?? []).map((item) => freezeDeep(toJson(item)));
   const repetition = features.loopDetection?.begin();
-  const compaction = features.compaction?.earlier;
+  const compaction = features.compaction?.earlierOf(messages);
   return createLoopState({ messages, heldIds, contextItems, priced: options.pricing !== undefined, repetition, compaction });
 }
 
