@@ -56,6 +56,7 @@ interface ProviderPort {
   id: string;
   model: string;
   family?: string;
+  compacts?: boolean; // true if the service replaces old messages with a summary, from request.compactAt input tokens
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>; // ends with one "finish", or an "error" chunk, or throws
   // to make several requests in one stream, call call.mayAsk?.([{ provider, model, usage }, ...]) before each further request;
   // if it returns false, the budget is used up: end with the last failure, and the run ends as "max-tokens" or "max-cost"
@@ -141,6 +142,7 @@ interface PricesEntry {
     model?: string;
     date?: Date; // default: the time of the iteration
   }): Pricing;
+  genaiContextWindow(options?: { provider?: string; model?: string }): (provider: string, model: string) => number | undefined; // tokens
 }
 // #endregion prices
 
@@ -231,6 +233,7 @@ expectNone<Differing<NonNullable<Parameters<Testing["recordTo"]>[2]>, testing.Re
 expectNone<Differing<NonNullable<Parameters<Testing["replayFrom"]>[1]>, testing.ReplayOptions>>();
 expectNone<Differing<PricesEntry, typeof prices>>();
 expectNone<Differing<NonNullable<Parameters<PricesEntry["genaiPrices"]>[0]>, prices.GenaiPricesOptions>>();
+expectNone<Differing<NonNullable<Parameters<PricesEntry["genaiContextWindow"]>[0]>, prices.GenaiContextWindowOptions>>();
 expectNone<Differing<ConfigEntry, typeof config>>();
 expectNone<Differing<JournalEntry, typeof journal>>();
 expectNone<Differing<NonNullable<Parameters<JournalEntry["fileJournal"]>[1]>, journal.FileJournalOptions>>();

@@ -124,6 +124,7 @@ export const requestFields: Names<keyof ModelRequest> = {
   settings: true,
   iteration: true,
   continuationToken: true,
+  compactAt: true,
   transcript: true,
 };
 
