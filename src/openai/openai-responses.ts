@@ -18,7 +18,7 @@ import { checkResponsesOptions, type OpenAIResponsesOptions } from "./responses-
  * another model, only its text and calls are sent.
  *
  * With the option `compaction`, the service replaces old items with an encrypted summary when the run asks for it. The summary is
- * sent back with its message, also if nothing is stored. The items before it are still sent, because another model needs them.
+ * sent back with its message, even if nothing is stored. The items before it are still sent, because another model needs them.
  *
  * Commentary and the final answer are both sent as text, separated by a blank line. The settings `stopSequences` and `seed` are not
  * sent, because the API has no fields for them.

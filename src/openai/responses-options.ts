@@ -71,7 +71,7 @@ export interface OpenAIResponsesOptions {
   readonly include?: readonly string[] | undefined;
   /**
    * Set to true to let the service replace old items with an encrypted summary, if the run has the policy `compactMessages`. Default
-   * false. Not all models and servers support it: https://developers.openai.com/api/docs/guides/compaction
+   * false. Other servers may reject the field. OpenAI's guide: https://developers.openai.com/api/docs/guides/compaction
    */
   readonly compaction?: boolean | undefined;
   /** Controls how the model reasons. Default: the model's default. */
