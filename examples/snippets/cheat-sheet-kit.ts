@@ -142,6 +142,7 @@ interface PricesEntry {
     model?: string;
     date?: Date; // default: the time of the iteration
   }): Pricing;
+  genaiContextWindow(options?: { provider?: string; model?: string }): (provider: string, model: string) => number | undefined; // tokens
 }
 // #endregion prices
 
@@ -232,6 +233,7 @@ expectNone<Differing<NonNullable<Parameters<Testing["recordTo"]>[2]>, testing.Re
 expectNone<Differing<NonNullable<Parameters<Testing["replayFrom"]>[1]>, testing.ReplayOptions>>();
 expectNone<Differing<PricesEntry, typeof prices>>();
 expectNone<Differing<NonNullable<Parameters<PricesEntry["genaiPrices"]>[0]>, prices.GenaiPricesOptions>>();
+expectNone<Differing<NonNullable<Parameters<PricesEntry["genaiContextWindow"]>[0]>, prices.GenaiContextWindowOptions>>();
 expectNone<Differing<ConfigEntry, typeof config>>();
 expectNone<Differing<JournalEntry, typeof journal>>();
 expectNone<Differing<NonNullable<Parameters<JournalEntry["fileJournal"]>[1]>, journal.FileJournalOptions>>();

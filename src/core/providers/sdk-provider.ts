@@ -23,13 +23,14 @@ export type SdkAnswer = Pick<SdkStream, "open" | "reader">;
  * }));
  */
 export function createSdkProvider(
-  { id, model, family }: Pick<Provider, "id" | "model" | "family">,
+  { id, model, family, compacts }: Pick<Provider, "id" | "model" | "family" | "compacts">,
   ask: (request: ModelRequest, call: ModelCall, out: ModelChunk[]) => SdkAnswer,
 ): Provider {
   return {
     id,
     model,
     ...(family === undefined ? {} : { family }),
+    ...(compacts === true ? { compacts } : {}),
     stream: (request, call) => {
       const out: ModelChunk[] = [];
       return readSdkStream({ ...ask(request, call, out), out }, call);
