@@ -2,7 +2,7 @@
 // of the query and the size of the returned text are limited.
 
 import { type FilterFunction, FunctionExpressionType, JSONPathEnvironment, type JSONPathNode, type JSONPathQuery } from "json-p3";
-import { cutText, toPlainError } from "../core/entry-kit.ts";
+import { cutText, isRecord, toPlainError } from "../core/entry-kit.ts";
 import { parseLinearRegExp } from "../core/utils/linear-regexp.ts";
 import { Answer } from "./answer.ts";
 import { briefJson } from "./brief-json.ts";
@@ -61,6 +61,7 @@ function describeMatch(node: JSONPathNode, longestValue: number): string {
 
 function compile(path: string, charge: Charge): JSONPathQuery {
   const environment = new JSONPathEnvironment({ maxRecursionDepth: mostDepth + 2 });
+  limitLength(environment, charge);
   environment.functionRegister.set("match", linearFunction("match", charge));
   environment.functionRegister.set("search", linearFunction("search", charge));
   const entries = environment.entries.bind(environment);
@@ -77,6 +78,18 @@ function compile(path: string, charge: Charge): JSONPathQuery {
     const { message } = toPlainError(error);
     throw new Error(`The path is not a JSONPath of RFC 9535: ${message}. An example is $.items[?@.price > 10].name`, { cause: error });
   }
+}
+
+/** Makes `length` charge the keys of an object, which it counts one by one. */
+function limitLength({ functionRegister }: JSONPathEnvironment, charge: Charge): void {
+  const length = functionRegister.get("length");
+  if (length === undefined) return;
+  const call = (value: unknown): unknown => {
+    const counted = length.call(value);
+    if (typeof counted === "number" && isRecord(value)) charge(counted);
+    return counted;
+  };
+  functionRegister.set("length", { argTypes: length.argTypes, returnType: length.returnType, call });
 }
 
 /** A step takes as long as about five instructions of a compiled pattern on one character. */

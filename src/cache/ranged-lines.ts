@@ -1,7 +1,7 @@
 // The lines of a large text that is read in ranges. The text is divided into blocks that end at a line break, and one block at a
 // time is in memory.
 
-import { indexLines, type LineIndex, linesFrom, type TextLines } from "./text-lines.ts";
+import { findStarts, type LineStarts, linesFrom, type TextLines } from "./text-lines.ts";
 import type { RangedText } from "./read-source.ts";
 
 const blockBytes = 256 * 1_024;
@@ -22,7 +22,7 @@ export interface BlockIndex {
 
 interface LoadedBlock extends Block {
   readonly text: string;
-  readonly index: LineIndex;
+  readonly starts: LineStarts;
 }
 
 /** Returns the lines of a text. `longest` is the maximum size of a block in bytes. */
@@ -42,13 +42,13 @@ export function linesOfRanges(
     const wanted = block?.bytes ?? Math.min(longest, text.bytes - offset);
     const bytes = await text.read(offset, wanted);
     const loaded = cutBlock(bytes, offset + wanted >= text.bytes || bytes.length < wanted);
-    const index = indexLines(loaded.text);
+    const starts = findStarts(loaded.text);
     const first = before === undefined ? 1 : before.first + before.count;
-    const made = { offset, bytes: loaded.bytes, first, count: index.count };
+    const made = { offset, bytes: loaded.bytes, first, count: starts.count };
     // Another call may have added the same block during the read.
     if (blocks.length === at) blocks.push(made);
     if (bytes.length < wanted || offset + loaded.bytes >= text.bytes) known.isComplete = true;
-    return { ...made, text: loaded.text, index };
+    return { ...made, text: loaded.text, starts };
   };
 
   const total = (): number => {
@@ -73,7 +73,7 @@ export function linesOfRanges(
       for (let at = Math.max(found, 0); ; at += 1) {
         const block = await load(at);
         if (block === undefined) return;
-        if (block.first + block.count > first) yield* linesFrom(block.text, block.index, Math.max(1, first - block.first + 1));
+        if (block.first + block.count > first) yield* linesFrom(block.text, block.starts, Math.max(1, first - block.first + 1));
         if (known.isComplete && at === blocks.length - 1) return;
       }
     },
@@ -82,21 +82,22 @@ export function linesOfRanges(
 
 const lineFeed = 10;
 const carriageReturn = 13;
-const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /**
  * Cuts a block after its last line break, which is not part of its text. A block without a line break is cut between two
  * characters. The last block is not cut.
  */
 function cutBlock(bytes: Uint8Array, isLast: boolean): { readonly text: string; readonly bytes: number } {
-  if (isLast) return { text: decoder.decode(bytes), bytes: bytes.length };
-  const end = bytes.lastIndexOf(lineFeed);
+  // The methods of a Buffer are several times as fast as those of other arrays and of a TextDecoder.
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  if (isLast) return { text: buffer.toString("utf8"), bytes: buffer.length };
+  const end = buffer.lastIndexOf(lineFeed);
   if (end >= 0) {
-    const length = bytes[end - 1] === carriageReturn ? end - 1 : end;
-    return { text: decoder.decode(bytes.subarray(0, length)), bytes: end + 1 };
+    const length = buffer[end - 1] === carriageReturn ? end - 1 : end;
+    return { text: buffer.toString("utf8", 0, length), bytes: end + 1 };
   }
-  const length = lengthOfWhole(bytes);
-  return { text: decoder.decode(bytes.subarray(0, length)), bytes: length };
+  const length = lengthOfWhole(buffer);
+  return { text: buffer.toString("utf8", 0, length), bytes: length };
 }
 
 /** The most bytes of one character in UTF-8. */

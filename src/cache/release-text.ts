@@ -18,10 +18,13 @@ export async function releaseText(
   return markSignal(toolResult({ data }), { release });
 }
 
+/** Returns the ids of the completed calls that read the text. Failed calls always stay in requests. */
 function callsOf(messages: ToolContext["messages"], of: { readonly id: string; readonly toolName: string }): readonly string[] {
+  const results = messages.flatMap((message) => (message.role === "tool" ? message.results : []));
+  const completed = new Set(results.filter(({ outcome }) => outcome === "completed").map(({ callId }) => callId));
   const parts = messages.flatMap((message) => (message.role === "assistant" ? message.content : []));
   return parts.flatMap((part) => {
-    if (part.type !== "tool-call" || part.name !== of.toolName) return [];
+    if (part.type !== "tool-call" || part.name !== of.toolName || !completed.has(part.callId)) return [];
     const args = part.approvedArgs ?? part.args;
     return isRecord(args) && args["id"] === of.id && args["action"] !== "release" ? [part.callId] : [];
   });

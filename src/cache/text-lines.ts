@@ -13,10 +13,14 @@ const slack = 200;
 /** The index stores the offset of every 256th line. */
 const stride = 256;
 
-export interface LineIndex {
+/** Where the lines of a text begin. */
+export interface LineStarts {
   readonly count: number;
-  readonly bytes: number;
   readonly starts: readonly number[];
+}
+
+export interface LineIndex extends LineStarts {
+  readonly bytes: number;
 }
 
 /** A text that is read line by line. Line numbers start at 1. */
@@ -37,22 +41,42 @@ export function linesOfText(text: string, index: LineIndex = indexLines(text)): 
   return { bytes, count, isCounted: true, countAll: async () => count, from: (first) => linesFrom(text, index, first) };
 }
 
+export function indexLines(text: string): LineIndex {
+  return { ...findStarts(text), bytes: countBytes(text) };
+}
+
 /**
  * Finds where each line begins. Lines of more than 1,000 UTF-16 code units are broken, after a comma or a space if there is one
  * near the end. No string is created for each line, because there may be as many lines as characters.
  */
-export function indexLines(text: string): LineIndex {
+export function findStarts(text: string): LineStarts {
   const starts: number[] = [];
+  const nextFeed = createFinder(text, "\n");
+  const nextReturn = createFinder(text, "\r");
   let count = 0;
-  for (let start: number | undefined = 0; start !== undefined; start = startAfter(text, endOf(text, start))) {
+  for (let start: number | undefined = 0; start !== undefined; count += 1) {
     if (count % stride === 0) starts.push(start);
-    count += 1;
+    const end = Math.min(nextFeed(start), nextReturn(start));
+    const last = Math.min(text.length, start + longestLine);
+    start = startAfter(text, end <= last ? end : lastOf(text, start));
   }
-  return { count, bytes: countBytes(text), starts };
+  return { count, starts };
+}
+
+/** Returns a function that finds the next place of a character. The function is called with increasing positions only. */
+function createFinder(text: string, character: string): (from: number) => number {
+  let found = -1;
+  return (from) => {
+    if (found < from) {
+      const next = text.indexOf(character, from);
+      found = next === -1 ? Number.POSITIVE_INFINITY : next;
+    }
+    return found;
+  };
 }
 
 /** Yields the lines of a text, beginning with line `first`. Line numbers start at 1. */
-export function* linesFrom(text: string, { starts }: LineIndex, first: number): Generator<string> {
+export function* linesFrom(text: string, { starts }: LineStarts, first: number): Generator<string> {
   let start: number | undefined = starts[Math.floor((first - 1) / stride)];
   for (let ahead = (first - 1) % stride; start !== undefined; ahead--) {
     const end = endOf(text, start);
@@ -70,7 +94,12 @@ function endOf(text: string, start: number): number {
     const unit = text.charCodeAt(index);
     if (unit === lineFeed || unit === carriageReturn) return index;
   }
-  return last === text.length ? last : findBreak(text, start);
+  return lastOf(text, start);
+}
+
+/** Returns the end of a line that has no line break before its maximum length. */
+function lastOf(text: string, start: number): number {
+  return text.length - start <= longestLine ? text.length : findBreak(text, start);
 }
 
 function startAfter(text: string, end: number): number | undefined {

@@ -4,6 +4,7 @@ import {
   checkFields,
   type Checks,
   countBytes,
+  cutText,
   invalidOption,
   is,
   isFunction,
@@ -59,6 +60,7 @@ const checks: Checks<ResourceSourceOptions> = {
 const fallbackBytes = 8 * 1_024 * 1_024;
 const longestUri = 2_000;
 const mostListed = 1_000;
+const longestListed = 2_500;
 const mostPages = 100;
 
 /**
@@ -132,7 +134,7 @@ async function listResources(
     for (const link of listOf(answer["resources"]).filter(isRecord)) {
       if (!accepts(textOf(link["uri"]))) continue;
       if (lines.length === mostListed) return [...lines, `(The server has more than ${mostListed} resources.)`].join("\n");
-      lines.push(describeLink(link).replace(/\s+/g, " "));
+      lines.push(cutText(describeLink(link), longestListed).replace(/\s+/g, " "));
     }
     cursor = textOrNone(answer["nextCursor"]);
     if (cursor === undefined) break;
