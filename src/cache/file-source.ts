@@ -68,7 +68,9 @@ export function fileSource(root: string, options: FileSourceOptions = {}): ReadS
   };
 }
 
-type Place = { readonly folder: string } & Required<{ readonly [Key in keyof FileSourceOptions]: NonNullable<FileSourceOptions[Key]> }>;
+type Place = { readonly folder: string } & Required<{
+  readonly [Key in keyof FileSourceOptions]: NonNullable<FileSourceOptions[Key]>;
+}>;
 
 async function openPath(place: Place, id: string): Promise<SourceText> {
   const { folder, name, accepts } = place;
@@ -100,7 +102,9 @@ function missing(name: string): ReadError {
 
 function toReadError(error: unknown, name: string): ReadError {
   const code = isRecord(error) && typeof error["code"] === "string" ? error["code"] : "unknown error";
-  return code === "ENOENT" || code === "ENOTDIR" ? missing(name) : new ReadError(`This cannot be read (${code}). Read another file.`);
+  return code === "ENOENT" || code === "ENOTDIR"
+    ? missing(name)
+    : new ReadError(`This cannot be read (${code}). Read another file.`);
 }
 
 /** On Windows, "\" separates folders, and ":" separates a file from its streams. */
@@ -126,8 +130,10 @@ async function openFile(path: string, facts: BigIntStats, { maxBytes }: Place): 
     // A folder of the path may have been replaced by a link after the check.
     const isSame = opened.isFile() && opened.ino === facts.ino && opened.dev === facts.dev && (await realpath(path)) === path;
     if (!isSame) throw new ReadError("This file has just been replaced. Repeat the call.");
-    if (opened.size > maxBytes) throw new ReadError(`The file has ${opened.size} bytes. Only files of at most ${maxBytes} bytes are read.`);
-    if ((await readRange(handle, 0, inspectedBytes)).includes(0)) throw new ReadError("This file is binary, so it cannot be read as text.");
+    if (opened.size > maxBytes)
+      throw new ReadError(`The file has ${opened.size} bytes. Only files of at most ${maxBytes} bytes are read.`);
+    if ((await readRange(handle, 0, inspectedBytes)).includes(0))
+      throw new ReadError("This file is binary, so it cannot be read as text.");
     return {
       bytes: Number(opened.size),
       version: `${opened.dev}:${opened.ino}:${opened.size}:${opened.mtimeNs}`,

@@ -48,7 +48,8 @@ function checkShape(text: string): void {
       depth += 1;
       values += 1;
     } else if (closers.has(unit)) depth -= 1;
-    if (depth > mostDepth) throw new Error(`The JSON is nested more than ${mostDepth} levels deep. Use the actions read and grep.`);
+    if (depth > mostDepth)
+      throw new Error(`The JSON is nested more than ${mostDepth} levels deep. Use the actions read and grep.`);
     if (values > mostValues) throw new Error(`The JSON has more than ${mostValues} values. Use the actions read and grep.`);
   }
 }

@@ -76,7 +76,9 @@ function compile(path: string, charge: Charge): JSONPathQuery {
     return query;
   } catch (error) {
     const { message } = toPlainError(error);
-    throw new Error(`The path is not a JSONPath of RFC 9535: ${message}. An example is $.items[?@.price > 10].name`, { cause: error });
+    throw new Error(`The path is not a JSONPath of RFC 9535: ${message}. An example is $.items[?@.price > 10].name`, {
+      cause: error,
+    });
   }
 }
 

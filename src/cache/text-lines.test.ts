@@ -83,7 +83,11 @@ describe("linesOfRanges", () => {
         const { lines } = inRanges(text, longest);
         expect(await readFrom(lines, first + 1)).toEqual(toLines(text, first + 1));
         expect(await readFrom(lines, 1)).toEqual(toLines(text));
-        expect([lines.count, lines.isCounted, await lines.countAll()]).toEqual([toLines(text).length, true, toLines(text).length]);
+        expect([lines.count, lines.isCounted, await lines.countAll()]).toEqual([
+          toLines(text).length,
+          true,
+          toLines(text).length,
+        ]);
       }),
       { numRuns: 200 },
     );

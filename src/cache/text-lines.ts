@@ -13,7 +13,7 @@ const slack = 200;
 /** The index stores the offset of every 256th line. */
 const stride = 256;
 
-/** Where the lines of a text begin. */
+/** The offsets at which the lines of a text begin. */
 export interface LineStarts {
   readonly count: number;
   readonly starts: readonly number[];

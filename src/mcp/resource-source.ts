@@ -121,11 +121,7 @@ function describeBinary(contents: readonly UnknownRecord[]): string {
   return contents.length === 0 ? "" : ` but binary content${types.length === 0 ? "" : ` (${[...new Set(types)].join(", ")})`}`;
 }
 
-async function listResources(
-  client: McpResourceClient,
-  accepts: (uri: string) => boolean,
-  signal: AbortSignal,
-): Promise<string> {
+async function listResources(client: McpResourceClient, accepts: (uri: string) => boolean, signal: AbortSignal): Promise<string> {
   const lines: string[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < mostPages; page += 1) {

@@ -18,8 +18,7 @@ import { describe, expect, it } from "vitest";
 import { createResultCache, fileSource, type FileSourceOptions } from "turnwright/cache";
 import { createFolder, readFrom, readPart } from "./read-stage.ts";
 
-const missing =
-  'failed: There is no such file or folder below "data". Read "data" to list what there is.';
+const missing = 'failed: There is no such file or folder below "data". Read "data" to list what there is.';
 
 interface Data {
   readonly outside: string;

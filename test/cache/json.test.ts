@@ -26,9 +26,15 @@ describe("read_part json", () => {
   it.for<[path: string, answer: string]>([
     ["$.ships[3].name", 'Matches 1 to 1 of 1.\n$.ships[3].name: "Ship 3"'],
     ["$.ships[-1].at", 'Matches 1 to 1 of 1.\n$.ships[999].at: {"x":999,"y":-999}'],
-    ["$.ships[:4:3]['name','port']", 'Matches 1 to 4 of 4.\n$.ships[0].name: "Ship 0"\n$.ships[0].port: "Oslo"\n$.ships[3].name: "Ship 3"\n$.ships[3].port: "Bergen"'],
+    [
+      "$.ships[:4:3]['name','port']",
+      'Matches 1 to 4 of 4.\n$.ships[0].name: "Ship 0"\n$.ships[0].port: "Oslo"\n$.ships[3].name: "Ship 3"\n$.ships[3].port: "Bergen"',
+    ],
     ["$.ships[?@.at.x > 997 && @.port == 'Oslo'].name", 'Matches 1 to 1 of 1.\n$.ships[998].name: "Ship 998"'],
-    ["$.ships[?match(@.name, 'Ship 7.7')].at.x", "Matches 1 to 10 of 10.\n$.ships[707].at.x: 707\n$.ships[717].at.x: 717\n$.ships[727].at.x: 727\n$.ships[737].at.x: 737\n$.ships[747].at.x: 747\n$.ships[757].at.x: 757\n$.ships[767].at.x: 767\n$.ships[777].at.x: 777\n$.ships[787].at.x: 787\n$.ships[797].at.x: 797"],
+    [
+      "$.ships[?match(@.name, 'Ship 7.7')].at.x",
+      "Matches 1 to 10 of 10.\n$.ships[707].at.x: 707\n$.ships[717].at.x: 717\n$.ships[727].at.x: 727\n$.ships[737].at.x: 737\n$.ships[747].at.x: 747\n$.ships[757].at.x: 757\n$.ships[767].at.x: 767\n$.ships[777].at.x: 777\n$.ships[787].at.x: 787\n$.ships[797].at.x: 797",
+    ],
     ["$.ships[?search(@.name, '^Ship 5$')].port", 'Matches 1 to 1 of 1.\n$.ships[5].port: "Bergen"'],
     ["$.ships[?match(@.at, '.*')]", "The path matches nothing. The path $ shows how the text begins."],
     ["$[?count(@..x) > 5][0].name", 'Matches 1 to 1 of 1.\n$.ships[0].name: "Ship 0"'],
@@ -61,18 +67,39 @@ describe("read_part json", () => {
   it("finds what the JSONPath library finds without limits", async () => {
     const document = fc.jsonValue({ maxDepth: 4 });
     const part = fc.constantFrom(
-      ...["[*]", "..*", "[0]", "[-1]", "[1:]", "[::-1]", ".a", "..a", "['a','b']", "[?@ > 1]", "[?@.a]", "[?@ == $[0]]", "[?length(@) > 1]", "[?count(@.*) > 1]", "[?!@.b || @.a]", "[?value(@..a) == 1]"],
+      ...[
+        "[*]",
+        "..*",
+        "[0]",
+        "[-1]",
+        "[1:]",
+        "[::-1]",
+        ".a",
+        "..a",
+        "['a','b']",
+        "[?@ > 1]",
+        "[?@.a]",
+        "[?@ == $[0]]",
+        "[?length(@) > 1]",
+        "[?count(@.*) > 1]",
+        "[?!@.b || @.a]",
+        "[?value(@..a) == 1]",
+      ],
     );
     await fc.assert(
       fc.asyncProperty(document, fc.array(part, { maxLength: 4 }), async (value, parts) => {
         const path = `$${parts.join("")}`;
         const nodes = new JSONPathEnvironment().query(path, JSON.parse(JSON.stringify(value)));
         const answer = await query(JSON.stringify(value), path);
-        const total = /^Matches 1 to \d+ of (\d+)\./.exec(answer)?.[1] ?? (answer.startsWith("The path matches nothing.") ? 0 : undefined);
+        const total =
+          /^Matches 1 to \d+ of (\d+)\./.exec(answer)?.[1] ?? (answer.startsWith("The path matches nothing.") ? 0 : undefined);
         expect(Number(total)).toBe(nodes.length);
         const lines = answer.split("\n").slice(1);
         const whole = lines.every((line) => !line.endsWith("…"));
-        if (whole) expect(lines).toEqual([...nodes].slice(0, lines.length).map((node) => `${node.getPath()}: ${JSON.stringify(node.value)}`));
+        if (whole)
+          expect(lines).toEqual(
+            [...nodes].slice(0, lines.length).map((node) => `${node.getPath()}: ${JSON.stringify(node.value)}`),
+          );
       }),
       { numRuns: 300 },
     );
@@ -83,11 +110,21 @@ describe("read_part json", () => {
     ["a path that is no JSONPath", "{}", "$.a[", "failed: The path is not a JSONPath of RFC 9535: unclosed bracketed selection"],
     ["a path without $", "{}", "a.b", "failed: The path is not a JSONPath of RFC 9535: expected '$'"],
     ["an unknown function", "{}", "$[?f(@)]", "failed: The path is not a JSONPath of RFC 9535: no such function 'f'"],
-    ["a pattern with look-around", '["x"]', "$[?search(@,'(?=x)')]", "failed: The pattern of search() cannot be run in linear time"],
+    [
+      "a pattern with look-around",
+      '["x"]',
+      "$[?search(@,'(?=x)')]",
+      "failed: The pattern of search() cannot be run in linear time",
+    ],
     ["a document of 101 levels", nested(101), "$", "failed: The JSON is nested more than 100 levels deep."],
     ["a million open brackets", "[".repeat(1e6), "$", "failed: The JSON is nested more than 100 levels deep."],
     ["a document of more than a million values", `[${"0,".repeat(1e6)}0]`, "$", "failed: The JSON has more than 1000000 values."],
-    ["a document of more than 8 MiB", `"${"x".repeat(8 * 1_024 * 1_024)}"`, "$", "failed: The text has 8388610 bytes, and json reads at most 8388608."],
+    [
+      "a document of more than 8 MiB",
+      `"${"x".repeat(8 * 1_024 * 1_024)}"`,
+      "$",
+      "failed: The text has 8388610 bytes, and json reads at most 8388608.",
+    ],
     ["a long string that does not end", '"\\"'.repeat(1e6), "$", "failed: The text is not JSON: "],
     ["no path", "{}", "", "invalid-input"],
     ["a path of more than 500 characters", "{}", `$${".a".repeat(251)}`, "invalid-input"],

@@ -48,7 +48,9 @@ describe("a source of one's own", () => {
 
   it("selects JSON from a text in ranges that begins with a byte order mark", async () => {
     const ranged = createRanged(new TextEncoder().encode('\uFEFF{"a":[1,2]}'));
-    expect(await readFrom(own(() => ranged.text))({ id: "x", action: "json", path: "$.a[-1]" })).toBe("Matches 1 to 1 of 1.\n$.a[1]: 2");
+    expect(await readFrom(own(() => ranged.text))({ id: "x", action: "json", path: "$.a[-1]" })).toBe(
+      "Matches 1 to 1 of 1.\n$.a[1]: 2",
+    );
     expect(ranged.closes).toEqual([1]);
   });
 

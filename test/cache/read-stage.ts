@@ -10,7 +10,7 @@ import { runTool } from "turnwright/testing";
 /** Returns the text that the model reads: the result of the call, or the kind of the failure and its message. */
 export async function readPart({ tool }: Pick<ResultCache, "tool">, args: object): Promise<string> {
   const outcome = await runTool(tool, args);
-  if (outcome.kind === "completed") return String(outcome.data);
+  if (outcome.kind === "completed") return typeof outcome.data === "string" ? outcome.data : JSON.stringify(outcome.data);
   return "error" in outcome ? `${outcome.kind}: ${outcome.error.message}` : outcome.kind;
 }
 

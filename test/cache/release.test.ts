@@ -82,7 +82,9 @@ describe("read_part release", () => {
   it("deletes a result that was not read", async () => {
     const cache = createResultCache();
     const id = await storedIn(cache, rows);
-    expect(await readPart(cache, { action: "release", id })).toBe("Released: the results of 0 earlier calls. The stored result is deleted.");
+    expect(await readPart(cache, { action: "release", id })).toBe(
+      "Released: the results of 0 earlier calls. The stored result is deleted.",
+    );
     expect(await readPart(cache, { action: "head", id })).toMatch(/^failed: There is no stored result with this id/);
   });
 

@@ -1,7 +1,12 @@
 import type { Client as ClientV2 } from "@modelcontextprotocol/client";
 import type { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
-import { ListResourcesRequestSchema, type Resource, ReadResourceRequestSchema, type ServerResult } from "@modelcontextprotocol/sdk/types.js";
+import {
+  ListResourcesRequestSchema,
+  type Resource,
+  ReadResourceRequestSchema,
+  type ServerResult,
+} from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
 import { mergeRegistries } from "turnwright";
 import { createResultCache } from "turnwright/cache";
@@ -44,7 +49,7 @@ function serve({ server }: McpServer, contents: { readonly [uri: string]: readon
     reads.push(params.uri);
     const found = contents[params.uri];
     if (found === undefined) throw new Error(`No resource ${params.uri}`);
-    return { contents: found } as ServerResult;
+    return { contents: found };
   });
   return reads;
 }
@@ -76,7 +81,9 @@ describe.for(generations)("resourceSource over $name", (generation) => {
     const id = "docs://guide";
     expect(await read({ id, action: "read", start_line: 4_999 })).toBe("Lines 4999 to 5000 of 5000.\nstep 4999\nstep 5000");
     expect(await read({ id, action: "tail", lines: 1 })).toBe("Lines 5000 to 5000 of 5000.\nstep 5000");
-    expect(await read({ id, action: "grep", pattern: "p 40{3}$" })).toBe("1 matching line in lines 1 to 5000 of 5000.\n4000: step 4000");
+    expect(await read({ id, action: "grep", pattern: "p 40{3}$" })).toBe(
+      "1 matching line in lines 1 to 5000 of 5000.\n4000: step 4000",
+    );
     expect(await read({ id, action: "stats" })).toMatch(/^Lines: 5000\./);
     expect(await read({ id: "docs://ships", action: "json", path: "$[?@.name > 'G'].name" })).toBe(
       'Matches 1 to 1 of 1.\n$[1].name: "Gjøa"',
@@ -95,7 +102,9 @@ describe.for(generations)("resourceSource over $name", (generation) => {
     expect(await read({ id: "docs://image", action: "read" })).toBe(
       "failed: This resource has no text but binary content (image/png), so it cannot be read here.",
     );
-    expect(await read({ id: "docs://empty", action: "read" })).toBe("failed: This resource has no text, so it cannot be read here.");
+    expect(await read({ id: "docs://empty", action: "read" })).toBe(
+      "failed: This resource has no text, so it cannot be read here.",
+    );
     expect(await read({ id: "docs://folder", action: "read" })).toBe(
       "Lines 1 to 4 of 4.\nResource docs://a:\na\nResource docs://b:\n(image/png, which cannot be shown)",
     );
@@ -132,7 +141,9 @@ describe.for(generations)("resourceSource over $name", (generation) => {
     });
     const { client } = await closing(generation.connectTo(server));
     const { tool } = createResultCache({ sources: [resourceSource(client as unknown as McpResourceClient)] });
-    expect(await runTool(tool, { id: "docs://guide", action: "read" }, { signal: abort.signal })).toMatchObject({ kind: "interrupted" });
+    expect(await runTool(tool, { id: "docs://guide", action: "read" }, { signal: abort.signal })).toMatchObject({
+      kind: "interrupted",
+    });
     await cancelled;
   });
 
