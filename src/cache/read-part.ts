@@ -24,7 +24,7 @@ export function createReader({ shelf, indexOf, sources }: Texts): (request: Part
 
   const readRanges = async (text: RangedText, request: PartRequest, { key, signal }: Reading): Promise<string> => {
     try {
-      if (request.action === "json") return queryJson(await readWhole(text), request);
+      if (request.action === "json") return await queryJson(await readWhole(text), request);
       return await lookUp(linesOfRanges(text, { known: blocksOf(`${key}\n${text.version}`, ""), signal }), request);
     } finally {
       await text.close();
