@@ -189,3 +189,46 @@ it.for<[option: string, client: unknown, options: ResourceSourceOptions]>([
     expect.objectContaining({ code: "invalid-option", details: expect.objectContaining({ option }) }),
   );
 });
+
+describe("resourceSource: a hostile server", () => {
+  const clientOf = (listing: object): McpResourceClient => ({
+    listResources: async () => listing,
+    readResource: async () => ({ contents: [null, 7, { text: 7 }] }),
+  });
+  const read = (client: McpResourceClient, args: object): Promise<string> =>
+    readPart(createResultCache({ sources: [resourceSource(client)] }), args);
+
+  it("lists at most 1,000 resources, and ends if each page names a next one", async () => {
+    const resources = Array.from({ length: 700 }, (_, index) => ({ uri: `x:${index}`, name: "a\nb" }));
+    expect(await read(clientOf({ resources, nextCursor: "again" }), { id: "resources", action: "tail", lines: 2 })).toBe(
+      'Lines 1000 to 1001 of 1001.\nResource "a b" at x:299\n(The server has more than 1000 resources.)',
+    );
+    expect(await read(clientOf({ resources: [], nextCursor: "again" }), { id: "resources", action: "read" })).toContain(
+      "(The server lists no resources.)",
+    );
+  });
+
+  it("may return contents and lists of any shape", async () => {
+    expect(await read(clientOf({}), { id: "x:1", action: "read" })).toBe(
+      "failed: This resource has no text but binary content, so it cannot be read here.",
+    );
+    expect(await read(clientOf({ resources: [null, 7, {}] }), { id: "resources", action: "read" })).toContain('Resource "" at ');
+  });
+
+  it("leaves no listener on the signal of a call", async () => {
+    const { signal } = new AbortController();
+    let listeners = 0;
+    const add = signal.addEventListener.bind(signal);
+    const remove = signal.removeEventListener.bind(signal);
+    signal.addEventListener = (...args: Parameters<typeof add>) => {
+      listeners += 1;
+      add(...args);
+    };
+    signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+      listeners -= 1;
+      remove(...args);
+    };
+    await resourceSource(clientOf({ resources: [] })).open("resources", signal);
+    expect(listeners).toBe(0);
+  });
+});
