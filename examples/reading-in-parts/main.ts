@@ -62,7 +62,7 @@ const messages = [{ role: "user", content: "Which ships are heavy, and what went
 // #region sources
 const cache = createResultCache({
   sources: [
-    fileSource(logs, { name: "logs", accepts: (path) => !path.startsWith(".") }),
+    fileSource(logs, { name: "logs", accepts: (path) => !/(^|\/)\./.test(path) }), // no hidden files
     resourceSource(client, { name: "docs" }), // a connected client of the MCP SDK
   ],
 });

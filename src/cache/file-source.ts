@@ -52,7 +52,7 @@ const inspectedBytes = 8_192;
  * Throws LoopError "invalid-option" or "unknown-option". A root that does not exist is an error for the model.
  *
  * @example
- * const { tool } = createResultCache({ sources: [fileSource("./data", { accepts: (path) => !path.includes(".env") })] });
+ * const { tool } = createResultCache({ sources: [fileSource("./data", { accepts: (path) => !/(^|\/)\./.test(path) })] });
  */
 export function fileSource(root: string, options: FileSourceOptions = {}): ReadSource {
   if (!isFilled(root)) throw invalidOption("root", "the path of a folder", root);
