@@ -154,6 +154,7 @@ export default {
           test,
           "^src/core/(cancellation/deadline|utils/linear-regexp)\\.ts$",
           "^src/json-schema/",
+          "^src/cache/(select-nodes|limit-query)\\.ts$",
           "^src/inspect/(ui|analysis)/",
         ],
       },

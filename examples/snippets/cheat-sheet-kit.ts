@@ -172,8 +172,11 @@ interface CacheEntry {
     maxBytes?: number; // 64 MiB
     threshold?: number; // 2,000
     clock?: Pick<Clock, "now">;
+    sources?: readonly cache.ReadSource[]; // none; other texts that the tool read_part reads: fileSource, resourceSource, your own { name, description, open(id, signal) }
   }): { cacher: ResultCacher; tool: Tool<never> };
   directoryStore(path: string): ResultStore; // for createResultCache({ store })
+  // the model can read every file below root, unless accepts refuses its path; larger files than maxBytes (2 GiB) are refused
+  fileSource(root: string, options?: { name?: string; maxBytes?: number; accepts?: (path: string) => boolean }): cache.ReadSource;
 }
 // #endregion cache
 

@@ -26,6 +26,7 @@ export { assertProvider, isProviderError, providerError, toProviderError } from 
 export { nextStep, type NextStep } from "./loop/next-step.ts";
 export { detectContextRestart } from "./loop/restart/detect-context-restart.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
+export { maskResults } from "./loop/run/mask-results.ts";
 export { type Bounds, limitRules, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
 export type { Compactor, DeferredOutcome, ResultProcessor, Run } from "./loop/run/run.ts";
 export { createRepetition } from "./loop/state/detect-loops.ts";
@@ -95,6 +96,7 @@ export {
   deferred,
   deferredToPage,
   isOutsideResult,
+  markSignal,
   toFailure,
   type Conclusion,
   toolResult,
