@@ -57,6 +57,7 @@ export function applyCall(
 ): void {
   const { kind } = outcome;
   if (wasDispatched(kind)) state.toolCallsExecuted += 1;
+  if (kind !== "unknown-tool" && kind !== "blocked") state.loadedTools.add(outcome.call.name);
   if (extraction !== undefined) applySpending(state, extraction);
   if (outcome.nested !== undefined) applyNested(state, outcome.nested);
   if (kind === "limit") state.toolLimitReached = true;
@@ -74,8 +75,9 @@ function addHistory(state: LoopState, outcome: ToolOutcome, part: ToolResultPart
   if (outcome.kind === "completed" && outcome.content !== undefined) state.contentDelivered = true;
 }
 
-function applySuccess(state: LoopState, { release }: Extract<ToolOutcome, { readonly kind: "completed" }>): void {
+function applySuccess(state: LoopState, { release, load = [] }: Extract<ToolOutcome, { readonly kind: "completed" }>): void {
   state.consecutiveToolErrors = 0;
+  for (const name of load) state.loadedTools.add(name);
   if (release !== undefined) state.releases.push({ iteration: state.iteration, release });
 }
 

@@ -194,6 +194,8 @@ export interface LoopState {
   /** One message with all context items. Created again when the items change. */
   contextMessage: UserMessage | undefined;
   readonly hiddenTools: Set<string>;
+  /** The names of the tools that were found or called, in this order. A deferred tool is visible if its name is here. */
+  readonly loadedTools: Set<string>;
   /** The iterations whose results are masked because of the set `force` of `maskResults`. */
   readonly forcedIterations: number[];
   /** The results that tools have released, in order. */
@@ -307,6 +309,7 @@ export function createLoopState(initial: InitialState): LoopState {
     contextItems: [...initial.contextItems],
     contextMessage: toContextMessage(initial.contextItems),
     hiddenTools: new Set(),
+    loadedTools: new Set(initial.messages.flatMap(namesCalled)),
     forcedIterations: [],
     releases: [],
     streamResults: [],
@@ -344,6 +347,11 @@ export function createLoopState(initial: InitialState): LoopState {
     closedAfter: "start",
     ending: undefined,
   };
+}
+
+function namesCalled(message: Message): readonly string[] {
+  if (message.role !== "assistant") return [];
+  return message.content.flatMap((part) => (part.type === "tool-call" ? [part.name] : []));
 }
 
 /** Returns the message with the context items. Requests have this message at the end. */

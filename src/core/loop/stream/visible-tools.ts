@@ -4,10 +4,12 @@ import type { Message } from "../../types/message.ts";
 import { frozenView, seal } from "../state/transcript.ts";
 import type { RequestViews, VisibleTools } from "../run/request.ts";
 import type { Run } from "../run/run.ts";
-import type { ModelRequest, StreamResult } from "../../types/provider.ts";
+import type { IterationPlan } from "../../types/loop-options.ts";
+import type { ModelRequest, Provider, StreamResult } from "../../types/provider.ts";
 import type { ShownTool, ToolChange } from "../../types/tool-outcome.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import { stableJson } from "../../utils/json.ts";
+import { memoize } from "../../utils/promises.ts";
 import { findToolChanges, isBreaking, toShown } from "../../tools/compare-tools.ts";
 import { checkDefinitions } from "../../tools/registry.ts";
 
@@ -56,21 +58,63 @@ function createSentView(run: Run): () => readonly Message[] {
   };
 }
 
-/** Returns the tools of the next iteration. The list is the same object as before if nothing has changed. */
-export function expose(run: Run, names?: readonly string[]): VisibleTools {
-  const { hiddenTools } = run.state;
+/**
+ * Returns the tools of the next iteration. The list is the same object as before if nothing has changed. Loaded tools come last, in
+ * the order in which they were loaded, so that the list of the previous request is the beginning of the next list.
+ */
+export function expose(run: Run, provider: Provider, { tools: names, toolChoice }: IterationPlan): VisibleTools {
+  const { hiddenTools, loadedTools } = run.state;
+  const last = run.visibleTools;
   const source = run.registry.definitions();
-  if (names === undefined && run.visibleTools.source === source && run.visibleTools.hiddenCount === hiddenTools.size)
-    return run.visibleTools;
-  if (run.visibleTools.registered !== source) checkDefinitions(source);
+  const searches = provider.searchesTools === true;
+  const chosen = typeof toolChoice === "object" ? toolChoice.name : undefined;
+  const stamp = `${loadedTools.size} ${searches} ${chosen}`;
+  const isSame = last.source === source && last.hiddenCount === hiddenTools.size;
+  if (names === undefined && isSame && (last.stamp === undefined || last.stamp === stamp)) return last;
+  if (last.registered !== source) checkDefinitions(source);
   const shown = names === undefined ? undefined : new Set(names);
-  const tools = source.filter(({ name }) => !hiddenTools.has(name) && (shown === undefined || shown.has(name)));
+  const allowed = source.filter(({ name }) => !hiddenTools.has(name) && (shown === undefined || shown.has(name)));
+  const findable = allowed.filter(isDeferred);
+  const tools = findable.length === 0 ? allowed : arrange(allowed, { source, searches, loaded: withName(loadedTools, chosen) });
+  const callable = findable.length === 0 || searches ? tools : [...tools, ...findable.map(toLoaded)];
   // A list that `prepareIteration` has limited is used for one iteration only.
   run.visibleTools = {
-    ...toVisibleTools(tools, source),
+    ...toVisibleTools(tools, source, callable),
+    findable,
+    stamp: findable.length === 0 ? undefined : stamp,
     ...(shown === undefined ? { source, hiddenCount: hiddenTools.size } : {}),
   };
   return run.visibleTools;
+}
+
+interface Deferral {
+  readonly source: readonly ToolDefinition[];
+  /** True if the provider searches the deferred tools itself. */
+  readonly searches: boolean;
+  readonly loaded: ReadonlySet<string>;
+}
+
+/** Returns the tools that the model sees. All deferred tools are visible if nothing could find them. */
+function arrange(allowed: readonly ToolDefinition[], { source, searches, loaded }: Deferral): readonly ToolDefinition[] {
+  if (searches) return allowed.filter(({ findsTools }) => findsTools !== true);
+  if (!source.some(({ findsTools }) => findsTools === true)) return allowed.map(toLoaded);
+  const deferred = new Map(allowed.filter(isDeferred).map((tool) => [tool.name, toLoaded(tool)]));
+  const found = Array.from(loaded, (name) => deferred.get(name)).filter((tool) => tool !== undefined);
+  return [...allowed.filter(({ name }) => !deferred.has(name)), ...found];
+}
+
+function isDeferred({ deferred }: ToolDefinition): boolean {
+  return deferred === true;
+}
+
+/** Clears the mark, because a provider may send a marked tool without its parameters. Memoized, so that tools keep their identity. */
+const toLoaded = /* @__PURE__ */ memoize(
+  (tool: ToolDefinition): ToolDefinition => (isDeferred(tool) ? Object.freeze({ ...tool, deferred: undefined }) : tool),
+);
+
+/** A tool that `toolChoice` requires counts as loaded. */
+function withName(loaded: ReadonlySet<string>, name: string | undefined): ReadonlySet<string> {
+  return name === undefined ? loaded : new Set(loaded).add(name);
 }
 
 /**
@@ -78,14 +122,17 @@ export function expose(run: Run, names?: readonly string[]): VisibleTools {
  * definition. Breaking changes are collected only for called tools, because other tools do not affect the records.
  */
 export function exposeRecorded(run: Run, result: StreamResult): VisibleTools {
-  const { visibleTools, calls, basis } = result;
+  const { visibleTools, calls, refusals = [], basis } = result;
   const registered = run.registry.definitions();
   const live = new Map(registered.map((tool) => [tool.name, tool]));
   const called = new Set([...run.state.current.calls, ...calls].map(({ name }) => name));
   const recorded = new Map<string, ShownTool>();
   const changes = new Map<string, readonly ToolChange[]>();
   const tools: ToolDefinition[] = [];
-  for (const name of visibleTools) {
+  // A call of a deferred tool that was not loaded has no other record.
+  const refused = new Set(refusals.map(({ call }) => call.name));
+  const unseen = [...called].filter((name) => !refused.has(name));
+  for (const name of new Set([...visibleTools, ...unseen])) {
     const was = findOwn(basis?.tools, name) ?? findOwn(run.firstTools?.shown, name);
     const now = live.get(name);
     const tool = now ?? (was === undefined ? undefined : { name, description: was.description, inputSchema: was.inputSchema });
@@ -95,7 +142,8 @@ export function exposeRecorded(run: Run, result: StreamResult): VisibleTools {
     const breaking = findBreaking(name, was, now);
     if (breaking.length > 0) changes.set(name, breaking);
   }
-  return { ...toVisibleTools(tools, registered), recorded: { asks: basis?.asks === true, tools: recorded, changes } };
+  const findable = registered.filter((tool) => isDeferred(tool) && !run.state.hiddenTools.has(tool.name));
+  return { ...toVisibleTools(tools, registered), findable, recorded: { asks: basis?.asks === true, tools: recorded, changes } };
 }
 
 function findOwn(tools: { readonly [name: string]: ShownTool } | undefined, name: string): ShownTool | undefined {
@@ -107,13 +155,17 @@ function findBreaking(name: string, was: ShownTool | undefined, now: ToolDefinit
   return findToolChanges(name, was, now === undefined ? undefined : toShown(now)).filter(isBreaking);
 }
 
-function toVisibleTools(tools: readonly ToolDefinition[], registered: VisibleTools["registered"]): VisibleTools {
+function toVisibleTools(
+  tools: readonly ToolDefinition[],
+  registered: VisibleTools["registered"],
+  callable: readonly ToolDefinition[] = tools,
+): VisibleTools {
   return {
     ...noVisibleTools,
     tools: Object.freeze(tools),
-    byName: new Map(tools.map((tool) => [tool.name, tool])),
-    hasEager: tools.some(({ eager }) => eager === true),
-    hasApproval: tools.some(({ needsApproval = false }) => needsApproval !== false),
+    byName: new Map(callable.map((tool) => [tool.name, tool])),
+    hasEager: callable.some(({ eager }) => eager === true),
+    hasApproval: callable.some(({ needsApproval = false }) => needsApproval !== false),
     registered,
   };
 }
@@ -137,7 +189,8 @@ export function withBasis(run: Run, result: StreamResult): StreamResult {
   const names = new Set([...run.state.current.calls, ...result.calls].map(({ name }) => name));
   if (names.size === 0) return result;
   const asks = run.options.policies?.approve !== undefined;
-  const tools = run.visibleTools.tools.filter(({ name }) => names.has(name)).map((tool) => [tool.name, toShown(tool)] as const);
+  const called = [...run.visibleTools.byName.values()].filter(({ name }) => names.has(name));
+  const tools = called.map((tool) => [tool.name, toShown(tool)] as const);
   const later = tools.filter(([name, shown]) => isLater(shown, findOwn(run.firstTools?.shown, name)));
   if (!asks && later.length === 0) return result;
   const basis = { ...(asks ? { asks } : {}), ...(later.length === 0 ? {} : { tools: Object.fromEntries(later) }) };
@@ -148,6 +201,7 @@ export function withBasis(run: Run, result: StreamResult): StreamResult {
 export const noVisibleTools: VisibleTools = {
   tools: [],
   byName: new Map(),
+  findable: [],
   source: [],
   registered: [],
   hiddenCount: -1,
