@@ -56,6 +56,7 @@ interface ProviderPort {
   id: string;
   model: string;
   family?: string;
+  searchesTools?: boolean; // true: the service finds tools with `deferred` by itself
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>; // ends with one "finish", or an "error" chunk, or throws
   // to make several requests in one stream, call call.mayAsk?.([{ provider, model, usage }, ...]) before each further request;
   // if it returns false, the budget is used up: end with the last failure, and the run ends as "max-tokens" or "max-cost"

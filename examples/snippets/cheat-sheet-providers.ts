@@ -31,6 +31,7 @@ interface OpenAIEntry {
     reasoning?: openai.OpenAIReasoning; // { effort: "low", summary: "auto" }
     customTools?: { readonly [toolName: string]: openai.OpenAICustomToolFormat }; // called with text instead of JSON: args are { input }
     serverTools?: readonly openai.OpenAIServerTool[]; // [{ type: "web_search" }]
+    toolSearch?: boolean; // the service finds tools with `deferred`; gpt-5.4 and later
     toolResultMedia?: "tool-message" | "user-message";
     finishReasons?: { readonly [word: string]: FinishReason };
   }): Provider;
@@ -49,6 +50,7 @@ interface AnthropicEntry {
     cache?: boolean | { readonly ttl?: "5m" | "1h" }; // false
     betas?: readonly string[];
     serverTools?: readonly anthropic.AnthropicServerTool[]; // run by the service, never calls of the run
+    toolSearch?: "bm25" | "regex"; // the service finds tools with `deferred`
     finishReasons?: { readonly [word: string]: FinishReason };
   }): Provider;
 }

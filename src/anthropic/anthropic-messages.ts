@@ -37,7 +37,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   const words = withFinishReasons(stopWords, options.finishReasons);
   const { client, betas } = settings;
   const headers = betas.length === 0 ? {} : { headers: { "anthropic-beta": betas.join(",") } };
-  return createSdkProvider(settings, (request, call, out) => ({
+  return createSdkProvider({ ...settings, searchesTools: settings.toolSearch !== undefined }, (request, call, out) => ({
     open: async (signal) => {
       // Containers expire at a date. `Date.now()` is used, because the call's clock may start at any number.
       const body = buildMessagesBody(request, { settings, convert, now: Date.now() });

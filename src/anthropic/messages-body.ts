@@ -21,7 +21,6 @@ import {
   toBase64,
   type ToolCallPart,
   type ToolChoice,
-  type ToolDefinition,
   type ToolMessage,
   type ToolResultPart,
   toWireName,
@@ -36,6 +35,7 @@ import type {
   WireContainer,
   WireMessage,
 } from "./messages-options.ts";
+import { toWireTools } from "./wire-tools.ts";
 import { closeMessage, invalidJsonKey, readMetadata, toWireId } from "./provider-metadata.ts";
 
 /**
@@ -254,9 +254,10 @@ function join(group: readonly [WireMessage, ...WireMessage[]]): JoinedMessage {
   return { message: { role: first.role, content }, stableBlocks: content.length - last.content.length };
 }
 
-function toToolFields({ tools, toolChoice }: ModelRequest, { cacheControl, serverTools }: MessagesSettings): object {
-  if (tools.length + serverTools.length === 0) return {};
-  const wire: readonly object[] = [...tools.map(toWireTool), ...serverTools];
+function toToolFields({ tools, toolChoice }: ModelRequest, settings: MessagesSettings): object {
+  const { cacheControl } = settings;
+  const wire = toWireTools(tools, settings);
+  if (wire.length === 0) return {};
   return { tools: cacheControl === undefined ? wire : markLast(wire, cacheControl), ...toChoiceField(toolChoice) };
 }
 
@@ -305,9 +306,3 @@ function lastContainer(messages: readonly Message[], convert: MessageConverter):
   }
   return undefined;
 }
-
-const toWireTool = memoize(({ name, description, inputSchema }: ToolDefinition): object => ({
-  name,
-  description,
-  input_schema: inputSchema,
-}));

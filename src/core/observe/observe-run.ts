@@ -109,6 +109,9 @@ function observeProvider(provider: Provider, current: () => RunObserver | undefi
     get family() {
       return provider.family;
     },
+    get searchesTools() {
+      return provider.searchesTools;
+    },
     stream(request, call) {
       const observer = current()?.startStream?.(request, provider);
       const open = (): AsyncIterable<ModelChunk> => provider.stream(request, call);

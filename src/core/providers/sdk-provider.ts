@@ -23,13 +23,14 @@ export type SdkAnswer = Pick<SdkStream, "open" | "reader">;
  * }));
  */
 export function createSdkProvider(
-  { id, model, family }: Pick<Provider, "id" | "model" | "family">,
+  { id, model, family, searchesTools }: Pick<Provider, "id" | "model" | "family" | "searchesTools">,
   ask: (request: ModelRequest, call: ModelCall, out: ModelChunk[]) => SdkAnswer,
 ): Provider {
   return {
     id,
     model,
     ...(family === undefined ? {} : { family }),
+    ...(searchesTools === true ? { searchesTools } : {}),
     stream: (request, call) => {
       const out: ModelChunk[] = [];
       return readSdkStream({ ...ask(request, call, out), out }, call);

@@ -66,7 +66,7 @@ export function withRetry(provider: Provider, options: RetryOptions = {}): Provi
     id,
     model,
     ...(family === undefined ? {} : { family }),
-    ...(searchesTools === undefined ? {} : { searchesTools }),
+    ...(searchesTools === true ? { searchesTools } : {}),
     stream: (request, call) => {
       let failed = 0;
       const first = { provider, request, isFinal: true };

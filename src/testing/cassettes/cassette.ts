@@ -19,7 +19,7 @@ import {
 } from "../../core/entry-kit.ts";
 import { isPrint, type RequestPrint } from "./request-print.ts";
 
-type Recorded = Pick<Provider, "id" | "model" | "family">;
+type Recorded = Pick<Provider, "id" | "model" | "family" | "searchesTools">;
 
 export type Happening =
   | { readonly type: "chunk"; readonly chunk: ModelChunk }
@@ -67,8 +67,8 @@ interface ReadCassette {
 const format = "turnwright-cassette";
 const version = 1;
 
-export function toHead({ id, model, family }: Recorded): string {
-  return `${JSON.stringify({ format, version, provider: id, model, family })}\n`;
+export function toHead({ id, model, family, searchesTools }: Recorded): string {
+  return `${JSON.stringify({ format, version, provider: id, model, family, searchesTools })}\n`;
 }
 
 export function toLine(line: Line): string {
@@ -115,9 +115,10 @@ export function isChunk(value: unknown): value is ModelChunk {
 
 function readHead(head: unknown): Recorded | undefined {
   if (!isRecord(head) || head["format"] !== format || head["version"] !== version) return undefined;
-  const { provider: id, model, family } = head;
+  const { provider: id, model, family, searchesTools } = head;
   if (typeof id !== "string" || typeof model !== "string") return undefined;
-  return typeof family === "string" ? { id, model, family } : { id, model };
+  const named = typeof family === "string" ? { id, model, family } : { id, model };
+  return searchesTools === true ? { ...named, searchesTools } : named;
 }
 
 function readLine(line: unknown): Line | undefined {

@@ -203,17 +203,18 @@ export function recordTo(file: string | Cassette, provider: Provider, options: R
   const cassette = toCassette(file);
   assertProvider("provider", provider);
   checkFields("options", options, optionChecks);
-  const { id, model, family } = provider;
+  const { id, model, family, searchesTools } = provider;
   const { redact } = options;
   let streams = 0;
   // The cassette is created now, so that it also exists if no request is made, for example for a fallback provider.
   cassette.clear();
-  cassette.append(toHead({ id, model, family }));
+  cassette.append(toHead({ id, model, family, searchesTools }));
   const write = (line: Line): void => cassette.append(toLine(line));
   return {
     id,
     model,
     ...(family === undefined ? {} : { family }),
+    ...(searchesTools === true ? { searchesTools } : {}),
     stream(request, call) {
       const stream = streams;
       write({ type: "request", stream, request: printRequest(request) });
