@@ -94,7 +94,9 @@ export function withToolSearch(source: ToolRegistry | readonly Tool[], options: 
   checkFields("withToolSearch", options, checks);
   const { defer, maxResults = 5, maxTokens = 1_500 } = options;
   const index = new ToolIndex();
-  const finder = createToolRegistry([createFinder((query, tools) => index.search(query, tools ?? current().deferred, maxResults))]);
+  const finder = createToolRegistry([
+    createFinder((query, tools) => index.search(query, tools ?? current().deferred, maxResults)),
+  ]);
   const [plain] = finder.definitions();
   const mark = memoize((tool: ToolDefinition) => markTool(tool, defer));
   let table: Table = { source: [], definitions: [], deferred: [] };

@@ -108,8 +108,8 @@ function isDeferred({ deferred }: ToolDefinition): boolean {
 }
 
 /** Clears the mark, because a provider may send a marked tool without its parameters. Memoized, so that tools keep their identity. */
-const toLoaded = /* @__PURE__ */ memoize(
-  (tool: ToolDefinition): ToolDefinition => (isDeferred(tool) ? Object.freeze({ ...tool, deferred: undefined }) : tool),
+const toLoaded = /* @__PURE__ */ memoize((tool: ToolDefinition): ToolDefinition =>
+  isDeferred(tool) ? Object.freeze({ ...tool, deferred: undefined }) : tool,
 );
 
 /** A tool that `toolChoice` requires counts as loaded. */
