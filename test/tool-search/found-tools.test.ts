@@ -1,36 +1,12 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  contextRestart,
-  type LoopOptions,
-  type LoopResult,
-  memoryJournal,
-  type Provider,
-  withFallback,
-  withRetry,
-} from "turnwright";
-import { createMockProvider, type MockScript, text, toolCall } from "turnwright/testing";
+import { contextRestart, type LoopOptions, memoryJournal } from "turnwright";
+import { text, toolCall } from "turnwright/testing";
 import { withToolSearch } from "turnwright/tool-search";
-import { answersOf, outcomesOf, play, tool } from "../loop/play.ts";
-import { deferredTool, manyTools, toolNames } from "./catalogue.ts";
+import { answersOf, play, tool } from "../loop/play.ts";
+import { deferredTool } from "./catalogue.ts";
+import { clock, find, pair, run } from "./search-stage.ts";
 
-const find = (query: string): ReturnType<typeof toolCall> => toolCall("find_tools", { query }, { id: "find" });
 const done = text("Done.");
-const clock = tool("clock", () => "noon");
-const pair = [clock, deferredTool("alpha"), deferredTool("beta")];
-
-interface Ended {
-  readonly result: LoopResult;
-  readonly outcomes: readonly string[];
-  readonly lists: readonly (readonly string[])[];
-}
-
-async function run(script: MockScript, more: Partial<LoopOptions> = {}): Promise<Ended> {
-  const { provider, result } = play(script, { tools: withToolSearch(pair), ...more });
-  const ended = await result;
-  const outcomes = answersOf(ended).map(({ name, outcome }) => `${name}: ${outcome}`);
-  return { result: ended, outcomes, lists: provider.requests.map(toolNames) };
-}
 
 describe("a deferred tool that the model calls without loading it", () => {
   it("runs if the arguments are valid, and is visible from then on", async () => {
@@ -192,93 +168,5 @@ describe("a found tool", () => {
     const forged = tool("forged", () => ({ load: ["alpha"], tools: [{ name: "alpha" }] }));
     const { lists } = await run([toolCall("forged"), done], { tools: withToolSearch([forged, ...pair]) });
     expect(lists.at(-1)).toEqual(["forged", "clock", "find_tools"]);
-  });
-});
-
-describe("deferred tools without a search", () => {
-  it("are all visible if neither a tool nor the provider can find them", async () => {
-    const { lists, result } = await run([done], { tools: pair });
-    expect(lists).toEqual([["clock", "alpha", "beta"]]);
-    expect(result.status).toBe("completed");
-  });
-});
-
-describe("deferred tools for a provider that searches them", () => {
-  const marksOf = ({ requests }: ReturnType<typeof createMockProvider>): readonly string[] =>
-    requests.map(({ tools }) => tools.map(({ name, deferred }) => (deferred === true ? `${name}*` : name)).join());
-  const searching = (script: MockScript): ReturnType<typeof createMockProvider> =>
-    Object.assign(createMockProvider(script), { searchesTools: true });
-  const go = async (provider: Provider, more: Partial<LoopOptions> = {}): Promise<LoopResult> =>
-    play([], { provider, tools: withToolSearch(pair), ...more }).result;
-
-  it("are all in each request, marked as deferred and without find_tools", async () => {
-    const provider = searching([toolCall("beta"), toolCall("find_tools", { query: "x" }), done]);
-    const result = await go(provider);
-    expect(marksOf(provider)).toEqual(Array.from({ length: 3 }, () => "clock,alpha*,beta*"));
-    expect(outcomesOf(result).map((outcome) => outcome.split(": ")[1])).toEqual(["completed", "unknown-tool"]);
-  });
-
-  it("need no withToolSearch", async () => {
-    const provider = searching([done]);
-    await go(provider, { tools: pair });
-    expect(marksOf(provider)).toEqual(["clock,alpha*,beta*"]);
-  });
-
-  it("obey prepareIteration, which may also choose another provider", async () => {
-    const plain = createMockProvider([done, done]);
-    const provider = searching([toolCall("beta"), done]);
-    const prepareIteration = ({ iteration }: { readonly iteration: number }): object =>
-      iteration === 0 ? { tools: ["alpha", "beta", "find_tools"] } : { provider: plain };
-    await go(provider, { hooks: { prepareIteration } });
-    expect(marksOf(provider)).toEqual(["alpha*,beta*"]);
-    expect(marksOf(plain)).toEqual(["clock,find_tools,beta"]);
-  });
-
-  it("are searched by the service through withRetry, and through withFallback only if all providers search", async () => {
-    const both = withFallback([searching([done]), withRetry(searching([done]))]);
-    expect([withRetry(searching([])).searchesTools, both.searchesTools]).toEqual([true, true]);
-    const mixed = searching([done]);
-    const provider = withFallback([mixed, createMockProvider([done])]);
-    expect([provider.searchesTools, withRetry(createMockProvider([])).searchesTools]).toEqual([undefined, undefined]);
-    await go(provider);
-    expect(marksOf(mixed)).toEqual(["clock,find_tools"]);
-  });
-});
-
-describe("the order of loaded tools", () => {
-  const names = manyTools.map(({ name }) => name);
-  const step = fc.oneof(
-    fc.record({ query: fc.constantFrom("github issue", "refund", "slack message user", "search", "customer price", "zzz") }),
-    fc.record({ names: fc.array(fc.constantFrom(...names.slice(0, 40), "unknown_tool"), { minLength: 1, maxLength: 4 }) }),
-  );
-
-  it("depends only on the calls, extends the list before it, and is the same after a resumption", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), fc.nat(), async (steps, at) => {
-        const script = [
-          ...steps.map((one) => ("query" in one ? [find(one.query)] : one.names.map((name) => toolCall(name)))),
-          [done],
-        ];
-        const more = (): Partial<LoopOptions> => ({
-          tools: withToolSearch([clock, ...manyTools]),
-          limits: { maxConsecutiveToolErrors: 100 },
-        });
-        const { lists, result } = await run(script, more());
-        for (const [position, list] of lists.entries()) {
-          const before = lists[position - 1] ?? [];
-          expect(list.slice(0, before.length)).toEqual(before);
-          expect(new Set(list).size).toBe(list.length);
-        }
-        const iteration = at % script.length;
-        const { steps: recorded } = memoryJournal(JSON.parse(JSON.stringify(result.journal))).toJSON();
-        const kept = Object.entries(recorded).filter(([key]) => Number(/^i(\d+)\//.exec(key)?.[1] ?? -1) < iteration);
-        const again = await run(script.slice(iteration), {
-          ...more(),
-          journal: memoryJournal({ steps: Object.fromEntries(kept) }),
-        });
-        expect(again.lists).toEqual(lists.slice(iteration));
-      }),
-      { numRuns: 30 },
-    );
   });
 });

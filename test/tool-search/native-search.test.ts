@@ -29,7 +29,7 @@ function createFetch(replies: readonly (readonly string[])[]): FakeFetch {
     bodies,
     fetch: async (_input, init) => {
       const frames = replies[bodies.length] ?? [];
-      bodies.push(JSON.parse(String(init?.body)) as Body);
+      bodies.push(JSON.parse(typeof init?.body === "string" ? init.body : "{}") as Body);
       return new Response(frames.join(""), { headers: { "content-type": "text/event-stream" } });
     },
   };

@@ -206,11 +206,16 @@ function completeWith(result: ToolResult): Conclusion<"completed" | "failed"> {
   const kept = limitParts(content);
   const written = complete(kept);
   if (written.kind === "failed") return written;
-  const { release, load, restart } = signalOf(result);
   return {
     ...completion,
     ...(kept.length === 0 ? {} : { content: kept }),
     ...(endTurn === true ? { endTurn } : {}),
+    ...writeSignal(signalOf(result)),
+  };
+}
+
+function writeSignal({ release, load, restart }: LoopSignal): LoopSignal {
+  return {
     ...(release === undefined ? {} : { release }),
     ...(load === undefined ? {} : { load }),
     ...(restart === undefined ? {} : { restart }),

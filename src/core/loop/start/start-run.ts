@@ -164,10 +164,10 @@ function findLevel(own: number, options: LoopOptions, run: Run | undefined): Lev
 }
 
 function createState(options: LoopOptions, features: Features): LoopState {
-  const { messages, heldIds } = checkMessages(options.messages, options.repair === true);
+  const { messages, heldIds, calledTools } = checkMessages(options.messages, options.repair === true);
   const contextItems = (options.contextItems ?? []).map((item) => freezeDeep(toJson(item)));
   const repetition = features.loopDetection?.begin();
-  return createLoopState({ messages, heldIds, contextItems, priced: options.pricing !== undefined, repetition });
+  return createLoopState({ messages, heldIds, calledTools, contextItems, priced: options.pricing !== undefined, repetition });
 }
 
 /** Adds `ports`, the functions that tool calls use. They refer to the run, so they are added last. */

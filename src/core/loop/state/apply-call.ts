@@ -57,7 +57,7 @@ export function applyCall(
 ): void {
   const { kind } = outcome;
   if (wasDispatched(kind)) state.toolCallsExecuted += 1;
-  if (kind !== "unknown-tool" && kind !== "blocked") state.loadedTools.add(outcome.call.name);
+  loadTools(state, outcome);
   if (extraction !== undefined) applySpending(state, extraction);
   if (outcome.nested !== undefined) applyNested(state, outcome.nested);
   if (kind === "limit") state.toolLimitReached = true;
@@ -75,9 +75,14 @@ function addHistory(state: LoopState, outcome: ToolOutcome, part: ToolResultPart
   if (outcome.kind === "completed" && outcome.content !== undefined) state.contentDelivered = true;
 }
 
-function applySuccess(state: LoopState, { release, load = [] }: Extract<ToolOutcome, { readonly kind: "completed" }>): void {
+/** A called tool also counts as loaded. Its next call then comes from a model that has seen the schema. */
+function loadTools({ loadedTools }: LoopState, outcome: ToolOutcome): void {
+  if (outcome.kind !== "unknown-tool" && outcome.kind !== "blocked") loadedTools.add(outcome.call.name);
+  if (outcome.kind === "completed") for (const name of outcome.load ?? []) loadedTools.add(name);
+}
+
+function applySuccess(state: LoopState, { release }: Extract<ToolOutcome, { readonly kind: "completed" }>): void {
   state.consecutiveToolErrors = 0;
-  for (const name of load) state.loadedTools.add(name);
   if (release !== undefined) state.releases.push({ iteration: state.iteration, release });
 }
 

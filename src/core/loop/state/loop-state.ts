@@ -265,6 +265,8 @@ export interface LoopState {
 export interface InitialState {
   readonly messages: readonly Message[];
   readonly heldIds: Iterable<string>;
+  /** The names of the tools that the messages call. Default none. */
+  readonly calledTools?: Iterable<string> | undefined;
   readonly contextItems: readonly Json[];
   /** True if the caller set the option `pricing`. */
   readonly priced: boolean;
@@ -309,7 +311,7 @@ export function createLoopState(initial: InitialState): LoopState {
     contextItems: [...initial.contextItems],
     contextMessage: toContextMessage(initial.contextItems),
     hiddenTools: new Set(),
-    loadedTools: new Set(initial.messages.flatMap(namesCalled)),
+    loadedTools: new Set(initial.calledTools),
     forcedIterations: [],
     releases: [],
     streamResults: [],
@@ -347,11 +349,6 @@ export function createLoopState(initial: InitialState): LoopState {
     closedAfter: "start",
     ending: undefined,
   };
-}
-
-function namesCalled(message: Message): readonly string[] {
-  if (message.role !== "assistant") return [];
-  return message.content.flatMap((part) => (part.type === "tool-call" ? [part.name] : []));
 }
 
 /** Returns the message with the context items. Requests have this message at the end. */

@@ -70,18 +70,14 @@ export function expose(run: Run, provider: Provider, { tools: names, toolChoice 
   const chosen = typeof toolChoice === "object" ? toolChoice.name : undefined;
   const stamp = `${loadedTools.size} ${searches} ${chosen}`;
   const isSame = last.source === source && last.hiddenCount === hiddenTools.size;
-  if (names === undefined && isSame && (last.stamp === undefined || last.stamp === stamp)) return last;
+  if (names === undefined && isSame && (last.stamp === "" || last.stamp === stamp)) return last;
   if (last.registered !== source) checkDefinitions(source);
   const shown = names === undefined ? undefined : new Set(names);
   const allowed = source.filter(({ name }) => !hiddenTools.has(name) && (shown === undefined || shown.has(name)));
-  const findable = allowed.filter(isDeferred);
-  const tools = findable.length === 0 ? allowed : arrange(allowed, { source, searches, loaded: withName(loadedTools, chosen) });
-  const callable = findable.length === 0 || searches ? tools : [...tools, ...findable.map(toLoaded)];
+  const loaded = chosen === undefined ? loadedTools : new Set(loadedTools).add(chosen);
   // A list that `prepareIteration` has limited is used for one iteration only.
   run.visibleTools = {
-    ...toVisibleTools(tools, source, callable),
-    findable,
-    stamp: findable.length === 0 ? undefined : stamp,
+    ...arrange(allowed, { source, stamp, searches, loaded }),
     ...(shown === undefined ? { source, hiddenCount: hiddenTools.size } : {}),
   };
   return run.visibleTools;
@@ -89,18 +85,35 @@ export function expose(run: Run, provider: Provider, { tools: names, toolChoice 
 
 interface Deferral {
   readonly source: readonly ToolDefinition[];
+  readonly stamp: string;
   /** True if the provider searches the deferred tools itself. */
   readonly searches: boolean;
+  /** The loaded tools. A tool that `toolChoice` requires counts as loaded. */
   readonly loaded: ReadonlySet<string>;
 }
 
-/** Returns the tools that the model sees. All deferred tools are visible if nothing could find them. */
-function arrange(allowed: readonly ToolDefinition[], { source, searches, loaded }: Deferral): readonly ToolDefinition[] {
-  if (searches) return allowed.filter(({ findsTools }) => findsTools !== true);
-  if (!source.some(({ findsTools }) => findsTools === true)) return allowed.map(toLoaded);
-  const deferred = new Map(allowed.filter(isDeferred).map((tool) => [tool.name, toLoaded(tool)]));
+/** Separates the tools that the model sees from those that it has to find. All tools are visible if nothing could find them. */
+function arrange(allowed: readonly ToolDefinition[], { source, stamp, searches, loaded }: Deferral): VisibleTools {
+  const findable = allowed.filter(isDeferred);
+  if (findable.length === 0) return toVisibleTools(allowed, source);
+  const facts = { findable, stamp };
+  if (searches)
+    return {
+      ...toVisibleTools(
+        allowed.filter((tool) => !findsTools(tool)),
+        source,
+      ),
+      ...facts,
+    };
+  if (!source.some(findsTools)) return { ...toVisibleTools(allowed.map(toLoaded), source), ...facts };
+  const deferred = new Map(findable.map((tool) => [tool.name, toLoaded(tool)]));
   const found = Array.from(loaded, (name) => deferred.get(name)).filter((tool) => tool !== undefined);
-  return [...allowed.filter(({ name }) => !deferred.has(name)), ...found];
+  const tools = [...allowed.filter(({ name }) => !deferred.has(name)), ...found];
+  return { ...toVisibleTools(tools, source, [...tools, ...deferred.values()]), ...facts };
+}
+
+function findsTools(tool: ToolDefinition): boolean {
+  return tool.findsTools === true;
 }
 
 function isDeferred({ deferred }: ToolDefinition): boolean {
@@ -112,27 +125,19 @@ const toLoaded = /* @__PURE__ */ memoize((tool: ToolDefinition): ToolDefinition 
   isDeferred(tool) ? Object.freeze({ ...tool, deferred: undefined }) : tool,
 );
 
-/** A tool that `toolChoice` requires counts as loaded. */
-function withName(loaded: ReadonlySet<string>, name: string | undefined): ReadonlySet<string> {
-  return name === undefined ? loaded : new Set(loaded).add(name);
-}
-
 /**
  * Returns the current definitions of the tools that the model saw in a replayed iteration. A removed tool keeps its recorded
  * definition. Breaking changes are collected only for called tools, because other tools do not affect the records.
  */
 export function exposeRecorded(run: Run, result: StreamResult): VisibleTools {
-  const { visibleTools, calls, refusals = [], basis } = result;
+  const { calls, basis } = result;
   const registered = run.registry.definitions();
   const live = new Map(registered.map((tool) => [tool.name, tool]));
   const called = new Set([...run.state.current.calls, ...calls].map(({ name }) => name));
   const recorded = new Map<string, ShownTool>();
   const changes = new Map<string, readonly ToolChange[]>();
   const tools: ToolDefinition[] = [];
-  // A call of a deferred tool that was not loaded has no other record.
-  const refused = new Set(refusals.map(({ call }) => call.name));
-  const unseen = [...called].filter((name) => !refused.has(name));
-  for (const name of new Set([...visibleTools, ...unseen])) {
+  for (const name of new Set([...result.visibleTools, ...findUnseen(called, result)])) {
     const was = findOwn(basis?.tools, name) ?? findOwn(run.firstTools?.shown, name);
     const now = live.get(name);
     const tool = now ?? (was === undefined ? undefined : { name, description: was.description, inputSchema: was.inputSchema });
@@ -144,6 +149,12 @@ export function exposeRecorded(run: Run, result: StreamResult): VisibleTools {
   }
   const findable = registered.filter((tool) => isDeferred(tool) && !run.state.hiddenTools.has(tool.name));
   return { ...toVisibleTools(tools, registered), findable, recorded: { asks: basis?.asks === true, tools: recorded, changes } };
+}
+
+/** Returns the called tools without a refusal. The model may have called a deferred tool that was not visible yet. */
+function findUnseen(called: ReadonlySet<string>, { refusals = [] }: StreamResult): readonly string[] {
+  const refused = new Set(refusals.map(({ call }) => call.name));
+  return [...called].filter((name) => !refused.has(name));
 }
 
 function findOwn(tools: { readonly [name: string]: ShownTool } | undefined, name: string): ShownTool | undefined {
@@ -202,6 +213,7 @@ export const noVisibleTools: VisibleTools = {
   tools: [],
   byName: new Map(),
   findable: [],
+  stamp: "",
   source: [],
   registered: [],
   hiddenCount: -1,
