@@ -155,6 +155,10 @@ describe("a found tool", () => {
     const again = await run(script.slice(3), { tools: tools(), journal: memoryJournal({ steps: kept }) });
     expect(again.lists.map((names) => names.join())).toEqual(["hide,find_tools,beta", "hide,find_tools,beta"]);
     expect(answersOf(again.result).at(-1)?.result).toMatchObject({ tools: [] });
+    // The search was recorded as a call, and runs only now.
+    const unsearched = Object.fromEntries(Object.entries(steps).filter(([key]) => !/^i(?:3\/tool|4)/.test(key)));
+    const late = await run([done], { tools: tools(), journal: memoryJournal({ steps: unsearched }) });
+    expect(answersOf(late.result).at(-1)?.result).toMatchObject({ tools: [] });
   });
 
   it("stays visible in a later run if the conversation has a call of it", async () => {

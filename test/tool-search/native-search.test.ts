@@ -1,7 +1,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
-import { type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
+import { createToolRegistry, type LoopOptions, type LoopResult, type Provider, runToolLoop } from "turnwright";
 import { anthropicMessages, type AnthropicMessagesOptions } from "turnwright/anthropic";
 import { openaiResponses, type OpenAIResponsesOptions } from "turnwright/openai";
 import { withToolSearch } from "turnwright/tool-search";
@@ -9,6 +9,7 @@ import { outcomesOf, tool } from "../loop/play.ts";
 import { block, call as anthropicCall, start, stop, text } from "../wire/anthropic-frames.ts";
 import { checkMessagesContract } from "../wire/messages-contract.ts";
 import { checkResponsesContract } from "../wire/responses-contract.ts";
+import { createCall } from "../wire/provider-iteration.ts";
 import { call, message, respond } from "../wire/responses-frames.ts";
 import { deferredTool } from "./catalogue.ts";
 
@@ -81,6 +82,20 @@ async function playOpenAI(
 
 const namesOf = ({ tools: sent }: Body): readonly string[] =>
   sent.map(({ name, type, defer_loading: isDeferred }) => `${String(name ?? type)}${isDeferred === true ? "*" : ""}`);
+
+it.for<[name: string, connect: (given: FakeFetch) => Provider]>([
+  ["anthropicMessages", ({ fetch }) => anthropicMessages({ client: new Anthropic({ apiKey: "test", fetch }), model: "m" })],
+  ["openaiResponses", ({ fetch }) => openaiResponses({ client: new OpenAI({ apiKey: "test", fetch }), model: "m" })],
+])("%s without toolSearch ignores the mark of deferred tools", async ([, connect]) => {
+  const fake = createFetch([[]]);
+  const request = {
+    messages: [{ role: "user" as const, content: "Go." }],
+    tools: [...createToolRegistry(tools.slice(1, 2)).definitions()],
+    iteration: 0,
+  };
+  for await (const chunk of connect(fake).stream(request, createCall())) expect(chunk.type).not.toBe("text-delta");
+  expect(fake.bodies.map(namesOf)).toEqual([["alpha"]]);
+});
 
 describe("anthropicMessages with toolSearch", () => {
   const searched = { type: "server_tool_use", id: "srvtoolu_1", name: "tool_search_tool_bm25", input: { query: "beta" } };

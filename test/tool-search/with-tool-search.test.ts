@@ -75,6 +75,7 @@ describe("withToolSearch", () => {
   it.for<[query: string, first: string]>([
     ["slack_archive_canvas", "slack_archive_canvas"],
     ["use jira_merge_board, please", "jira_merge_board"],
+    ["create github issues with jira_get_board", "jira_get_board"],
     ["archiveCanvas", "slack_archive_canvas"],
     ["reminders delet", "slack_delete_reminder"],
     ["opportunitty create", "salesforce_create_opportunity"],
