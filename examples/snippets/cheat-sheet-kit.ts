@@ -58,6 +58,7 @@ interface ProviderPort {
   model: string;
   family?: string;
   searchesTools?: boolean; // true: the service finds tools with `deferred` by itself
+  compacts?: boolean; // the service can write summaries itself, from `compactAt` tokens on
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>; // ends with one "finish", or an "error" chunk, or throws
   // to make several requests in one stream, call call.mayAsk?.([{ provider, model, usage }, ...]) before each further request;
   // if it returns false, the budget is used up: end with the last failure, and the run ends as "max-tokens" or "max-cost"
@@ -143,6 +144,7 @@ interface PricesEntry {
     model?: string;
     date?: Date; // default: the time of the iteration
   }): Pricing;
+  genaiContextWindow(options?: { provider?: string; model?: string }): (provider: string, model: string) => number | undefined; // tokens
 }
 // #endregion prices
 
@@ -250,6 +252,7 @@ expectNone<Differing<NonNullable<Parameters<Testing["recordTo"]>[2]>, testing.Re
 expectNone<Differing<NonNullable<Parameters<Testing["replayFrom"]>[1]>, testing.ReplayOptions>>();
 expectNone<Differing<PricesEntry, typeof prices>>();
 expectNone<Differing<NonNullable<Parameters<PricesEntry["genaiPrices"]>[0]>, prices.GenaiPricesOptions>>();
+expectNone<Differing<NonNullable<Parameters<PricesEntry["genaiContextWindow"]>[0]>, prices.GenaiContextWindowOptions>>();
 expectNone<Differing<ConfigEntry, typeof config>>();
 expectNone<Differing<JournalEntry, typeof journal>>();
 expectNone<Differing<NonNullable<Parameters<JournalEntry["fileJournal"]>[1]>, journal.FileJournalOptions>>();

@@ -27,7 +27,8 @@ export { nextStep, type NextStep } from "./loop/next-step.ts";
 export { detectContextRestart } from "./loop/restart/detect-context-restart.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { type Bounds, limitRules, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
-export type { DeferredOutcome, ResultProcessor } from "./loop/run/run.ts";
+export type { Compactor } from "./loop/run/features.ts";
+export type { DeferredOutcome, ResultProcessor, Run } from "./loop/run/run.ts";
 export { createRepetition } from "./loop/state/detect-loops.ts";
 export { applyStep, malformedNote, warnOfLoop } from "./loop/state/apply-step.ts";
 export { checkAnswer } from "./loop/state/check-answer.ts";
@@ -68,7 +69,7 @@ export {
   stepKey,
   streamKey,
 } from "./loop/state/step-key.ts";
-export { earlyOutcomesOf, userTextOf } from "./loop/state/transcript.ts";
+export { earlyOutcomesOf, toCompacted, userTextOf } from "./loop/state/transcript.ts";
 export { processResults } from "./loop/tool-call/process-results.ts";
 export { executeToolCall } from "./loop/tool-call/execute-tool-call.ts";
 export {
@@ -81,6 +82,7 @@ export {
   unfitBy,
   type Verdict,
 } from "./loop/tool-call/record-verdicts.ts";
+export { streamOnce } from "./loop/stream/stream-once.ts";
 export { describeMisfit } from "./loop/stream/structured-output.ts";
 export { type Answerer, answererOf, AttemptLog, continuesMessage } from "./providers/attempt-reader.ts";
 export { iterateChunks } from "./providers/guard-stream.ts";
@@ -153,6 +155,9 @@ export type {
 export type {
   ApprovalDecision,
   CallDecision,
+  CompactedMessages,
+  Compaction,
+  CompactionAnswer,
   DeliberateGate,
   ResultCacher,
   ResultStore,
@@ -175,7 +180,7 @@ export type { NestedSpending, ShownTool, ToolCall, ToolChange, ToolOutcome, Wait
 export type { NeedsApproval, ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./types/tool.ts";
 export { assertNever, hasBrand } from "./utils/guards.ts";
 export { Deadline, longestTimerMs, systemClock } from "./cancellation/deadline.ts";
-export { addSpending, addUsage, noUsage, reconcileUsage } from "./utils/count-usage.ts";
+export { addCost, addSpending, addUsage, noUsage, reconcileUsage } from "./utils/count-usage.ts";
 export { type FileFacts, followOwnLinks, isOwn, tightMode } from "./utils/file-trust.ts";
 export { isRecord, isThenable, type UnknownRecord } from "./utils/guards.ts";
 export { digest, isSameJson, parseJson, stableJson, toJson } from "./utils/json.ts";

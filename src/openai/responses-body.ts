@@ -222,10 +222,19 @@ export function buildResponsesBody(request: ModelRequest, { settings, toInput, t
     store,
     ...(include.length === 0 ? {} : { include }),
     ...(reasoning === undefined ? {} : { reasoning }),
+    ...toCompactionField(request, settings),
     ...toSettingFields(model),
   };
   // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
   return { model: settings.model, ...fields, ...model.extra, stream: true };
+}
+
+/** The smallest threshold that the service accepts, in tokens. */
+const smallestThreshold = 1_000;
+
+function toCompactionField({ compactAt }: ModelRequest, { compacts }: ResponsesSettings): object {
+  if (compactAt === undefined || !compacts) return {};
+  return { context_management: [{ type: "compaction", compact_threshold: Math.max(smallestThreshold, compactAt) }] };
 }
 
 /** The API has no fields for `stopSequences` and `seed`, and rejects unknown fields. */

@@ -69,6 +69,11 @@ export interface OpenAIResponsesOptions {
    * an empty list for models and servers that reject `include`.
    */
   readonly include?: readonly string[] | undefined;
+  /**
+   * Set to true to let the service replace old items with an encrypted summary, if the run has the policy `compactMessages`. Default
+   * false. Other servers may reject the field. OpenAI's guide: https://developers.openai.com/api/docs/guides/compaction
+   */
+  readonly compaction?: boolean | undefined;
   /** Controls how the model reasons. Default: the model's default. */
   readonly reasoning?: OpenAIReasoning | undefined;
   /**
@@ -105,6 +110,7 @@ export interface ResponsesSettings {
   readonly family: string | undefined;
   readonly store: boolean;
   readonly include: readonly string[];
+  readonly compacts: boolean;
   readonly reasoning: OpenAIReasoning | undefined;
   readonly customTools: ReadonlyMap<string, OpenAICustomToolFormat>;
   readonly serverTools: readonly OpenAIServerTool[];
@@ -119,6 +125,7 @@ const checks: Checks<OpenAIResponsesOptions> = {
   family: is.name,
   store: is.flag,
   include: ["a list of names", (value) => Array.isArray(value) && value.every(isFilled)],
+  compaction: is.flag,
   reasoning: ['an object, such as { effort: "low" }', isRecord],
   customTools: ['an object with a format for each tool, such as { type: "text" }', isFormats],
   serverTools: ['a list of objects with a "type"', (value) => Array.isArray(value) && value.every(isTyped)],
@@ -130,13 +137,13 @@ const checks: Checks<OpenAIResponsesOptions> = {
 export function checkResponsesOptions(options: OpenAIResponsesOptions): ResponsesSettings {
   checkFields("options", options, checks);
   checkRequired(options, checks, ["client", "model"]);
-  const { client, model, id = "openai", family, store = false, reasoning } = options;
+  const { client, model, id = "openai", family, store = false, reasoning, compaction: compacts = false } = options;
   const { customTools = {}, serverTools = [], toolResultMedia = "tool-message" } = options;
   const { include = store ? [] : ["reasoning.encrypted_content"] } = options;
   const { toolSearch: searchesTools = false } = options;
   const byName = new Map(Object.entries(customTools));
   const tools = { customTools: byName, serverTools, searchesTools, toolResultMedia };
-  return { client, model, id, family, store, include, reasoning, ...tools };
+  return { client, model, id, family, store, include, compacts, reasoning, ...tools };
 }
 
 function isResponsesClient(value: unknown): boolean {

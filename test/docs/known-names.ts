@@ -125,6 +125,8 @@ export const requestFields: Names<keyof ModelRequest> = {
   toolChoice: true,
   settings: true,
   iteration: true,
+  purpose: true,
+  compactAt: true,
   continuationToken: true,
   transcript: true,
 };
@@ -178,6 +180,8 @@ export const eventFields: { readonly [Type in LoopEventType]: Names<Exclude<keyo
   "result-extracted": { callId: true, name: true, index: true, tokensBefore: true, tokensAfter: true },
   "result-cached": { callId: true, name: true, index: true, tokensBefore: true, tokensAfter: true },
   masked: { calls: true, tokensBefore: true, tokensAfter: true },
+  "compaction-start": { cause: true },
+  "compaction-end": { outcome: true, tokensBefore: true, tokensAfter: true, usage: true, costUSD: true, error: true },
   notice: { kind: true },
   "loop-detected": { toolName: true, count: true, cycle: true, action: true },
   steered: { message: true },

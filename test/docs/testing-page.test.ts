@@ -10,6 +10,7 @@ const options: { readonly [Name in keyof Required<MockOptions>]: true } = {
   id: true,
   model: true,
   family: true,
+  compacts: true,
   usage: true,
   record: true,
 };

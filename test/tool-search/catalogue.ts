@@ -18,7 +18,7 @@ export const manyTools: readonly Tool[] = Object.entries(nouns).flatMap(([app, t
   ),
 );
 
-export function deferredTool(name: string, description = name, traits: Partial<Tool> = {}): ExecutableTool {
+export function deferredTool(name: string, description: string = name, traits: Partial<Tool> = {}): ExecutableTool {
   const inputSchema = {
     type: "object",
     properties: { id: { type: "string", description: "The id of the object." }, limit: { type: "number" } },

@@ -109,7 +109,7 @@ function option(title: string, toOptions: (given: Given) => readonly object[], w
     title,
     async find(adapter) {
       const found = await withOption(toOptions(given[adapter.factory]), async (options, name) => {
-        const request = { tools: [tool], system: "Be brief." };
+        const request = { tools: [tool], system: "Be brief.", compactAt: 100_000 };
         const leaves = await compare(adapter, request, { plain: request, options });
         if (!leaves.some((leaf) => word.test(JSON.stringify(leaf)))) throw new Error(`"${name}" does not reach the service.`);
         return `\`${name}\``;
@@ -130,6 +130,7 @@ const options: ProbeGroup = {
     ),
     option("Search of deferred tools by the service", ({ toolSearch = true }) => [{ toolSearch }], /tool_search/),
     option("Tools that take text instead of JSON", () => [{ customTools: { look: { type: "text" } } }], /custom/),
+    option("Summaries of old messages by the service", () => [{ compaction: true }], /compact/),
     option("Marks for the prompt cache", () => [{ cache: true }], /cache_control/),
     option(
       "Settings for reasoning",

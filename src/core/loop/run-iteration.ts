@@ -4,7 +4,7 @@ import type { IterationPlan, LoopOptions } from "../types/loop-options.ts";
 import type { CallSummary } from "../types/loop-event.ts";
 import type { PlainError } from "../types/common.ts";
 import type { Step } from "../types/journal.ts";
-import type { StreamResult, ToolChoice } from "../types/provider.ts";
+import type { Provider, StreamResult, ToolChoice } from "../types/provider.ts";
 import type { Ending } from "../types/termination.ts";
 import type { Judgement } from "../providers/judge-finish.ts";
 import { freezeDeep } from "../utils/json.ts";
@@ -129,14 +129,14 @@ function streamIteration(run: Run, next: ModelStep, plan: IterationPlan): Promis
   const { provider = options.provider, toolChoice = options.toolChoice } = plan;
   const exposed = exposeSafely(run, { provider, toolChoice }, plan.tools);
   if ("failed" in exposed) return Promise.resolve(exposed.failed);
-  const { tools } = exposed;
   run.toolChoice = toRestriction(toolChoice);
   const request = withMessages({
     system: systemOf(run, plan.system),
-    tools,
+    tools: exposed.tools,
     toolChoice: next.withoutTools ? "none" : toolChoice,
     settings: plan.modelSettings ?? options.modelSettings,
     iteration: state.iteration,
+    compactAt: findCompactAt(run, provider),
     continuationToken: state.continuation === 0 ? undefined : state.streamResults.at(-1)?.token,
     transcript: requestViewsOf(run),
   });
@@ -159,6 +159,14 @@ function streamIteration(run: Run, next: ModelStep, plan: IterationPlan): Promis
   const asks = run.stopConditions.length > 0 && next.finalAnswerTo === undefined;
   const asked = asks ? streamed.then((result) => askStopConditions(run, result)) : streamed;
   return withTerms(run, asked);
+}
+
+/** Returns the size from which the service itself is to summarize old messages. A function of the caller may throw. */
+function findCompactAt({ features: { compaction }, events, state }: Run, provider: Provider): number | undefined {
+  let found: number | undefined;
+  const at = { type: "compaction.contextWindow", iteration: state.iteration };
+  if (compaction !== undefined) events.guard(at, () => void (found = compaction.thresholdFor(provider)));
+  return found;
 }
 
 function withTerms(run: Run, streamed: Promise<StreamResult>): Promise<StreamResult> {

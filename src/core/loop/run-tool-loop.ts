@@ -11,6 +11,7 @@ import { endingOfReason, isEnded } from "../cancellation/cancel-scope.ts";
 import { buildResult } from "./result/build-result.ts";
 import { type LoopState, type ReopenAnswer, suspensionOf } from "./state/loop-state.ts";
 import { type CloseJournal, endReplay, openJournal, mayReopen, parkRun, isReplayed, runStep } from "./run/run-step.ts";
+import { compactRun } from "./compact-run.ts";
 import { askIteration } from "./stream/ask-stop.ts";
 import { nextStep, type NextStep } from "./next-step.ts";
 import { readInbox, readLastInbox, steerRun, takeUndelivered } from "./control/read-inbox.ts";
@@ -126,6 +127,7 @@ const perform: {
 } = {
   inbox: (run) => readInbox(run, (read) => endAfter(run, read)),
   steer: steerRun,
+  compaction: compactRun,
   model: runIteration,
   batch: runBatch,
   output: (run, { mayAskAgain }) => run.features.output?.judge(run, mayAskAgain),

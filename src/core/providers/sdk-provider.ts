@@ -23,13 +23,14 @@ export type SdkAnswer = Pick<SdkStream, "open" | "reader">;
  * }));
  */
 export function createSdkProvider(
-  { id, model, family, searchesTools }: Pick<Provider, "id" | "model" | "family" | "searchesTools">,
+  { id, model, family, compacts, searchesTools }: Omit<Provider, "stream">,
   ask: (request: ModelRequest, call: ModelCall, out: ModelChunk[]) => SdkAnswer,
 ): Provider {
   return {
     id,
     model,
     ...(family === undefined ? {} : { family }),
+    ...(compacts === true ? { compacts } : {}),
     ...(searchesTools === true ? { searchesTools } : {}),
     stream: (request, call) => {
       const out: ModelChunk[] = [];

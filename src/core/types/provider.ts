@@ -42,6 +42,8 @@ export interface ModelRequest {
   readonly settings?: ModelSettings | undefined;
   /** The number of the iteration, counted from 0. */
   readonly iteration: number;
+  /** "summary" for a request that only summarizes old messages. Absent for all other requests. */
+  readonly purpose?: "summary" | undefined;
   /** The `token` from the `finish` chunk with the reason "continue". The new stream must continue from that point. */
   readonly continuationToken?: string | undefined;
   /**

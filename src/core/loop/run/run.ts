@@ -14,7 +14,7 @@ import type { LoopState, SettledCall, InboxMessage } from "../state/loop-state.t
 import type { ReadyCall, ToolCallPorts } from "./call.ts";
 import type { Decisions } from "./decisions.ts";
 import type { LoopEventSink } from "./emit.ts";
-import type { LoopDetector, MaskedView, ResultMasking } from "./features.ts";
+import type { Compactor, LoopDetector, MaskedView, ResultMasking } from "./features.ts";
 import type { JournalTraffic } from "./journal-call.ts";
 import type { Meter } from "./meter.ts";
 import type { Park, Parking } from "./parking.ts";
@@ -222,14 +222,16 @@ export interface RunnableAgent extends Agent {
 export interface Features {
   readonly loopDetection: LoopDetector | undefined;
   readonly masking: ResultMasking | undefined;
+  readonly compaction: Compactor | undefined;
   readonly results: ResultProcessor | undefined;
   readonly output: OutputReader | undefined;
 }
 
-export function readFeatures({ loopDetection, masking, results, output }: LoopPolicies = {}): Features {
+export function readFeatures({ loopDetection, masking, compaction, results, output }: LoopPolicies = {}): Features {
   return {
     loopDetection: loopDetection as LoopDetector | undefined,
     masking: masking as ResultMasking | undefined,
+    compaction: compaction as Compactor | undefined,
     results: results as ResultProcessor | undefined,
     output: output as OutputReader | undefined,
   };

@@ -167,7 +167,9 @@ function createState(options: LoopOptions, features: Features): LoopState {
   const { messages, heldIds, calledTools } = checkMessages(options.messages, options.repair === true);
   const contextItems = (options.contextItems ?? []).map((item) => freezeDeep(toJson(item)));
   const repetition = features.loopDetection?.begin();
-  return createLoopState({ messages, heldIds, calledTools, contextItems, priced: options.pricing !== undefined, repetition });
+  const compaction = features.compaction?.earlierOf(messages);
+  const priced = options.pricing !== undefined;
+  return createLoopState({ messages, heldIds, calledTools, contextItems, priced, repetition, compaction });
 }
 
 /** Adds `ports`, the functions that tool calls use. They refer to the run, so they are added last. */
@@ -239,8 +241,8 @@ export function snapshotOptions(options: LoopOptions): LoopOptions {
 
 /** Reads the properties of a provider once. A getter that throws later would lose an answer that was already paid for. */
 export function readProvider(provider: Provider): Provider {
-  const { id, model, family, searchesTools } = provider;
-  return { id, model, family, searchesTools, stream: provider.stream.bind(provider) };
+  const { id, model, family, compacts, searchesTools } = provider;
+  return { id, model, family, compacts, searchesTools, stream: provider.stream.bind(provider) };
 }
 
 /** Copies the session fields that the loop uses. Tools and approvals get the original object of the caller. */

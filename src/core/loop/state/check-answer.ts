@@ -34,6 +34,8 @@ const fits = {
   tools: (value: unknown) => isRecord(value) && Object.values(value).every(isRecord),
   "order?": (value: unknown) => value === undefined || (Array.isArray(value) && value.every(isPartStart)),
   decision: isOutsideResult,
+  compaction: (value: unknown) =>
+    isRecord(value) && isText(value["summary"]) && typeof value["count"] === "number" && Array.isArray(value["kept"]),
   outcome: (value: unknown) => isRecord(value) && problemOf(value, "tool") === undefined,
 };
 
@@ -62,6 +64,7 @@ const steps: { readonly [word: string]: Fields } = {
   "inbox-end": look,
   model: stream,
   "final-answer": stream,
+  compaction: { kind: "text", tokensBefore: "number", tokensAfter: "number" },
   output: { kind: "text" },
   iteration: { kind: "text" },
   validation: { kind: "text" },
@@ -77,6 +80,7 @@ const steps: { readonly [word: string]: Fields } = {
  */
 const kinds: { readonly [kind: string]: Fields } = {
   failed: { error: "error" },
+  compacted: { compaction: "compaction" },
   "approval-failed": { error: "error" },
   "timed-out": { limitMs: "number" },
   blocked: { allowed: "array" },

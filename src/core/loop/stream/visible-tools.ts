@@ -1,7 +1,7 @@
 // Builds the messages and the visible tools of a model request.
 
 import type { Message } from "../../types/message.ts";
-import { frozenView, seal } from "../state/transcript.ts";
+import { frozenView, seal, toCompacted } from "../state/transcript.ts";
 import type { RequestViews, VisibleTools } from "../run/request.ts";
 import type { Run } from "../run/run.ts";
 import type { IterationPlan } from "../../types/loop-options.ts";
@@ -47,13 +47,27 @@ export function withMessages(fields: Omit<ModelRequest, "messages"> & { readonly
  */
 function createSentView(run: Run): () => readonly Message[] {
   let made: { readonly base: readonly Message[]; readonly context: Message; readonly view: readonly Message[] } | undefined;
+  const compacted = createCompactedView(run);
   return () => {
     const { contextMessage: context, isCurrentPlaced: turnPlaced } = run.state;
-    const base = frozenView((run.view ?? run.state).messages);
+    const base = compacted(frozenView((run.view ?? run.state).messages));
     if (context === undefined) return base;
     if (made?.base === base && made.context === context) return made.view;
     const end = turnPlaced ? base.length - 1 : base.length;
     made = { base, context, view: Object.freeze([...base.slice(0, end), seal(context), ...base.slice(end)]) };
+    return made.view;
+  };
+}
+
+/** Returns the function that puts the summary of a compaction in place of the old messages. Equal arguments give the same array. */
+function createCompactedView({ state }: Run): (base: readonly Message[]) => readonly Message[] {
+  let made: { readonly base: object; readonly compaction: object; readonly view: readonly Message[] } | undefined;
+  return (base) => {
+    const { compaction } = state;
+    if (compaction === undefined) return base;
+    if (made?.base !== base || made.compaction !== compaction) {
+      made = { base, compaction, view: toCompacted(base, compaction) };
+    }
     return made.view;
   };
 }
