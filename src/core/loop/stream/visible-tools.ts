@@ -109,21 +109,13 @@ interface Deferral {
 /** Separates the tools that the model sees from those that it has to find. All tools are visible if nothing could find them. */
 function arrange(allowed: readonly ToolDefinition[], { source, stamp, searches, loaded }: Deferral): VisibleTools {
   const findable = allowed.filter(isDeferred);
-  if (findable.length === 0) return toVisibleTools(allowed, source);
-  const facts = { findable, stamp };
-  if (searches)
-    return {
-      ...toVisibleTools(
-        allowed.filter((tool) => !findsTools(tool)),
-        source,
-      ),
-      ...facts,
-    };
-  if (!source.some(findsTools)) return { ...toVisibleTools(allowed.map(toLoaded), source), ...facts };
+  const callable = searches ? allowed.filter((tool) => !findsTools(tool)) : allowed.map(toLoaded);
+  const facts = { findable, stamp: findable.length === 0 ? "" : stamp };
+  if (searches || !source.some(findsTools)) return { ...toVisibleTools(callable, source), ...facts };
   const deferred = new Map(findable.map((tool) => [tool.name, toLoaded(tool)]));
-  const found = Array.from(loaded, (name) => deferred.get(name)).filter((tool) => tool !== undefined);
-  const tools = [...allowed.filter(({ name }) => !deferred.has(name)), ...found];
-  return { ...toVisibleTools(tools, source, [...tools, ...deferred.values()]), ...facts };
+  const found = [...loaded].flatMap((name) => deferred.get(name) ?? []);
+  const tools = [...callable.filter(({ name }) => !deferred.has(name)), ...found];
+  return { ...toVisibleTools(tools, source, [...tools, ...callable]), ...facts };
 }
 
 function findsTools(tool: ToolDefinition): boolean {

@@ -15,7 +15,7 @@ import { callKey } from "../state/step-key.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
 import { Deadline, type Raced } from "../../cancellation/deadline.ts";
 import { CancelScope } from "../../cancellation/cancel-scope.ts";
-import { findableKey } from "../../tools/findable-tools.ts";
+import { findableKey } from "../../tools/registry.ts";
 import { deferred, deferredToPage } from "../../tools/to-outcome.ts";
 import { addSpending, noUsage } from "../../utils/count-usage.ts";
 
