@@ -133,7 +133,7 @@ function isRefused({ reason }: StreamResult): boolean {
   return reason?.kind === "provider-error" && reason.error.code === "context-too-long";
 }
 
-/** A summary that reached `maxOutputTokens` is used too. A refusal is none. */
+/** A summary that reached `maxOutputTokens` is used too. A refusal is not used. */
 function isWritten({ reason }: StreamResult): boolean {
   return reason?.kind === "answered" || reason?.kind === "length";
 }

@@ -126,8 +126,8 @@ export const requestFields: Names<keyof ModelRequest> = {
   settings: true,
   iteration: true,
   purpose: true,
-  compactAt: true,
   continuationToken: true,
+  compactAt: true,
   transcript: true,
 };
 

@@ -16,7 +16,7 @@ import { streamOnce } from "./stream/stream-once.ts";
 import { applyStep } from "./state/apply-step.ts";
 import { endingOfReason } from "../cancellation/cancel-scope.ts";
 import { askHook } from "./run/ask-hook.ts";
-import { askStopConditions } from "./stream/ask-stop.ts";
+import { askStopConditions } from "./stream/between-streams.ts";
 import { checkPlan } from "./start/check-options.ts";
 import { prepareCalls } from "./tool-call/prepare-call.ts";
 import { createRequestViews, expose, exposeRecorded, needsBasis, withBasis, withMessages } from "./stream/visible-tools.ts";

@@ -1,20 +1,29 @@
 import type { CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { Clock, Session, Timeouts } from "../../types/common.ts";
 import type { Agent, LoopOptions, ToolRegistry, LoopControl } from "../../types/loop-options.ts";
-import type { StreamResult } from "../../types/provider.ts";
+import type { Message } from "../../types/message.ts";
+import type { Provider, StreamResult } from "../../types/provider.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { Ending, EndReason } from "../../types/termination.ts";
 import type { WaitingCall, ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import type { EventBase } from "../../types/loop-event.ts";
 import type { Journal } from "../../types/journal.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
-import type { LoopPolicies, ResultProcessing, StopCondition, StructuredOutput } from "../../types/policies.ts";
+import type {
+  CompactedMessages,
+  Compaction,
+  CompactionAnswer,
+  LoopPolicies,
+  ResultProcessing,
+  StopCondition,
+  StructuredOutput,
+} from "../../types/policies.ts";
 import type { IdleTimer } from "../../cancellation/deadline.ts";
 import type { LoopState, SettledCall, InboxMessage } from "../state/loop-state.ts";
 import type { ReadyCall, ToolCallPorts } from "./call.ts";
 import type { Decisions } from "./decisions.ts";
 import type { LoopEventSink } from "./emit.ts";
-import type { Compactor, LoopDetector, MaskedView, ResultMasking } from "./features.ts";
+import type { LoopDetector, MaskedView, ResultMasking } from "./features.ts";
 import type { JournalTraffic } from "./journal-call.ts";
 import type { Meter } from "./meter.ts";
 import type { Park, Parking } from "./parking.ts";
@@ -130,6 +139,17 @@ export interface Run {
 
 export interface ResultProcessor extends ResultProcessing {
   process(run: Run, settled: readonly SettledCall[]): readonly SettledCall[] | PromiseLike<readonly SettledCall[]>;
+}
+
+export interface Compactor extends Compaction {
+  /** Returns the summary of an earlier run. Throws LoopError "invalid-option" if it does not fit the messages of this run. */
+  earlierOf(messages: readonly Message[]): CompactedMessages | undefined;
+  /** True if old messages must be summarized before the next request, and if there are messages to summarize. */
+  isDue(run: Run): boolean;
+  /** Writes the summary, in a journal step. Never rejects. */
+  compact(run: Run): Promise<CompactionAnswer>;
+  /** The `compactAt` of a request to this provider, in tokens. Undefined for a provider that cannot compact. */
+  thresholdFor(provider: Provider): number | undefined;
 }
 
 export interface OutputReader extends StructuredOutput {

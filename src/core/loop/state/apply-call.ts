@@ -11,8 +11,8 @@ import type { StreamResult } from "../../types/provider.ts";
 import type { ContextRestart, NestedSpending, ToolHistoryEntry, ToolOutcome } from "../../types/tool-outcome.ts";
 import { countsAsError, wasDispatched } from "../../tools/outcome-texts.ts";
 import { addCost, addUsage } from "../../utils/count-usage.ts";
-import { type LoopState, type SettledCall, toContextMessage } from "./loop-state.ts";
-import { type IdenticalCalls, noIdenticalCalls, type Repeats } from "./repeated-calls.ts";
+import { type LoopState, noIdenticalCalls, type SettledCall, toContextMessage } from "./loop-state.ts";
+import type { IdenticalCalls, Repeats } from "./repeated-calls.ts";
 import { isSameJson } from "../../utils/json.ts";
 
 interface Answerer {

@@ -16,8 +16,15 @@ import {
   takeMessageBack,
 } from "./transcript.ts";
 import { isUnfinished } from "../../providers/judge-finish.ts";
-import { emptyMessage, type InboxAnswer, type LoopState, type SettledCall, type StepResult } from "./loop-state.ts";
-import { noIdenticalCalls, type Repeats } from "./repeated-calls.ts";
+import {
+  emptyMessage,
+  type InboxAnswer,
+  type LoopState,
+  type SettledCall,
+  type StepResult,
+  noIdenticalCalls,
+} from "./loop-state.ts";
+import type { Repeats } from "./repeated-calls.ts";
 import { wasDispatched } from "../../tools/outcome-texts.ts";
 
 /** The message that the loop adds after a malformed call. */

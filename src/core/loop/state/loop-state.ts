@@ -15,7 +15,7 @@ import type {
   ToolHistoryEntry,
   ToolOutcome,
 } from "../../types/tool-outcome.ts";
-import { type IdenticalCalls, noIdenticalCalls, type Repeats, type Repetition } from "./repeated-calls.ts";
+import type { IdenticalCalls, Repeats, Repetition } from "./repeated-calls.ts";
 import { noUsage } from "../../utils/count-usage.ts";
 
 /**
@@ -139,6 +139,9 @@ export interface CurrentMessage {
   /** The outcomes of the calls that started while the model was streaming. */
   readonly eagerOutcomes?: readonly ToolOutcome[] | undefined;
 }
+
+/** The count at the start of a run, and after an iteration without calls. */
+export const noIdenticalCalls: IdenticalCalls = { outcomes: [], count: 0 };
 
 /** The state of a run. Only `applyStep` writes its fields. */
 export interface LoopState {

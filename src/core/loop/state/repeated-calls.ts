@@ -10,9 +10,6 @@ export interface IdenticalCalls {
   readonly count: number;
 }
 
-/** The count at the start of a run, and after an iteration without calls. */
-export const noIdenticalCalls: IdenticalCalls = { outcomes: [], count: 0 };
-
 /** A repeated sequence of iterations, and how often it occurred. */
 export interface Repeats {
   /** The number of iterations in the sequence. */

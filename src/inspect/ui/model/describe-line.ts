@@ -38,6 +38,17 @@ const describers: { readonly [type: string]: Describe | undefined } = {
     tone: "warn",
     value: calls,
   }),
+  "compaction-start": ({ cause }) => ({
+    title:
+      cause === "forced"
+        ? "Summarizing old messages, because the service refused the last request as too long"
+        : "Summarizing old messages, because the context is nearly full",
+    tone: "plain",
+  }),
+  "compaction-end": ({ outcome, tokensBefore, tokensAfter, error }) =>
+    outcome === "compacted"
+      ? { title: `A summary replaces old messages in later requests, ${tokens(tokensBefore, tokensAfter)}`, tone: "warn" }
+      : { title: "No summary was written. The requests stay as they were", tone: "warn", value: error },
   steered: ({ message }) => ({ title: "Message sent while the run worked", tone: "plain", value: contentOf(message) }),
   notice: ({ kind }) => ({ title: lookUp(notices, kind) ?? `Notice for the user: ${wordOf(kind)}`, tone: "plain" }),
   restart: ({ suffix, name, disableTools, pendingContext }) => ({
