@@ -45,4 +45,5 @@ assert.equal(catalogue.length, 300);
 assert.ok(tokensOf(provider.requests[0]?.tools) <= 1_500);
 assert.ok(tokensOf(provider.requests.at(-1)?.tools) < all / 5);
 const lists = provider.requests.map(({ tools }) => tools.map(({ name }) => name));
-for (const [index, list] of lists.entries()) assert.deepEqual(list.slice(0, lists[index - 1]?.length ?? 0), lists[index - 1] ?? []);
+for (const [index, list] of lists.entries())
+  assert.deepEqual(list.slice(0, lists[index - 1]?.length ?? 0), lists[index - 1] ?? []);

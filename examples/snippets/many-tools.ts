@@ -16,7 +16,12 @@ const provider = createMockProvider([
   text("The invoice is created."),
 ]);
 const messages: readonly Message[] = [{ role: "user", content: "Send an invoice to c1." }];
-const searchDocs = defineTool({ name: "search_docs", description: "Searches the docs", inputSchema: z.object({}), execute: () => [] });
+const searchDocs = defineTool({
+  name: "search_docs",
+  description: "Searches the docs",
+  inputSchema: z.object({}),
+  execute: () => [],
+});
 
 // #region deferred
 const createInvoice = defineTool({
