@@ -109,6 +109,12 @@ export default {
       to: { path: "node_modules/@cfworker/" },
     },
     {
+      name: "only tool-search imports its search engine",
+      severity: "error",
+      from: { path: "^src/", pathNot: [test, "^src/tool-search/"] },
+      to: { path: "node_modules/minisearch/" },
+    },
+    {
       name: "only linear-regexp imports the engine of regular expressions",
       severity: "error",
       from: { path: "^src/", pathNot: [test, "^src/core/utils/linear-regexp\\.ts$"] },

@@ -31,6 +31,7 @@ import * as journal from "turnwright/journal";
 import * as plan from "turnwright/plan";
 import * as prices from "turnwright/prices";
 import * as testing from "turnwright/testing";
+import * as toolSearch from "turnwright/tool-search";
 import type {
   Cassette,
   CassetteRecord,
@@ -56,6 +57,7 @@ interface ProviderPort {
   id: string;
   model: string;
   family?: string;
+  searchesTools?: boolean; // true: the service finds tools with `deferred` by itself
   compacts?: boolean; // the service can write summaries itself, from `compactAt` tokens on
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>; // ends with one "finish", or an "error" chunk, or throws
   // to make several requests in one stream, call call.mayAsk?.([{ provider, model, usage }, ...]) before each further request;
@@ -162,7 +164,22 @@ interface DeliberateEntry {
 }
 // #endregion deliberate
 
+// #region tool-search
+interface ToolSearchEntry {
+  // a registry with find_tools, which finds and loads the tools with `deferred`
+  withToolSearch(
+    source: ToolRegistry | readonly Tool[],
+    options?: {
+      defer?: true | ((definition: ToolDefinition) => boolean); // default: the trait `deferred`
+      maxResults?: number; // 5; tools that one search loads
+      maxTokens?: number; // 1,500; the size of find_tools with its list of names
+    },
+  ): ToolRegistry;
+}
+// #endregion tool-search
+
 deliberate satisfies DeliberateEntry;
+toolSearch satisfies ToolSearchEntry;
 
 // #region cache
 interface CacheEntry {
@@ -230,6 +247,8 @@ prices satisfies PricesEntry;
 config satisfies ConfigEntry;
 expectNone<Differing<CacheEntry, typeof cache>>();
 expectNone<Differing<DeliberateEntry, typeof deliberate>>();
+expectNone<Differing<ToolSearchEntry, typeof toolSearch>>();
+expectNone<Differing<NonNullable<Parameters<ToolSearchEntry["withToolSearch"]>[1]>, toolSearch.ToolSearchOptions>>();
 journal satisfies JournalEntry;
 expectNone<Differing<Testing, typeof testing>>();
 expectNone<Differing<NonNullable<Parameters<Testing["recordTo"]>[2]>, testing.RecordOptions>>();

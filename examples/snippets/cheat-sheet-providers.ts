@@ -32,6 +32,7 @@ interface OpenAIEntry {
     reasoning?: openai.OpenAIReasoning; // { effort: "low", summary: "auto" }
     customTools?: { readonly [toolName: string]: openai.OpenAICustomToolFormat }; // called with text instead of JSON: args are { input }
     serverTools?: readonly openai.OpenAIServerTool[]; // [{ type: "web_search" }]
+    toolSearch?: boolean; // the service finds tools with `deferred`; gpt-5.4 and later
     toolResultMedia?: "tool-message" | "user-message";
     finishReasons?: { readonly [word: string]: FinishReason };
   }): Provider;
@@ -51,6 +52,7 @@ interface AnthropicEntry {
     compaction?: boolean | { readonly instructions?: string }; // false: the service makes the summaries of compactMessages
     betas?: readonly string[];
     serverTools?: readonly anthropic.AnthropicServerTool[]; // run by the service, never calls of the run
+    toolSearch?: "bm25" | "regex"; // the service finds tools with `deferred`
     finishReasons?: { readonly [word: string]: FinishReason };
   }): Provider;
 }

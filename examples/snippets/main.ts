@@ -28,6 +28,7 @@ const snippets = [
   () => import("./export.ts"),
   () => import("./fallback.ts"),
   () => import("./google.ts"),
+  () => import("./many-tools.ts"),
   () => import("./mcp.ts"),
   () => import("./host.ts"),
   () => import("./imported-tools.ts"),

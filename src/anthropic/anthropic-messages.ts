@@ -39,9 +39,10 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   const settings = checkMessagesOptions(options);
   const convert = createMessageConverter(settings);
   const words = withFinishReasons(stopWords, options.finishReasons);
-  const { client, betas, compaction } = settings;
+  const { client, betas, compaction, toolSearch } = settings;
   const headers = betas.length === 0 ? {} : { headers: { "anthropic-beta": betas.join(",") } };
-  return createSdkProvider({ ...settings, compacts: compaction !== undefined }, (request, call, out) => ({
+  const abilities = { compacts: compaction !== undefined, searchesTools: toolSearch !== undefined };
+  return createSdkProvider({ ...settings, ...abilities }, (request, call, out) => ({
     open: async (signal) => {
       // Containers expire at a date. `Date.now()` is used, because the call's clock may start at any number.
       const body = buildMessagesBody(request, { settings, convert, now: Date.now() });

@@ -21,7 +21,6 @@ import {
   toBase64,
   type ToolCallPart,
   type ToolChoice,
-  type ToolDefinition,
   type ToolMessage,
   type ToolResultPart,
   toWireName,
@@ -31,6 +30,7 @@ import {
 import type { CacheControl, MessagesRequestBody, MessagesSettings, WireBlock, WireMessage } from "./messages-options.ts";
 import { toCompactionField } from "./compaction.ts";
 import { toContainerField } from "./container-field.ts";
+import { toWireTools } from "./wire-tools.ts";
 import { closeMessage, invalidJsonKey, readMetadata, toWireId } from "./provider-metadata.ts";
 
 /**
@@ -249,9 +249,10 @@ function join(group: readonly [WireMessage, ...WireMessage[]]): JoinedMessage {
   return { message: { role: first.role, content }, stableBlocks: content.length - last.content.length };
 }
 
-function toToolFields({ tools, toolChoice }: ModelRequest, { cacheControl, serverTools }: MessagesSettings): object {
-  if (tools.length + serverTools.length === 0) return {};
-  const wire: readonly object[] = [...tools.map(toWireTool), ...serverTools];
+function toToolFields({ tools, toolChoice }: ModelRequest, settings: MessagesSettings): object {
+  const { cacheControl } = settings;
+  const wire = toWireTools(tools, settings);
+  if (wire.length === 0) return {};
   return { tools: cacheControl === undefined ? wire : markLast(wire, cacheControl), ...toChoiceField(toolChoice) };
 }
 
@@ -283,9 +284,3 @@ function toThinkingField(messages: readonly Message[], { settings, convert }: Bo
   const goesOn = messages[position]?.role === "tool" && turn !== undefined && convert(turn, position - 1).isRebuilt;
   return thinking.type === "enabled" && goesOn ? {} : { thinking };
 }
-
-const toWireTool = memoize(({ name, description, inputSchema }: ToolDefinition): object => ({
-  name,
-  description,
-  input_schema: inputSchema,
-}));

@@ -11,6 +11,7 @@ import {
   isFilled,
   isRecord,
   type Json,
+  oneOf,
 } from "../core/provider-kit.ts";
 import { compactionBeta, type CompactionEdit, toCompactionEdit } from "./compaction.ts";
 
@@ -110,6 +111,13 @@ export interface AnthropicMessagesOptions {
    */
   readonly serverTools?: readonly AnthropicServerTool[] | undefined;
   /**
+   * Set to "bm25" or "regex" to let the service search the tools with the trait `deferred`: in natural language, or with regular
+   * expressions. All tools are then sent, but the model sees a deferred tool only after a search has found it. Default: the
+   * service does not search. Not all models support it:
+   * https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool
+   */
+  readonly toolSearch?: "bm25" | "regex" | undefined;
+  /**
    * Maps further stop reasons of the service to finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. These entries take
    * precedence over the built-in ones. Default none.
    */
@@ -133,6 +141,7 @@ export interface MessagesSettings {
   readonly compaction: CompactionEdit | undefined;
   readonly betas: readonly string[];
   readonly serverTools: readonly AnthropicServerTool[];
+  readonly toolSearch: AnthropicMessagesOptions["toolSearch"];
 }
 
 const usualMaxTokens = 16_384;
@@ -148,6 +157,7 @@ const checks: Checks<AnthropicMessagesOptions> = {
   compaction: ['true, false or { instructions: "..." }', isCompaction],
   betas: ["a list of names", (value) => isListOf(value, isFilled)],
   serverTools: ['a list of objects with a "type"', (value) => isListOf(value, isTyped)],
+  toolSearch: oneOf("bm25", "regex"),
   finishReasons: finishReasonsCheck,
 };
 
@@ -159,7 +169,8 @@ export function checkMessagesOptions(options: AnthropicMessagesOptions): Message
   const cacheControl = toCacheControl(options.cache);
   const compaction = toCompactionEdit(options.compaction);
   const betas = toBetas(options.betas ?? [], compaction);
-  return { client, model, id, family, maxTokens, thinking, cacheControl, compaction, betas, serverTools };
+  const { toolSearch } = options;
+  return { client, model, id, family, maxTokens, thinking, cacheControl, compaction, betas, serverTools, toolSearch };
 }
 
 function toMaxTokens({ maxTokens, thinking }: AnthropicMessagesOptions): number {

@@ -133,7 +133,7 @@ describe("openaiResponses: the body of a request", () => {
   });
 
   it("contains the same object for the same tool definition in every request", () => {
-    const toTool = createToolConverter({ customTools: new Map() });
+    const toTool = createToolConverter({ customTools: new Map(), searchesTools: false });
     expect(toTool(weather)).toBe(toTool(weather));
     expect(toTool({ ...weather })).not.toBe(toTool(weather));
   });

@@ -45,6 +45,7 @@ it.for<[options: unknown, error: unknown]>([
     invalid("customTools", formats, "an object"),
   ],
   [{ ...valid, serverTools: [{}] }, invalid("serverTools", 'a list of objects with a "type"', "an array of 1 item")],
+  [{ ...valid, toolSearch: "bm25" }, invalid("toolSearch", "true or false", '"bm25"')],
   [{ ...valid, toolResultMedia: "drop" }, invalid("toolResultMedia", '"tool-message" or "user-message"', '"drop"')],
   [{ ...valid, stored: true }, ["unknown-option", { option: "stored", nearest: "store" }]],
   [JSON.parse('{"__proto__":{}}'), ["unknown-option", { option: "__proto__" }]],
@@ -72,6 +73,7 @@ it.for<[what: string, options: object, settings: object]>([
     reasoning: undefined,
     customTools: new Map(),
     serverTools: [],
+    searchesTools: false,
     toolResultMedia: "tool-message",
     ...settings,
   });

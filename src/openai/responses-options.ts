@@ -87,6 +87,11 @@ export interface OpenAIResponsesOptions {
    */
   readonly serverTools?: readonly OpenAIServerTool[] | undefined;
   /**
+   * Set to true to let the service search the tools with the trait `deferred`. All tools are then sent, but the model gets the
+   * parameters of a deferred tool only after a search has found it. Only for gpt-5.4 and later models. Default false.
+   */
+  readonly toolSearch?: boolean | undefined;
+  /**
    * How images and files from tool results are sent. "tool-message": next to the text of the result. "user-message": in a user
    * message after the results, for servers that accept only text in tool results. Default "tool-message".
    */
@@ -109,6 +114,7 @@ export interface ResponsesSettings {
   readonly reasoning: OpenAIReasoning | undefined;
   readonly customTools: ReadonlyMap<string, OpenAICustomToolFormat>;
   readonly serverTools: readonly OpenAIServerTool[];
+  readonly searchesTools: boolean;
   readonly toolResultMedia: "tool-message" | "user-message";
 }
 
@@ -123,6 +129,7 @@ const checks: Checks<OpenAIResponsesOptions> = {
   reasoning: ['an object, such as { effort: "low" }', isRecord],
   customTools: ['an object with a format for each tool, such as { type: "text" }', isFormats],
   serverTools: ['a list of objects with a "type"', (value) => Array.isArray(value) && value.every(isTyped)],
+  toolSearch: is.flag,
   toolResultMedia: oneOf("tool-message", "user-message"),
   finishReasons: finishReasonsCheck,
 };
@@ -133,8 +140,10 @@ export function checkResponsesOptions(options: OpenAIResponsesOptions): Response
   const { client, model, id = "openai", family, store = false, reasoning, compaction: compacts = false } = options;
   const { customTools = {}, serverTools = [], toolResultMedia = "tool-message" } = options;
   const { include = store ? [] : ["reasoning.encrypted_content"] } = options;
+  const { toolSearch: searchesTools = false } = options;
   const byName = new Map(Object.entries(customTools));
-  return { client, model, id, family, store, include, compacts, reasoning, customTools: byName, serverTools, toolResultMedia };
+  const tools = { customTools: byName, serverTools, searchesTools, toolResultMedia };
+  return { client, model, id, family, store, include, compacts, reasoning, ...tools };
 }
 
 function isResponsesClient(value: unknown): boolean {

@@ -113,6 +113,8 @@ export const traits: Names<keyof ToolTraits> = {
   needsApproval: true,
   replay: true,
   origin: true,
+  deferred: true,
+  findsTools: true,
   masking: true,
 };
 

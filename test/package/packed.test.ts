@@ -67,7 +67,7 @@ describe("packed package", () => {
     ]);
     const names = [...new Set(copied.map(([, name = ""]) => name))].sort();
     const notices = readFileSync("THIRD-PARTY-LICENSES.txt", "utf8");
-    expect(names).toEqual(["@cfworker/json-schema", "eventemitter3", "json-p3", "p-timeout", "re2js"]);
+    expect(names).toEqual(["@cfworker/json-schema", "eventemitter3", "json-p3", "minisearch", "p-timeout", "re2js"]);
     for (const name of names) {
       expect(notices).toContain(`---- ${name} ----`);
       // One of these packages declares a license, but contains no license text.

@@ -1,6 +1,6 @@
 // Performs one model request: builds the request, emits the events of its stream, and updates the state.
 
-import type { IterationPlan } from "../types/loop-options.ts";
+import type { IterationPlan, LoopOptions } from "../types/loop-options.ts";
 import type { CallSummary } from "../types/loop-event.ts";
 import type { PlainError } from "../types/common.ts";
 import type { Step } from "../types/journal.ts";
@@ -83,7 +83,7 @@ function replayEarly(run: Run, { eagerOutcomes = [], eagerSpent = [] }: StreamRe
 /** Calls `prepareIteration`. If the hook fails or the run ends meanwhile, the iteration ends without a stream. */
 async function planIteration(run: Run, next: ModelStep): Promise<StreamResult> {
   const { options, state } = run;
-  const exposed = exposeSafely(run);
+  const exposed = exposeSafely(run, options);
   if ("failed" in exposed) return exposed.failed;
   const view = {
     iteration: state.iteration,
@@ -103,9 +103,13 @@ async function planIteration(run: Run, next: ModelStep): Promise<StreamResult> {
 /**
  * Returns the visible tools. If the registry throws, returns a failed stream result, so that the run still ends with a result.
  */
-function exposeSafely(run: Run, names?: IterationPlan["tools"]): Pick<VisibleTools, "tools"> | { readonly failed: StreamResult } {
+function exposeSafely(
+  run: Run,
+  { provider, toolChoice }: Pick<LoopOptions, "provider" | "toolChoice">,
+  tools?: IterationPlan["tools"],
+): Pick<VisibleTools, "tools"> | { readonly failed: StreamResult } {
   try {
-    return expose(run, names);
+    return expose(run, provider, { tools, toolChoice });
   } catch (error) {
     return { failed: failed(run, "definitions", toPlainError(error)) };
   }
@@ -122,9 +126,9 @@ function toPlan(answer: unknown): IterationPlan {
 function streamIteration(run: Run, next: ModelStep, plan: IterationPlan): Promise<StreamResult> {
   const { options, state, clock, timeouts, scope, alarm, events } = run;
   const { current } = state;
-  const exposed = exposeSafely(run, plan.tools);
-  if ("failed" in exposed) return Promise.resolve(exposed.failed);
   const { provider = options.provider, toolChoice = options.toolChoice } = plan;
+  const exposed = exposeSafely(run, { provider, toolChoice }, plan.tools);
+  if ("failed" in exposed) return Promise.resolve(exposed.failed);
   run.toolChoice = toRestriction(toolChoice);
   const request = withMessages({
     system: systemOf(run, plan.system),

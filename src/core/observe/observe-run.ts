@@ -112,6 +112,9 @@ function observeProvider(provider: Provider, current: () => RunObserver | undefi
     get compacts() {
       return provider.compacts;
     },
+    get searchesTools() {
+      return provider.searchesTools;
+    },
     stream(request, call) {
       // The request for a summary belongs to no iteration.
       if (request.purpose !== undefined) return provider.stream(request, call);

@@ -23,7 +23,7 @@ export type SdkAnswer = Pick<SdkStream, "open" | "reader">;
  * }));
  */
 export function createSdkProvider(
-  { id, model, family, compacts }: Pick<Provider, "id" | "model" | "family" | "compacts">,
+  { id, model, family, compacts, searchesTools }: Omit<Provider, "stream">,
   ask: (request: ModelRequest, call: ModelCall, out: ModelChunk[]) => SdkAnswer,
 ): Provider {
   return {
@@ -31,6 +31,7 @@ export function createSdkProvider(
     model,
     ...(family === undefined ? {} : { family }),
     ...(compacts === true ? { compacts } : {}),
+    ...(searchesTools === true ? { searchesTools } : {}),
     stream: (request, call) => {
       const out: ModelChunk[] = [];
       return readSdkStream({ ...ask(request, call, out), out }, call);

@@ -169,6 +169,8 @@ export interface LoopState {
   /** One message with all context items. Created again when the items change. */
   contextMessage: UserMessage | undefined;
   readonly hiddenTools: Set<string>;
+  /** The names of the tools that were found or called, in this order. A deferred tool is visible if its name is here. */
+  readonly loadedTools: Set<string>;
   /** The iterations whose results are masked because of the set `force` of `maskResults`. */
   readonly forcedIterations: number[];
   /** The results that tools have released, in order. */
@@ -242,6 +244,8 @@ export interface LoopState {
 export interface InitialState {
   readonly messages: readonly Message[];
   readonly heldIds: Iterable<string>;
+  /** The names of the tools that the messages call. Default none. */
+  readonly calledTools?: Iterable<string> | undefined;
   readonly contextItems: readonly Json[];
   /** True if the caller set the option `pricing`. */
   readonly priced: boolean;
@@ -288,6 +292,7 @@ export function createLoopState(initial: InitialState): LoopState {
     contextItems: [...initial.contextItems],
     contextMessage: toContextMessage(initial.contextItems),
     hiddenTools: new Set(),
+    loadedTools: new Set(initial.calledTools),
     forcedIterations: [],
     releases: [],
     compaction: initial.compaction,
