@@ -1,7 +1,7 @@
 // A summary for llms.txt: the features for long runs. If a type here differs from the real type, the compiler reports an error.
 
 import type { Compaction, Provider } from "turnwright";
-import * as compaction from "turnwright/compaction";
+import type * as compaction from "turnwright/compaction";
 import { type Differing, expectNone } from "./same-names.ts";
 
 // #region compaction

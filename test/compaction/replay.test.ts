@@ -152,7 +152,7 @@ describe("compactMessages in a resumed run", () => {
     const { result } = start({ calls: 5 }, rules, { runId: "damaged" });
     const { steps } = savedOf((await result).journal);
     const journal = memoryJournal({
-      steps: { ...steps, "i4/compaction": { kind: "compacted", tokensBefore: 1, tokensAfter: 1 } } as never,
+      steps: { ...steps, "i4/compaction": { kind: "compacted", tokensBefore: 1, tokensAfter: 1 } },
     });
     await expect(start({ calls: 5 }, rules, { runId: "damaged", journal }).result).rejects.toMatchObject({
       code: "journal-damaged",
