@@ -30,6 +30,8 @@ export const emptyConversation: StoredConversation = { messages: [], state: empt
 export interface Changed {
   readonly stored: StoredConversation;
   readonly change: ConversationChange;
+  /** The change to make if the run rejects. Undefined to keep the conversation as it is. */
+  readonly undo?: ConversationChange | undefined;
 }
 
 /** The messages and the spending of a run that was cut off, as its journal has them. */
@@ -44,7 +46,7 @@ export interface Recovered extends Pick<StoredRun, "usage" | "costUSD"> {
 export function settleLastRun({ messages, state }: StoredConversation, recovered?: Recovered): Changed {
   const { lastRun, ...earlier } = state;
   if (lastRun === undefined) return { stored: { messages, state }, change: { from: messages.length, messages: [], state } };
-  const isOpen = recovered !== undefined || lastRun.status === "suspended";
+  const isOpen = lastRun.status === "running" || lastRun.status === "suspended";
   const from = isOpen ? lastRun.start : messages.length;
   const own = (recovered?.messages ?? messages).slice(from).map(settleWaiting);
   const settled: ConversationState = {
@@ -77,11 +79,16 @@ function isAnswerable(messages: readonly Message[]): boolean {
   return last !== undefined && last.role !== "assistant";
 }
 
-/** Marks the last run as running again. */
+/** Marks the last run as running again. A run that refuses a decision has not begun, so its conversation stays as it was. */
 export function reopenRun({ messages, state }: StoredConversation, lastRun: StoredRun): Changed {
   const { runId, start, usage } = lastRun;
   const reopened: ConversationState = { ...state, lastRun: { runId, start, usage, status: "running" } };
-  return { stored: { messages, state: reopened }, change: { from: messages.length, messages: [], state: reopened } };
+  const kept = { from: messages.length, messages: [] };
+  return {
+    stored: { messages, state: reopened },
+    change: { ...kept, state: reopened },
+    undo: { ...kept, state },
+  };
 }
 
 /** Stores the end of the last run. Its result has the messages with which the run began, and all messages of the run. */

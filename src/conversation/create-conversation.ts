@@ -39,7 +39,7 @@ import {
   settleLastRun,
   usageOf,
 } from "./conversation-state.ts";
-import type { ConversationLock, StoredConversation, StoredRun } from "./conversation-store.ts";
+import type { ConversationChange, ConversationLock, StoredConversation, StoredRun } from "./conversation-store.ts";
 import { lockConversation } from "./lock-conversation.ts";
 import { type AnyOptions, checkConversation, mergeOptions, toNewMessages } from "./run-options.ts";
 import { startStream } from "./start-stream.ts";
@@ -71,6 +71,8 @@ interface Prepared {
   readonly stored: StoredConversation;
   readonly start: number;
   readonly options: LoopOptions<never>;
+  /** The change to make if the run rejects. */
+  readonly undo?: ConversationChange | undefined;
 }
 
 class StoredChat<Output> implements Conversation<Output> {
@@ -174,9 +176,9 @@ class StoredChat<Output> implements Conversation<Output> {
   async #prepare(options: AnyOptions, plan: (before: StoredConversation) => Changed | Promise<Changed>): Promise<Prepared> {
     const lock = await lockConversation(this.#given, options);
     try {
-      const { stored, change } = await plan(lock.stored ?? emptyConversation);
+      const { stored, change, undo } = await plan(lock.stored ?? emptyConversation);
       await lock.append(change);
-      return { lock, stored, ...this.#complete(options, stored, lock) };
+      return { lock, stored, undo, ...this.#complete(options, stored, lock) };
     } catch (error) {
       await lock.release();
       throw error;
@@ -243,9 +245,12 @@ class StoredChat<Output> implements Conversation<Output> {
   }
 
   /** Stores the end of a run, and unlocks the conversation. */
-  async #finish<Own>({ lock, stored, start }: Prepared, ended: Promise<LoopResult>): Promise<LoopResult<Plain<Own>>> {
+  async #finish<Own>({ lock, stored, start, undo }: Prepared, ended: Promise<LoopResult>): Promise<LoopResult<Plain<Own>>> {
     try {
-      const result = await ended;
+      const result = await ended.catch(async (error: unknown) => {
+        if (undo !== undefined) await lock.append(undo);
+        throw error;
+      });
       await lock.append(endRun(stored, start, result));
       // The schema in the options determines the type of the output.
       return result as LoopResult<Plain<Own>>;

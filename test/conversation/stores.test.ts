@@ -1,11 +1,9 @@
-// Each store passes the conformance suite. A store with a fault fails the check for this fault.
+// Each store of the package passes the conformance suite.
 
-import { Pool } from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, it } from "vitest";
 import { fileConversationStore, memoryConversationStore, postgresConversationStore } from "turnwright/conversation";
 import { conversationStoreSuite } from "turnwright/testing";
-import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
-import { makeFolder, removeFolders } from "./stage.ts";
+import { type Database, makeFolder, removeFolders, startDatabase } from "./stage.ts";
 
 describe("conversationStoreSuite with memoryConversationStore", () => {
   const store = memoryConversationStore();
@@ -20,21 +18,12 @@ describe("conversationStoreSuite with fileConversationStore", () => {
 });
 
 describe("conversationStoreSuite with postgresConversationStore", () => {
-  let postgres: Postgres;
-  const pools: Pool[] = [];
+  let database: Database;
   beforeAll(async () => {
-    postgres = await startPostgres();
-    pools.push(...[1, 2].map(() => new Pool({ connectionString: postgres.url })));
+    database = await startDatabase();
   });
-  afterAll(async () => {
-    for (const pool of pools) await pool.end();
-    await postgres.stop();
-  });
-  let count = 0;
-  const open = () => {
-    const pool = pools[count++ % 2];
-    if (pool === undefined) throw new Error("Postgres has not started.");
-    return postgresConversationStore(pool);
-  };
+  afterAll(() => database.stop());
+  // Each store has its own pool, like the store of another process.
+  const open = () => postgresConversationStore(database.connect());
   for (const { title, run } of conversationStoreSuite({ open })) it(title, run);
 });
