@@ -1,8 +1,6 @@
 import {
   checkFields,
-  checkMessages,
   type Journal,
-  isRecord,
   LoopError,
   type LoopOptions,
   type LoopResult,
@@ -15,7 +13,6 @@ import {
   streamToolLoop,
   type UserMessage,
 } from "../core/entry-kit.ts";
-import { inspectJournal } from "../journal/index.ts";
 import { checkId } from "./check-id.ts";
 import type {
   Conversation,
@@ -34,13 +31,13 @@ import {
   emptyState,
   endRun,
   forkAt,
-  type Recovered,
   reopenRun,
   settleLastRun,
   usageOf,
 } from "./conversation-state.ts";
-import type { ConversationChange, ConversationLock, StoredConversation, StoredRun } from "./conversation-store.ts";
+import type { ConversationChange, ConversationLock, StoredConversation } from "./conversation-store.ts";
 import { lockConversation } from "./lock-conversation.ts";
+import { recoverRun } from "./recover-run.ts";
 import { type AnyOptions, checkConversation, mergeOptions, toNewMessages } from "./run-options.ts";
 import { startStream } from "./start-stream.ts";
 
@@ -145,7 +142,8 @@ class StoredChat<Output> implements Conversation<Output> {
   }
 
   async #planRun(before: StoredConversation, given: readonly UserMessage[]): Promise<Changed> {
-    const recovered = await this.#recover(before.state.lastRun);
+    const { lastRun } = before.state;
+    const recovered = lastRun?.status === "running" ? await recoverRun(this.#journalOf(lastRun.runId)) : undefined;
     const number = before.state.runs + 1;
     // The random part keeps the journals of a deleted conversation apart from those of a new one with the same id.
     const runId = `${this.id}.${number}.${globalThis.crypto.randomUUID().slice(0, 8)}`;
@@ -216,17 +214,6 @@ class StoredChat<Output> implements Conversation<Output> {
     return this.#last?.runId === runId ? this.#last.journal : undefined;
   }
 
-  /** Reads the messages and the spending of a run whose process was killed from its journal, if there is one. */
-  async #recover(run: StoredRun | undefined): Promise<Recovered | undefined> {
-    if (run?.status !== "running") return undefined;
-    const journal = this.#journalOf(run.runId);
-    if (journal?.read === undefined) return undefined;
-    const inspection = await inspectJournal(journal).catch(unlessMissing);
-    if (inspection === undefined || inspection.status === "not-started") return undefined;
-    const { messages, usage, costUSD } = inspection;
-    return { messages: checkMessages(messages, true).messages, usage, costUSD };
-  }
-
   async #run<Own>(prepared: Prepared): Promise<LoopResult<Plain<Own>>> {
     return this.#finish<Own>(prepared, runToolLoop(prepared.options));
   }
@@ -262,10 +249,4 @@ class StoredChat<Output> implements Conversation<Output> {
 
 function refused(conversation: string, problem: string): LoopError<"conversation-refused"> {
   return new LoopError("conversation-refused", { conversation, problem });
-}
-
-/** The journal of a run does not exist if its process was killed before the run began. */
-function unlessMissing(error: unknown): undefined {
-  if (isRecord(error) && error["code"] === "ENOENT") return undefined;
-  throw error;
 }
