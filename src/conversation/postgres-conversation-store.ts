@@ -50,9 +50,9 @@ const unlockChat = `
   WITH unused AS (DELETE FROM turnwright.chats WHERE id = $1 AND holder = $2 AND state IS NULL)
   UPDATE turnwright.chats SET holder = NULL WHERE id = $1 AND holder = $2 AND state IS NOT NULL`;
 
-/** One statement, so that a reader sees the state and the messages of the same moment. */
+/** One statement, so that a reader sees the state and the messages of the same moment. A driver reads one long text fastest. */
 const readChat = `
-  SELECT state, ARRAY(SELECT body FROM turnwright.chat_messages WHERE chat_id = $1 ORDER BY position) AS bodies
+  SELECT state, (SELECT string_agg(body, ',' ORDER BY position) FROM turnwright.chat_messages WHERE chat_id = $1) AS messages
   FROM turnwright.chats WHERE id = $1 AND state IS NOT NULL`;
 
 const appendChange = `
@@ -123,10 +123,12 @@ interface Held {
 }
 
 async function load(query: Query, id: string): Promise<ConversationLock["stored"]> {
-  const [row] = (await query(readChat, [id])) as readonly { readonly state: string; readonly bodies: readonly string[] }[];
+  const [row] = (await query(readChat, [id])) as readonly { readonly state: string; readonly messages: string | null }[];
   if (row === undefined) return undefined;
-  const messages = row.bodies.map((body) => JSON.parse(body) as Message);
-  return { messages, state: JSON.parse(row.state) as ConversationState };
+  return {
+    messages: JSON.parse(`[${row.messages ?? ""}]`) as readonly Message[],
+    state: JSON.parse(row.state) as ConversationState,
+  };
 }
 
 async function hold(held: Held): Promise<ConversationLock> {
