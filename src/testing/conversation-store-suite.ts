@@ -201,7 +201,7 @@ async function checkIds({ first, second, id }: Bench): Promise<void> {
 async function checkReader({ first, second, id }: Bench): Promise<void> {
   const rounds = Array.from({ length: 10 }, (_, index) => index + 1);
   const lock = await first.lock(id);
-  let isWritten = false;
+  const progress = { isWritten: false };
   const writeRounds = async (): Promise<void> => {
     // Each change replaces all messages by as many as its number.
     for (const round of rounds) {
@@ -211,7 +211,7 @@ async function checkReader({ first, second, id }: Bench): Promise<void> {
     await lock.release();
   };
   const read = async (): Promise<void> => {
-    while (!isWritten) {
+    while (!progress.isWritten) {
       const { messages, state } = (await second.load(id)) ?? { messages: [], state: stateOf(0) };
       const expected = Array.from({ length: state.runs }, () => user(`${state.runs}`));
       checkSame(messages, expected, "The messages that a reader gets during a write");
@@ -220,7 +220,7 @@ async function checkReader({ first, second, id }: Bench): Promise<void> {
     }
   };
   const writing = writeRounds().finally(() => {
-    isWritten = true;
+    progress.isWritten = true;
   });
   await Promise.all([writing, read()]);
 }

@@ -78,7 +78,7 @@ describe("postgresConversationStore", () => {
     const fresh = `fresh_${Math.random().toString(36).slice(2)}`;
     await pool.query("DROP SCHEMA IF EXISTS turnwright CASCADE");
     const locks = await Promise.all(
-      [1, 2, 3, 4].map((index) => postgresConversationStore(database.connect()).lock(`${fresh}.${index}`)),
+      [1, 2, 3, 4].map(async (index) => postgresConversationStore(database.connect()).lock(`${fresh}.${index}`)),
     );
     for (const lock of locks) await lock.release();
     expect((await pool.query("SELECT id FROM turnwright.chats")).rows).toEqual([]);
