@@ -86,7 +86,7 @@ async function post(id: string, message: string): Promise<Response> {
 const store = memoryConversationStore();
 const open = (id: string) => createConversation({ id, store, options: { provider } });
 const answers = await Promise.all([post("chat-1", "Hello."), post("chat-1", "Hello?")]);
-assert.deepEqual(answers.map((response) => response.status).sort(), [200, 409]);
+assert.equal(answers.filter((response) => response.status === 409).length, 1);
 
 // #region postgres
 /** The store in Postgres. `pool` is a pool of `pg`, or of a driver with the same `query`. */

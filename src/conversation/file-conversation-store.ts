@@ -4,10 +4,11 @@
 import { createHash } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { checkFields, invalidOption, is, isFilled, isLoopError, isRecord, type Message } from "../core/entry-kit.ts";
+import { checkFields, invalidOption, is, isFilled, isLoopError, type Message } from "../core/entry-kit.ts";
 import { type JournalSession, openJournal, readJournal } from "../journal/journal-session.ts";
 import { busy, checkId } from "./check-id.ts";
 import type { ConversationChange, ConversationState, ConversationStore, StoredConversation } from "./conversation-store.ts";
+import { unlessMissing } from "./unless-missing.ts";
 
 /** The options of `fileConversationStore`. */
 export interface FileConversationStoreOptions {
@@ -78,11 +79,6 @@ export function fileConversationStore(directory: string, options: FileConversati
 /** An id may be too long for a file name, or differ from another one in case only, so the name is made from its hash. */
 function pathOf(root: string, id: string): string {
   return join(root, `${createHash("sha256").update(id).digest("hex").slice(0, 40)}.jsonl`);
-}
-
-function unlessMissing(error: unknown): undefined {
-  if (isRecord(error) && error["code"] === "ENOENT") return undefined;
-  throw error;
 }
 
 function replay({ answers }: JournalSession): StoredConversation | undefined {

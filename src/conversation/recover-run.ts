@@ -1,10 +1,12 @@
-import { checkMessages, isRecord, type Journal, type Message, renderOutcome, type ToolResultPart } from "../core/entry-kit.ts";
+import { checkMessages, type Journal, type Message, renderOutcome, type ToolResultPart } from "../core/entry-kit.ts";
 import { inspectJournal, type JournalInspection } from "../journal/index.ts";
 import type { Recovered } from "./conversation-state.ts";
+import { unlessMissing } from "./unless-missing.ts";
 
 /** Reads the messages and the spending of a run that was cut off from its journal. Returns undefined if the run has not begun. */
 export async function recoverRun(journal: Journal | undefined): Promise<Recovered | undefined> {
   if (journal?.read === undefined) return undefined;
+  // The journal does not exist if the process was killed before the run began.
   const inspection = await inspectJournal(journal).catch(unlessMissing);
   if (inspection === undefined || inspection.status === "not-started") return undefined;
   const { usage, costUSD } = inspection;
@@ -28,10 +30,4 @@ function endCalls({ messages, pendingCalls }: JournalInspection): readonly Messa
   return checkMessages(messages, true).messages.map((message) =>
     message.role === "tool" ? { ...message, results: message.results.map(endCall) } : message,
   );
-}
-
-/** The journal of a run does not exist if its process was killed before the run began. */
-function unlessMissing(error: unknown): undefined {
-  if (isRecord(error) && error["code"] === "ENOENT") return undefined;
-  throw error;
 }

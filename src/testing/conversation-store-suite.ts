@@ -38,13 +38,13 @@ export function conversationStoreSuite(setup: ConversationStoreSuiteSetup): read
 }
 
 /** Two stores that share their conversations, and the id of a conversation that does not exist yet. */
-interface Bench {
+interface StoreBench {
   readonly first: ConversationStore;
   readonly second: ConversationStore;
   readonly id: string;
 }
 
-const checks: readonly (readonly [title: string, run: (bench: Bench) => Promise<void>])[] = [
+const checks: readonly (readonly [title: string, run: (bench: StoreBench) => Promise<void>])[] = [
   ["returns undefined for a conversation that was never written", checkMissing],
   ["returns the messages and the state as they were written", checkContent],
   ["replaces the messages from a position", checkReplacement],
@@ -81,7 +81,7 @@ async function checkLoaded(store: ConversationStore, id: string, expected: Store
   checkSame(lock.stored ?? null, expected ?? null, "The conversation of the lock");
 }
 
-async function checkMissing({ first, second, id }: Bench): Promise<void> {
+async function checkMissing({ first, second, id }: StoreBench): Promise<void> {
   await checkLoaded(first, id, undefined);
   // The lock above has written nothing.
   await checkLoaded(second, id, undefined);
@@ -108,12 +108,12 @@ const content: StoredConversation = {
   },
 };
 
-async function checkContent({ first, second, id }: Bench): Promise<void> {
+async function checkContent({ first, second, id }: StoreBench): Promise<void> {
   await write(first, id, [{ from: 0, ...content }]);
   await checkLoaded(second, id, content);
 }
 
-async function checkReplacement({ first, second, id }: Bench): Promise<void> {
+async function checkReplacement({ first, second, id }: StoreBench): Promise<void> {
   const add = (from: number, ...texts: readonly string[]): ConversationChange => ({
     from,
     messages: texts.map(user),
@@ -132,7 +132,7 @@ async function checkReplacement({ first, second, id }: Bench): Promise<void> {
   }
 }
 
-async function checkLarge({ first, second, id }: Bench): Promise<void> {
+async function checkLarge({ first, second, id }: StoreBench): Promise<void> {
   const messages = Array.from({ length: 2_000 }, (_, index) => user(`message ${index}`));
   const large = user("x".repeat(2 ** 20));
   await write(first, id, [
@@ -155,7 +155,7 @@ async function checkBusy(what: string, work: () => unknown): Promise<void> {
   check(false, `${what} must reject with LoopError "conversation-busy".`);
 }
 
-async function checkOneWriter({ first, second, id }: Bench): Promise<void> {
+async function checkOneWriter({ first, second, id }: StoreBench): Promise<void> {
   for (const other of [first, second]) {
     const lock = await first.lock(id);
     await checkBusy("A second lock", () => other.lock(id));
@@ -166,7 +166,7 @@ async function checkOneWriter({ first, second, id }: Bench): Promise<void> {
   await checkLoaded(second, id, { messages: [user("a")], state: stateOf(1) });
 }
 
-async function checkRace({ first, second, id }: Bench): Promise<void> {
+async function checkRace({ first, second, id }: StoreBench): Promise<void> {
   const tries = await Promise.allSettled(
     Array.from({ length: 10 }, async (_, index) => (index % 2 === 0 ? first : second).lock(id)),
   );
@@ -175,7 +175,7 @@ async function checkRace({ first, second, id }: Bench): Promise<void> {
   for (const lock of locks) await lock.release();
 }
 
-async function checkReleased({ first, second, id }: Bench): Promise<void> {
+async function checkReleased({ first, second, id }: StoreBench): Promise<void> {
   const late = await first.lock(id);
   await late.append({ from: 0, messages: [user("a")], state: stateOf(1) });
   await late.release();
@@ -192,13 +192,13 @@ async function checkReleased({ first, second, id }: Bench): Promise<void> {
   await checkLoaded(first, id, { messages: [user("a"), user("b")], state: stateOf(3) });
 }
 
-async function checkIds({ first, second, id }: Bench): Promise<void> {
+async function checkIds({ first, second, id }: StoreBench): Promise<void> {
   const ids = [id, id.toUpperCase(), `${id}.`, `${id} `, `${id}%`, `${id}_`, `${id}é`, `${id}e\u0301`, `${id}${"x".repeat(150)}`];
   for (const [index, one] of ids.entries()) await write(first, one, [{ from: 0, messages: [user(one)], state: stateOf(index) }]);
   for (const [index, one] of ids.entries()) await checkLoaded(second, one, { messages: [user(one)], state: stateOf(index) });
 }
 
-async function checkReader({ first, second, id }: Bench): Promise<void> {
+async function checkReader({ first, second, id }: StoreBench): Promise<void> {
   const rounds = Array.from({ length: 10 }, (_, index) => index + 1);
   const lock = await first.lock(id);
   const progress = { isWritten: false };
@@ -225,7 +225,7 @@ async function checkReader({ first, second, id }: Bench): Promise<void> {
   await Promise.all([writing, read()]);
 }
 
-async function checkRemoval({ first, second, id }: Bench): Promise<void> {
+async function checkRemoval({ first, second, id }: StoreBench): Promise<void> {
   await second.remove(id);
   const lock = await first.lock(id);
   await lock.append({ from: 0, messages: [user("a"), user("b")], state: stateOf(1) });

@@ -15,10 +15,7 @@ let database: Database;
 beforeAll(async () => {
   database = await startDatabase();
   await build({
-    stdin: {
-      contents: 'import { liveAndDie } from "./chat-process.ts"; void liveAndDie(JSON.parse(process.argv[2]));',
-      resolveDir: resolve("test/conversation"),
-    },
+    entryPoints: [resolve("test/conversation/die-in-chat.ts")],
     outfile: program,
     bundle: true,
     platform: "node",
