@@ -13,11 +13,11 @@ import type {
 import type { ConversationUsage } from "./conversation-state.ts";
 import type { ConversationStore } from "./conversation-store.ts";
 
-/** The options that a conversation sets for each run. */
-export type OwnedOption = "messages" | "runId" | "journal" | "repair" | "decisions" | "resume";
-
 /** The options of `runToolLoop` without those that the conversation sets. */
-export type ConversationRunOptions<Output = unknown> = Omit<LoopOptions<Output>, OwnedOption>;
+export type ConversationRunOptions<Output = unknown> = Omit<
+  LoopOptions<Output>,
+  "messages" | "runId" | "journal" | "repair" | "decisions" | "resume"
+>;
 
 /**
  * Options for one run. They replace the options of the conversation. The fields of `limits`, `timeouts`, `policies`, `hooks`,

@@ -3,6 +3,7 @@
 import {
   checkFields,
   checkOptions,
+  checkRequired,
   type Checks,
   copyUserMessage,
   invalidOption,
@@ -10,6 +11,7 @@ import {
   isFilled,
   isFunction,
   isRecord,
+  type LoopOptions,
   longestTimerMs,
   numberWithin,
   resolveLimits,
@@ -17,7 +19,7 @@ import {
   type UserMessage,
 } from "../core/entry-kit.ts";
 import { idCheck } from "./check-id.ts";
-import type { ConversationOptions, ConversationRunOptions, NewMessages, OwnedOption, ResumeOverrides } from "./conversation.ts";
+import type { ConversationOptions, ConversationRunOptions, NewMessages, ResumeOverrides } from "./conversation.ts";
 
 const checks: Checks<ConversationOptions> = {
   id: idCheck,
@@ -33,11 +35,11 @@ const checks: Checks<ConversationOptions> = {
 /** Throws LoopError "invalid-option" or "unknown-option". */
 export function checkConversation(options: ConversationOptions<never>): void {
   checkFields("options", options, checks);
-  for (const name of ["id", "store", "options"] as const) {
-    if (options[name] === undefined) throw invalidOption(name, checks[name][0], undefined);
-  }
+  checkRequired<ConversationOptions>(options, checks, ["id", "store", "options"]);
   checkRun(options.options, false);
 }
+
+type OwnedOption = Exclude<keyof LoopOptions, keyof ConversationRunOptions>;
 
 /** The options of one run, which a run can also be resumed with. */
 export type AnyOptions = ConversationRunOptions<never> & Pick<ResumeOverrides, "decisions" | "resume">;
