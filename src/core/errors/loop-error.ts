@@ -171,7 +171,7 @@ const messages: Messages = {
   "journal-unresponsive": ({ verb, key, ms, ended }) =>
     `The journal did not answer ${quote(verb)}${key === undefined ? "" : ` for ${quote(key)}`} within ${ms} ms${ended === undefined ? "" : ` after the run was ended (${ended})`}. Check the storage of the journal, then repeat the same call.`,
   "conversation-busy": ({ conversation }) =>
-    `Conversation ${quote(conversation)} has a live run in this or another process. Wait until it ends, set "waitMs", or steer the live run with its control.`,
+    `Conversation ${quote(conversation)} has a live run, maybe in another process. Wait until that run ends, or set "waitMs".`,
   "conversation-refused": ({ conversation, problem }) => `Conversation ${quote(conversation)} ${problem}.`,
   "store-unresponsive": ({ verb, ms }) =>
     `The run store did not answer ${quote(verb)} within ${ms} ms. Check the storage of the run store, then repeat the same call.`,
