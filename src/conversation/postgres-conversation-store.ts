@@ -26,8 +26,11 @@ export interface PostgresConversationStoreOptions {
   readonly leaseMs?: number | undefined;
 }
 
-/** Locked while a process creates the tables, so that two processes do not create them together. */
-const migrationLock = 7_233_410_002;
+/**
+ * Locked while a process creates the tables. `turnwright/dbos` locks the same number, because both entries create the schema, and
+ * two processes must not create it together.
+ */
+const migrationLock = 7_233_410_001;
 
 const tables = `
   SELECT pg_advisory_xact_lock(${migrationLock});
