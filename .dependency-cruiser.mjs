@@ -20,10 +20,10 @@ const loopLayers = [["start"], ["stream", "tool-call", "control", "result"], ["r
 const doors = "^src/core/(index|parts|provider-kit|observe-kit|web-kit|entry-kit|utils/linear-regexp)\\.ts$";
 
 /** Files that may import other entries. A server's answers are checked as arguments are: docs/decisions/0018. */
-const mayImportEntries = "^src/(host|testing|cli|dbos|restate|inspect/(journal|rerun))/|^src/mcp/check-answer\\.ts$";
+const mayImportEntries = "^src/(conversation|host|testing|cli|dbos|restate|inspect/(journal|rerun))/|^src/mcp/check-answer\\.ts$";
 
 /** Entries that import Node's modules. */
-const onNode = "cache|cli|dbos|diagnostics|host|inspect|journal|restate|testing";
+const onNode = "cache|cli|conversation|dbos|diagnostics|host|inspect|journal|restate|testing";
 
 const modulesOfNode = `^(${builtinModules.join("|")})$`;
 const test = "\\.test(-d)?\\.ts$";

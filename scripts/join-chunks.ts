@@ -7,7 +7,7 @@ import { type GetModuleInfo, rollup } from "rollup";
 import { entries } from "./entries.ts";
 
 /** The entries that import the whole loop. */
-const whole: ReadonlySet<string> = new Set(["index", "testing", "plan", "host", "dbos", "restate", "cli"]);
+const whole: ReadonlySet<string> = new Set(["index", "testing", "plan", "conversation", "host", "dbos", "restate", "cli"]);
 
 /** Code that an entry loads later has a file with a name of its own, followed by a hash. */
 const known: ReadonlySet<string> = new Set(["cli", ...entries.map(({ name }) => name)]);

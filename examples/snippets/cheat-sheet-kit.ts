@@ -35,6 +35,7 @@ import * as toolSearch from "turnwright/tool-search";
 import type {
   Cassette,
   CassetteRecord,
+  ConversationStoreSuiteSetup,
   CutLine,
   EventRecording,
   MockOptions,
@@ -130,6 +131,7 @@ interface Testing {
   providerSuite(setup: ProviderSuiteSetup): readonly SuiteCheck[]; // { title, run() }
   registrySuite(setup: RegistrySuiteSetup): readonly SuiteCheck[];
   journalSuite(setup: JournalSuiteSetup): readonly SuiteCheck[];
+  conversationStoreSuite(setup: ConversationStoreSuiteSetup): readonly SuiteCheck[];
   providerScenarios: Record<ProviderScenario["name"], ProviderScenario>;
   createScenarioProvider(scenario: ProviderScenario): MockProvider;
   scenarioTool: ToolDefinition;

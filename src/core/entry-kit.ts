@@ -27,6 +27,8 @@ export { nextStep, type NextStep } from "./loop/next-step.ts";
 export { detectContextRestart } from "./loop/restart/detect-context-restart.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { maskResults } from "./loop/run/mask-results.ts";
+export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
+export { checkOptions } from "./loop/start/check-options.ts";
 export { type Bounds, limitRules, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
 export type { Compactor, DeferredOutcome, ResultProcessor, Run } from "./loop/run/run.ts";
 export { createRepetition } from "./loop/state/detect-loops.ts";
@@ -120,7 +122,7 @@ export type {
   Validation,
 } from "./types/common.ts";
 export type { Journal, Step, StepKind } from "./types/journal.ts";
-export type { Json } from "./types/json.ts";
+export type { Json, Plain } from "./types/json.ts";
 export type {
   CallSummary,
   LoopEmitter,

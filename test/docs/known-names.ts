@@ -92,6 +92,8 @@ export const loopErrorCodes: Names<LoopErrorCode> = {
   "journal-refused": true,
   "journal-damaged": true,
   "log-damaged": true,
+  "conversation-busy": true,
+  "conversation-refused": true,
   "rerun-refused": true,
   "journal-closed": true,
   "journal-incomplete": true,
