@@ -20,10 +20,10 @@ const loopLayers = [["start"], ["stream", "tool-call", "control", "result"], ["r
 const doors = "^src/core/(index|parts|provider-kit|observe-kit|web-kit|entry-kit|utils/linear-regexp)\\.ts$";
 
 /** Files that may import other entries. A server's answers are checked as arguments are: docs/decisions/0018. */
-const mayImportEntries = "^src/(host|testing|cli|dbos|restate|inspect/(journal|rerun))/|^src/mcp/check-answer\\.ts$";
+const mayImportEntries = "^src/(conversation|host|testing|cli|dbos|restate|inspect/(journal|rerun))/|^src/mcp/check-answer\\.ts$";
 
 /** Entries that import Node's modules. */
-const onNode = "cache|cli|dbos|diagnostics|host|inspect|journal|restate|testing";
+const onNode = "cache|cli|conversation|dbos|diagnostics|host|inspect|journal|restate|testing";
 
 const modulesOfNode = `^(${builtinModules.join("|")})$`;
 const test = "\\.test(-d)?\\.ts$";
@@ -109,6 +109,12 @@ export default {
       to: { path: "node_modules/@cfworker/" },
     },
     {
+      name: "only tool-search imports its search engine",
+      severity: "error",
+      from: { path: "^src/", pathNot: [test, "^src/tool-search/"] },
+      to: { path: "node_modules/minisearch/" },
+    },
+    {
       name: "only linear-regexp imports the engine of regular expressions",
       severity: "error",
       from: { path: "^src/", pathNot: [test, "^src/core/utils/linear-regexp\\.ts$"] },
@@ -154,6 +160,7 @@ export default {
           test,
           "^src/core/(cancellation/deadline|utils/linear-regexp)\\.ts$",
           "^src/json-schema/",
+          "^src/cache/(select-nodes|limit-query)\\.ts$",
           "^src/inspect/(ui|analysis)/",
         ],
       },

@@ -13,6 +13,7 @@ const config: KnipConfig = {
     "examples/web-chat/page/page.tsx",
     "src/inspect/ui/main.tsx!",
     "test/web-chat/serve-child.ts",
+    "test/conversation/die-in-chat.ts",
     "scripts/*.ts",
     // Programs that the tests start with Node 22, and the modules that these import by name.
     "test/restate/{measure-faults,run-checks,worker-process}.ts",

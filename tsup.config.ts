@@ -26,7 +26,9 @@ const config: Options = {
   // p-timeout has no CommonJS: left outside, `require` of this package breaks when the first tool is called. eventemitter3 has nothing
   // else: left outside, Node takes 6 ms longer to import this package. Its types stay outside.
   // re2js and @cfworker/json-schema go into the entries that check schemas: a pattern has to run in linear time whatever is installed.
-  noExternal: ["p-timeout", "eventemitter3", "re2js", "@cfworker/json-schema"],
+  // json-p3 goes into turnwright/cache, which replaces some of its functions.
+  // minisearch goes into tool-search, so that the entry needs no installation.
+  noExternal: ["p-timeout", "eventemitter3", "re2js", "@cfworker/json-schema", "json-p3", "minisearch"],
 };
 
 export default config;

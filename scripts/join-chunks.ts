@@ -4,11 +4,14 @@
 import { readdirSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
 import { type GetModuleInfo, rollup } from "rollup";
+import { entries } from "./entries.ts";
 
 /** The entries that import the whole loop. */
-const whole: ReadonlySet<string> = new Set(["index", "testing", "plan", "host", "dbos", "restate", "cli"]);
+const whole: ReadonlySet<string> = new Set(["index", "testing", "plan", "conversation", "host", "dbos", "restate", "cli"]);
 
-const isChunk = (file: string): boolean => file.startsWith("chunk-");
+/** Code that an entry loads later has a file with a name of its own, followed by a hash. */
+const known: ReadonlySet<string> = new Set(["cli", ...entries.map(({ name }) => name)]);
+const isChunk = (file: string): boolean => !known.has(file.replace(/\.c?js$/, ""));
 
 /** Returns the given files, and all files that they import directly or indirectly. */
 function reach(files: readonly string[], getModuleInfo: GetModuleInfo): ReadonlySet<string> {

@@ -1,19 +1,14 @@
 // Answers one user's posts in a chat room with a run in deliberate mode. Shows notices in the room, and writes a log.
 
 import {
-  type Clock,
   type ContextStash,
   createLoopEvents,
   type LoopControl,
   type LoopEvents,
-  type LoopOptions,
   type LoopResult,
-  type Message,
-  type Provider,
-  runToolLoop,
-  type Tool,
   type UserMessage,
 } from "turnwright";
+import type { Conversation } from "turnwright/conversation";
 import type { LoopEmitter } from "turnwright/parts";
 import type { DeliberateMode } from "turnwright/deliberate";
 import type { ChatService, Post } from "./chat-service.ts";
@@ -21,7 +16,9 @@ import type { ChatService, Post } from "./chat-service.ts";
 export interface Room {
   readonly id: string;
   readonly control: LoopControl;
-  messages: readonly Message[];
+  readonly conversation: Conversation;
+  /** The posts that are in the conversation and have no answer yet. */
+  unanswered: readonly Post[];
   /** The answered posts, oldest first. */
   said: readonly Post[];
   waiting: readonly Post[];
@@ -29,63 +26,51 @@ export interface Room {
 }
 
 export interface TurnPorts {
-  readonly provider: Provider;
-  readonly tools: readonly Tool[];
   readonly stash: ContextStash;
   readonly service: ChatService;
   readonly persona: string;
   readonly quietRooms: ReadonlySet<string>;
   readonly mode: DeliberateMode;
-  readonly limits: NonNullable<LoopOptions["limits"]>;
-  readonly timeouts: NonNullable<LoopOptions["timeouts"]>;
   log(line: string): void;
-  readonly clock?: Clock | undefined;
 }
 
-/** Answers posts from one user. If the run ends without an answer to a post, the post goes back to `room.waiting`. */
+/** Answers posts from one user, together with the posts in `room.unanswered`. */
 export async function answerTurn(room: Room, turn: readonly Post[], ports: TurnPorts): Promise<void> {
   // #region turn
-  const userId = turn[0]?.userId ?? "";
+  const posts = [...room.unanswered, ...turn];
+  room.unanswered = [];
+  const userId = posts[0]?.userId ?? "";
   const gate = ports.mode.forTurn({
     // Each user has a separate conversation. In a shared one, the words of one user could allow a tool for another user.
     conversationId: JSON.stringify([room.id, userId]),
-    text: textsOf(turn).join("\n"),
+    text: textsOf(posts).join("\n"),
     recent: textsOf(room.said.filter((post) => post.userId === userId)),
   });
-  const result = await runToolLoop({
-    provider: ports.provider,
-    tools: ports.tools,
-    messages: [...room.messages, ...turn.map(toMessage)],
-    control: room.control,
+  const result = await room.conversation.send(turn.map(toMessage), {
     events: listen(room, ports),
-    limits: { ...ports.limits, softWarnIteration: 3 },
-    timeouts: ports.timeouts,
     policies: {
       gate,
       restarts: { stash: ports.stash },
       preToolText: { suppressFollowUpAfterText: ["update_short_term_memory"] },
     },
     session: {
-      conversationId: room.id,
       userId,
       responseTarget: { kind: "persona", name: ports.persona },
       detailsLabel: "[Scene Metadata]",
       surfaceUserErrors: !ports.quietRooms.has(room.id),
     },
-    clock: ports.clock,
   });
 
-  // If a user stops a run, messages that the model has not read yet are dropped.
-  const added = result.status === "stopped-by-user" ? [] : result.undelivered;
-  const back = added.map((message) => toPost(message, turn));
-  if (result.reason.kind === "interrupted") {
+  // The conversation keeps messages that came too late, and begins the next run with them.
+  const { reason, status, undelivered } = result;
+  const late = undelivered.map((message) => toPost(message, posts));
+  if (reason.kind === "interrupted") {
     // The run was interrupted before it called a tool. The next run answers its posts together with the post that interrupted it.
-    room.waiting = [...turn, toPost(result.reason.message, turn), ...back, ...room.waiting];
+    room.unanswered = [...posts, toPost(reason.message, posts), ...late];
     return;
   }
-  room.waiting = [...back, ...room.waiting];
-  room.messages = keepNewest(result.messages);
-  room.said = [...room.said, ...turn].slice(-mostPosts);
+  room.unanswered = status === "stopped-by-user" ? [] : late;
+  room.said = [...room.said, ...posts].slice(-mostPosts);
   // #endregion turn
   await tell(room, result, ports);
 }
@@ -148,10 +133,3 @@ function toPost({ content }: UserMessage, [first]: readonly Post[]): Post {
 }
 
 const mostPosts = 100;
-const mostMessages = 200;
-
-/** Returns the newest messages, starting at a user message. A later start could separate a call from its result. */
-function keepNewest(messages: readonly Message[]): readonly Message[] {
-  const from = messages.findIndex(({ role }, index) => role === "user" && messages.length - index <= mostMessages);
-  return messages.slice(Math.max(0, from));
-}

@@ -2,6 +2,8 @@
 // interrupts it, steers it, or waits.
 
 import { type ContextStash, createLoopControl, type Clock, type Provider, type Tool } from "turnwright";
+import { compactMessages } from "turnwright/compaction";
+import { type ConversationStore, createConversation } from "turnwright/conversation";
 import { createDeliberateMode } from "turnwright/deliberate";
 import { type Environment, readEnvironment } from "turnwright/config";
 import { answerTurn, type Room, toMessage, type TurnPorts } from "./answer-turn.ts";
@@ -12,6 +14,7 @@ export interface BotOptions {
   readonly tools: readonly Tool[];
   /** Maps each tool to its triggers: a user who writes one of these words allows the tool. */
   readonly triggers: { readonly [toolName: string]: string | readonly string[] };
+  readonly store: ConversationStore;
   readonly stash: ContextStash;
   readonly service: ChatService;
   readonly persona: string;
@@ -37,7 +40,7 @@ const variables = {
   toolMs: "TOOL_EXECUTION_TIMEOUT_MS",
 };
 
-export function createBot({ triggers, env, ...options }: BotOptions): Bot {
+export function createBot({ triggers, env, provider, tools, store, clock, ...options }: BotOptions): Bot {
   const { log } = options;
   const { limits, timeouts } = readEnvironment(env, {
     names: variables,
@@ -45,13 +48,17 @@ export function createBot({ triggers, env, ...options }: BotOptions): Bot {
   });
   const mode = createDeliberateMode({ triggers, retainTurns: 2 });
   for (const { toolName, trigger, problem } of mode.problems) log(`the trigger "${trigger}" of ${toolName} ${problem}`);
-  const ports: TurnPorts = { ...options, mode, limits, timeouts };
+  const ports: TurnPorts = { ...options, mode };
 
   const rooms = new Map<string, Room>();
   const open = (roomId: string): Room => {
     const known = rooms.get(roomId);
     if (known !== undefined) return known;
-    const room: Room = { id: roomId, control: createLoopControl(), messages: [], said: [], waiting: [], servedUser: undefined };
+    const control = createLoopControl();
+    const policies = { compaction: compactMessages({ when: 30_000, keep: 5_000 }) };
+    const run = { provider, tools, control, policies, timeouts, limits: { ...limits, softWarnIteration: 3 }, clock };
+    const conversation = createConversation({ id: roomId, store, options: run });
+    const room: Room = { id: roomId, control, conversation, unanswered: [], said: [], waiting: [], servedUser: undefined };
     rooms.set(roomId, room);
     return room;
   };
@@ -92,7 +99,8 @@ function stop({ control, servedUser }: Room, { userId }: Post): void {
 
 /** Answers the waiting posts, with one run after the other, until no post waits. */
 async function serve(room: Room, ports: TurnPorts): Promise<void> {
-  for (let [first] = room.waiting; first !== undefined; [first] = room.waiting) {
+  const next = (): Post | undefined => room.unanswered[0] ?? room.waiting[0];
+  for (let first = next(); first !== undefined; first = next()) {
     const { userId } = first;
     room.servedUser = userId;
     const end = room.waiting.findIndex((post) => post.userId !== userId);

@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import { createContextStash, type Json, type ModelRequest } from "turnwright";
+import { memoryConversationStore } from "turnwright/conversation";
 import { createTestClock } from "turnwright/testing";
 import { createBot } from "./bot.ts";
 import { createScriptedModel } from "./scripted-model.ts";
@@ -21,6 +22,7 @@ let logged: string[] = [];
 const bot = createBot({
   provider,
   tools: createTools({ reminders, profiles, stash, pause }),
+  store: memoryConversationStore(),
   triggers: { ...triggers, sound_depth: ["how deep", "/(/"] },
   stash,
   persona: "Bosun",

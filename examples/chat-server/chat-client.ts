@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { z } from "zod";
 import type { LoopResult, Tool } from "turnwright";
+import { memoryConversationStore } from "turnwright/conversation";
 import { createMockProvider, type MockProvider, type MockScript } from "turnwright/testing";
 import { createChatServer } from "./chat-server.ts";
 
@@ -39,7 +40,7 @@ export async function openChat(script: MockScript, tools: readonly Tool[]): Prom
   const ended = new Promise<LoopResult>((resolve) => {
     onEnd = resolve;
   });
-  const server = createChatServer({ provider, tools, onEnd }).listen(0, "127.0.0.1");
+  const server = createChatServer({ provider, tools, store: memoryConversationStore(), onEnd }).listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
   assert(address !== null && typeof address === "object");

@@ -5,37 +5,26 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { z } from "zod";
-import { type Conversation, type ConversationPorts, createConversation } from "./conversation.ts";
-
-type FindConversation = (id: string) => Conversation;
+import { type ChatPorts, type LiveChat, openChat } from "./conversation.ts";
 
 /**
  * Makes the server. `GET /` returns the page. All other requests are `POST` requests with the body `{ "text": "…" }`.
  * `/chat/{conversation}` streams an answer (status 200). While an answer is streamed, it adds a follow-up instead (202).
  * `/chat/{conversation}/steer` and `/chat/{conversation}/stop` steer or stop the run (202). Without a live run, they return 409.
  */
-export function createChatServer(ports: ConversationPorts): Server {
-  const conversations = new Map<string, Conversation>();
-  const find: FindConversation = (id) => {
-    const conversation = conversations.get(id) ?? createConversation(ports);
-    conversations.delete(id);
-    conversations.set(id, conversation);
-    forgetOldest(conversations);
-    return conversation;
-  };
+export function createChatServer(ports: ChatPorts): Server {
+  const live = new Map<string, LiveChat>();
   return createServer((request, response) => {
-    route(request, response, find).catch(() => endEmpty(response, 500));
+    route({ request, response, ports, live }).catch(() => endEmpty(response, 500));
   });
 }
 
-const mostConversations = 1_000;
-
-/** Removes the least recently used conversation if there are too many conversations. */
-function forgetOldest(conversations: Map<string, Conversation>): void {
-  for (const [id, { isLive }] of conversations) {
-    if (conversations.size <= mostConversations) return;
-    if (!isLive) conversations.delete(id);
-  }
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly ports: ChatPorts;
+  /** The chats whose answers are being written, by the id of the conversation. All others are only in the store. */
+  readonly live: Map<string, LiveChat>;
 }
 
 /**
@@ -45,29 +34,30 @@ function forgetOldest(conversations: Map<string, Conversation>): void {
 const ownHost = /^(localhost|127\.0\.0\.1)(:\d+)?$/;
 const chatPath = /^\/chat\/([\w-]{1,64})(?:\/(steer|stop))?$/;
 
-async function route(request: IncomingMessage, response: ServerResponse, find: FindConversation): Promise<void> {
+async function route(exchange: Exchange): Promise<void> {
+  const { request, response } = exchange;
   const { method, url = "", headers } = request;
   if (!ownHost.test(headers.host ?? "")) return endEmpty(response, 403);
   const [, id, verb] = chatPath.exec(url) ?? [];
-  if (method === "POST" && id !== undefined) return converse(find(id), { request, response, verb });
+  if (method === "POST" && id !== undefined) return converse(exchange, id, verb);
   if (method === "GET" && url === "/") return sendPage(response);
   endEmpty(response, method === "GET" && url === "/favicon.ico" ? 204 : 404);
 }
 
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly verb: string | undefined;
-}
-
-async function converse(conversation: Conversation, { request, response, verb }: Exchange): Promise<void> {
+async function converse({ request, response, ports, live }: Exchange, id: string, verb: string | undefined): Promise<void> {
   const text = await readText(request);
-  if (text === undefined) return endEmpty(response, 400);
-  if (verb === "stop") return endEmpty(response, conversation.stop() ? 202 : 409);
-  if (text === "") return endEmpty(response, 400);
-  if (verb === "steer") return endEmpty(response, conversation.steer(text) ? 202 : 409);
-  if (conversation.followUp(text)) return endEmpty(response, 202);
-  await streamAnswer(response, (send, signal) => conversation.answer(text, { send, signal }));
+  if (text === undefined || (text === "" && verb !== "stop")) return endEmpty(response, 400);
+  const chat = live.get(id);
+  if (chat === undefined) {
+    if (verb !== undefined) return endEmpty(response, 409);
+    const opened = openChat(id, ports);
+    live.set(id, opened);
+    return streamAnswer(response, (send, signal) => opened.answer(text, { send, signal })).finally(() => live.delete(id));
+  }
+  if (verb === "stop") chat.stop();
+  else if (verb === "steer") chat.steer(text);
+  else chat.followUp(text);
+  endEmpty(response, 202);
 }
 
 type Answering = (send: (event: object) => Promise<void>, signal: AbortSignal) => Promise<void>;

@@ -1,19 +1,12 @@
 // A conversation of the chat, with at most one live run.
 
-import {
-  createLoopControl,
-  type LoopEvent,
-  type LoopResult,
-  type Message,
-  type Provider,
-  streamToolLoop,
-  type Tool,
-  type UserMessage,
-} from "turnwright";
+import { createLoopControl, type LoopEvent, type LoopResult, type Provider, type Tool, type UserMessage } from "turnwright";
+import { type ConversationStore, createConversation } from "turnwright/conversation";
 
-export interface ConversationPorts {
+export interface ChatPorts {
   readonly provider: Provider;
   readonly tools: readonly Tool[];
+  readonly store: ConversationStore;
   onEnd?(result: LoopResult): void;
 }
 
@@ -24,93 +17,65 @@ interface Reader {
   send(event: object): void | Promise<void>;
 }
 
-/** A conversation of the chat. `followUp`, `steer` and `stop` return false if no run is live. */
-export interface Conversation {
-  readonly isLive: boolean;
+/** A chat whose answer is being written. The methods accept messages until the last answer has ended. */
+export interface LiveChat {
   /** Answers a question and all its follow-ups. Resolves after the last answer. */
   answer(question: string, reader: Reader): Promise<void>;
   /**
    * Asks another question while an answer is being written. Before the first tool call, this interrupts the run, and the next run
    * answers both questions. Later, the question waits until the run ends.
    */
-  followUp(question: string): boolean;
-  steer(message: string): boolean;
-  stop(): boolean;
+  followUp(question: string): void;
+  steer(message: string): void;
+  stop(): void;
 }
 
-export function createConversation({ provider, tools, onEnd }: ConversationPorts): Conversation {
+export function openChat(id: string, { provider, tools, store, onEnd }: ChatPorts): LiveChat {
   const control = createLoopControl();
-  let messages: readonly Message[] = [];
-  /** Messages that the next run will answer. */
-  let waiting: readonly UserMessage[] = [];
-  let isLive = false;
+  const options = { provider, tools, control, limits: { maxIterations: 20, wallClockMs: 300_000 } };
+  const conversation = createConversation({ id, store, options });
+  /** Messages that arrived while a run was ending. */
+  let late: readonly UserMessage[] = [];
   let isStopped = false;
 
   // #region follow-ups
-  async function answer(question: string, reader: Reader): Promise<void> {
-    isLive = true;
-    isStopped = false;
-    waiting = [{ role: "user", content: question }];
-    try {
-      while (waiting.length > 0 && !isStopped) await runOnce(reader);
-    } finally {
-      isLive = false;
+  async function answer(question: string, { send, signal }: Reader): Promise<void> {
+    late = [{ role: "user", content: question }];
+    for (let isDone = false; !isDone;) {
+      const messages = late;
+      late = [];
+      const stream = conversation.stream(messages, { signal });
+      for await (const event of stream) await show(event, send);
+      const result = await stream.result;
+      onEnd?.(result);
+      await send({ type: "run-end", status: result.status, reason: result.reason.kind });
+      // The conversation keeps undelivered messages, and begins the next run with them.
+      const isAnswered = result.undelivered.length === 0 && result.reason.kind !== "interrupted" && late.length === 0;
+      isDone = isStopped || result.status === "stopped-by-user" || isAnswered;
     }
-    if (waiting.length > 0) await reader.send({ type: "undelivered", texts: waiting.map(toText) });
-  }
-
-  /** Makes one run that answers the waiting messages. Messages that the model did not read go back to `waiting`. */
-  async function runOnce(reader: Reader): Promise<void> {
-    const asked = [...messages, ...waiting];
-    waiting = [];
-    const stream = streamToolLoop({ provider, tools, messages: asked, control, signal: reader.signal, limits });
-    for await (const event of stream) await show(event, reader);
-
-    const result = await stream.result;
-    const { status, reason, undelivered } = result;
-    // The transcript is valid even if the run failed, so the next question can be appended to it.
-    messages = result.messages;
-    waiting = [...(reason.kind === "interrupted" ? [reason.message] : []), ...undelivered, ...waiting];
-    isStopped ||= status === "stopped-by-user";
-    onEnd?.(result);
-    await reader.send({ type: "run-end", status, reason: reason.kind });
   }
 
   /** Passes a message to the live run. If the run is already ending, the message waits for the next run. */
-  function tell(verb: "interrupt" | "steer", message: string): boolean {
-    if (isLive && control[verb](message) === "finished") waiting = [...waiting, { role: "user", content: message }];
-    return isLive;
-  }
-
-  function stop(): boolean {
-    if (isLive && control.stop() === "finished") isStopped = true;
-    return isLive;
+  function tell(verb: "interrupt" | "steer", content: string): void {
+    if (control[verb](content) === "finished") late = [...late, { role: "user", content }];
   }
   // #endregion follow-ups
 
   return {
-    get isLive() {
-      return isLive;
-    },
     answer,
     followUp: (question) => tell("interrupt", question),
     steer: (message) => tell("steer", message),
-    stop,
+    stop() {
+      isStopped = control.stop() === "finished";
+    },
   };
 }
 
-const limits = { maxIterations: 20, wallClockMs: 300_000 };
-
 /** Sends an event to the page. Tool arguments, tool results and errors are not sent. */
-function show(event: LoopEvent, reader: Reader): void | Promise<void> {
+function show(event: LoopEvent, send: Reader["send"]): void | Promise<void> {
   const { type } = event;
-  if (type === "text-delta") return reader.send({ type, text: event.text });
-  if (type === "tool-start") return reader.send({ type, name: event.name });
-  if (type === "tool-end") return reader.send({ type, name: event.name, outcome: event.outcome });
-  if (type === "steered") return reader.send({ type, text: toText(event.message) });
-}
-
-/** Returns the text of a user message. In this chat, `content` is always a string. */
-function toText({ content }: UserMessage): string {
-  return typeof content === "string" ? content : "";
+  if (type === "text-delta") return send({ type, text: event.text });
+  if (type === "tool-start") return send({ type, name: event.name });
+  if (type === "tool-end") return send({ type, name: event.name, outcome: event.outcome });
+  if (type === "steered") return send({ type, text: event.message.content });
 }

@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { defineTool } from "turnwright";
+import { fileConversationStore } from "turnwright/conversation";
 import { providerFromEnvironment } from "../support/provider-from-environment.ts";
 import { createChatServer } from "./chat-server.ts";
 import { checkChatServer } from "./check-chat-server.ts";
@@ -19,6 +20,7 @@ if (process.argv.includes("--serve")) {
   const server = createChatServer({
     provider: model ?? createScriptedHost(),
     tools: [getTime],
+    store: fileConversationStore(".cache/chat-server"),
     onEnd: ({ status, reason, usage }) => console.log(status, reason.kind, `${usage.totalTokens} tokens`),
   });
   const port = Number(process.env["PORT"] ?? 8080);

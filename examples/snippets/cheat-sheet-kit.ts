@@ -32,9 +32,11 @@ import * as plan from "turnwright/plan";
 import * as prices from "turnwright/prices";
 import * as promptCache from "turnwright/prompt-cache";
 import * as testing from "turnwright/testing";
+import * as toolSearch from "turnwright/tool-search";
 import type {
   Cassette,
   CassetteRecord,
+  ConversationStoreSuiteSetup,
   CutLine,
   EventRecording,
   MockOptions,
@@ -57,6 +59,8 @@ interface ProviderPort {
   id: string;
   model: string;
   family?: string;
+  searchesTools?: boolean; // true: the service finds tools with `deferred` by itself
+  compacts?: boolean; // the service can write summaries itself, from `compactAt` tokens on
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>; // ends with one "finish", or an "error" chunk, or throws
   // to make several requests in one stream, call call.mayAsk?.([{ provider, model, usage }, ...]) before each further request;
   // if it returns false, the budget is used up: end with the last failure, and the run ends as "max-tokens" or "max-cost"
@@ -130,6 +134,7 @@ interface Testing {
   providerSuite(setup: ProviderSuiteSetup): readonly SuiteCheck[]; // { title, run() }
   registrySuite(setup: RegistrySuiteSetup): readonly SuiteCheck[];
   journalSuite(setup: JournalSuiteSetup): readonly SuiteCheck[];
+  conversationStoreSuite(setup: ConversationStoreSuiteSetup): readonly SuiteCheck[];
   providerScenarios: Record<ProviderScenario["name"], ProviderScenario>;
   createScenarioProvider(scenario: ProviderScenario): MockProvider;
   scenarioTool: ToolDefinition;
@@ -144,6 +149,7 @@ interface PricesEntry {
     model?: string;
     date?: Date; // default: the time of the iteration
   }): Pricing;
+  genaiContextWindow(options?: { provider?: string; model?: string }): (provider: string, model: string) => number | undefined; // tokens
 }
 // #endregion prices
 
@@ -163,7 +169,22 @@ interface DeliberateEntry {
 }
 // #endregion deliberate
 
+// #region tool-search
+interface ToolSearchEntry {
+  // a registry with find_tools, which finds and loads the tools with `deferred`
+  withToolSearch(
+    source: ToolRegistry | readonly Tool[],
+    options?: {
+      defer?: true | ((definition: ToolDefinition) => boolean); // default: the trait `deferred`
+      maxResults?: number; // 5; tools that one search loads
+      maxTokens?: number; // 1,500; the size of find_tools with its list of names
+    },
+  ): ToolRegistry;
+}
+// #endregion tool-search
+
 deliberate satisfies DeliberateEntry;
+toolSearch satisfies ToolSearchEntry;
 
 // #region prompt-cache
 interface PromptCacheEntry {
@@ -181,8 +202,11 @@ interface CacheEntry {
     maxBytes?: number; // 64 MiB
     threshold?: number; // 2,000
     clock?: Pick<Clock, "now">;
+    sources?: readonly cache.ReadSource[]; // none; other texts that the tool read_part reads: fileSource, resourceSource, your own { name, description, open(id, signal) }
   }): { cacher: ResultCacher; tool: Tool<never> };
   directoryStore(path: string): ResultStore; // for createResultCache({ store })
+  // the model can read every file below root, unless accepts refuses its path; larger files than maxBytes (2 GiB) are refused
+  fileSource(root: string, options?: { name?: string; maxBytes?: number; accepts?: (path: string) => boolean }): cache.ReadSource;
 }
 // #endregion cache
 
@@ -236,6 +260,8 @@ prices satisfies PricesEntry;
 config satisfies ConfigEntry;
 expectNone<Differing<CacheEntry, typeof cache>>();
 expectNone<Differing<DeliberateEntry, typeof deliberate>>();
+expectNone<Differing<ToolSearchEntry, typeof toolSearch>>();
+expectNone<Differing<NonNullable<Parameters<ToolSearchEntry["withToolSearch"]>[1]>, toolSearch.ToolSearchOptions>>();
 expectNone<Differing<PromptCacheEntry, typeof promptCache>>();
 journal satisfies JournalEntry;
 expectNone<Differing<Testing, typeof testing>>();
@@ -243,6 +269,7 @@ expectNone<Differing<NonNullable<Parameters<Testing["recordTo"]>[2]>, testing.Re
 expectNone<Differing<NonNullable<Parameters<Testing["replayFrom"]>[1]>, testing.ReplayOptions>>();
 expectNone<Differing<PricesEntry, typeof prices>>();
 expectNone<Differing<NonNullable<Parameters<PricesEntry["genaiPrices"]>[0]>, prices.GenaiPricesOptions>>();
+expectNone<Differing<NonNullable<Parameters<PricesEntry["genaiContextWindow"]>[0]>, prices.GenaiContextWindowOptions>>();
 expectNone<Differing<ConfigEntry, typeof config>>();
 expectNone<Differing<JournalEntry, typeof journal>>();
 expectNone<Differing<NonNullable<Parameters<JournalEntry["fileJournal"]>[1]>, journal.FileJournalOptions>>();

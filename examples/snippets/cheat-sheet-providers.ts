@@ -29,9 +29,11 @@ interface OpenAIEntry {
     family?: string;
     store?: boolean; // false: the service stores nothing; with true and false, each request has the whole conversation
     include?: readonly string[]; // ["reasoning.encrypted_content"] if nothing is stored
+    compaction?: boolean; // false: the service makes the summaries of compactMessages
     reasoning?: openai.OpenAIReasoning; // { effort: "low", summary: "auto" }
     customTools?: { readonly [toolName: string]: openai.OpenAICustomToolFormat }; // called with text instead of JSON: args are { input }
     serverTools?: readonly openai.OpenAIServerTool[]; // [{ type: "web_search" }]
+    toolSearch?: boolean; // the service finds tools with `deferred`; gpt-5.4 and later
     toolResultMedia?: "tool-message" | "user-message";
     promptCacheKey?: string;
     finishReasons?: { readonly [word: string]: FinishReason };
@@ -49,8 +51,10 @@ interface AnthropicEntry {
     maxTokens?: number; // 16,384, plus the thinking budget
     thinking?: anthropic.AnthropicThinking; // { type: "adaptive" }, { type: "enabled", budget_tokens }
     cache?: boolean | { readonly ttl?: "5m" | "1h" }; // false
+    compaction?: boolean | { readonly instructions?: string }; // false: the service makes the summaries of compactMessages
     betas?: readonly string[];
     serverTools?: readonly anthropic.AnthropicServerTool[]; // run by the service, never calls of the run
+    toolSearch?: "bm25" | "regex"; // the service finds tools with `deferred`
     finishReasons?: { readonly [word: string]: FinishReason };
   }): Provider;
 }

@@ -44,6 +44,7 @@ const messages: readonly Message[] = [
 // #region shapes
 interface User {
   role: "user";
+  pinned?: boolean | undefined; // true keeps the message in all requests, even after a compaction
   content: string | readonly ContentPart[];
 }
 

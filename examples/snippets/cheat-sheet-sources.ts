@@ -24,6 +24,11 @@ interface McpEntry {
       close(): void; // removes the handler from the client
     }
   >;
+  // for createResultCache({ sources }): the model reads text resources by their URIs; larger ones than maxBytes (8 MiB) are refused
+  resourceSource(
+    client: mcp.McpResourceClient,
+    options?: { name?: string; maxBytes?: number; accepts?: (uri: string) => boolean },
+  ): mcp.ResourceSource;
 }
 // #endregion mcp
 

@@ -38,6 +38,8 @@ interface ToolFields {
   needsApproval?: boolean | NeedsApproval<unknown>; // or (args, view) => boolean; policies.approve decides; without approve, the run ends as approval-required
   replay?: "safe" | "never"; // "safe": may run again after a crash, with a durable journal
   origin?: string; // the original name, if `name` was derived from another name; models do not see it
+  deferred?: boolean; // true: shown to the model only after a search has found it, or after the model has called it
+  findsTools?: boolean; // set by withToolSearch
   masking?: Masking; // clears the results that this tool releases, in a run without policies.masking
   agent?: Agent; // set by defineAgentTool
 }

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import * as turnwright from "turnwright";
 import type {
+  CompactedMessages,
   CallDecision,
   Clock,
   ContextStash,
@@ -217,6 +218,7 @@ interface Result {
   functionHistory: readonly ToolHistoryEntry[];
   streamResults: readonly StreamResult[]; // one per provider stream
   accumulatedModelParts: readonly ProviderMetadataPart[];
+  compaction?: CompactedMessages | undefined; // the last summary, for `startWith` in the next run
   cache?: PromptCacheUse | undefined; // share, savedUSD, breaks, ...; with policies.promptCache
   usage: Usage; // inputTokens, outputTokens, totalTokens, cachedInputTokens?, cacheWriteTokens?, reasoningTokens?
   costUSD: number | undefined; // undefined if unknown

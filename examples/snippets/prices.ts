@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { type Pricing, runToolLoop } from "turnwright";
-import { genaiPrices } from "turnwright/prices";
+import { genaiContextWindow, genaiPrices } from "turnwright/prices";
 import { createMockProvider, text, usage } from "turnwright/testing";
 
 const messages = [{ role: "user", content: "Hi." }] as const;
@@ -24,6 +24,13 @@ const pricing: Pricing = (tokens, used) => {
   return used.provider === "our-gateway" ? gateway(tokens, used) : listed(tokens, used);
 };
 // #endregion own
+
+// #region window
+const contextWindow = genaiContextWindow();
+console.log(contextWindow("anthropic", "claude-sonnet-4-5")); // 200000
+// #endregion window
+assert.equal(contextWindow("anthropic", "claude-sonnet-4-5"), 200_000);
+assert.equal(contextWindow("openai", "our-own"), undefined);
 
 const spent = { inputTokens: 1_000, outputTokens: 1_000, totalTokens: 2_000 };
 assert.equal(pricing(spent, { provider: "ollama", model: "qwen3" }), 0);

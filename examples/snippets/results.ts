@@ -80,7 +80,7 @@ function readIn(provider: MockProvider, request: number): string {
   const provider = createMockProvider((_, index) => {
     id ||= index === 0 ? "" : (/id "([^"]+)"/.exec(readIn(provider, 1))?.[1] ?? "");
     if (index === 0) return toolCall("list_ships");
-    return index === 1 ? toolCall("result_cache", { action: "grep", id, pattern: "Harbour 399\\d" }) : text("Ten of them.");
+    return index === 1 ? toolCall("read_part", { action: "grep", id, pattern: "Harbour 399\\d" }) : text("Ten of them.");
   });
   // #region cache
   const cache = createResultCache();

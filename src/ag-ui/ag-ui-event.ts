@@ -79,6 +79,7 @@ export type AGUICustomName =
   | "attempt-discarded"
   | "notice"
   | "masked"
+  | "compaction"
   | "cost"
   | "steered"
   | "subagent";

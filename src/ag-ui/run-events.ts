@@ -92,6 +92,9 @@ export class RunEvents {
     notice: ({ kind }) => this.custom("notice", { kind }),
     masked: ({ calls, tokensBefore, tokensAfter }) =>
       this.custom("masked", { toolCallIds: calls.map((callId) => this.toId(callId)), tokensBefore, tokensAfter }),
+    "compaction-start": ({ cause }) => this.custom("compaction", { state: "started", cause }),
+    "compaction-end": ({ outcome, tokensBefore, tokensAfter }) =>
+      this.custom("compaction", { state: outcome, tokensBefore, tokensAfter }),
     steered: ({ message }) => this.custom("steered", { content: message.content }),
   };
 

@@ -4,7 +4,12 @@ import { ask, createCall } from "../../test/wire/provider-iteration.ts";
 import { collect, streamScript } from "../../test/wire/scripted-stream.ts";
 import type { ModelChunk, ModelRequest } from "../core/provider-kit.ts";
 import { anthropicMessages } from "./anthropic-messages.ts";
-import type { AnthropicMessagesClient, MessagesRequestBody, MessagesRequestOptions } from "./messages-options.ts";
+import type {
+  AnthropicMessagesClient,
+  AnthropicMessagesOptions,
+  MessagesRequestBody,
+  MessagesRequestOptions,
+} from "./messages-options.ts";
 
 const begin = { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } };
 const text = (content: string): object => ({
@@ -51,6 +56,13 @@ describe("anthropicMessages", () => {
       id: "aws.bedrock",
       family: "claude",
     });
+  });
+
+  it("has compacts only with the option compaction", () => {
+    const client = createFakeClient([]);
+    const of = (compaction: AnthropicMessagesOptions["compaction"]): unknown =>
+      anthropicMessages({ client, model: "m", compaction }).compacts;
+    expect([undefined, false, true, { instructions: "Be brief." }].map(of)).toEqual([undefined, undefined, true, true]);
   });
 
   it("accepts the SDK client and its beta namespace", () => {

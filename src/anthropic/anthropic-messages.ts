@@ -16,6 +16,10 @@ import { type AnthropicMessagesOptions, checkMessagesOptions } from "./messages-
  * unchanged: thinking with its signature, calls and results of tools that the server runs, and blocks of unknown types. If the
  * message was edited or goes to another model, only its text and calls are sent.
  *
+ * With the option `compaction`, the service replaces old messages with a summary when the run asks for it. The summary is not part
+ * of the text. It is sent back with its message, and the service then ignores everything before it. The messages before it are
+ * still sent, because another model needs them. The usage includes the tokens of the summary.
+ *
  * The setting `seed` is not sent, because the API has no field for it.
  *
  * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.
@@ -37,9 +41,10 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   const convert = createMessageConverter(settings);
   const mark = settings.cacheControl && createMarker(settings.cacheControl);
   const words = withFinishReasons(stopWords, options.finishReasons);
-  const { client, betas } = settings;
+  const { client, betas, compaction, toolSearch } = settings;
   const headers = betas.length === 0 ? {} : { headers: { "anthropic-beta": betas.join(",") } };
-  return createSdkProvider(settings, (request, call, out) => ({
+  const abilities = { compacts: compaction !== undefined, searchesTools: toolSearch !== undefined };
+  return createSdkProvider({ ...settings, ...abilities }, (request, call, out) => ({
     open: async (signal) => {
       // Containers expire at a date. `Date.now()` is used, because the call's clock may start at any number.
       const body = buildMessagesBody(request, { settings, convert, mark, now: Date.now() });

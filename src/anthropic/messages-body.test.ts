@@ -34,6 +34,14 @@ const user = (content: string): Message => ({ role: "user", content });
 const turn = (...content: readonly AssistantPart[]): Message => ({ role: "assistant", content });
 const call: AssistantPart = { type: "tool-call", callId: "a", name: "f", args: {} };
 const answer: Message = { role: "tool", results: [{ callId: "a", name: "f", outcome: "completed", result: "ok" }] };
+const held = (id: string): Message => ({
+  role: "assistant",
+  content: [{ type: "text", text: id }],
+  providerMetadata: [{ provider: "anthropic", model: "m", item: { container: { id, expires_at: "2026-01-01T00:00:00Z" } } }],
+});
+const compactAt = (value: number, rest: object = {}): object => ({
+  edits: [{ type: "compact_20260112", trigger: { type: "input_tokens", value }, ...rest }],
+});
 
 describe("anthropicMessages: the body of a request", () => {
   it.for<[what: string, request: Partial<ModelRequest>, body: object]>([
@@ -168,13 +176,37 @@ describe("anthropicMessages: the body of a request", () => {
     ["the container from settings.extra", { container: "own" }, 0, "own"],
     ["the container and skills from settings.extra", { container: { id: "own", skills: [] } }, 0, { id: "own", skills: [] }],
   ])("contains %s", ([, extra, now, container]) => {
-    const held = (id: string): Message => ({
-      role: "assistant",
-      content: [{ type: "text", text: id }],
-      providerMetadata: [{ provider: "anthropic", model: "m", item: { container: { id, expires_at: "2026-01-01T00:00:00Z" } } }],
-    });
     const messages = [user("a"), held("c1"), user("b"), held("c2"), user("c")];
     expect(Reflect.get(build({ messages, settings: { extra } }, {}, now), "container")).toEqual(container);
+  });
+
+  it("contains the last container of the transcript, even if the messages no longer have it", () => {
+    const unsupported: Message = { role: "user", content: [{ type: "file", mediaType: "video/mp4", data: "eA==" }] };
+    const transcript = { messages: [user("a"), held("c1"), unsupported], given: 1 };
+    expect(build({ messages: [user("Summary")], transcript })).toMatchObject({ container: "c1" });
+    expect(() => build({ messages: [unsupported] })).toThrow("video/mp4");
+  });
+
+  it.for<[what: string, options: Partial<AnthropicMessagesOptions>, request: Partial<ModelRequest>, field: unknown]>([
+    ["the threshold of the request", { compaction: true }, { compactAt: 160_000 }, compactAt(160_000)],
+    ["the smallest threshold of the service", { compaction: true }, { compactAt: 9_000 }, compactAt(50_000)],
+    [
+      "the instructions of the option",
+      { compaction: { instructions: "Be brief." } },
+      { compactAt: 50_001 },
+      compactAt(50_001, { instructions: "Be brief." }),
+    ],
+    ["no threshold if the request has none", { compaction: true }, {}, undefined],
+    ["no threshold without the option", {}, { compactAt: 160_000 }, undefined],
+    ["no threshold if the option is false", { compaction: false }, { compactAt: 160_000 }, undefined],
+    [
+      "the context_management of settings.extra",
+      { compaction: true },
+      { compactAt: 160_000, settings: { extra: { context_management: { edits: [] } } } },
+      { edits: [] },
+    ],
+  ])("contains for a compaction %s", ([, options, request, field]) => {
+    expect(Reflect.get(build(request, options), "context_management")).toEqual(field);
   });
 
   it("contains a field named __proto__ from settings.extra as plain data", () => {

@@ -21,7 +21,6 @@ import {
   toBase64,
   type ToolCallPart,
   type ToolChoice,
-  type ToolDefinition,
   type ToolMessage,
   type ToolResultPart,
   toWireName,
@@ -29,7 +28,10 @@ import {
   writeUserMedia,
 } from "../core/provider-kit.ts";
 import type { createMarker, JoinedMessage, MarkableRequest, MarkedRequest } from "./cache-marks.ts";
-import type { MessagesRequestBody, MessagesSettings, WireBlock, WireContainer, WireMessage } from "./messages-options.ts";
+import type { MessagesRequestBody, MessagesSettings, WireBlock, WireMessage } from "./messages-options.ts";
+import { toCompactionField } from "./compaction.ts";
+import { toContainerField } from "./container-field.ts";
+import { toWireTools } from "./wire-tools.ts";
 import { closeMessage, invalidJsonKey, readMetadata, toWireId } from "./provider-metadata.ts";
 
 /**
@@ -88,7 +90,6 @@ interface ConvertedMessage {
   /** The message as it is sent if it is the last one of a request. Only the last message may contain unfinished server calls. */
   readonly asLast: WireMessage;
   readonly isRebuilt: boolean;
-  readonly container: WireContainer | undefined;
 }
 
 type MessageConverter = (message: Message, index: number) => ConvertedMessage;
@@ -112,15 +113,15 @@ function convert(message: Message, index: number, reader: MetadataReader): Conve
 
 function toUserMessage(content: readonly WireBlock[]): ConvertedMessage {
   const wire: WireMessage = { role: "user", content };
-  return { wire, asLast: wire, isRebuilt: false, container: undefined };
+  return { wire, asLast: wire, isRebuilt: false };
 }
 
 function convertAssistantMessage(message: AssistantMessage, reader: MetadataReader): ConvertedMessage {
-  const { blocks, container } = readMetadata(message, reader);
+  const blocks = readMetadata(message, reader);
   const asLast: WireMessage = { role: "assistant", content: blocks ?? rebuildMessage(message) };
   const closed = closeMessage(asLast.content);
   const wire = closed === asLast.content ? asLast : { ...asLast, content: closed };
-  return { wire, asLast, isRebuilt: blocks === undefined, container };
+  return { wire, asLast, isRebuilt: blocks === undefined };
 }
 
 /**
@@ -179,10 +180,11 @@ export function buildMessagesBody(request: ModelRequest, ports: BodyPorts): Mess
     ...(tools.length === 0 ? {} : { tools, ...toChoiceField(request.toolChoice) }),
     messages: wire,
     ...toThinkingField(messages, ports),
+    ...toCompactionField(request, settings.compaction),
     ...toSettingFields(model),
     // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
     ...model.extra,
-    ...toContainerField(messages, model.extra?.container, ports),
+    ...toContainerField(request, { id: settings.id, now: ports.now }),
     stream: true,
   };
 }
@@ -193,7 +195,7 @@ function toMarkable(
 ): MarkableRequest {
   return {
     system: system === undefined || system.trim() === "" ? undefined : system,
-    tools: [...tools.map(toWireTool), ...settings.serverTools],
+    tools: toWireTools(tools, settings),
     joined: joinMessages(messages, convert),
     extra: model?.extra ?? {},
   };
@@ -252,26 +254,3 @@ function toThinkingField(messages: readonly Message[], { settings, convert }: Bo
   const goesOn = messages[position]?.role === "tool" && turn !== undefined && convert(turn, position - 1).isRebuilt;
   return thinking.type === "enabled" && goesOn ? {} : { thinking };
 }
-
-/** Returns the last container of the conversation, unless it has expired. Skills in `extra.container` are kept. */
-function toContainerField(messages: readonly Message[], extra: Json | undefined, { convert, now }: BodyPorts): object {
-  if (extra !== undefined && !(isRecord(extra) && extra.id === undefined)) return {};
-  const container = lastContainer(messages, convert);
-  if (container === undefined || Date.parse(container.expires_at ?? "") <= now) return {};
-  return { container: extra === undefined ? container.id : { ...extra, id: container.id } };
-}
-
-function lastContainer(messages: readonly Message[], convert: MessageConverter): WireContainer | undefined {
-  for (let position = messages.length - 1; position >= 0; position -= 1) {
-    const message = messages[position];
-    const container = message === undefined ? undefined : convert(message, position).container;
-    if (container !== undefined) return container;
-  }
-  return undefined;
-}
-
-const toWireTool = memoize(({ name, description, inputSchema }: ToolDefinition): object => ({
-  name,
-  description,
-  input_schema: inputSchema,
-}));

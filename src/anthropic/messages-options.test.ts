@@ -18,6 +18,7 @@ const invalid = (option: string, expected: string, received: string): unknown =>
 ];
 const thinking = 'an object with a "type"; type "enabled" also needs "budget_tokens"';
 const cache = 'true, false, { ttl: "5m" } or { ttl: "1h" }';
+const compaction = 'true, false or { instructions: "..." }';
 const serverTools = 'a list of objects with a "type"';
 
 it.for<[options: unknown, error: unknown]>([
@@ -42,6 +43,9 @@ it.for<[options: unknown, error: unknown]>([
   [{ client, model: "m", cache: "1h" }, invalid("cache", cache, '"1h"')],
   [{ client, model: "m", cache: { ttl: "2h" } }, invalid("cache", cache, "an object")],
   [{ client, model: "m", cache: { TTL: "1h" } }, invalid("cache", cache, "an object")],
+  [{ client, model: "m", compaction: "on" }, invalid("compaction", compaction, '"on"')],
+  [{ client, model: "m", compaction: { instructions: " " } }, invalid("compaction", compaction, "an object")],
+  [{ client, model: "m", compaction: { instruction: "Be brief." } }, invalid("compaction", compaction, "an object")],
   [{ client, model: "m", betas: "b" }, invalid("betas", "a list of names", '"b"')],
   [{ client, model: "m", betas: [""] }, invalid("betas", "a list of names", "an array of 1 item")],
   [{ client, model: "m", serverTools: [{}] }, invalid("serverTools", serverTools, "an array of 1 item")],
@@ -57,7 +61,7 @@ it.for<[options: unknown, error: unknown]>([
 });
 
 it("anthropicMessages: fills in the default options", () => {
-  expect(checkMessagesOptions({ client, model: "m", family: undefined, cache: false })).toEqual({
+  expect(checkMessagesOptions({ client, model: "m", family: undefined, cache: false, compaction: false })).toEqual({
     client,
     model: "m",
     id: "anthropic",
@@ -65,6 +69,7 @@ it("anthropicMessages: fills in the default options", () => {
     maxTokens: 16_384,
     thinking: undefined,
     cacheControl: undefined,
+    compaction: undefined,
     betas: [],
     serverTools: [],
   });
@@ -76,6 +81,15 @@ it.for<[options: Partial<AnthropicMessagesOptions>, settings: object]>([
   [
     { thinking: { type: "adaptive" }, maxTokens: 9 },
     { maxTokens: 9, thinking: { type: "adaptive" } },
+  ],
+  [{ compaction: true }, { compaction: {}, betas: ["compact-2026-01-12"] }],
+  [
+    { compaction: {}, betas: ["a-1"] },
+    { compaction: {}, betas: ["a-1", "compact-2026-01-12"] },
+  ],
+  [
+    { compaction: { instructions: "Be brief." }, betas: ["compact-2026-01-12", "a-1"] },
+    { compaction: { instructions: "Be brief." }, betas: ["compact-2026-01-12", "a-1"] },
   ],
   [{ cache: true }, { cacheControl: { type: "ephemeral" } }],
   [{ cache: {} }, { cacheControl: { type: "ephemeral" } }],

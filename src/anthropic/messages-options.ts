@@ -11,7 +11,9 @@ import {
   isFilled,
   isRecord,
   type Json,
+  oneOf,
 } from "../core/provider-kit.ts";
+import { compactionBeta, type CompactionEdit, toCompactionEdit } from "./compaction.ts";
 
 export interface WireBlock {
   readonly type: string;
@@ -93,6 +95,13 @@ export interface AnthropicMessagesOptions {
    */
   readonly cache?: boolean | { readonly ttl?: "5m" | "1h" | undefined } | undefined;
   /**
+   * Set to true to let the service replace old messages with a summary, if the run has the policy `compactMessages`. Default false.
+   * `instructions` replace the service's own instructions for the summary. The option adds `compact-2026-01-12` to `betas`, so keep
+   * it set as long as a conversation contains a summary of the service. The service starts at 50,000 tokens or more, and not all
+   * models support it: https://platform.claude.com/docs/en/build-with-claude/compaction-threshold
+   */
+  readonly compaction?: boolean | { readonly instructions?: string | undefined } | undefined;
+  /**
    * The names of beta features for the header `anthropic-beta`. These names replace the names that the client sends. Default none.
    */
   readonly betas?: readonly string[] | undefined;
@@ -101,6 +110,13 @@ export interface AnthropicMessagesOptions {
    * sends the calls and their results back unchanged. Default none.
    */
   readonly serverTools?: readonly AnthropicServerTool[] | undefined;
+  /**
+   * Set to "bm25" or "regex" to let the service search the tools with the trait `deferred`: in natural language, or with regular
+   * expressions. All tools are then sent, but the model sees a deferred tool only after a search has found it. Default: the
+   * service does not search. Not all models support it:
+   * https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool
+   */
+  readonly toolSearch?: "bm25" | "regex" | undefined;
   /**
    * Maps further stop reasons of the service to finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. These entries take
    * precedence over the built-in ones. Default none.
@@ -122,8 +138,10 @@ export interface MessagesSettings {
   readonly maxTokens: number;
   readonly thinking: AnthropicThinking | undefined;
   readonly cacheControl: CacheControl | undefined;
+  readonly compaction: CompactionEdit | undefined;
   readonly betas: readonly string[];
   readonly serverTools: readonly AnthropicServerTool[];
+  readonly toolSearch: AnthropicMessagesOptions["toolSearch"];
 }
 
 const usualMaxTokens = 16_384;
@@ -136,18 +154,23 @@ const checks: Checks<AnthropicMessagesOptions> = {
   maxTokens: ["a whole number of at least 1", isCount],
   thinking: ['an object with a "type"; type "enabled" also needs "budget_tokens"', isThinking],
   cache: ['true, false, { ttl: "5m" } or { ttl: "1h" }', isCache],
+  compaction: ['true, false or { instructions: "..." }', isCompaction],
   betas: ["a list of names", (value) => isListOf(value, isFilled)],
   serverTools: ['a list of objects with a "type"', (value) => isListOf(value, isTyped)],
+  toolSearch: oneOf("bm25", "regex"),
   finishReasons: finishReasonsCheck,
 };
 
 export function checkMessagesOptions(options: AnthropicMessagesOptions): MessagesSettings {
   checkFields("options", options, checks);
   checkRequired(options, checks, ["client", "model"]);
-  const { client, model, id = "anthropic", family, thinking, betas = [], serverTools = [] } = options;
+  const { client, model, id = "anthropic", family, thinking, serverTools = [] } = options;
   const maxTokens = toMaxTokens(options);
   const cacheControl = toCacheControl(options.cache);
-  return { client, model, id, family, maxTokens, thinking, cacheControl, betas, serverTools };
+  const compaction = toCompactionEdit(options.compaction);
+  const betas = toBetas(options.betas ?? [], compaction);
+  const { toolSearch } = options;
+  return { client, model, id, family, maxTokens, thinking, cacheControl, compaction, betas, serverTools, toolSearch };
 }
 
 function toMaxTokens({ maxTokens, thinking }: AnthropicMessagesOptions): number {
@@ -161,6 +184,10 @@ function toCacheControl(cache: AnthropicMessagesOptions["cache"]): CacheControl 
   if (cache === undefined || cache === false) return undefined;
   const ttl = cache === true ? undefined : cache.ttl;
   return ttl === undefined ? { type: "ephemeral" } : { type: "ephemeral", ttl };
+}
+
+function toBetas(betas: readonly string[], compaction: CompactionEdit | undefined): readonly string[] {
+  return compaction === undefined || betas.includes(compactionBeta) ? betas : [...betas, compactionBeta];
 }
 
 function isMessagesClient(value: unknown): boolean {
@@ -184,6 +211,12 @@ function isCache(value: unknown): boolean {
   if (typeof value === "boolean") return true;
   if (!isRecord(value) || Object.keys(value).some((key) => key !== "ttl")) return false;
   return value.ttl === undefined || value.ttl === "5m" || value.ttl === "1h";
+}
+
+function isCompaction(value: unknown): boolean {
+  if (typeof value === "boolean") return true;
+  if (!isRecord(value) || Object.keys(value).some((key) => key !== "instructions")) return false;
+  return value.instructions === undefined || isFilled(value.instructions);
 }
 
 function isListOf(value: unknown, fits: (item: unknown) => boolean): boolean {

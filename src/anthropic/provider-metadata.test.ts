@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, AssistantPart, Json } from "../core/provider-kit.ts";
 import type { WireBlock } from "./messages-options.ts";
-import { closeMessage, readMetadata, toContainer, toMetadataItems, toWireId } from "./provider-metadata.ts";
+import { closeMessage, readContainer, readMetadata, toContainer, toMetadataItems, toWireId } from "./provider-metadata.ts";
 
 const reader = { id: "anthropic", model: "m" };
 const thinking = { type: "thinking", thinking: "", signature: "s" };
@@ -21,7 +21,7 @@ const turn = (content: readonly AssistantPart[], blocks: readonly WireBlock[], c
   providerMetadata: providerMetadata(toMetadataItems(blocks, undefined), changes),
 });
 
-const blocksOf = (message: AssistantMessage): unknown => readMetadata(message, reader).blocks;
+const blocksOf = (message: AssistantMessage): unknown => readMetadata(message, reader);
 
 describe("anthropicMessages: sending back an assistant message", () => {
   it.for<[what: string, content: readonly AssistantPart[], blocks: readonly WireBlock[]]>([
@@ -99,15 +99,9 @@ describe("anthropicMessages: sending back an assistant message", () => {
 describe("anthropicMessages: the container in provider metadata", () => {
   it("is the last one from this provider, even from another model", () => {
     const items = [{ container: { id: "c1" } }, { container: { id: "c2", expires_at: "2999" } }, { container: null }];
-    const message: AssistantMessage = {
-      role: "assistant",
-      content: [],
-      providerMetadata: providerMetadata(items, { model: "other" }),
-    };
-    expect(readMetadata(message, reader)).toEqual({ blocks: undefined, container: { id: "c2", expires_at: "2999" } });
-    expect(
-      readMetadata({ ...message, providerMetadata: providerMetadata(items, { provider: "x" }) }, reader).container,
-    ).toBeUndefined();
+    const container = { id: "c2", expires_at: "2999" };
+    expect(readContainer(providerMetadata(items, { model: "other" }), reader.id)).toEqual(container);
+    expect(readContainer(providerMetadata(items, { provider: "x" }), reader.id)).toBeUndefined();
   });
 
   it.for<[value: unknown, container: unknown]>([

@@ -23,22 +23,14 @@ export function toMetadataItems(blocks: readonly WireBlock[], container: WireCon
   return items;
 }
 
-export interface MetadataContent {
-  readonly blocks: readonly WireBlock[] | undefined;
-  readonly container: WireContainer | undefined;
-}
-
 /**
  * Returns the blocks to send back, if they may be sent. All of them must come from this service and model, because signatures are
  * not portable. The blocks must also have the same text and calls as the message. This is not the case if the message was edited,
  * if a call got another id, or if a continuation was cut off.
  */
-export function readMetadata(turn: AssistantMessage, reader: MetadataReader): MetadataContent {
-  const { providerMetadata } = turn;
-  if (providerMetadata === undefined || providerMetadata.length === 0) return { blocks: undefined, container: undefined };
-  const blocks = readBlocks(providerMetadata, reader);
-  const agrees = blocks !== undefined && saysTheSame(turn, toRecorded(blocks));
-  return { blocks: agrees ? toSendable(blocks) : undefined, container: readContainer(providerMetadata, reader) };
+export function readMetadata(turn: AssistantMessage, reader: MetadataReader): readonly WireBlock[] | undefined {
+  const blocks = readBlocks(turn.providerMetadata, reader);
+  return blocks !== undefined && saysTheSame(turn, toRecorded(blocks)) ? toSendable(blocks) : undefined;
 }
 
 /**
@@ -60,7 +52,7 @@ function isThinkingBlock(block: WireBlock | undefined): boolean {
   return block?.type === "thinking" || block?.type === "redacted_thinking";
 }
 
-function readBlocks(providerMetadata: ProviderMetadata, reader: MetadataReader): readonly WireBlock[] | undefined {
+function readBlocks(providerMetadata: ProviderMetadata | undefined, reader: MetadataReader): readonly WireBlock[] | undefined {
   const items = readOwnItems(providerMetadata, reader) ?? [];
   const blocks: WireBlock[] = [];
   for (const { content_block: block, container } of items) {
@@ -70,8 +62,11 @@ function readBlocks(providerMetadata: ProviderMetadata, reader: MetadataReader):
   return blocks.length === 0 ? undefined : blocks;
 }
 
-/** Reads a container even if another model created it, because containers belong to the account. */
-function readContainer(providerMetadata: ProviderMetadata, { id }: MetadataReader): WireContainer | undefined {
+/**
+ * Returns the last container of a message. It may come from another model of the provider `id`, because containers belong to the
+ * account.
+ */
+export function readContainer(providerMetadata: ProviderMetadata, id: string): WireContainer | undefined {
   let last: WireContainer | undefined;
   for (const { provider, item } of providerMetadata) {
     if (provider === id && isRecord(item)) last = toContainer(item.container) ?? last;

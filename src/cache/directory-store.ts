@@ -10,7 +10,7 @@ import { storedAt } from "./shelf.ts";
 const ending = ".txt";
 
 /** 0 on Windows, which does not define O_NOFOLLOW. */
-const noFollow: number = typeof constants.O_NOFOLLOW === "number" ? constants.O_NOFOLLOW : 0;
+export const noFollow: number = typeof constants.O_NOFOLLOW === "number" ? constants.O_NOFOLLOW : 0;
 
 /**
  * Makes a store for `createResultCache` that keeps each result in a file. The directory is created if it does not exist. Several

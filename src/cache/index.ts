@@ -1,3 +1,5 @@
-export type { CacheRequest } from "./cache-request.ts";
 export { directoryStore } from "./directory-store.ts";
+export { fileSource, type FileSourceOptions } from "./file-source.ts";
+export type { RangedText, ReadSource, SourceText } from "./read-source.ts";
+export type { ReadRequest } from "./read-request.ts";
 export { createResultCache, type ResultCache, type ResultCacheOptions } from "./result-cache.ts";

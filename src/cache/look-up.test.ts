@@ -1,16 +1,14 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { countBytes } from "../core/utils/texts.ts";
-import type { CacheRequest } from "./cache-request.ts";
-import { indexLines, linesFrom, lookUp } from "./look-up.ts";
+import { type LineRequest, lookUp } from "./look-up.ts";
+import { linesOfText } from "./text-lines.ts";
 
 const id = "any";
 const numbered = (count: number): string => Array.from({ length: count }, (_, index) => `line ${index + 1}`).join("\n");
-const toLines = (text: string, first = 1): readonly string[] => [...linesFrom(text, indexLines(text), first)];
-const look = (text: string, request: CacheRequest): string => lookUp({ text, index: indexLines(text) }, request);
+const look = (text: string, request: LineRequest): Promise<string> => lookUp(linesOfText(text), request);
 const linesOf = (answer: string): readonly string[] => answer.split("\n").slice(1);
 
-it.for<[what: string, request: CacheRequest, answer: readonly string[]]>([
+it.for<[what: string, request: LineRequest, answer: readonly string[]]>([
   ["a range of lines", { id, action: "read", startLine: 2, endLine: 3 }, ["Lines 2 to 3 of 5.", "line 2", "line 3"]],
   [
     "the lines from a start line to the end",
@@ -25,12 +23,12 @@ it.for<[what: string, request: CacheRequest, answer: readonly string[]]>([
   [
     "a note for a range after the end of the text",
     { id, action: "read", startLine: 6, endLine: 9 },
-    ["The result has 5 lines, so there are no lines from 6 to 9."],
+    ["The text has 5 lines, so there are no lines from 6 to 9."],
   ],
   [
     "a note for a reversed range",
     { id, action: "read", startLine: 3, endLine: 2 },
-    ["The result has 5 lines, so there are no lines from 3 to 2."],
+    ["The text has 5 lines, so there are no lines from 3 to 2."],
   ],
   ["the first lines", { id, action: "head", lines: 2 }, ["Lines 1 to 2 of 5.", "line 1", "line 2"]],
   ["the last lines", { id, action: "tail", lines: 2 }, ["Lines 4 to 5 of 5.", "line 4", "line 5"]],
@@ -62,8 +60,8 @@ it.for<[what: string, request: CacheRequest, answer: readonly string[]]>([
       "0 matching lines in lines 1 to 5 of 5. The pattern cannot be read: Unterminated group, so grep searched for the pattern as plain text.",
     ],
   ],
-])("lookUp: returns %s", ([, request, answer]) => {
-  expect(look(numbered(5), request).split("\n")).toEqual(answer);
+])("lookUp: returns %s", async ([, request, answer]) => {
+  expect((await look(numbered(5), request)).split("\n")).toEqual(answer);
 });
 
 it.for<[pattern: string, ignoreCase: boolean, found: string]>([
@@ -72,9 +70,9 @@ it.for<[pattern: string, ignoreCase: boolean, found: string]>([
   [String.raw`(a)\1`, false, String.raw`2: (a)\1`],
 ])(
   "lookUp: searches for the pattern %s as plain text, because matching it can take more than linear time",
-  ([pattern, ignoreCase, found]) => {
+  async ([pattern, ignoreCase, found]) => {
     const text = ["(?<=A)B(?<=a)b", String.raw`(a)\1`].join("\n");
-    const answer = look(text, { id, action: "grep", pattern, ignoreCase, startLine: 1 });
+    const answer = await look(text, { id, action: "grep", pattern, ignoreCase, startLine: 1 });
     expect([linesOf(answer), answer.includes("so grep searched for the pattern as plain text")]).toEqual([[found], true]);
   },
 );
@@ -82,11 +80,11 @@ it.for<[pattern: string, ignoreCase: boolean, found: string]>([
 describe("lookUp: long results", () => {
   const text = numbered(5_000);
 
-  it("names the start line for the next read, so that reads return each line once", () => {
+  it("names the start line for the next read, so that reads return each line once", async () => {
     const read: string[] = [];
     let from: number | undefined = 1;
     while (from !== undefined) {
-      const answer: string = look(text, { id, action: "read", startLine: from, endLine: undefined });
+      const answer: string = await look(text, { id, action: "read", startLine: from, endLine: undefined });
       expect(countBytes(answer)).toBeLessThan(6_200);
       read.push(...linesOf(answer));
       const next = /continue with start_line (\d+)/.exec(answer)?.[1];
@@ -95,11 +93,11 @@ describe("lookUp: long results", () => {
     expect(read.join("\n")).toBe(text);
   });
 
-  it("names the start line for the next search, so that searches return each match once", () => {
+  it("names the start line for the next search, so that searches return each match once", async () => {
     const found: string[] = [];
     let from: number | undefined = 1;
     while (from !== undefined) {
-      const answer: string = look(text, { id, action: "grep", pattern: "7$", ignoreCase: false, startLine: from });
+      const answer: string = await look(text, { id, action: "grep", pattern: "7$", ignoreCase: false, startLine: from });
       expect(countBytes(answer)).toBeLessThan(6_200);
       found.push(...linesOf(answer));
       const next = /continue with start_line (\d+)/.exec(answer)?.[1];
@@ -108,51 +106,12 @@ describe("lookUp: long results", () => {
     expect(found).toEqual(Array.from({ length: 500 }, (_, index) => `${index * 10 + 7}: line ${index * 10 + 7}`));
   });
 
-  it("stops a search that takes too long", () => {
+  it("stops a search that takes too long", async () => {
     const slow = Array.from({ length: 2_000 }, () => "a".repeat(1_000)).join("\n");
-    const answer = look(slow, { id, action: "grep", pattern: "(a*)*(a|aa)*(a?){50}b", ignoreCase: true, startLine: 1 });
+    const answer = await look(slow, { id, action: "grep", pattern: "(a*)*(a|aa)*(a?){50}b", ignoreCase: true, startLine: 1 });
     const [, last = ""] =
       /^0 matching lines in lines 1 to (\d+) of 2000\. There may be more matches: continue with start_line/.exec(answer) ?? [];
     expect(Number(last)).toBeGreaterThan(1);
     expect(Number(last)).toBeLessThan(500);
-  });
-});
-
-describe("linesFrom", () => {
-  it.for<[what: string, text: string, lines: readonly string[]]>([
-    ["a text at every kind of line ending", "a\r\nb\rc\nd", ["a", "b", "c", "d"]],
-    ["an empty text into one empty line", "", [""]],
-    ["leading and trailing line endings into empty lines", "\r\n\n\ra\r\n", ["", "", "", "a", ""]],
-    ["no line of exactly 1,000 characters", "x".repeat(1_000), ["x".repeat(1_000)]],
-    ["a line of more than 1,000 characters", "x".repeat(1_001), ["x".repeat(1_000), "x"]],
-    [
-      "a long line after a comma near the limit",
-      `${"x".repeat(900)},${"y".repeat(200)}`,
-      [`${"x".repeat(900)},`, "y".repeat(200)],
-    ],
-    ["a long line at the limit if the last comma is far", `x,${"y".repeat(1_098)}`, [`x,${"y".repeat(998)}`, "y".repeat(100)]],
-    ["a long line before an emoji, not within it", `x${"😀".repeat(500)}`, [`x${"😀".repeat(499)}`, "😀"]],
-  ])("splits %s", ([, text, lines]) => {
-    expect(toLines(text)).toEqual(lines);
-  });
-
-  it("begins at any given line", () => {
-    const text = numbered(1_000);
-    const all = text.split("\n");
-    for (const first of [1, 2, 256, 257, 258, 512, 513, 999, 1_000]) expect(toLines(text, first)).toEqual(all.slice(first - 1));
-    expect(toLines(text, 1_001)).toEqual([]);
-    expect(toLines("a\n".repeat(255), 257)).toEqual([]);
-  });
-
-  it("keeps all text and makes no line longer than 1,000 characters", () => {
-    const texts = fc.string({ unit: fc.constantFrom("a", ",", " ", "😀", "é"), maxLength: 5_000, size: "max" });
-    fc.assert(
-      fc.property(texts, (text) => {
-        const lines = toLines(text);
-        expect(lines.join("")).toBe(text);
-        expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(1_000);
-      }),
-      { numRuns: 50 },
-    );
   });
 });

@@ -1,82 +1,11 @@
-// Reads and searches a stored result for the model. Limits the work and the size of the returned text, even for hostile patterns
-// and very large results.
+// Reads and searches a text for the model. Limits the work and the size of the returned text, even for hostile patterns and very
+// large texts.
 
-import { assertNever, countBytes, tokensOfBytes } from "../core/entry-kit.ts";
+import { tokensOfBytes } from "../core/entry-kit.ts";
 import { parseLinearRegExp } from "../core/utils/linear-regexp.ts";
-import type { CacheRequest } from "./cache-request.ts";
-
-/**
- * The maximum length of a line in UTF-16 code units. Longer lines are broken. Must be less than `longestSearched`, so that a
- * search covers whole lines.
- */
-const longestLine = 1_000;
-
-const slack = 200;
-
-/** The index stores the offset of every 256th line. */
-const stride = 256;
-
-export interface LineIndex {
-  readonly count: number;
-  readonly bytes: number;
-  readonly starts: readonly number[];
-}
-
-/**
- * Finds where each line begins. Lines of more than 1,000 UTF-16 code units are broken, after a comma or a space if there is one
- * near the end. No string is created for each line, because there may be as many lines as characters.
- */
-export function indexLines(text: string): LineIndex {
-  const starts: number[] = [];
-  let count = 0;
-  for (let start: number | undefined = 0; start !== undefined; start = startAfter(text, endOf(text, start))) {
-    if (count % stride === 0) starts.push(start);
-    count += 1;
-  }
-  return { count, bytes: countBytes(text), starts };
-}
-
-/** Yields the lines of a text, beginning with line `first`. Line numbers start at 1. */
-export function* linesFrom(text: string, { starts }: LineIndex, first: number): Generator<string> {
-  let start: number | undefined = starts[Math.floor((first - 1) / stride)];
-  for (let ahead = (first - 1) % stride; start !== undefined; ahead--) {
-    const end = endOf(text, start);
-    if (ahead <= 0) yield text.slice(start, end);
-    start = startAfter(text, end);
-  }
-}
-
-const lineFeed = 10;
-const carriageReturn = 13;
-
-function endOf(text: string, start: number): number {
-  const last = Math.min(text.length, start + longestLine);
-  for (let index = start; index <= last; index++) {
-    const unit = text.charCodeAt(index);
-    if (unit === lineFeed || unit === carriageReturn) return index;
-  }
-  return last === text.length ? last : findBreak(text, start);
-}
-
-function startAfter(text: string, end: number): number | undefined {
-  if (end === text.length) return undefined;
-  const unit = text.charCodeAt(end);
-  if (unit === lineFeed) return end + 1;
-  if (unit !== carriageReturn) return end;
-  return text.charCodeAt(end + 1) === lineFeed ? end + 2 : end + 1;
-}
-
-function findBreak(text: string, start: number): number {
-  const end = start + longestLine;
-  const tail = text.slice(end - slack, end);
-  const near = Math.max(tail.lastIndexOf(","), tail.lastIndexOf(" ")) + 1;
-  if (near > 0) return end - slack + near;
-  // A break must not separate the two halves of a surrogate pair.
-  return (text.codePointAt(end - 1) ?? 0) > 0xffff ? end - 1 : end;
-}
-
-/** The maximum size of a returned text in bytes. Small enough that the cache does not store the returned text again. */
-const mostBytes = 6_000;
+import { Answer } from "./answer.ts";
+import type { ReadRequest } from "./read-request.ts";
+import type { TextLines } from "./text-lines.ts";
 
 /**
  * The work limit of one search: the number of instructions in the compiled pattern, multiplied by the number of searched
@@ -88,26 +17,23 @@ const longestSearched = 4_096;
 
 const stepsPerLine = 100;
 
-export interface Kept {
-  readonly text: string;
-  readonly index: LineIndex;
-}
+export type LineRequest = Exclude<ReadRequest, { readonly action: "json" | "release" }>;
 
-export function lookUp(kept: Kept, request: CacheRequest): string {
-  const { count, bytes } = kept.index;
+/** Returns the requested lines of a text, or the lines that match. */
+export async function lookUp(lines: TextLines, request: LineRequest): Promise<string> {
   switch (request.action) {
     case "read":
-      return showLines(kept, { from: request.startLine, to: request.endLine ?? count });
+      return showLines(lines, { from: request.startLine, to: request.endLine ?? Number.POSITIVE_INFINITY });
     case "head":
-      return showLines(kept, { from: 1, to: request.lines });
-    case "tail":
-      return showLines(kept, { from: Math.max(1, count - request.lines + 1), to: count });
+      return showLines(lines, { from: 1, to: request.lines });
+    case "tail": {
+      const count = await lines.countAll();
+      return showLines(lines, { from: Math.max(1, count - request.lines + 1), to: count });
+    }
     case "grep":
-      return findLines(kept, request);
+      return findLines(lines, request);
     case "stats":
-      return `Lines: ${count}. Bytes: ${bytes}. Tokens: about ${tokensOfBytes(bytes)}.`;
-    default:
-      return assertNever(request);
+      return `Lines: ${await lines.countAll()}. Bytes: ${lines.bytes}. Tokens: about ${tokensOfBytes(lines.bytes)}.`;
   }
 }
 
@@ -116,35 +42,50 @@ interface Range {
   readonly to: number;
 }
 
-function showLines({ text, index }: Kept, { from, to }: Range): string {
-  const last = Math.min(to, index.count);
-  if (from > last) return `The result has ${index.count} lines, so there are no lines from ${from} to ${to}.`;
+async function showLines(lines: TextLines, { from, to }: Range): Promise<string> {
   const answer = new Answer();
   let next = from;
-  for (const line of linesFrom(text, index, from)) {
-    if (next > last || !answer.add(line)) break;
-    next += 1;
+  let isFull = false;
+  if (from <= to) {
+    for await (const line of lines.from(from)) {
+      isFull = !answer.add(line);
+      if (isFull) break;
+      next += 1;
+      if (next > to) break;
+    }
   }
-  const more = next <= last ? ` The rest did not fit: continue with start_line ${next}.` : "";
-  return answer.under(`Lines ${from} to ${next - 1} of ${index.count}.${more}`);
+  if (answer.count === 0) {
+    const range = Number.isFinite(to) ? `from ${from} to ${to}` : `from ${from} on`;
+    return `The text has ${describeCount(lines)} lines, so there are no lines ${range}.`;
+  }
+  const more = isFull ? ` The rest did not fit: continue with start_line ${next}.` : "";
+  return answer.under(`Lines ${from} to ${next - 1} of ${describeCount(lines)}.${more}`);
 }
 
-type Grep = Extract<CacheRequest, { readonly action: "grep" }>;
+/** The lines of a large file are counted only as far as they were read. */
+function describeCount({ count, isCounted }: TextLines): string {
+  return isCounted ? String(count) : `at least ${count}`;
+}
 
-function findLines({ text, index }: Kept, { pattern, ignoreCase, startLine }: Grep): string {
+type Grep = Extract<ReadRequest, { readonly action: "grep" }>;
+
+async function findLines(lines: TextLines, { pattern, ignoreCase, startLine }: Grep): Promise<string> {
   const { find, note } = createSearch(pattern, ignoreCase);
   const answer = new Answer();
   let next = startLine;
   let steps = 0;
-  for (const line of linesFrom(text, index, startLine)) {
-    if (steps >= mostSteps) break;
+  let hasMore = false;
+  for await (const line of lines.from(startLine)) {
+    hasMore = steps >= mostSteps;
+    if (hasMore) break;
     const searched = find(line);
     steps += searched.steps + stepsPerLine;
-    if (searched.found && !answer.add(`${next}: ${line}`)) break;
+    hasMore = searched.found && !answer.add(`${next}: ${line}`);
+    if (hasMore) break;
     next += 1;
   }
-  const more = next <= index.count ? ` There may be more matches: continue with start_line ${next}.` : "";
-  const found = `${answer.count} matching ${answer.count === 1 ? "line" : "lines"} in lines ${startLine} to ${next - 1} of ${index.count}.`;
+  const more = hasMore ? ` There may be more matches: continue with start_line ${next}.` : "";
+  const found = `${answer.count} matching ${answer.count === 1 ? "line" : "lines"} in lines ${startLine} to ${next - 1} of ${describeCount(lines)}.`;
   return answer.under(found + more + note);
 }
 
@@ -169,29 +110,4 @@ function createSearch(pattern: string, ignoreCase: boolean): Search {
   const literal = fold(pattern);
   const find = (line: string): { found: boolean; steps: number } => ({ found: fold(line).includes(literal), steps: line.length });
   return { find, note: ` The pattern ${loose.problem}, so grep searched for the pattern as plain text.` };
-}
-
-class Answer {
-  readonly #lines: string[] = [];
-  #bytes = 0;
-
-  get count(): number {
-    return this.#lines.length;
-  }
-
-  /**
-   * Returns false if the line does not fit into the returned text. The first line always fits, because the length of a line is
-   * limited.
-   */
-  add(line: string): boolean {
-    const bytes = countBytes(line) + 1;
-    if (this.#bytes + bytes > mostBytes) return false;
-    this.#lines.push(line);
-    this.#bytes += bytes;
-    return true;
-  }
-
-  under(heading: string): string {
-    return [heading, ...this.#lines].join("\n");
-  }
 }

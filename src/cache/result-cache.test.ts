@@ -23,7 +23,7 @@ it("createResultCache: shows the id, size and first lines of a result, and reads
   const id = idIn(kept);
   const first = Array.from({ length: 10 }, (_, index) => `row ${index + 1}`).join("\n");
   expect(kept).toBe(
-    `[The result of search is stored: about 50 tokens, 30 lines. To read or search it, use the tool result_cache with the id "${id}". The result begins:]\n${first}`,
+    `[The result of search is stored: about 50 tokens, 30 lines. To read or search it, use the tool read_part with the id "${id}". The result begins:]\n${first}`,
   );
   expect(await ask(cache, { action: "tail", id, lines: 1 })).toBe("Lines 30 to 30 of 30.\nrow 30");
   expect(await ask(cache, { action: "read", id, start_line: 29, end_line: null })).toBe("Lines 29 to 30 of 30.\nrow 29\nrow 30");
@@ -38,9 +38,9 @@ it("createResultCache: shortens the preview of a single long line", async () => 
   expect(/\p{Surrogate}/u.test(kept)).toBe(false);
 });
 
-it("createResultCache: stores no results of its result_cache tool", async () => {
+it("createResultCache: stores no results of its read_part tool", async () => {
   const cache = createResultCache({ threshold: 0 });
-  expect([cache.cacher.threshold, await cache.cacher.store("x", { toolName: "result_cache" })]).toEqual([0, "x"]);
+  expect([cache.cacher.threshold, await cache.cacher.store("x", { toolName: "read_part" })]).toEqual([0, "x"]);
 });
 
 it.for<[what: string, args: unknown]>([
@@ -56,7 +56,7 @@ it.for<[what: string, args: unknown]>([
   ["a grep action without a pattern", { action: "grep", id: "x" }],
   ["a grep action with an empty pattern", { action: "grep", id: "x", pattern: "" }],
   ["a pattern of more than 1,000 characters", { action: "grep", id: "x", pattern: "x".repeat(1_001) }],
-])("result_cache tool: rejects %s", async ([, args]) => {
+])("read_part tool: rejects %s", async ([, args]) => {
   expect(await ask(createResultCache(), args)).toBe("invalid-input");
 });
 
@@ -67,7 +67,7 @@ it.for<[what: string, id: string]>([
   ["__proto__", "__proto__"],
   ["in capitals", "ABC-000000000000000000000000"],
   ["followed by a line break", "abc-000000000000000000000000\n"],
-])("result_cache tool: fails for an id that is %s, and reads the store only for well-formed ids", async ([what, id]) => {
+])("read_part tool: fails for an id that is %s, and reads the store only for well-formed ids", async ([what, id]) => {
   const read: string[] = [];
   const store: ResultStore = { ...createMemoryStore(), read: (asked) => void read.push(asked) };
   const outcome = await runTool(createResultCache({ store, clock: { now: () => 0 } }).tool, { action: "stats", id });

@@ -6,16 +6,24 @@ import {
   cutText,
   isFunction,
   isRecord,
+  isText,
+  maskResults,
   numberWithin,
   type ResultCacher,
   type ResultStore,
   type StandardSchema,
   tokensOfBytes,
   type Tool,
+  type ToolResult,
 } from "../core/entry-kit.ts";
-import { type CacheRequest, cacheRequestSchema } from "./cache-request.ts";
-import { indexLines, type Kept, type LineIndex, linesFrom, lookUp } from "./look-up.ts";
+import { sourceName } from "./file-source.ts";
+import { createReader } from "./read-part.ts";
+import { type ReadRequest, readRequestSchema } from "./read-request.ts";
+import type { ReadSource } from "./read-source.ts";
+import { rememberRecent } from "./remember-recent.ts";
+import { releaseText } from "./release-text.ts";
 import { Shelf } from "./shelf.ts";
+import { indexLines, type LineIndex, linesFrom } from "./text-lines.ts";
 
 export function createMemoryStore(): ResultStore {
   const texts = new Map<string, { readonly text: string; readonly bytes: number }>();
@@ -34,6 +42,11 @@ export interface ResultCacheOptions {
    * `turnwright/cache`.
    */
   readonly store?: ResultStore | undefined;
+  /**
+   * Other texts that the model can read with the tool: `fileSource` from `turnwright/cache`, `resourceSource` from
+   * `turnwright/mcp`, or your own. The first source that has a text with the id is used. Default: none.
+   */
+  readonly sources?: readonly ReadSource[] | undefined;
   /** The time in milliseconds for which a result can be read. `Infinity` means that results never expire. Default 3,600,000. */
   readonly ttlMs?: number | undefined;
   /** The maximum number of bytes to keep. The oldest results are dropped first. Default 64 MiB. */
@@ -48,18 +61,21 @@ export interface ResultCacheOptions {
 export interface ResultCache {
   /** Stores the results. Pass it as `cacher` to `processResults`. */
   readonly cacher: ResultCacher;
-  /** The tool `result_cache`, with which the model reads stored results. Add it to `tools`. */
-  readonly tool: Tool<CacheRequest, StandardSchema<unknown, CacheRequest>, Promise<string>>;
+  /** The tool `read_part`, with which the model reads stored results and the texts of `sources` in parts. Add it to `tools`. */
+  readonly tool: Tool<ReadRequest, StandardSchema<unknown, ReadRequest>, Promise<string | ToolResult>>;
 }
 
-const toolName = "result_cache";
+const toolName = "read_part";
 const previewLines = 10;
 const longestPreview = 600;
-const mostIndexes = 16;
 
 /**
  * Makes a cache for large results. The model gets the id, the size and the first lines of a large result. With the tool
- * `result_cache`, the model can read more lines or search the result. The results of this tool are short.
+ * `read_part`, the model reads more lines, searches the text, or selects values of JSON with a JSONPath. The tool also reads files
+ * and MCP resources, if you pass `sources`. The results of this tool have at most about 6,000 bytes.
+ *
+ * When the model has read enough, it can release a text: later requests then leave out what was read from the text, and a stored
+ * result is deleted.
  *
  * Anyone with the id of a result can read the result. Ids cannot be guessed. Use one cache per conversation. Share a store between
  * caches only if secret ids are enough protection.
@@ -68,19 +84,21 @@ const mostIndexes = 16;
  * store fails. `processResults` then reports the error, and the model gets the whole result.
  *
  * @example
- * const cache = createResultCache();
+ * const cache = createResultCache({ sources: [fileSource("./data")] });
  * await runToolLoop({ provider, messages, tools: [search, cache.tool], policies: { results: processResults({ cacher: cache.cacher }) } });
  */
 export function createResultCache(options: ResultCacheOptions = {}): ResultCache {
   checkFields("options", options, checks);
   const { store = createMemoryStore(), ttlMs = 3_600_000, maxBytes = 64 * 1_024 * 1_024, threshold, clock = wallClock } = options;
+  const sources = [...(options.sources ?? [])];
   const shelf = new Shelf({ store, ttlMs, maxBytes, clock });
-  const indexOf = rememberIndexes();
+  const indexOf = rememberRecent(indexLines);
+  const read = createReader({ shelf, indexOf, sources });
   return {
     cacher: {
       threshold,
       toolName,
-      // Results of the tool `result_cache` are never stored, even with a low threshold.
+      // Results of the tool `read_part` are never stored, even with a low threshold.
       store: async (output, facts) => {
         if (facts.toolName === toolName) return output;
         const id = await shelf.keep(output);
@@ -89,17 +107,13 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
     },
     tool: {
       name: toolName,
-      description: "Reads or searches the stored result of an earlier tool call. Actions: read (lines), grep, head, tail, stats.",
-      inputSchema: cacheRequestSchema,
+      description: describeTool(sources),
+      inputSchema: readRequestSchema,
       replay: "safe",
-      execute: async (request) => {
-        const text = await shelf.find(request.id);
-        if (text === undefined)
-          throw new Error(
-            "There is no stored result with this id, or the result has expired. Repeat the call that returned the result.",
-          );
-        return lookUp({ text, index: indexOf(request.id, text) }, request);
-      },
+      // With an infinite age limit, only the results that the model releases are masked.
+      masking: maskResults({ keepIterations: Number.POSITIVE_INFINITY }),
+      execute: async (request, { messages, signal }) =>
+        request.action === "release" ? releaseText(shelf, request.id, { messages, toolName }) : read(request, signal),
     },
   };
 }
@@ -107,22 +121,14 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
 /** Stored files outlive the process, so their age is measured with the time of day, not with the clock of a run. */
 const wallClock: Pick<Clock, "now"> = { now: () => Date.now() };
 
-/**
- * Returns a function that keeps the line indexes of recent texts. The text with a given id never changes, and a model reads few
- * results at the same time.
- */
-function rememberIndexes(): (id: string, text: string) => LineIndex {
-  const known = new Map<string, LineIndex>();
-  return (id, text) => {
-    const index = known.get(id) ?? indexLines(text);
-    known.delete(id);
-    known.set(id, index);
-    for (const oldest of known.keys()) {
-      if (known.size <= mostIndexes) break;
-      known.delete(oldest);
-    }
-    return index;
-  };
+function describeTool(sources: readonly ReadSource[]): string {
+  const texts = ["results of earlier tool calls that were stored", ...sources.map(({ description }) => description)];
+  return `Reads or searches parts of long texts. Texts: ${texts.join("; ")}. Actions: read (lines), grep, head, tail, json (JSONPath), stats, release.`;
+}
+
+interface Kept {
+  readonly text: string;
+  readonly index: LineIndex;
 }
 
 function describeKept({ text, index }: Kept, id: string, name: string): string {
@@ -139,7 +145,18 @@ const methods: readonly (keyof ResultStore)[] = ["write", "read", "remove", "lis
 const hasMethods = (value: unknown, names: readonly string[]): boolean =>
   isRecord(value) && names.every((name) => isFunction(value[name]));
 
+function areSources(value: unknown): boolean {
+  if (!Array.isArray(value)) return false;
+  const names = value.map((source: unknown) => (isSource(source) ? source.name : undefined));
+  return names.every((name) => name !== undefined) && new Set(names).size === names.length;
+}
+
+function isSource(value: unknown): value is ReadSource {
+  return isRecord(value) && sourceName[1](value["name"]) && isText(value["description"]) && isFunction(value["open"]);
+}
+
 const checks: Checks<ResultCacheOptions> = {
+  sources: ["an array of sources, each with another name", areSources],
   store: ['a store: an object with "write", "read", "remove" and "list"', (value) => hasMethods(value, methods)],
   ttlMs: numberWithin({ min: 1 }),
   maxBytes: numberWithin({ min: 1 }),

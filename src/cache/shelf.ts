@@ -81,6 +81,14 @@ export class Shelf {
     throw new Error(problem);
   }
 
+  /** Removes a text. Returns false if no text with this id is stored. */
+  async remove(id: string): Promise<boolean> {
+    if ((await this.find(id)) === undefined) return false;
+    await this.#settings.store.remove(id);
+    this.#forget(id);
+    return true;
+  }
+
   #isFresh(id: string): boolean {
     const { ttlMs, clock } = this.#settings;
     const time = storedAt(id);

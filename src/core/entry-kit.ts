@@ -26,9 +26,12 @@ export { assertProvider, isProviderError, providerError, toProviderError } from 
 export { nextStep, type NextStep } from "./loop/next-step.ts";
 export { detectContextRestart } from "./loop/restart/detect-context-restart.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
+export { maskResults } from "./loop/run/mask-results.ts";
+export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
+export { checkOptions } from "./loop/start/check-options.ts";
 export { type Bounds, limitRules, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
 export type { CacheWatcher, StreamWatch } from "./loop/run/features.ts";
-export type { DeferredOutcome, ResultProcessor } from "./loop/run/run.ts";
+export type { Compactor, DeferredOutcome, ResultProcessor, Run } from "./loop/run/run.ts";
 export { createRepetition } from "./loop/state/detect-loops.ts";
 export { applyStep, malformedNote, warnOfLoop } from "./loop/state/apply-step.ts";
 export { checkAnswer } from "./loop/state/check-answer.ts";
@@ -69,7 +72,7 @@ export {
   stepKey,
   streamKey,
 } from "./loop/state/step-key.ts";
-export { earlyOutcomesOf, userTextOf } from "./loop/state/transcript.ts";
+export { earlyOutcomesOf, toCompacted, userTextOf } from "./loop/state/transcript.ts";
 export { processResults } from "./loop/tool-call/process-results.ts";
 export { executeToolCall } from "./loop/tool-call/execute-tool-call.ts";
 export {
@@ -82,6 +85,7 @@ export {
   unfitBy,
   type Verdict,
 } from "./loop/tool-call/record-verdicts.ts";
+export { streamOnce } from "./loop/stream/stream-once.ts";
 export { describeMisfit } from "./loop/stream/structured-output.ts";
 export { type Answerer, answererOf, AttemptLog, continuesMessage } from "./providers/attempt-reader.ts";
 export { iterateChunks } from "./providers/guard-stream.ts";
@@ -90,11 +94,12 @@ export { isApproval } from "./policies/approval.ts";
 export { argumentSchema, isStandardSchema, issue, toJsonSchema, validateArgs } from "./tools/argument-schema.ts";
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
 export { renderOutcome, wasDispatched } from "./tools/outcome-texts.ts";
-export { createToolRegistry, toRegistry } from "./tools/registry.ts";
+export { createToolRegistry, findableTools, toRegistry } from "./tools/registry.ts";
 export {
   deferred,
   deferredToPage,
   isOutsideResult,
+  markSignal,
   toFailure,
   type Conclusion,
   toolResult,
@@ -118,7 +123,7 @@ export type {
   Validation,
 } from "./types/common.ts";
 export type { Journal, Step, StepKind } from "./types/journal.ts";
-export type { Json } from "./types/json.ts";
+export type { Json, Plain } from "./types/json.ts";
 export type {
   CallSummary,
   LoopEmitter,
@@ -152,6 +157,9 @@ export type {
 export type {
   ApprovalDecision,
   CallDecision,
+  CompactedMessages,
+  Compaction,
+  CompactionAnswer,
   DeliberateGate,
   ResultCacher,
   ResultStore,

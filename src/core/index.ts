@@ -17,6 +17,8 @@ export type {
   ApprovalDecision,
   Approve,
   CallDecision,
+  CompactedMessages,
+  Compaction,
   ContextSource,
   ContextStash,
   DeliberateGate,

@@ -18,7 +18,6 @@ export {
   type BeforeMessage,
   createLoopState,
   type HookAnswer,
-  type IdenticalCalls,
   type InboxAnswer,
   type InboxMessage,
   type InitialState,
@@ -26,12 +25,11 @@ export {
   type OutputAnswer,
   type ReleasedResults,
   type ReopenAnswer,
-  type Repeats,
-  type Repetition,
   type SettledCall,
   type StepResult,
   type CurrentMessage,
 } from "./loop/state/loop-state.ts";
+export type { IdenticalCalls, Repeats, Repetition } from "./loop/state/repeated-calls.ts";
 
 export type { EndedKind, EndedResult, ReasonOf } from "./errors/loop-ended-error.ts";
 export type { LoopErrorDetails, LoopErrorOf } from "./errors/loop-error.ts";

@@ -25,6 +25,8 @@ const eventTypes: { readonly [Type in LoopEventType]: true } = {
   "result-extracted": true,
   "result-cached": true,
   masked: true,
+  "compaction-start": true,
+  "compaction-end": true,
   "cache-break": true,
   steered: true,
   "attempt-discarded": true,

@@ -110,7 +110,7 @@ export interface History {
 /**
  * Ends the calls that still wait in a message of an earlier run. That run can no longer be resumed, so they would wait forever.
  */
-function settleWaiting(message: Message): Message {
+export function settleWaiting(message: Message): Message {
   if (message.role !== "tool") return message;
   return { ...message, results: message.results.map(settlePart) };
 }

@@ -136,7 +136,7 @@ function toMedia({ mimeType, data }: UnknownRecord, type: "image" | "file"): Con
   return source.kind === "base64" ? { type, mediaType: source.mediaType, data: source.data } : undefined;
 }
 
-function describeLink({ uri, name, title, mimeType, description }: UnknownRecord): string {
+export function describeLink({ uri, name, title, mimeType, description }: UnknownRecord): string {
   const kind = textOf(mimeType) === "" ? "" : ` (${textOf(mimeType)})`;
   const about = textOf(description) === "" ? "" : `: ${textOf(description)}`;
   return `Resource "${textOf(title) || textOf(name)}"${kind} at ${textOf(uri)}${about}`;
@@ -150,7 +150,7 @@ function unknownPart(type: string): ContentPart {
  * The longest possible timeout, because the SDK's default of 60 seconds could end a call too early. The loop limits the time of a
  * call instead.
  */
-const longestMs = 2 ** 31 - 1;
+export const longestMs: number = 2 ** 31 - 1;
 
 interface McpCallTarget {
   readonly client: McpClient;
@@ -194,7 +194,7 @@ function toPlainProgress({ progress, total, message }: McpProgress): McpProgress
  * Returns a separate signal for the SDK. Version 1 of the SDK never removes its listener, and would later cancel calls that have
  * ended. Both versions send the abort reason to the server, which must not get the caller's reason.
  */
-function followSignal(signal: AbortSignal): { readonly signal: AbortSignal; release(): void } {
+export function followSignal(signal: AbortSignal): { readonly signal: AbortSignal; release(): void } {
   const own = new AbortController();
   const cancel = (): void => own.abort("The call was cancelled.");
   if (signal.aborted) cancel();

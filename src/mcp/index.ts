@@ -10,5 +10,6 @@ export type {
   McpToolAnnotations,
   McpToolPage,
 } from "./mcp-client.ts";
+export { resourceSource, type McpResourceClient, type ResourceSource, type ResourceSourceOptions } from "./resource-source.ts";
 export type { McpRegistryOptions } from "./mcp-options.ts";
 export type { AnnotationRule } from "./mcp-options.ts";

@@ -80,7 +80,7 @@ function isSecondGeneration(client: McpClient): client is McpClientV2 {
 }
 
 /** True if the client is connected. Without a connection, a client of version 2 would report that the server has no tools. */
-export function isConnected(client: McpClient): boolean {
+export function isConnected(client: Pick<McpClient, "transport">): boolean {
   return !("transport" in client) || client.transport !== undefined;
 }
 

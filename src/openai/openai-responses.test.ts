@@ -52,6 +52,12 @@ describe("openaiResponses", () => {
     expect(openaiResponses({ client, model: "m", id: "azure", family: "gpt" })).toMatchObject({ id: "azure", family: "gpt" });
   });
 
+  it("has compacts only with the option compaction", () => {
+    const client = createFakeClient([]);
+    const of = (compaction: boolean | undefined): unknown => openaiResponses({ client, model: "m", compaction }).compacts;
+    expect([undefined, false, true].map(of)).toEqual([undefined, undefined, true]);
+  });
+
   it("accepts an OpenAI and an AzureOpenAI client", () => {
     const clients: readonly OpenAIResponsesClient[] = [
       new OpenAI({ apiKey: "x" }),

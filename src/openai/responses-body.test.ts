@@ -28,6 +28,7 @@ const wireTool = {
 };
 const search = { type: "web_search" };
 const grammar = { type: "grammar", syntax: "regex", definition: "[a-z]+" } as const;
+const compactAt = (compact_threshold: number): object[] => [{ type: "compaction", compact_threshold }];
 
 describe("openaiResponses: the body of a request", () => {
   it.for<[what: string, request: Partial<ModelRequest>, body: object]>([
@@ -109,6 +110,22 @@ describe("openaiResponses: the body of a request", () => {
     expect(build(request, options)).toEqual(body);
   });
 
+  it.for<[what: string, options: Partial<OpenAIResponsesOptions>, request: Partial<ModelRequest>, field: unknown]>([
+    ["the threshold of the request", { compaction: true }, { compactAt: 160_000 }, compactAt(160_000)],
+    ["the smallest threshold of the service", { compaction: true }, { compactAt: 9 }, compactAt(1_000)],
+    ["no threshold if the request has none", { compaction: true }, {}, undefined],
+    ["no threshold without the option", {}, { compactAt: 160_000 }, undefined],
+    ["no threshold if the option is false", { compaction: false }, { compactAt: 160_000 }, undefined],
+    [
+      "the context_management of settings.extra",
+      { compaction: true },
+      { compactAt: 160_000, settings: { extra: { context_management: null } } },
+      null,
+    ],
+  ])("contains for a compaction %s", ([, options, request, field]) => {
+    expect(Reflect.get(build(request, options), "context_management")).toEqual(field);
+  });
+
   it("contains a field named __proto__ from settings.extra as plain data", () => {
     const body = build({ settings: { extra: JSON.parse('{"__proto__":{"polluted":true}}') } });
     expect(Object.getPrototypeOf(body)).toBe(Object.prototype);
@@ -117,7 +134,7 @@ describe("openaiResponses: the body of a request", () => {
   });
 
   it("contains the same object for the same tool definition in every request", () => {
-    const toTool = createToolConverter({ customTools: new Map() });
+    const toTool = createToolConverter({ customTools: new Map(), searchesTools: false });
     expect(toTool(weather)).toBe(toTool(weather));
     expect(toTool({ ...weather })).not.toBe(toTool(weather));
   });

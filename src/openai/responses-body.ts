@@ -213,7 +213,8 @@ type ToolConverter = (definition: ToolDefinition) => object;
 export function buildResponsesBody(request: ModelRequest, { settings, toInput, toTool }: BodyPorts): ResponsesRequestBody {
   const { system, messages, tools, toolChoice, settings: model = {} } = request;
   const { serverTools, include, reasoning, store, promptCacheKey } = settings;
-  const wireTools = [...tools.map(toTool), ...serverTools];
+  const isSearched = settings.searchesTools && tools.some(({ deferred }) => deferred === true);
+  const wireTools = [...tools.map(toTool), ...serverTools, ...(isSearched ? [{ type: "tool_search" }] : [])];
   const fields = {
     ...(system === undefined || system === "" ? {} : { instructions: system }),
     input: toInput(messages),
@@ -222,10 +223,19 @@ export function buildResponsesBody(request: ModelRequest, { settings, toInput, t
     ...(include.length === 0 ? {} : { include }),
     ...(reasoning === undefined ? {} : { reasoning }),
     ...(promptCacheKey === undefined ? {} : { prompt_cache_key: promptCacheKey }),
+    ...toCompactionField(request, settings),
     ...toSettingFields(model),
   };
   // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
   return { model: settings.model, ...fields, ...model.extra, stream: true };
+}
+
+/** The smallest threshold that the service accepts, in tokens. */
+const smallestThreshold = 1_000;
+
+function toCompactionField({ compactAt }: ModelRequest, { compacts }: ResponsesSettings): object {
+  if (compactAt === undefined || !compacts) return {};
+  return { context_management: [{ type: "compaction", compact_threshold: Math.max(smallestThreshold, compactAt) }] };
 }
 
 /** The API has no fields for `stopSequences` and `seed`, and rejects unknown fields. */
@@ -243,11 +253,15 @@ function toChoiceField(choice: ToolChoice | undefined, { customTools }: Response
   return { tool_choice: { type: customTools.has(choice.name) ? "custom" : "function", name: choice.name } };
 }
 
-export function createToolConverter({ customTools }: Pick<ResponsesSettings, "customTools">): ToolConverter {
-  return memoize(({ name, description, inputSchema: parameters }) => {
+export function createToolConverter({
+  customTools,
+  searchesTools,
+}: Pick<ResponsesSettings, "customTools" | "searchesTools">): ToolConverter {
+  return memoize(({ name, description, inputSchema: parameters, deferred }) => {
     const format = customTools.get(name);
-    if (format !== undefined) return { type: "custom", name, description, format };
+    const loading = searchesTools && deferred === true ? { defer_loading: true } : {};
+    if (format !== undefined) return { type: "custom", name, description, format, ...loading };
     // Without `strict: false`, the service treats every schema as strict. Most schemas do not follow the strict rules.
-    return { type: "function", name, description, parameters, strict: false };
+    return { type: "function", name, description, parameters, strict: false, ...loading };
   });
 }

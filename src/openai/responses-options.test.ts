@@ -31,6 +31,7 @@ it.for<[options: unknown, error: unknown]>([
   [{ ...valid, store: "no" }, invalid("store", "true or false", '"no"')],
   [{ ...valid, include: "x" }, invalid("include", "a list of names", '"x"')],
   [{ ...valid, include: [""] }, invalid("include", "a list of names", "an array of 1 item")],
+  [{ ...valid, compaction: "on" }, invalid("compaction", "true or false", '"on"')],
   [{ ...valid, reasoning: "low" }, invalid("reasoning", 'an object, such as { effort: "low" }', '"low"')],
   [{ ...valid, customTools: ["f"] }, invalid("customTools", formats, "an array of 1 item")],
   [{ ...valid, customTools: { f: true } }, invalid("customTools", formats, "an object")],
@@ -44,6 +45,7 @@ it.for<[options: unknown, error: unknown]>([
     invalid("customTools", formats, "an object"),
   ],
   [{ ...valid, serverTools: [{}] }, invalid("serverTools", 'a list of objects with a "type"', "an array of 1 item")],
+  [{ ...valid, toolSearch: "bm25" }, invalid("toolSearch", "true or false", '"bm25"')],
   [{ ...valid, toolResultMedia: "drop" }, invalid("toolResultMedia", '"tool-message" or "user-message"', '"drop"')],
   [{ ...valid, promptCacheKey: "" }, invalid("promptCacheKey", "a name", '""')],
   [{ ...valid, stored: true }, ["unknown-option", { option: "stored", nearest: "store" }]],
@@ -54,6 +56,7 @@ it.for<[options: unknown, error: unknown]>([
 
 it.for<[what: string, options: object, settings: object]>([
   ["if only client and model are given", {}, { store: false, include: ["reasoning.encrypted_content"] }],
+  ["if compaction is true", { compaction: true }, { store: false, include: ["reasoning.encrypted_content"], compacts: true }],
   ["if store is true", { store: true }, { store: true, include: [] }],
   ["if include is empty", { include: [] }, { store: false, include: [] }],
   [
@@ -67,9 +70,11 @@ it.for<[what: string, options: object, settings: object]>([
     model: "m",
     id: "openai",
     family: undefined,
+    compacts: false,
     reasoning: undefined,
     customTools: new Map(),
     serverTools: [],
+    searchesTools: false,
     toolResultMedia: "tool-message",
     ...settings,
   });

@@ -69,6 +69,11 @@ export interface OpenAIResponsesOptions {
    * an empty list for models and servers that reject `include`.
    */
   readonly include?: readonly string[] | undefined;
+  /**
+   * Set to true to let the service replace old items with an encrypted summary, if the run has the policy `compactMessages`. Default
+   * false. Other servers may reject the field. OpenAI's guide: https://developers.openai.com/api/docs/guides/compaction
+   */
+  readonly compaction?: boolean | undefined;
   /** Controls how the model reasons. Default: the model's default. */
   readonly reasoning?: OpenAIReasoning | undefined;
   /**
@@ -81,6 +86,11 @@ export interface OpenAIResponsesOptions {
    * sends the calls and their results back unchanged. Default none.
    */
   readonly serverTools?: readonly OpenAIServerTool[] | undefined;
+  /**
+   * Set to true to let the service search the tools with the trait `deferred`. All tools are then sent, but the model gets the
+   * parameters of a deferred tool only after a search has found it. Only for gpt-5.4 and later models. Default false.
+   */
+  readonly toolSearch?: boolean | undefined;
   /**
    * How images and files from tool results are sent. "tool-message": next to the text of the result. "user-message": in a user
    * message after the results, for servers that accept only text in tool results. Default "tool-message".
@@ -107,9 +117,11 @@ export interface ResponsesSettings {
   readonly family: string | undefined;
   readonly store: boolean;
   readonly include: readonly string[];
+  readonly compacts: boolean;
   readonly reasoning: OpenAIReasoning | undefined;
   readonly customTools: ReadonlyMap<string, OpenAICustomToolFormat>;
   readonly serverTools: readonly OpenAIServerTool[];
+  readonly searchesTools: boolean;
   readonly toolResultMedia: "tool-message" | "user-message";
   readonly promptCacheKey: string | undefined;
 }
@@ -121,9 +133,11 @@ const checks: Checks<OpenAIResponsesOptions> = {
   family: is.name,
   store: is.flag,
   include: ["a list of names", (value) => Array.isArray(value) && value.every(isFilled)],
+  compaction: is.flag,
   reasoning: ['an object, such as { effort: "low" }', isRecord],
   customTools: ['an object with a format for each tool, such as { type: "text" }', isFormats],
   serverTools: ['a list of objects with a "type"', (value) => Array.isArray(value) && value.every(isTyped)],
+  toolSearch: is.flag,
   toolResultMedia: oneOf("tool-message", "user-message"),
   promptCacheKey: is.name,
   finishReasons: finishReasonsCheck,
@@ -132,12 +146,22 @@ const checks: Checks<OpenAIResponsesOptions> = {
 export function checkResponsesOptions(options: OpenAIResponsesOptions): ResponsesSettings {
   checkFields("options", options, checks);
   checkRequired(options, checks, ["client", "model"]);
-  const { client, model, id = "openai", family, store = false, reasoning, promptCacheKey } = options;
+  const {
+    client,
+    model,
+    id = "openai",
+    family,
+    store = false,
+    reasoning,
+    compaction: compacts = false,
+    promptCacheKey,
+  } = options;
   const { customTools = {}, serverTools = [], toolResultMedia = "tool-message" } = options;
   const { include = store ? [] : ["reasoning.encrypted_content"] } = options;
+  const { toolSearch: searchesTools = false } = options;
   const byName = new Map(Object.entries(customTools));
-  const tools = { customTools: byName, serverTools, toolResultMedia };
-  return { client, model, id, family, store, include, reasoning, ...tools, promptCacheKey };
+  const tools = { customTools: byName, serverTools, searchesTools, toolResultMedia };
+  return { client, model, id, family, store, include, compacts, reasoning, ...tools, promptCacheKey };
 }
 
 function isResponsesClient(value: unknown): boolean {

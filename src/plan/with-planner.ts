@@ -151,6 +151,8 @@ const instruction =
  * their outcomes. An unreadable plan is requested again; if all retries fail, the iteration ends with the error "no-output". If the
  * stream of a plan is closed early, its tokens are estimated unless the service reported them.
  *
+ * The new provider has the `id`, `model` and `family` of `provider`, but not `compacts`.
+ *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid.
  *
  * @example
@@ -163,6 +165,7 @@ export function withPlanner(provider: Provider, options: PlannerOptions = {}): P
   const unread = notRead.find((name) => options.planner !== undefined && options[name] !== undefined);
   if (unread !== undefined) throw invalidOption(unread, 'omitted if "planner" is set', options[unread]);
   if (options.enabled === false) return provider;
+  // `compacts` is not passed on. A summary that the service makes during a plan would be lost, because only plans are kept.
   const { id, model, family } = provider;
   const settings = {
     maxRounds: options.maxRounds ?? 5,
@@ -178,6 +181,9 @@ export function withPlanner(provider: Provider, options: PlannerOptions = {}): P
     model,
     ...(family === undefined ? {} : { family }),
     stream: (request, call) =>
-      leavable((exit) => streamIteration({ provider, call, exit, account: new Account(provider) }, request, settings)),
+      // A request for a summary has no tools, so there is nothing to plan.
+      request.purpose !== undefined
+        ? provider.stream(request, call)
+        : leavable((exit) => streamIteration({ provider, call, exit, account: new Account(provider) }, request, settings)),
   };
 }

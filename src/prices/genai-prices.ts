@@ -1,15 +1,8 @@
 // Calculates costs with the price catalogue in @pydantic/genai-prices.
 
-import {
-  checkFields,
-  type Checks,
-  invalidOption,
-  isFilled,
-  type Pricing,
-  reconcileUsage,
-  type Usage,
-} from "../core/entry-kit.ts";
-import { calcPrice, findProvider } from "@pydantic/genai-prices";
+import { checkFields, type Checks, type Pricing, reconcileUsage, type Usage } from "../core/entry-kit.ts";
+import { calcPrice } from "@pydantic/genai-prices";
+import { checkProvider, modelCheck, providerCheck, toCatalogueId } from "./catalogue.ts";
 
 /** The options of `genaiPrices`. */
 export interface GenaiPricesOptions {
@@ -28,50 +21,17 @@ export interface GenaiPricesOptions {
 }
 
 const checks: Checks<GenaiPricesOptions> = {
-  provider: ["a provider in the catalogue of @pydantic/genai-prices", isFilled],
-  model: ["the name of a model", isFilled],
+  provider: providerCheck,
+  model: modelCheck,
   date: ["a valid Date", (value) => value instanceof Date && !Number.isNaN(value.getTime())],
 };
 
-/**
- * Throws LoopError "invalid-option" or "unknown-option". Rejects an unknown provider, because no prices would be found for it.
- */
 function checkPriceOptions(options: GenaiPricesOptions): GenaiPricesOptions {
   checkFields("options", options, checks);
   const { provider, model, date } = options;
-  if (provider !== undefined && !hasProvider(toCatalogueId(provider))) {
-    throw invalidOption("provider", checks.provider[0], provider);
-  }
+  checkProvider(provider);
   // Copies the date, so that later changes to the caller's Date object have no effect.
   return { provider, model, date: date === undefined ? undefined : new Date(date) };
-}
-
-/**
- * The catalogue ids of providers whose `gen_ai.provider.name` (OpenTelemetry's conventions for generative AI) differs from their
- * id. Without this map, the catalogue would treat "azure.ai.openai" as OpenAI, and would not find "x_ai".
- */
-const idByName: ReadonlyMap<string, string> = new Map([
-  ["aws.bedrock", "aws"],
-  ["azure.ai.inference", "azure"],
-  ["azure.ai.openai", "azure"],
-  ["gcp.gemini", "google"],
-  ["gcp.gen_ai", "google"],
-  ["gcp.vertex_ai", "google"],
-  ["mistral_ai", "mistral"],
-  ["moonshot_ai", "moonshotai"],
-  ["x_ai", "x-ai"],
-]);
-
-function toCatalogueId(name: string): string {
-  const id = name.trim().toLowerCase();
-  return idByName.get(id) ?? id;
-}
-
-/**
- * True if the catalogue has a provider with exactly this id. Compares the id, because `findProvider` also accepts similar ids.
- */
-function hasProvider(id: string): boolean {
-  return findProvider({ providerId: id })?.id === id;
 }
 
 interface PriceQuestion {

@@ -29,6 +29,7 @@ export {
   usage,
   wait,
 } from "./mock-parts.ts";
+export { conversationStoreSuite, type ConversationStoreSuiteSetup } from "./conversation-store-suite.ts";
 export { createMockProvider, type MockOptions, type MockProvider, type MockScript } from "./mock-provider.ts";
 export {
   createScenarioProvider,

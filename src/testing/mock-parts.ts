@@ -29,7 +29,7 @@ const kinds: { readonly [Kind in MockPart["kind"]]: true } = {
   "end-early": true,
 };
 
-const optionChecks = { id: is.text, model: is.text, family: is.text, usage: is.flag, record: is.flag };
+const optionChecks = { id: is.text, model: is.text, family: is.text, compacts: is.flag, usage: is.flag, record: is.flag };
 
 const makers = 'Make parts with text("..."), toolCall(name, args) and the other functions from "turnwright/testing"';
 

@@ -54,6 +54,8 @@ export interface MockOptions {
   readonly model?: string | undefined;
   /** The name of the API family of the provider. Default none. */
   readonly family?: string | undefined;
+  /** True if requests may have `compactAt`, as for a service that makes summaries itself. Default false. */
+  readonly compacts?: boolean | undefined;
   /** By default a message without a usage part reports estimated usage. Set to false to report none. */
   readonly usage?: boolean | undefined;
   /**
@@ -93,7 +95,7 @@ export interface MockProvider extends Provider {
  */
 export function createMockProvider(messages: MockScript, options: MockOptions = {}): MockProvider {
   checkScript(messages, options);
-  const { id = "mock", model = "mock-model", family, usage = true, record = true } = options;
+  const { id = "mock", model = "mock-model", family, compacts, usage = true, record = true } = options;
   const requests: ModelRequest[] = [];
   let calls = 0;
   let active = 0;
@@ -117,6 +119,7 @@ export function createMockProvider(messages: MockScript, options: MockOptions = 
     id,
     model,
     family,
+    compacts,
     requests,
     get calls() {
       return calls;

@@ -50,6 +50,15 @@ const samples: LoopEvents = {
   "result-extracted": { ...call, tokensBefore: 20, tokensAfter: 15 },
   "result-cached": { ...call, tokensBefore: 15, tokensAfter: 3 },
   masked: { ...base, calls: ["c1", "c2"], tokensBefore: 40, tokensAfter: 4 },
+  "compaction-start": { ...base, cause: "due" },
+  "compaction-end": {
+    ...base,
+    outcome: "compacted",
+    tokensBefore: 900,
+    tokensAfter: 90,
+    usage,
+    costUSD: undefined,
+  },
   "cache-break": {
     ...base,
     provider: "mock",

@@ -89,6 +89,8 @@ const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => re
   "result-extracted": describeResult,
   "result-cached": describeResult,
   masked: ({ calls, tokensBefore, tokensAfter }) => [calls.join(","), `${tokensBefore} -> ${tokensAfter}`],
+  "compaction-start": ({ cause }) => [cause],
+  "compaction-end": ({ outcome, tokensBefore, tokensAfter }) => [outcome, `${tokensBefore} -> ${tokensAfter}`],
   "cache-break": ({ cause: { kind, name }, lostBytes }) => [
     kind,
     ...(name === undefined ? [] : [name]),

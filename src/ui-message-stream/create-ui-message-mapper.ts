@@ -6,7 +6,7 @@ import { MessageWriter } from "./message-writer.ts";
 import { NestedProgress } from "./nested-progress.ts";
 import { toUserParts } from "./to-user-parts.ts";
 import { isDeferred, ToolParts } from "./tool-parts.ts";
-import type { UICost, UIMessageChunk, UIVersion } from "./ui-message-chunk.ts";
+import type { UICompaction, UICost, UIMessageChunk, UIVersion } from "./ui-message-chunk.ts";
 import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
 
 /** Converts the events of a run to chunks of a UI message, one event at a time. */
@@ -79,6 +79,9 @@ class MessageMapper implements UIMessageMapper {
       const toolCallIds = calls.map((callId) => this.#tools.toId(callId));
       this.#writer.writeBeside({ type: "data-masked", transient: true, data: { toolCallIds, tokensBefore, tokensAfter } });
     },
+    "compaction-start": ({ cause }) => this.#writer.writeBeside(toCompaction({ state: "started", cause })),
+    "compaction-end": ({ outcome, tokensBefore, tokensAfter }) =>
+      this.#writer.writeBeside(toCompaction({ state: outcome, tokensBefore, tokensAfter })),
     "iteration-end": (event) => {
       if (!mayBeDiscarded(event)) this.#writer.release();
       this.#writer.endText();
@@ -229,4 +232,8 @@ class MessageMapper implements UIMessageMapper {
     }
     if ("calls" in reason) for (const call of reason.calls) this.#approvals.request(call);
   }
+}
+
+function toCompaction(data: UICompaction): UIMessageChunk {
+  return { type: "data-compaction", transient: true, data };
 }

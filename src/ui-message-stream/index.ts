@@ -30,6 +30,7 @@ export type {
   UIExecuted,
   UIFinishReason,
   UILatestChunk,
+  UICompaction,
   UIMasked,
   UIMessageChunk,
   UIMessageMetadata,

@@ -79,6 +79,7 @@ export interface UIExecuted {
 export type UIDataChunk =
   | { readonly type: "data-notice"; readonly transient: true; readonly data: { readonly kind: string } }
   | { readonly type: "data-masked"; readonly transient: true; readonly data: UIMasked }
+  | { readonly type: "data-compaction"; readonly transient: true; readonly data: UICompaction }
   | { readonly type: "data-cost"; readonly transient: true; readonly data: UICost }
   /** A user message that was sent to the live run (steering), for pages of versions 5 and 6. */
   | { readonly type: "data-steered"; readonly id: string; readonly data: { readonly parts: readonly UIUserPart[] } }
@@ -94,6 +95,11 @@ export interface UIMasked {
   readonly tokensBefore: number;
   readonly tokensAfter: number;
 }
+
+/** A summary that replaces old messages in requests: begun, written, or failed. The token counts are estimates of a request. */
+export type UICompaction =
+  | { readonly state: "started"; readonly cause: "due" | "forced" }
+  | { readonly state: "compacted" | "failed"; readonly tokensBefore: number; readonly tokensAfter: number };
 
 /** The usage and the cost of the run so far. */
 export interface UICost {

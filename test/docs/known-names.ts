@@ -92,6 +92,8 @@ export const loopErrorCodes: Names<LoopErrorCode> = {
   "journal-refused": true,
   "journal-damaged": true,
   "log-damaged": true,
+  "conversation-busy": true,
+  "conversation-refused": true,
   "rerun-refused": true,
   "journal-closed": true,
   "journal-incomplete": true,
@@ -113,6 +115,8 @@ export const traits: Names<keyof ToolTraits> = {
   needsApproval: true,
   replay: true,
   origin: true,
+  deferred: true,
+  findsTools: true,
   masking: true,
 };
 
@@ -123,7 +127,9 @@ export const requestFields: Names<keyof ModelRequest> = {
   toolChoice: true,
   settings: true,
   iteration: true,
+  purpose: true,
   continuationToken: true,
+  compactAt: true,
   transcript: true,
 };
 
@@ -176,6 +182,8 @@ export const eventFields: { readonly [Type in LoopEventType]: Names<Exclude<keyo
   "result-extracted": { callId: true, name: true, index: true, tokensBefore: true, tokensAfter: true },
   "result-cached": { callId: true, name: true, index: true, tokensBefore: true, tokensAfter: true },
   masked: { calls: true, tokensBefore: true, tokensAfter: true },
+  "compaction-start": { cause: true },
+  "compaction-end": { outcome: true, tokensBefore: true, tokensAfter: true, usage: true, costUSD: true, error: true },
   "cache-break": { provider: true, model: true, cause: true, isIntended: true, keptBytes: true, lostBytes: true },
   notice: { kind: true },
   "loop-detected": { toolName: true, count: true, cycle: true, action: true },

@@ -48,6 +48,7 @@ const policies: Names<LoopPolicies> = {
   output: true,
   results: true,
   masking: true,
+  compaction: true,
   promptCache: true,
 };
 

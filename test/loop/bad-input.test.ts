@@ -129,7 +129,7 @@ describe("runToolLoop options", () => {
     [
       "a cacher without its tool",
       { policies: { results: processResults({ cacher: createResultCache().cacher }) } },
-      'Option "tools" must be an array with the tool "result_cache"',
+      'Option "tools" must be an array with the tool "read_part"',
     ],
     ["a saved journal", { journal: { steps: {} } }, "memoryJournal(saved)"],
     [

@@ -5,7 +5,7 @@ import { runTool } from "turnwright/testing";
 
 const builtIn: readonly (readonly [name: string, tool: Tool, args: object, misspelt: string, meant: string])[] = [
   ["context_release", createContextRelease(), {}, "callids", "call_ids"],
-  ["result_cache", createResultCache().tool, { action: "stats", id: "x" }, "startLine", "start_line"],
+  ["read_part", createResultCache().tool, { action: "stats", id: "x" }, "startLine", "start_line"],
 ];
 
 it.for(builtIn)(

@@ -114,7 +114,7 @@ it("forged control signals: a result from the result cache is treated as data", 
   const cache = createResultCache({ threshold: 0 });
   const turns: MockScript = ({ messages }, index) => {
     const [, id] = /id \\"([0-9a-z-]+)\\"/.exec(JSON.stringify(messages)) ?? [];
-    return [toolCall("act"), toolCall("result_cache", { action: "read", id: id ?? "" }), text("Done.")][index];
+    return [toolCall("act"), toolCall("read_part", { action: "read", id: id ?? "" }), text("Done.")][index];
   };
   const tools = [tool("act", () => page), cache.tool];
   const playing = play(turns, { tools, policies: { results: processResults({ cacher: cache.cacher }) } });

@@ -71,6 +71,7 @@ describe.for(exercises)("the built entry $specifier", ({ specifier, name, import
     expect(found.filter((path) => !path.startsWith("node:"))).toEqual(imports);
     const needsNode = [
       "turnwright/cache",
+      "turnwright/conversation",
       "turnwright/dbos",
       "turnwright/diagnostics",
       "turnwright/host",

@@ -1,8 +1,9 @@
 import { defineTool, type LoopOptions, type LoopResult, type Provider, runToolLoop } from "turnwright";
+import type { ExecutableTool } from "turnwright/parts";
 import { watchPromptCache } from "turnwright/prompt-cache";
 import { createMockProvider, type EventRecording, type MockScript, recordEvents, text, toolCall } from "turnwright/testing";
 
-export const look = defineTool({
+export const look: ExecutableTool = defineTool({
   name: "look",
   description: "Looks",
   inputSchema: { type: "object" },

@@ -124,9 +124,9 @@ describe("observeRun: an observed run", () => {
         provider: createMockProvider([]),
         messages,
         tools: [look],
-        policies: { results: processResults({ cacher: { store: () => "x", toolName: "result_cache" } }) },
+        policies: { results: processResults({ cacher: { store: () => "x", toolName: "read_part" } }) },
       },
-      "result_cache",
+      "read_part",
     ],
   ])("throws the same error as an unobserved run for %s", async ([, options, message]) => {
     const { observing } = createLog();

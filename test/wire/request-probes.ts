@@ -4,6 +4,8 @@ import { compare, no, placeOf, type Probe, type ProbeGroup, withOption } from ".
 
 interface Given {
   readonly serverTool: object;
+  /** The value of the option `toolSearch`. Default true. */
+  readonly toolSearch?: string;
   readonly extra: { readonly [field: string]: string };
   /** The setting for structured output. It contains the text `probe`, so that a test can find it in the request. */
   readonly format: { readonly [field: string]: Json };
@@ -22,6 +24,7 @@ const given: { readonly [Factory in Adapter["factory"]]: Given } = {
   },
   anthropicMessages: {
     serverTool: { type: "web_search_20250305", name: "web_search" },
+    toolSearch: "bm25",
     extra: { service_tier: "auto" },
     format: { output_config: { format: { type: "json_schema", schema: { title: "probe" } } } },
   },
@@ -37,7 +40,7 @@ const given: { readonly [Factory in Adapter["factory"]]: Given } = {
   },
 };
 
-const tool: ToolDefinition = { name: "look", description: "Looks", inputSchema: { type: "object" } };
+const tool: ToolDefinition = { name: "look", description: "Looks", inputSchema: { type: "object" }, deferred: true };
 
 /** Creates a probe that sends a request with the given settings, and returns the path of `value` in its body. */
 function setting(name: string, settings: ModelSettings, value: unknown): Probe {
@@ -106,7 +109,7 @@ function option(title: string, toOptions: (given: Given) => readonly object[], w
     title,
     async find(adapter) {
       const found = await withOption(toOptions(given[adapter.factory]), async (options, name) => {
-        const request = { tools: [tool], system: "Be brief." };
+        const request = { tools: [tool], system: "Be brief.", compactAt: 100_000 };
         const leaves = await compare(adapter, request, { plain: request, options });
         if (!leaves.some((leaf) => word.test(JSON.stringify(leaf)))) throw new Error(`"${name}" does not reach the service.`);
         return `\`${name}\``;
@@ -125,7 +128,9 @@ const options: ProbeGroup = {
       ({ serverTool }) => [{ serverTools: [serverTool] }, { providerTools: { web_search: serverTool } }],
       /web_search|googleSearch/,
     ),
+    option("Search of deferred tools by the service", ({ toolSearch = true }) => [{ toolSearch }], /tool_search/),
     option("Tools that take text instead of JSON", () => [{ customTools: { look: { type: "text" } } }], /custom/),
+    option("Summaries of old messages by the service", () => [{ compaction: true }], /compact/),
     option("Marks for the prompt cache", () => [{ cache: true }], /cache_control/),
     option("Key of the prompt cache", () => [{ promptCacheKey: "agent" }], /prompt_cache_key/),
     option(

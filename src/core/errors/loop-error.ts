@@ -103,6 +103,10 @@ export interface LoopErrorDetails {
     readonly ended?: "stop" | "kill" | "abort" | "wall-clock" | undefined;
     readonly partial?: PartialResult | undefined;
   };
+  /** A conversation has a live run, or is being changed, in this or another process. */
+  readonly "conversation-busy": { readonly conversation: string };
+  /** A verb of a conversation is not possible now. In the message, `problem` comes directly after the conversation. */
+  readonly "conversation-refused": { readonly conversation: string; readonly problem: string };
   /** The store of a run host did not answer in time. `ms` is how long the host waited. */
   readonly "store-unresponsive": { readonly verb: "read" | "write"; readonly ms: number };
   /**
@@ -166,6 +170,9 @@ const messages: Messages = {
     `Step ${quote(key)} is not recorded, and a replay runs no new steps: use the journal of a finished run.`,
   "journal-unresponsive": ({ verb, key, ms, ended }) =>
     `The journal did not answer ${quote(verb)}${key === undefined ? "" : ` for ${quote(key)}`} within ${ms} ms${ended === undefined ? "" : ` after the run was ended (${ended})`}. Check the storage of the journal, then repeat the same call.`,
+  "conversation-busy": ({ conversation }) =>
+    `Conversation ${quote(conversation)} has a live run, maybe in another process. Wait until that run ends, or set "waitMs".`,
+  "conversation-refused": ({ conversation, problem }) => `Conversation ${quote(conversation)} ${problem}.`,
   "store-unresponsive": ({ verb, ms }) =>
     `The run store did not answer ${quote(verb)} within ${ms} ms. Check the storage of the run store, then repeat the same call.`,
   "tools-changed": ({ changes }) =>

@@ -6,7 +6,7 @@ import { assertNever } from "../utils/guards.ts";
 import { findIdenticalCalls, findLoop } from "./state/apply-call.ts";
 import { isUnfinished } from "../providers/judge-finish.ts";
 import { type InboxAnswer, type LoopState, type SettledCall, suspensionOf } from "./state/loop-state.ts";
-import { isNamed } from "./state/transcript.ts";
+import { isNamed, isTooLong } from "./state/transcript.ts";
 import { isFatal } from "../tools/outcome-texts.ts";
 import type { Bounds } from "./run/limits.ts";
 import type { PreToolTextPolicy } from "../types/policies.ts";
@@ -17,6 +17,8 @@ export type NextStep =
   | { readonly kind: "inbox" }
   /** Add the messages that were sent with `steer` to the transcript. */
   | { readonly kind: "steer" }
+  /** Replace old messages in requests with a summary. */
+  | { readonly kind: "compaction" }
   /** Request a stream from the model. If `withoutTools`, the request has `toolChoice: "none"`, because no more tools may run. */
   | { readonly kind: "model"; readonly withoutTools: boolean; readonly finalAnswerTo?: Ending | undefined }
   | { readonly kind: "batch" }
@@ -59,6 +61,8 @@ type Judge<Answer> = (state: LoopState, bounds: Bounds) => Answer;
 
 const readInbox: Judge<NextStep> = () => ({ kind: "inbox" });
 const askModel: Judge<NextStep> = ({ toolLimitReached }) => ({ kind: "model", withoutTools: toolLimitReached });
+const compactOrAsk: Judge<NextStep> = (state, bounds) =>
+  state.lastInbox?.compact === undefined ? askModel(state, bounds) : { kind: "compaction" };
 const askOn: Judge<NextStep> = ({ toolLimitReached, finalAnswerTo }) =>
   finalAnswerTo === undefined
     ? { kind: "model", withoutTools: toolLimitReached }
@@ -66,10 +70,14 @@ const askOn: Judge<NextStep> = ({ toolLimitReached, finalAnswerTo }) =>
 
 const following: { readonly [Done in Phase]: Judge<NextStep> } = {
   start: readInbox,
-  inbox: (state, bounds) => (hasSteered(state) ? { kind: "steer" } : askModel(state, bounds)),
-  steer: askModel,
+  inbox: (state, bounds) => (hasSteered(state) ? { kind: "steer" } : compactOrAsk(state, bounds)),
+  steer: compactOrAsk,
+  compaction: askModel,
   reopen: askModel,
-  model: (state, bounds) => (isPaused(state) ? askOn(state, bounds) : { kind: "batch" }),
+  model: (state, bounds) => {
+    if (isTooLong(state)) return readInbox(state, bounds);
+    return isPaused(state) ? askOn(state, bounds) : { kind: "batch" };
+  },
   batch: (_, { asksIteration }) => ({ kind: asksIteration ? "hook" : "inbox" }),
   output: readInbox,
   hook: readInbox,
@@ -82,6 +90,7 @@ const endings: { readonly [Done in Phase]: Judge<Ending | undefined> } = {
   inbox: findInboxEnding,
   steer: findInboxEnding,
   reopen: findInboxEnding,
+  compaction: findCompactionEnding,
   model: findIterationEnding,
   batch: (state, bounds) => findBatchEnding(state, bounds) ?? (bounds.asksIteration ? undefined : findEndOfTurn(state, bounds)),
   output: findOutputEnding,
@@ -139,6 +148,14 @@ function findSpendingEnding(state: LoopState, bounds: Bounds): Ending | undefine
   return lastInbox?.spentOutside === undefined ? undefined : { status: "error", reason: lastInbox.spentOutside };
 }
 
+/** If a forced compaction fails, the run ends because of the request that the service refused as too long. */
+function findCompactionEnding(state: LoopState, bounds: Bounds): Ending | undefined {
+  const { lastInbox, lastCompaction, streamResults } = state;
+  const reason = streamResults.at(-1)?.reason;
+  const isLost = lastInbox?.compact === "forced" && lastCompaction?.answer.kind === "failed";
+  return isLost && reason !== undefined ? { status: "error", reason } : findSpendingEnding(state, bounds);
+}
+
 const cutOff: ReadonlySet<StreamStatus> = new Set(["stopped-by-user", "follow-up-interrupt"]);
 
 function findIterationEnding(state: LoopState, bounds: Bounds): Ending | undefined {
@@ -147,12 +164,18 @@ function findIterationEnding(state: LoopState, bounds: Bounds): Ending | undefin
   const { status, reason } = result;
   if (isPaused(state)) return findPauseEnding(state, bounds);
   if (state.finalAnswerTo !== undefined && !cutOff.has(status)) return state.finalAnswerTo;
+  if (mayShorten(state, bounds)) return undefined;
   if (result.stop !== undefined) return { status: "completed", reason: { kind: "stop-condition", ...result.stop } };
   if (status === "tool-calls") return findCallEnding(state, bounds);
   // An empty message after earlier text or content means that the model has finished.
   const answered = status === "empty-response" && (state.finalText !== "" || state.contentDelivered);
   if (answered) return { status: "completed", reason: { kind: "answered" } };
   return reason === undefined ? undefined : { status, reason };
+}
+
+/** True if the refused request can be sent again with a summary, which the next iteration does. A second refusal ends the run. */
+function mayShorten(state: LoopState, { compacts = false }: Bounds): boolean {
+  return compacts && state.lastInbox?.compact !== "forced" && isTooLong(state);
 }
 
 function findPauseEnding(state: LoopState, bounds: Bounds): Ending | undefined {

@@ -1,10 +1,10 @@
 // Performs one model request: builds the request, emits the events of its stream, and updates the state.
 
-import type { IterationPlan } from "../types/loop-options.ts";
+import type { IterationPlan, LoopOptions } from "../types/loop-options.ts";
 import type { CallSummary } from "../types/loop-event.ts";
 import type { PlainError } from "../types/common.ts";
 import type { Step } from "../types/journal.ts";
-import type { StreamResult, ToolChoice } from "../types/provider.ts";
+import type { Provider, StreamResult, ToolChoice } from "../types/provider.ts";
 import type { Ending } from "../types/termination.ts";
 import type { Judgement } from "../providers/judge-finish.ts";
 import { freezeDeep } from "../utils/json.ts";
@@ -16,7 +16,7 @@ import { streamOnce } from "./stream/stream-once.ts";
 import { applyStep } from "./state/apply-step.ts";
 import { endingOfReason } from "../cancellation/cancel-scope.ts";
 import { askHook } from "./run/ask-hook.ts";
-import { askStopConditions } from "./stream/ask-stop.ts";
+import { askStopConditions } from "./stream/between-streams.ts";
 import { checkPlan } from "./start/check-options.ts";
 import { prepareCalls } from "./tool-call/prepare-call.ts";
 import { createRequestViews, expose, exposeRecorded, needsBasis, withBasis, withMessages } from "./stream/visible-tools.ts";
@@ -85,7 +85,7 @@ function replayEarly(run: Run, { eagerOutcomes = [], eagerSpent = [] }: StreamRe
 /** Calls `prepareIteration`. If the hook fails or the run ends meanwhile, the iteration ends without a stream. */
 async function planIteration(run: Run, next: ModelStep): Promise<StreamResult> {
   const { options, state } = run;
-  const exposed = exposeSafely(run);
+  const exposed = exposeSafely(run, options);
   if ("failed" in exposed) return exposed.failed;
   const view = {
     iteration: state.iteration,
@@ -105,9 +105,13 @@ async function planIteration(run: Run, next: ModelStep): Promise<StreamResult> {
 /**
  * Returns the visible tools. If the registry throws, returns a failed stream result, so that the run still ends with a result.
  */
-function exposeSafely(run: Run, names?: IterationPlan["tools"]): Pick<VisibleTools, "tools"> | { readonly failed: StreamResult } {
+function exposeSafely(
+  run: Run,
+  { provider, toolChoice }: Pick<LoopOptions, "provider" | "toolChoice">,
+  tools?: IterationPlan["tools"],
+): Pick<VisibleTools, "tools"> | { readonly failed: StreamResult } {
   try {
-    return expose(run, names);
+    return expose(run, provider, { tools, toolChoice });
   } catch (error) {
     return { failed: failed(run, "definitions", toPlainError(error)) };
   }
@@ -124,23 +128,23 @@ function toPlan(answer: unknown): IterationPlan {
 function streamIteration(run: Run, next: ModelStep, plan: IterationPlan): Promise<StreamResult> {
   const { options, state, clock, timeouts, scope, alarm, events } = run;
   const { current } = state;
-  const exposed = exposeSafely(run, plan.tools);
+  const { provider = options.provider, toolChoice = options.toolChoice } = plan;
+  const exposed = exposeSafely(run, { provider, toolChoice }, plan.tools);
   if ("failed" in exposed) return Promise.resolve(exposed.failed);
-  const { tools } = exposed;
-  const toolChoice = plan.toolChoice ?? options.toolChoice;
   run.toolChoice = toRestriction(toolChoice);
   const request = withMessages({
     system: systemOf(run, plan.system),
-    tools,
+    tools: exposed.tools,
     toolChoice: next.withoutTools ? "none" : toolChoice,
     settings: plan.modelSettings ?? options.modelSettings,
     iteration: state.iteration,
+    compactAt: findCompactAt(run, provider),
     continuationToken: state.continuation === 0 ? undefined : state.streamResults.at(-1)?.token,
     transcript: requestViewsOf(run),
   });
   const carried = state.continuation === 0 ? undefined : { text: current.text.trim() !== "", callCount: current.calls.length };
   const streamed = streamOnce(request, {
-    provider: plan.provider ?? options.provider,
+    provider,
     clock,
     timeouts,
     scope,
@@ -158,6 +162,14 @@ function streamIteration(run: Run, next: ModelStep, plan: IterationPlan): Promis
   const asks = run.stopConditions.length > 0 && next.finalAnswerTo === undefined;
   const asked = asks ? streamed.then((result) => askStopConditions(run, result)) : streamed;
   return withTerms(run, asked);
+}
+
+/** Returns the size from which the service itself is to summarize old messages. A function of the caller may throw. */
+function findCompactAt({ features: { compaction }, events, state }: Run, provider: Provider): number | undefined {
+  let found: number | undefined;
+  const at = { type: "compaction.contextWindow", iteration: state.iteration };
+  if (compaction !== undefined) events.guard(at, () => void (found = compaction.thresholdFor(provider)));
+  return found;
 }
 
 function withTerms(run: Run, streamed: Promise<StreamResult>): Promise<StreamResult> {

@@ -109,7 +109,15 @@ function observeProvider(provider: Provider, current: () => RunObserver | undefi
     get family() {
       return provider.family;
     },
+    get compacts() {
+      return provider.compacts;
+    },
+    get searchesTools() {
+      return provider.searchesTools;
+    },
     stream(request, call) {
+      // The request for a summary belongs to no iteration.
+      if (request.purpose !== undefined) return provider.stream(request, call);
       const observer = current()?.startStream?.(request, provider);
       const open = (): AsyncIterable<ModelChunk> => provider.stream(request, call);
       return observer === undefined ? open() : observeStream(open, observer);

@@ -27,13 +27,15 @@ export type SdkAnswer = Pick<SdkStream, "open" | "reader">;
  * }));
  */
 export function createSdkProvider(
-  { id, model, family }: Pick<Provider, "id" | "model" | "family">,
+  { id, model, family, compacts, searchesTools }: Omit<Provider, "stream">,
   ask: (request: ModelRequest, call: ModelCall, out: ModelChunk[]) => SdkAnswer,
 ): Provider {
   return {
     id,
     model,
     ...(family === undefined ? {} : { family }),
+    ...(compacts === true ? { compacts } : {}),
+    ...(searchesTools === true ? { searchesTools } : {}),
     stream: (request, call) => {
       const out: ModelChunk[] = [];
       return readSdkStream({ ...ask(request, call, out), out }, call);

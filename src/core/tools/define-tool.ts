@@ -26,6 +26,8 @@ export const traitChecks: { readonly [Trait in keyof ToolTraits]-?: Check } = {
   ),
   replay: optional((value) => unless(value === "safe" || value === "never", '"safe" or "never"')),
   origin: optional((value) => unless(typeof value === "string", "a string")),
+  deferred: optional(isFlag),
+  findsTools: optional(isFlag),
   masking: optional((value) => unless(isMasking(value), "a value made by maskResults")),
 };
 

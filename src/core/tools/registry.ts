@@ -18,6 +18,17 @@ export function findTool(registry: ToolRegistry, name: string): ToolDefinition |
   }
 }
 
+/** A global symbol, so that the list is found in contexts from every loaded copy of the package. */
+export const findableKey: unique symbol = Symbol.for("turnwright.FindableTools");
+
+/**
+ * Returns the deferred tools that the model may call in this iteration, loaded or not. Undefined if the call does not belong to a
+ * run.
+ */
+export function findableTools(context: ToolContext): readonly ToolDefinition[] | undefined {
+  return (context as { readonly [findableKey]?: readonly ToolDefinition[] })[findableKey];
+}
+
 /**
  * Returns the agent of an agent tool, whose calls are nested runs. Returns undefined for other tools. Also returns
  * undefined if the registry throws, and the tool then runs as an ordinary tool.

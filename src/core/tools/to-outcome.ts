@@ -206,12 +206,18 @@ function completeWith(result: ToolResult): Conclusion<"completed" | "failed"> {
   const kept = limitParts(content);
   const written = complete(kept);
   if (written.kind === "failed") return written;
-  const { release, restart } = signalOf(result);
   return {
     ...completion,
     ...(kept.length === 0 ? {} : { content: kept }),
     ...(endTurn === true ? { endTurn } : {}),
+    ...writeSignal(signalOf(result)),
+  };
+}
+
+function writeSignal({ release, load, restart }: LoopSignal): LoopSignal {
+  return {
     ...(release === undefined ? {} : { release }),
+    ...(load === undefined ? {} : { load }),
     ...(restart === undefined ? {} : { restart }),
   };
 }
@@ -277,6 +283,8 @@ export function isFatalToolError(value: unknown): value is FatalToolError {
 export interface LoopSignal {
   /** Results to leave out of later requests. */
   readonly release?: ContextRelease | undefined;
+  /** The names of deferred tools to show to the model. */
+  readonly load?: readonly string[] | undefined;
   /** Set if `data` of the result describes a context restart. */
   readonly restart?: true | undefined;
 }

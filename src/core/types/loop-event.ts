@@ -172,6 +172,23 @@ export interface LoopEvents {
    * with `policies.promptCache`.
    */
   "cache-break": EventBase & PromptCacheBreak;
+  /**
+   * Emitted before old messages are summarized: "due" because the context is nearly full, or "forced" because the service refused
+   * the last request as too long.
+   */
+  "compaction-start": EventBase & { readonly cause: "due" | "forced" };
+  /**
+   * Emitted when the summary is written, or when it failed and requests stay as they were. The tokens are estimates of the
+   * next request. `usage` and `costUSD` belong to the summary.
+   */
+  "compaction-end": EventBase & {
+    readonly outcome: "compacted" | "failed";
+    readonly tokensBefore: number;
+    readonly tokensAfter: number;
+    readonly usage: Usage | undefined;
+    readonly costUSD: number | undefined;
+    readonly error?: PlainError | undefined;
+  };
   /** Emitted when a message from `control.steer` was added to the transcript. */
   steered: EventBase & { readonly message: UserMessage };
   /**

@@ -1,6 +1,6 @@
 // Policies: the optional rules of a run.
 
-import type { JsonSchema, Masking, StandardSchema, Usage } from "./common.ts";
+import type { JsonSchema, Masking, PlainError, StandardSchema, Usage } from "./common.ts";
 import type { Json } from "./json.ts";
 import type { PromptCacheWatch } from "./prompt-cache.ts";
 import type { StreamResult } from "./provider.ts";
@@ -209,6 +209,18 @@ export interface CompactedMessages {
   /** The indexes of those messages that the model still gets unchanged before the summary, in ascending order. */
   readonly kept: readonly number[];
 }
+
+/** The recorded result of a compaction. */
+export type CompactionAnswer = {
+  /** The estimated tokens of the next request, before the compaction and after it. Equal after a failure. */
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+  /** The usage and the cost in USD of the summary. Absent if nothing was used. */
+  readonly spending?: Pick<StreamResult, "usage" | "costUSD"> | undefined;
+} & (
+  | { readonly kind: "compacted"; readonly compaction: CompactedMessages }
+  | { readonly kind: "failed"; readonly error: PlainError }
+);
 
 /** Detects a model that repeats its calls. Created by `detectLoops`. */
 export interface LoopDetection {

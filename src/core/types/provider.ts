@@ -20,6 +20,11 @@ export interface Provider {
   readonly family?: string | undefined;
   /** True if the service itself can replace old messages with a summary, as `compactAt` of a request demands. Default false. */
   readonly compacts?: boolean | undefined;
+  /**
+   * True if the service itself searches deferred tools. Requests then contain all deferred tools, marked with `deferred: true`, and
+   * no tool made by `withToolSearch`. Default false.
+   */
+  readonly searchesTools?: boolean | undefined;
   /** Streams one response of the model. The stream ends with exactly one `finish` chunk, an `error` chunk or a thrown error. */
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>;
 }
@@ -32,11 +37,14 @@ export interface ModelRequest {
    */
   readonly messages: readonly Message[];
   readonly system?: string | undefined;
+  /** The visible tools. `deferred` is true only for a provider with `searchesTools`, and only for tools that it has to find. */
   readonly tools: readonly ToolDefinition[];
   readonly toolChoice?: ToolChoice | undefined;
   readonly settings?: ModelSettings | undefined;
   /** The number of the iteration, counted from 0. */
   readonly iteration: number;
+  /** "summary" for a request that only summarizes old messages. Absent for all other requests. */
+  readonly purpose?: "summary" | undefined;
   /** The `token` from the `finish` chunk with the reason "continue". The new stream must continue from that point. */
   readonly continuationToken?: string | undefined;
   /**

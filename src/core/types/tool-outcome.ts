@@ -97,6 +97,8 @@ export type ToolOutcome = {
       readonly pendingContext?: Json | undefined;
       /** The results to remove from later requests. Set by the tool that `createContextRelease` creates. */
       readonly release?: ContextRelease | undefined;
+      /** The names of deferred tools to show to the model from the next request on. Set by the tool of `withToolSearch`. */
+      readonly load?: readonly string[] | undefined;
       /** Set if the tool returned a result of `contextRestart`. Data with the same fields has no such effect. */
       readonly restart?: true | undefined;
     }

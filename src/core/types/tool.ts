@@ -50,6 +50,13 @@ export interface ToolTraits<Args = never> {
    */
   readonly origin?: string | undefined;
   /**
+   * Set to true for a tool that the model sees only after it was found by a search or called. Ignored if nothing can find the
+   * tool: neither a tool made by `withToolSearch` nor the provider. Default false.
+   */
+  readonly deferred?: boolean | undefined;
+  /** True for the tool that finds deferred tools. Set by `withToolSearch`. Default false. */
+  readonly findsTools?: boolean | undefined;
+  /**
    * The masking for the results that this tool releases, if the run has no `policies.masking`. Set by `createContextRelease`.
    * Default: none.
    */

@@ -61,6 +61,7 @@ const marked: ReadonlySet<string> = new Set([
   "restart",
   "loop-detected",
   "masked",
+  "compaction-end",
   "cache-break",
   "steered",
   "late-result",

@@ -46,6 +46,8 @@ const places: { readonly [Type in Exclude<LoopEventType, "run-start" | "tool-arg
   "result-extracted": "event",
   "result-cached": "event",
   masked: "event",
+  "compaction-start": "event",
+  "compaction-end": "error",
   "cache-break": "event",
   steered: "messages",
   "attempt-discarded": "error",

@@ -5,6 +5,7 @@ import {
   applyStep,
   assertNever,
   type Bounds,
+  type CompactionAnswer,
   createLoopState,
   createRepetition,
   describeMisfit,
@@ -142,9 +143,9 @@ const openBounds: Bounds = {
 const someLimit: Ending = { status: "timeout", reason: { kind: "max-iterations", limit: none } };
 
 export function rebuildRun(records: Records, start: RunStart, watch?: WatchSteps): Rebuilt {
-  const { messages, priced = false, loops } = start;
+  const { messages, priced = false, loops, compaction } = start;
   const repetition = loops && createRepetition(loops.repetition);
-  const state = createLoopState({ messages, heldIds: [], contextItems: [], priced, repetition });
+  const state = createLoopState({ messages, heldIds: [], contextItems: [], priced, repetition, compaction });
   const reading = { records, state, start, way: findWay(records), watch };
   for (;;) {
     const stop = readNext(reading);
@@ -162,6 +163,8 @@ function readNext(reading: Reading): Stop {
       return readInbox(reading);
     case "steer":
       return fold(reading, { kind: "steer" });
+    case "compaction":
+      return foldFound(reading, stepKey(state, "compaction"), (answer: CompactionAnswer) => ({ kind: "compaction", answer }));
     case "model":
       return readStream(reading, next);
     case "batch":
@@ -199,6 +202,8 @@ function boundsOf(reading: Reading): Bounds {
   return {
     ...openBounds,
     asksIteration: records.has(stepKey(state, "iteration")),
+    // A refused request is followed by another iteration only if old messages were summarized.
+    compacts: records.has(inboxKey(state, 1, 0)),
     outputRetries: isOutput ? (closeAt(reading, "output") === undefined ? none : 0) : undefined,
   };
 }

@@ -19,7 +19,7 @@ import {
 } from "../../core/entry-kit.ts";
 import { isPrint, type RequestPrint } from "./request-print.ts";
 
-type Recorded = Pick<Provider, "id" | "model" | "family">;
+type Recorded = Omit<Provider, "stream">;
 
 export type Happening =
   | { readonly type: "chunk"; readonly chunk: ModelChunk }
@@ -67,8 +67,8 @@ interface ReadCassette {
 const format = "turnwright-cassette";
 const version = 1;
 
-export function toHead({ id, model, family }: Recorded): string {
-  return `${JSON.stringify({ format, version, provider: id, model, family })}\n`;
+export function toHead({ id, model, family, compacts, searchesTools }: Recorded): string {
+  return `${JSON.stringify({ format, version, provider: id, model, family, compacts, searchesTools })}\n`;
 }
 
 export function toLine(line: Line): string {
@@ -115,9 +115,15 @@ export function isChunk(value: unknown): value is ModelChunk {
 
 function readHead(head: unknown): Recorded | undefined {
   if (!isRecord(head) || head["format"] !== format || head["version"] !== version) return undefined;
-  const { provider: id, model, family } = head;
+  const { provider: id, model, family, compacts, searchesTools } = head;
   if (typeof id !== "string" || typeof model !== "string") return undefined;
-  return typeof family === "string" ? { id, model, family } : { id, model };
+  return {
+    id,
+    model,
+    ...(typeof family === "string" ? { family } : {}),
+    ...(compacts === true ? { compacts } : {}),
+    ...(searchesTools === true ? { searchesTools } : {}),
+  };
 }
 
 function readLine(line: unknown): Line | undefined {

@@ -203,17 +203,19 @@ export function recordTo(file: string | Cassette, provider: Provider, options: R
   const cassette = toCassette(file);
   assertProvider("provider", provider);
   checkFields("options", options, optionChecks);
-  const { id, model, family } = provider;
+  const { id, model, family, compacts, searchesTools } = provider;
   const { redact } = options;
   let streams = 0;
   // The cassette is created now, so that it also exists if no request is made, for example for a fallback provider.
   cassette.clear();
-  cassette.append(toHead({ id, model, family }));
+  cassette.append(toHead({ id, model, family, compacts, searchesTools }));
   const write = (line: Line): void => cassette.append(toLine(line));
   return {
     id,
     model,
     ...(family === undefined ? {} : { family }),
+    ...(compacts === true ? { compacts } : {}),
+    ...(searchesTools === true ? { searchesTools } : {}),
     stream(request, call) {
       const stream = streams;
       write({ type: "request", stream, request: printRequest(request) });

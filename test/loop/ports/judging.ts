@@ -33,7 +33,7 @@ const force = (verb: PropertyKey, fault: Fault): Set<number> => {
 
 const looking: MockScript = ({ messages }, index) => {
   const [, id = ""] = /id \\"([0-9a-z-]+)\\"/.exec(JSON.stringify(messages)) ?? [];
-  return [[text("Look: "), toolCall("t")], toolCall("result_cache", { action: "head", id }), toolCall("t"), text("7")][index];
+  return [[text("Look: "), toolCall("t")], toolCall("read_part", { action: "head", id }), toolCall("t"), text("7")][index];
 };
 
 const store: (verb: string) => Port = (verb) => ({

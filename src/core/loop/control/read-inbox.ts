@@ -8,6 +8,7 @@ import { applyStep, previewLook } from "../state/apply-step.ts";
 import type { InboxAnswer, LoopState } from "../state/loop-state.ts";
 import { eventBase, type Run } from "../run/run.ts";
 import { mayReopen, noteWork, runStep } from "../run/run-step.ts";
+import { isTooLong } from "../state/transcript.ts";
 import { endingKey, inboxKey, lastInboxKey } from "../state/step-key.ts";
 
 /** Returns the ending if a run with this state must end. */
@@ -22,7 +23,7 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
   const body = (): InboxAnswer => {
     // The last reading of the inbox does not count as work: if the process crashes at that point, a retry must still be possible.
     noteWork(run);
-    const answer = withForced(run, lookAround(run));
+    const answer = withCompaction(run, withForced(run, lookAround(run)));
     if (answer.drain === true) shutIfLast(run, findEnd({ ...previewLook(state, answer), phase: "inbox" }));
     return answer;
   };
@@ -106,6 +107,17 @@ function withForced({ view, features, events, state }: Run, answer: InboxAnswer)
   const find = (): void => void (forced = view.findForced(force));
   events.guard({ type: "masking.force", iteration: state.iteration }, find);
   return forced.length === 0 ? answer : { ...answer, force: forced };
+}
+
+/** Records the decision to summarize old messages, because a later execution may have other limits or another catalogue. */
+function withCompaction(run: Run, answer: InboxAnswer): InboxAnswer {
+  const { features, events, state } = run;
+  const { compaction } = features;
+  if (compaction === undefined || answer.ended !== undefined) return answer;
+  if (state.phase === "model" && isTooLong(state)) return { ...answer, compact: "forced" };
+  let isDue = false;
+  events.guard({ type: "compaction.contextWindow", iteration: state.iteration }, () => void (isDue = compaction.isDue(run)));
+  return isDue ? { ...answer, compact: "due" } : answer;
 }
 
 function lookAround(run: Run): InboxAnswer {

@@ -42,6 +42,7 @@ export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
     accumulatedModelParts: state.modelParts,
     // A new array that the caller may change. The messages in it are frozen.
     messages: [...frozenView(state.messages)],
+    compaction: state.compaction,
     usage: state.usage,
     cache: cacheWatcher?.sum(state.streamResults),
     costUSD: state.costUSD,

@@ -109,6 +109,8 @@ export interface Bounds {
   readonly asksIteration: boolean;
   /** The rule that decides if repeated calls are a loop, and how the run reacts. Default: no loop detection. */
   readonly loopRule?: LoopRule | undefined;
+  /** True if old messages can be summarized after the service has refused a request as too long. Default false. */
+  readonly compacts?: boolean | undefined;
   /** The maximum number of consecutive retries after an invalid answer. Undefined if there is no output schema. */
   readonly outputRetries?: number | undefined;
   /** Decides if text before a tool call is already the answer. Default: see `PreToolTextPolicy`. */
@@ -129,6 +131,7 @@ export function toBounds(
     asksIteration: hooks?.onIteration !== undefined,
     preToolText: copyPolicy(preToolText),
     loopRule,
+    compacts: policies.compaction !== undefined,
     outputRetries,
   };
 }

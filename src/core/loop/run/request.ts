@@ -26,7 +26,12 @@ interface RecordedTools {
 
 export interface VisibleTools {
   readonly tools: readonly ToolDefinition[];
+  /** The tools that the model may call, by name: the visible tools, and then the deferred tools that are not loaded yet. */
   readonly byName: ReadonlyMap<string, ToolDefinition>;
+  /** The deferred tools that a search may find, loaded or not. */
+  readonly findable: readonly ToolDefinition[];
+  /** The circumstances that decide which of the deferred tools are visible. Empty if there are none. */
+  readonly stamp: string;
   /** The tools can be reused while the registry returns this list. Empty if the tools are for one iteration only. */
   readonly source: readonly ToolDefinition[];
   readonly registered: readonly ToolDefinition[];

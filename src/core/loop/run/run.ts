@@ -1,14 +1,23 @@
 import type { CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { Clock, Session, Timeouts } from "../../types/common.ts";
 import type { Agent, LoopOptions, ToolRegistry, LoopControl } from "../../types/loop-options.ts";
-import type { StreamResult } from "../../types/provider.ts";
+import type { Message } from "../../types/message.ts";
+import type { Provider, StreamResult } from "../../types/provider.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { Ending, EndReason } from "../../types/termination.ts";
 import type { WaitingCall, ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import type { EventBase } from "../../types/loop-event.ts";
 import type { Journal } from "../../types/journal.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
-import type { LoopPolicies, ResultProcessing, StopCondition, StructuredOutput } from "../../types/policies.ts";
+import type {
+  CompactedMessages,
+  Compaction,
+  CompactionAnswer,
+  LoopPolicies,
+  ResultProcessing,
+  StopCondition,
+  StructuredOutput,
+} from "../../types/policies.ts";
 import type { IdleTimer } from "../../cancellation/deadline.ts";
 import type { LoopState, SettledCall, InboxMessage } from "../state/loop-state.ts";
 import type { ReadyCall, ToolCallPorts } from "./call.ts";
@@ -133,6 +142,17 @@ export interface ResultProcessor extends ResultProcessing {
   process(run: Run, settled: readonly SettledCall[]): readonly SettledCall[] | PromiseLike<readonly SettledCall[]>;
 }
 
+export interface Compactor extends Compaction {
+  /** Returns the summary of an earlier run. Throws LoopError "invalid-option" if it does not fit the messages of this run. */
+  earlierOf(messages: readonly Message[]): CompactedMessages | undefined;
+  /** True if old messages must be summarized before the next request, and if there are messages to summarize. */
+  isDue(run: Run): boolean;
+  /** Writes the summary, in a journal step. Never rejects. */
+  compact(run: Run): Promise<CompactionAnswer>;
+  /** The `compactAt` of a request to this provider, in tokens. Undefined for a provider that cannot compact. */
+  thresholdFor(provider: Provider): number | undefined;
+}
+
 export interface OutputReader extends StructuredOutput {
   /** Instructions for the model, which are added to the system text. */
   readonly prompt: string;
@@ -223,15 +243,17 @@ export interface RunnableAgent extends Agent {
 export interface Features {
   readonly loopDetection: LoopDetector | undefined;
   readonly masking: ResultMasking | undefined;
+  readonly compaction: Compactor | undefined;
   readonly results: ResultProcessor | undefined;
   readonly output: OutputReader | undefined;
   readonly promptCache: CacheWatch | undefined;
 }
 
-export function readFeatures({ loopDetection, masking, results, output, promptCache }: LoopPolicies = {}): Features {
+export function readFeatures({ loopDetection, masking, compaction, results, output, promptCache }: LoopPolicies = {}): Features {
   return {
     loopDetection: loopDetection as LoopDetector | undefined,
     masking: masking as ResultMasking | undefined,
+    compaction: compaction as Compactor | undefined,
     results: results as ResultProcessor | undefined,
     output: output as OutputReader | undefined,
     promptCache: promptCache as CacheWatch | undefined,

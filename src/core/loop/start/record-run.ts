@@ -86,6 +86,7 @@ export function recordRun(run: Run): void | PromiseLike<void> {
   return runStep(step, run, (recorded, live) => {
     compare(recorded, print);
     run.codeVersion = recorded.codeVersion;
+    run.state.compaction = recorded.compaction;
     run.firstTools = { shown: recorded.tools, registered: live ? run.visibleTools.registered : undefined };
   });
 }
@@ -108,6 +109,7 @@ function describeStart({ options, features: { loopDetection }, state }: Run): Ru
     messages: [...state.messages],
     ...(options.version === undefined ? {} : { codeVersion: options.version }),
     ...(options.pricing === undefined ? {} : { priced: true }),
+    ...(state.compaction === undefined ? {} : { compaction: state.compaction }),
     ...(loopDetection?.action === "inject-warning" ? { loops: toLoops(loopDetection) } : {}),
   };
 }

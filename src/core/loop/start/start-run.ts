@@ -165,10 +165,12 @@ function findLevel(own: number, options: LoopOptions, run: Run | undefined): Lev
 }
 
 function createState(options: LoopOptions, features: Features): LoopState {
-  const { messages, heldIds } = checkMessages(options.messages, options.repair === true);
+  const { messages, heldIds, calledTools } = checkMessages(options.messages, options.repair === true);
   const contextItems = (options.contextItems ?? []).map((item) => freezeDeep(toJson(item)));
   const repetition = features.loopDetection?.begin();
-  return createLoopState({ messages, heldIds, contextItems, priced: options.pricing !== undefined, repetition });
+  const compaction = features.compaction?.earlierOf(messages);
+  const priced = options.pricing !== undefined;
+  return createLoopState({ messages, heldIds, calledTools, contextItems, priced, repetition, compaction });
 }
 
 /** Adds `ports`, the functions that tool calls use. They refer to the run, so they are added last. */
@@ -240,8 +242,8 @@ export function snapshotOptions(options: LoopOptions): LoopOptions {
 
 /** Reads the properties of a provider once. A getter that throws later would lose an answer that was already paid for. */
 export function readProvider(provider: Provider): Provider {
-  const { id, model, family } = provider;
-  return { id, model, family, stream: provider.stream.bind(provider) };
+  const { id, model, family, compacts, searchesTools } = provider;
+  return { id, model, family, compacts, searchesTools, stream: provider.stream.bind(provider) };
 }
 
 /** Copies the session fields that the loop uses. Tools and approvals get the original object of the caller. */

@@ -11,14 +11,8 @@ import type { StreamResult } from "../../types/provider.ts";
 import type { ContextRestart, NestedSpending, ToolHistoryEntry, ToolOutcome } from "../../types/tool-outcome.ts";
 import { countsAsError, wasDispatched } from "../../tools/outcome-texts.ts";
 import { addCost, addUsage } from "../../utils/count-usage.ts";
-import {
-  type LoopState,
-  type SettledCall,
-  toContextMessage,
-  type IdenticalCalls,
-  noIdenticalCalls,
-  type Repeats,
-} from "./loop-state.ts";
+import { type LoopState, noIdenticalCalls, type SettledCall, toContextMessage } from "./loop-state.ts";
+import type { IdenticalCalls, Repeats } from "./repeated-calls.ts";
 import { isSameJson } from "../../utils/json.ts";
 
 interface Answerer {
@@ -57,6 +51,7 @@ export function applyCall(
 ): void {
   const { kind } = outcome;
   if (wasDispatched(kind)) state.toolCallsExecuted += 1;
+  loadTools(state, outcome);
   if (extraction !== undefined) applySpending(state, extraction);
   if (outcome.nested !== undefined) applyNested(state, outcome.nested);
   if (kind === "limit") state.toolLimitReached = true;
@@ -72,6 +67,12 @@ function addHistory(state: LoopState, outcome: ToolOutcome, part: ToolResultPart
   state.functionHistory.push(toHistoryEntry(state, outcome, part));
   // Content counts as delivered even if a stage of `policies.results` has moved its text parts into the result.
   if (outcome.kind === "completed" && outcome.content !== undefined) state.contentDelivered = true;
+}
+
+/** A called tool also counts as loaded. Its next call then comes from a model that has seen the schema. */
+function loadTools({ loadedTools }: LoopState, outcome: ToolOutcome): void {
+  if (outcome.kind !== "unknown-tool" && outcome.kind !== "blocked") loadedTools.add(outcome.call.name);
+  if (outcome.kind === "completed") for (const name of outcome.load ?? []) loadedTools.add(name);
 }
 
 function applySuccess(state: LoopState, { release }: Extract<ToolOutcome, { readonly kind: "completed" }>): void {

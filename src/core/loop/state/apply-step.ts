@@ -1,6 +1,7 @@
 // Updates the state with the result of one step. The code uses no I/O, clock or randomness: equal results lead to an equal state.
 
 import type { ProviderMetadataPart, ToolResultPart } from "../../types/message.ts";
+import type { CompactionAnswer } from "../../types/policies.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { Ending } from "../../types/termination.ts";
 import { assertNever } from "../../utils/guards.ts";
@@ -19,11 +20,11 @@ import {
   emptyMessage,
   type InboxAnswer,
   type LoopState,
-  noIdenticalCalls,
-  type Repeats,
   type SettledCall,
   type StepResult,
+  noIdenticalCalls,
 } from "./loop-state.ts";
+import type { Repeats } from "./repeated-calls.ts";
 import { wasDispatched } from "../../tools/outcome-texts.ts";
 
 /** The message that the loop adds after a malformed call. */
@@ -36,6 +37,9 @@ export function applyStep(state: LoopState, step: StepResult): void {
       break;
     case "steer":
       applySteering(state);
+      break;
+    case "compaction":
+      applyCompaction(state, step.answer);
       break;
     case "model":
       applyModel(state, step.result, step.finalAnswerTo);
@@ -140,6 +144,12 @@ function applySteering(state: LoopState): void {
   state.iterationStart = messages.length;
   // After a new message, the model may have a good reason to repeat calls.
   beginCounts(state);
+}
+
+function applyCompaction(state: LoopState, answer: CompactionAnswer): void {
+  if (answer.spending !== undefined) applySpending(state, answer.spending);
+  if (answer.kind === "compacted") state.compaction = answer.compaction;
+  state.lastCompaction = { answer, streams: state.streamResults.length };
 }
 
 function beginCounts(state: LoopState): void {

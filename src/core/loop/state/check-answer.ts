@@ -37,6 +37,8 @@ const fits = {
   "cache?": (value: unknown) =>
     value === undefined || (isRecord(value) && Array.isArray(value["requests"]) && value["requests"].every(isRequest)),
   decision: isOutsideResult,
+  compaction: (value: unknown) =>
+    isRecord(value) && isText(value["summary"]) && typeof value["count"] === "number" && Array.isArray(value["kept"]),
   outcome: (value: unknown) => isRecord(value) && problemOf(value, "tool") === undefined,
 };
 
@@ -66,6 +68,7 @@ const steps: { readonly [word: string]: Fields } = {
   "inbox-end": look,
   model: stream,
   "final-answer": stream,
+  compaction: { kind: "text", tokensBefore: "number", tokensAfter: "number" },
   output: { kind: "text" },
   iteration: { kind: "text" },
   validation: { kind: "text" },
@@ -81,6 +84,7 @@ const steps: { readonly [word: string]: Fields } = {
  */
 const kinds: { readonly [kind: string]: Fields } = {
   failed: { error: "error" },
+  compacted: { compaction: "compaction" },
   "approval-failed": { error: "error" },
   "timed-out": { limitMs: "number" },
   blocked: { allowed: "array" },

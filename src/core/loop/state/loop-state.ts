@@ -1,8 +1,9 @@
 // The state of one run after each step. It is updated in place, so that iteration 5,000 takes as long as iteration 5.
 
 import type { Json } from "../../types/json.ts";
-import type { Message, ProviderMetadataPart, ToolResultPart, UserMessage } from "../../types/message.ts";
+import type { Message, ProviderMetadataPart, UserMessage } from "../../types/message.ts";
 import type { Issue, PlainError, Usage } from "../../types/common.ts";
+import type { CompactedMessages, CompactionAnswer } from "../../types/policies.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { Ending, EndReason } from "../../types/termination.ts";
 import type {
@@ -14,6 +15,7 @@ import type {
   ToolHistoryEntry,
   ToolOutcome,
 } from "../../types/tool-outcome.ts";
+import type { IdenticalCalls, Repeats, Repetition } from "./repeated-calls.ts";
 import { noUsage } from "../../utils/count-usage.ts";
 
 /**
@@ -45,6 +47,11 @@ export interface InboxAnswer {
   readonly codeVersion?: string | undefined;
   /** The iterations that are new in the set `force` of `maskResults`. */
   readonly force?: readonly number[] | undefined;
+  /**
+   * Set if old messages are summarized before the next request: "due" because the context is nearly full, or "forced" because
+   * the service refused the last request as too long.
+   */
+  readonly compact?: "due" | "forced" | undefined;
   /**
    * The key of the ending, if this was the last reading before an ending. A recorded reading before another ending is out of
    * date.
@@ -104,6 +111,7 @@ export type StepResult =
   | { readonly kind: "inbox"; readonly answer: InboxAnswer }
   /** Adds the messages sent with `steer` to the transcript. */
   | { readonly kind: "steer" }
+  | { readonly kind: "compaction"; readonly answer: CompactionAnswer }
   | { readonly kind: "model"; readonly result: StreamResult; readonly finalAnswerTo?: Ending | undefined }
   /** `loop` is the loop about which the model is warned after the results. */
   | { readonly kind: "batch"; readonly settled: readonly SettledCall[]; readonly loop?: Repeats | undefined }
@@ -132,41 +140,8 @@ export interface CurrentMessage {
   readonly eagerOutcomes?: readonly ToolOutcome[] | undefined;
 }
 
-/** The calls of the last iteration, and the number of consecutive iterations that are identical to it. */
-export interface IdenticalCalls {
-  readonly outcomes: readonly ToolOutcome[];
-  /** The number of identical iterations. It is 0 if a call did not succeed. */
-  readonly count: number;
-}
-
 /** The count at the start of a run, and after an iteration without calls. */
 export const noIdenticalCalls: IdenticalCalls = { outcomes: [], count: 0 };
-
-/** A repeated sequence of iterations, and how often it occurred. */
-export interface Repeats {
-  /** The number of iterations in the sequence. */
-  readonly cycle: number;
-  readonly count: number;
-}
-
-/** Counts repeated calls; created by `detectLoops`. Immutable: each method returns a new object. */
-export interface Repetition {
-  /** Starts counting again, without any earlier iterations. */
-  restart(): Repetition;
-  /**
-   * Counts one more iteration. The order of calls and argument keys has no effect. An iteration without calls resets the count.
-   */
-  countCalls(calls: readonly ToolCall[]): Repetition;
-  /** Adds the results of the last iteration. With `compareResults`, iterations with different results are not repetitions. */
-  noteResults(calls: readonly ToolCall[], results: readonly ToolResultPart[]): Repetition;
-  /** True if the last iteration equals the iteration `cycle` positions before. */
-  repeats(cycle: number): boolean;
-  /**
-   * Returns the shortest sequence that has now occurred `threshold` times in a row, or a multiple of `threshold` times. A
-   * sequence that itself consists of repetitions is not reported: A A A A counts as four times A, not as twice A A.
-   */
-  findRepeats(threshold: number): Repeats | undefined;
-}
 
 /** The state of a run. Only `applyStep` writes its fields. */
 export interface LoopState {
@@ -194,10 +169,16 @@ export interface LoopState {
   /** One message with all context items. Created again when the items change. */
   contextMessage: UserMessage | undefined;
   readonly hiddenTools: Set<string>;
+  /** The names of the tools that were found or called, in this order. A deferred tool is visible if its name is here. */
+  readonly loadedTools: Set<string>;
   /** The iterations whose results are masked because of the set `force` of `maskResults`. */
   readonly forcedIterations: number[];
   /** The results that tools have released, in order. */
   readonly releases: ReleasedResults[];
+  /** The summary that replaces old messages in requests. Undefined before the first compaction. */
+  compaction: CompactedMessages | undefined;
+  /** The last compaction, and the number of streams before it. */
+  lastCompaction: { readonly answer: CompactionAnswer; readonly streams: number } | undefined;
 
   readonly streamResults: StreamResult[];
   readonly functionHistory: ToolHistoryEntry[];
@@ -263,9 +244,13 @@ export interface LoopState {
 export interface InitialState {
   readonly messages: readonly Message[];
   readonly heldIds: Iterable<string>;
+  /** The names of the tools that the messages call. Default none. */
+  readonly calledTools?: Iterable<string> | undefined;
   readonly contextItems: readonly Json[];
   /** True if the caller set the option `pricing`. */
   readonly priced: boolean;
+  /** The summary of an earlier run. Default: none. */
+  readonly compaction?: CompactedMessages | undefined;
   /** Counts repeated calls. Default: they are not counted. */
   readonly repetition?: Repetition | undefined;
 }
@@ -307,8 +292,11 @@ export function createLoopState(initial: InitialState): LoopState {
     contextItems: [...initial.contextItems],
     contextMessage: toContextMessage(initial.contextItems),
     hiddenTools: new Set(),
+    loadedTools: new Set(initial.calledTools),
     forcedIterations: [],
     releases: [],
+    compaction: initial.compaction,
+    lastCompaction: undefined,
     streamResults: [],
     functionHistory: [],
     modelParts: [],

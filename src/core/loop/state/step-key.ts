@@ -2,6 +2,7 @@
 
 import type { LoopAction } from "../../types/loop-event.ts";
 import type { Message } from "../../types/message.ts";
+import type { CompactedMessages } from "../../types/policies.ts";
 import type { ShownTool } from "../../types/tool-outcome.ts";
 import type { LoopState } from "./loop-state.ts";
 import type { Ending } from "../../types/termination.ts";
@@ -32,6 +33,8 @@ export type RunStart = {
   readonly messages: readonly Message[];
   /** The option `version`. */
   readonly codeVersion?: string;
+  /** The summary of an earlier run, which replaces messages in the first request. */
+  readonly compaction?: CompactedMessages;
   /** Set if the caller passed the option `pricing`. */
   readonly priced?: true;
   /** The rules for repeated calls and for warnings to the model. Set only for the action "inject-warning". */
@@ -47,7 +50,7 @@ export type RunRecord = RunPrint & RunStart;
 /** The key of the first step, which records the data that identifies the run. */
 export const runKey = "run";
 
-type IterationStep = "output" | "iteration" | "results";
+type IterationStep = "output" | "iteration" | "results" | "compaction";
 
 const callSteps = ["validation", "approval", "intent", "agent", "tool", "result"] as const;
 

@@ -5,6 +5,8 @@ import type { StreamResult } from "../../types/provider.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { problemOf } from "../../providers/judge-finish.ts";
 import type { Json } from "../../types/json.ts";
+import type { CompactedMessages } from "../../types/policies.ts";
+import { memoize } from "../../utils/promises.ts";
 import { renderOutcome } from "../../tools/outcome-texts.ts";
 
 export function noteBeforeMessage(state: LoopState): void {
@@ -179,3 +181,27 @@ function toResultPart({ outcome, restart, awaiting, textForModel }: SettledCall)
   const part = { callId, name, outcome: outcome.kind, result: textForModel ?? renderOutcome(outcome) };
   return beside.length === 0 ? part : { ...part, content: beside };
 }
+
+/** True if the service refused the last request as too long, before the model wrote anything. */
+export function isTooLong({ streamResults, current }: LoopState): boolean {
+  const reason = streamResults.at(-1)?.reason;
+  return reason?.kind === "provider-error" && reason.error.code === "context-too-long" && isEmpty(current);
+}
+
+function isEmpty({ text, reasoning, calls }: LoopState["current"]): boolean {
+  return text === "" && reasoning === "" && calls.length === 0;
+}
+
+/** The messages of a request after a compaction: the kept messages, the summary, and the messages that it does not replace. */
+export function toCompacted(messages: readonly Message[], compaction: CompactedMessages): readonly Message[] {
+  const kept = compaction.kept.flatMap((index) => messages[index] ?? []);
+  return Object.freeze([...kept, summaryMessageOf(compaction), ...messages.slice(compaction.count)]);
+}
+
+/** Memoized, so that all requests with a summary have the same message object. */
+const summaryMessageOf = /* @__PURE__ */ memoize(({ summary }: CompactedMessages): UserMessage =>
+  seal({ role: "user", content: `${summaryTitle}\n${summary}` }),
+);
+
+/** The first line of the message that the model gets in place of the old messages. */
+export const summaryTitle = "Summary of the earlier conversation, which is no longer shown:";

@@ -1,13 +1,15 @@
 // Builds the messages and the visible tools of a model request.
 
 import type { Message } from "../../types/message.ts";
-import { frozenView, seal } from "../state/transcript.ts";
+import { frozenView, seal, toCompacted } from "../state/transcript.ts";
 import type { RequestViews, VisibleTools } from "../run/request.ts";
 import type { Run } from "../run/run.ts";
-import type { ModelRequest, StreamResult } from "../../types/provider.ts";
+import type { IterationPlan } from "../../types/loop-options.ts";
+import type { ModelRequest, Provider, StreamResult } from "../../types/provider.ts";
 import type { ShownTool, ToolChange } from "../../types/tool-outcome.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import { stableJson } from "../../utils/json.ts";
+import { memoize } from "../../utils/promises.ts";
 import { findToolChanges, isBreaking, toShown } from "../../tools/compare-tools.ts";
 import { checkDefinitions } from "../../tools/registry.ts";
 
@@ -45,9 +47,10 @@ export function withMessages(fields: Omit<ModelRequest, "messages"> & { readonly
  */
 function createSentView(run: Run): () => readonly Message[] {
   let made: { readonly base: readonly Message[]; readonly context: Message; readonly view: readonly Message[] } | undefined;
+  const compacted = createCompactedView(run);
   return () => {
     const { contextMessage: context, isCurrentPlaced: turnPlaced } = run.state;
-    const base = frozenView((run.view ?? run.state).messages);
+    const base = compacted(frozenView((run.view ?? run.state).messages));
     if (context === undefined) return base;
     if (made?.base === base && made.context === context) return made.view;
     const end = turnPlaced ? base.length - 1 : base.length;
@@ -56,36 +59,91 @@ function createSentView(run: Run): () => readonly Message[] {
   };
 }
 
-/** Returns the tools of the next iteration. The list is the same object as before if nothing has changed. */
-export function expose(run: Run, names?: readonly string[]): VisibleTools {
-  const { hiddenTools } = run.state;
+/** Returns the function that puts the summary of a compaction in place of the old messages. Equal arguments give the same array. */
+function createCompactedView({ state }: Run): (base: readonly Message[]) => readonly Message[] {
+  let made: { readonly base: object; readonly compaction: object; readonly view: readonly Message[] } | undefined;
+  return (base) => {
+    const { compaction } = state;
+    if (compaction === undefined) return base;
+    if (made?.base !== base || made.compaction !== compaction) {
+      made = { base, compaction, view: toCompacted(base, compaction) };
+    }
+    return made.view;
+  };
+}
+
+/**
+ * Returns the tools of the next iteration. The list is the same object as before if nothing has changed. Loaded tools come last, in
+ * the order in which they were loaded, so that the list of the previous request is the beginning of the next list.
+ */
+export function expose(run: Run, provider: Provider, { tools: names, toolChoice }: IterationPlan): VisibleTools {
+  const { hiddenTools, loadedTools } = run.state;
+  const last = run.visibleTools;
   const source = run.registry.definitions();
-  if (names === undefined && run.visibleTools.source === source && run.visibleTools.hiddenCount === hiddenTools.size)
-    return run.visibleTools;
-  if (run.visibleTools.registered !== source) checkDefinitions(source);
+  const searches = provider.searchesTools === true;
+  const chosen = typeof toolChoice === "object" ? toolChoice.name : undefined;
+  const stamp = `${loadedTools.size} ${searches} ${chosen}`;
+  const isSame = last.source === source && last.hiddenCount === hiddenTools.size;
+  if (names === undefined && isSame && (last.stamp === "" || last.stamp === stamp)) return last;
+  if (last.registered !== source) checkDefinitions(source);
   const shown = names === undefined ? undefined : new Set(names);
-  const tools = source.filter(({ name }) => !hiddenTools.has(name) && (shown === undefined || shown.has(name)));
+  const allowed = source.filter(({ name }) => !hiddenTools.has(name) && (shown === undefined || shown.has(name)));
+  const loaded = chosen === undefined ? loadedTools : new Set(loadedTools).add(chosen);
   // A list that `prepareIteration` has limited is used for one iteration only.
   run.visibleTools = {
-    ...toVisibleTools(tools, source),
+    ...arrange(allowed, { source, stamp, searches, loaded }),
     ...(shown === undefined ? { source, hiddenCount: hiddenTools.size } : {}),
   };
   return run.visibleTools;
 }
+
+interface Deferral {
+  readonly source: readonly ToolDefinition[];
+  readonly stamp: string;
+  /** True if the provider searches the deferred tools itself. */
+  readonly searches: boolean;
+  /** The loaded tools. A tool that `toolChoice` requires counts as loaded. */
+  readonly loaded: ReadonlySet<string>;
+}
+
+/** Separates the tools that the model sees from those that it has to find. All tools are visible if nothing could find them. */
+function arrange(allowed: readonly ToolDefinition[], { source, stamp, searches, loaded }: Deferral): VisibleTools {
+  const findable = allowed.filter(isDeferred);
+  const callable = searches ? allowed.filter((tool) => !findsTools(tool)) : allowed.map(toLoaded);
+  const facts = { findable, stamp: findable.length === 0 ? "" : stamp };
+  if (searches || !source.some(findsTools)) return { ...toVisibleTools(callable, source), ...facts };
+  const deferred = new Map(findable.map((tool) => [tool.name, toLoaded(tool)]));
+  const found = [...loaded].flatMap((name) => deferred.get(name) ?? []);
+  const tools = [...callable.filter(({ name }) => !deferred.has(name)), ...found];
+  return { ...toVisibleTools(tools, source, [...tools, ...callable]), ...facts };
+}
+
+function findsTools(tool: ToolDefinition): boolean {
+  return tool.findsTools === true;
+}
+
+function isDeferred({ deferred }: ToolDefinition): boolean {
+  return deferred === true;
+}
+
+/** Clears the mark, because a provider may send a marked tool without its parameters. Memoized, so that tools keep their identity. */
+const toLoaded = /* @__PURE__ */ memoize((tool: ToolDefinition): ToolDefinition =>
+  isDeferred(tool) ? Object.freeze({ ...tool, deferred: undefined }) : tool,
+);
 
 /**
  * Returns the current definitions of the tools that the model saw in a replayed iteration. A removed tool keeps its recorded
  * definition. Breaking changes are collected only for called tools, because other tools do not affect the records.
  */
 export function exposeRecorded(run: Run, result: StreamResult): VisibleTools {
-  const { visibleTools, calls, basis } = result;
+  const { calls, basis } = result;
   const registered = run.registry.definitions();
   const live = new Map(registered.map((tool) => [tool.name, tool]));
   const called = new Set([...run.state.current.calls, ...calls].map(({ name }) => name));
   const recorded = new Map<string, ShownTool>();
   const changes = new Map<string, readonly ToolChange[]>();
   const tools: ToolDefinition[] = [];
-  for (const name of visibleTools) {
+  for (const name of new Set([...result.visibleTools, ...findUnseen(called, result)])) {
     const was = findOwn(basis?.tools, name) ?? findOwn(run.firstTools?.shown, name);
     const now = live.get(name);
     const tool = now ?? (was === undefined ? undefined : { name, description: was.description, inputSchema: was.inputSchema });
@@ -95,7 +153,14 @@ export function exposeRecorded(run: Run, result: StreamResult): VisibleTools {
     const breaking = findBreaking(name, was, now);
     if (breaking.length > 0) changes.set(name, breaking);
   }
-  return { ...toVisibleTools(tools, registered), recorded: { asks: basis?.asks === true, tools: recorded, changes } };
+  const findable = registered.filter((tool) => isDeferred(tool) && !run.state.hiddenTools.has(tool.name));
+  return { ...toVisibleTools(tools, registered), findable, recorded: { asks: basis?.asks === true, tools: recorded, changes } };
+}
+
+/** Returns the called tools without a refusal. The model may have called a deferred tool that was not visible yet. */
+function findUnseen(called: ReadonlySet<string>, { refusals = [] }: StreamResult): readonly string[] {
+  const refused = new Set(refusals.map(({ call }) => call.name));
+  return [...called].filter((name) => !refused.has(name));
 }
 
 function findOwn(tools: { readonly [name: string]: ShownTool } | undefined, name: string): ShownTool | undefined {
@@ -107,13 +172,17 @@ function findBreaking(name: string, was: ShownTool | undefined, now: ToolDefinit
   return findToolChanges(name, was, now === undefined ? undefined : toShown(now)).filter(isBreaking);
 }
 
-function toVisibleTools(tools: readonly ToolDefinition[], registered: VisibleTools["registered"]): VisibleTools {
+function toVisibleTools(
+  tools: readonly ToolDefinition[],
+  registered: VisibleTools["registered"],
+  callable: readonly ToolDefinition[] = tools,
+): VisibleTools {
   return {
     ...noVisibleTools,
     tools: Object.freeze(tools),
-    byName: new Map(tools.map((tool) => [tool.name, tool])),
-    hasEager: tools.some(({ eager }) => eager === true),
-    hasApproval: tools.some(({ needsApproval = false }) => needsApproval !== false),
+    byName: new Map(callable.map((tool) => [tool.name, tool])),
+    hasEager: callable.some(({ eager }) => eager === true),
+    hasApproval: callable.some(({ needsApproval = false }) => needsApproval !== false),
     registered,
   };
 }
@@ -137,7 +206,8 @@ export function withBasis(run: Run, result: StreamResult): StreamResult {
   const names = new Set([...run.state.current.calls, ...result.calls].map(({ name }) => name));
   if (names.size === 0) return result;
   const asks = run.options.policies?.approve !== undefined;
-  const tools = run.visibleTools.tools.filter(({ name }) => names.has(name)).map((tool) => [tool.name, toShown(tool)] as const);
+  const called = [...run.visibleTools.byName.values()].filter(({ name }) => names.has(name));
+  const tools = called.map((tool) => [tool.name, toShown(tool)] as const);
   const later = tools.filter(([name, shown]) => isLater(shown, findOwn(run.firstTools?.shown, name)));
   if (!asks && later.length === 0) return result;
   const basis = { ...(asks ? { asks } : {}), ...(later.length === 0 ? {} : { tools: Object.fromEntries(later) }) };
@@ -148,6 +218,8 @@ export function withBasis(run: Run, result: StreamResult): StreamResult {
 export const noVisibleTools: VisibleTools = {
   tools: [],
   byName: new Map(),
+  findable: [],
+  stamp: "",
   source: [],
   registered: [],
   hiddenCount: -1,

@@ -5,7 +5,7 @@ import type { Json } from "../../types/json.ts";
 import type { Session } from "../../types/common.ts";
 import type { Message } from "../../types/message.ts";
 import type { StreamResult } from "../../types/provider.ts";
-import type { ToolBudget } from "../../types/tool.ts";
+import type { ToolBudget, ToolDefinition } from "../../types/tool.ts";
 import type { NestedLoopOptions, ToolContext, LoopOptions } from "../../types/loop-options.ts";
 import type { ToolCall, NestedSpending } from "../../types/tool-outcome.ts";
 import { frozenView } from "../state/transcript.ts";
@@ -15,6 +15,7 @@ import { callKey } from "../state/step-key.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
 import { Deadline, type Raced } from "../../cancellation/deadline.ts";
 import { CancelScope } from "../../cancellation/cancel-scope.ts";
+import { findableKey } from "../../tools/registry.ts";
 import { deferred, deferredToPage } from "../../tools/to-outcome.ts";
 import { addSpending, noUsage } from "../../utils/count-usage.ts";
 
@@ -33,6 +34,11 @@ export class CallContext implements ToolContext {
     Object.defineProperty(this.prototype, levelKey, {
       get(this: CallContext): Level {
         return this.#run;
+      },
+    });
+    Object.defineProperty(this.prototype, findableKey, {
+      get(this: CallContext): readonly ToolDefinition[] {
+        return this.#run.visibleTools.findable;
       },
     });
   }

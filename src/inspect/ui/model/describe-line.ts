@@ -38,6 +38,17 @@ const describers: { readonly [type: string]: Describe | undefined } = {
     tone: "warn",
     value: calls,
   }),
+  "compaction-start": ({ cause }) => ({
+    title:
+      cause === "forced"
+        ? "Summarizing old messages, because the service refused the last request as too long"
+        : "Summarizing old messages, because the context is nearly full",
+    tone: "plain",
+  }),
+  "compaction-end": ({ outcome, tokensBefore, tokensAfter, error }) =>
+    outcome === "compacted"
+      ? { title: `A summary replaces old messages in later requests, ${tokens(tokensBefore, tokensAfter)}`, tone: "warn" }
+      : { title: "No summary was written. The requests stay as they were", tone: "warn", value: error },
   "cache-break": ({ cause, keptBytes, lostBytes }) => ({
     title: `The request does not begin like the previous one: ${Number(lostBytes)} bytes of the cached prefix lost, ${Number(keptBytes)} kept`,
     tone: "warn",

@@ -10,38 +10,50 @@ import {
   type UnknownRecord,
 } from "../core/entry-kit.ts";
 
-/** A request to read or search a stored result. Line numbers start at 1. */
-export type CacheRequest = { readonly id: string } & (
+/** The arguments of the tool `read_part`. Lines and matches are counted from 1. */
+export type ReadRequest = { readonly id: string } & (
   | { readonly action: "read"; readonly startLine: number; readonly endLine: number | undefined }
   | { readonly action: "grep"; readonly pattern: string; readonly ignoreCase: boolean; readonly startLine: number }
   | { readonly action: "head" | "tail"; readonly lines: number }
+  | { readonly action: "json"; readonly path: string; readonly startMatch: number }
   | { readonly action: "stats" }
+  | { readonly action: "release" }
 );
 
 const count: NumberRule = { min: 1, infinite: false };
 const fallbackLines = 20;
 const longestPattern = 1_000;
+const longestPath = 500;
+const actions = ["read", "grep", "head", "tail", "json", "stats", "release"] as const;
+const counts = ["start_line", "end_line", "lines", "start_match"] as const;
 
 const json = {
   type: "object",
   properties: {
-    action: { type: "string", enum: ["read", "grep", "head", "tail", "stats"] },
-    id: { type: "string", description: "The id of the stored result." },
+    action: {
+      type: "string",
+      enum: actions,
+      description:
+        "read: lines. grep: search. head, tail: the first or last lines. json: select from a JSON text. stats: the size. release: drop everything read from this text from your context, and delete it if it is a stored result.",
+    },
+    id: { type: "string", description: "The id of the text." },
     start_line: { type: "integer", minimum: 1, description: "The first line to read or to search. Default 1." },
     end_line: { type: "integer", minimum: 1, description: "For read: the last line. Default: as many lines as fit." },
     lines: { type: "integer", minimum: 1, description: `For head and tail: the number of lines. Default ${fallbackLines}.` },
     pattern: { type: "string", description: "For grep: a regular expression without lookaround and backreferences." },
     ignore_case: { type: "boolean", description: "For grep: treat upper and lower case as equal. Default false." },
+    path: { type: "string", description: "For json: a JSONPath (RFC 9535), for example $.items[?@.price > 10].name" },
+    start_match: { type: "integer", minimum: 1, description: "For json: the first match to show. Default 1." },
   },
   required: ["action", "id"],
 } satisfies JsonSchema;
 
-export const cacheRequestSchema: StandardSchema<unknown, CacheRequest> = argumentSchema<CacheRequest>(json, readRequest);
+export const readRequestSchema: StandardSchema<unknown, ReadRequest> = argumentSchema<ReadRequest>(json, readRequest);
 
-function readRequest(fields: UnknownRecord): StandardResult<CacheRequest> {
+function readRequest(fields: UnknownRecord): StandardResult<ReadRequest> {
   const { action, id } = fields;
   if (typeof id !== "string") return issue("must be a string", "id");
-  const wrong = ["start_line", "end_line", "lines"].find((name) => !isAbsent(fields[name]) && !isWithin(fields[name], count));
+  const wrong = counts.find((name) => !isAbsent(fields[name]) && !isWithin(fields[name], count));
   if (wrong !== undefined) return issue(`must be ${describeRule(count)}`, wrong);
   const startLine = countOf(fields["start_line"]) ?? 1;
   switch (action) {
@@ -52,21 +64,33 @@ function readRequest(fields: UnknownRecord): StandardResult<CacheRequest> {
     case "head":
     case "tail":
       return { value: { action, id, lines: countOf(fields["lines"]) ?? fallbackLines } };
+    case "json":
+      return readJson(fields, id);
     case "stats":
       return { value: { action, id } };
+    case "release":
+      return { value: { action, id } };
     default:
-      return issue("must be one of read, grep, head, tail, stats", "action");
+      return issue(`must be one of ${actions.join(", ")}`, "action");
   }
 }
 
 function readGrep(
   fields: UnknownRecord,
   place: { readonly id: string; readonly startLine: number },
-): StandardResult<CacheRequest> {
+): StandardResult<ReadRequest> {
   const { pattern, ignore_case: ignoreCase } = fields;
-  const fits = typeof pattern === "string" && pattern !== "" && pattern.length <= longestPattern;
-  if (!fits) return issue(`must be a string of 1 to ${longestPattern} characters`, "pattern");
+  if (!isTextWithin(pattern, longestPattern)) return issue(`must be a string of 1 to ${longestPattern} characters`, "pattern");
   return { value: { action: "grep", ...place, pattern, ignoreCase: ignoreCase === true } };
+}
+
+function readJson({ path, start_match: startMatch }: UnknownRecord, id: string): StandardResult<ReadRequest> {
+  if (!isTextWithin(path, longestPath)) return issue(`must be a string of 1 to ${longestPath} characters`, "path");
+  return { value: { action: "json", id, path, startMatch: countOf(startMatch) ?? 1 } };
+}
+
+function isTextWithin(value: unknown, longest: number): value is string {
+  return typeof value === "string" && value !== "" && value.length <= longest;
 }
 
 /** True for a missing field. Some models write null for fields that they omit. */

@@ -1,4 +1,5 @@
-// Calls functions of the caller: the stop conditions after a stream, and `onIteration` after the tool calls.
+// Calls code of the caller between two streams: the stop conditions after a stream, `onIteration` after the tool calls, and the
+// compaction before the next request.
 
 import { assertNever, isRecord } from "../../utils/guards.ts";
 import { textOrNone } from "../../utils/plain-error.ts";
@@ -7,10 +8,11 @@ import { applyStep } from "../state/apply-step.ts";
 import { endingOfReason } from "../../cancellation/cancel-scope.ts";
 import type { HookAnswer } from "../state/loop-state.ts";
 import { askAfterStream, askHook } from "../run/ask-hook.ts";
-import type { Run } from "../run/run.ts";
+import { eventBase, type Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
 import { stepKey } from "../state/step-key.ts";
-import type { StopContext } from "../../types/policies.ts";
+import type { Step } from "../../types/journal.ts";
+import type { CompactionAnswer, StopContext } from "../../types/policies.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import { describeValue } from "../../utils/texts.ts";
 import { addCost, addUsage, noUsage } from "../../utils/count-usage.ts";
@@ -101,4 +103,37 @@ function toStop(answer: unknown): StreamResult["stop"] {
   if (kind === "stop") return typeof reason === "string" ? { reason } : {};
   const expected = 'true, false, { kind: "continue" } or { kind: "stop" }';
   throw new TypeError(`A stop condition must return ${expected}, but returned ${describeValue(answer)}.`);
+}
+
+/** The answer if the run was resumed without the policy, before the summary was recorded. */
+const withoutPolicy: CompactionAnswer = {
+  kind: "failed",
+  tokensBefore: 0,
+  tokensAfter: 0,
+  error: { name: "Error", message: "The run has no policies.compaction any more." },
+};
+
+export function compactRun(run: Run): void | PromiseLike<void> {
+  const { state, events, features, meter } = run;
+  const cause = state.lastInbox?.compact ?? "due";
+  const start = (live: boolean): void => events.send({ type: "compaction-start", ...eventBase(run, live), cause });
+  const step: Step<CompactionAnswer> = {
+    key: stepKey(state, "compaction"),
+    kind: "model",
+    input: null,
+    run: () => {
+      start(true);
+      return features.compaction?.compact(run) ?? withoutPolicy;
+    },
+  };
+  return runStep(step, run, (answer, live) => {
+    if (!live) start(false);
+    const { kind: outcome, tokensBefore, tokensAfter, spending } = answer;
+    const { usage, costUSD } = spending ?? {};
+    if (spending !== undefined) meter.add({ tokens: usage?.totalTokens, costUSD, costUnknown: costUSD === undefined });
+    applyStep(state, { kind: "compaction", answer });
+    const error = answer.kind === "failed" ? { error: answer.error } : {};
+    const end = { outcome, tokensBefore, tokensAfter, usage, costUSD, ...error };
+    events.send({ type: "compaction-end", ...eventBase(run, live), ...end });
+  });
 }

@@ -1,0 +1,37 @@
+// A summary for llms.txt: conversations that keep their transcript. If a type here differs from the real type, the compiler reports
+// an error.
+
+import type { Journal, LoopResult, LoopStream, Message } from "turnwright";
+import type * as conversation from "turnwright/conversation";
+import { type Differing, expectNone } from "./same-names.ts";
+
+// #region conversation
+interface ConversationEntry {
+  createConversation(options: ConversationOptions): Conversation;
+  memoryConversationStore(options?: { maxConversations?: number }): conversation.ConversationStore;
+  fileConversationStore(directory: string, options?: { fsync?: boolean }): conversation.ConversationStore; // one machine
+  postgresConversationStore(pool: conversation.PostgresPool, options?: { leaseMs?: number }): conversation.ConversationStore; // 30_000
+}
+interface ConversationOptions {
+  id: string; // at most 200 characters, no slashes
+  store: conversation.ConversationStore; // { load(id), lock(id), remove(id) }; check it with conversationStoreSuite
+  options: conversation.ConversationRunOptions; // of each run, without messages, runId and journal
+  journal?: (runId: string) => Journal; // so that another process can resume a run
+  waitMs?: number; // 0: a second run rejects with "conversation-busy" at once
+}
+interface Conversation {
+  id: string;
+  send(message?: conversation.NewMessages, options?: conversation.RunOverrides): Promise<LoopResult>;
+  stream(message?: conversation.NewMessages, options?: conversation.RunOverrides): LoopStream;
+  resume(options?: conversation.ResumeOverrides): Promise<LoopResult>; // { decisions }, or { resume: "retry-last" }
+  resumeStream(options?: conversation.ResumeOverrides): LoopStream;
+  messages(): Promise<readonly Message[]>;
+  status(): Promise<conversation.ConversationStatus | undefined>; // { runId, status, reason, undelivered }
+  usage(): Promise<conversation.ConversationUsage>; // { usage, costUSD, runs } of all runs
+  fork(id: string, options?: { atMessage?: number }): Promise<Conversation>; // its usage begins at 0
+}
+// #endregion conversation
+
+expectNone<Differing<ConversationEntry, typeof conversation>>();
+expectNone<Differing<ConversationOptions, conversation.ConversationOptions>>();
+expectNone<Differing<Conversation, conversation.Conversation>>();

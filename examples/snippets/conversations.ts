@@ -1,0 +1,104 @@
+// Conversations that keep their transcript in a store: runs, streams, approvals, forks, and stores.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Pool } from "pg";
+import { defineTool, isLoopError } from "turnwright";
+import { compactMessages } from "turnwright/compaction";
+import {
+  createConversation,
+  fileConversationStore,
+  memoryConversationStore,
+  postgresConversationStore,
+} from "turnwright/conversation";
+import { fileJournal } from "turnwright/journal";
+import { conversationStoreSuite, createMockProvider, text, toolCall } from "turnwright/testing";
+
+const tools = [
+  defineTool({
+    name: "pay",
+    description: "Pays an amount",
+    inputSchema: { type: "object", properties: { amount: { type: "number" } } },
+    needsApproval: true,
+    execute: () => "Paid.",
+  }),
+];
+const provider = createMockProvider(({ messages }) => {
+  const last = messages.at(-1);
+  if (last?.role === "tool") return text("I have paid it.");
+  const said = last?.role === "user" && typeof last.content === "string" ? last.content : "";
+  return said.startsWith("Pay") ? toolCall("pay", { amount: 20 }) : text(`You said: ${said}`);
+});
+const directory = mkdtempSync(join(tmpdir(), "chats-"));
+const shown: string[] = [];
+const show = (part: string): void => void shown.push(part);
+
+// #region create
+const conversation = createConversation({
+  id: "chat-17",
+  store: fileConversationStore(directory),
+  options: { provider, tools, policies: { compaction: compactMessages({ when: 50_000, keep: 10_000 }) } },
+  journal: (runId) => fileJournal(join(directory, `${runId}.journal.jsonl`)),
+});
+const first = await conversation.send("Do I need a coat in Oslo?"); // a LoopResult
+// #endregion create
+assert.equal(first.text, "You said: Do I need a coat in Oslo?");
+
+// #region stream
+const stream = conversation.stream("And tomorrow?", { limits: { maxIterations: 5 } }); // for this run only
+for await (const event of stream) if (event.type === "text-delta") show(event.text);
+const second = await stream.result;
+// #endregion stream
+assert.deepEqual([second.text, shown.join("")], ["You said: And tomorrow?", "You said: And tomorrow?"]);
+
+// #region resume
+const { status, reason } = await conversation.send("Pay the bill, please.");
+if (status === "suspended" && "calls" in reason) {
+  const decisions = Object.fromEntries(reason.calls.map(({ id }) => [id, { kind: "approve" as const }]));
+  const { text: answer } = await conversation.resume({ decisions }); // also in another process, and days later
+  show(answer);
+}
+// #endregion resume
+assert.equal(shown.at(-1), "I have paid it.");
+
+// #region fork
+const fork = await conversation.fork("chat-18", { atMessage: 2 }); // the first question and its answer
+await fork.send("And in Bergen?");
+const { usage, costUSD, runs } = await fork.usage(); // of the fork alone
+// #endregion fork
+assert.deepEqual([usage.totalTokens > 0, costUSD, runs], [true, undefined, 1]);
+assert.equal((await conversation.messages()).length, 8);
+
+/** POST /chats/:id */
+// #region busy
+async function post(id: string, message: string): Promise<Response> {
+  try {
+    const { text: answer } = await open(id).send(message); // check before that the user may use this chat
+    return new Response(answer);
+  } catch (error) {
+    if (isLoopError(error, "conversation-busy")) return new Response("Wait for the answer, please.", { status: 409 });
+    throw error;
+  }
+}
+// #endregion busy
+const store = memoryConversationStore();
+const open = (id: string) => createConversation({ id, store, options: { provider } });
+const answers = await Promise.all([post("chat-1", "Hello."), post("chat-1", "Hello?")]);
+assert.equal(answers.filter((response) => response.status === 409).length, 1);
+
+// #region postgres
+/** The store in Postgres. `pool` is a pool of `pg`, or of a driver with the same `query`. */
+function openStore(pool: Pool) {
+  return postgresConversationStore(pool, { leaseMs: 30_000 });
+}
+// #endregion postgres
+assert.equal(typeof openStore({ query: async () => ({ rows: [] }) } as unknown as Pool).lock, "function");
+
+// #region suite
+const checks = conversationStoreSuite({ open: () => fileConversationStore(directory) });
+for (const { title, run } of checks) await run().catch((error: unknown) => show(`${title}: ${String(error)}`));
+// #endregion suite
+assert.equal(shown.at(-1), "I have paid it.");
+rmSync(directory, { recursive: true, force: true });

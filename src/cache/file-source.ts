@@ -1,0 +1,173 @@
+// Opens files below one folder for a model. The path comes from the model, so nothing outside of the folder may be reached: not
+// with "..", and not through a symbolic link.
+
+import type { BigIntStats } from "node:fs";
+import { constants } from "node:fs";
+import { type FileHandle, open, opendir, realpath, stat } from "node:fs/promises";
+import { basename, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { checkFields, type Checks, invalidOption, is, isFilled, isRecord, numberWithin } from "../core/entry-kit.ts";
+import { noFollow } from "./directory-store.ts";
+import type { RangedText, ReadSource, SourceText } from "./read-source.ts";
+
+/** The options of `fileSource`. */
+export interface FileSourceOptions {
+  /**
+   * The name of the folder in ids: the id of a file is this name, "/" and the path below the root. 1 to 64 letters, digits, ".",
+   * "_" or "-". Default: the last part of the root's path.
+   */
+  readonly name?: string | undefined;
+  /** Larger files are refused. In bytes. Default 2 GiB. */
+  readonly maxBytes?: number | undefined;
+  /**
+   * Returns true for each file and folder that the model may read. Called with the path below the root, with "/" between its
+   * parts. A file is also refused if one of its folders is. Default: the model may read everything.
+   */
+  readonly accepts?: ((path: string) => boolean) | undefined;
+}
+
+/** `name` of a source, as a check for options. */
+export const sourceName: readonly [string, (value: unknown) => boolean] = [
+  '1 to 64 letters, digits, ".", "_" or "-"',
+  (value) => typeof value === "string" && /^[\w.-]{1,64}$/.test(value) && !/^\.+$/.test(value),
+];
+
+const checks: Checks<FileSourceOptions> = { name: sourceName, maxBytes: numberWithin({ min: 1 }), accepts: is.fn };
+
+const fallbackBytes = 2 * 1_024 * 1_024 * 1_024;
+
+/** A folder of more entries is listed in part. */
+const mostListed = 10_000;
+
+/** A file with a NUL among its first bytes is no text. */
+const inspectedBytes = 8_192;
+
+/**
+ * Makes a source for `createResultCache`, with which the model reads the text files below the folder `root`. **The model can read
+ * every file below the root**, also hidden files such as `.env`, unless `accepts` refuses them. Only regular files are read. Links
+ * are followed if they lead to a place below the root. Hard links cannot be told from other files.
+ *
+ * The id of a file is the name of the root and the path below it, for example "data/logs/app.log". The id of a folder lists its
+ * entries. Files are read in ranges, and a range is kept in memory only while it is used.
+ *
+ * Throws LoopError "invalid-option" or "unknown-option". A root that does not exist is an error for the model.
+ *
+ * @example
+ * const { tool } = createResultCache({ sources: [fileSource("./data", { accepts: (path) => !/(^|\/)\./.test(path) })] });
+ */
+export function fileSource(root: string, options: FileSourceOptions = {}): ReadSource {
+  if (!isFilled(root)) throw invalidOption("root", "the path of a folder", root);
+  checkFields("options", options, checks);
+  const folder = resolve(root);
+  const { name = basename(folder), maxBytes = fallbackBytes, accepts = (): boolean => true } = options;
+  if (!sourceName[1](name)) throw invalidOption("name", sourceName[0], name);
+  const place: Place = { folder, name, maxBytes, accepts };
+  return {
+    name,
+    description: `files, whose ids are paths that begin with "${name}/". The id of a folder, such as "${name}", lists its entries`,
+    open: async (id) => (id === name || id.startsWith(`${name}/`) ? openPath(place, id) : undefined),
+  };
+}
+
+type Place = { readonly folder: string } & Required<{
+  readonly [Key in keyof FileSourceOptions]: NonNullable<FileSourceOptions[Key]>;
+}>;
+
+async function openPath(place: Place, id: string): Promise<SourceText> {
+  const { folder, name, accepts } = place;
+  const parts = partsOf(id.slice(name.length + 1));
+  if (parts === undefined || !isAccepted(parts, accepts)) throw missing(name);
+  try {
+    const base = await realpath(folder);
+    const path = await realpath(join(base, ...parts));
+    const below = relative(base, path);
+    const isOutside = below === ".." || below.startsWith(`..${sep}`) || isAbsolute(below);
+    // A link may have led to a place that is refused.
+    if (isOutside || !isAccepted(below.split(sep), accepts)) throw missing(name);
+    const facts = await stat(path, { bigint: true });
+    if (facts.isDirectory()) return await listFolder(place, path, parts);
+    if (!facts.isFile()) throw new ReadError("This is neither a file nor a folder. Read another file.");
+    return await openFile(path, facts, place);
+  } catch (error) {
+    if (error instanceof ReadError) throw error;
+    throw toReadError(error, name);
+  }
+}
+
+/** An error whose message is for the model. Errors of the file system contain paths of the machine. */
+class ReadError extends Error {}
+
+function missing(name: string): ReadError {
+  return new ReadError(`There is no such file or folder below "${name}". Read "${name}" to list what there is.`);
+}
+
+function toReadError(error: unknown, name: string): ReadError {
+  const code = isRecord(error) && typeof error["code"] === "string" ? error["code"] : "unknown error";
+  return code === "ENOENT" || code === "ENOTDIR"
+    ? missing(name)
+    : new ReadError(`This cannot be read (${code}). Read another file.`);
+}
+
+/** On Windows, "\" separates folders, and ":" separates a file from its streams. */
+const separators = sep === "/" ? /\0/ : /[\0\\:]/;
+
+/** Returns the parts of a path below the root, or undefined if the path could leave the root. */
+function partsOf(path: string): readonly string[] | undefined {
+  if (separators.test(path)) return undefined;
+  const parts = path.replace(/\/$/, "").split("/");
+  if (parts.length === 1 && parts[0] === "") return [];
+  return parts.some((part) => part === "" || part === "." || part === "..") ? undefined : parts;
+}
+
+function isAccepted(parts: readonly string[], accepts: Place["accepts"]): boolean {
+  return parts.every((part, index) => part === "" || accepts(parts.slice(0, index + 1).join("/")));
+}
+
+async function openFile(path: string, facts: BigIntStats, { maxBytes }: Place): Promise<RangedText> {
+  // Without O_NONBLOCK, opening a pipe that replaced the file would wait for a writer.
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | noFollow);
+  try {
+    const opened = await handle.stat({ bigint: true });
+    // A folder of the path may have been replaced by a link after the check.
+    const isSame = opened.isFile() && opened.ino === facts.ino && opened.dev === facts.dev && (await realpath(path)) === path;
+    if (!isSame) throw new ReadError("This file has just been replaced. Repeat the call.");
+    if (opened.size > maxBytes)
+      throw new ReadError(`The file has ${opened.size} bytes. Only files of at most ${maxBytes} bytes are read.`);
+    if ((await readRange(handle, 0, inspectedBytes)).includes(0))
+      throw new ReadError("This file is binary, so it cannot be read as text.");
+    return {
+      bytes: Number(opened.size),
+      version: `${opened.dev}:${opened.ino}:${opened.size}:${opened.mtimeNs}`,
+      read: (offset, length) => readRange(handle, offset, length),
+      close: () => handle.close(),
+    };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+async function readRange(handle: FileHandle, offset: number, length: number): Promise<Uint8Array> {
+  const buffer = new Uint8Array(length);
+  let filled = 0;
+  while (filled < length) {
+    const { bytesRead } = await handle.read(buffer, filled, length - filled, offset + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return buffer.subarray(0, filled);
+}
+
+async function listFolder({ name, accepts }: Place, path: string, parts: readonly string[]): Promise<string> {
+  const lines: string[] = [];
+  let count = 0;
+  for await (const entry of await opendir(path)) {
+    const inside = [...parts, entry.name];
+    if (!isAccepted(inside, accepts)) continue;
+    count += 1;
+    if (count > mostListed) break;
+    lines.push([name, ...inside].join("/") + (entry.isDirectory() ? "/" : ""));
+  }
+  const more = count > mostListed ? [`(The folder has more than ${mostListed} entries.)`] : [];
+  // A name may contain a line break.
+  return [...lines.sort().map((line) => line.replace(/[\n\r]/g, "?")), ...more].join("\n") || "(The folder is empty.)";
+}

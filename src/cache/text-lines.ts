@@ -1,0 +1,120 @@
+// Divides a text into lines of limited length. Creates no string for a line before the line is read.
+
+import { countBytes } from "../core/entry-kit.ts";
+
+/**
+ * The maximum length of a line in UTF-16 code units. Longer lines are broken. Must be less than `longestSearched` in look-up.ts,
+ * so that a search covers whole lines.
+ */
+const longestLine = 1_000;
+
+const slack = 200;
+
+/** The index stores the offset of every 256th line. */
+const stride = 256;
+
+/** The offsets at which the lines of a text begin. */
+export interface LineStarts {
+  readonly count: number;
+  readonly starts: readonly number[];
+}
+
+export interface LineIndex extends LineStarts {
+  readonly bytes: number;
+}
+
+/** A text that is read line by line. Line numbers start at 1. */
+export interface TextLines {
+  readonly bytes: number;
+  /** The number of lines that are known so far. Reading further lines of a large file may increase it. */
+  readonly count: number;
+  /** True if `count` is the number of all lines. */
+  readonly isCounted: boolean;
+  countAll(): Promise<number>;
+  /** Yields the lines from line `first` on. */
+  from(first: number): AsyncIterable<string> | Iterable<string>;
+}
+
+/** Returns the lines of a text in memory. Pass the `index` of the text if it is known. */
+export function linesOfText(text: string, index: LineIndex = indexLines(text)): TextLines {
+  const { bytes, count } = index;
+  return { bytes, count, isCounted: true, countAll: async () => count, from: (first) => linesFrom(text, index, first) };
+}
+
+export function indexLines(text: string): LineIndex {
+  return { ...findStarts(text), bytes: countBytes(text) };
+}
+
+/**
+ * Finds where each line begins. Lines of more than 1,000 UTF-16 code units are broken, after a comma or a space if there is one
+ * near the end. No string is created for each line, because there may be as many lines as characters.
+ */
+export function findStarts(text: string): LineStarts {
+  const starts: number[] = [];
+  const nextFeed = createFinder(text, "\n");
+  const nextReturn = createFinder(text, "\r");
+  let count = 0;
+  for (let start: number | undefined = 0; start !== undefined; count += 1) {
+    if (count % stride === 0) starts.push(start);
+    const end = Math.min(nextFeed(start), nextReturn(start));
+    const last = Math.min(text.length, start + longestLine);
+    start = startAfter(text, end <= last ? end : lastOf(text, start));
+  }
+  return { count, starts };
+}
+
+/** Returns a function that finds the next place of a character. The function is called with increasing positions only. */
+function createFinder(text: string, character: string): (from: number) => number {
+  let found = -1;
+  return (from) => {
+    if (found < from) {
+      const next = text.indexOf(character, from);
+      found = next === -1 ? Number.POSITIVE_INFINITY : next;
+    }
+    return found;
+  };
+}
+
+/** Yields the lines of a text, beginning with line `first`. Line numbers start at 1. */
+export function* linesFrom(text: string, { starts }: LineStarts, first: number): Generator<string> {
+  let start: number | undefined = starts[Math.floor((first - 1) / stride)];
+  for (let ahead = (first - 1) % stride; start !== undefined; ahead--) {
+    const end = endOf(text, start);
+    if (ahead <= 0) yield text.slice(start, end);
+    start = startAfter(text, end);
+  }
+}
+
+const lineFeed = 10;
+const carriageReturn = 13;
+
+function endOf(text: string, start: number): number {
+  const last = Math.min(text.length, start + longestLine);
+  for (let index = start; index <= last; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit === lineFeed || unit === carriageReturn) return index;
+  }
+  return lastOf(text, start);
+}
+
+/** Returns the end of a line that has no line break before its maximum length. */
+function lastOf(text: string, start: number): number {
+  return text.length - start <= longestLine ? text.length : findBreak(text, start);
+}
+
+function startAfter(text: string, end: number): number | undefined {
+  if (end === text.length) return undefined;
+  const unit = text.charCodeAt(end);
+  if (unit === lineFeed) return end + 1;
+  if (unit !== carriageReturn) return end;
+  return text.charCodeAt(end + 1) === lineFeed ? end + 2 : end + 1;
+}
+
+function findBreak(text: string, start: number): number {
+  const end = start + longestLine;
+  const tail = text.slice(end - slack, end);
+  const near = Math.max(tail.lastIndexOf(","), tail.lastIndexOf(" ")) + 1;
+  if (near > 0) return end - slack + near;
+  // A break must not separate the two halves of a surrogate pair.
+  return (text.codePointAt(end - 1) ?? 0) > 0xffff ? end - 1 : end;
+}

@@ -1,0 +1,85 @@
+// Decides which messages a summary replaces. The rules keep every request valid: a call and its result stay together, and a call
+// that waits stays visible.
+
+import {
+  type CompactedMessages,
+  malformedNote,
+  type Message,
+  type UserMessage,
+  userTextOf,
+  warnOfLoop,
+} from "../core/entry-kit.ts";
+import { estimateMessage, estimateMessages } from "./estimate-messages.ts";
+
+export interface CutRules {
+  /** The estimated tokens of the latest messages that stay. At least the last message stays, with the calls that it answers. */
+  readonly keepTokens: number;
+  /** The compaction so far. */
+  readonly earlier: CompactedMessages | undefined;
+}
+
+export interface Cut extends Omit<CompactedMessages, "summary"> {
+  /** The indexes of the messages that the new summary has to cover, without those that the summary so far covers. */
+  readonly replaced: readonly number[];
+  /** The estimated tokens of the replaced messages. */
+  readonly tokens: number;
+}
+
+/** Returns the messages to summarize, or undefined if no message can be left out. */
+export function findCut(messages: readonly Message[], { keepTokens, earlier }: CutRules): Cut | undefined {
+  const count = findCount(messages, keepTokens);
+  const before = earlier?.count ?? 0;
+  if (count <= before) return undefined;
+  const lastUser = messages.findLastIndex((message) => message.role === "user" && !isNote(message));
+  const isKept = (index: number): boolean => {
+    const message = messages[index];
+    return message?.role === "user" && (message.pinned === true || index === lastUser);
+  };
+  // A message that was kept so far and is no longer the last message of the user goes into the new summary.
+  const shown = [...(earlier?.kept ?? []), ...range(before, count)];
+  const kept = shown.filter(isKept);
+  const replaced = shown.filter((index) => !isKept(index));
+  const tokens = estimateMessages(replaced.flatMap((index) => messages[index] ?? []));
+  return replaced.length === 0 ? undefined : { count, kept, replaced, tokens };
+}
+
+/** Returns the number of messages before the first message that stays. */
+function findCount(messages: readonly Message[], keepTokens: number): number {
+  let count = messages.length;
+  let tokens = 0;
+  for (let index = messages.length - 1; index >= 0; index -= 1) {
+    const message = messages[index];
+    if (message === undefined) continue;
+    tokens += estimateMessage(message);
+    const isLast = index === messages.length - 1;
+    if (tokens > keepTokens && !isLast) break;
+    count = index;
+  }
+  const waiting = messages.findIndex(waits);
+  return toBoundary(messages, waiting === -1 ? count : Math.min(count, waiting));
+}
+
+/** Moves the cut before the calls whose results follow it. */
+function toBoundary(messages: readonly Message[], count: number): number {
+  let boundary = count;
+  while (boundary > 0 && messages[boundary]?.role === "tool") boundary -= 1;
+  return boundary;
+}
+
+/** True for results of which one is still missing. */
+function waits(message: Message): boolean {
+  return message.role === "tool" && message.results.some(({ outcome }) => outcome.startsWith("awaiting-"));
+}
+
+const loopWarning = /* @__PURE__ */ warnOfLoop(0).split("0")[0] ?? "";
+const outputComplaint = "Your answer does not fit the schema:";
+
+/** True for a message that the loop itself wrote in the role of the user. */
+function isNote(message: UserMessage): boolean {
+  const text = userTextOf(message);
+  return text === malformedNote || text.startsWith(loopWarning) || text.startsWith(outputComplaint);
+}
+
+function range(from: number, to: number): readonly number[] {
+  return Array.from({ length: to - from }, (_, index) => from + index);
+}

@@ -1,0 +1,135 @@
+// The transitions of a stored conversation: a run begins, ends, or is given up. Pure.
+
+import {
+  addCost,
+  addUsage,
+  invalidOption,
+  type LoopResult,
+  type Message,
+  noUsage,
+  type Usage,
+  type UserMessage,
+} from "../core/entry-kit.ts";
+import { settleWaiting } from "../host/start-options.ts";
+import type { ConversationChange, ConversationState, StoredConversation, StoredRun } from "./conversation-store.ts";
+
+/** The usage and the cost of a conversation. */
+export interface ConversationUsage {
+  /** The sum over all runs whose usage is known. */
+  readonly usage: Usage;
+  /** The cost in USD. Undefined if the cost of any run is unknown. */
+  readonly costUSD: number | undefined;
+  /** The number of runs, including one that has not ended. */
+  readonly runs: number;
+}
+
+export const emptyState: ConversationState = { runs: 0, usage: noUsage, costUSD: 0, undelivered: [] };
+export const emptyConversation: StoredConversation = { messages: [], state: emptyState };
+
+/** A conversation after a change, and the change that leads to it. */
+export interface Changed {
+  readonly stored: StoredConversation;
+  readonly change: ConversationChange;
+  /** The change to make if the run rejects. Undefined to keep the conversation as it is. */
+  readonly undo?: ConversationChange | undefined;
+}
+
+/** The messages and the spending of a run that was cut off, as its journal has them. */
+export interface Recovered extends Pick<StoredRun, "usage" | "costUSD"> {
+  readonly messages: readonly Message[];
+}
+
+/**
+ * Gives the last run up, so that another run can begin: calls that still wait are ended, and the spending of the run is added to
+ * the sums. `recovered` replaces the messages of a run that was cut off. Nothing is stored yet.
+ */
+export function settleLastRun({ messages, state }: StoredConversation, recovered?: Recovered): Changed {
+  const { lastRun, ...earlier } = state;
+  if (lastRun === undefined) return { stored: { messages, state }, change: { from: messages.length, messages: [], state } };
+  const isOpen = lastRun.status === "running" || lastRun.status === "suspended";
+  const from = isOpen ? lastRun.start : messages.length;
+  const own = (recovered?.messages ?? messages).slice(from).map(settleWaiting);
+  const settled: ConversationState = {
+    ...earlier,
+    ...sumSpending(earlier, recovered ?? lastRun),
+    compaction: lastRun.compaction ?? earlier.compaction,
+  };
+  return {
+    stored: { messages: [...messages.slice(0, from), ...own], state: settled },
+    change: { from, messages: own, state: settled },
+  };
+}
+
+/** Begins a run with the undelivered messages and the new ones. */
+export function beginRun({ stored, change }: Changed, given: readonly UserMessage[], runId: string): Changed {
+  const { undelivered, runs, ...earlier } = stored.state;
+  const added = [...undelivered, ...given];
+  const messages = [...stored.messages, ...added];
+  if (!isAnswerable(messages)) {
+    throw invalidOption("message", "a message, because the conversation has no message that waits for an answer", undefined);
+  }
+  const lastRun: StoredRun = { runId, start: messages.length, status: "running" };
+  const state: ConversationState = { ...earlier, runs: runs + 1, undelivered: [], lastRun };
+  return { stored: { messages, state }, change: { from: change.from, messages: [...change.messages, ...added], state } };
+}
+
+/** True if the model has something to answer: a message of the user, or the results of its calls. */
+function isAnswerable(messages: readonly Message[]): boolean {
+  const last = messages.at(-1);
+  return last !== undefined && last.role !== "assistant";
+}
+
+/** Marks the last run as running again. A run that refuses a decision has not begun, so its conversation stays as it was. */
+export function reopenRun({ messages, state }: StoredConversation, lastRun: StoredRun): Changed {
+  const { runId, start, usage } = lastRun;
+  const reopened: ConversationState = { ...state, lastRun: { runId, start, usage, status: "running" } };
+  const kept = { from: messages.length, messages: [] };
+  return {
+    stored: { messages, state: reopened },
+    change: { ...kept, state: reopened },
+    undo: { ...kept, state },
+  };
+}
+
+/** Stores the end of the last run. Its result has the messages with which the run began, and all messages of the run. */
+export function endRun({ state }: StoredConversation, start: number, result: LoopResult): ConversationChange {
+  const { runId, status, reason, usage, costUSD, compaction, undelivered } = result;
+  const late = reason.kind === "interrupted" ? [reason.message, ...undelivered] : undelivered;
+  const lastRun: StoredRun = { runId, start, status, reason, usage, costUSD, compaction };
+  return {
+    from: start,
+    messages: result.messages.slice(start),
+    state: { ...state, undelivered: [...state.undelivered, ...late], lastRun },
+  };
+}
+
+/** Makes the first change of a fork. Its runs, usage and cost begin at 0, because the conversation it is from has counted them. */
+export function forkAt({ stored }: Changed, atMessage: number = stored.messages.length): ConversationChange {
+  const { length } = stored.messages;
+  if (atMessage > length) throw invalidOption("atMessage", `at most ${length}, the number of messages`, atMessage);
+  const messages = stored.messages.slice(0, atMessage);
+  const last = messages.at(-1);
+  if (last?.role === "assistant" && last.content.some(({ type }) => type === "tool-call")) {
+    throw invalidOption("atMessage", "a number of messages that does not separate a tool call from its result", atMessage);
+  }
+  const { compaction, undelivered } = stored.state;
+  const fits = compaction !== undefined && compaction.count <= atMessage;
+  const state: ConversationState = {
+    ...emptyState,
+    ...(fits && { compaction }),
+    undelivered: atMessage === length ? undelivered : [],
+  };
+  return { from: 0, messages, state };
+}
+
+export function usageOf({ runs, lastRun, usage, costUSD }: ConversationState): ConversationUsage {
+  return { ...(lastRun === undefined ? { usage, costUSD } : sumSpending({ usage, costUSD }, lastRun)), runs };
+}
+
+/** Adds the spending of a run. A run with an unknown cost makes the sum unknown. */
+function sumSpending(
+  { usage, costUSD }: Pick<ConversationState, "usage" | "costUSD">,
+  run: Pick<StoredRun, "usage" | "costUSD">,
+): Pick<ConversationUsage, "usage" | "costUSD"> {
+  return { usage: addUsage(usage, run.usage ?? noUsage), costUSD: addCost(costUSD, run.costUSD) };
+}

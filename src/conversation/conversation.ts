@@ -1,0 +1,126 @@
+import type {
+  CallDecision,
+  EndReason,
+  Journal,
+  LoopOptions,
+  LoopResult,
+  LoopStatus,
+  LoopStream,
+  Message,
+  Plain,
+  UserMessage,
+} from "../core/entry-kit.ts";
+import type { ConversationUsage } from "./conversation-state.ts";
+import type { ConversationStore } from "./conversation-store.ts";
+
+/** The options of `runToolLoop` without those that the conversation sets. */
+export type ConversationRunOptions<Output = unknown> = Omit<
+  LoopOptions<Output>,
+  "messages" | "runId" | "journal" | "repair" | "decisions" | "resume"
+>;
+
+/**
+ * Options for one run. They replace the options of the conversation. The fields of `limits`, `timeouts`, `policies`, `hooks`,
+ * `session` and `modelSettings` are replaced one by one.
+ */
+export type RunOverrides<Output = unknown> = Partial<ConversationRunOptions<Output>>;
+
+/** The options of `resume` and `resumeStream`: those of one run, and the decisions about the calls that wait. */
+export interface ResumeOverrides<Output = unknown> extends RunOverrides<Output> {
+  /** The decisions about waiting calls, and the results for waiting calls. The keys are the values of `id` in `reason.calls`. */
+  readonly decisions?: { readonly [id: string]: CallDecision } | undefined;
+  /** "retry-last" also continues a run with the status "error", "timeout" or "stopped-by-user". */
+  readonly resume?: "retry-last" | undefined;
+}
+
+/** The options of `createConversation`. */
+export interface ConversationOptions<Output = unknown> {
+  /**
+   * Identifies the conversation in the store: 1 to 200 characters without slashes, backslashes and control characters. The store
+   * has no users, so check that the user may use this conversation.
+   */
+  readonly id: string;
+  /** The store, for example `fileConversationStore("chats")`. */
+  readonly store: ConversationStore;
+  /** The options of every run. `session.conversationId` defaults to `id`. */
+  readonly options: ConversationRunOptions<Output>;
+  /**
+   * Returns the journal of a run. With a durable journal, another process can resume a run that was suspended, or whose process
+   * was killed. Each call with the same `runId` must return a journal with the same records. Run ids can be used as file names.
+   * Default: a journal in memory, for the last run of this object.
+   */
+  readonly journal?: ((runId: string) => Journal) | undefined;
+  /** How long a run waits until another run of the conversation has ended, in milliseconds. Default 0: it is refused at once. */
+  readonly waitMs?: number | undefined;
+}
+
+/** New messages of the user: a text, a message, or several messages. */
+export type NewMessages = string | UserMessage | readonly UserMessage[];
+
+/** How the last run of a conversation ended, and the messages that wait for the next run. */
+export interface ConversationStatus {
+  readonly runId: string;
+  /** "running" while the run is live, and also if its process was killed. */
+  readonly status: "running" | LoopStatus;
+  /** Why the run ended or is suspended. Undefined while the status is "running". */
+  readonly reason: EndReason | undefined;
+  /** Messages that reached a run too late. The next run begins with them. */
+  readonly undelivered: readonly UserMessage[];
+}
+
+/**
+ * A transcript that is kept across runs. Only one run at a time: the other methods that begin a run or change the conversation
+ * reject with LoopError "conversation-busy" meanwhile, also in other processes.
+ */
+export interface Conversation<Output = unknown> {
+  readonly id: string;
+  /**
+   * Adds messages of the user, and runs the loop. The messages are stored before the run begins. Without `message`, answers the
+   * messages that still wait: undelivered ones, or the last ones if their run was cut off or failed.
+   *
+   * Rejects like `runToolLoop`, with errors of the store, and with LoopError "conversation-busy". If the run rejects, its
+   * messages stay in the conversation.
+   *
+   * @example
+   * const { text } = await conversation.send("Do I need a coat?");
+   */
+  send<Own = Output>(message?: NewMessages, options?: RunOverrides<Own>): Promise<LoopResult<Plain<Own>>>;
+  /**
+   * Like `send`, but returns a stream like `streamToolLoop`. Invalid arguments throw at once. All other errors reject `result`,
+   * and the iteration.
+   *
+   * @example
+   * for await (const event of conversation.stream("And tomorrow?")) if (event.type === "text-delta") write(event.text);
+   */
+  stream<Own = Output>(message?: NewMessages, options?: RunOverrides<Own>): LoopStream<Plain<Own>>;
+  /**
+   * Continues the last run if it was suspended, or if its process was killed. Needs the journal of that run. Rejects like `send`,
+   * and with "conversation-refused" if there is no such run, or no journal.
+   *
+   * @example
+   * await conversation.resume({ decisions: { [call.id]: { kind: "approve" } } });
+   */
+  resume<Own = Output>(options?: ResumeOverrides<Own>): Promise<LoopResult<Plain<Own>>>;
+  /** Like `resume`, but returns a stream like `stream`. Its events include those of the recorded steps, marked as `replayed`. */
+  resumeStream<Own = Output>(options?: ResumeOverrides<Own>): LoopStream<Plain<Own>>;
+  /** Returns the stored transcript. While a run is live, it ends with the messages with which the run began. */
+  messages(): Promise<readonly Message[]>;
+  /** Returns how the last run ended. Undefined if there was no run yet. */
+  status(): Promise<ConversationStatus | undefined>;
+  /** Returns the usage and the cost of all runs, also of those in other processes. */
+  usage(): Promise<ConversationUsage>;
+  /**
+   * Copies the conversation to a new id, and returns the copy. `atMessage` is the number of messages to copy. Default: all. Calls
+   * that wait are ended in the copy. The usage of the copy begins at 0.
+   *
+   * Rejects with LoopError "conversation-refused" if the new conversation exists, or this one does not. Rejects with
+   * "invalid-option" if `atMessage` is too large, or separates a tool call from its result.
+   */
+  fork(id: string, options?: ForkOptions): Promise<Conversation<Output>>;
+}
+
+/** The options of `fork`. */
+export interface ForkOptions {
+  /** The number of messages to copy, at least 1. Default: all. */
+  readonly atMessage?: number | undefined;
+}

@@ -1,0 +1,252 @@
+import {
+  checkFields,
+  type Journal,
+  LoopError,
+  type LoopOptions,
+  type LoopResult,
+  type LoopStream,
+  memoryJournal,
+  type Message,
+  numberWithin,
+  type Plain,
+  runToolLoop,
+  streamToolLoop,
+  type UserMessage,
+} from "../core/entry-kit.ts";
+import { checkId } from "./check-id.ts";
+import type {
+  Conversation,
+  ConversationOptions,
+  ConversationStatus,
+  ForkOptions,
+  NewMessages,
+  ResumeOverrides,
+  RunOverrides,
+} from "./conversation.ts";
+import {
+  beginRun,
+  type Changed,
+  type ConversationUsage,
+  emptyConversation,
+  emptyState,
+  endRun,
+  forkAt,
+  reopenRun,
+  settleLastRun,
+  usageOf,
+} from "./conversation-state.ts";
+import type { ConversationChange, ConversationLock, StoredConversation } from "./conversation-store.ts";
+import { lockConversation } from "./lock-conversation.ts";
+import { recoverRun } from "./recover-run.ts";
+import { type AnyOptions, checkConversation, mergeOptions, toNewMessages } from "./run-options.ts";
+import { startStream } from "./start-stream.ts";
+
+/**
+ * Creates an object for one conversation, which keeps its transcript in a store. Each `send` adds a message of the user, runs
+ * the loop with all messages, and stores the messages, the usage, the cost and the compaction of the run. Any number of objects,
+ * in any number of processes, may share a conversation: it has one run at a time.
+ *
+ * Nothing is read or written before the first call of a method. Throws LoopError "invalid-option" or "unknown-option" if an
+ * option is invalid, including those in `options`.
+ *
+ * @example
+ * const conversation = createConversation({
+ *   id: "chat-17",
+ *   store: fileConversationStore("chats"),
+ *   options: { provider, tools },
+ * });
+ * const { text } = await conversation.send("Do I need a coat in Oslo?");
+ */
+export function createConversation<Output = unknown>(options: ConversationOptions<Output>): Conversation<Output> {
+  checkConversation(options as ConversationOptions<never>);
+  return new StoredChat<Output>({ ...options });
+}
+
+/** A run that may begin: its conversation is locked, and its messages are stored. */
+interface Prepared {
+  readonly lock: ConversationLock;
+  readonly stored: StoredConversation;
+  readonly start: number;
+  readonly options: LoopOptions<never>;
+  /** The change to make if the run rejects. */
+  readonly undo?: ConversationChange | undefined;
+}
+
+class StoredChat<Output> implements Conversation<Output> {
+  readonly id: string;
+  readonly #given: ConversationOptions<Output>;
+  /** The journal of the last run of this object, if the option `journal` is not set. */
+  #last: { readonly runId: string; readonly journal: Journal } | undefined;
+
+  constructor(given: ConversationOptions<Output>) {
+    this.id = given.id;
+    this.#given = given;
+  }
+
+  async send<Own = Output>(message?: NewMessages, own: RunOverrides<Own> = {}): Promise<LoopResult<Plain<Own>>> {
+    return this.#run<Own>(await this.#planSend(message, own)());
+  }
+
+  stream<Own = Output>(message?: NewMessages, own: RunOverrides<Own> = {}): LoopStream<Plain<Own>> {
+    return this.#stream<Own>(this.#planSend(message, own));
+  }
+
+  async resume<Own = Output>(own: ResumeOverrides<Own> = {}): Promise<LoopResult<Plain<Own>>> {
+    return this.#run<Own>(await this.#planResume(own)());
+  }
+
+  resumeStream<Own = Output>(own: ResumeOverrides<Own> = {}): LoopStream<Plain<Own>> {
+    return this.#stream<Own>(this.#planResume(own));
+  }
+
+  async messages(): Promise<readonly Message[]> {
+    return (await this.#load())?.messages ?? [];
+  }
+
+  async status(): Promise<ConversationStatus | undefined> {
+    const { lastRun, undelivered } = (await this.#load())?.state ?? emptyState;
+    if (lastRun === undefined) return undefined;
+    const { runId, status, reason } = lastRun;
+    return { runId, status, reason, undelivered };
+  }
+
+  async usage(): Promise<ConversationUsage> {
+    return usageOf((await this.#load())?.state ?? emptyState);
+  }
+
+  async fork(id: string, options: ForkOptions = {}): Promise<Conversation<Output>> {
+    checkId(id);
+    checkFields("options", options, { atMessage: numberWithin({ min: 1, infinite: false }) });
+    const stored = await this.#load();
+    if (stored === undefined) throw refused(this.id, "has no messages yet, so it cannot be forked. Call send first");
+    const change = forkAt(settleLastRun(stored), options.atMessage);
+    const lock = await this.#given.store.lock(id);
+    try {
+      if (lock.stored !== undefined) throw refused(id, "exists already. Fork to another id");
+      await lock.append(change);
+    } finally {
+      await lock.release();
+    }
+    return createConversation({ ...this.#given, id });
+  }
+
+  async #load(): Promise<StoredConversation | undefined> {
+    return this.#given.store.load(this.id);
+  }
+
+  /** Checks the arguments, and returns a function that locks the conversation and stores the messages. */
+  #planSend(message: NewMessages | undefined, own: object): () => Promise<Prepared> {
+    const given = toNewMessages(message);
+    const options = this.#merge(own, false);
+    return () => this.#prepare(options, (before) => this.#planRun(before, given));
+  }
+
+  async #planRun(before: StoredConversation, given: readonly UserMessage[]): Promise<Changed> {
+    const { lastRun } = before.state;
+    const recovered = lastRun?.status === "running" ? await recoverRun(this.#journalOf(lastRun.runId)) : undefined;
+    const number = before.state.runs + 1;
+    // The random part keeps the journals of a deleted conversation apart from those of a new one with the same id.
+    const runId = `${this.id}.${number}.${globalThis.crypto.randomUUID().slice(0, 8)}`;
+    return beginRun(settleLastRun(before, recovered), given, runId);
+  }
+
+  #planResume(own: object): () => Promise<Prepared> {
+    const options = this.#merge(own, true);
+    return () => this.#prepare(options, (before) => this.#planReopening(before, options));
+  }
+
+  #planReopening(before: StoredConversation, { resume }: AnyOptions): Changed {
+    const { lastRun } = before.state;
+    if (lastRun === undefined) throw refused(this.id, "has no run yet. Call send");
+    const { status, runId } = lastRun;
+    const isOpen = status === "running" || status === "suspended";
+    if (!isOpen && resume === undefined)
+      throw refused(this.id, `has no run to resume: the last one has ended as "${status}". Call send to begin another run`);
+    if (this.#journalOf(runId) === undefined)
+      throw refused(this.id, 'cannot resume its last run without its journal: set the option "journal", or call send');
+    return reopenRun(before, lastRun);
+  }
+
+  #merge(own: object, resumes: boolean): AnyOptions {
+    return mergeOptions(this.#given.options as AnyOptions, own, resumes);
+  }
+
+  async #prepare(options: AnyOptions, plan: (before: StoredConversation) => Changed | Promise<Changed>): Promise<Prepared> {
+    const lock = await lockConversation(this.#given, options);
+    try {
+      const { stored, change, undo } = await plan(lock.stored ?? emptyConversation);
+      await lock.append(change);
+      return { lock, stored, undo, ...this.#complete(options, stored, lock) };
+    } catch (error) {
+      await lock.release();
+      throw error;
+    }
+  }
+
+  /** Adds the options that the conversation sets. */
+  #complete(
+    options: AnyOptions,
+    { messages, state }: StoredConversation,
+    lock: ConversationLock,
+  ): Pick<Prepared, "start" | "options"> {
+    const { runId = "", start = 0 } = state.lastRun ?? {};
+    const journal = this.#journalOf(runId) ?? memoryJournal();
+    if (this.#given.journal === undefined) this.#last = { runId, journal };
+    const { policies, signal, session } = options;
+    const { compaction } = policies ?? {};
+    const signals = [signal, lock.lost].filter((one) => one !== undefined);
+    return {
+      start,
+      options: {
+        ...options,
+        ...(compaction !== undefined && { policies: { ...policies, compaction: compaction.startWith(state.compaction) } }),
+        ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
+        session: { conversationId: this.id, ...session },
+        messages: messages.slice(0, start),
+        runId,
+        journal,
+      },
+    };
+  }
+
+  #journalOf(runId: string): Journal | undefined {
+    if (this.#given.journal !== undefined) return this.#given.journal(runId);
+    return this.#last?.runId === runId ? this.#last.journal : undefined;
+  }
+
+  async #run<Own>(prepared: Prepared): Promise<LoopResult<Plain<Own>>> {
+    return this.#finish<Own>(prepared, runToolLoop(prepared.options));
+  }
+
+  #stream<Own>(prepare: () => Promise<Prepared>): LoopStream<Plain<Own>> {
+    return startStream(async () => {
+      const prepared = await prepare();
+      try {
+        const stream = streamToolLoop(prepared.options);
+        return { events: stream, result: this.#finish<Own>(prepared, stream.result) };
+      } catch (error) {
+        await prepared.lock.release();
+        throw error;
+      }
+    });
+  }
+
+  /** Stores the end of a run, and unlocks the conversation. */
+  async #finish<Own>({ lock, stored, start, undo }: Prepared, ended: Promise<LoopResult>): Promise<LoopResult<Plain<Own>>> {
+    try {
+      const result = await ended.catch(async (error: unknown) => {
+        if (undo !== undefined) await lock.append(undo);
+        throw error;
+      });
+      await lock.append(endRun(stored, start, result));
+      // The schema in the options determines the type of the output.
+      return result as LoopResult<Plain<Own>>;
+    } finally {
+      await lock.release();
+    }
+  }
+}
+
+function refused(conversation: string, problem: string): LoopError<"conversation-refused"> {
+  return new LoopError("conversation-refused", { conversation, problem });
+}

@@ -1,0 +1,94 @@
+// Stores each conversation in a journal file: each change is one record. The journal brings the lock, the checksums, the private
+// mode and the repair of a record that a crash has cut off.
+
+import { createHash } from "node:crypto";
+import { mkdir, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { checkFields, invalidOption, is, isFilled, isLoopError, type Message } from "../core/entry-kit.ts";
+import { type JournalSession, openJournal, readJournal } from "../journal/journal-session.ts";
+import { busy, checkId } from "./check-id.ts";
+import type { ConversationChange, ConversationState, ConversationStore, StoredConversation } from "./conversation-store.ts";
+import { unlessMissing } from "./unless-missing.ts";
+
+/** The options of `fileConversationStore`. */
+export interface FileConversationStoreOptions {
+  /**
+   * True to wait until each change is on disk. If false, changes survive a crash of the process, but may be lost in a power
+   * failure. Default true.
+   */
+  readonly fsync?: boolean | undefined;
+}
+
+/**
+ * Makes a store in a directory, which is created if it does not exist. Each conversation has one file, to which each change adds
+ * a line. Only the owner can read the files. Several processes on one machine may share the directory. If a process dies, the
+ * next one removes its lock and an incomplete last line.
+ *
+ * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. The methods reject with errors from the disk,
+ * with "journal-damaged" if a file was changed, and with "journal-refused" if a file cannot be used safely, for example because
+ * it is a symbolic link of another user.
+ *
+ * @example
+ * const store = fileConversationStore("/var/lib/chat");
+ */
+export function fileConversationStore(directory: string, options: FileConversationStoreOptions = {}): ConversationStore {
+  if (!isFilled(directory)) throw invalidOption("directory", "the path of a directory", directory);
+  checkFields("options", options, { fsync: is.flag });
+  const root = resolve(directory);
+  const { fsync } = options;
+
+  const open = async (id: string): Promise<JournalSession> => {
+    checkId(id);
+    await mkdir(root, { recursive: true, mode: 0o700 });
+    try {
+      return await openJournal(pathOf(root, id), { fsync });
+    } catch (error) {
+      throw isLoopError(error, "journal-locked") ? busy(id) : error;
+    }
+  };
+  return {
+    load: async (id) => {
+      checkId(id);
+      const session = await readJournal(pathOf(root, id)).catch(unlessMissing);
+      return session === undefined ? undefined : replay(session);
+    },
+    lock: async (id) => {
+      const session = await open(id);
+      let count = session.answers.size;
+      return {
+        stored: replay(session),
+        append: async (change) => {
+          const key = `${id}/${count}`;
+          count += 1;
+          await session.record({ key, kind: "result", input: null, run: () => change }, change);
+        },
+        release: () => session.close(),
+      };
+    },
+    remove: async (id) => {
+      const session = await open(id);
+      try {
+        await rm(pathOf(root, id), { force: true });
+      } finally {
+        await session.close();
+      }
+    },
+  };
+}
+
+/** An id may be too long for a file name, or differ from another one in case only, so the name is made from its hash. */
+function pathOf(root: string, id: string): string {
+  return join(root, `${createHash("sha256").update(id).digest("hex").slice(0, 40)}.jsonl`);
+}
+
+function replay({ answers }: JournalSession): StoredConversation | undefined {
+  const messages: Message[] = [];
+  let state: ConversationState | undefined;
+  // The checksums of the file say that this store wrote these records.
+  for (const change of answers.values() as Iterable<ConversationChange>) {
+    messages.length = change.from;
+    for (const message of change.messages) messages.push(message);
+    ({ state } = change);
+  }
+  return state === undefined ? undefined : { messages, state };
+}

@@ -1,0 +1,71 @@
+import { checkFields, type Message, numberWithin } from "../core/entry-kit.ts";
+import { busy, checkId } from "./check-id.ts";
+import type { ConversationChange, ConversationState, ConversationStore, StoredConversation } from "./conversation-store.ts";
+
+/** The options of `memoryConversationStore`. */
+export interface MemoryConversationStoreOptions {
+  /** The maximum number of conversations. If it is exceeded, the least recently changed conversation is removed. Default `Infinity`. */
+  readonly maxConversations?: number | undefined;
+}
+
+interface Kept {
+  readonly messages: Message[];
+  state: ConversationState;
+}
+
+/**
+ * Makes a store in the memory of this process. Conversations are lost when the process ends. Throws LoopError "invalid-option"
+ * or "unknown-option" if an option is invalid.
+ *
+ * @example
+ * const store = memoryConversationStore({ maxConversations: 10_000 });
+ */
+export function memoryConversationStore(options: MemoryConversationStoreOptions = {}): ConversationStore {
+  checkFields("options", options, { maxConversations: numberWithin({ min: 1 }) });
+  const { maxConversations = Number.POSITIVE_INFINITY } = options;
+  /** The conversations by id, the least recently changed first. */
+  const kept = new Map<string, Kept>();
+  const locks = new Map<string, symbol>();
+
+  const load = (id: string): StoredConversation | undefined => {
+    checkId(id);
+    const found = kept.get(id);
+    return found === undefined ? undefined : { messages: [...found.messages], state: found.state };
+  };
+  const append = (id: string, { from, messages, state }: ConversationChange): void => {
+    const found = kept.get(id) ?? { messages: [], state };
+    found.messages.length = from;
+    for (const message of messages) found.messages.push(message);
+    found.state = state;
+    kept.delete(id);
+    kept.set(id, found);
+    for (const oldest of kept.keys()) {
+      if (kept.size <= maxConversations) return;
+      if (!locks.has(oldest)) kept.delete(oldest);
+    }
+  };
+  return {
+    load,
+    lock: async (id) => {
+      const stored = load(id);
+      if (locks.has(id)) throw busy(id);
+      const own = Symbol(id);
+      locks.set(id, own);
+      return {
+        stored,
+        append: async (change) => {
+          if (locks.get(id) !== own) throw busy(id);
+          append(id, change);
+        },
+        release: () => {
+          if (locks.get(id) === own) locks.delete(id);
+        },
+      };
+    },
+    remove: async (id) => {
+      checkId(id);
+      if (locks.has(id)) throw busy(id);
+      kept.delete(id);
+    },
+  };
+}

@@ -1,0 +1,181 @@
+// Stores conversations in two tables of Postgres. A lock is a lease: the process renews it, and a process that has died loses it.
+
+import {
+  checkFields,
+  invalidOption,
+  isFunction,
+  isRecord,
+  longestTimerMs,
+  type Message,
+  numberWithin,
+} from "../core/entry-kit.ts";
+import { busy, checkId } from "./check-id.ts";
+import type { ConversationChange, ConversationLock, ConversationState, ConversationStore } from "./conversation-store.ts";
+
+/** The part of a pool of `pg` that the store uses. Pools of compatible drivers work too. */
+export interface PostgresPool {
+  query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly object[] }>;
+}
+
+/** The options of `postgresConversationStore`. */
+export interface PostgresConversationStoreOptions {
+  /**
+   * The time after which other processes may continue a conversation whose process has died, in milliseconds. A live process
+   * renews its lock three times as often. Default 30,000.
+   */
+  readonly leaseMs?: number | undefined;
+}
+
+/**
+ * Locked while a process creates the tables. `turnwright/dbos` locks the same number, because both entries create the schema, and
+ * two processes must not create it together.
+ */
+const migrationLock = 7_233_410_001;
+
+const tables = `
+  SELECT pg_advisory_xact_lock(${migrationLock});
+  CREATE SCHEMA IF NOT EXISTS turnwright;
+  CREATE TABLE IF NOT EXISTS turnwright.chats (id text PRIMARY KEY, state text, holder text, held_until timestamptz);
+  CREATE TABLE IF NOT EXISTS turnwright.chat_messages (
+    chat_id text NOT NULL, position integer NOT NULL, body text NOT NULL, PRIMARY KEY (chat_id, position))`;
+
+const until = "now() + $3 * interval '1 millisecond'";
+
+const lockChat = `
+  INSERT INTO turnwright.chats AS chat (id, holder, held_until) VALUES ($1, $2, ${until})
+  ON CONFLICT (id) DO UPDATE SET holder = EXCLUDED.holder, held_until = EXCLUDED.held_until
+  WHERE chat.holder IS NULL OR chat.held_until < now() RETURNING id`;
+
+const renewLock = `UPDATE turnwright.chats SET held_until = ${until} WHERE id = $1 AND holder = $2 RETURNING id`;
+
+/** Removes the row of a conversation that was locked but never written. */
+const unlockChat = `
+  WITH unused AS (DELETE FROM turnwright.chats WHERE id = $1 AND holder = $2 AND state IS NULL)
+  UPDATE turnwright.chats SET holder = NULL WHERE id = $1 AND holder = $2 AND state IS NOT NULL`;
+
+/** One statement, so that a reader sees the state and the messages of the same moment. A driver reads one long text fastest. */
+const readChat = `
+  SELECT state, (SELECT string_agg(body, ',' ORDER BY position) FROM turnwright.chat_messages WHERE chat_id = $1) AS messages
+  FROM turnwright.chats WHERE id = $1 AND state IS NOT NULL`;
+
+const appendChange = `
+  WITH own AS (UPDATE turnwright.chats SET state = $3 WHERE id = $1 AND holder = $2 RETURNING id),
+  dropped AS (
+    DELETE FROM turnwright.chat_messages USING own
+    WHERE chat_id = own.id AND position >= $4::integer + cardinality($5::text[])),
+  added AS (
+    INSERT INTO turnwright.chat_messages
+    SELECT own.id, $4::integer + n - 1, body FROM own, unnest($5::text[]) WITH ORDINALITY AS t (body, n)
+    ON CONFLICT (chat_id, position) DO UPDATE SET body = EXCLUDED.body)
+  SELECT id FROM own`;
+
+const deleteChat = `
+  WITH free AS (DELETE FROM turnwright.chats WHERE id = $1 AND (holder IS NULL OR held_until < now()) RETURNING id),
+  dropped AS (DELETE FROM turnwright.chat_messages USING free WHERE chat_id = free.id)
+  SELECT id FROM turnwright.chats WHERE id = $1 AND id NOT IN (SELECT id FROM free)`;
+
+/**
+ * Makes a store in the schema `turnwright` of a Postgres database, for processes on any number of machines. The first call
+ * creates the schema and its tables, `chats` and `chat_messages`. The pool stays yours: end it yourself.
+ *
+ * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. The methods reject with errors of the pool.
+ *
+ * @example
+ * const store = postgresConversationStore(new Pool({ connectionString: process.env.DATABASE_URL }));
+ */
+export function postgresConversationStore(pool: PostgresPool, options: PostgresConversationStoreOptions = {}): ConversationStore {
+  if (!isRecord(pool) || !isFunction(pool.query)) throw invalidOption("pool", 'a pool of "pg"', pool);
+  checkFields("options", options, { leaseMs: numberWithin({ min: 100, max: longestTimerMs, infinite: false }) });
+  const { leaseMs = 30_000 } = options;
+  let migrated: Promise<unknown> | undefined;
+  const query: Query = async (text, values) => {
+    migrated ??= pool.query(tables).catch((error: unknown) => {
+      migrated = undefined;
+      throw error;
+    });
+    await migrated;
+    return (await pool.query(text, [...values])).rows;
+  };
+  return {
+    load: async (id) => {
+      checkId(id);
+      return load(query, id);
+    },
+    lock: async (id) => {
+      checkId(id);
+      const token = globalThis.crypto.randomUUID();
+      const [locked] = await query(lockChat, [id, token, leaseMs]);
+      if (locked === undefined) throw busy(id);
+      return hold({ query, id, token, leaseMs });
+    },
+    remove: async (id) => {
+      checkId(id);
+      const [held] = await query(deleteChat, [id]);
+      if (held !== undefined) throw busy(id);
+    },
+  };
+}
+
+type Query = (text: string, values: readonly unknown[]) => Promise<readonly object[]>;
+
+interface Held {
+  readonly query: Query;
+  readonly id: string;
+  readonly token: string;
+  readonly leaseMs: number;
+}
+
+async function load(query: Query, id: string): Promise<ConversationLock["stored"]> {
+  const [row] = (await query(readChat, [id])) as readonly { readonly state: string; readonly messages: string | null }[];
+  if (row === undefined) return undefined;
+  return {
+    messages: JSON.parse(`[${row.messages ?? ""}]`) as readonly Message[],
+    state: JSON.parse(row.state) as ConversationState,
+  };
+}
+
+async function hold(held: Held): Promise<ConversationLock> {
+  const { query, id, token } = held;
+  const { lost, stop } = renew(held);
+  const release = async (): Promise<void> => {
+    stop();
+    await query(unlockChat, [id, token]);
+  };
+  try {
+    return { stored: await load(query, id), lost, append: (change) => append(held, change), release };
+  } catch (error) {
+    await release().catch(() => {});
+    throw error;
+  }
+}
+
+/** Renews a lease until `stop` is called. Aborts `lost` when another process has the lock, or the lease could not be renewed. */
+function renew({ query, id, token, leaseMs }: Held): { readonly lost: AbortSignal; stop(): void } {
+  const lost = new AbortController();
+  let renewed = performance.now();
+  const timer = setInterval(() => void renewOnce(), leaseMs / 3);
+  timer.unref();
+  const stop = (): void => clearInterval(timer);
+  const lose = (): void => {
+    stop();
+    lost.abort(busy(id));
+  };
+  const renewOnce = async (): Promise<void> => {
+    const begun = performance.now();
+    try {
+      const [row] = await query(renewLock, [id, token, leaseMs]);
+      if (row === undefined) lose();
+      else renewed = begun;
+    } catch {
+      // The database may be back for the next try. Until the lease ends, no other process can take the lock.
+      if (performance.now() - renewed > leaseMs) lose();
+    }
+  };
+  return { lost: lost.signal, stop };
+}
+
+async function append({ query, id, token }: Held, { from, messages, state }: ConversationChange): Promise<void> {
+  const bodies = messages.map((message) => JSON.stringify(message));
+  const [row] = await query(appendChange, [id, token, JSON.stringify(state), from, bodies]);
+  if (row === undefined) throw busy(id);
+}

@@ -1,0 +1,96 @@
+// Checks and merges the options of a run.
+
+import {
+  checkFields,
+  checkOptions,
+  checkRequired,
+  type Checks,
+  copyUserMessage,
+  invalidOption,
+  is,
+  isFilled,
+  isFunction,
+  isRecord,
+  type LoopOptions,
+  longestTimerMs,
+  numberWithin,
+  resolveLimits,
+  resolveTimeouts,
+  type UserMessage,
+} from "../core/entry-kit.ts";
+import { idCheck } from "./check-id.ts";
+import type { ConversationOptions, ConversationRunOptions, NewMessages, ResumeOverrides } from "./conversation.ts";
+
+const checks: Checks<ConversationOptions> = {
+  id: idCheck,
+  store: [
+    "an object with the methods load, lock and remove",
+    (value) => isRecord(value) && [value["load"], value["lock"], value["remove"]].every(isFunction),
+  ],
+  options: is.object,
+  journal: is.fn,
+  waitMs: /* @__PURE__ */ numberWithin({ min: 0, max: longestTimerMs }),
+};
+
+/** Throws LoopError "invalid-option" or "unknown-option". */
+export function checkConversation(options: ConversationOptions<never>): void {
+  checkFields("options", options, checks);
+  checkRequired<ConversationOptions>(options, checks, ["id", "store", "options"]);
+  checkRun(options.options, false);
+}
+
+type OwnedOption = Exclude<keyof LoopOptions, keyof ConversationRunOptions>;
+
+/** The options of one run, which a run can also be resumed with. */
+export type AnyOptions = ConversationRunOptions<never> & Pick<ResumeOverrides, "decisions" | "resume">;
+
+const owned: readonly OwnedOption[] = ["messages", "runId", "journal", "repair"];
+const ownedUnlessResumed: readonly OwnedOption[] = ["decisions", "resume"];
+
+/** Checks the options before anything is stored. `runToolLoop` would check them too, but only after the message is stored. */
+function checkRun(options: object, resumes: boolean): void {
+  for (const name of resumes ? owned : [...owned, ...ownedUnlessResumed]) {
+    const value: unknown = Reflect.get(options, name);
+    if (value !== undefined) throw invalidOption(name, `omitted, because ${reasons[name]}`, value);
+  }
+  checkOptions({ ...options, messages: [{ role: "user", content: "" }] });
+  const { limits, timeouts } = options as AnyOptions;
+  resolveLimits(limits);
+  resolveTimeouts(timeouts);
+}
+
+const reasons: { readonly [Name in OwnedOption]: string } = {
+  messages: "the conversation has them",
+  runId: "the conversation makes one for each run",
+  journal: 'the conversation has the option "journal"',
+  repair: "the messages of a conversation are valid",
+  decisions: 'only "resume" takes them',
+  resume: 'only "resume" takes it',
+};
+
+const groups = ["limits", "timeouts", "policies", "hooks", "session", "modelSettings"] as const;
+
+/** Merges the options of the conversation with those of one run, and checks the result. */
+export function mergeOptions(base: AnyOptions, own: object, resumes: boolean): AnyOptions {
+  if (!isRecord(own)) throw invalidOption("options", "an object", own);
+  const merged: Record<string, unknown> = { ...base, ...own };
+  for (const name of groups) {
+    const [before, after] = [base[name], own[name]];
+    if (isRecord(before) && isRecord(after)) merged[name] = { ...before, ...after };
+  }
+  checkRun(merged, resumes);
+  return merged as unknown as AnyOptions;
+}
+
+/** Returns copies of the new messages. Throws LoopError "invalid-option" for other roles, which a page could otherwise forge. */
+export function toNewMessages(message: NewMessages | undefined): readonly UserMessage[] {
+  if (message === undefined) return [];
+  return (Array.isArray(message) ? message : [message]).map(toNewMessage);
+}
+
+function toNewMessage(message: unknown): UserMessage {
+  if (typeof message === "string" && isFilled(message)) return { role: "user", content: message };
+  const copy = typeof message === "string" ? undefined : copyUserMessage(message);
+  if (copy !== undefined && copy.content !== "") return copy;
+  throw invalidOption("message", 'a string that is not blank, or a non-empty message with the role "user"', message);
+}

@@ -1,0 +1,155 @@
+// A source for `createResultCache` of `turnwright/cache`, which reads the resources of an MCP server.
+
+import {
+  checkFields,
+  type Checks,
+  countBytes,
+  cutText,
+  invalidOption,
+  is,
+  isFunction,
+  isRecord,
+  listOf,
+  numberWithin,
+  recordOf,
+  textOf,
+  textOrNone,
+  toPlainError,
+  type UnknownRecord,
+} from "../core/entry-kit.ts";
+import { describeLink, followSignal, longestMs } from "./call-tool.ts";
+import { isConnected, type McpRequestOptions } from "./mcp-client.ts";
+
+/** The methods of a client that read resources. Clients of version 1 and 2 of the MCP SDK have them. */
+export interface McpResourceClient {
+  /** The connection to the MCP server. Undefined if the client is not connected. */
+  readonly transport?: object | undefined;
+  listResources(params?: { cursor?: string }, options?: McpRequestOptions): Promise<object>;
+  readResource(params: { uri: string }, options?: McpRequestOptions): Promise<object>;
+}
+
+/** The options of `resourceSource`. */
+export interface ResourceSourceOptions {
+  /** The id that lists the resources of this server. 1 to 64 letters, digits, ".", "_" or "-". Default "resources". */
+  readonly name?: string | undefined;
+  /** Larger resources are refused. In bytes. Default 8 MiB. */
+  readonly maxBytes?: number | undefined;
+  /**
+   * Returns true for each URI that the model may read from this server. With several servers, use it to tell their URIs apart,
+   * because each URI is requested from the first source that accepts it. Default: the model may read every URI.
+   */
+  readonly accepts?: ((uri: string) => boolean) | undefined;
+}
+
+/** A source that reads the resources of an MCP server. */
+export interface ResourceSource {
+  readonly name: string;
+  readonly description: string;
+  open(id: string, signal: AbortSignal): Promise<string | undefined>;
+}
+
+const checks: Checks<ResourceSourceOptions> = {
+  name: [
+    '1 to 64 letters, digits, ".", "_" or "-"',
+    (value) => typeof value === "string" && /^[\w.-]{1,64}$/.test(value) && !/^\.+$/.test(value),
+  ],
+  maxBytes: numberWithin({ min: 1 }),
+  accepts: is.fn,
+};
+
+const fallbackBytes = 8 * 1_024 * 1_024;
+const longestUri = 2_000;
+const mostListed = 1_000;
+const longestListed = 2_500;
+const mostPages = 100;
+
+/**
+ * Makes a source for `createResultCache` of `turnwright/cache`, with which the model reads the text resources of an MCP server in
+ * parts. The client must be connected: a `Client` from `@modelcontextprotocol/sdk` or `@modelcontextprotocol/client`. The id of a
+ * resource is its URI, for example from a resource link in a tool result. The name of the source lists the resources.
+ *
+ * A resource is requested again for each part. Binary resources are refused. A server can only return texts: a resource has no
+ * effect on the run.
+ *
+ * Throws LoopError "invalid-option" or "unknown-option".
+ *
+ * @example
+ * const cache = createResultCache({ sources: [resourceSource(client, { name: "docs" })] });
+ */
+export function resourceSource(client: McpResourceClient, options: ResourceSourceOptions = {}): ResourceSource {
+  if (!canRead(client)) throw invalidOption("client", "an MCP client that can read resources", client);
+  checkFields("options", options, checks);
+  const { name = "resources", maxBytes = fallbackBytes, accepts = (): boolean => true } = options;
+  return {
+    name,
+    description: `MCP resources, whose ids are their URIs. The id "${name}" lists them`,
+    open: async (id, signal) => {
+      if (id === name) return listResources(client, accepts, signal);
+      const isUri = id.length <= longestUri && /^[a-z][a-z\d+.-]*:/i.test(id);
+      return isUri && accepts(id) ? readResource(client, { uri: id, maxBytes }, signal) : undefined;
+    },
+  };
+}
+
+function canRead(client: unknown): client is McpResourceClient {
+  return isRecord(client) && isFunction(client["readResource"]) && isFunction(client["listResources"]);
+}
+
+async function readResource(
+  client: McpResourceClient,
+  { uri, maxBytes }: { readonly uri: string; readonly maxBytes: number },
+  signal: AbortSignal,
+): Promise<string> {
+  const answer = await ask(client, signal, (options) => client.readResource({ uri }, options));
+  const contents = listOf(recordOf(answer)["contents"]).filter(isRecord);
+  const texts = contents.filter(({ text }) => typeof text === "string");
+  if (texts.length === 0) throw new Error(`This resource has no text${describeBinary(contents)}, so it cannot be read here.`);
+  const [only] = contents;
+  const text = contents.length === 1 && only !== undefined ? textOf(only["text"]) : contents.map(describePart).join("\n");
+  const bytes = countBytes(text);
+  if (bytes > maxBytes) throw new Error(`The resource has ${bytes} bytes. Only resources of at most ${maxBytes} bytes are read.`);
+  return text;
+}
+
+function describePart({ uri, mimeType, text }: UnknownRecord): string {
+  const shown = typeof text === "string" ? text : `(${textOf(mimeType) || "binary content"}, which cannot be shown)`;
+  return `Resource ${textOf(uri)}:\n${shown}`;
+}
+
+function describeBinary(contents: readonly UnknownRecord[]): string {
+  const types = contents.map(({ mimeType }) => textOf(mimeType)).filter((type) => type !== "");
+  return contents.length === 0 ? "" : ` but binary content${types.length === 0 ? "" : ` (${[...new Set(types)].join(", ")})`}`;
+}
+
+async function listResources(client: McpResourceClient, accepts: (uri: string) => boolean, signal: AbortSignal): Promise<string> {
+  const lines: string[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < mostPages; page += 1) {
+    const params = cursor === undefined ? {} : { cursor };
+    const answer = recordOf(await ask(client, signal, (options) => client.listResources(params, options)));
+    for (const link of listOf(answer["resources"]).filter(isRecord)) {
+      if (!accepts(textOf(link["uri"]))) continue;
+      if (lines.length === mostListed) return [...lines, `(The server has more than ${mostListed} resources.)`].join("\n");
+      lines.push(cutText(describeLink(link), longestListed).replace(/\s+/g, " "));
+    }
+    cursor = textOrNone(answer["nextCursor"]);
+    if (cursor === undefined) break;
+  }
+  return lines.join("\n") || "(The server lists no resources.)";
+}
+
+async function ask(
+  client: McpResourceClient,
+  signal: AbortSignal,
+  request: (options: McpRequestOptions) => Promise<object>,
+): Promise<unknown> {
+  if (!isConnected(client)) throw new Error("The MCP server is not connected. Do without this text.");
+  const cancellation = followSignal(signal);
+  try {
+    return await request({ signal: cancellation.signal, timeout: longestMs });
+  } catch (error) {
+    throw new Error(`The MCP server did not return this: ${toPlainError(error).message}`, { cause: error });
+  } finally {
+    cancellation.release();
+  }
+}

@@ -1,0 +1,104 @@
+// Writes the description of `find_tools`, with the names of the deferred tools as far as they fit.
+
+import { countBytes, type ToolDefinition } from "../core/entry-kit.ts";
+import { toLine } from "./tool-index.ts";
+
+const intro =
+  "Finds tools that are not shown here, and shows them to you from your next step on. Use it before you say that you cannot do something. Pass words about the task, or exact names.";
+const explanation = 'The tools to find, where "a_: b, c" means a_b and a_c:';
+const singles = "others";
+
+/** The number of bytes per token. Lower than in estimates of ordinary text, because names have more tokens than sentences. */
+const bytesPerToken = 3;
+const longestName = 64;
+/** A larger group is split, because the model sees only the beginning of a list that does not fit. */
+const mostInGroup = 40;
+
+interface Group {
+  /** The text that all names of the group begin with. */
+  readonly prefix: string;
+  /** The rest of each name. */
+  readonly names: readonly string[];
+}
+
+/** Returns the definition of `find_tools`. Its JSON has at most `maxTokens` estimated tokens. */
+export function describeFinder(
+  definition: ToolDefinition,
+  deferred: readonly ToolDefinition[],
+  maxTokens: number,
+): ToolDefinition {
+  const withText = (description: string): ToolDefinition => Object.freeze({ ...definition, description });
+  const empty = JSON.stringify(withText(`${intro} ${explanation}`));
+  const groups = toGroups(deferred.map(({ name }) => toLine(name, longestName)));
+  const listing = fitListing(groups, maxTokens * bytesPerToken - countBytes(empty));
+  return withText(`${intro} ${explanation}${listing}`);
+}
+
+/** Lists as many names of each group as fit. If not even the number of tools of each group fits, lists only the largest groups. */
+function fitListing(groups: readonly Group[], bytes: number): string {
+  const fits = (text: string): boolean => countBytes(JSON.stringify(text)) - 2 <= bytes;
+  let [low, high] = [0, Math.max(...groups.map(({ names }) => names.length))];
+  const everything = writeGroups(groups, high);
+  if (fits(everything)) return everything;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (fits(writeGroups(groups, middle))) low = middle;
+    else high = middle;
+  }
+  const listed = writeGroups(groups, low);
+  return fits(listed) ? listed : cutGroups(groups, fits);
+}
+
+function cutGroups(groups: readonly Group[], fits: (text: string) => boolean): string {
+  const bySize = [...groups].sort((one, other) => other.names.length - one.names.length);
+  let [low, high] = [0, bySize.length];
+  const write = (count: number): string => {
+    const left = bySize.slice(count).reduce((sum, { names }) => sum + names.length, 0);
+    return `${writeGroups(bySize.slice(0, count), 0)}\nand ${left} more tools`;
+  };
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (fits(write(middle))) low = middle;
+    else high = middle;
+  }
+  return write(low);
+}
+
+function writeGroups(groups: readonly Group[], most: number): string {
+  return groups.map((group) => `\n${writeGroup(group, most)}`).join("");
+}
+
+function writeGroup({ prefix, names }: Group, most: number): string {
+  if (most === 0) return `${prefix}: ${names.length} tools`;
+  const left = names.length - most;
+  return `${prefix}: ${names.slice(0, most).join(", ")}${left > 0 ? ` and ${left} more` : ""}`;
+}
+
+/** Groups names by their first part: "github_" for `github_create_issue`. Sorted, so that the order of the tools has no effect. */
+function toGroups(names: readonly string[]): readonly Group[] {
+  const groups = split({ prefix: "", names: [...names].sort() });
+  const alone = groups.filter((group) => group.prefix === "");
+  const shared = groups.filter((group) => group.prefix !== "");
+  return [...shared, ...alone.map((group) => ({ ...group, prefix: singles }))];
+}
+
+/** Splits a group by the next part of its names. Names that share this part with no other name stay together. */
+function split({ prefix, names }: Group): readonly Group[] {
+  const parts = new Map<string, string[]>();
+  for (const name of names) {
+    const part = /^[^_-]+[_-]+/.exec(name)?.[0] ?? "";
+    const members = parts.get(part);
+    if (members === undefined) parts.set(part, [name]);
+    else members.push(name);
+  }
+  const alone: string[] = [];
+  const groups: Group[] = [];
+  for (const [part, members] of parts) {
+    if (part === "" || members.length === 1) alone.push(...members);
+    else {
+      const group = { prefix: prefix + part, names: members.map((name) => name.slice(part.length)) };
+      groups.push(...(members.length > mostInGroup ? split(group) : [group]));
+    }
+  }
+  return alone.length === 0 ? groups : [...groups, { prefix, names: alone.sort() }];
+}

@@ -1,0 +1,1 @@
+export { type ToolSearchOptions, withToolSearch } from "./with-tool-search.ts";

@@ -1,0 +1,31 @@
+// Runs the tool `read_part` for the tests of this folder.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { createResultCache, type ReadSource, type ResultCache } from "turnwright/cache";
+import { runTool } from "turnwright/testing";
+
+/** Returns the text that the model reads: the result of the call, or the kind of the failure and its message. */
+export async function readPart({ tool }: Pick<ResultCache, "tool">, args: object): Promise<string> {
+  const outcome = await runTool(tool, args);
+  if (outcome.kind === "completed") return typeof outcome.data === "string" ? outcome.data : JSON.stringify(outcome.data);
+  return "error" in outcome ? `${outcome.kind}: ${outcome.error.message}` : outcome.kind;
+}
+
+export function readFrom(source: ReadSource): (args: object) => Promise<string> {
+  const cache = createResultCache({ sources: [source] });
+  return (args) => readPart(cache, args);
+}
+
+export async function storedIn(cache: ResultCache, text: string): Promise<string> {
+  return /id "([^"]+)"/.exec(await cache.cacher.store(text, { toolName: "search" }))?.[1] ?? "";
+}
+
+/** Creates a folder that is removed after the test. */
+export function createFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "turnwright-read-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}

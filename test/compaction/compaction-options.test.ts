@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { runToolLoop } from "turnwright";
+import { compactMessages, type CompactionOptions } from "turnwright/compaction";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { play, tool } from "../loop/play.ts";
+import { start } from "./compaction-stage.ts";
+
+describe("compactMessages: options", () => {
+  it.for<[options: object, message: string]>([
+    [{ when: 0 }, "policies.compaction.when"],
+    [{ when: -1 }, "policies.compaction.when"],
+    [{ keep: Number.NaN }, "policies.compaction.keep"],
+    [{ when: 0.2, keep: 0.5 }, "policies.compaction.keep"],
+    [{ when: 1_000, keep: 2_000 }, "policies.compaction.keep"],
+    [{ contextWindow: "large" }, "policies.compaction.contextWindow"],
+    [{ summarise: { provider: {} } }, "policies.compaction.summarise.provider"],
+    [{ summarise: { maxOutputTokens: 0 } }, "policies.compaction.summarise.maxOutputTokens"],
+    [{ summarise: { prompt: "x" } }, "prompt"],
+    [{ when: 0.5, at: 3 }, "at"],
+  ])("%j are rejected", ([options, message]) => {
+    expect(() => compactMessages(options as CompactionOptions)).toThrow(message);
+  });
+
+  it("an object that compactMessages did not make is rejected before any request", async () => {
+    const provider = createMockProvider([text("Hi.")]);
+    const policies = { compaction: { kind: "compaction", startWith: () => undefined } } as never;
+    await expect(runToolLoop({ provider, messages: [{ role: "user", content: "Go." }], policies })).rejects.toThrow(
+      "compactMessages",
+    );
+    expect(provider.requests.length).toBe(0);
+  });
+
+  it("a contextWindow that throws is reported, and the run goes on", async () => {
+    const contextWindow = (): number => {
+      throw new Error("No catalogue.");
+    };
+    const { playing, result } = start({ calls: 1 }, { contextWindow });
+    const { status } = await result;
+    const reported = playing.recording.events.flatMap((event) => (event.type === "listener-error" ? [event.event] : []));
+    expect([status, new Set(reported)]).toEqual(["completed", new Set(["compaction.contextWindow"])]);
+  });
+});
+
+describe("compactMessages: a service that writes summaries itself", () => {
+  const playNative = (native: boolean | undefined) => {
+    const mock = createMockProvider([toolCall("search", {}), text("Done.")], { compacts: true });
+    const compaction = compactMessages({ when: 0.5, contextWindow: 1_000, native });
+    const tools = [tool("search", () => "x".repeat(40_000))];
+    return { mock, playing: play([], { provider: mock, tools, policies: { compaction } }) };
+  };
+
+  it("gets the size from which to summarize, and no summary is written here", async () => {
+    const { mock, playing } = playNative(undefined);
+    await playing.result;
+    expect(mock.requests.map(({ compactAt, purpose }) => [compactAt, purpose])).toEqual([
+      [500, undefined],
+      [500, undefined],
+    ]);
+  });
+
+  it("gets no size with `native: false`", async () => {
+    const { mock, playing } = playNative(false);
+    await playing.result;
+    expect(mock.requests[0]?.compactAt).toBe(undefined);
+  });
+});

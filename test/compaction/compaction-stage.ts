@@ -1,0 +1,75 @@
+import { compactMessages, type CompactionOptions } from "turnwright/compaction";
+import type { LoopOptions, LoopResult, Message, ModelRequest, Provider } from "turnwright";
+import { createMockProvider, fail, type MockMessage, type MockPart, text, toolCall } from "turnwright/testing";
+import { play, type Playing, tool } from "../loop/play.ts";
+
+/** A refusal in the form of the OpenAI SDK. */
+export const tooLong: MockPart = fail({ status: 400, code: "context_length_exceeded", message: "The context is too long." });
+
+export interface ScriptOptions {
+  /** The number of iterations with one call each, before the answer. */
+  readonly calls: number;
+  /** Returns the message for the summary. `index` counts these requests from 0. */
+  summary?(request: ModelRequest, index: number): MockMessage;
+  /** Returns the message for another request, or undefined for the usual one. */
+  refuse?(request: ModelRequest): MockMessage | undefined;
+}
+
+/** The requests of a run, and those for summaries. */
+export interface Scripted {
+  readonly provider: Provider;
+  readonly requests: ModelRequest[];
+  readonly summaries: ModelRequest[];
+}
+
+/** Creates a model that calls `search` in each iteration, answers at last, and writes summaries. */
+export function scriptModel({ calls, summary = () => text("The summary."), refuse }: ScriptOptions): Scripted {
+  const requests: ModelRequest[] = [];
+  const summaries: ModelRequest[] = [];
+  const provider = createMockProvider((request) => {
+    const copy = { ...request, messages: request.messages };
+    if (request.purpose === "summary") return summary(copy, summaries.push(copy) - 1);
+    requests.push(copy);
+    const refused = refuse?.(copy);
+    if (refused !== undefined) return refused;
+    const done = countCalls(request);
+    return done < calls ? toolCall("search", { page: done }, { id: `c${done}` }) : text("Done.");
+  });
+  return { provider, requests, summaries };
+}
+
+function countCalls({ transcript }: ModelRequest): number {
+  return transcript?.messages.filter(({ role }) => role === "assistant").length ?? 0;
+}
+
+export interface Started extends Scripted {
+  readonly playing: Playing;
+  readonly result: Promise<LoopResult>;
+}
+
+/** Starts a run whose tool `search` returns results of 1,000 estimated tokens. */
+export function start(script: ScriptOptions, compaction: CompactionOptions, more: Partial<LoopOptions> = {}): Started {
+  const scripted = scriptModel(script);
+  const { policies, ...others } = more;
+  const playing = play([], {
+    provider: scripted.provider,
+    tools: [tool("search", (args) => `${JSON.stringify(args)} ${"x".repeat(3_980)}`, { replay: "safe" })],
+    policies: { compaction: compactMessages(compaction), ...policies },
+    ...others,
+  });
+  return { ...scripted, playing, result: playing.result };
+}
+
+/** Describes the messages of a request in short: "user Go.", "summary", "call c0", "result c0", "text Done.". */
+export function outline(messages: readonly Message[]): readonly string[] {
+  return messages.map((message) => {
+    if (message.role === "tool") return message.results.map(({ callId }) => `result ${callId}`).join(" ");
+    if (message.role === "assistant") {
+      return message.content.map((part) => (part.type === "tool-call" ? `call ${part.callId}` : `text ${part.text}`)).join(" ");
+    }
+    const said = typeof message.content === "string" ? message.content : "parts";
+    return said.startsWith("Summary of the earlier conversation")
+      ? `summary: ${said.split("\n").slice(1).join(" ")}`
+      : `user ${said}`;
+  });
+}

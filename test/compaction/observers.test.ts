@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { runToolLoop } from "turnwright";
+import { compactMessages } from "turnwright/compaction";
+import { parseRunLog, withRunLog } from "turnwright/inspect";
+import { withPlanner } from "turnwright/plan";
+import { createMockProvider, text } from "turnwright/testing";
+import { tool } from "../loop/play.ts";
+import { outline, scriptModel } from "./compaction-stage.ts";
+
+const search = tool("search", (args) => `${JSON.stringify(args)} ${"x".repeat(3_980)}`);
+const compaction = compactMessages({ when: 3_500, keep: 1_500 });
+
+describe("compactMessages beside other features", () => {
+  it("withRunLog: the log has the requests of the iterations, the compaction and its spending", async () => {
+    const lines: string[] = [];
+    const model = scriptModel({ calls: 5 });
+    const options = {
+      provider: model.provider,
+      tools: [search],
+      messages: [{ role: "user" as const, content: "Go." }],
+      policies: { compaction },
+    };
+    await runToolLoop(withRunLog(options, { to: { write: (line) => void lines.push(line) } }));
+    const [run] = parseRunLog(lines.join("")).runs;
+    const logged = run?.iterations.map(({ request }) => outline(request?.messages() ?? []));
+    expect(logged).toEqual(model.requests.map(({ messages }) => outline(messages)));
+    expect(
+      lines.map((line) => (JSON.parse(line) as { readonly type: string }).type).filter((type) => type.startsWith("compaction")),
+    ).toEqual(["compaction-start", "compaction-end"]);
+  });
+
+  it("withPlanner: passes the request for a summary on, and plans only the others", async () => {
+    const asked: (string | undefined)[] = [];
+    const provider = createMockProvider((request) => {
+      asked.push(request.purpose);
+      if (request.purpose === "summary") return text("Short.");
+      const isPlan = request.system?.includes("next_action") === true || JSON.stringify(request.messages).includes("next_action");
+      return text(isPlan ? JSON.stringify({ next_action: "response", execution_commands: [] }) : "Done.");
+    });
+    const messages = Array.from({ length: 8 }, (_, index) => ({
+      role: "user" as const,
+      content: `${index} ${"x".repeat(2_000)}`,
+    }));
+    const { status, text: said } = await runToolLoop({
+      provider: withPlanner(provider),
+      tools: [search],
+      messages,
+      policies: { compaction },
+    });
+    expect([status, said, asked.filter((purpose) => purpose === "summary").length]).toEqual(["completed", "Done.", 1]);
+  });
+});

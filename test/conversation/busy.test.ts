@@ -1,0 +1,173 @@
+// A conversation has one run at a time. Runs that begin together wait or are refused, and no message is lost.
+
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Message } from "turnwright";
+import {
+  type ConversationStore,
+  createConversation,
+  fileConversationStore,
+  memoryConversationStore,
+  postgresConversationStore,
+} from "turnwright/conversation";
+import { createMockProvider, createTestClock, type MockScript, text, wait } from "turnwright/testing";
+import { type Database, makeFolder, removeFolders, show, startDatabase } from "./stage.ts";
+
+const echo: MockScript = ({ messages }) => [text(`re ${textOf(messages.at(-1))}`)];
+
+function textOf(message: Message | undefined): string {
+  return message?.role === "user" && typeof message.content === "string" ? message.content : "";
+}
+
+const failureOf = (work: Promise<unknown>): Promise<unknown> => work.catch((error: unknown) => error);
+
+describe("waitMs", () => {
+  const open = (waitMs?: number) => {
+    const clock = createTestClock();
+    const provider = createMockProvider(({ messages }) => [wait(1_000), text(`re ${textOf(messages.at(-1))}`)]);
+    const store = memoryConversationStore();
+    return { clock, conversation: createConversation({ id: "a", store, options: { provider, clock }, waitMs }) };
+  };
+
+  it("is 0 by default: a second run is refused at once, and the first one goes on", async () => {
+    const { clock, conversation } = open();
+    const first = conversation.send("1");
+    await expect(conversation.send("2")).rejects.toMatchObject({
+      code: "conversation-busy",
+      details: { conversation: "a" },
+      message: expect.stringContaining('Conversation "a" has a live run'),
+    });
+    await clock.runAll();
+    await first;
+    expect(show(await conversation.messages())).toEqual(["user: 1", "model: re 1"]);
+  });
+
+  it("lets a second run wait for the end of the first one", async () => {
+    const { clock, conversation } = open(5_000);
+    const runs = ["1", "2", "3"].map((message) => conversation.send(message));
+    await clock.runAll();
+    await Promise.all(runs);
+    const shown = show(await conversation.messages());
+    expect([shown.length, shown.slice(0, 2)]).toEqual([6, ["user: 1", "model: re 1"]]);
+  });
+
+  it("refuses a run that has waited long enough", async () => {
+    const { clock, conversation } = open(400);
+    const first = conversation.send("1");
+    const second = failureOf(conversation.send("2"));
+    await clock.advance(400);
+    expect(await second).toMatchObject({ code: "conversation-busy" });
+    await clock.runAll();
+    await expect(first).resolves.toMatchObject({ text: "re 1" });
+  });
+
+  it("ends the wait if the signal of the waiting run is aborted", async () => {
+    const { clock, conversation } = open(60_000);
+    const first = conversation.send("1");
+    const abort = new AbortController();
+    const second = failureOf(conversation.send("2", { signal: abort.signal }));
+    abort.abort();
+    await clock.advance(50);
+    expect(await second).toMatchObject({ code: "conversation-busy" });
+    await clock.runAll();
+    await first;
+  });
+});
+
+/** The words that writers send, in the order of their answers. */
+function orderOf(messages: readonly Message[]): readonly string[] {
+  const shown = show(messages);
+  for (let index = 0; index < shown.length; index += 2) {
+    // Each message has its own answer directly after it, so runs do not interleave.
+    expect(shown[index + 1]).toBe(shown[index]?.replace("user: ", "model: re "));
+  }
+  return shown.filter((line) => line.startsWith("user: ")).map((line) => line.slice("user: ".length));
+}
+
+/** Lets several objects send at the same time. Each object sends its own messages in order. */
+async function checkSerial(stores: readonly ConversationStore[], id: string, counts: readonly number[]): Promise<void> {
+  const provider = createMockProvider(echo, { record: false });
+  const accepted: string[][] = await Promise.all(
+    counts.map(async (count, writer) => {
+      const store = stores[writer % stores.length] ?? memoryConversationStore();
+      const conversation = createConversation({ id, store, options: { provider }, waitMs: writer % 2 === 0 ? 30_000 : 0 });
+      const own: string[] = [];
+      for (let index = 0; index < count; index += 1) {
+        const message = `${writer}.${index}`;
+        const { text: answer } = await conversation.send(message).catch(() => ({ text: undefined }));
+        if (answer !== undefined) own.push(message);
+        if (writer % 2 === 0) expect(answer).toBe(`re ${message}`);
+      }
+      return own;
+    }),
+  );
+  const [store = memoryConversationStore()] = stores;
+  const order = orderOf((await store.load(id))?.messages ?? []);
+  // Nothing is lost, nothing is stored twice, nothing of a refused run is stored.
+  expect([...order].sort()).toEqual(accepted.flat().sort());
+  for (const [writer, own] of accepted.entries()) {
+    expect(order.filter((message) => message.startsWith(`${writer}.`))).toEqual(own);
+  }
+  expect((await store.load(id))?.state.runs).toBe(order.length);
+}
+
+const writers = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 2, maxLength: 4 });
+
+describe("two writers", () => {
+  let database: Database;
+  beforeAll(async () => {
+    database = await startDatabase();
+  });
+  afterAll(async () => {
+    removeFolders();
+    await database.stop();
+  });
+  let number = 0;
+
+  it("memory: every interleaving is one of the serial orders", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), writers, async (scheduler, counts) => {
+        const store = memoryConversationStore();
+        // The scheduler decides which call of the store answers next.
+        const delayed: ConversationStore = {
+          load: async (id) => {
+            await scheduler.schedule(Promise.resolve());
+            return store.load(id);
+          },
+          lock: async (id) => {
+            await scheduler.schedule(Promise.resolve());
+            const lock = await store.lock(id);
+            return {
+              ...lock,
+              append: async (change) => {
+                await scheduler.schedule(Promise.resolve());
+                await lock.append(change);
+                await scheduler.schedule(Promise.resolve());
+              },
+            };
+          },
+          remove: store.remove,
+        };
+        await scheduler.waitFor(checkSerial([delayed], "a", counts));
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it("files: two stores on one directory give one of the serial orders", async () => {
+    const folder = makeFolder();
+    const stores = [1, 2].map(() => fileConversationStore(folder, { fsync: false }));
+    await fc.assert(
+      fc.asyncProperty(writers, (counts) => checkSerial(stores, `chat-${(number += 1)}`, counts)),
+      { numRuns: 10 },
+    );
+  });
+
+  it("Postgres: two pools give one of the serial orders", async () => {
+    const stores = [1, 2].map(() => postgresConversationStore(database.connect()));
+    await fc.assert(
+      fc.asyncProperty(writers, (counts) => checkSerial(stores, `chat-${(number += 1)}`, counts)),
+      { numRuns: 10 },
+    );
+  });
+});

@@ -1,0 +1,94 @@
+// A conversation in a process that kills itself at a given moment.
+
+import { join } from "node:path";
+import { Pool } from "pg";
+import { defineTool, type Journal } from "turnwright";
+import {
+  type Conversation,
+  type ConversationLock,
+  type ConversationStore,
+  createConversation,
+  fileConversationStore,
+  postgresConversationStore,
+} from "turnwright/conversation";
+import { fileJournal } from "turnwright/journal";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+
+/** The moments of a run at which a process can die, in order. Each run makes two changes of its conversation. */
+export const deaths = [
+  "before change 1",
+  "after change 1",
+  "in the model",
+  "in the tool",
+  "before change 2",
+  "after change 2",
+] as const;
+export type Death = (typeof deaths)[number];
+
+export interface Life {
+  /** The directory of the conversation and its journals. */
+  readonly folder: string;
+  /** The database of the conversation, if it is not in the folder. */
+  readonly postgresUrl?: string | undefined;
+  readonly hasJournal: boolean;
+  readonly message: string;
+  readonly death: Death;
+}
+
+function die(): Promise<never> {
+  process.kill(process.pid, "SIGKILL");
+  return new Promise(() => {});
+}
+
+function mortal(store: ConversationStore, death: Death | undefined): ConversationStore {
+  const wrap = (lock: ConversationLock): ConversationLock => {
+    let count = 0;
+    return {
+      ...lock,
+      append: async (change) => {
+        count += 1;
+        if (death === `before change ${count}`) await die();
+        await lock.append(change);
+        if (death === `after change ${count}`) await die();
+      },
+    };
+  };
+  return { ...store, lock: async (id) => wrap(await store.lock(id)) };
+}
+
+/** Opens the conversation. Without `death`, the process lives on. */
+export function openChat(
+  { folder, hasJournal }: Pick<Life, "folder" | "hasJournal">,
+  store: ConversationStore,
+  death?: Death,
+): Conversation {
+  const provider = createMockProvider(({ messages }) => {
+    if (death === "in the model") void die();
+    const last = messages.at(-1);
+    if (last?.role === "tool") return [text(`It was ${last.results.map(({ outcome }) => outcome).join()}.`)];
+    const said = messages.filter(({ role }) => role === "user").length;
+    return said === 1 ? [toolCall("dig")] : [text(`You wrote ${said} messages.`)];
+  });
+  const dig = defineTool({
+    name: "dig",
+    description: "Digs a hole",
+    inputSchema: { type: "object" },
+    execute: () => (death === "in the tool" ? die() : "gold"),
+  });
+  return createConversation({
+    id: "chat-17",
+    store: mortal(store, death),
+    options: { provider, tools: [dig], pricing: () => 1 },
+    journal: hasJournal ? (runId): Journal => fileJournal(join(folder, `${runId}.jsonl`), { fsync: false }) : undefined,
+    waitMs: 10_000,
+  });
+}
+
+export async function liveAndDie(life: Life): Promise<void> {
+  const { folder, postgresUrl, message, death } = life;
+  const store =
+    postgresUrl === undefined
+      ? fileConversationStore(folder, { fsync: false })
+      : postgresConversationStore(new Pool({ connectionString: postgresUrl }), { leaseMs: 500 });
+  await openChat(life, store, death).send(message);
+}

@@ -1,0 +1,116 @@
+// A process is killed at every moment of a run. The next process has all messages, and continues the run if it has its journal.
+
+import { spawn } from "node:child_process";
+import { join, resolve } from "node:path";
+import { build } from "esbuild";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fileConversationStore, postgresConversationStore } from "turnwright/conversation";
+import { type Death, deaths, type Life, openChat } from "./chat-process.ts";
+import { type Database, makeFolder, removeFolders, show, startDatabase } from "./stage.ts";
+
+const folder = makeFolder();
+const program = join(folder, "chat.cjs");
+let database: Database;
+
+beforeAll(async () => {
+  database = await startDatabase();
+  await build({
+    entryPoints: [resolve("test/conversation/die-in-chat.ts")],
+    outfile: program,
+    bundle: true,
+    platform: "node",
+    external: ["pg-native"],
+  });
+});
+
+afterAll(async () => {
+  await database.stop();
+  removeFolders();
+});
+
+function kill(life: Life): Promise<unknown> {
+  const child = spawn(process.execPath, [program, JSON.stringify(life)], { stdio: "inherit" });
+  return new Promise((settle, reject) => {
+    child.on("error", reject);
+    child.on("exit", (code, signal) => settle(signal ?? code));
+  });
+}
+
+const question = "user: Dig.";
+const work = ["model: dig()", "tool: dig completed", "model: It was completed."];
+const cutWork = ["model: dig()", "tool: dig interrupted", "model: It was interrupted."];
+
+describe("fileConversationStore", () => {
+  /** The messages after the death, and after the next message with and without a journal. The process died in the only run. */
+  const table: readonly [
+    Death,
+    { stored: readonly string[]; resumed: readonly string[] | undefined; recovered: readonly string[] },
+  ][] = [
+    ["before change 1", { stored: [], resumed: undefined, recovered: [] }],
+    ["after change 1", { stored: [question], resumed: [question, ...work], recovered: [question] }],
+    ["in the model", { stored: [question], resumed: [question, ...work], recovered: [question] }],
+    [
+      "in the tool",
+      { stored: [question], resumed: [question, ...cutWork], recovered: [question, "model: dig()", "tool: dig interrupted"] },
+    ],
+    ["before change 2", { stored: [question], resumed: [question, ...work], recovered: [question, ...work] }],
+    ["after change 2", { stored: [question, ...work], resumed: undefined, recovered: [question, ...work] }],
+  ];
+
+  it("is killed at each moment", () => {
+    expect(table.map(([death]) => death)).toEqual(deaths);
+  });
+
+  it.for(table)("keeps the message of a process that died %s, and goes on without a journal", async ([death, { stored }]) => {
+    const life = { folder: makeFolder(), hasJournal: false, message: "Dig.", death };
+    expect(await kill(life)).toBe("SIGKILL");
+    const next = openChat(life, fileConversationStore(life.folder));
+    expect(show(await next.messages())).toEqual(stored);
+    await next.send("And now?");
+    const messages = show(await next.messages());
+    expect(messages.slice(0, stored.length + 1)).toEqual([...stored, "user: And now?"]);
+    expect(messages.at(-1)).toMatch(/^model: /);
+    // The spending of a run that was cut off is unknown.
+    const isKnown = death === "before change 1" || death === "after change 2";
+    expect((await next.usage()).costUSD === undefined).toBe(!isKnown);
+  });
+
+  it.for(table)("resumes the run of a process that died %s from its journal", async ([death, { resumed }]) => {
+    const life = { folder: makeFolder(), hasJournal: true, message: "Dig.", death };
+    expect(await kill(life)).toBe("SIGKILL");
+    const next = openChat(life, fileConversationStore(life.folder));
+    if (resumed === undefined) {
+      await expect(next.resume()).rejects.toMatchObject({ code: "conversation-refused" });
+      return;
+    }
+    await next.resume();
+    expect(show(await next.messages())).toEqual(resumed);
+    expect(await next.usage()).toMatchObject({ costUSD: 2, runs: 1 });
+  });
+
+  it.for(table)(
+    "keeps the recorded work of a process that died %s if another message follows",
+    async ([death, { recovered }]) => {
+      const life = { folder: makeFolder(), hasJournal: true, message: "Dig.", death };
+      expect(await kill(life)).toBe("SIGKILL");
+      const next = openChat(life, fileConversationStore(life.folder));
+      await next.send("And now?");
+      const messages = show(await next.messages());
+      expect(messages.slice(0, recovered.length + 1)).toEqual([...recovered, "user: And now?"]);
+      expect((await next.usage()).usage.totalTokens).toBeGreaterThan(0);
+    },
+  );
+});
+
+describe("postgresConversationStore", () => {
+  it("frees the conversation of a process that died when its lease ends", async () => {
+    const pool = database.connect();
+    const postgresUrl = pool.options.connectionString;
+    const life: Life = { folder: makeFolder(), postgresUrl, hasJournal: true, message: "Dig.", death: "in the tool" };
+    expect(await kill(life)).toBe("SIGKILL");
+    const store = postgresConversationStore(pool, { leaseMs: 500 });
+    const next = openChat(life, store);
+    await next.resume();
+    expect(show(await next.messages())).toEqual([question, ...cutWork]);
+  });
+});

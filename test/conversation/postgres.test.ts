@@ -1,0 +1,112 @@
+// The locks of postgresConversationStore are leases in the database.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createConversation, postgresConversationStore } from "turnwright/conversation";
+import { createMockProvider, stall, text } from "turnwright/testing";
+import { type Database, show, startDatabase } from "./stage.ts";
+
+let database: Database;
+
+beforeAll(async () => {
+  database = await startDatabase();
+});
+
+afterAll(() => database.stop());
+
+interface Row {
+  readonly holder: string | null;
+  readonly left_ms: number | null;
+}
+
+function open(id: string, leaseMs?: number) {
+  const pool = database.connect();
+  const provider = createMockProvider((_request, index) => (index === 0 ? [text("Once"), stall()] : [text("Yes.")]));
+  const store = postgresConversationStore(pool, { leaseMs });
+  const conversation = createConversation({ id, store, options: { provider } });
+  const readLease = async (): Promise<Row | undefined> => {
+    const select =
+      "SELECT holder, extract(epoch FROM held_until - now())::float8 * 1000 AS left_ms FROM turnwright.chats WHERE id = $1";
+    return (await pool.query<Row>(select, [id])).rows[0];
+  };
+  return { pool, provider, conversation, store, readLease };
+}
+
+describe("postgresConversationStore", () => {
+  it("renews the lease of a live run, and frees the conversation at its end", async () => {
+    const { conversation, readLease } = open("renewed", 300);
+    const stream = conversation.stream("Is it on?");
+    const reader = stream[Symbol.asyncIterator]();
+    await reader.next();
+    const begun = performance.now();
+    // The lease would have ended after 300 ms.
+    while (performance.now() - begun < 600) {
+      const { holder, left_ms: left = 0 } = (await readLease()) ?? {};
+      expect(holder).not.toBeNull();
+      expect(left).toBeGreaterThan(0);
+    }
+    await reader.return?.();
+    await stream.result;
+    expect((await readLease())?.holder).toBeNull();
+  });
+
+  it("stops a run that has lost its lease, and stores nothing of it", async () => {
+    const { pool, provider, conversation } = open("lost", 300);
+    const stream = conversation.stream("Is it on?");
+    const reader = stream[Symbol.asyncIterator]();
+    await reader.next();
+    await pool.query("UPDATE turnwright.chats SET holder = 'another' WHERE id = 'lost'");
+    await expect(stream.result).rejects.toMatchObject({ code: "conversation-busy" });
+    expect([provider.active, show(await conversation.messages())]).toEqual([0, ["user: Is it on?"]]);
+    const { rows } = await pool.query("SELECT holder FROM turnwright.chats WHERE id = 'lost'");
+    expect(rows).toEqual([{ holder: "another" }]);
+  });
+
+  it("gives the conversation of a process that is gone to another one when the lease ends", async () => {
+    const { pool, store, conversation } = open("gone");
+    await store.load("gone");
+    const insert = "INSERT INTO turnwright.chats (id, holder, held_until) VALUES ('gone', 'dead', now() + interval '1 hour')";
+    await pool.query(insert);
+    await expect(conversation.send("Is it on?")).rejects.toMatchObject({ code: "conversation-busy" });
+    await pool.query("UPDATE turnwright.chats SET held_until = now() - interval '1 millisecond' WHERE id = 'gone'");
+    const stream = conversation.stream("Is it on?");
+    for await (const { type } of stream) if (type === "text-delta") break;
+    await expect(stream.result).resolves.toMatchObject({ text: "Once" });
+  });
+
+  it("creates its tables once if many stores begin together, and leaves no row for a conversation without messages", async () => {
+    const pool = database.connect();
+    const fresh = `fresh_${Math.random().toString(36).slice(2)}`;
+    await pool.query("DROP SCHEMA IF EXISTS turnwright CASCADE");
+    const locks = await Promise.all(
+      [1, 2, 3, 4].map(async (index) => postgresConversationStore(database.connect()).lock(`${fresh}.${index}`)),
+    );
+    for (const lock of locks) await lock.release();
+    expect((await pool.query("SELECT id FROM turnwright.chats")).rows).toEqual([]);
+  });
+
+  it("rejects with the error of the pool, and works again after it", async () => {
+    const pool = database.connect();
+    let isDown = true;
+    const flaky = {
+      query: async (query: string, values?: unknown[]) => {
+        if (isDown) throw new Error("The database is down.");
+        return pool.query(query, values);
+      },
+    };
+    const options = { provider: createMockProvider([text("Yes.")]) };
+    const conversation = createConversation({ id: "flaky", store: postgresConversationStore(flaky), options });
+    await expect(conversation.send("Is it on?")).rejects.toThrow("The database is down.");
+    isDown = false;
+    await expect(conversation.send("Is it on?")).resolves.toMatchObject({ text: "Yes." });
+    expect(show(await conversation.messages())).toEqual(["user: Is it on?", "model: Yes."]);
+  });
+
+  it.each([
+    ["no pool", [undefined], "pool"],
+    ["a short lease", [{ query() {} }, { leaseMs: 10 }], "leaseMs"],
+  ] as const)("refuses %s", (_title, args, option) => {
+    expect(() => postgresConversationStore(...(args as unknown as Parameters<typeof postgresConversationStore>))).toThrow(
+      expect.objectContaining({ details: expect.objectContaining({ option }) }),
+    );
+  });
+});

@@ -1,0 +1,103 @@
+// A run that waits is continued, also in another object.
+
+import { describe, expect, it } from "vitest";
+import { isLoopError, type Journal, memoryJournal } from "turnwright";
+import { type Conversation } from "turnwright/conversation";
+import { fail, text, toolCall, usage } from "turnwright/testing";
+import { open, sent } from "./chat-stage.ts";
+import { show } from "./stage.ts";
+
+describe("resume", () => {
+  const approve = { kind: "approve" } as const;
+  const waiting = async (conversation: Conversation): Promise<string> => {
+    const { reason } = (await conversation.status()) ?? {};
+    return reason !== undefined && "calls" in reason ? (reason.calls[0]?.id ?? "") : "";
+  };
+
+  it("continues a run that waits for an approval, and replaces the waiting result", async () => {
+    const { conversation, provider } = open([toolCall("pay"), text("Paid."), text("Bye.")]);
+    expect((await conversation.send("Pay it.")).status).toBe("suspended");
+    expect(show(await conversation.messages()).at(-1)).toBe("tool: pay awaiting-approval");
+    const result = await conversation.resume({ decisions: { [await waiting(conversation)]: approve } });
+    expect(result.text).toBe("Paid.");
+    expect(show(await conversation.messages())).toEqual(["user: Pay it.", "model: pay()", "tool: pay completed", "model: Paid."]);
+    await conversation.send("Bye!");
+    expect([provider.calls, (await conversation.usage()).runs]).toEqual([3, 2]);
+  });
+
+  it("continues in another object with the journal of the run", async () => {
+    const journals = new Map<string, Journal>();
+    const journal = (runId: string): Journal => {
+      const known = journals.get(runId) ?? memoryJournal();
+      journals.set(runId, known);
+      return known;
+    };
+    const { conversation, another } = open([toolCall("pay"), text("Paid.")], { journal });
+    await conversation.send("Pay it.");
+    const stream = another().resumeStream({ decisions: { [await waiting(conversation)]: approve } });
+    const types: string[] = [];
+    for await (const { type } of stream) types.push(type);
+    expect([(await stream.result).text, types.includes("tool-end")]).toEqual(["Paid.", true]);
+    expect(show(await conversation.messages()).at(-1)).toBe("model: Paid.");
+    expect([...journals.keys()]).toEqual([expect.stringMatching(/^chat-17\.1\.[0-9a-f]{8}$/)]);
+  });
+
+  it("leaves the conversation as it is if a decision is refused", async () => {
+    const { conversation } = open([toolCall("pay"), text("Paid.")]);
+    await conversation.send("Pay it.");
+    const id = await waiting(conversation);
+    await expect(conversation.resume({ decisions: { other: approve } })).rejects.toMatchObject({ code: "unknown-decision" });
+    expect(await waiting(conversation)).toBe(id);
+    await expect(conversation.resume({ decisions: { [id]: approve } })).resolves.toMatchObject({ text: "Paid." });
+  });
+
+  it("counts the usage of a resumed run once", async () => {
+    const tokens = usage({ inputTokens: 10, outputTokens: 5 });
+    const { conversation } = open(
+      [
+        [toolCall("pay"), tokens],
+        [text("Paid."), tokens],
+      ],
+      {},
+      { pricing: () => 1 },
+    );
+    await conversation.send("Pay it.");
+    await conversation.resume({ decisions: { [await waiting(conversation)]: approve } });
+    expect(await conversation.usage()).toMatchObject({ usage: { totalTokens: 30 }, costUSD: 2, runs: 1 });
+  });
+
+  it("tries a failed run again with `resume`", async () => {
+    const { conversation } = open([toolCall("dig"), fail({ status: 401, message: "No key" }), text("Gold.")]);
+    expect((await conversation.send("Dig.")).status).toBe("error");
+    await expect(conversation.resume()).rejects.toMatchObject({ code: "conversation-refused" });
+    const result = await conversation.resume({ resume: "retry-last" });
+    expect([result.text, (await conversation.usage()).runs]).toEqual(["Gold.", 1]);
+    expect(show(await conversation.messages())).toEqual(["user: Dig.", "model: dig()", "tool: dig completed", "model: Gold."]);
+  });
+
+  it("is refused without a run, after the run has ended, and without its journal", async () => {
+    const { conversation, another } = open([text("Yes."), toolCall("pay")]);
+    const problems: unknown[] = [];
+    const refuse = (one: Conversation): Promise<unknown> =>
+      one.resume().catch((error: unknown) => problems.push(isLoopError(error, "conversation-refused") && error.message));
+    await refuse(conversation);
+    await conversation.send("Is it on?");
+    await refuse(conversation);
+    await conversation.send("Pay it.");
+    await refuse(another());
+    expect(problems).toEqual([
+      'Conversation "chat-17" has no run yet. Call send.',
+      'Conversation "chat-17" has no run to resume: the last one has ended as "completed". Call send to begin another run.',
+      'Conversation "chat-17" cannot resume its last run without its journal: set the option "journal", or call send.',
+    ]);
+    expect((await conversation.status())?.status).toBe("suspended");
+  });
+
+  it("is not needed: the next message ends the calls that wait", async () => {
+    const stage = open([toolCall("pay"), text("All right.")]);
+    await stage.conversation.send("Pay it.");
+    await stage.another().send("Never mind.");
+    expect(sent(stage)).toEqual(["user: Pay it.", "model: pay()", "tool: pay not-run", "user: Never mind."]);
+    expect(show(await stage.conversation.messages())[2]).toBe("tool: pay not-run");
+  });
+});

@@ -1,0 +1,177 @@
+// Messages are stored, sent with all earlier ones, and never lost.
+
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createLoopControl, defineTool, structuredOutput, type UserMessage } from "turnwright";
+import { fail, type MockScript, stall, text, toolCall } from "turnwright/testing";
+import { open, sent } from "./chat-stage.ts";
+import { show } from "./stage.ts";
+
+describe("send", () => {
+  it("sends the messages of all earlier runs, also those of other objects", async () => {
+    const stage = open([toolCall("dig"), text("Gold."), text("At noon."), text("Bye.")]);
+    const { conversation, another } = stage;
+    expect((await conversation.send("What is there?")).text).toBe("Gold.");
+    await another().send("When was it found?");
+    const result = await conversation.send({ role: "user", content: "Bye!" });
+    const transcript = [
+      "user: What is there?",
+      "model: dig()",
+      "tool: dig completed",
+      "model: Gold.",
+      "user: When was it found?",
+      "model: At noon.",
+      "user: Bye!",
+      "model: Bye.",
+    ];
+    expect(sent(stage)).toEqual(transcript.slice(0, -1));
+    expect(show(result.messages)).toEqual(transcript);
+    expect(show(await another().messages())).toEqual(transcript);
+  });
+
+  it("sends several messages in one run, and keeps `pinned` and parts", async () => {
+    const { conversation, provider } = open([text("Yes."), text("Good.")]);
+    const parts: UserMessage = { role: "user", content: [{ type: "text", text: "Look." }], pinned: true };
+    await conversation.send([parts, { role: "user", content: "Is it right?" }]);
+    await conversation.send("Go on.");
+    expect(provider.requests.at(-1)?.messages[0]).toEqual(parts);
+    expect((await conversation.messages())[0]).toEqual(parts);
+  });
+
+  it("stores the message before the run begins", async () => {
+    const seen: (readonly string[])[] = [];
+    const stage = open(() => {
+      void Promise.resolve(stage.another().messages()).then((messages) => seen.push(show(messages)));
+      return [text("Yes.")];
+    });
+    await stage.conversation.send("Is it on?");
+    expect(seen).toEqual([["user: Is it on?"]]);
+  });
+
+  it("keeps a message whose run failed, and answers it without a new one", async () => {
+    const stage = open([fail({ status: 401, message: "No key" }), text("Now it works.")]);
+    const { conversation } = stage;
+    const { status } = await conversation.send("Is it on?");
+    expect([status, show(await conversation.messages())]).toEqual(["error", ["user: Is it on?"]]);
+    await conversation.send();
+    expect(sent(stage)).toEqual(["user: Is it on?"]);
+    expect(show(await conversation.messages())).toEqual(["user: Is it on?", "model: Now it works."]);
+  });
+
+  it("refuses to run if nothing waits for an answer", async () => {
+    const { conversation, provider } = open([text("Yes.")]);
+    await expect(conversation.send()).rejects.toMatchObject({ code: "invalid-option", details: { option: "message" } });
+    await conversation.send("Is it on?");
+    await expect(conversation.send([])).rejects.toMatchObject({ code: "invalid-option", details: { option: "message" } });
+    expect([provider.calls, (await conversation.usage()).runs]).toEqual([1, 1]);
+    // The refusals have released the lock.
+    await expect(conversation.send("One more?")).resolves.toMatchObject({ status: "error" });
+  });
+
+  it("keeps the messages of an interrupted run, and sends the interruption with the next one", async () => {
+    const control = createLoopControl();
+    const script: MockScript = (_request, index) => {
+      if (index > 0) return [text("Rain.")];
+      control.interrupt("In one sentence.");
+      return [text("Once upon a time"), stall()];
+    };
+    const stage = open(script, {}, { control });
+    const first = await stage.conversation.send("Tell me of the weather.");
+    expect(first.reason.kind).toBe("interrupted");
+    const { undelivered } = (await stage.another().status()) ?? {};
+    expect(undelivered).toEqual([{ role: "user", content: "In one sentence." }]);
+    await stage.another().send();
+    expect(sent(stage)).toEqual(["user: Tell me of the weather.", "user: In one sentence."]);
+    expect((await stage.conversation.status())?.undelivered).toEqual([]);
+  });
+
+  it("stores the transcript of a stopped run, and sends its undelivered message before the next one", async () => {
+    const control = createLoopControl();
+    const tool = defineTool({
+      name: "dig",
+      description: "Digs a hole",
+      inputSchema: { type: "object" },
+      execute: () => {
+        control.steer("Leave the gold out.");
+        control.stop();
+      },
+    });
+    const stage = open([toolCall("dig"), text("Stones.")], {}, { control, tools: [tool] });
+    const { status, undelivered } = await stage.conversation.send("Dig!");
+    expect([status, undelivered.length]).toEqual(["stopped-by-user", 1]);
+    await stage.conversation.send("Go on.");
+    expect(sent(stage)).toEqual([
+      "user: Dig!",
+      "model: dig()",
+      "tool: dig interrupted",
+      "user: Leave the gold out.",
+      "user: Go on.",
+    ]);
+  });
+
+  it("merges the options of one run into those of the conversation", async () => {
+    const seen: unknown[] = [];
+    const look = defineTool({
+      name: "look",
+      description: "Looks",
+      inputSchema: { type: "object" },
+      execute: (_args, { session }) => void seen.push(session),
+    });
+    const stage = open(() => [toolCall("look")], {}, { tools: [look], limits: { maxIterations: 1 }, session: { locale: "nb" } });
+    const first = await stage.conversation.send("Look.", { session: { userId: "ada" }, system: "Be brief.", limits: {} });
+    const second = await stage.conversation.send("Look.", { session: { conversationId: "own" } });
+    expect([first.reason, second.reason].map(({ kind }) => kind)).toEqual(["max-iterations", "max-iterations"]);
+    expect(seen).toEqual([
+      { conversationId: "chat-17", locale: "nb", userId: "ada" },
+      { conversationId: "own", locale: "nb" },
+    ]);
+    expect(stage.provider.requests.map(({ system }) => system)).toEqual(["Be brief.", undefined]);
+  });
+
+  it("returns the validated value of `policies.output`", async () => {
+    const { conversation } = open([text('{"coat":true}')]);
+    const output = structuredOutput(z.object({ coat: z.boolean() }));
+    const result = await conversation.send("Do I need a coat?", { policies: { output } });
+    const coat: boolean | undefined = result.output?.coat;
+    expect(coat).toBe(true);
+  });
+});
+
+describe("stream", () => {
+  it("yields the events of the run, and stores its end before `result` resolves", async () => {
+    const { conversation, another } = open([toolCall("dig"), text("Gold.")]);
+    const stream = conversation.stream("What is there?");
+    const types = new Set<string>();
+    for await (const { type } of stream) types.add(type);
+    expect((await stream.result).text).toBe("Gold.");
+    expect([...types]).toEqual(expect.arrayContaining(["run-start", "tool-start", "tool-end", "text-delta", "run-end"]));
+    expect(show(await another().messages()).at(-1)).toBe("model: Gold.");
+  });
+
+  it("runs to the end if only `result` is awaited", async () => {
+    const { conversation } = open([Array.from({ length: 500 }, (_, index) => text(`${index} `))]);
+    expect((await conversation.stream("Count.").result).text).toMatch(/499$/);
+  });
+
+  it("stops the run if the reader leaves, and stores it", async () => {
+    const { conversation, provider } = open([[text("Once"), stall()], text("Rain.")]);
+    const stream = conversation.stream("Tell me of the weather.");
+    for await (const { type } of stream) if (type === "text-delta") break;
+    expect([(await stream.result).status, provider.active]).toEqual(["stopped-by-user", 0]);
+    await expect(conversation.send("In short?")).resolves.toMatchObject({ text: "Rain." });
+  });
+
+  it("throws for invalid arguments at once, and rejects both ends if the conversation is busy", async () => {
+    const { conversation, another, provider } = open([[text("Once"), stall()]]);
+    expect(() => conversation.stream("")).toThrow(expect.objectContaining({ code: "invalid-option" }));
+    const live = conversation.stream("First");
+    const reader = live[Symbol.asyncIterator]();
+    await reader.next();
+    const refused = another().stream("Second");
+    await expect(refused.result).rejects.toMatchObject({ code: "conversation-busy" });
+    await expect(refused[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: "conversation-busy" });
+    await reader.return?.();
+    await live.result;
+    expect([provider.calls, show(await another().messages())[0]]).toEqual([1, "user: First"]);
+  });
+});

@@ -1,0 +1,29 @@
+// Each store of the package passes the conformance suite.
+
+import { afterAll, beforeAll, describe, it } from "vitest";
+import { fileConversationStore, memoryConversationStore, postgresConversationStore } from "turnwright/conversation";
+import { conversationStoreSuite } from "turnwright/testing";
+import { type Database, makeFolder, removeFolders, startDatabase } from "./stage.ts";
+
+describe("conversationStoreSuite with memoryConversationStore", () => {
+  const store = memoryConversationStore();
+  for (const { title, run } of conversationStoreSuite({ open: () => store })) it(title, run);
+});
+
+describe("conversationStoreSuite with fileConversationStore", () => {
+  const folder = makeFolder();
+  afterAll(removeFolders);
+  const open = () => fileConversationStore(folder, { fsync: false });
+  for (const { title, run } of conversationStoreSuite({ open })) it(title, run);
+});
+
+describe("conversationStoreSuite with postgresConversationStore", () => {
+  let database: Database;
+  beforeAll(async () => {
+    database = await startDatabase();
+  });
+  afterAll(() => database.stop());
+  // Each store has its own pool, like the store of another process.
+  const open = () => postgresConversationStore(database.connect());
+  for (const { title, run } of conversationStoreSuite({ open })) it(title, run);
+});

@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+import { type Provider, withFallback, withRetry } from "turnwright";
+import { withPlanner } from "turnwright/plan";
+import { createMockProvider, memoryCassette, recordTo, replayFrom, text } from "turnwright/testing";
+import { observeRun } from "../../src/core/observe-kit.ts";
+import { play, request } from "../testing/play.ts";
+
+const compacting = (): Provider => createMockProvider([text("Hi.")], { compacts: true });
+const plain = (): Provider => createMockProvider([text("Hi.")]);
+
+const replay = (provider: Provider): Provider => {
+  const cassette = memoryCassette();
+  recordTo(cassette, provider);
+  return replayFrom(cassette);
+};
+
+const observe = (provider: Provider): Provider =>
+  observeRun({ provider, messages: [] }, { hears: [], start: () => undefined }).provider;
+
+describe("the field compacts of a provider", () => {
+  it.for<[wrapper: string, wrap: (provider: Provider) => Provider]>([
+    ["withRetry", withRetry],
+    ["withFallback, if all providers have it", (provider) => withFallback([provider, compacting()])],
+    ["recordTo", (provider) => recordTo(memoryCassette(), provider)],
+    ["replayFrom", replay],
+    ["observeRun", observe],
+  ])("is passed on by %s", ([, wrap]) => {
+    expect([wrap(compacting()).compacts, wrap(plain()).compacts]).toEqual([true, undefined]);
+  });
+
+  it.for<[wrapper: string, provider: Provider]>([
+    ["withFallback, if the first provider lacks it", withFallback([plain(), compacting()])],
+    ["withFallback, if the last provider lacks it", withFallback([compacting(), plain()])],
+    ["withPlanner, which keeps only the plans of most requests", withPlanner(compacting())],
+  ])("is not passed on by %s", ([, provider]) => {
+    expect("compacts" in provider).toBe(false);
+  });
+
+  it.for<[wrapper: string, wrap: (provider: Provider) => Provider]>([
+    ["withRetry", withRetry],
+    ["withFallback", (provider) => withFallback([provider])],
+    ["recordTo", (provider) => recordTo(memoryCassette(), provider)],
+    ["observeRun", observe],
+  ])("comes with %s, which passes compactAt on", async ([, wrap]) => {
+    const inner = createMockProvider([text("Hi.")], { compacts: true });
+    await play(wrap(inner), { ...request, compactAt: 9_000 });
+    expect(inner.requests.map(({ compactAt }) => compactAt)).toEqual([9_000]);
+  });
+});
