@@ -23,7 +23,7 @@ import { createRequestViews, expose, exposeRecorded, needsBasis, withBasis, with
 import { findSpent } from "./stream/eager-calls.ts";
 import { createEagerPorts } from "./eager-start.ts";
 import type { OpenIteration, RequestViews, VisibleTools } from "./run/request.ts";
-import { eventBase, type Run } from "./run/run.ts";
+import { eventBase, noteCache, type Run } from "./run/run.ts";
 import { replayCall, toSpending } from "./tool-call/replay-call.ts";
 import { readProvider } from "./start/start-run.ts";
 import { runStep } from "./run/run-step.ts";
@@ -64,9 +64,8 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
       result.calls.forEach(({ callId }, index) => run.ports.places.set(callId, earlier.length + index));
       sendStart(run, masked);
       sendReplayed(run, result, earlier.length);
-      if (result.cache !== undefined) run.cacheWatcher?.replay(result.cache);
     }
-    sendCacheBreaks(run, result, live);
+    noteCache(run, result.cache, live);
     const { usage, costUSD } = result;
     run.meter.add({ tokens: usage?.totalTokens, costUSD, costUnknown: costUSD === undefined });
     applyStep(state, { kind: "model", result, finalAnswerTo: next.finalAnswerTo });
@@ -255,11 +254,6 @@ function sendReplayed(run: Run, result: StreamResult, firstIndex: number): void 
       }
     }
   }
-}
-
-function sendCacheBreaks(run: Run, { cache }: StreamResult, live: boolean): void {
-  for (const { break: found } of cache?.requests ?? [])
-    if (found !== undefined) run.events.send({ type: "cache-break", ...eventBase(run, live), ...found });
 }
 
 function sendLoop(run: Run): void {

@@ -35,6 +35,14 @@ export function eventBase({ runId, state }: Pick<Run, "runId" | "state">, live: 
   return { runId, iteration: state.iteration, replayed: live ? undefined : true };
 }
 
+/** Emits `cache-break` for the requests of a stream. The next request is compared with them, also after a replay. */
+export function noteCache(run: Run, cache: StreamResult["cache"], live: boolean): void {
+  if (cache === undefined) return;
+  if (!live) run.cacheWatcher?.replay(cache);
+  for (const { break: found } of cache.requests)
+    if (found !== undefined) run.events.send({ type: "cache-break", ...eventBase(run, live), ...found });
+}
+
 export interface RunCallPorts extends ToolCallPorts {
   isCurrent(definition: ToolDefinition): boolean;
   takeMetadata(call: ToolCall): unknown;
