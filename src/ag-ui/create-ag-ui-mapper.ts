@@ -100,7 +100,8 @@ export class EntryMapper implements EventMapper<Entry> {
     if (event.type === "run-start" || event.type === "run-end" || this.#skips(event)) return;
     if (event.type === "tool-end" && event.outcome === "interrupted" && run.nested.isSuspended(event.callId)) return;
     run.events.add(event);
-    if (event.type === "iteration-end") this.#count(run, event);
+    if (event.type === "iteration-end") this.#count(run, event, 1);
+    if (event.type === "compaction-end") this.#count(run, event.provider === undefined ? unspent : event, 0);
   }
 
   #start(id: string): Mapped {
@@ -120,10 +121,10 @@ export class EntryMapper implements EventMapper<Entry> {
     this.#cost = noCost;
   }
 
-  #count({ events }: Mapped, { usage, costUSD }: LoopEvents["iteration-end"]): void {
-    const { streams, usage: before, costUSD: cost } = this.#cost;
+  #count({ events }: Mapped, { usage, costUSD }: Spending, streams: 0 | 1): void {
+    const { streams: ended, usage: before, costUSD: cost } = this.#cost;
     this.#cost = {
-      streams: streams + 1,
+      streams: ended + streams,
       usage: usage === undefined ? before : addUsage(before, usage),
       costUSD: cost === undefined || costUSD === undefined ? undefined : cost + costUSD,
     };
@@ -166,6 +167,11 @@ export class EntryMapper implements EventMapper<Entry> {
     return { type: "RUN_FINISHED", ...ids, result, outcome, ...(!isOld && { usage: [toUsage(usage)] }) };
   }
 }
+
+type Spending = Pick<LoopEvents["iteration-end"], "usage" | "costUSD">;
+
+/** The spending of a compaction that sent no request. */
+const unspent: Spending = { usage: undefined, costUSD: 0 };
 
 const noCost = { streams: 0, usage: noUsage, costUSD: 0 };
 

@@ -89,6 +89,8 @@ const lines: { readonly [type: string]: Checks | undefined } = {
     error,
   },
   "iteration-end": ending,
+  "compaction-start": { cause: text },
+  "compaction-end": { outcome: text, provider: text, model: text, error },
   "tool-end": { outcome: text },
   "run-end": { ...ending, reason: record({ kind: text }, { error }) },
   "run-error": { error },

@@ -217,6 +217,7 @@ function RowView({ row, top, axis, state, isOpen, toggle, select }: RowProps): J
 const words: { readonly [Kind in SegmentKind]: string } = {
   first: "to the first token",
   stream: "streaming",
+  summary: "summary of old messages",
   lost: "discarded attempt",
   tool: "tool",
   nested: "nested run",

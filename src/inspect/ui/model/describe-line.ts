@@ -45,10 +45,16 @@ const describers: { readonly [type: string]: Describe | undefined } = {
         : "Summarizing old messages, because the context is nearly full",
     tone: "plain",
   }),
-  "compaction-end": ({ outcome, tokensBefore, tokensAfter, error }) =>
-    outcome === "compacted"
-      ? { title: `A summary replaces old messages in later requests, ${tokens(tokensBefore, tokensAfter)}`, tone: "warn" }
-      : { title: "No summary was written. The requests stay as they were", tone: "warn", value: error },
+  "compaction-end": ({ outcome, tokensBefore, tokensAfter, error, model, usage, costUSD }) => {
+    const spent = model === undefined ? undefined : { model, usage, costUSD };
+    return outcome === "compacted"
+      ? {
+          title: `A summary replaces old messages from here on, ${tokens(tokensBefore, tokensAfter)}`,
+          tone: "warn",
+          value: spent,
+        }
+      : { title: "No summary was written. The requests stay as they were", tone: "bad", value: { error, ...spent } };
+  },
   steered: ({ message }) => ({ title: "Message sent while the run worked", tone: "plain", value: contentOf(message) }),
   notice: ({ kind }) => ({ title: lookUp(notices, kind) ?? `Notice for the user: ${wordOf(kind)}`, tone: "plain" }),
   restart: ({ suffix, name, disableTools, pendingContext }) => ({

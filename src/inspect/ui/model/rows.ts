@@ -1,14 +1,16 @@
-// The rows of the timeline: one for each stream, attempt and call of a run and of its nested runs.
+// The rows of the timeline: one for each stream, summary, attempt and call of a run and of its nested runs.
 
-import type { LoggedCall, LoggedIteration, LoggedWait } from "../../log/run-log.ts";
+import type { LoggedCall, LoggedCompaction, LoggedIteration, LoggedWait } from "../../log/run-log.ts";
+import { stepsOf } from "../../analysis/budget-series.ts";
 import { longWaitsOf, waitWords } from "../../analysis/waits.ts";
-import type { RunTree } from "./entries.ts";
+import { formatCount } from "../../format.ts";
+import type { EntryContent, RunTree } from "./entries.ts";
 import { outcomeOf } from "./outcomes.ts";
 import { type CallFacts, streamEnd, type StreamFacts } from "./run-facts.ts";
 import type { Tone } from "./describe-ending.ts";
 
 /** "first" is the time to the first token, and "lost" a discarded attempt. */
-export type SegmentKind = "first" | "stream" | "lost" | "tool" | "nested" | LoggedWait["kind"];
+export type SegmentKind = "first" | "stream" | "summary" | "lost" | "tool" | "nested" | LoggedWait["kind"];
 
 export interface Segment {
   readonly kind: SegmentKind;
@@ -22,7 +24,7 @@ export interface Row {
   readonly entryKey: string;
   /** The keys of the rows that contain this row, outermost first. */
   readonly parents: readonly string[];
-  readonly kind: "stream" | "attempt" | "call" | "nested";
+  readonly kind: "stream" | "compaction" | "attempt" | "call" | "nested";
   readonly label: string;
   /** A short text after the label, such as an outcome. */
   readonly note: string;
@@ -58,9 +60,17 @@ export function isOpenAtFirst(key: string): boolean {
  */
 export function buildRows(tree: RunTree, isLive = false, parents: readonly string[] = []): readonly Row[] {
   const { run, place, facts, nested } = tree;
-  const running = isLive && run.status === undefined && run.error === undefined ? facts.streams.at(-1) : undefined;
+  const steps = stepsOf(run);
+  const running = isLive && run.status === undefined && run.error === undefined ? steps.at(-1) : undefined;
+  const streams = new Map(facts.streams.map((stream) => [stream.iteration, stream]));
   const rows: Row[] = [];
-  for (const stream of facts.streams) {
+  for (const step of steps) {
+    if (!("calls" in step)) {
+      rows.push(toCompactionRow(step, { tree, parents, isRunning: step === running }));
+      continue;
+    }
+    const stream = streams.get(step);
+    if (stream === undefined) continue;
     const key = `${place.prefix}${stream.key}`;
     const { iteration } = stream;
     const inStream = [...parents, key];
@@ -69,7 +79,7 @@ export function buildRows(tree: RunTree, isLive = false, parents: readonly strin
       return { call, key: `${key}/tool/${call.index}`, segments };
     });
     const inner = calls.flatMap(({ segments }) => segments);
-    rows.push(toStreamRow(stream, { key, parents, lastAt: facts.lastAt, inner, isRunning: stream === running }));
+    rows.push(toStreamRow(stream, { key, parents, lastAt: facts.lastAt, inner, isRunning: step === running }));
     if (iteration.attempts.length > 1) rows.push(...attemptRows(iteration, { key, parents: inStream, lastAt: facts.lastAt }));
     for (const { call, key: callKey, segments } of calls) {
       const trees = nested.get(callKey) ?? [];
@@ -109,6 +119,29 @@ function rowsOfNested(tree: RunTree, { parents, count, isLive }: NestedPlace): r
     canFold: true,
   };
   return [row, ...buildRows(tree, isLive, [...parents, key])];
+}
+
+interface CompactionPlace {
+  readonly tree: RunTree;
+  readonly parents: readonly string[];
+  readonly isRunning: boolean;
+}
+
+function toCompactionRow(compaction: LoggedCompaction, { tree, parents, isRunning }: CompactionPlace): Row {
+  const { startedAt, endedAt, outcome, tokensBefore, tokensAfter } = compaction;
+  const { run, entries, facts } = tree;
+  const notes = entries.filter((entry) => entry.run === run && isStart(entry.content));
+  const key = notes[run.compactions.indexOf(compaction)]?.key ?? `${tree.place.prefix}end`;
+  const size = `${formatCount(Number(tokensBefore))} to ${formatCount(Number(tokensAfter))} tokens`;
+  const note = endedAt === undefined ? (isRunning ? "running" : "not ended") : outcome === "compacted" ? size : "failed";
+  const segments: readonly Segment[] = [{ kind: "summary", from: startedAt, to: endedAt ?? facts.lastAt }];
+  const tone = note === "failed" ? "bad" : "plain";
+  const more = { segments, ms: workMs(segments), inner: [], canFold: false };
+  return { key, entryKey: key, parents, kind: "compaction", label: "compaction", note, tone, ...more };
+}
+
+function isStart(content: EntryContent): boolean {
+  return content.kind === "note" && content.line.type === "compaction-start";
 }
 
 interface StreamPlace {

@@ -7,6 +7,7 @@ import type { Row, SegmentKind } from "./rows.ts";
 
 const kindsOf: readonly (readonly [name: string, kinds: readonly SegmentKind[]])[] = [
   ["model", ["first", "stream"]],
+  ["summaries of old messages", ["summary"]],
   ["discarded attempts", ["lost"]],
   ["tools", ["tool"]],
   ...Object.entries(waitWords).map(([kind, words]) => [`wait ${words}`, [kind as keyof typeof waitWords]] as const),
