@@ -100,8 +100,7 @@ export class EntryMapper implements EventMapper<Entry> {
     if (event.type === "run-start" || event.type === "run-end" || this.#skips(event)) return;
     if (event.type === "tool-end" && event.outcome === "interrupted" && run.nested.isSuspended(event.callId)) return;
     run.events.add(event);
-    if (event.type === "iteration-end") this.#count(run, event, 1);
-    if (event.type === "compaction-end") this.#count(run, event.provider === undefined ? unspent : event, 0);
+    if (event.type === "iteration-end" || event.type === "compaction-end") this.#count(run, event);
   }
 
   #start(id: string): Mapped {
@@ -121,10 +120,13 @@ export class EntryMapper implements EventMapper<Entry> {
     this.#cost = noCost;
   }
 
-  #count({ events }: Mapped, { usage, costUSD }: Spending, streams: 0 | 1): void {
-    const { streams: ended, usage: before, costUSD: cost } = this.#cost;
+  #count({ events }: Mapped, event: Extract<LoopEvent, { readonly type: "iteration-end" | "compaction-end" }>): void {
+    const { usage, costUSD } = event;
+    const { streams, usage: before, costUSD: cost } = this.#cost;
+    // A compaction that sent no request used nothing.
+    if (event.provider === undefined) return;
     this.#cost = {
-      streams: ended + streams,
+      streams: streams + (event.type === "iteration-end" ? 1 : 0),
       usage: usage === undefined ? before : addUsage(before, usage),
       costUSD: cost === undefined || costUSD === undefined ? undefined : cost + costUSD,
     };
@@ -167,11 +169,6 @@ export class EntryMapper implements EventMapper<Entry> {
     return { type: "RUN_FINISHED", ...ids, result, outcome, ...(!isOld && { usage: [toUsage(usage)] }) };
   }
 }
-
-type Spending = Pick<LoopEvents["iteration-end"], "usage" | "costUSD">;
-
-/** The spending of a compaction that sent no request. */
-const unspent: Spending = { usage: undefined, costUSD: 0 };
 
 const noCost = { streams: 0, usage: noUsage, costUSD: 0 };
 

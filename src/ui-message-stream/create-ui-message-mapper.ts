@@ -133,9 +133,7 @@ class MessageMapper implements UIMessageMapper {
   #mapOwn(event: LoopEvent): void {
     if (!this.#isStarted) this.#start(event.runId);
     else if (this.#ending !== undefined) this.#goOn();
-    if (event.type === "iteration-end") this.#count(event, 1);
-    // A summary without a request used nothing.
-    if (event.type === "compaction-end" && event.provider !== undefined) this.#count(event, 0);
+    if (event.type === "iteration-end" || event.type === "compaction-end") this.#count(event);
     if (event.type === "run-end") this.#ending = event;
     else if (event.type === "run-start") this.#nested.clear();
     else if (event.replayed === true && this.#skipsRecalled) this.#noteRecalled(event);
@@ -188,10 +186,13 @@ class MessageMapper implements UIMessageMapper {
     this.#writer.writeBeside({ type: "data-cost", transient: true, data: this.#cost });
   }
 
-  #count({ usage, costUSD }: Pick<LoopEvents["iteration-end"], "usage" | "costUSD">, streams: 0 | 1): void {
-    const { streams: ended, usage: before, costUSD: cost } = this.#cost;
+  #count(event: Extract<LoopEvent, { readonly type: "iteration-end" | "compaction-end" }>): void {
+    const { usage, costUSD } = event;
+    const { streams, usage: before, costUSD: cost } = this.#cost;
+    // A compaction that sent no request used nothing.
+    if (event.provider === undefined) return;
     this.#cost = {
-      streams: ended + streams,
+      streams: streams + (event.type === "iteration-end" ? 1 : 0),
       usage: usage === undefined ? before : addUsage(before, usage),
       costUSD: cost === undefined || costUSD === undefined ? undefined : cost + costUSD,
     };

@@ -114,7 +114,7 @@ function findCommon(left: readonly Message[], right: readonly Message[]): readon
 }
 
 /** Returns a text that is equal for two states of one message. */
-function slotOf(message: Message | undefined): string {
+export function slotOf(message: Message | undefined): string {
   if (message?.role === "tool") return `tool ${message.results.map(({ callId }) => callId).join(" ")}`;
   if (message?.role !== "assistant") return String(message?.role);
   return `assistant ${message.content.map((part) => (part.type === "tool-call" ? part.callId : part.type)).join(" ")}`;

@@ -78,26 +78,31 @@ function writeError(error: PlainError | ProviderError | undefined, { maxChars }:
   return [`**Error**${code}`, toBlock(error.message, { language: "text", maxChars })];
 }
 
+const causes: { readonly [cause: string]: string | undefined } = {
+  due: "the context was nearly full",
+  forced: "the service refused the last request as too long",
+};
+
 function writeCompaction(compaction: LoggedCompaction, place: MarkdownPlace): string {
-  const { iteration, isReplayed, cause, startedAt, endedAt, outcome, tokensBefore, tokensAfter, ...more } = compaction;
-  const { provider, model, usage, costUSD, error } = more;
-  const size =
-    tokensBefore === undefined || tokensAfter === undefined ? "" : `${formatCount(tokensBefore)} to ${formatCount(tokensAfter)}`;
-  return joinBlocks([
-    `## Compaction before iteration ${iteration}`,
-    toList([
-      isReplayed && "Replayed from a journal",
-      cause === "forced" && "Cause: the service refused the last request as too long",
-      cause === "due" && "Cause: the context was nearly full",
-      `Ended: ${outcome === undefined ? "not in the log" : toCode(outcome)}`,
-      outcome === "compacted" && size !== "" && `Estimated tokens of the next request: ${size}`,
-      endedAt !== undefined && place.hasDates && `Time: ${formatMs(endedAt - startedAt)}`,
-      model !== undefined && `Model: ${toCode(model)} of ${toCode(provider ?? "")}`,
-      usage && `Tokens: ${describeUsage(usage)}`,
-      costUSD !== undefined && `Cost: ${formatUSD(costUSD)}`,
-    ]),
-    ...writeError(error, place),
+  const { iteration, isReplayed, cause, startedAt, endedAt, outcome, tokensBefore = 0, tokensAfter = 0, error } = compaction;
+  const facts = toList([
+    isReplayed && "Replayed from a journal",
+    cause !== undefined && `Cause: ${(Object.hasOwn(causes, cause) && causes[cause]) || toCode(cause)}`,
+    `Ended: ${outcome === undefined ? "not in the log" : toCode(outcome)}`,
+    outcome === "compacted" &&
+      `Estimated tokens of the next request: ${formatCount(tokensBefore)} to ${formatCount(tokensAfter)}`,
+    endedAt !== undefined && place.hasDates && `Time: ${formatMs(endedAt - startedAt)}`,
+    ...describeSummary(compaction),
   ]);
+  return joinBlocks([`## Compaction before iteration ${iteration}`, facts, ...writeError(error, place)]);
+}
+
+function describeSummary({ provider = "", model, usage, costUSD }: LoggedCompaction): readonly Fact[] {
+  return [
+    model !== undefined && `Model: ${toCode(model)} of ${toCode(provider)}`,
+    usage && `Tokens: ${describeUsage(usage)}`,
+    costUSD !== undefined && `Cost: ${formatUSD(costUSD)}`,
+  ];
 }
 
 interface IterationPlace {

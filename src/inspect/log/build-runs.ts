@@ -118,8 +118,8 @@ const takers: { readonly [type: string]: Take | undefined } = {
   },
   "compaction-end": ({ run }, line) => {
     const iteration = requireCount(line, "iteration");
-    const compaction = run.compactions.findLast((one) => one.iteration === iteration && one.endedAt === undefined);
-    if (compaction === undefined) return;
+    const compaction = run.compactions.at(-1);
+    if (compaction?.iteration !== iteration || compaction.endedAt !== undefined) return;
     const { outcome, provider, model, error } = line as unknown as LoggedCompaction;
     const [tokensBefore, tokensAfter] = [numberOrNone(line["tokensBefore"]), numberOrNone(line["tokensAfter"])];
     const { usage, costUSD } = spendingOf(line);

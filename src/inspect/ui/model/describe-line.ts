@@ -53,7 +53,7 @@ const describers: { readonly [type: string]: Describe | undefined } = {
           tone: "warn",
           value: spent,
         }
-      : { title: "No summary was written. The requests stay as they were", tone: "bad", value: { error, ...spent } };
+      : { title: "No summary was written. The requests stay as they were", tone: "warn", value: { error, ...spent } };
   },
   steered: ({ message }) => ({ title: "Message sent while the run worked", tone: "plain", value: contentOf(message) }),
   notice: ({ kind }) => ({ title: lookUp(notices, kind) ?? `Notice for the user: ${wordOf(kind)}`, tone: "plain" }),

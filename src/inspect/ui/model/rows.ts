@@ -59,34 +59,46 @@ export function isOpenAtFirst(key: string): boolean {
  * Returns the rows of a tree. `isLive` is true if its log may grow. `parents` are the keys of the rows that contain the tree.
  */
 export function buildRows(tree: RunTree, isLive = false, parents: readonly string[] = []): readonly Row[] {
-  const { run, place, facts, nested } = tree;
+  const { run, place, facts } = tree;
   const steps = stepsOf(run);
   const running = isLive && run.status === undefined && run.error === undefined ? steps.at(-1) : undefined;
   const streams = new Map(facts.streams.map((stream) => [stream.iteration, stream]));
-  const rows: Row[] = [];
-  for (const step of steps) {
+  const notes = tree.entries.filter((entry) => entry.run === run && isStart(entry.content)).map(({ key }) => key);
+  return steps.flatMap((step): readonly Row[] => {
+    const isRunning = step === running;
     if (!("calls" in step)) {
-      rows.push(toCompactionRow(step, { tree, parents, isRunning: step === running }));
-      continue;
+      const key = notes.shift() ?? `${place.prefix}end`;
+      return [toCompactionRow(step, { key, parents, lastAt: facts.lastAt, isRunning })];
     }
     const stream = streams.get(step);
-    if (stream === undefined) continue;
-    const key = `${place.prefix}${stream.key}`;
-    const { iteration } = stream;
-    const inStream = [...parents, key];
-    const calls = iteration.calls.map((call) => {
-      const segments = segmentsOfCall(call, { stream, facts: facts.calls.get(call), lastAt: facts.lastAt });
-      return { call, key: `${key}/tool/${call.index}`, segments };
-    });
-    const inner = calls.flatMap(({ segments }) => segments);
-    rows.push(toStreamRow(stream, { key, parents, lastAt: facts.lastAt, inner, isRunning: step === running }));
-    if (iteration.attempts.length > 1) rows.push(...attemptRows(iteration, { key, parents: inStream, lastAt: facts.lastAt }));
-    for (const { call, key: callKey, segments } of calls) {
-      const trees = nested.get(callKey) ?? [];
-      rows.push(toCallRow(call, { key: callKey, parents: inStream, segments, stream, canFold: trees.length > 0 }));
-      const inCall = { parents: [...inStream, callKey], count: trees.length, isLive };
-      for (const nestedTree of trees) rows.push(...rowsOfNested(nestedTree, inCall));
-    }
+    return stream === undefined ? [] : rowsOfStream(stream, { tree, parents, isLive, isRunning });
+  });
+}
+
+interface TreePlace {
+  readonly tree: RunTree;
+  readonly parents: readonly string[];
+  readonly isLive: boolean;
+  readonly isRunning: boolean;
+}
+
+function rowsOfStream(stream: StreamFacts, { tree, parents, isLive, isRunning }: TreePlace): readonly Row[] {
+  const { place, facts, nested } = tree;
+  const key = `${place.prefix}${stream.key}`;
+  const { iteration } = stream;
+  const inStream = [...parents, key];
+  const calls = iteration.calls.map((call) => {
+    const segments = segmentsOfCall(call, { stream, facts: facts.calls.get(call), lastAt: facts.lastAt });
+    return { call, key: `${key}/tool/${call.index}`, segments };
+  });
+  const inner = calls.flatMap(({ segments }) => segments);
+  const rows = [toStreamRow(stream, { key, parents, lastAt: facts.lastAt, inner, isRunning })];
+  if (iteration.attempts.length > 1) rows.push(...attemptRows(iteration, { key, parents: inStream, lastAt: facts.lastAt }));
+  for (const { call, key: callKey, segments } of calls) {
+    const trees = nested.get(callKey) ?? [];
+    rows.push(toCallRow(call, { key: callKey, parents: inStream, segments, stream, canFold: trees.length > 0 }));
+    const inCall = { parents: [...inStream, callKey], count: trees.length, isLive };
+    for (const nestedTree of trees) rows.push(...rowsOfNested(nestedTree, inCall));
   }
   return rows;
 }
@@ -121,21 +133,14 @@ function rowsOfNested(tree: RunTree, { parents, count, isLive }: NestedPlace): r
   return [row, ...buildRows(tree, isLive, [...parents, key])];
 }
 
-interface CompactionPlace {
-  readonly tree: RunTree;
-  readonly parents: readonly string[];
-  readonly isRunning: boolean;
-}
-
-function toCompactionRow(compaction: LoggedCompaction, { tree, parents, isRunning }: CompactionPlace): Row {
-  const { startedAt, endedAt, outcome, tokensBefore, tokensAfter } = compaction;
-  const { run, entries, facts } = tree;
-  const notes = entries.filter((entry) => entry.run === run && isStart(entry.content));
-  const key = notes[run.compactions.indexOf(compaction)]?.key ?? `${tree.place.prefix}end`;
+function toCompactionRow(
+  { startedAt, endedAt, outcome, tokensBefore, tokensAfter }: LoggedCompaction,
+  { key, parents, lastAt, isRunning }: StreamPlace & Pick<StreamRow, "isRunning">,
+): Row {
   const size = `${formatCount(Number(tokensBefore))} to ${formatCount(Number(tokensAfter))} tokens`;
   const note = endedAt === undefined ? (isRunning ? "running" : "not ended") : outcome === "compacted" ? size : "failed";
-  const segments: readonly Segment[] = [{ kind: "summary", from: startedAt, to: endedAt ?? facts.lastAt }];
-  const tone = note === "failed" ? "bad" : "plain";
+  const segments: readonly Segment[] = [{ kind: "summary", from: startedAt, to: endedAt ?? lastAt }];
+  const tone = note === "failed" ? "warn" : "plain";
   const more = { segments, ms: workMs(segments), inner: [], canFold: false };
   return { key, entryKey: key, parents, kind: "compaction", label: "compaction", note, tone, ...more };
 }
