@@ -125,7 +125,7 @@ function explainGap(gap: ReplacedMessages, masked: MaskedCalls): readonly Messag
   if (before.length + after.length === 0) return [];
   if (before.length === 0) return [{ kind: "added", index, nextIndex, after }];
   if (after.length === 0) return [{ kind: "removed", index, nextIndex, before }];
-  if (before.length > after.length || after.some(isSummary)) return [{ kind: "compacted", ...gap }];
+  if (before.length > after.length || isSummary(after.at(-1))) return [{ kind: "compacted", ...gap }];
   const changes = before.map((message, at): MessageChange => {
     const next = after.slice(at, at + 1);
     const kind = next[0] === undefined ? "edited" : explainPair(message, next[0], masked);

@@ -5,8 +5,8 @@ import type { LoggedRequest } from "../log/run-log.ts";
 import { isSameText } from "./json-parts.ts";
 
 /** True for the message that a request has in place of old messages. */
-export function isSummary(message: Message): boolean {
-  return message.role === "user" && typeof message.content === "string" && message.content.startsWith(summaryTitle);
+export function isSummary(message: Message | undefined): boolean {
+  return message?.role === "user" && typeof message.content === "string" && message.content.startsWith(summaryTitle);
 }
 
 /** Returns the new messages of a request. After a compaction, messages of the request before have other positions. */

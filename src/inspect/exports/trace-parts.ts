@@ -2,7 +2,7 @@
 
 import { stepsOf } from "../analysis/budget-series.ts";
 import { executionsOf } from "../analysis/run-totals.ts";
-import { waitsOf, waitWords } from "../analysis/waits.ts";
+import { waitsOf, waitNames } from "../analysis/waits.ts";
 import type { LoggedCall, LoggedCompaction, LoggedIteration, LoggedRun, LoggedWait } from "../log/run-log.ts";
 import type { Json } from "../../core/entry-kit.ts";
 import { cutName } from "../../core/observe-kit.ts";
@@ -162,7 +162,7 @@ function toWait(
   const isOpen = to === undefined;
   const facts = { kind, callId: callId === undefined ? undefined : cutName(callId), iteration: iteration.iteration, from };
   return {
-    name: `wait ${waitWords[kind]}`,
+    name: waitNames[kind],
     category: "wait",
     from,
     to: to ?? lastAt,

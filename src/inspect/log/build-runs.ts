@@ -117,13 +117,11 @@ const takers: { readonly [type: string]: Take | undefined } = {
     run.compactions.push({ iteration: requireCount(line, "iteration"), isReplayed, cause, startedAt: line.at });
   },
   "compaction-end": ({ run }, line) => {
-    const iteration = requireCount(line, "iteration");
     const compaction = run.compactions.at(-1);
-    if (compaction?.iteration !== iteration || compaction.endedAt !== undefined) return;
-    const { outcome, provider, model, error } = line as unknown as LoggedCompaction;
-    const [tokensBefore, tokensAfter] = [numberOrNone(line["tokensBefore"]), numberOrNone(line["tokensAfter"])];
-    const { usage, costUSD } = spendingOf(line);
-    Object.assign(compaction, { endedAt: line.at, outcome, tokensBefore, tokensAfter, provider, model, usage, costUSD, error });
+    if (compaction === undefined || compaction.endedAt !== undefined) return;
+    const { outcome, tokensBefore, tokensAfter, provider, model, error } = line as unknown as LoggedCompaction;
+    const facts = { outcome, tokensBefore, tokensAfter, provider, model, error };
+    Object.assign(compaction, { ...spendingOf(line), endedAt: line.at, ...facts });
   },
   "tool-start": (parts, line) => {
     const call = callOf(parts, line);

@@ -5,7 +5,6 @@ import { useState } from "preact/hooks";
 import type { Message, ToolResultPart } from "../../core/entry-kit.ts";
 import { formatCount } from "../format.ts";
 import { jsonLength } from "../analysis/json-parts.ts";
-import { isSummary } from "../analysis/summary-messages.ts";
 import { findOriginal } from "../analysis/masked-calls.ts";
 import type { MaskedCalls } from "../analysis/align-messages.ts";
 import type { LoggedRun } from "../log/run-log.ts";
@@ -36,7 +35,6 @@ export function SentMessage({ message, index, isOpen = false, ...context }: Sent
         {index} {message.role}
       </span>
       {isMasked && <span class="badge">masked</span>}
-      {isSummary(message) && <span class="badge">summary</span>}
       <span class="preview">{showControls(previewOf(message).slice(0, previewLength))}</span>
       <span class="size">{formatCount(jsonLength(message))}</span>
     </>

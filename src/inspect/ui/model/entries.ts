@@ -125,7 +125,7 @@ export function titleOf({ content, run }: Entry): string {
     case "system":
       return "System";
     case "message":
-      if (isSummary(content.message)) return "Summary, in place of old messages";
+      if (isSummary(content.message)) return "Summary of old messages";
       return content.isAdded ? `${roles[content.message.role]} message, added to the request` : roles[content.message.role];
     case "stream":
       return content.stream.title;

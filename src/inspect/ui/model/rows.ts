@@ -2,15 +2,15 @@
 
 import type { LoggedCall, LoggedCompaction, LoggedIteration, LoggedWait } from "../../log/run-log.ts";
 import { stepsOf } from "../../analysis/budget-series.ts";
-import { longWaitsOf, waitWords } from "../../analysis/waits.ts";
-import { formatCount } from "../../format.ts";
-import type { EntryContent, RunTree } from "./entries.ts";
+import { longWaitsOf, waitNames } from "../../analysis/waits.ts";
+import { describeTokens } from "./describe-line.ts";
+import type { RunTree } from "./entries.ts";
 import { outcomeOf } from "./outcomes.ts";
 import { type CallFacts, streamEnd, type StreamFacts } from "./run-facts.ts";
 import type { Tone } from "./describe-ending.ts";
 
 /** "first" is the time to the first token, and "lost" a discarded attempt. */
-export type SegmentKind = "first" | "stream" | "summary" | "lost" | "tool" | "nested" | LoggedWait["kind"];
+export type SegmentKind = "first" | "stream" | "lost" | "tool" | "nested" | LoggedWait["kind"];
 
 export interface Segment {
   readonly kind: SegmentKind;
@@ -41,7 +41,7 @@ export interface Row {
 
 /** True for a time in which something worked. A nested run has its own rows, and may wait itself. */
 export function isWork({ kind }: Segment): boolean {
-  return !Object.hasOwn(waitWords, kind) && kind !== "nested";
+  return !Object.hasOwn(waitNames, kind) && kind !== "nested";
 }
 
 /** Returns the time in which a row worked. A nested run counts as a whole. */
@@ -63,11 +63,13 @@ export function buildRows(tree: RunTree, isLive = false, parents: readonly strin
   const steps = stepsOf(run);
   const running = isLive && run.status === undefined && run.error === undefined ? steps.at(-1) : undefined;
   const streams = new Map(facts.streams.map((stream) => [stream.iteration, stream]));
-  const notes = tree.entries.filter((entry) => entry.run === run && isStart(entry.content)).map(({ key }) => key);
+  const notes = tree.entries.filter(
+    ({ run: own, content }) => own === run && content.kind === "note" && content.line.type === "compaction-start",
+  );
   return steps.flatMap((step): readonly Row[] => {
     const isRunning = step === running;
     if (!("calls" in step)) {
-      const key = notes.shift() ?? `${place.prefix}end`;
+      const { key = "" } = notes.shift() ?? {};
       return [toCompactionRow(step, { key, parents, lastAt: facts.lastAt, isRunning })];
     }
     const stream = streams.get(step);
@@ -137,16 +139,18 @@ function toCompactionRow(
   { startedAt, endedAt, outcome, tokensBefore, tokensAfter }: LoggedCompaction,
   { key, parents, lastAt, isRunning }: StreamPlace & Pick<StreamRow, "isRunning">,
 ): Row {
-  const size = `${formatCount(Number(tokensBefore))} to ${formatCount(Number(tokensAfter))} tokens`;
-  const note = endedAt === undefined ? (isRunning ? "running" : "not ended") : outcome === "compacted" ? size : "failed";
-  const segments: readonly Segment[] = [{ kind: "summary", from: startedAt, to: endedAt ?? lastAt }];
+  const note =
+    endedAt === undefined
+      ? isRunning
+        ? "running"
+        : "not ended"
+      : outcome === "compacted"
+        ? describeTokens(tokensBefore, tokensAfter)
+        : "failed";
+  const segments: readonly Segment[] = [{ kind: "stream", from: startedAt, to: endedAt ?? lastAt }];
   const tone = note === "failed" ? "warn" : "plain";
   const more = { segments, ms: workMs(segments), inner: [], canFold: false };
   return { key, entryKey: key, parents, kind: "compaction", label: "compaction", note, tone, ...more };
-}
-
-function isStart(content: EntryContent): boolean {
-  return content.kind === "note" && content.line.type === "compaction-start";
 }
 
 interface StreamPlace {
