@@ -12,7 +12,7 @@ export type BudgetName = (typeof budgetNames)[number];
  * one is known.
  */
 export type BudgetPoint = { readonly [Name in BudgetName]: number | undefined } & {
-  /** "Iteration 3", or "Compaction before 3". */
+  /** "Iteration 3", or "Compaction 3" before it. */
   readonly label: string;
   readonly activeMs: number;
 };
@@ -41,7 +41,7 @@ export function budgetSeriesOf(run: LoggedRun): BudgetSeries {
     totals = addTotals(totals, isStream ? totalsOfIteration(step) : spendingOf(step));
     if (step.endedAt === undefined) return [];
     if (isStream) seen.add(step.iteration);
-    const label = isStream ? `Iteration ${step.iteration}` : `Compaction before ${step.iteration}`;
+    const label = isStream ? `Iteration ${step.iteration}` : `Compaction ${step.iteration}`;
     const { tokens, costUSD, calls } = totals;
     const activeMs = activeMsUntil(executions, step.endedAt);
     return [{ label, tokens, costUSD, iterations: seen.size, toolCalls: calls, activeMs }];

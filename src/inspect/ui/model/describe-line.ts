@@ -46,7 +46,7 @@ const describers: { readonly [type: string]: Describe | undefined } = {
     title:
       outcome === "compacted"
         ? `A summary replaces old messages from here on, ${describeTokens(tokensBefore, tokensAfter)}`
-        : "No summary was written. The requests stay as they were",
+        : "Compaction failed, so requests stay the same",
     tone: "warn",
     value: { error, model, usage, costUSD },
   }),

@@ -109,9 +109,8 @@ function noteAdder({ key }: StreamFacts, add: Add): (lines: readonly LoggedLine[
 function addNewMessages({ key, before, iteration, previous }: StreamFacts, add: Add): void {
   if (previous === undefined) return;
   const steered = new Set(before.filter(({ type }) => type === "steered").map(({ message }) => JSON.stringify(message)));
-  const { request } = iteration;
-  const added = request === undefined ? [] : newMessagesOf(request, previous.request);
-  added.forEach((message, index) => {
+  const added = iteration.request && newMessagesOf(iteration.request, previous.request);
+  added?.forEach((message, index) => {
     if (message.role === "user" && !steered.has(JSON.stringify(message)))
       add(`${key}/message/${index}`, { kind: "message", message, isAdded: true });
   });

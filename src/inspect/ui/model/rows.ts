@@ -148,9 +148,8 @@ function toCompactionRow(
         ? describeTokens(tokensBefore, tokensAfter)
         : "failed";
   const segments: readonly Segment[] = [{ kind: "stream", from: startedAt, to: endedAt ?? lastAt }];
-  const tone = note === "failed" ? "warn" : "plain";
-  const more = { segments, ms: workMs(segments), inner: [], canFold: false };
-  return { key, entryKey: key, parents, kind: "compaction", label: "compaction", note, tone, ...more };
+  const more = { tone: "plain" as const, segments, ms: workMs(segments), inner: [], canFold: false };
+  return { key, entryKey: key, parents, kind: "compaction", label: "compaction", note, ...more };
 }
 
 interface StreamPlace {
