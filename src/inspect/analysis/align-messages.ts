@@ -81,9 +81,9 @@ function splitLists(before: readonly Message[], after: readonly Message[]): read
 /** After a summary, the latest messages follow unchanged. Messages in front of it may have moved there. */
 function replaceBySummary(left: readonly Message[], right: readonly Message[]): readonly Section[] | undefined {
   const added = right.findIndex(isSummary) + 1;
-  const next = right[added];
-  const removed = next === undefined ? left.length : left.findIndex((message) => isSameText(message, next));
-  if (added === 0 || removed < 1) return undefined;
+  if (added === 0) return undefined;
+  const next = left.findIndex((message) => isSameText(message, right[added]));
+  const removed = next < 0 ? left.length : next;
   return [{ same: 0, removed, added }, ...splitLists(left.slice(removed), right.slice(added))];
 }
 
