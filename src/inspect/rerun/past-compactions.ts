@@ -12,7 +12,7 @@ export interface NumberedRequest {
   readonly request: LoggedRequest;
 }
 
-interface Reading {
+interface RequestReading {
   readonly requests: readonly NumberedRequest[];
   readonly contextItems: readonly Json[];
   /** The first iteration that runs again. */
@@ -26,7 +26,7 @@ export interface PastMessages {
 }
 
 /** Reads the transcript from the first request that runs again, and from those around each compaction. */
-export function readMessages(run: LoggedRun, { requests, contextItems, from }: Reading): PastMessages {
+export function readMessages(run: LoggedRun, { requests, contextItems, from }: RequestReading): PastMessages {
   const compactions = new Map<number, PastCompaction>();
   const messagesAt = (index: number): readonly Message[] =>
     withoutContext(requests[index]?.request.messages() ?? [], contextItems);
@@ -46,7 +46,7 @@ export function readMessages(run: LoggedRun, { requests, contextItems, from }: R
     const made = compaction.outcome === "compacted" ? findReplaced(transcript, messagesAt(next)) : failed;
     if (made === undefined) throw refuseRerun(from, `its log does not have the summary before iteration ${compaction.iteration}`);
     count = made.count ?? count;
-    if (compaction.iteration < from) compactions.set(compaction.iteration, toPast(compaction, made));
+    if (compaction.iteration < from) compactions.set(compaction.iteration, toPastCompaction(compaction, made));
   }
   readTo(last);
   return { transcript, compactions };
@@ -84,15 +84,15 @@ function isSame(one: Message, other: Message | undefined): boolean {
   return one.role === "tool" ? slotOf(one) === slotOf(other) : isSameText(one, other);
 }
 
-function toPast(compaction: LoggedCompaction, made: Compacted | typeof failed): PastCompaction {
+function toPastCompaction(compaction: LoggedCompaction, made: Compacted | typeof failed): PastCompaction {
   const { cause = "due", tokensBefore = 0, tokensAfter = 0, error = unknownError } = compaction;
-  const base = { tokensBefore, tokensAfter, ...spendingOf(compaction) };
+  const base = { tokensBefore, tokensAfter, ...spendingOfSummary(compaction) };
   if (made.count !== undefined) return { cause, answer: { ...base, kind: "compacted", compaction: made } };
   return { cause, answer: { ...base, kind: "failed", error } };
 }
 
 const unknownError: PlainError = { name: "Error", message: "The log does not have the error." };
 
-function spendingOf({ provider, model = "", usage, costUSD }: LoggedCompaction): Pick<CompactionAnswer, "spending"> {
+function spendingOfSummary({ provider, model = "", usage, costUSD }: LoggedCompaction): Pick<CompactionAnswer, "spending"> {
   return provider === undefined ? {} : { spending: { provider, model, usage, costUSD } };
 }

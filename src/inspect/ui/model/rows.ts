@@ -59,7 +59,7 @@ export function isOpenAtFirst(key: string): boolean {
  * Returns the rows of a tree. `isLive` is true if its log may grow. `parents` are the keys of the rows that contain the tree.
  */
 export function buildRows(tree: RunTree, isLive = false, parents: readonly string[] = []): readonly Row[] {
-  const { run, place, facts } = tree;
+  const { run, facts } = tree;
   const steps = stepsOf(run);
   const running = isLive && run.status === undefined && run.error === undefined ? steps.at(-1) : undefined;
   const streams = new Map(facts.streams.map((stream) => [stream.iteration, stream]));
