@@ -100,7 +100,7 @@ export class EntryMapper implements EventMapper<Entry> {
     if (event.type === "run-start" || event.type === "run-end" || this.#skips(event)) return;
     if (event.type === "tool-end" && event.outcome === "interrupted" && run.nested.isSuspended(event.callId)) return;
     run.events.add(event);
-    if (event.type === "iteration-end") this.#count(run, event);
+    if (event.type === "iteration-end" || event.type === "compaction-end") this.#count(run, event);
   }
 
   #start(id: string): Mapped {
@@ -120,10 +120,13 @@ export class EntryMapper implements EventMapper<Entry> {
     this.#cost = noCost;
   }
 
-  #count({ events }: Mapped, { usage, costUSD }: LoopEvents["iteration-end"]): void {
+  #count({ events }: Mapped, event: Extract<LoopEvent, { readonly type: "iteration-end" | "compaction-end" }>): void {
+    const { usage, costUSD } = event;
     const { streams, usage: before, costUSD: cost } = this.#cost;
+    // A compaction that sent no request used nothing.
+    if (event.provider === undefined) return;
     this.#cost = {
-      streams: streams + 1,
+      streams: streams + (event.type === "iteration-end" ? 1 : 0),
       usage: usage === undefined ? before : addUsage(before, usage),
       costUSD: cost === undefined || costUSD === undefined ? undefined : cost + costUSD,
     };

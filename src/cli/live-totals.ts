@@ -3,7 +3,7 @@
 import type { LoopEvents, LoopOptions } from "../core/index.ts";
 import { countThings, formatMs, formatUSD } from "../inspect/format.ts";
 
-/** The time, tokens and cost of the iterations that were not repeated, with those of nested runs. */
+/** The time, tokens and cost of the iterations and summaries that were not repeated, with those of nested runs. */
 export class LiveTotals {
   readonly #startedAt = performance.now();
   #tokens = 0;
@@ -11,9 +11,13 @@ export class LiveTotals {
 
   constructor(events: NonNullable<LoopOptions["events"]>) {
     events.on("iteration-end", (event) => this.#add(event));
+    events.on("compaction-end", (event) => {
+      // A summary without a request used nothing.
+      if (event.provider !== undefined) this.#add(event);
+    });
   }
 
-  #add({ replayed, usage, costUSD }: LoopEvents["iteration-end"]): void {
+  #add({ replayed, usage, costUSD }: Pick<LoopEvents["iteration-end"], "replayed" | "usage" | "costUSD">): void {
     if (replayed === true) return;
     this.#tokens += usage?.totalTokens ?? 0;
     this.#costUSD = costUSD === undefined || this.#costUSD === undefined ? undefined : this.#costUSD + costUSD;

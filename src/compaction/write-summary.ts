@@ -123,10 +123,10 @@ function isSpent({ run, maxCostUSD }: SummaryPorts, spending: Spending | undefin
   return run.meter.findSpent(lastCostUSD, { tokens: usage?.totalTokens, costUSD }) !== undefined;
 }
 
-function addResult(sum: Spending | undefined, { usage, costUSD }: StreamResult): Spending {
-  if (sum === undefined) return { usage, costUSD };
+function addResult(sum: Spending | undefined, { usage, costUSD, provider, model }: StreamResult): Spending {
+  if (sum === undefined) return { usage, costUSD, provider, model };
   const total = sum.usage === undefined || usage === undefined ? (sum.usage ?? usage) : addUsage(sum.usage, usage);
-  return { usage: total, costUSD: addCost(sum.costUSD, costUSD) };
+  return { usage: total, costUSD: addCost(sum.costUSD, costUSD), provider, model };
 }
 
 function isRefused({ reason }: StreamResult): boolean {

@@ -72,7 +72,7 @@ export {
   stepKey,
   streamKey,
 } from "./loop/state/step-key.ts";
-export { earlyOutcomesOf, toCompacted, userTextOf } from "./loop/state/transcript.ts";
+export { earlyOutcomesOf, summaryTitle, toCompacted, userTextOf } from "./loop/state/transcript.ts";
 export { processResults } from "./loop/tool-call/process-results.ts";
 export { executeToolCall } from "./loop/tool-call/execute-tool-call.ts";
 export {

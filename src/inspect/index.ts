@@ -11,6 +11,7 @@ export type {
   LoggedIteration,
   LoggedLine,
   LoggedOutput,
+  LoggedCompaction,
   LoggedRequest,
   LoggedRun,
   LoggedWait,

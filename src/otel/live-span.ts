@@ -1,6 +1,6 @@
 import { type Attributes, type Context, diag, type Span, SpanStatusCode, trace } from "@opentelemetry/api";
 import { dropPromise, type LoopEvents, redactText, toPlainError } from "../core/entry-kit.ts";
-import { common, definedIn, genAi, own } from "./facts.ts";
+import { common, definedIn, genAi, own, thrownType } from "./facts.ts";
 import { cutName } from "../core/observe-kit.ts";
 
 /**
@@ -75,6 +75,7 @@ const callFacts = ({ callId, name }: Call): Attributes => ({
 
 export interface Noted {
   readonly "attempt-discarded": LoopEvents["attempt-discarded"];
+  readonly "compaction-end": LoopEvents["compaction-end"];
   readonly restart: LoopEvents["restart"];
   readonly "loop-detected": LoopEvents["loop-detected"];
   readonly "cache-break": LoopEvents["cache-break"];
@@ -85,6 +86,12 @@ export interface Noted {
 
 export const notes: { readonly [Type in keyof Noted]: (event: Noted[Type], capturesContent: boolean) => Attributes } = {
   "attempt-discarded": ({ attempt, error }) => ({ [own.attempt]: attempt, [common.errorType]: error?.code }),
+  "compaction-end": ({ outcome, tokensBefore, tokensAfter, error }) => ({
+    [own.compactionOutcome]: outcome,
+    [own.compactionTokensBefore]: tokensBefore,
+    [own.compactionTokensAfter]: tokensAfter,
+    [common.errorType]: error && thrownType(error),
+  }),
   // `suffix` and `disableTools` come from a tool result and may contain any text, so they are only recorded if content is
   // recorded.
   restart: ({ suffix, disableTools, ...call }, capturesContent) => ({

@@ -25,6 +25,7 @@ import {
 import { ChatSpan, type StreamError } from "./chat-span.ts";
 import { endingFacts, errorFacts, genAi, limitFacts, operations, otherError, own, settingsFacts, thrownType } from "./facts.ts";
 import { type LiveSpan, type Noted, notes, type SpanClock } from "./live-span.ts";
+import { SummarySpan } from "./summary-span.ts";
 import { ToolSpan } from "./tool-span.ts";
 import { createTracePorts, type TracePorts } from "./instruments.ts";
 import type { TracingOptions } from "./tracing-options.ts";
@@ -36,6 +37,8 @@ const handlers: EventHandlers<RunTrace> = {
   "tool-end": (run, event) => run.endTool(event),
   "run-end": (run, event) => run.end(event),
   "attempt-discarded": (run, event) => run.note("attempt-discarded", event),
+  "compaction-start": (run, event) => run.startCompaction(event),
+  "compaction-end": (run, event) => run.endCompaction(event),
   restart: (run, event) => run.note("restart", event),
   "loop-detected": (run, event) => run.note("loop-detected", event),
   "cache-break": (run, event) => run.note("cache-break", event),
@@ -66,6 +69,7 @@ export class RunTrace implements RunObserver {
   #chat: ChatSpan | undefined;
   /** A failed stream. Its span is still open, because the error only follows in a later event. */
   #failed: { readonly chat: ChatSpan; readonly end: LoopEvents["iteration-end"] } | undefined;
+  #summary: SummarySpan | undefined;
   #replayedIterations = 0;
   #resumed = false;
   #errorType: string | undefined;
@@ -148,6 +152,16 @@ export class RunTrace implements RunObserver {
     const failed = this.#failed;
     this.#failed = undefined;
     failed?.chat.end(failed.end, toStreamError(failed.end, ending));
+  }
+
+  startCompaction({ replayed }: LoopEvents["compaction-start"]): void {
+    this.#summary = replayed === true ? undefined : new SummarySpan(this.#ports);
+  }
+
+  endCompaction(event: LoopEvents["compaction-end"]): void {
+    this.note("compaction-end", event);
+    this.#summary?.end(event, this.#span.context);
+    this.#summary = undefined;
   }
 
   startTool(event: LoopEvents["tool-start"]): void {

@@ -56,6 +56,8 @@ const samples: LoopEvents = {
     outcome: "compacted",
     tokensBefore: 900,
     tokensAfter: 90,
+    provider: "mock",
+    model: "mock-model",
     usage,
     costUSD: undefined,
   },

@@ -80,12 +80,14 @@ class MessageMapper implements UIMessageMapper {
       this.#writer.writeBeside({ type: "data-masked", transient: true, data: { toolCallIds, tokensBefore, tokensAfter } });
     },
     "compaction-start": ({ cause }) => this.#writer.writeBeside(toCompaction({ state: "started", cause })),
-    "compaction-end": ({ outcome, tokensBefore, tokensAfter }) =>
-      this.#writer.writeBeside(toCompaction({ state: outcome, tokensBefore, tokensAfter })),
+    "compaction-end": ({ outcome, tokensBefore, tokensAfter }) => {
+      this.#writer.writeBeside(toCompaction({ state: outcome, tokensBefore, tokensAfter }));
+      this.#writeCost();
+    },
     "iteration-end": (event) => {
       if (!mayBeDiscarded(event)) this.#writer.release();
       this.#writer.endText();
-      this.#writer.writeBeside({ type: "data-cost", transient: true, data: this.#cost });
+      this.#writeCost();
     },
     steered: (event) => this.#addSteering(event),
   };
@@ -131,7 +133,7 @@ class MessageMapper implements UIMessageMapper {
   #mapOwn(event: LoopEvent): void {
     if (!this.#isStarted) this.#start(event.runId);
     else if (this.#ending !== undefined) this.#goOn();
-    if (event.type === "iteration-end") this.#count(event);
+    if (event.type === "iteration-end" || event.type === "compaction-end") this.#count(event);
     if (event.type === "run-end") this.#ending = event;
     else if (event.type === "run-start") this.#nested.clear();
     else if (event.replayed === true && this.#skipsRecalled) this.#noteRecalled(event);
@@ -180,10 +182,17 @@ class MessageMapper implements UIMessageMapper {
     else this.#writer.write({ type: "data-steered", id, data: { parts } });
   }
 
-  #count({ usage, costUSD }: LoopEvents["iteration-end"]): void {
+  #writeCost(): void {
+    this.#writer.writeBeside({ type: "data-cost", transient: true, data: this.#cost });
+  }
+
+  #count(event: Extract<LoopEvent, { readonly type: "iteration-end" | "compaction-end" }>): void {
+    const { usage, costUSD } = event;
     const { streams, usage: before, costUSD: cost } = this.#cost;
+    // A compaction that sent no request used nothing.
+    if (event.provider === undefined) return;
     this.#cost = {
-      streams: streams + 1,
+      streams: streams + (event.type === "iteration-end" ? 1 : 0),
       usage: usage === undefined ? before : addUsage(before, usage),
       costUSD: cost === undefined || costUSD === undefined ? undefined : cost + costUSD,
     };

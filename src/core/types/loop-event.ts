@@ -179,12 +179,15 @@ export interface LoopEvents {
   "compaction-start": EventBase & { readonly cause: "due" | "forced" };
   /**
    * Emitted when the summary is written, or when it failed and requests stay as they were. The tokens are estimates of the
-   * next request. `usage` and `costUSD` belong to the summary.
+   * next request. `usage` and `costUSD` belong to the summary. `provider` and `model` have written it; they are undefined if no
+   * request was sent.
    */
   "compaction-end": EventBase & {
     readonly outcome: "compacted" | "failed";
     readonly tokensBefore: number;
     readonly tokensAfter: number;
+    readonly provider: string | undefined;
+    readonly model: string | undefined;
     readonly usage: Usage | undefined;
     readonly costUSD: number | undefined;
     readonly error?: PlainError | undefined;

@@ -215,8 +215,8 @@ export type CompactionAnswer = {
   /** The estimated tokens of the next request, before the compaction and after it. Equal after a failure. */
   readonly tokensBefore: number;
   readonly tokensAfter: number;
-  /** The usage and the cost in USD of the summary. Absent if nothing was used. */
-  readonly spending?: Pick<StreamResult, "usage" | "costUSD"> | undefined;
+  /** The usage and the cost in USD of the summary, and the model that wrote it. Absent if no request was sent. */
+  readonly spending?: Pick<StreamResult, "usage" | "costUSD" | "provider" | "model"> | undefined;
 } & (
   | { readonly kind: "compacted"; readonly compaction: CompactedMessages }
   | { readonly kind: "failed"; readonly error: PlainError }

@@ -3,6 +3,7 @@
 import { diffArrays } from "diff";
 import type { Message } from "../../core/entry-kit.ts";
 import { hasOtherKeyOrder, isSameText } from "./json-parts.ts";
+import { isSummary } from "./summary-messages.ts";
 
 /**
  * A step from the messages of one request to those of the next. `index` is a position in the previous request, and `nextIndex` one
@@ -11,7 +12,7 @@ import { hasOtherKeyOrder, isSameText } from "./json-parts.ts";
  * - "kept": `count` messages are the same.
  * - "masked": the message has tool results that the masking policy has cleared since.
  * - "edited", "keys-reordered": the message has another content, or only another order of keys.
- * - "compacted": several messages were replaced by fewer ones.
+ * - "compacted": several messages were replaced by fewer ones, or by a summary and the messages that stay in front of it.
  */
 export type MessageChange =
   | { readonly kind: "kept"; readonly index: number; readonly nextIndex: number; readonly count: number }
@@ -73,8 +74,17 @@ function splitLists(before: readonly Message[], after: readonly Message[]): read
   while (start < shorter && isSameText(before[start], after[start])) start += 1;
   const [left, right] = [before.slice(start), after.slice(start)];
   if (left.length === 0) return [{ same: start, removed: 0, added: right.length }];
-  const rest = pairByPosition(left, right) ?? findCommon(left, right);
+  const rest = replaceBySummary(left, right) ?? pairByPosition(left, right) ?? findCommon(left, right);
   return [{ same: start, removed: 0, added: 0 }, ...rest];
+}
+
+/** After a summary, the latest messages follow unchanged. Messages in front of it may have moved there. */
+function replaceBySummary(left: readonly Message[], right: readonly Message[]): readonly Section[] | undefined {
+  const added = right.findIndex(isSummary) + 1;
+  if (added === 0) return undefined;
+  const next = left.findIndex((message) => isSameText(message, right[added]));
+  const removed = next < 0 ? left.length : next;
+  return [{ same: 0, removed, added }, ...splitLists(left.slice(removed), right.slice(added))];
 }
 
 /** Compares messages at the same position if each has the role and the calls of the other. Masking keeps both. */
@@ -104,7 +114,7 @@ function findCommon(left: readonly Message[], right: readonly Message[]): readon
 }
 
 /** Returns a text that is equal for two states of one message. */
-function slotOf(message: Message | undefined): string {
+export function slotOf(message: Message | undefined): string {
   if (message?.role === "tool") return `tool ${message.results.map(({ callId }) => callId).join(" ")}`;
   if (message?.role !== "assistant") return String(message?.role);
   return `assistant ${message.content.map((part) => (part.type === "tool-call" ? part.callId : part.type)).join(" ")}`;
@@ -115,7 +125,7 @@ function explainGap(gap: ReplacedMessages, masked: MaskedCalls): readonly Messag
   if (before.length + after.length === 0) return [];
   if (before.length === 0) return [{ kind: "added", index, nextIndex, after }];
   if (after.length === 0) return [{ kind: "removed", index, nextIndex, before }];
-  if (before.length > after.length) return [{ kind: "compacted", ...gap }];
+  if (before.length > after.length || isSummary(after.at(-1))) return [{ kind: "compacted", ...gap }];
   const changes = before.map((message, at): MessageChange => {
     const next = after.slice(at, at + 1);
     const kind = next[0] === undefined ? "edited" : explainPair(message, next[0], masked);

@@ -32,5 +32,6 @@ function totalsFrom(run: LoggedRun, from: number): ComparedTotals {
   const iterations = run.iterations.filter(({ iteration }) => iteration >= from);
   const [first] = iterations;
   const before = from === 0 || first === undefined ? 0 : activeMsUntil(executionsOf(run), first.startedAt);
-  return { ...totalsOf({ iterations }), activeMs: Math.max(0, activeMsOf(run) - before) };
+  const compactions = run.compactions.filter(({ iteration }) => iteration >= from);
+  return { ...totalsOf({ iterations, compactions }), activeMs: Math.max(0, activeMsOf(run) - before) };
 }

@@ -1,7 +1,7 @@
 // Sums over a run and its nested runs.
 
 import { wasDispatched } from "../../core/entry-kit.ts";
-import type { LoggedIteration, LoggedRun } from "../log/run-log.ts";
+import type { LoggedCompaction, LoggedIteration, LoggedRun } from "../log/run-log.ts";
 
 export interface RunTotals {
   readonly inputTokens: number;
@@ -30,26 +30,35 @@ export const noTotals: RunTotals = {
   nestedRuns: 0,
 };
 
-/** Sums the streams and calls of a run. The sums of a run that is not over are those so far. */
-export function totalsOf(run: Pick<LoggedRun, "iterations">): RunTotals {
-  const sum = run.iterations.map(totalsOfIteration).reduce(addTotals, noTotals);
+/** Sums the streams, summaries and calls of a run. The sums of a run that is not over are those so far. */
+export function totalsOf(run: Pick<LoggedRun, "iterations" | "compactions">): RunTotals {
+  const parts = [...run.iterations.map(totalsOfIteration), ...run.compactions.map(spendingOf)];
+  const sum = parts.reduce(addTotals, noTotals);
   return { ...sum, iterations: new Set(run.iterations.map(({ iteration }) => iteration)).size };
 }
 
 /** Sums one stream, its calls and their nested runs. */
-export function totalsOfIteration({ usage, costUSD, calls }: LoggedIteration): RunTotals {
+export function totalsOfIteration(iteration: LoggedIteration): RunTotals {
+  const { calls } = iteration;
   const nested = calls.flatMap(({ runs }) => runs.map(totalsOf));
   const own: RunTotals = {
+    ...spendingOf(iteration),
+    calls: calls.filter(({ outcome }) => outcome !== undefined && wasDispatched(outcome)).length,
+    nestedRuns: nested.length,
+  };
+  return { ...nested.reduce(addTotals, own), iterations: 0 };
+}
+
+/** Returns the tokens and the cost of one stream or one summary. */
+export function spendingOf({ usage, costUSD }: LoggedIteration | LoggedCompaction): RunTotals {
+  return {
+    ...noTotals,
     inputTokens: usage?.inputTokens ?? 0,
     cachedTokens: usage?.cachedInputTokens,
     outputTokens: usage?.outputTokens ?? 0,
     tokens: usage?.totalTokens ?? 0,
     costUSD,
-    iterations: 0,
-    calls: calls.filter(({ outcome }) => outcome !== undefined && wasDispatched(outcome)).length,
-    nestedRuns: nested.length,
   };
-  return { ...nested.reduce(addTotals, own), iterations: 0 };
 }
 
 export function addTotals(one: RunTotals, other: RunTotals): RunTotals {

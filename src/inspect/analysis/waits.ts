@@ -16,16 +16,17 @@ export function longWaitsOf(iteration: Pick<LoggedIteration, "waits">, callId?: 
   return waitsOf(iteration, callId).filter(({ from, to }) => to === undefined || to - from >= leastWaitMs);
 }
 
-/** The words after "wait" and "waited". */
-export const waitWords: { readonly [Kind in LoggedWait["kind"]]: string } = {
-  approval: "for approval",
-  "outside-result": "for a result from outside",
-  queue: "for other calls",
-  "rate-limit": "for the rate limit",
-  retry: "before the next attempt",
+/** The names of waits. */
+export const waitNames: { readonly [Kind in LoggedWait["kind"]]: string } = {
+  "rate-limit": "wait for the rate limit",
+  retry: "wait before the next attempt",
+  queue: "wait for other calls",
+  approval: "wait for approval",
+  "outside-result": "wait for a result from outside",
 };
 
 /** Returns a text such as "waited 3.20 s for approval". */
 export function describeWait({ kind, from, to }: LoggedWait): string {
-  return to === undefined ? `waits ${waitWords[kind]}` : `waited ${formatMs(to - from)} ${waitWords[kind]}`;
+  const words = waitNames[kind].slice("wait ".length);
+  return to === undefined ? `waits ${words}` : `waited ${formatMs(to - from)} ${words}`;
 }

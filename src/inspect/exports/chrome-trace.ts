@@ -3,7 +3,7 @@
 
 import { checkFields, type Checks, is } from "../../core/entry-kit.ts";
 import { cutName } from "../../core/observe-kit.ts";
-import type { LoggedIteration, LoggedRun, RunLog } from "../log/run-log.ts";
+import type { LoggedCompaction, LoggedIteration, LoggedRun, RunLog } from "../log/run-log.ts";
 import { toIsoTime } from "../format.ts";
 import { layOutParts, type PlacedPart } from "./lay-out-parts.ts";
 import { type PartFacts, toRunParts } from "./trace-parts.ts";
@@ -34,8 +34,8 @@ interface TraceEvent {
  * outermost run is a process. Its threads are lanes: the first one has all that happens one after the other, and calls that run at
  * the same time have lanes of their own, with their nested runs.
  *
- * The categories of the events are "run", "iteration", "stream", "attempt", "tool" and "wait". The first token of a stream and
- * events such as "restart" are instants. The counters are the tokens and the cost of all streams so far, nested runs included.
+ * The categories of the events are "run", "iteration", "compaction", "stream", "attempt", "tool" and "wait". The first token of a stream and
+ * events such as "restart" are instants. The counters are the tokens and the cost of all streams and summaries so far, nested runs included.
  * Times are microseconds since the first run started, whose wall-clock time is in `otherData.startedAt` if the log has it. An event has at least
  * 1 microsecond. Parts that have not ended end with the last line of the log, and have `open: true`.
  *
@@ -99,9 +99,9 @@ function toMicroseconds(at: number, startedAt: number): number {
   return (at - startedAt) * 1000;
 }
 
-/** Counts the tokens and the cost of all streams, in the order in which they ended. */
+/** Counts the tokens and the cost of all streams and summaries, in the order in which they ended. */
 function countSpending(run: LoggedRun, { pid, startedAt }: Place): readonly TraceEvent[] {
-  const ended = allIterations(run)
+  const ended = allSteps(run)
     .filter(({ endedAt, isReplayed }) => endedAt !== undefined && !isReplayed)
     .toSorted((one, other) => (one.endedAt ?? 0) - (other.endedAt ?? 0));
   let [input, output, cost] = [0, 0, 0];
@@ -119,8 +119,8 @@ function nestedRuns(run: LoggedRun): readonly LoggedRun[] {
   return run.iterations.flatMap(({ calls }) => calls.flatMap(({ runs }) => runs));
 }
 
-function allIterations(run: LoggedRun): readonly LoggedIteration[] {
-  return [...run.iterations, ...nestedRuns(run).flatMap(allIterations)];
+function allSteps(run: LoggedRun): readonly (LoggedIteration | LoggedCompaction)[] {
+  return [...run.iterations, ...run.compactions, ...nestedRuns(run).flatMap(allSteps)];
 }
 
 function lastTimeOf(run: LoggedRun): number {

@@ -1,12 +1,13 @@
 // Turns a run into timed parts that contain each other: executions, iterations, streams, attempts, calls, waits and nested runs.
 
+import { stepsOf } from "../analysis/budget-series.ts";
 import { executionsOf } from "../analysis/run-totals.ts";
-import { waitsOf, waitWords } from "../analysis/waits.ts";
-import type { LoggedCall, LoggedIteration, LoggedRun, LoggedWait } from "../log/run-log.ts";
+import { waitsOf, waitNames } from "../analysis/waits.ts";
+import type { LoggedCall, LoggedCompaction, LoggedIteration, LoggedRun, LoggedWait } from "../log/run-log.ts";
 import type { Json } from "../../core/entry-kit.ts";
 import { cutName } from "../../core/observe-kit.ts";
 
-export type PartCategory = "run" | "iteration" | "stream" | "attempt" | "tool" | "wait";
+export type PartCategory = "run" | "iteration" | "compaction" | "stream" | "attempt" | "tool" | "wait";
 
 export type PartFacts = { readonly [fact: string]: Json | undefined };
 
@@ -40,7 +41,7 @@ export function toRunParts(run: LoggedRun, options: PartOptions): readonly Trace
     const next = executions[index + 1]?.from;
     const isLast = next === undefined;
     const to = isLast ? (run.endedAt ?? options.lastAt) : lastAt;
-    const begun = run.iterations.filter(({ startedAt }) => startedAt >= from && (isLast || startedAt < next));
+    const begun = stepsOf(run).filter(({ startedAt }) => startedAt >= from && (isLast || startedAt < next));
     const end = isLast
       ? { status, reason: reason?.kind, error: error?.message, usage: usage as Json | undefined, costUSD, toolCallsExecuted }
       : {};
@@ -50,7 +51,7 @@ export function toRunParts(run: LoggedRun, options: PartOptions): readonly Trace
       from,
       to,
       facts: { runId, path: path.length === 0 ? undefined : path, execution: index, provider, model, ...end },
-      parts: begun.flatMap((iteration) => toIterationParts(iteration, options)),
+      parts: begun.flatMap((step) => ("calls" in step ? toIterationParts(step, options) : [toCompactionPart(step, options)])),
       marks: toMarks(run, from, next),
     };
   });
@@ -61,7 +62,6 @@ const marked: ReadonlySet<string> = new Set([
   "restart",
   "loop-detected",
   "masked",
-  "compaction-end",
   "cache-break",
   "steered",
   "late-result",
@@ -70,6 +70,21 @@ const marked: ReadonlySet<string> = new Set([
 
 function toMarks({ lines }: LoggedRun, from: number, next = Number.POSITIVE_INFINITY): readonly TraceMark[] {
   return lines.filter(({ type, at }) => marked.has(type) && at >= from && at < next).map(({ type, at }) => ({ name: type, at }));
+}
+
+function toCompactionPart(compaction: LoggedCompaction, { lastAt }: PartOptions): TracePart {
+  const { iteration, cause, startedAt, endedAt, outcome, usage, error, isReplayed, ...facts } = compaction;
+  const { tokensBefore, tokensAfter, provider, model, costUSD } = facts;
+  const spent = { provider, model, usage: usage as Json | undefined, costUSD, ...(isReplayed && { replayed: true }) };
+  const ending = endedAt === undefined ? { open: true } : { outcome, tokensBefore, tokensAfter, error: error?.message };
+  return {
+    name: "compaction",
+    category: "compaction",
+    from: startedAt,
+    to: endedAt ?? lastAt,
+    facts: { iteration, cause, ...ending, ...spent },
+    parts: [],
+  };
 }
 
 function toIterationParts(iteration: LoggedIteration, options: PartOptions): readonly TracePart[] {
@@ -148,7 +163,7 @@ function toWait(
   const isOpen = to === undefined;
   const facts = { kind, callId: callId === undefined ? undefined : cutName(callId), iteration: iteration.iteration, from };
   return {
-    name: `wait ${waitWords[kind]}`,
+    name: waitNames[kind],
     category: "wait",
     from,
     to: to ?? lastAt,

@@ -1,6 +1,7 @@
 // Writes the messages of a request that no earlier iteration has shown.
 
 import { assertNever, type AssistantPart, type Message, type UserPart } from "../../core/entry-kit.ts";
+import { isSummary, newMessagesOf } from "../analysis/summary-messages.ts";
 import type { LoggedIteration, LoggedRequest } from "../log/run-log.ts";
 import { toCode, toDataBlock, toFolded } from "./markdown-blocks.ts";
 
@@ -23,7 +24,7 @@ export function writeMessages({ request }: LoggedIteration, { before, place }: M
   if (request === undefined) return [];
   const { system } = request;
   const isNew = place.system && system !== undefined && system !== before?.system;
-  const added = before === undefined ? request.messages() : request.added.filter(({ role }) => role === "user");
+  const added = before === undefined ? request.messages() : newMessagesOf(request, before).filter(({ role }) => role === "user");
   const changed = request.replaced.length;
   return [
     ...(isNew ? [toFolded("System text", toDataBlock(system, place.maxChars))] : []),
@@ -35,7 +36,10 @@ export function writeMessages({ request }: LoggedIteration, { before, place }: M
 function writeMessage(message: Message, maxChars: number): readonly string[] {
   switch (message.role) {
     case "user":
-      return ["**User**", ...toParts(message.content).map((part) => writeUserPart(part, maxChars))];
+      return [
+        isSummary(message) ? "**Summary, in place of old messages**" : "**User**",
+        ...toParts(message.content).map((part) => writeUserPart(part, maxChars)),
+      ];
     case "assistant":
       return message.content.flatMap((part) => writeAssistantPart(part, maxChars));
     case "tool":

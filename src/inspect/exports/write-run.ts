@@ -1,7 +1,16 @@
 // Writes a run, its iterations and its calls as Markdown.
 
 import type { PlainError, ProviderError, Usage } from "../../core/entry-kit.ts";
-import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedRequest, LoggedRun, LoggedWait } from "../log/run-log.ts";
+import type {
+  LoggedAttempt,
+  LoggedCall,
+  LoggedCompaction,
+  LoggedIteration,
+  LoggedRequest,
+  LoggedRun,
+  LoggedWait,
+} from "../log/run-log.ts";
+import { stepsOf } from "../analysis/budget-series.ts";
 import { describeWait, waitsOf } from "../analysis/waits.ts";
 import { formatUSD, formatCount, formatMs, formatTime } from "../format.ts";
 import { toBlock, toCode, toDataBlock, toFolded, toQuote } from "./markdown-blocks.ts";
@@ -10,12 +19,13 @@ import { type MarkdownPlace, writeMessages } from "./write-messages.ts";
 export function writeRun(run: LoggedRun, place: MarkdownPlace): string {
   const title = run.path.length === 0 ? "Run" : "Nested run";
   let before: LoggedRequest | undefined;
-  const iterations = run.iterations.map((iteration) => {
-    const written = writeIteration(iteration, { run, before, place });
-    before = iteration.request ?? before;
+  const steps = stepsOf(run).map((step) => {
+    if (!("calls" in step)) return writeCompaction(step, place);
+    const written = writeIteration(step, { run, before, place });
+    before = step.request ?? before;
     return written;
   });
-  return joinBlocks([`# ${title} ${toCode(run.runId)}`, writeFacts(run, place), ...writeError(run.error, place), ...iterations]);
+  return joinBlocks([`# ${title} ${toCode(run.runId)}`, writeFacts(run, place), ...writeError(run.error, place), ...steps]);
 }
 
 function joinBlocks(blocks: readonly string[]): string {
@@ -66,6 +76,33 @@ function writeError(error: PlainError | ProviderError | undefined, { maxChars }:
   if (error === undefined) return [];
   const code = "code" in error && error.code !== undefined ? ` ${toCode(error.code)}` : "";
   return [`**Error**${code}`, toBlock(error.message, { language: "text", maxChars })];
+}
+
+const causes: { readonly [cause: string]: string | undefined } = {
+  due: "the context was nearly full",
+  forced: "the service refused the last request as too long",
+};
+
+function writeCompaction(compaction: LoggedCompaction, place: MarkdownPlace): string {
+  const { iteration, isReplayed, cause, startedAt, endedAt, outcome, tokensBefore = 0, tokensAfter = 0, error } = compaction;
+  const facts = toList([
+    isReplayed && "Replayed from a journal",
+    cause !== undefined && `Cause: ${(Object.hasOwn(causes, cause) && causes[cause]) || toCode(cause)}`,
+    `Ended: ${outcome === undefined ? "not in the log" : toCode(outcome)}`,
+    outcome === "compacted" &&
+      `Estimated tokens of the next request: ${formatCount(tokensBefore)} to ${formatCount(tokensAfter)}`,
+    endedAt !== undefined && place.hasDates && `Time: ${formatMs(endedAt - startedAt)}`,
+    ...describeSummary(compaction),
+  ]);
+  return joinBlocks([`## Compaction before iteration ${iteration}`, facts, ...writeError(error, place)]);
+}
+
+function describeSummary({ provider = "", model, usage, costUSD }: LoggedCompaction): readonly Fact[] {
+  return [
+    model !== undefined && `Model: ${toCode(model)} of ${toCode(provider)}`,
+    usage && `Tokens: ${describeUsage(usage)}`,
+    costUSD !== undefined && `Cost: ${formatUSD(costUSD)}`,
+  ];
 }
 
 interface IterationPlace {

@@ -2,6 +2,7 @@
 // request is rebuilt from the transcript.
 
 import {
+  type CompactionAnswer,
   type Ending,
   type InboxAnswer,
   isUnfinishedStream,
@@ -13,6 +14,7 @@ import {
   type RunStart,
   type StepResult,
   type StreamResult,
+  toCompacted,
 } from "../../core/entry-kit.ts";
 import { readRecords } from "../../journal/inspect/inspect-journal.ts";
 import { rebuildRun } from "../../journal/inspect/rebuild-run.ts";
@@ -113,6 +115,7 @@ class RunWriter implements CallWriter {
     }
     this.#endIteration();
     if (step.kind === "inbox" || step.kind === "last-look") this.#follow(step.answer);
+    if (step.kind === "compaction") this.#writeCompaction(step.answer, state);
     if (step.kind === "reopen") this.write("attempt-discarded", { iteration: state.iteration });
     if (step.kind !== "steer") return;
     for (const { verb, message } of state.unsent) {
@@ -158,8 +161,11 @@ class RunWriter implements CallWriter {
   }
 
   /** Writes the transcript as a request. Messages are immutable, so equal objects are equal messages. */
-  #writeRequest({ provider, model, visibleTools }: StreamResult, { iteration, continuation, messages }: LoopState): void {
-    const sent = [...messages];
+  #writeRequest(
+    { provider, model, visibleTools }: StreamResult,
+    { iteration, continuation, messages, compaction }: LoopState,
+  ): void {
+    const sent = compaction === undefined ? [...messages] : toCompacted(messages, compaction);
     let keep = 0;
     while (keep < sent.length && sent[keep] === this.#sent[keep]) keep += 1;
     const add = sent.slice(keep).map((message) => measure(this.cleaner.fields(message, "messages") ?? null));
@@ -180,6 +186,16 @@ class RunWriter implements CallWriter {
     const own = "runId" in start ? start.runId : undefined;
     const nested = { records, start, path: [...path, callId], parent: this.#run.number, at: this.at };
     return writeRun(this.#ports, { ...nested, runId: own ?? `${runId}/${callId}` });
+  }
+
+  /** A journal does not have the duration of a summary. */
+  #writeCompaction(answer: CompactionAnswer, { iteration, lastInbox }: LoopState): void {
+    const { kind: outcome, tokensBefore, tokensAfter, spending = {} } = answer;
+    const { usage, ...more }: Partial<NonNullable<typeof answer.spending>> = spending;
+    const error = answer.kind === "failed" ? this.cleaner.fields(answer.error, "error") : undefined;
+    this.write("compaction-start", { iteration, cause: lastInbox?.compact });
+    const facts = { outcome, tokensBefore, tokensAfter, ...more, usage: usage && { ...usage }, error };
+    this.write("compaction-end", { iteration, ...facts });
   }
 
   #endIteration(): void {

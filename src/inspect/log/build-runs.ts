@@ -14,7 +14,15 @@ import {
   type CallTimes,
   findWaits,
 } from "./read-parts.ts";
-import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedLine, LoggedRequest, LoggedRun } from "./run-log.ts";
+import type {
+  LoggedAttempt,
+  LoggedCall,
+  LoggedCompaction,
+  LoggedIteration,
+  LoggedLine,
+  LoggedRequest,
+  LoggedRun,
+} from "./run-log.ts";
 import { checkTypes } from "./typed-fields.ts";
 
 type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
@@ -33,6 +41,7 @@ interface IterationDraft extends Mutable<LoggedIteration> {
 interface RunDraft extends Mutable<LoggedRun> {
   readonly starts: number[];
   readonly iterations: IterationDraft[];
+  readonly compactions: Mutable<LoggedCompaction>[];
   readonly lines: LoggedLine[];
 }
 
@@ -101,6 +110,18 @@ const takers: { readonly [type: string]: Take | undefined } = {
   "iteration-end": (parts, line) => {
     const { status, provider, model, finish } = line as unknown as LoggedIteration;
     Object.assign(iterationOf(parts, line), { endedAt: line.at, status, provider, model, finish, ...spendingOf(line) });
+  },
+  "compaction-start": ({ run }, line) => {
+    const { cause } = line as unknown as LoggedCompaction;
+    const isReplayed = line["replayed"] === true;
+    run.compactions.push({ iteration: requireCount(line, "iteration"), isReplayed, cause, startedAt: line.at });
+  },
+  "compaction-end": ({ run }, line) => {
+    const compaction = run.compactions.at(-1);
+    if (compaction === undefined || compaction.endedAt !== undefined) return;
+    const { outcome, tokensBefore, tokensAfter, provider, model, error } = line as unknown as LoggedCompaction;
+    const facts = { outcome, tokensBefore, tokensAfter, provider, model, error };
+    Object.assign(compaction, { ...spendingOf(line), endedAt: line.at, ...facts });
   },
   "tool-start": (parts, line) => {
     const call = callOf(parts, line);
@@ -216,6 +237,7 @@ export class RunBuilder {
       starts: [line.at],
       startedAt: line.at,
       iterations: [],
+      compactions: [],
       lines: [],
     };
     const parts: RunParts = { run, streams: new Map(), calls: new Map(), requests: [], siblings: [], depth: 0 };

@@ -68,6 +68,8 @@ export interface LoggedRun {
   readonly durationMs?: number | undefined;
   readonly toolCallsExecuted?: number | undefined;
   readonly iterations: readonly LoggedIteration[];
+  /** The summaries that replace old messages, in the order in which they were written. */
+  readonly compactions: readonly LoggedCompaction[];
   /** All lines about this run itself, in order. */
   readonly lines: readonly LoggedLine[];
 }
@@ -99,6 +101,30 @@ export interface LoggedIteration {
   readonly costUSD?: number | undefined;
   /** The duration of the stream, without its calls. */
   readonly durationMs?: number | undefined;
+}
+
+/** A compaction: a summary that replaces old messages from `iteration` on, or a failure to write one. */
+export interface LoggedCompaction {
+  /** The number of the iteration that follows. */
+  readonly iteration: number;
+  /** True if the summary was replayed from a journal and the log has no line from its first execution. */
+  readonly isReplayed: boolean;
+  /** "due" if the context was nearly full, "forced" if the service had refused the request as too long. */
+  readonly cause?: "due" | "forced" | undefined;
+  readonly startedAt: number;
+  /** Undefined if the end of the summary is not in the log, for example after a crash. */
+  readonly endedAt?: number | undefined;
+  readonly outcome?: "compacted" | "failed" | undefined;
+  /** The estimated tokens of the next request, before the compaction and after it. */
+  readonly tokensBefore?: number | undefined;
+  readonly tokensAfter?: number | undefined;
+  /** The provider and the model that wrote the summary. Undefined if no request was sent. */
+  readonly provider?: string | undefined;
+  readonly model?: string | undefined;
+  /** The usage and the cost of the summary. They are part of those of the run, but of no iteration. */
+  readonly usage?: Usage | undefined;
+  readonly costUSD?: number | undefined;
+  readonly error?: PlainError | undefined;
 }
 
 /** A request as the provider of the run got it. */

@@ -8,6 +8,7 @@ type Check = (value: Json) => boolean;
 type Checks = { readonly [field: string]: Check };
 
 const text: Check = (value) => typeof value === "string";
+const count: Check = (value) => typeof value === "number";
 const listOfAll =
   (check: Check): Check =>
   (value) =>
@@ -55,7 +56,7 @@ function isMessage(value: Json): boolean {
   return isRecord(value) && roles.has(value["role"]) && messages[value["role"] as string]?.(value) === true;
 }
 
-const ending: Checks = { status: text, provider: text, model: text, finish: text };
+const ending: Checks = { status: text, outcome: text, cause: text, provider: text, model: text, finish: text, error };
 
 const lines: { readonly [type: string]: Checks | undefined } = {
   "run-start": {
@@ -89,9 +90,11 @@ const lines: { readonly [type: string]: Checks | undefined } = {
     error,
   },
   "iteration-end": ending,
-  "tool-end": { outcome: text },
+  "compaction-start": ending,
+  "compaction-end": { ...ending, tokensBefore: count, tokensAfter: count },
+  "tool-end": ending,
   "run-end": { ...ending, reason: record({ kind: text }, { error }) },
-  "run-error": { error },
+  "run-error": ending,
 };
 
 /** Throws a TypeError for a line that has a field of a wrong type. Removes fields with the value null. */

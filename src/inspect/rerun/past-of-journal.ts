@@ -3,7 +3,15 @@
 import type { Journal, LoopState, Message, SettledCall, StepResult, StreamResult } from "../../core/entry-kit.ts";
 import { readRecords } from "../../journal/inspect/inspect-journal.ts";
 import { rebuildRun } from "../../journal/inspect/rebuild-run.ts";
-import { findAdded, type Past, type PastIteration, type PastResult, refuseRerun, unknownIteration } from "./past.ts";
+import {
+  findAdded,
+  type Past,
+  type PastCompaction,
+  type PastIteration,
+  type PastResult,
+  refuseRerun,
+  unknownIteration,
+} from "./past.ts";
 
 interface DraftIteration {
   streams: StreamResult[];
@@ -28,6 +36,7 @@ export async function readPastOfJournal(source: string | Journal, from: number):
   return {
     runId: record.runId ?? "",
     iterations,
+    compactions: collector.compactions,
     messages: record.messages,
     contextItems: [],
     added: findAdded(iterations, transcript, record.messages.length),
@@ -44,6 +53,7 @@ export async function readPastOfJournal(source: string | Journal, from: number):
 /** Collects the streams and the settled calls before the point, and the transcript at the point. */
 class PastCollector {
   readonly drafts: Map<number, DraftIteration> = new Map();
+  readonly compactions: Map<number, PastCompaction> = new Map();
   transcript: readonly Message[] | undefined;
   /** The first stream at the point. */
   next: StreamResult | undefined;
@@ -56,6 +66,8 @@ class PastCollector {
   take(step: StepResult, state: LoopState): void {
     if (this.transcript !== undefined) return;
     if (step.kind === "model") this.#takeStream(step.result, state);
+    if (step.kind === "compaction" && state.iteration < this.#from)
+      this.compactions.set(state.iteration, { cause: state.lastInbox?.compact ?? "due", answer: step.answer });
     if (step.kind !== "batch") return;
     const draft = this.drafts.get(state.iteration);
     if (draft !== undefined) draft.settled = step.settled;

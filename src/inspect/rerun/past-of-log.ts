@@ -5,13 +5,15 @@ import {
   type Json,
   judgeFinish,
   type Message,
+  type ProviderError,
   type StreamResult,
   type ToolCall,
   type ToolOutcome,
   type ToolResultPart,
 } from "../../core/entry-kit.ts";
-import type { LoggedCall, LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.ts";
+import type { LoggedCall, LoggedIteration, LoggedRun } from "../log/run-log.ts";
 import { noOutput } from "../log/read-parts.ts";
+import { type NumberedRequest, readMessages } from "./past-compactions.ts";
 import { toLoggedOutcome } from "./logged-outcomes.ts";
 import {
   findAdded,
@@ -39,11 +41,12 @@ export function readPastOfLog(run: LoggedRun, from: number): Past {
   const shown = requests.find(({ iteration }) => iteration >= from) ?? requests.at(-1);
   const all = requests.map(({ request }) => request.messages());
   const contextItems = findContext(all);
-  const transcript = withoutContext(shown?.request.messages() ?? [], contextItems);
+  const { transcript, compactions } = readMessages(run, { requests, contextItems, from });
   const messages = findGiven({ transcript, first: requests[0], contextItems, iterations, from });
   return {
     runId: run.runId,
     iterations,
+    compactions,
     messages,
     contextItems,
     added: findAdded(iterations, transcript, messages.length),
@@ -64,7 +67,7 @@ function checkIteration({ iterations, path }: LoggedRun, from: number): void {
 
 interface Given {
   readonly transcript: readonly Message[];
-  readonly first: { readonly iteration: number; readonly request: LoggedRequest } | undefined;
+  readonly first: NumberedRequest | undefined;
   readonly contextItems: readonly Json[];
   readonly iterations: readonly PastIteration[];
   readonly from: number;
@@ -125,11 +128,12 @@ function readIteration(run: LoggedRun, reading: Reading): PastIteration {
     if (isChanged) results.push({ index, textForModel, changes: [] });
   }
   const last = streams.length - 1;
+  const isRefused = run.compactions.some(({ iteration, cause }) => iteration === number + 1 && cause === "forced");
   return {
     results,
     streams: streams.map((stream, index) => {
       const early = index === last && outcomes.length > 0 ? { eagerOutcomes: outcomes } : {};
-      const around = { calls: callsOf[index] ?? [], before: streams.slice(0, index), from };
+      const around = { calls: callsOf[index] ?? [], before: streams.slice(0, index), from, isRefused };
       return { ...toStreamResult(stream, around), ...early };
     }),
   };
@@ -167,9 +171,18 @@ interface Around {
   /** The earlier streams of the same message. */
   readonly before: readonly LoggedIteration[];
   readonly from: number;
+  /** True if the service refused the request as too long, so that a compaction followed. */
+  readonly isRefused: boolean;
 }
 
-function toStreamResult(stream: LoggedIteration, { calls, before, from }: Around): StreamResult {
+const tooLong: ProviderError = {
+  name: "Error",
+  code: "context-too-long",
+  message: "The request was too long.",
+  retryable: false,
+};
+
+function toStreamResult(stream: LoggedIteration, { calls, before, from, isRefused }: Around): StreamResult {
   const { iteration, output = noOutput, finish, usage, costUSD, provider = "", model = "", durationMs = 0 } = stream;
   const { text, reasoning, details, thoughtLog, providerMetadata, rawFinish } = output;
   const said = [...before, stream];
@@ -178,8 +191,10 @@ function toStreamResult(stream: LoggedIteration, { calls, before, from }: Around
     calls: said.some((one) => one.calls.length > 0),
   };
   // A log does not have the reason with which a stream would end the run.
-  const { status, reason } = judgeFinish(finish, content, rawFinish);
-  if (status === "error" || status !== stream.status)
+  const { status, reason } = isRefused
+    ? ({ status: "error", reason: { kind: "provider-error", error: tooLong } } as const)
+    : judgeFinish(finish, content, rawFinish);
+  if ((status === "error" && !isRefused) || status !== stream.status)
     throw unknownIteration(from, {
       iteration,
       what: `iteration ${iteration} ended with the status ${stream.status ?? "unknown"}`,

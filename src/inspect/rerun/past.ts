@@ -1,6 +1,7 @@
 // The part of a run that a second run repeats: its streams with the outcomes of their calls, and the messages between them.
 
 import {
+  type CompactionAnswer,
   type Json,
   LoopError,
   malformedNote,
@@ -29,11 +30,19 @@ export type PastResult = {
   readonly changes: readonly never[];
 };
 
+/** A summary before a repeated iteration, or a failure to write one. */
+export interface PastCompaction {
+  readonly cause: "due" | "forced";
+  readonly answer: CompactionAnswer;
+}
+
 /** Everything that the second run needs to know about the first one. */
 export interface Past {
   readonly runId: string;
   /** The iterations before the point. */
   readonly iterations: readonly PastIteration[];
+  /** The compactions before the repeated iterations, by the number of the iteration. */
+  readonly compactions: ReadonlyMap<number, PastCompaction>;
   /** The messages with which the first run began. */
   readonly messages: readonly Message[];
   readonly contextItems: readonly Json[];

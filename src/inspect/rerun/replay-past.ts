@@ -10,6 +10,7 @@ import {
   memoryJournal,
   type OutputAnswer,
   type Step,
+  stepKey,
   streamKey,
   type UserMessage,
   whenAllReady,
@@ -62,8 +63,11 @@ export function replayPast(past: Past, { from, base = memoryJournal(), warnsOfLo
         throw refuseRerun(from, `with these options, the run ends at iteration ${iteration} (${answer.ending?.reason.kind})`);
       });
     // The time of the new run begins at the iteration.
-    if (kind === "inbox" && iteration < from)
-      return { ...step, run: () => withMessages({ now: 0, token: "rerun" }, takeAdded(iteration)) };
+    if (kind === "inbox" && iteration < from) {
+      const compact = past.compactions.get(iteration)?.cause;
+      const answer = { now: 0, token: "rerun", ...(compact !== undefined && { compact }) };
+      return { ...step, run: () => withMessages(answer, takeAdded(iteration)) };
+    }
     if (kind === "inbox") return readInbox(step as Step<InboxAnswer>, (answer) => withMessages(answer, takeAdded(iteration)));
     throw refuseRerun(from, `with these options, the run needs the step ${key}, which the first run did not have`);
   };
@@ -88,8 +92,9 @@ function isWanted({ ended, ending }: InboxAnswer): boolean {
   return ended !== undefined || ending?.status === "suspended" || ending?.status === "follow-up-interrupt";
 }
 
-function toSteps({ iterations }: Past): ReadonlyMap<string, unknown> {
+function toSteps({ iterations, compactions }: Past): ReadonlyMap<string, unknown> {
   const steps = new Map<string, unknown>();
+  for (const [iteration, { answer }] of compactions) steps.set(stepKey({ iteration, retry: 0 }, "compaction"), answer);
   for (const [iteration, { streams, results }] of iterations.entries()) {
     const place = { iteration, retry: 0 };
     for (const [continuation, stream] of streams.entries()) steps.set(streamKey({ ...place, continuation }, "model"), stream);

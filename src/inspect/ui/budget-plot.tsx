@@ -110,7 +110,7 @@ function Legend({ curves, point, limits }: LegendProps): JSX.Element {
   return (
     <ul class="legend">
       <li>
-        Iteration {point.iteration}, {formatMs(point.activeMs)}
+        {point.label}, {formatMs(point.activeMs)}
       </li>
       {curves.map(({ name }) => (
         <li key={name}>
@@ -146,7 +146,7 @@ function BudgetTable({ series: { points, limits } }: { readonly series: BudgetSe
       <table>
         <thead>
           <tr>
-            <th scope="col">Iteration</th>
+            <th scope="col">After</th>
             {budgetNames.map((name) => (
               <th key={name} scope="col">
                 {budgets[name].label}
@@ -158,7 +158,7 @@ function BudgetTable({ series: { points, limits } }: { readonly series: BudgetSe
         <tbody>
           {points.slice(-mostRows).map((point, at) => (
             <tr key={at}>
-              <th scope="row">{point.iteration}</th>
+              <th scope="row">{point.label}</th>
               {budgetNames.map((name) => (
                 <td key={name} class="number">
                   <Amount name={name} point={point} limits={limits} />

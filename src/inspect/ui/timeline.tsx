@@ -2,7 +2,7 @@
 
 import type { JSX, RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { waitWords } from "../analysis/waits.ts";
+import { waitNames } from "../analysis/waits.ts";
 import { formatMs } from "../format.ts";
 import { isWork, type Row, type SegmentKind } from "./model/rows.ts";
 import { type Interval, layoutAxis, type TimeAxis } from "./model/time-axis.ts";
@@ -220,11 +220,7 @@ const words: { readonly [Kind in SegmentKind]: string } = {
   lost: "discarded attempt",
   tool: "tool",
   nested: "nested run",
-  "rate-limit": `wait ${waitWords["rate-limit"]}`,
-  retry: `wait ${waitWords.retry}`,
-  queue: `wait ${waitWords.queue}`,
-  approval: `wait ${waitWords.approval}`,
-  "outside-result": `wait ${waitWords["outside-result"]}`,
+  ...waitNames,
 };
 
 function describeRow({ label, note, wholeNote = note, segments }: Row): string {

@@ -57,9 +57,9 @@ describe("budgetSeriesOf", () => {
     expect(series).toEqual({
       limits: { tokens: 1_000, costUSD: 2 },
       points: [
-        { iteration: 0, iterations: 1, tokens: 330, costUSD: 0.75, toolCalls: 3, activeMs: 100 },
-        { iteration: 1, iterations: 2, tokens: 440, costUSD: 1, toolCalls: 3, activeMs: 150 },
-        { iteration: 2, iterations: 3, tokens: 550, costUSD: 1.25, toolCalls: 3, activeMs: 175 },
+        { label: "Iteration 0", iterations: 1, tokens: 330, costUSD: 0.75, toolCalls: 3, activeMs: 100 },
+        { label: "Iteration 1", iterations: 2, tokens: 440, costUSD: 1, toolCalls: 3, activeMs: 150 },
+        { label: "Iteration 2", iterations: 3, tokens: 550, costUSD: 1.25, toolCalls: 3, activeMs: 175 },
       ],
     });
     const { usage: total, costUSD, iterations, toolCallsExecuted: toolCalls, durationMs: activeMs } = result;

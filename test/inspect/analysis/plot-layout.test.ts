@@ -3,7 +3,7 @@ import type { BudgetPoint } from "../../../src/inspect/analysis/budget-series.ts
 import { layOutPlot } from "../../../src/inspect/analysis/plot-layout.ts";
 
 const point = (activeMs: number, tokens: number, costUSD?: number): BudgetPoint => ({
-  ...{ iteration: 0, iterations: 1, toolCalls: 0, activeMs, tokens, costUSD },
+  ...{ label: "Iteration 0", iterations: 1, toolCalls: 0, activeMs, tokens, costUSD },
 });
 
 describe("layOutPlot", () => {

@@ -13,6 +13,7 @@ import {
   withFallback,
   withRetry,
 } from "turnwright";
+import { compactMessages } from "turnwright/compaction";
 import { parseRunLog } from "turnwright/inspect";
 import { recordSpans } from "turnwright/otel";
 import { createMockProvider, fail, reasoning, text, toolCall, usage, wait } from "turnwright/testing";
@@ -109,6 +110,22 @@ const scenes: readonly (readonly [name: string, options: () => Partial<LoopOptio
       ],
       policies: { loopDetection: detectLoops({ threshold: 2 }), approve: () => ({ kind: "approve" }) },
     }),
+  ],
+  [
+    "a compaction, another one after a refused request, and one that fails",
+    () => {
+      const long = tool("long", () => "x".repeat(4_000));
+      let [refused, summaries] = [0, 0];
+      const provider = createMockProvider(({ purpose, iteration }) => {
+        if (purpose === "summary")
+          return (summaries += 1) === 3 ? fail({ status: 400, message: "no" }) : [text("Short."), tokens];
+        if (iteration === 7 && (refused += 1) === 1)
+          return fail({ status: 400, code: "context_length_exceeded", message: "long" });
+        return iteration < 14 ? toolCall("long", { iteration }) : text("Done.");
+      });
+      const compaction = compactMessages({ when: 4_500, keep: 1_500 });
+      return { provider, tools: [long], pricing: () => 0.01, policies: { compaction } };
+    },
   ],
   [
     "a limit",

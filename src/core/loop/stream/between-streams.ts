@@ -129,11 +129,11 @@ export function compactRun(run: Run): void | PromiseLike<void> {
   return runStep(step, run, (answer, live) => {
     if (!live) start(false);
     const { kind: outcome, tokensBefore, tokensAfter, spending } = answer;
-    const { usage, costUSD } = spending ?? {};
+    const { provider, model, usage, costUSD } = spending ?? {};
     if (spending !== undefined) meter.add({ tokens: usage?.totalTokens, costUSD, costUnknown: costUSD === undefined });
     applyStep(state, { kind: "compaction", answer });
     const error = answer.kind === "failed" ? { error: answer.error } : {};
-    const end = { outcome, tokensBefore, tokensAfter, usage, costUSD, ...error };
+    const end = { outcome, tokensBefore, tokensAfter, provider, model, usage, costUSD, ...error };
     events.send({ type: "compaction-end", ...eventBase(run, live), ...end });
   });
 }

@@ -30,29 +30,25 @@ const actions: { readonly [action: string]: string | undefined } = {
 
 const changed =
   (how: string): Describe =>
-  ({ tokensBefore, tokensAfter }) => ({ title: `${how}, ${tokens(tokensBefore, tokensAfter)}`, tone: "warn" });
+  ({ tokensBefore, tokensAfter }) => ({ title: `${how}, ${describeTokens(tokensBefore, tokensAfter)}`, tone: "warn" });
 
 const describers: { readonly [type: string]: Describe | undefined } = {
   masked: ({ calls, tokensBefore, tokensAfter }) => ({
-    title: `Cleared ${countThings(Array.isArray(calls) ? calls.length : 0, "old result")} from this and later requests, ${tokens(tokensBefore, tokensAfter)}`,
+    title: `Cleared ${countThings(Array.isArray(calls) ? calls.length : 0, "old result")} from this and later requests, ${describeTokens(tokensBefore, tokensAfter)}`,
     tone: "warn",
     value: calls,
   }),
   "compaction-start": ({ cause }) => ({
-    title:
-      cause === "forced"
-        ? "Summarizing old messages, because the service refused the last request as too long"
-        : "Summarizing old messages, because the context is nearly full",
+    title: cause === "forced" ? "Compaction: the request was too long" : "Compaction: the context is nearly full",
     tone: "plain",
   }),
-  "compaction-end": ({ outcome, tokensBefore, tokensAfter, error }) =>
-    outcome === "compacted"
-      ? { title: `A summary replaces old messages in later requests, ${tokens(tokensBefore, tokensAfter)}`, tone: "warn" }
-      : { title: "No summary was written. The requests stay as they were", tone: "warn", value: error },
-  "cache-break": ({ cause, keptBytes, lostBytes }) => ({
-    title: `The request does not begin like the previous one: ${Number(lostBytes)} bytes of the cached prefix lost, ${Number(keptBytes)} kept`,
+  "compaction-end": ({ outcome, tokensBefore, tokensAfter, error, model, usage, costUSD }) => ({
+    title:
+      outcome === "compacted"
+        ? `A summary replaces old messages from here on, ${describeTokens(tokensBefore, tokensAfter)}`
+        : "Compaction failed, so requests stay the same",
     tone: "warn",
-    value: cause,
+    value: { error, model, usage, costUSD },
   }),
   steered: ({ message }) => ({ title: "Message sent while the run worked", tone: "plain", value: contentOf(message) }),
   notice: ({ kind }) => ({ title: lookUp(notices, kind) ?? `Notice for the user: ${wordOf(kind)}`, tone: "plain" }),
@@ -93,7 +89,7 @@ export function describeLine(line: LoggedLine): NoteText {
   return { title: line.type, tone: "plain", value: line };
 }
 
-function tokens(before: Json | undefined, after: Json | undefined): string {
+export function describeTokens(before: Json | undefined, after: Json | undefined): string {
   return `${formatCount(Number(before))} to ${formatCount(Number(after))} tokens`;
 }
 

@@ -2,6 +2,7 @@
 
 import type { Message } from "../../../core/entry-kit.ts";
 import type { LoggedCall, LoggedLine, LoggedRun } from "../../log/run-log.ts";
+import { isSummary, newMessagesOf } from "../../analysis/summary-messages.ts";
 import { describeEnding } from "./describe-ending.ts";
 import { describeLine } from "./describe-line.ts";
 import { type CallFacts, readRunFacts, type RunFacts, type StreamFacts } from "./run-facts.ts";
@@ -108,7 +109,8 @@ function noteAdder({ key }: StreamFacts, add: Add): (lines: readonly LoggedLine[
 function addNewMessages({ key, before, iteration, previous }: StreamFacts, add: Add): void {
   if (previous === undefined) return;
   const steered = new Set(before.filter(({ type }) => type === "steered").map(({ message }) => JSON.stringify(message)));
-  iteration.request?.added.forEach((message, index) => {
+  const added = iteration.request && newMessagesOf(iteration.request, previous.request);
+  added?.forEach((message, index) => {
     if (message.role === "user" && !steered.has(JSON.stringify(message)))
       add(`${key}/message/${index}`, { kind: "message", message, isAdded: true });
   });
@@ -122,6 +124,7 @@ export function titleOf({ content, run }: Entry): string {
     case "system":
       return "System";
     case "message":
+      if (isSummary(content.message)) return "Summary of old messages";
       return content.isAdded ? `${roles[content.message.role]} message, added to the request` : roles[content.message.role];
     case "stream":
       return content.stream.title;

@@ -1,7 +1,9 @@
-// The rows of the timeline: one for each stream, attempt and call of a run and of its nested runs.
+// The rows of the timeline: one for each stream, summary, attempt and call of a run and of its nested runs.
 
-import type { LoggedCall, LoggedIteration, LoggedWait } from "../../log/run-log.ts";
-import { longWaitsOf, waitWords } from "../../analysis/waits.ts";
+import type { LoggedCall, LoggedCompaction, LoggedIteration, LoggedWait } from "../../log/run-log.ts";
+import { stepsOf } from "../../analysis/budget-series.ts";
+import { longWaitsOf, waitNames } from "../../analysis/waits.ts";
+import { describeTokens } from "./describe-line.ts";
 import type { RunTree } from "./entries.ts";
 import { outcomeOf } from "./outcomes.ts";
 import { type CallFacts, streamEnd, type StreamFacts } from "./run-facts.ts";
@@ -22,7 +24,7 @@ export interface Row {
   readonly entryKey: string;
   /** The keys of the rows that contain this row, outermost first. */
   readonly parents: readonly string[];
-  readonly kind: "stream" | "attempt" | "call" | "nested";
+  readonly kind: "stream" | "compaction" | "attempt" | "call" | "nested";
   readonly label: string;
   /** A short text after the label, such as an outcome. */
   readonly note: string;
@@ -39,7 +41,7 @@ export interface Row {
 
 /** True for a time in which something worked. A nested run has its own rows, and may wait itself. */
 export function isWork({ kind }: Segment): boolean {
-  return !Object.hasOwn(waitWords, kind) && kind !== "nested";
+  return !Object.hasOwn(waitNames, kind) && kind !== "nested";
 }
 
 /** Returns the time in which a row worked. A nested run counts as a whole. */
@@ -57,26 +59,48 @@ export function isOpenAtFirst(key: string): boolean {
  * Returns the rows of a tree. `isLive` is true if its log may grow. `parents` are the keys of the rows that contain the tree.
  */
 export function buildRows(tree: RunTree, isLive = false, parents: readonly string[] = []): readonly Row[] {
-  const { run, place, facts, nested } = tree;
-  const running = isLive && run.status === undefined && run.error === undefined ? facts.streams.at(-1) : undefined;
-  const rows: Row[] = [];
-  for (const stream of facts.streams) {
-    const key = `${place.prefix}${stream.key}`;
-    const { iteration } = stream;
-    const inStream = [...parents, key];
-    const calls = iteration.calls.map((call) => {
-      const segments = segmentsOfCall(call, { stream, facts: facts.calls.get(call), lastAt: facts.lastAt });
-      return { call, key: `${key}/tool/${call.index}`, segments };
-    });
-    const inner = calls.flatMap(({ segments }) => segments);
-    rows.push(toStreamRow(stream, { key, parents, lastAt: facts.lastAt, inner, isRunning: stream === running }));
-    if (iteration.attempts.length > 1) rows.push(...attemptRows(iteration, { key, parents: inStream, lastAt: facts.lastAt }));
-    for (const { call, key: callKey, segments } of calls) {
-      const trees = nested.get(callKey) ?? [];
-      rows.push(toCallRow(call, { key: callKey, parents: inStream, segments, stream, canFold: trees.length > 0 }));
-      const inCall = { parents: [...inStream, callKey], count: trees.length, isLive };
-      for (const nestedTree of trees) rows.push(...rowsOfNested(nestedTree, inCall));
+  const { run, facts } = tree;
+  const steps = stepsOf(run);
+  const running = isLive && run.status === undefined && run.error === undefined ? steps.at(-1) : undefined;
+  const streams = new Map(facts.streams.map((stream) => [stream.iteration, stream]));
+  const notes = tree.entries.filter(
+    ({ run: own, content }) => own === run && content.kind === "note" && content.line.type === "compaction-start",
+  );
+  return steps.flatMap((step): readonly Row[] => {
+    const isRunning = step === running;
+    if (!("calls" in step)) {
+      const { key = "" } = notes.shift() ?? {};
+      return [toCompactionRow(step, { key, parents, lastAt: facts.lastAt, isRunning })];
     }
+    const stream = streams.get(step);
+    return stream === undefined ? [] : rowsOfStream(stream, { tree, parents, isLive, isRunning });
+  });
+}
+
+interface TreePlace {
+  readonly tree: RunTree;
+  readonly parents: readonly string[];
+  readonly isLive: boolean;
+  readonly isRunning: boolean;
+}
+
+function rowsOfStream(stream: StreamFacts, { tree, parents, isLive, isRunning }: TreePlace): readonly Row[] {
+  const { place, facts, nested } = tree;
+  const key = `${place.prefix}${stream.key}`;
+  const { iteration } = stream;
+  const inStream = [...parents, key];
+  const calls = iteration.calls.map((call) => {
+    const segments = segmentsOfCall(call, { stream, facts: facts.calls.get(call), lastAt: facts.lastAt });
+    return { call, key: `${key}/tool/${call.index}`, segments };
+  });
+  const inner = calls.flatMap(({ segments }) => segments);
+  const rows = [toStreamRow(stream, { key, parents, lastAt: facts.lastAt, inner, isRunning })];
+  if (iteration.attempts.length > 1) rows.push(...attemptRows(iteration, { key, parents: inStream, lastAt: facts.lastAt }));
+  for (const { call, key: callKey, segments } of calls) {
+    const trees = nested.get(callKey) ?? [];
+    rows.push(toCallRow(call, { key: callKey, parents: inStream, segments, stream, canFold: trees.length > 0 }));
+    const inCall = { parents: [...inStream, callKey], count: trees.length, isLive };
+    for (const nestedTree of trees) rows.push(...rowsOfNested(nestedTree, inCall));
   }
   return rows;
 }
@@ -109,6 +133,23 @@ function rowsOfNested(tree: RunTree, { parents, count, isLive }: NestedPlace): r
     canFold: true,
   };
   return [row, ...buildRows(tree, isLive, [...parents, key])];
+}
+
+function toCompactionRow(
+  { startedAt, endedAt, outcome, tokensBefore, tokensAfter }: LoggedCompaction,
+  { key, parents, lastAt, isRunning }: StreamPlace & Pick<StreamRow, "isRunning">,
+): Row {
+  const note =
+    endedAt === undefined
+      ? isRunning
+        ? "running"
+        : "not ended"
+      : outcome === "compacted"
+        ? describeTokens(tokensBefore, tokensAfter)
+        : "failed";
+  const segments: readonly Segment[] = [{ kind: "stream", from: startedAt, to: endedAt ?? lastAt }];
+  const more = { tone: "plain" as const, segments, ms: workMs(segments), inner: [], canFold: false };
+  return { key, entryKey: key, parents, kind: "compaction", label: "compaction", note, ...more };
 }
 
 interface StreamPlace {

@@ -79,6 +79,8 @@ const readers: { readonly [type: string]: ReadLine | undefined } = {
   "attempt-start": nothing,
   "attempt-discarded": (reading, line) => (line["attempt"] === undefined ? addNote(reading, line) : undefined),
   "tool-start": ofCall((facts, { at }) => void facts.work.push({ from: at, to: undefined })),
+  // The page finds cache breaks itself, also in runs that do not watch them.
+  "cache-break": nothing,
   "tool-progress": nothing,
   "tool-end": ofCall((facts, { at }) => {
     const last = facts.work.at(-1);

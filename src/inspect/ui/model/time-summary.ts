@@ -1,6 +1,6 @@
 // Sums up where the time of a run went, from the rows of its timeline.
 
-import { waitWords } from "../../analysis/waits.ts";
+import { waitNames } from "../../analysis/waits.ts";
 import { formatMs } from "../../format.ts";
 import type { Interval } from "./time-axis.ts";
 import type { Row, SegmentKind } from "./rows.ts";
@@ -9,7 +9,7 @@ const kindsOf: readonly (readonly [name: string, kinds: readonly SegmentKind[]])
   ["model", ["first", "stream"]],
   ["discarded attempts", ["lost"]],
   ["tools", ["tool"]],
-  ...Object.entries(waitWords).map(([kind, words]) => [`wait ${words}`, [kind as keyof typeof waitWords]] as const),
+  ...Object.entries(waitNames).map(([kind, name]) => [name, [kind as keyof typeof waitNames]] as const),
 ];
 
 /** Returns a line for each kind of work and wait. Times that overlap count once for each kind. */
