@@ -22,7 +22,7 @@ import type {
   ToolOutcome,
   ToolRegistry,
 } from "turnwright";
-import type { LoopEmitter, ResultStore, Validation } from "turnwright/parts";
+import type { LoopEmitter, PromptCacheWatch, ResultStore, Validation } from "turnwright/parts";
 import type { DeliberateMode, DeliberateModeOptions } from "turnwright/deliberate";
 import * as cache from "turnwright/cache";
 import * as config from "turnwright/config";
@@ -30,6 +30,7 @@ import * as deliberate from "turnwright/deliberate";
 import * as journal from "turnwright/journal";
 import * as plan from "turnwright/plan";
 import * as prices from "turnwright/prices";
+import * as promptCache from "turnwright/prompt-cache";
 import * as testing from "turnwright/testing";
 import * as toolSearch from "turnwright/tool-search";
 import type {
@@ -63,6 +64,7 @@ interface ProviderPort {
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>; // ends with one "finish", or an "error" chunk, or throws
   // to make several requests in one stream, call call.mayAsk?.([{ provider, model, usage }, ...]) before each further request;
   // if it returns false, the budget is used up: end with the last failure, and the run ends as "max-tokens" or "max-cost"
+  // before each request, report the body: call.sending?.(body, { id, model })
 }
 
 interface RegistryPort {
@@ -127,6 +129,7 @@ interface Testing {
   // other helpers
   createTestClock(startMs?: number): TestClock; // advance(ms), flush(), runAll(), pending
   runTool(tool: Tool, args?: unknown, overrides?: RunToolOverrides): Promise<ToolOutcome>;
+  expectPrefix(result: Pick<LoopResult, "cache">, share?: number): void; // throws if less than 0.95 of the possible prefix was kept; needs policies.promptCache
   recordEvents(emitter?: LoopEmitter, types?: readonly LoopEvent["type"][]): EventRecording; // emitter, events, types(), of(type), outline(), stop()
   providerSuite(setup: ProviderSuiteSetup): readonly SuiteCheck[]; // { title, run() }
   registrySuite(setup: RegistrySuiteSetup): readonly SuiteCheck[];
@@ -182,6 +185,14 @@ interface ToolSearchEntry {
 
 deliberate satisfies DeliberateEntry;
 toolSearch satisfies ToolSearchEntry;
+
+// #region prompt-cache
+interface PromptCacheEntry {
+  watchPromptCache(): PromptCacheWatch; // for policies.promptCache; compares the bodies that adapters report with call.sending
+}
+// #endregion prompt-cache
+
+promptCache satisfies PromptCacheEntry;
 
 // #region cache
 interface CacheEntry {
@@ -251,6 +262,7 @@ expectNone<Differing<CacheEntry, typeof cache>>();
 expectNone<Differing<DeliberateEntry, typeof deliberate>>();
 expectNone<Differing<ToolSearchEntry, typeof toolSearch>>();
 expectNone<Differing<NonNullable<Parameters<ToolSearchEntry["withToolSearch"]>[1]>, toolSearch.ToolSearchOptions>>();
+expectNone<Differing<PromptCacheEntry, typeof promptCache>>();
 journal satisfies JournalEntry;
 expectNone<Differing<Testing, typeof testing>>();
 expectNone<Differing<NonNullable<Parameters<Testing["recordTo"]>[2]>, testing.RecordOptions>>();

@@ -24,6 +24,7 @@ import type {
   LoopDetectionOptions,
   Masking,
   MaskingOptions,
+  PromptCacheWatch,
   StructuredOutputOptions,
   ToolChange,
 } from "turnwright/parts";
@@ -43,6 +44,7 @@ interface Policies {
   results?: ResultProcessing; // processResults({ processor, extractor, cacher }) or truncateResults(...): changes results the model reads
   masking?: Masking; // maskResults({ ... }): clears old results from requests, not from the transcript
   compaction?: Compaction; // compactMessages({ ... }) from turnwright/compaction: a summary replaces old messages in requests
+  promptCache?: PromptCacheWatch; // watchPromptCache() from "turnwright/prompt-cache": result.cache and the event "cache-break"
   finalAnswer?: boolean; // one more iteration without tools at maxIterations and maxToolCalls
   stopWhen?: StopCondition | readonly StopCondition[]; // ({ iteration, response, totalUsage, ... }) => true | { kind: "stop", reason? } | ...
   loopDetection?: LoopDetection; // detectLoops({ ... })

@@ -19,6 +19,7 @@ interface OpenAIEntry {
     echoReasoning?: "reasoning_content" | "reasoning";
     toolResultMedia?: "user-message" | "tool-message";
     toWireCallId?: (callId: string) => string;
+    promptCacheKey?: string; // sent as prompt_cache_key: requests with equal keys and beginnings share a cache
     finishReasons?: { readonly [word: string]: FinishReason }; // { "FUNCTION_CALL": "tool-calls" }: words that the adapter does not know
   }): Provider;
   openaiResponses(options: {
@@ -34,6 +35,7 @@ interface OpenAIEntry {
     serverTools?: readonly openai.OpenAIServerTool[]; // [{ type: "web_search" }]
     toolSearch?: boolean; // the service finds tools with `deferred`; gpt-5.4 and later
     toolResultMedia?: "tool-message" | "user-message";
+    promptCacheKey?: string;
     finishReasons?: { readonly [word: string]: FinishReason };
   }): Provider;
 }

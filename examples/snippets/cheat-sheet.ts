@@ -58,6 +58,7 @@ import type {
   LoopDetectionOptions,
   Masking,
   MaskingOptions,
+  PromptCacheUse,
   ProviderMetadataPart,
   ProviderErrorFacts,
   StructuredOutputOptions,
@@ -218,6 +219,7 @@ interface Result {
   streamResults: readonly StreamResult[]; // one per provider stream
   accumulatedModelParts: readonly ProviderMetadataPart[];
   compaction?: CompactedMessages | undefined; // the last summary, for `startWith` in the next run
+  cache?: PromptCacheUse | undefined; // share, savedUSD, breaks, ...; with policies.promptCache
   usage: Usage; // inputTokens, outputTokens, totalTokens, cachedInputTokens?, cacheWriteTokens?, reasoningTokens?
   costUSD: number | undefined; // undefined if unknown
   iterations: number;

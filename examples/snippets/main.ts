@@ -39,6 +39,7 @@ const snippets = [
   () => import("./outside.ts"),
   () => import("./plan.ts"),
   () => import("./prices.ts"),
+  () => import("./prompt-cache.ts"),
   () => import("./provider.ts"),
   () => import("./responses.ts"),
   () => import("./conversations.ts"),

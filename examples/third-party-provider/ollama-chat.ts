@@ -47,9 +47,11 @@ export function ollamaChat(options: OllamaOptions): Provider {
   checkRequired(options, checks, ["client", "model"]);
   const { client, model } = options;
   const words = withFinishReasons(doneReasons, options.finishReasons);
-  return createSdkProvider({ id: "ollama", model }, (request, _call, out) => ({
+  return createSdkProvider({ id: "ollama", model }, (request, call, out) => ({
     open: async (signal) => {
-      const stream = await client.chat(toBody(request, model)).then(undefined, explain);
+      const body = toBody(request, model);
+      call.sending?.(body, { id: "ollama", model });
+      const stream = await client.chat(body).then(undefined, explain);
       signal.addEventListener("abort", () => stream.abort(), { once: true });
       return stream;
     },

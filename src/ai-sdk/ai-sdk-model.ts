@@ -44,10 +44,12 @@ export function aiSdkModel(options: AiSdkModelOptions): Provider {
   const { id, family, model } = settings;
   const buildCall = createCallBuilder(settings);
   const words = toModelWords(options.finishReasons);
-  return createSdkProvider({ id, model: model.modelId, family }, (request, _call, out) => {
+  const sender = { id, model: model.modelId };
+  return createSdkProvider({ ...sender, family }, (request, call, out) => {
     const reader = createPartsReader(out, { settings, words, tools: request.tools });
     const open = async (signal: AbortSignal): Promise<unknown> => {
       const callOptions = await buildCall(request, signal);
+      call.sending?.(callOptions, sender);
       try {
         const { stream, response } = await model.doStream(callOptions);
         reader.opened(recordOf(response).headers);

@@ -1,4 +1,5 @@
 import { createSdkProvider, openAnswer, type Provider, withFinishReasons } from "../core/provider-kit.ts";
+import { createMarker } from "./cache-marks.ts";
 import { buildMessagesBody, createMessageConverter } from "./messages-body.ts";
 import { createMessagesReader, stopWords } from "./messages-events.ts";
 import { type AnthropicMessagesOptions, checkMessagesOptions } from "./messages-options.ts";
@@ -38,6 +39,7 @@ import { type AnthropicMessagesOptions, checkMessagesOptions } from "./messages-
 export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   const settings = checkMessagesOptions(options);
   const convert = createMessageConverter(settings);
+  const mark = settings.cacheControl && createMarker(settings.cacheControl);
   const words = withFinishReasons(stopWords, options.finishReasons);
   const { client, betas, compaction, toolSearch } = settings;
   const headers = betas.length === 0 ? {} : { headers: { "anthropic-beta": betas.join(",") } };
@@ -45,7 +47,8 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   return createSdkProvider({ ...settings, ...abilities }, (request, call, out) => ({
     open: async (signal) => {
       // Containers expire at a date. `Date.now()` is used, because the call's clock may start at any number.
-      const body = buildMessagesBody(request, { settings, convert, now: Date.now() });
+      const body = buildMessagesBody(request, { settings, convert, mark, now: Date.now() });
+      call.sending?.(body, settings);
       return openAnswer(client.messages.create(body, { signal, ...headers }), call.clock);
     },
     reader: createMessagesReader(out, words),

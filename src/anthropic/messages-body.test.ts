@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AssistantPart, Json, Message, ModelRequest, ToolDefinition } from "../core/provider-kit.ts";
+import { createMarker } from "./cache-marks.ts";
 import { buildMessagesBody, createMessageConverter } from "./messages-body.ts";
 import { type AnthropicMessagesOptions, checkMessagesOptions } from "./messages-options.ts";
 
@@ -15,10 +16,11 @@ const search = { type: "web_search_20250305", name: "web_search" };
 function createBuild(options: Partial<AnthropicMessagesOptions> = {}, now = 0): (request: Partial<ModelRequest>) => object {
   const settings = checkMessagesOptions({ client, model: "m", ...options });
   const convert = createMessageConverter(settings);
+  const mark = settings.cacheControl && createMarker(settings.cacheControl);
   return (request) =>
     buildMessagesBody(
       { messages: [{ role: "user", content: "hi" }], tools: [], iteration: 0, ...request },
-      { settings, convert, now },
+      { settings, convert, mark, now },
     );
 }
 

@@ -27,7 +27,8 @@ import {
   writeToolMedia,
   writeUserMedia,
 } from "../core/provider-kit.ts";
-import type { CacheControl, MessagesRequestBody, MessagesSettings, WireBlock, WireMessage } from "./messages-options.ts";
+import type { createMarker, JoinedMessage, MarkableRequest, MarkedRequest } from "./cache-marks.ts";
+import type { MessagesRequestBody, MessagesSettings, WireBlock, WireMessage } from "./messages-options.ts";
 import { toCompactionField } from "./compaction.ts";
 import { toContainerField } from "./container-field.ts";
 import { toWireTools } from "./wire-tools.ts";
@@ -82,43 +83,6 @@ function toSource(media: ReadableMedia): WireBlock["source"] {
 function toTextDocument(media: ReadableMedia): WireBlock | undefined {
   const data = readText(media);
   return data === undefined ? undefined : { type: "document", source: { type: "text", media_type: "text/plain", data } };
-}
-
-export interface JoinedMessage {
-  readonly message: WireMessage;
-  /** The number of blocks from all joined messages except the last one. 0 if the message was not joined from several messages. */
-  readonly stableBlocks: number;
-}
-
-export function markLast<Item extends object>(items: readonly Item[], cacheControl: CacheControl): readonly Item[] {
-  return markAt(items, items.length - 1, cacheControl);
-}
-
-/**
- * Adds cache marks to the last two user messages. If the last user message was joined from several messages, its mark comes
- * before the last of these. That message may be context, which moves to another place in the next request. If it is a normal user
- * message, the marks of the next request include it.
- */
-export function markMessages(joined: readonly JoinedMessage[], cacheControl: CacheControl): readonly WireMessage[] {
-  const messages = joined.map(({ message }) => message);
-  let marks = 0;
-  for (let position = joined.length - 1; position >= 0 && marks < 2; position -= 1) {
-    const { message, stableBlocks } = joined[position] ?? {};
-    if (message?.role !== "user") continue;
-    const end = marks === 0 && stableBlocks !== undefined && stableBlocks > 0 ? stableBlocks : message.content.length;
-    messages[position] = { ...message, content: markAt(message.content, end - 1, cacheControl) };
-    marks += 1;
-  }
-  return messages;
-}
-
-function markAt<Item extends object>(items: readonly Item[], at: number, cacheControl: CacheControl): readonly Item[] {
-  return items.map((item, position) => (position === at ? { ...item, cache_control: cacheControl } : item));
-}
-
-/** Makes a list of blocks, because a plain string cannot have a cache mark. */
-export function markSystem(system: string, cacheControl: CacheControl): readonly WireBlock[] {
-  return [{ type: "text", text: system, cache_control: cacheControl }];
 }
 
 interface ConvertedMessage {
@@ -198,24 +162,23 @@ function toResultContent({ result, content = [] }: ToolResultPart): Json | undef
 interface BodyPorts {
   readonly settings: MessagesSettings;
   readonly convert: MessageConverter;
+  /** Adds cache marks. Undefined without the option `cache`. */
+  readonly mark: ReturnType<typeof createMarker> | undefined;
   /** The current time in milliseconds since 1970. Used to detect expired containers. */
   readonly now: number;
 }
 
 /** Builds the request body. The request's `settings.extra` may replace every field except `stream`. */
 export function buildMessagesBody(request: ModelRequest, ports: BodyPorts): MessagesRequestBody {
-  const { system, messages, settings: model = {} } = request;
-  const { settings, convert } = ports;
-  const { cacheControl } = settings;
-  const joined = joinMessages(messages, convert);
+  const { messages, settings: model = {} } = request;
+  const { settings, mark } = ports;
+  const { system, tools, messages: wire } = (mark ?? withoutMarks)(toMarkable(request, ports));
   return {
     model: settings.model,
     max_tokens: model.maxOutputTokens ?? settings.maxTokens,
-    ...(system === undefined || system.trim() === ""
-      ? {}
-      : { system: cacheControl === undefined ? system : markSystem(system, cacheControl) }),
-    ...toToolFields(request, settings),
-    messages: cacheControl === undefined ? joined.map(({ message }) => message) : markMessages(joined, cacheControl),
+    ...(system === undefined ? {} : { system }),
+    ...(tools.length === 0 ? {} : { tools, ...toChoiceField(request.toolChoice) }),
+    messages: wire,
     ...toThinkingField(messages, ports),
     ...toCompactionField(request, settings.compaction),
     ...toSettingFields(model),
@@ -226,10 +189,26 @@ export function buildMessagesBody(request: ModelRequest, ports: BodyPorts): Mess
   };
 }
 
+function toMarkable(
+  { system, tools, messages, settings: model }: ModelRequest,
+  { settings, convert }: BodyPorts,
+): MarkableRequest {
+  return {
+    system: system === undefined || system.trim() === "" ? undefined : system,
+    tools: toWireTools(tools, settings),
+    joined: joinMessages(messages, convert),
+    extra: model?.extra ?? {},
+  };
+}
+
+function withoutMarks({ system, tools, joined }: MarkableRequest): MarkedRequest {
+  return { system, tools, messages: joined.map(({ message }) => message) };
+}
+
 /** Sent first if a conversation starts with an assistant message, because the service requires a user message first. */
 const opening: JoinedMessage = {
   message: { role: "user", content: [{ type: "text", text: "(The conversation begins.)" }] },
-  stableBlocks: 0,
+  parts: [],
 };
 
 function joinMessages(messages: readonly Message[], convert: MessageConverter): readonly JoinedMessage[] {
@@ -241,19 +220,10 @@ function joinMessages(messages: readonly Message[], convert: MessageConverter): 
   return joined[0]?.message.role === "assistant" ? [opening, ...joined] : joined;
 }
 
-function join(group: readonly [WireMessage, ...WireMessage[]]): JoinedMessage {
-  const [first] = group;
-  const last = group[group.length - 1];
-  if (last === undefined || group.length === 1) return { message: first, stableBlocks: 0 };
-  const content = group.flatMap((message) => message.content);
-  return { message: { role: first.role, content }, stableBlocks: content.length - last.content.length };
-}
-
-function toToolFields({ tools, toolChoice }: ModelRequest, settings: MessagesSettings): object {
-  const { cacheControl } = settings;
-  const wire = toWireTools(tools, settings);
-  if (wire.length === 0) return {};
-  return { tools: cacheControl === undefined ? wire : markLast(wire, cacheControl), ...toChoiceField(toolChoice) };
+function join(parts: readonly [WireMessage, ...WireMessage[]]): JoinedMessage {
+  const [first] = parts;
+  if (parts.length === 1) return { message: first, parts };
+  return { message: { role: first.role, content: parts.flatMap((message) => message.content) }, parts };
 }
 
 function toChoiceField(choice: ToolChoice | undefined): object {

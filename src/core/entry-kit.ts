@@ -30,6 +30,7 @@ export { maskResults } from "./loop/run/mask-results.ts";
 export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
 export { checkOptions } from "./loop/start/check-options.ts";
 export { type Bounds, limitRules, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
+export type { CacheWatcher, StreamWatch } from "./loop/run/features.ts";
 export type { Compactor, DeferredOutcome, ResultProcessor, Run } from "./loop/run/run.ts";
 export { createRepetition } from "./loop/state/detect-loops.ts";
 export { applyStep, malformedNote, warnOfLoop } from "./loop/state/apply-step.ts";
@@ -164,6 +165,15 @@ export type {
   ResultStore,
   StoredResult,
 } from "./types/policies.ts";
+export type {
+  CacheBreakCause,
+  PartDigest,
+  PromptCacheBreak,
+  PromptCacheUse,
+  PromptCacheWatch,
+  RequestPrefix,
+  StreamCache,
+} from "./types/prompt-cache.ts";
 export type {
   AttemptSpending,
   FinishReason,

@@ -98,6 +98,15 @@ export type {
   StoredResult,
   StructuredOutputOptions,
 } from "./types/policies.ts";
+export type {
+  CacheBreakCause,
+  PartDigest,
+  PromptCacheBreak,
+  PromptCacheUse,
+  PromptCacheWatch,
+  RequestPrefix,
+  StreamCache,
+} from "./types/prompt-cache.ts";
 export type { AttemptSpending, CallBasis, PartStart, RequestTranscript } from "./types/provider.ts";
 export type { CostUnknownWhy, Ending, StreamStatus } from "./types/termination.ts";
 export type {

@@ -39,6 +39,7 @@ export function googleGenerateContent(options: GoogleGenerateContentOptions): Pr
   return createSdkProvider(settings, (request, call, out) => ({
     open: async (signal) => {
       const watched = watchFetch(client, buildGenerateParams(request, { settings, convert, signal }), call.clock);
+      call.sending?.(watched.params, settings);
       try {
         return await client.models.generateContentStream(watched.params);
       } catch (error) {

@@ -1,7 +1,7 @@
 import { describeValue, isRecord, type LoopEvent, type UnknownRecord } from "../core/entry-kit.ts";
 
 /** The types of events that are meant for the server's logs. Pages get these events only on request. */
-const internal: ReadonlySet<LoopEvent["type"]> = new Set(["hidden-notice", "listener-error"]);
+const internal: ReadonlySet<LoopEvent["type"]> = new Set(["cache-break", "hidden-notice", "listener-error"]);
 
 /** True for an event that is sent to pages only if `includeMetadata` is true. */
 export function isInternal({ type }: LoopEvent): boolean {

@@ -27,6 +27,7 @@ const eventTypes: { readonly [Type in LoopEventType]: true } = {
   masked: true,
   "compaction-start": true,
   "compaction-end": true,
+  "cache-break": true,
   steered: true,
   "attempt-discarded": true,
   "late-result": true,

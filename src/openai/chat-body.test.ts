@@ -85,6 +85,7 @@ describe("openaiChat: the body of a request", () => {
       { includeUsage: false },
       { model: "m", messages: plain.messages, stream: true, max_tokens: 9 },
     ],
+    ["the prompt cache key", { promptCacheKey: "agent-1" }, { ...plain, max_tokens: 9, prompt_cache_key: "agent-1" }],
     ["the output limit in the field that maxTokensField names", {}, { ...plain, max_tokens: 9 }],
   ])("contains %s", ([, options, body]) => {
     expect(build({ settings: { maxOutputTokens: 9 } }, { maxTokensField: "max_tokens", ...options })).toEqual(body);

@@ -167,6 +167,7 @@ export function buildChatBody(request: ModelRequest, settings: ChatSettings, toM
     messages: wire,
     ...(tools.length === 0 ? {} : { tools: tools.map(toChatTool), ...toChatChoice(toolChoice) }),
     ...(settings.includeUsage ? { stream_options: { include_usage: true } } : {}),
+    ...(settings.promptCacheKey === undefined ? {} : { prompt_cache_key: settings.promptCacheKey }),
     ...toChatSettings(model, settings.maxTokensField),
     // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
     ...model.extra,

@@ -30,6 +30,7 @@ it.for<[options: unknown, error: unknown]>([
   [{ client, model: "m", maxTokensField: "max" }, invalid("maxTokensField", '"max_completion_tokens" or "max_tokens"', '"max"')],
   [{ client, model: "m", echoReasoning: true }, invalid("echoReasoning", '"reasoning_content" or "reasoning"', "true")],
   [{ client, model: "m", toolResultMedia: "drop" }, invalid("toolResultMedia", '"user-message" or "tool-message"', '"drop"')],
+  [{ client, model: "m", promptCacheKey: "" }, invalid("promptCacheKey", "a name", '""')],
   [{ client, model: "m", toWireCallId: "x" }, invalid("toWireCallId", "a function", '"x"')],
   [
     { client, model: "m", apiKey: "sk-x" },

@@ -93,6 +93,13 @@ export interface OpenAIChatOptions {
    */
   readonly toWireCallId?: ((callId: string) => string) | undefined;
   /**
+   * A key that the service combines with the beginning of a request to choose a server, sent as `prompt_cache_key`. Requests with
+   * equal keys and beginnings reach the same server, whose prompt cache they share. Use one key for requests that share a long
+   * beginning, such as the name of the agent, or of the agent and the customer. According to OpenAI, a server takes about 15 of
+   * these requests per minute; others go elsewhere, so a busy agent needs several keys. Default none: the beginning alone decides.
+   */
+  readonly promptCacheKey?: string | undefined;
+  /**
    * Maps further values of `finish_reason` to finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. These entries take
    * precedence over the built-in ones. Default none.
    */
@@ -109,6 +116,7 @@ export interface ChatSettings {
   readonly echoReasoning: "reasoning_content" | "reasoning" | undefined;
   readonly toolResultMedia: "user-message" | "tool-message";
   readonly toWireCallId: (callId: string) => string;
+  readonly promptCacheKey: string | undefined;
 }
 
 const checks: Checks<OpenAIChatOptions> = {
@@ -121,6 +129,7 @@ const checks: Checks<OpenAIChatOptions> = {
   echoReasoning: oneOf("reasoning_content", "reasoning"),
   toolResultMedia: oneOf("user-message", "tool-message"),
   toWireCallId: is.fn,
+  promptCacheKey: is.name,
   finishReasons: finishReasonsCheck,
 };
 
@@ -133,8 +142,10 @@ export function checkChatOptions(options: OpenAIChatOptions): ChatSettings {
     echoReasoning,
     toolResultMedia = "user-message",
     toWireCallId = (callId) => callId,
+    promptCacheKey,
   } = options;
-  return { client, model, id, family, includeUsage, maxTokensField, echoReasoning, toolResultMedia, toWireCallId };
+  const formats = { maxTokensField, echoReasoning, toolResultMedia, toWireCallId };
+  return { client, model, id, family, includeUsage, ...formats, promptCacheKey };
 }
 
 function isChatClient(value: unknown): boolean {

@@ -28,8 +28,11 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
   const toMessages = createMessageConverter(settings);
   const words = withFinishReasons(chatWords, options.finishReasons);
   return createSdkProvider(settings, (request, call, out) => ({
-    open: async (signal) =>
-      openAnswer(settings.client.chat.completions.create(buildChatBody(request, settings, toMessages), { signal }), call.clock),
+    open: async (signal) => {
+      const body = buildChatBody(request, settings, toMessages);
+      call.sending?.(body, settings);
+      return openAnswer(settings.client.chat.completions.create(body, { signal }), call.clock);
+    },
     reader: createChatReader(out, words),
   }));
 }

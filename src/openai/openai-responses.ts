@@ -42,7 +42,11 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
   const { client, store } = settings;
   const words = withFinishReasons(incompleteWords, options.finishReasons);
   return createSdkProvider(settings, (request, call, out) => ({
-    open: async (signal) => openAnswer(client.responses.create(buildResponsesBody(request, ports), { signal }), call.clock),
+    open: async (signal) => {
+      const body = buildResponsesBody(request, ports);
+      call.sending?.(body, settings);
+      return openAnswer(client.responses.create(body, { signal }), call.clock);
+    },
     reader: createResponsesReader(out, store, words),
   }));
 }

@@ -81,6 +81,7 @@ describe("openaiResponses: the body of a request", () => {
     ],
     ["no include if responses are stored", { store: true, include: undefined }, {}, { ...plain, store: true }],
     ["the option include", { include: ["a", "b"] }, {}, { ...plain, include: ["a", "b"] }],
+    ["the prompt cache key", { promptCacheKey: "agent-1" }, {}, { ...plain, prompt_cache_key: "agent-1" }],
     ["the option reasoning", { reasoning: { effort: "low" } }, {}, { ...plain, reasoning: { effort: "low" } }],
     [
       "server tools after the tools of the run",

@@ -212,7 +212,7 @@ type ToolConverter = (definition: ToolDefinition) => object;
 /** Builds the request body. The request's `settings.extra` may replace every field except `stream`. */
 export function buildResponsesBody(request: ModelRequest, { settings, toInput, toTool }: BodyPorts): ResponsesRequestBody {
   const { system, messages, tools, toolChoice, settings: model = {} } = request;
-  const { serverTools, include, reasoning, store } = settings;
+  const { serverTools, include, reasoning, store, promptCacheKey } = settings;
   const isSearched = settings.searchesTools && tools.some(({ deferred }) => deferred === true);
   const wireTools = [...tools.map(toTool), ...serverTools, ...(isSearched ? [{ type: "tool_search" }] : [])];
   const fields = {
@@ -222,6 +222,7 @@ export function buildResponsesBody(request: ModelRequest, { settings, toInput, t
     store,
     ...(include.length === 0 ? {} : { include }),
     ...(reasoning === undefined ? {} : { reasoning }),
+    ...(promptCacheKey === undefined ? {} : { prompt_cache_key: promptCacheKey }),
     ...toCompactionField(request, settings),
     ...toSettingFields(model),
   };

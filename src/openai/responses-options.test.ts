@@ -47,6 +47,7 @@ it.for<[options: unknown, error: unknown]>([
   [{ ...valid, serverTools: [{}] }, invalid("serverTools", 'a list of objects with a "type"', "an array of 1 item")],
   [{ ...valid, toolSearch: "bm25" }, invalid("toolSearch", "true or false", '"bm25"')],
   [{ ...valid, toolResultMedia: "drop" }, invalid("toolResultMedia", '"tool-message" or "user-message"', '"drop"')],
+  [{ ...valid, promptCacheKey: "" }, invalid("promptCacheKey", "a name", '""')],
   [{ ...valid, stored: true }, ["unknown-option", { option: "stored", nearest: "store" }]],
   [JSON.parse('{"__proto__":{}}'), ["unknown-option", { option: "__proto__" }]],
 ])("openaiResponses: rejects the options %j", ([options, error]) => {

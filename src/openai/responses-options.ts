@@ -97,6 +97,13 @@ export interface OpenAIResponsesOptions {
    */
   readonly toolResultMedia?: "tool-message" | "user-message" | undefined;
   /**
+   * A key that the service combines with the beginning of a request to choose a server, sent as `prompt_cache_key`. Requests with
+   * equal keys and beginnings reach the same server, whose prompt cache they share. Use one key for requests that share a long
+   * beginning, such as the name of the agent, or of the agent and the customer. According to OpenAI, a server takes about 15 of
+   * these requests per minute; others go elsewhere, so a busy agent needs several keys. Default none: the beginning alone decides.
+   */
+  readonly promptCacheKey?: string | undefined;
+  /**
    * Maps further reasons for an incomplete response to finish reasons, for example `{ "steered": "stop" }`. These entries take
    * precedence over the built-in ones. Default none.
    */
@@ -116,6 +123,7 @@ export interface ResponsesSettings {
   readonly serverTools: readonly OpenAIServerTool[];
   readonly searchesTools: boolean;
   readonly toolResultMedia: "tool-message" | "user-message";
+  readonly promptCacheKey: string | undefined;
 }
 
 const checks: Checks<OpenAIResponsesOptions> = {
@@ -131,19 +139,29 @@ const checks: Checks<OpenAIResponsesOptions> = {
   serverTools: ['a list of objects with a "type"', (value) => Array.isArray(value) && value.every(isTyped)],
   toolSearch: is.flag,
   toolResultMedia: oneOf("tool-message", "user-message"),
+  promptCacheKey: is.name,
   finishReasons: finishReasonsCheck,
 };
 
 export function checkResponsesOptions(options: OpenAIResponsesOptions): ResponsesSettings {
   checkFields("options", options, checks);
   checkRequired(options, checks, ["client", "model"]);
-  const { client, model, id = "openai", family, store = false, reasoning, compaction: compacts = false } = options;
+  const {
+    client,
+    model,
+    id = "openai",
+    family,
+    store = false,
+    reasoning,
+    compaction: compacts = false,
+    promptCacheKey,
+  } = options;
   const { customTools = {}, serverTools = [], toolResultMedia = "tool-message" } = options;
   const { include = store ? [] : ["reasoning.encrypted_content"] } = options;
   const { toolSearch: searchesTools = false } = options;
   const byName = new Map(Object.entries(customTools));
   const tools = { customTools: byName, serverTools, searchesTools, toolResultMedia };
-  return { client, model, id, family, store, include, compacts, reasoning, ...tools };
+  return { client, model, id, family, store, include, compacts, reasoning, ...tools, promptCacheKey };
 }
 
 function isResponsesClient(value: unknown): boolean {

@@ -77,6 +77,7 @@ export interface Noted {
   readonly "attempt-discarded": LoopEvents["attempt-discarded"];
   readonly restart: LoopEvents["restart"];
   readonly "loop-detected": LoopEvents["loop-detected"];
+  readonly "cache-break": LoopEvents["cache-break"];
   readonly "approval-asked": LoopEvents["approval-asked"];
   readonly "approval-decided": LoopEvents["approval-decided"];
   readonly "late-result": LoopEvents["late-result"];
@@ -100,6 +101,11 @@ export const notes: { readonly [Type in keyof Noted]: (event: Noted[Type], captu
     [own.loopCount]: count,
     [own.cycle]: cycle,
     [own.loopAction]: action,
+  }),
+  "cache-break": ({ cause, keptBytes, lostBytes }) => ({
+    [own.cacheBreakCause]: cause.kind,
+    [own.cacheKeptBytes]: keptBytes,
+    [own.cacheLostBytes]: lostBytes,
   }),
   "approval-asked": callFacts,
   "approval-decided": ({ decision, ...call }) => ({ ...callFacts(call), [own.decision]: decision }),

@@ -89,9 +89,9 @@ export async function* readChunks(
 
 /** Calls the methods on the original call, which may be an instance of a class. */
 function toCall(call: ModelCall, signal: AbortSignal, before: readonly AttemptSpending[]): ModelCall {
-  const { iteration, clock, timeouts } = call;
+  const { iteration, clock, timeouts, sending } = call;
   const mayAsk: ModelCall["mayAsk"] = (spent) => call.mayAsk?.([...before, ...spent]) !== false;
-  return { signal, heartbeat: (state) => call.heartbeat(state), mayAsk, iteration, clock, timeouts };
+  return { signal, heartbeat: (state) => call.heartbeat(state), mayAsk, sending, iteration, clock, timeouts };
 }
 
 export function mayAskOn({ call, account }: Asking): boolean {

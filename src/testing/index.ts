@@ -42,6 +42,7 @@ export {
 export { type ProviderFixture, providerSuite, type ProviderSuiteSetup } from "./provider-suite.ts";
 export { journalSuite } from "./journal-suite.ts";
 export type { JournalSuiteSetup } from "./journal-steps.ts";
+export { expectPrefix } from "./expect-prefix.ts";
 export { type EventRecording, type EventsByType, recordEvents } from "./record-events.ts";
 export { type RegistryFixture, registrySuite, type RegistrySuiteSetup } from "./registry-suite.ts";
 export { runTool, type RunToolOverrides } from "./run-tool.ts";

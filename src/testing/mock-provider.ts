@@ -11,6 +11,7 @@ import {
   type Usage,
 } from "../core/entry-kit.ts";
 import { checkScript, checkMockMessage, type MockCall, type MockPart, type MockMessage } from "./mock-parts.ts";
+import { reportRequest } from "./report-request.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 /** Estimates the usage of one iteration from the lengths of the request and the scripted message, at four characters per token. */
@@ -131,6 +132,7 @@ export function createMockProvider(messages: MockScript, options: MockOptions = 
       calls += 1;
       if (record) requests.push(Object.freeze(copyOf(request)));
       const parts = partsOf(messages, request, index);
+      reportRequest(request, call, { id, model });
       return play(endMessage(parts, usage ? request : undefined), call);
     },
   };

@@ -91,6 +91,11 @@ const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => re
   masked: ({ calls, tokensBefore, tokensAfter }) => [calls.join(","), `${tokensBefore} -> ${tokensAfter}`],
   "compaction-start": ({ cause }) => [cause],
   "compaction-end": ({ outcome, tokensBefore, tokensAfter }) => [outcome, `${tokensBefore} -> ${tokensAfter}`],
+  "cache-break": ({ cause: { kind, name }, lostBytes }) => [
+    kind,
+    ...(name === undefined ? [] : [name]),
+    `${lostBytes} bytes lost`,
+  ],
   steered: ({ message: { content } }) => [JSON.stringify(content)],
   "attempt-discarded": ({ attempt, error }) => (attempt === undefined ? [] : [attempt, error?.code ?? ""]),
   "late-result": ({ name, callId, success }) => [name, `(${callId})`, success ? "success" : "failure"],

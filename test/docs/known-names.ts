@@ -184,6 +184,7 @@ export const eventFields: { readonly [Type in LoopEventType]: Names<Exclude<keyo
   masked: { calls: true, tokensBefore: true, tokensAfter: true },
   "compaction-start": { cause: true },
   "compaction-end": { outcome: true, tokensBefore: true, tokensAfter: true, usage: true, costUSD: true, error: true },
+  "cache-break": { provider: true, model: true, cause: true, isIntended: true, keptBytes: true, lostBytes: true },
   notice: { kind: true },
   "loop-detected": { toolName: true, count: true, cycle: true, action: true },
   steered: { message: true },

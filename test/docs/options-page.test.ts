@@ -49,6 +49,7 @@ const policies: Names<LoopPolicies> = {
   results: true,
   masking: true,
   compaction: true,
+  promptCache: true,
 };
 
 const session: Names<Session> = {

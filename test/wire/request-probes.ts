@@ -132,6 +132,7 @@ const options: ProbeGroup = {
     option("Tools that take text instead of JSON", () => [{ customTools: { look: { type: "text" } } }], /custom/),
     option("Summaries of old messages by the service", () => [{ compaction: true }], /compact/),
     option("Marks for the prompt cache", () => [{ cache: true }], /cache_control/),
+    option("Key of the prompt cache", () => [{ promptCacheKey: "agent" }], /prompt_cache_key/),
     option(
       "Settings for reasoning",
       () => [

@@ -23,7 +23,7 @@ import { createRequestViews, expose, exposeRecorded, needsBasis, withBasis, with
 import { findSpent } from "./stream/eager-calls.ts";
 import { createEagerPorts } from "./eager-start.ts";
 import type { OpenIteration, RequestViews, VisibleTools } from "./run/request.ts";
-import { eventBase, type Run } from "./run/run.ts";
+import { eventBase, noteCache, type Run } from "./run/run.ts";
 import { replayCall, toSpending } from "./tool-call/replay-call.ts";
 import { readProvider } from "./start/start-run.ts";
 import { runStep } from "./run/run-step.ts";
@@ -65,6 +65,7 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
       sendStart(run, masked);
       sendReplayed(run, result, earlier.length);
     }
+    noteCache(run, result.cache, live);
     const { usage, costUSD } = result;
     run.meter.add({ tokens: usage?.totalTokens, costUSD, costUnknown: costUSD === undefined });
     applyStep(state, { kind: "model", result, finalAnswerTo: next.finalAnswerTo });
@@ -154,6 +155,7 @@ function streamIteration(run: Run, next: ModelStep, plan: IterationPlan): Promis
     pricing: options.pricing,
     eager: next.withoutTools ? undefined : createEagerPorts(run),
     findSpent: (spent) => findSpent(run, spent),
+    cacheWatcher: run.cacheWatcher,
   });
   // A final answer is requested only after a limit was reached, so the stop conditions no longer apply.
   const asks = run.stopConditions.length > 0 && next.finalAnswerTo === undefined;

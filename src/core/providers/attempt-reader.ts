@@ -249,6 +249,7 @@ export class AttemptReader implements GuardedStream {
         if (!this.#isLeft) call.heartbeat(state);
       },
       mayAsk: (spent) => call.mayAsk?.([...before, ...spent]) !== false,
+      sending: call.sending,
       iteration: call.iteration,
       clock: call.clock,
       timeouts: patience === undefined ? call.timeouts : { ...call.timeouts, ...patience },

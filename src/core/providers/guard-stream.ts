@@ -35,6 +35,7 @@ export interface GuardPorts {
 export interface GuardedStream {
   readonly iteration: number;
   readonly mayAsk?: ModelCall["mayAsk"];
+  readonly sending?: ModelCall["sending"];
   open(call: ModelCall): AsyncIterable<ModelChunk>;
   /**
    * Called with each chunk. After a time limit has expired, only usage chunks are passed, so that all usage is
@@ -78,6 +79,7 @@ export class StreamGuard implements ModelCall, Cancellable {
   readonly clock: Clock;
   readonly timeouts: Timeouts;
   readonly mayAsk: ModelCall["mayAsk"];
+  readonly sending: ModelCall["sending"];
   readonly #stream: GuardedStream;
   readonly #ports: GuardPorts;
   readonly #alarm: IdleTimer;
@@ -98,6 +100,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     this.clock = ports.clock;
     this.timeouts = ports.timeouts;
     this.mayAsk = stream.mayAsk;
+    this.sending = stream.sending;
     this.#stream = stream;
     this.#ports = ports;
     this.#alarm = ports.alarm ?? new IdleTimer(ports.clock);

@@ -18,7 +18,11 @@ export type SdkAnswer = Pick<SdkStream, "open" | "reader">;
  *
  * @example
  * return createSdkProvider({ id, model, family }, (request, call, out) => ({
- *   open: (signal) => openAnswer(client.stream(toBody(request), { signal }), call.clock),
+ *   open: async (signal) => {
+ *     const body = toBody(request);
+ *     call.sending?.(body, { id, model });
+ *     return openAnswer(client.stream(body, { signal }), call.clock);
+ *   },
  *   reader: createReader(out),
  * }));
  */

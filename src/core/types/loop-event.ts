@@ -4,6 +4,7 @@ import type { UserMessage } from "./message.ts";
 import type { PlainError, ProviderError, Usage } from "./common.ts";
 import type { FinishReason } from "./provider.ts";
 import type { EndReason, LoopStatus, StreamStatus } from "./termination.ts";
+import type { PromptCacheBreak } from "./prompt-cache.ts";
 import type { ToolCall, ToolOutcome } from "./tool-outcome.ts";
 
 /** The fields that every event has. */
@@ -166,6 +167,11 @@ export interface LoopEvents {
    * numbers are sums over these results.
    */
   masked: EventBase & { readonly calls: readonly string[]; readonly tokensBefore: number; readonly tokensAfter: number };
+  /**
+   * Emitted after a stream, for each of its requests that did not begin like the previous request to the same model. Only emitted
+   * with `policies.promptCache`.
+   */
+  "cache-break": EventBase & PromptCacheBreak;
   /**
    * Emitted before old messages are summarized: "due" because the context is nearly full, or "forced" because the service refused
    * the last request as too long.

@@ -5,6 +5,7 @@ import type { Message, ProviderMetadataPart, UserMessage } from "./message.ts";
 import type { StreamResult } from "./provider.ts";
 import type { CompactedMessages } from "./policies.ts";
 import type { EndReason, LoopStatus } from "./termination.ts";
+import type { PromptCacheUse } from "./prompt-cache.ts";
 import type { ToolCall, ToolHistoryEntry, WaitingCall } from "./tool-outcome.ts";
 
 /**
@@ -37,6 +38,8 @@ export interface LoopResult<Output = unknown> {
   readonly compaction?: CompactedMessages | undefined;
   /** The usage of all streams, including the streams of nested runs. */
   readonly usage: Usage;
+  /** How the requests of this run used the prompt cache, without nested runs. Undefined without `policies.promptCache`. */
+  readonly cache?: PromptCacheUse | undefined;
   /** The cost in USD. Undefined if the cost of any iteration is unknown. */
   readonly costUSD: number | undefined;
   /** The number of iterations that count towards `maxIterations`. */

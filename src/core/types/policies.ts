@@ -2,6 +2,7 @@
 
 import type { JsonSchema, Masking, PlainError, StandardSchema, Usage } from "./common.ts";
 import type { Json } from "./json.ts";
+import type { PromptCacheWatch } from "./prompt-cache.ts";
 import type { StreamResult } from "./provider.ts";
 import type { ToolCall, ToolChange, ToolOutcome } from "./tool-outcome.ts";
 import type { LoopAction, TriggerMatch } from "./loop-event.ts";
@@ -185,6 +186,8 @@ export interface LoopPolicies<Output = unknown> {
   readonly masking?: Masking | undefined;
   /** Replaces old messages in requests with a summary. Created by `compactMessages`. Default: no compaction. */
   readonly compaction?: Compaction | undefined;
+  /** Reports requests that break the prompt cache of the service. Created by `watchPromptCache`. Default: not watched. */
+  readonly promptCache?: PromptCacheWatch | undefined;
 }
 
 /** Replaces old messages in requests with a summary. Created by `compactMessages` from `turnwright/compaction`. */

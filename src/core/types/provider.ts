@@ -6,6 +6,7 @@ import type { Message } from "./message.ts";
 import type { ToolDefinition } from "./tool.ts";
 import type { NestedSpending, ShownTool, ToolCall, ToolOutcome } from "./tool-outcome.ts";
 import type { CostUnknownWhy, EndReason, StreamStatus } from "./termination.ts";
+import type { StreamCache } from "./prompt-cache.ts";
 
 /**
  * The common interface of all models. An adapter implements this interface with the API of a model service, and a wrapper
@@ -81,6 +82,11 @@ export interface ModelCall {
    * of the last attempt. The run then ends because of the limit. Undefined if there are no limits.
    */
   mayAsk?: ((spent: readonly AttemptSpending[]) => boolean) | undefined;
+  /**
+   * Reports the body of each request exactly as it is handed to the SDK, directly before the SDK is called. `sender` is the
+   * provider that sends it. The body must not be changed afterwards. Undefined unless the run watches the prompt cache.
+   */
+  sending?: ((body: unknown, sender: Pick<Provider, "id" | "model">) => void) | undefined;
 }
 
 /** The usage of one attempt, with the provider and model that determine its price. */
@@ -225,6 +231,8 @@ export interface StreamResult {
   readonly error?: PlainError | undefined;
   /** Set if a stop condition ended the run after this stream. */
   readonly stop?: { readonly reason?: string | undefined } | undefined;
+  /** The requests as `policies.promptCache` saw them. Absent without that policy. */
+  readonly cache?: StreamCache | undefined;
   readonly durationMs: number;
 }
 

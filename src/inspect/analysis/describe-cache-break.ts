@@ -1,7 +1,8 @@
 // The sentences of the page about cache breaks.
 
+import type { CacheBreakCause } from "../../core/entry-kit.ts";
 import { countThings, formatCount, formatMs, joinTexts } from "../format.ts";
-import type { CacheBreak, CacheBreakCause } from "./find-cache-breaks.ts";
+import type { CacheBreak } from "./find-cache-breaks.ts";
 
 /** The number of causes in a sentence. A request may lose or get dozens of tools. */
 const mostCauses = 5;
@@ -75,6 +76,7 @@ const describeBy: { readonly [Kind in CacheBreakCause["kind"]]: Describe } = {
   "messages-removed": ({ count }) => `${countMessages(count)} removed`,
   "messages-inserted": ({ count }) => `${countMessages(count)} inserted before others`,
   "message-keys-reordered": ({ count }) => `the keys of ${countThings(count, "message")} were reordered`,
+  "provider-metadata-changed": ({ count }) => `the provider metadata of ${countThings(count, "message")} was changed`,
   "tool-choice-changed": () => "the tool choice was changed",
   "setting-changed": ({ name }) => `the setting ${name} was changed`,
   "cache-unread": () => "nothing was read from the cache",

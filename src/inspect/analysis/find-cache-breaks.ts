@@ -1,6 +1,7 @@
 // Finds the requests that break the prompt cache of a service, and the causes. A service reads from its cache as long as a request
 // begins like an earlier one.
 
+import type { CacheBreakCause } from "../../core/entry-kit.ts";
 import type { LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.ts";
 import { alignMessages, type MaskedCalls } from "./align-messages.ts";
 import { diffFields } from "./diff-requests.ts";
@@ -9,35 +10,6 @@ import { isSameText, jsonLength, sharedLength } from "./json-parts.ts";
 import { findMasking, maskedUpTo } from "./masked-calls.ts";
 import { measureHead, type PrefixEnd } from "./measure-prefix.ts";
 import { type RequestStep, walkRequests } from "./walk-requests.ts";
-
-/** A reason why a request does not begin like the previous one. */
-export interface CacheBreakCause {
-  readonly kind:
-    | "provider-changed"
-    | "model-changed"
-    | "tool-removed"
-    | "tool-added"
-    | "tool-changed"
-    | "tool-keys-reordered"
-    | "tools-reordered"
-    | "system-changed"
-    | "messages-masked"
-    | "messages-compacted"
-    | "messages-edited"
-    | "messages-removed"
-    | "messages-inserted"
-    | "message-keys-reordered"
-    | "tool-choice-changed"
-    | "setting-changed"
-    /** The request begins like the earlier one, but the service read nothing from its cache. */
-    | "cache-unread";
-  /** The name of the tool or the setting. */
-  readonly name?: string | undefined;
-  /** The number of messages of the previous request, or of inserted messages. */
-  readonly count?: number | undefined;
-  /** The old and the new provider or model. */
-  readonly values?: readonly [before: string, after: string] | undefined;
-}
 
 /** A request that breaks the prompt cache. */
 export interface CacheBreak {

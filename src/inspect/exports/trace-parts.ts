@@ -62,6 +62,7 @@ const marked: ReadonlySet<string> = new Set([
   "loop-detected",
   "masked",
   "compaction-end",
+  "cache-break",
   "steered",
   "late-result",
   "replay-end",

@@ -48,6 +48,7 @@ const places: { readonly [Type in Exclude<LoopEventType, "run-start" | "tool-arg
   masked: "event",
   "compaction-start": "event",
   "compaction-end": "error",
+  "cache-break": "event",
   steered: "messages",
   "attempt-discarded": "error",
   "late-result": "event",

@@ -50,13 +50,13 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
   }
 
   open(ask: (call: ModelCall) => AsyncIterable<ModelChunk>): void {
-    const { signal, iteration, clock, timeouts } = this.#call;
+    const { signal, iteration, clock, timeouts, sending } = this.#call;
     const heartbeat: ModelCall["heartbeat"] = (state) => {
       if (!this.#isOver && this.#elapsedMs() > this.#lastMs) this.#tell({ type: "heartbeat" });
       this.#call.heartbeat(state);
     };
     try {
-      this.#iterator = iterateChunks(ask({ signal, iteration, clock, timeouts, heartbeat }));
+      this.#iterator = iterateChunks(ask({ signal, iteration, clock, timeouts, heartbeat, sending }));
     } catch (error) {
       throw this.#fail(error);
     }

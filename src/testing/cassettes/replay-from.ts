@@ -15,6 +15,7 @@ import {
 import { untilAborted } from "../until-aborted.ts";
 import { type Cassette, type CutLine, type Moment, nameOf, readCassette, type Recording, toCassette } from "./cassette.ts";
 import { compare, keyOf, printRequest, type RequestPrint } from "./request-print.ts";
+import { reportRequest } from "../report-request.ts";
 
 export function toThrown(error: ProviderError): Error {
   return Object.assign(new Error(error.message), error);
@@ -120,7 +121,11 @@ export function replayFrom(file: string | Cassette, options: ReplayOptions = {})
   const shelf = new Shelf(recordings, nameOf(file));
   return {
     ...provider,
-    stream: (request, call) => playRecording(match === "order" ? shelf.takeNext() : shelf.take(request), call, timing),
+    stream: (request, call) => {
+      const recording = match === "order" ? shelf.takeNext() : shelf.take(request);
+      reportRequest(request, call, provider);
+      return playRecording(recording, call, timing);
+    },
   };
 }
 

@@ -1,9 +1,11 @@
-// The interfaces of two optional features, masking and loop detection. The code of a feature comes with the value that the user
+// The interfaces of optional features: masking, loop detection and the watch over the prompt cache. The code of a feature comes with the value that the user
 // passes, so unused features are not bundled.
 
 import type { Message } from "../../types/message.ts";
 import type { LoopDetection } from "../../types/policies.ts";
-import type { Masking } from "../../types/common.ts";
+import type { Masking, Usage } from "../../types/common.ts";
+import type { PromptCacheUse, PromptCacheWatch, StreamCache } from "../../types/prompt-cache.ts";
+import type { AttemptSpending, ModelCall, ModelRequest, StreamResult } from "../../types/provider.ts";
 import type { LoopRule } from "../state/apply-call.ts";
 import type { LoopState } from "../state/loop-state.ts";
 import type { Repetition } from "../state/repeated-calls.ts";
@@ -37,4 +39,22 @@ export interface MaskedView {
 export interface ResultMasking extends Masking {
   readonly force: ReadonlySet<number> | undefined;
   createView(): MaskedView;
+}
+
+/** Watches the requests of one stream. */
+export interface StreamWatch {
+  readonly sending: NonNullable<ModelCall["sending"]>;
+  /** Returns the facts about the requests after the stream. Later reports are ignored. */
+  read(spendings: readonly AttemptSpending[], priceOf: (usage: Usage, by: AttemptSpending) => unknown): StreamCache | undefined;
+}
+
+export interface CacheWatcher {
+  watch(request: ModelRequest): StreamWatch;
+  /** Takes the recorded requests of a replayed stream. The next request is compared with them. */
+  replay(cache: StreamCache): void;
+  sum(results: readonly StreamResult[]): PromptCacheUse;
+}
+
+export interface CacheWatch extends PromptCacheWatch {
+  createWatcher(): CacheWatcher;
 }

@@ -23,7 +23,7 @@ import type { LoopState, SettledCall, InboxMessage } from "../state/loop-state.t
 import type { ReadyCall, ToolCallPorts } from "./call.ts";
 import type { Decisions } from "./decisions.ts";
 import type { LoopEventSink } from "./emit.ts";
-import type { LoopDetector, MaskedView, ResultMasking } from "./features.ts";
+import type { CacheWatch, CacheWatcher, LoopDetector, MaskedView, ResultMasking } from "./features.ts";
 import type { JournalTraffic } from "./journal-call.ts";
 import type { Meter } from "./meter.ts";
 import type { Park, Parking } from "./parking.ts";
@@ -33,6 +33,14 @@ import { sharedMap } from "../../utils/guards.ts";
 
 export function eventBase({ runId, state }: Pick<Run, "runId" | "state">, live: boolean = true): EventBase {
   return { runId, iteration: state.iteration, replayed: live ? undefined : true };
+}
+
+/** Emits `cache-break` for the requests of a stream. The next request is compared with them, also after a replay. */
+export function noteCache(run: Run, cache: StreamResult["cache"], live: boolean): void {
+  if (cache === undefined) return;
+  if (!live) run.cacheWatcher?.replay(cache);
+  for (const { break: found } of cache.requests)
+    if (found !== undefined) run.events.send({ type: "cache-break", ...eventBase(run, live), ...found });
 }
 
 export interface RunCallPorts extends ToolCallPorts {
@@ -113,6 +121,7 @@ export interface Run {
   /** The nested runs that wait in the current iteration. Undefined if there are no nested runs. */
   parking: Parking | undefined;
   view: MaskedView | undefined;
+  readonly cacheWatcher: CacheWatcher | undefined;
   /** The nested runs that use this run's journal and still hold resources. */
   readonly sharingRuns: Set<Run>;
   failure: { readonly error: unknown } | undefined;
@@ -245,15 +254,17 @@ export interface Features {
   readonly compaction: Compactor | undefined;
   readonly results: ResultProcessor | undefined;
   readonly output: OutputReader | undefined;
+  readonly promptCache: CacheWatch | undefined;
 }
 
-export function readFeatures({ loopDetection, masking, compaction, results, output }: LoopPolicies = {}): Features {
+export function readFeatures({ loopDetection, masking, compaction, results, output, promptCache }: LoopPolicies = {}): Features {
   return {
     loopDetection: loopDetection as LoopDetector | undefined,
     masking: masking as ResultMasking | undefined,
     compaction: compaction as Compactor | undefined,
     results: results as ResultProcessor | undefined,
     output: output as OutputReader | undefined,
+    promptCache: promptCache as CacheWatch | undefined,
   };
 }
 

@@ -85,6 +85,7 @@ const policyChecks: Checks<LoopPolicies> = {
   results: /* @__PURE__ */ madeBy("processResults", "result-processing", "process"),
   masking: /* @__PURE__ */ madeBy("maskResults", "masking", "createView"),
   compaction: /* @__PURE__ */ madeBy("compactMessages", "compaction", "compact"),
+  promptCache: /* @__PURE__ */ madeBy("watchPromptCache", "prompt-cache", "createWatcher"),
 };
 
 const gateChecks: Checks<DeliberateGate> = {

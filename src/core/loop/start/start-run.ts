@@ -61,6 +61,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     nest,
     outer: nesting?.run,
     view: settings.features.masking?.createView(),
+    cacheWatcher: settings.features.promptCache?.createWatcher(),
     parking: undefined,
     sharingRuns,
     awaitsTurn: nesting?.awaitsTurn === true,

@@ -15,6 +15,7 @@ const isCall = (value: unknown): boolean =>
   isRecord(value) && isText(value["callId"]) && isText(value["name"]) && value["args"] !== undefined;
 const isPartStart = (value: unknown): boolean =>
   isRecord(value) && ["reasoning", "text", "call"].includes(value["type"] as string) && typeof value["from"] === "number";
+const isRequest = (value: unknown): boolean => isRecord(value) && (value["break"] === undefined || isRecord(value["break"]));
 const isReason = (value: unknown): boolean => isRecord(value) && isText(value["kind"]);
 const isEnding = (value: unknown): boolean => isRecord(value) && isText(value["status"]) && isReason(value["reason"]);
 
@@ -33,6 +34,8 @@ const fits = {
   "usage?": (value: unknown) => value === undefined || (isRecord(value) && typeof value["totalTokens"] === "number"),
   tools: (value: unknown) => isRecord(value) && Object.values(value).every(isRecord),
   "order?": (value: unknown) => value === undefined || (Array.isArray(value) && value.every(isPartStart)),
+  "cache?": (value: unknown) =>
+    value === undefined || (isRecord(value) && Array.isArray(value["requests"]) && value["requests"].every(isRequest)),
   decision: isOutsideResult,
   compaction: (value: unknown) =>
     isRecord(value) && isText(value["summary"]) && typeof value["count"] === "number" && Array.isArray(value["kept"]),
@@ -54,6 +57,7 @@ const stream: Fields = {
   provider: "text",
   model: "text",
   visibleTools: "array",
+  cache: "cache?",
 };
 
 /** The required fields of a step's result, by the name of the step in its key. */

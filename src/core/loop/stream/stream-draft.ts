@@ -3,6 +3,7 @@ import type { Json } from "../../types/json.ts";
 import type { ProviderError, Usage } from "../../types/common.ts";
 import type { AttemptSpending, FinishReason, ModelCall, ModelChunk, ModelRequest, Provider } from "../../types/provider.ts";
 import type { EndReason } from "../../types/termination.ts";
+import type { CacheWatcher, StreamWatch } from "../run/features.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import { assertNever } from "../../utils/guards.ts";
 import { textIn } from "../../utils/texts.ts";
@@ -41,6 +42,8 @@ export interface DraftPorts {
   readonly eager?: EagerPorts | undefined;
   /** Returns the limit that prevents another request after these attempts. Default: no limit. */
   readonly findSpent?: ((spent: readonly AttemptSpending[]) => EndReason | undefined) | undefined;
+  /** Watches the requests that the provider sends. Default: not watched. */
+  readonly cacheWatcher?: CacheWatcher | undefined;
 }
 
 const nothing: readonly never[] = [];
@@ -71,9 +74,14 @@ export class StreamDraft implements GuardedStream {
   readonly #eager: EagerCalls | undefined;
   readonly #idOf: IdOf;
   readonly mayAsk: ModelCall["mayAsk"];
+  readonly watch: StreamWatch | undefined;
+  readonly sending: ModelCall["sending"];
   spent: EndReason | undefined;
 
-  constructor(request: ModelRequest, { provider, events, carried, heldIds, places = new Map(), eager, findSpent }: DraftPorts) {
+  constructor(request: ModelRequest, ports: DraftPorts) {
+    const { provider, events, carried, heldIds, places = new Map(), eager, findSpent, cacheWatcher } = ports;
+    this.watch = cacheWatcher?.watch(request);
+    this.sending = this.watch?.sending;
     this.mayAsk = (spent) => {
       this.spent = findSpent?.(spent);
       return this.spent === undefined;

@@ -33,6 +33,8 @@ export interface StreamPorts extends GuardPorts {
   readonly eager?: EagerPorts | undefined;
   /** Returns the limit that prevents another request after these attempts. Default: no limit. */
   readonly findSpent?: DraftPorts["findSpent"];
+  /** Watches the requests that the provider sends. Default: not watched. */
+  readonly cacheWatcher?: DraftPorts["cacheWatcher"];
 }
 
 /**
@@ -95,6 +97,7 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
     family: draft.family,
     visibleTools: namesOf(request.tools),
     error,
+    cache: draft.watch?.read(draft.spendings, (spent, by) => costOf(spent, { ...by, iteration: draft.iteration }, ports)),
     durationMs,
   };
 }

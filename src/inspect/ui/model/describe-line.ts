@@ -49,6 +49,11 @@ const describers: { readonly [type: string]: Describe | undefined } = {
     outcome === "compacted"
       ? { title: `A summary replaces old messages in later requests, ${tokens(tokensBefore, tokensAfter)}`, tone: "warn" }
       : { title: "No summary was written. The requests stay as they were", tone: "warn", value: error },
+  "cache-break": ({ cause, keptBytes, lostBytes }) => ({
+    title: `The request does not begin like the previous one: ${Number(lostBytes)} bytes of the cached prefix lost, ${Number(keptBytes)} kept`,
+    tone: "warn",
+    value: cause,
+  }),
   steered: ({ message }) => ({ title: "Message sent while the run worked", tone: "plain", value: contentOf(message) }),
   notice: ({ kind }) => ({ title: lookUp(notices, kind) ?? `Notice for the user: ${wordOf(kind)}`, tone: "plain" }),
   restart: ({ suffix, name, disableTools, pendingContext }) => ({

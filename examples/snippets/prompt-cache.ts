@@ -1,0 +1,73 @@
+// The code samples of the page about the prompt cache.
+
+import assert from "node:assert/strict";
+import OpenAI from "openai";
+import { z } from "zod";
+import { createLoopEvents, defineTool, maskResults, type Message, type Pricing, runToolLoop } from "turnwright";
+import { openaiResponses } from "turnwright/openai";
+import { watchPromptCache } from "turnwright/prompt-cache";
+import { createMockProvider, expectPrefix, type MockMessage, text, toolCall, usage } from "turnwright/testing";
+
+const messages: readonly Message[] = [{ role: "user", content: "Which ships call at Bergen?" }];
+const readPage = defineTool({
+  name: "read_page",
+  description: "One page of the register of ships",
+  inputSchema: z.object({ page: z.number() }),
+  execute: ({ page }) => `Page ${page}: ${"MS Harbour; ".repeat(300)}`,
+});
+const tokens = usage({ inputTokens: 1_000, outputTokens: 10, totalTokens: 1_010, cachedInputTokens: 900, cacheWriteTokens: 0 });
+const script = (pages: number): readonly MockMessage[] => [
+  ...Array.from({ length: pages }, (_, page) => [toolCall("read_page", { page }), tokens]),
+  [text("Many."), tokens],
+];
+const pricing: Pricing = ({ inputTokens, outputTokens, cachedInputTokens = 0 }) =>
+  ((inputTokens - cachedInputTokens) * 2 + cachedInputTokens * 0.2 + outputTokens * 8) / 1_000_000;
+
+{
+  const provider = createMockProvider(script(3));
+  const said: string[] = [];
+  const log = (line: string): number => said.push(line);
+  const time = new Date(0);
+  const system = (): string => `You know all ships. It is ${time.setMinutes(time.getMinutes() + 1)}.`;
+  // #region watch
+  const events = createLoopEvents();
+  events.on("cache-break", ({ iteration, cause, lostBytes }) => log(`${iteration}: ${cause.kind}, ${lostBytes} bytes lost`));
+  const result = await runToolLoop({
+    provider,
+    tools: [readPage],
+    messages,
+    pricing,
+    events,
+    policies: { promptCache: watchPromptCache() },
+    hooks: { prepareIteration: () => ({ system: system() }) }, // a mistake: another system text in each request
+  });
+  log(`${result.cache?.share}, saved ${result.cache?.savedUSD} USD`);
+  // #endregion watch
+  assert.equal(said.length, 4);
+  assert.match(said[0] ?? "", /^1: system-changed, \d+ bytes lost$/);
+  assert.ok((result.cache?.share ?? 1) < 0.5);
+  assert.ok(Math.abs((result.cache?.savedUSD ?? 0) - (4 * 900 * 1.8) / 1_000_000) < 1e-9);
+}
+
+{
+  const provider = createMockProvider(script(20));
+  // #region test
+  const result = await runToolLoop({
+    provider,
+    tools: [readPage],
+    messages,
+    policies: { promptCache: watchPromptCache(), masking: maskResults({ batchOf: 5 }) },
+  });
+  expectPrefix(result, 0.95); // throws if less was kept, with the first requests that broke the cache
+  // #endregion test
+  assert.equal(result.cache?.share, 1);
+  assert.ok(result.cache.breaks.every(({ cause, isIntended }) => cause.kind === "messages-masked" && isIntended));
+}
+
+{
+  const apiKey = "test";
+  // #region key
+  const provider = openaiResponses({ client: new OpenAI({ apiKey }), model: "gpt-5", promptCacheKey: "ship-agent" });
+  // #endregion key
+  assert.equal(provider.model, "gpt-5");
+}

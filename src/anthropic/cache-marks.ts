@@ -1,0 +1,208 @@
+// Places the cache marks of a request. The server writes an entry at each mark, and reads the longest entry that ends at a mark or
+// at most 20 blocks before it.
+
+import { isRecord, listOf, type UnknownRecord } from "../core/provider-kit.ts";
+import type { CacheControl, WireBlock, WireMessage } from "./messages-options.ts";
+
+/** The maximum number of marks in one request. The server rejects requests with more. */
+const mostMarks = 4;
+
+/** A message of the request, with the messages of the run from which it was joined. */
+export interface JoinedMessage {
+  readonly message: WireMessage;
+  /** Empty for a message that the adapter adds itself. */
+  readonly parts: readonly WireMessage[];
+}
+
+/** The parts of a request that can get marks. */
+export interface MarkableRequest {
+  readonly system: string | undefined;
+  readonly tools: readonly object[];
+  readonly joined: readonly JoinedMessage[];
+  /** The fields of `settings.extra`, which replace fields of the request and may have marks of their own. */
+  readonly extra: UnknownRecord;
+}
+
+export interface MarkedRequest {
+  readonly system: string | readonly WireBlock[] | undefined;
+  readonly tools: readonly object[];
+  readonly messages: readonly WireMessage[];
+}
+
+/** The last request of a conversation: its messages, and the indexes of those after which the server has written an entry. */
+interface Sent {
+  readonly parts: readonly Part[];
+  readonly entries: readonly number[];
+  readonly kept: number | undefined;
+}
+
+/** A message of the run inside a joined message. `end` is the number of blocks of the joined message up to its end. */
+interface Part {
+  readonly wire: WireMessage;
+  readonly joinedAt: number;
+  readonly end: number;
+}
+
+type Marker = (request: MarkableRequest) => MarkedRequest;
+
+/**
+ * Makes a function that adds marks to requests, at these places while marks are left:
+ *
+ * 1. The end of the last user message. If that message was joined from several messages, the mark comes before the last of these,
+ *    which may be context that moves in the next request.
+ * 2. The last place at which an earlier request had a mark and that has not changed since. The server reads that entry, also if
+ *    more than 20 blocks were added. After a restart of the process: the end of the user message before the last one.
+ * 3. The system text.
+ * 4. The end of the messages that were changed last, for example by masking. The next change comes after them, so that the next
+ *    request still reads them.
+ * 5. The last tool.
+ */
+export function createMarker(cacheControl: CacheControl): Marker {
+  /** By the first message of the conversation, which stays the same object. */
+  const conversations = new WeakMap<WireMessage, Sent>();
+  return (request) => {
+    const parts = request.extra.messages === undefined ? listParts(request.joined) : [];
+    const [first] = parts;
+    const found = findPlaces(parts, first && conversations.get(first.wire));
+    const chosen = chooseMarks(request, found);
+    const { places } = chosen;
+    if (first !== undefined)
+      conversations.set(first.wire, { parts, kept: found.kept, entries: addPlaces(found.entries, places) });
+    const marked = places.map((place) => parts[place]);
+    return { ...addMarks(request, chosen, cacheControl), messages: markMessages(request.joined, marked, cacheControl) };
+  };
+}
+
+interface Chosen {
+  readonly places: readonly number[];
+  readonly system: boolean;
+  readonly tools: boolean;
+}
+
+/** Chooses the marks of a request, the most useful first, while marks are left. */
+function chooseMarks({ system, tools, extra }: MarkableRequest, { end, read, kept }: Places): Chosen {
+  let left = mostMarks - countForeign({ tools, extra });
+  const take = (isPossible: boolean): boolean => {
+    if (!isPossible || left <= 0) return false;
+    left -= 1;
+    return true;
+  };
+  const takePlace = (place: number | undefined): readonly number[] => (place !== undefined && take(true) ? [place] : []);
+  const places = [...takePlace(end), ...takePlace(read)];
+  const marksSystem = take(system !== undefined && extra.system === undefined);
+  return {
+    places: kept === read || kept === end ? places : [...places, ...takePlace(kept)],
+    system: marksSystem,
+    tools: take(tools.length > 0 && extra.tools === undefined && countMarks(tools) === 0),
+  };
+}
+
+function addMarks(
+  { system, tools }: MarkableRequest,
+  chosen: Chosen,
+  cacheControl: CacheControl,
+): Pick<MarkedRequest, "system" | "tools"> {
+  return {
+    system: chosen.system && system !== undefined ? markSystem(system, cacheControl) : system,
+    tools: chosen.tools ? markAt(tools, lastLoaded(tools), cacheControl) : tools,
+  };
+}
+
+function addPlaces(entries: readonly number[], places: readonly number[]): readonly number[] {
+  return [...new Set([...entries, ...places])].sort((one, other) => one - other);
+}
+
+function listParts(joined: readonly JoinedMessage[]): readonly Part[] {
+  return joined.flatMap(({ parts }, joinedAt) => {
+    let end = 0;
+    return parts.map((wire): Part => ({ wire, joinedAt, end: (end += wire.content.length) }));
+  });
+}
+
+interface Places {
+  readonly end: number | undefined;
+  readonly read: number | undefined;
+  readonly kept: number | undefined;
+  /** The indexes of the entries of earlier requests that still fit. */
+  readonly entries: readonly number[];
+}
+
+function findPlaces(parts: readonly Part[], sent: Sent | undefined): Places {
+  const last = parts.findLastIndex(({ wire }) => wire.role === "user");
+  if (last === -1) return { end: undefined, read: undefined, kept: undefined, entries: [] };
+  const isJoined = parts[last - 1]?.joinedAt === parts[last]?.joinedAt;
+  const end = isJoined ? last - 1 : last;
+  if (sent === undefined) return { end, read: findBefore(parts, end), kept: undefined, entries: [] };
+  const same = countSame(parts, sent.parts);
+  const entries = sent.entries.filter((at) => at < same);
+  const isKept = sent.kept !== undefined && sent.kept < same;
+  return {
+    end,
+    read: entries.findLast((at) => at < end) ?? findBefore(parts, end),
+    kept: findChanged(parts, sent, same) ?? (isKept ? sent.kept : undefined),
+    entries,
+  };
+}
+
+/** The number of messages with which both requests begin. */
+function countSame(parts: readonly Part[], before: readonly Part[]): number {
+  const at = before.findIndex(({ wire }, index) => wire !== parts[index]?.wire);
+  return at === -1 ? before.length : at;
+}
+
+/** Returns the end of the joined user message before the one that contains `at`. */
+function findBefore(parts: readonly Part[], at: number): number | undefined {
+  const own = parts[at]?.joinedAt;
+  const found = parts.findLastIndex(({ wire, joinedAt }, index) => index < at && wire.role === "user" && joinedAt !== own);
+  return found === -1 ? undefined : found;
+}
+
+/** Returns the last user message that replaced another one. Messages that follow it are the same as in the previous request. */
+function findChanged(parts: readonly Part[], { parts: before }: Sent, same: number): number | undefined {
+  for (let at = before.length - 2; at >= same; at -= 1) {
+    const part = parts[at];
+    const isFollowed = before[at + 1]?.wire === parts[at + 1]?.wire;
+    if (part?.wire.role === "user" && part.wire !== before[at]?.wire && isFollowed) return at;
+  }
+  return undefined;
+}
+
+/** Counts the marks that the caller brings: in `extra`, and on tools that the server runs. */
+function countForeign({ tools, extra }: Pick<MarkableRequest, "tools" | "extra">): number {
+  const { cache_control: automatic, messages } = extra;
+  const inMessages = listOf(messages).map((message) => countMarks(isRecord(message) ? message.content : undefined));
+  const sum = inMessages.reduce((total, count) => total + count, 0);
+  return sum + countMarks(extra.system) + countMarks(extra.tools ?? tools) + (isRecord(automatic) ? 1 : 0);
+}
+
+function countMarks(blocks: unknown): number {
+  return listOf(blocks).filter((block) => isRecord(block) && isRecord(block.cache_control)).length;
+}
+
+/** The server rejects marks on deferred tools, which are not part of the prefix. */
+function lastLoaded(tools: readonly object[]): number {
+  return tools.findLastIndex((tool) => !("defer_loading" in tool && tool.defer_loading === true));
+}
+
+function markMessages(
+  joined: readonly JoinedMessage[],
+  places: readonly (Part | undefined)[],
+  cacheControl: CacheControl,
+): readonly WireMessage[] {
+  const messages = joined.map(({ message }) => message);
+  for (const place of places) {
+    const message = place && messages[place.joinedAt];
+    if (place === undefined || message === undefined) continue;
+    messages[place.joinedAt] = { ...message, content: markAt(message.content, place.end - 1, cacheControl) };
+  }
+  return messages;
+}
+
+function markAt<Item extends object>(items: readonly Item[], at: number, cacheControl: CacheControl): readonly Item[] {
+  return items.map((item, position) => (position === at ? { ...item, cache_control: cacheControl } : item));
+}
+
+/** Makes a list of blocks, because a plain string cannot have a cache mark. */
+function markSystem(system: string, cacheControl: CacheControl): readonly WireBlock[] {
+  return [{ type: "text", text: system, cache_control: cacheControl }];
+}

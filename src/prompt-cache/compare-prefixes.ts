@@ -1,0 +1,150 @@
+// Finds the place where a request begins to differ from the previous one, and the cause.
+
+import { type CacheBreakCause, countBytes, type ModelRequest } from "../core/entry-kit.ts";
+import { findMessageCause, findToolCause } from "./find-cause.ts";
+import { findReplacements, type Replacement } from "./find-replacements.ts";
+import { countShared, isSamePart, type Part, toText } from "./part.ts";
+import { type Prefix, sumBytes } from "./prefix.ts";
+import { settingPlaces } from "./read-body.ts";
+
+/** The result of comparing a request with the previous one. Sizes are bytes of the previous request. */
+export interface Comparison {
+  readonly sharedBytes: number;
+  /** The bytes before the first change that a policy made on purpose. */
+  readonly possibleBytes: number;
+  /** The first change. Undefined if the request only adds messages. */
+  readonly cause: CacheBreakCause | undefined;
+  readonly isIntended: boolean;
+}
+
+interface Change {
+  readonly at: number;
+  readonly cause: CacheBreakCause | undefined;
+}
+
+/** A change of the messages. Without a cause, the change happens in every run: context items move, and a paused message grows. */
+interface MessageChange extends Change {
+  readonly isIntended: boolean;
+}
+
+export function comparePrefixes(before: Prefix, next: Prefix, request: ModelRequest): Comparison {
+  const head = findHeadChange(before, next);
+  const changes = findMessageChanges(before, next, request);
+  const [first] = changes;
+  const intended = changes.find(({ cause, isIntended }) => cause === undefined || isIntended);
+  const { at, cause } = head ?? first ?? { at: before.bytes, cause: undefined };
+  return {
+    sharedBytes: at,
+    possibleBytes: intended?.at ?? before.bytes,
+    cause,
+    isIntended: head === undefined && first?.isIntended === true,
+  };
+}
+
+/** Returns the first change before the messages: of the tools, the system text, or a setting that services read before it. */
+function findHeadChange(before: Prefix, next: Prefix): Change | undefined {
+  const toolBytes = sumBytes(before.tools);
+  const headBytes = toolBytes + sumBytes(before.system);
+  const tool = findDifference(before.tools, next.tools);
+  if (tool !== undefined) {
+    return { at: countUntil(tool, before.tools, next.tools), cause: findToolCause(before.tools, next.tools, tool) };
+  }
+  const early = findSetting(before, next, "system");
+  if (early !== undefined) return { at: toolBytes, cause: early };
+  const system = findDifference(before.system, next.system);
+  if (system !== undefined) {
+    return { at: toolBytes + countUntil(system, before.system, next.system), cause: { kind: "system-changed" } };
+  }
+  const late = findSetting(before, next, "messages");
+  return late === undefined ? undefined : { at: headBytes, cause: late };
+}
+
+function findSetting({ settings }: Prefix, next: Prefix, place: "system" | "messages"): CacheBreakCause | undefined {
+  const name = Object.keys(settingPlaces).find((each) => settingPlaces[each] === place && settings[each] !== next.settings[each]);
+  if (name === undefined) return undefined;
+  return name === "tool_choice" ? { kind: "tool-choice-changed" } : { kind: "setting-changed", name };
+}
+
+function findDifference(before: readonly Part[], next: readonly Part[]): number | undefined {
+  for (let at = 0; at < Math.max(before.length, next.length); at += 1) if (!isSamePart(before[at], next[at])) return at;
+  return undefined;
+}
+
+function countUntil(at: number, before: readonly Part[], next: readonly Part[]): number {
+  return sumBytes(before, at) + countShared(before[at]?.value, next[at]?.value);
+}
+
+/** Returns the first change of the messages. If it was not made on purpose, also returns the first one that was. */
+function findMessageChanges(before: Prefix, next: Prefix, request: ModelRequest): readonly MessageChange[] {
+  const at = before.messages.findIndex((part, index) => !isSamePart(part, next.messages[index]));
+  if (at === -1) return [];
+  const start = sumBytes(before.tools) + sumBytes(before.system);
+  const toChange = (index: number): MessageChange => ({
+    at: start + countUntil(index, before.messages, next.messages),
+    cause: undefined,
+    isIntended: false,
+  });
+  const context = findContext(before);
+  const first = toChange(at);
+  if (isExpected(at, before, next) || first.at - start >= context) return [first];
+  const replacements = findReplacements(request);
+  const replaced = findReplaced(before, next, { replacements, from: at });
+  const cause = replaced?.at === at ? replaced.cause : findMessageCause(before, next, at);
+  if (replaced?.at === at) return [{ ...first, cause, isIntended: true }];
+  const moved = Number.isFinite(context) ? [{ ...first, at: start + context, cause: undefined }] : [];
+  const later = replaced === undefined ? moved : [{ ...toChange(replaced.at), cause: replaced.cause, isIntended: true }];
+  return [{ ...first, cause }, ...later];
+}
+
+interface Replaced {
+  readonly at: number;
+  readonly cause: CacheBreakCause;
+}
+
+/** Returns the first message that contains a text with which a policy of the run replaced other content. */
+function findReplaced(
+  before: Prefix,
+  next: Prefix,
+  { replacements, from }: { readonly replacements: readonly Replacement[]; readonly from: number },
+): Replaced | undefined {
+  if (replacements.length === 0) return undefined;
+  for (let at = from; at < Math.min(before.messages.length, next.messages.length); at += 1) {
+    const [old, part] = [before.messages[at], next.messages[at]];
+    if (part === undefined || isSamePart(old, part)) continue;
+    const text = toText(part.value);
+    const oldText = old?.value === undefined ? "" : toText(old.value);
+    const found = replacements.find((each) => text.includes(each.text) && !oldText.includes(each.text));
+    if (found !== undefined) return { at, cause: { kind: found.kind } };
+  }
+  return undefined;
+}
+
+/**
+ * True if the last message of the previous request has only become longer, as a paused message or joined user messages do. After
+ * a resume the old text is unknown, and the last message is not compared.
+ */
+function isExpected(at: number, before: Prefix, next: Prefix): boolean {
+  const [old, part] = [before.messages[at], next.messages[at]];
+  if (at !== before.messages.length - 1 || old === undefined || part === undefined) return false;
+  if (old.value === undefined) return true;
+  return toText(part.value).startsWith(toText(old.value).replace(/["\]}]+$/, ""));
+}
+
+/**
+ * Returns the number of bytes of the messages before the context items, or Infinity if there are none. They are in the last two
+ * messages, either alone or as the last block of a message.
+ */
+function findContext({ messages, context }: Prefix): number {
+  if (context === undefined) return Number.POSITIVE_INFINITY;
+  const inner = JSON.stringify(context).slice(1, -1);
+  for (let at = messages.length - 1; at >= Math.max(0, messages.length - 2); at -= 1) {
+    const text = toText(messages[at]?.value);
+    const found = text.lastIndexOf(inner);
+    if (found === -1) continue;
+    // The block begins before its text, and a comma separates it from the block before. The first block is the whole message.
+    const block = text.lastIndexOf("{", found);
+    const isAlone = block === 0 || text.indexOf("{", 1) === block;
+    return sumBytes(messages, at) + (isAlone ? 0 : countBytes(text.slice(0, block - 1)));
+  }
+  return Number.POSITIVE_INFINITY;
+}

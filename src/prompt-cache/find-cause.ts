@@ -1,0 +1,69 @@
+// Names the cause of the first change.
+
+import { type CacheBreakCause, isRecord, recordOf, stableJson } from "../core/entry-kit.ts";
+import { isSamePart, type Part } from "./part.ts";
+import type { Prefix } from "./prefix.ts";
+
+export function findToolCause(before: readonly Part[], next: readonly Part[], at: number): CacheBreakCause {
+  const [old, part] = [before[at], next[at]];
+  const hasName = (parts: readonly Part[], name: string | undefined): boolean => parts.some((each) => each.name === name);
+  if (old !== undefined && part !== undefined && old.name === part.name) {
+    return { kind: hasSameFields(old, part) ? "tool-keys-reordered" : "tool-changed", name: old.name };
+  }
+  if (old !== undefined && !hasName(next, old.name)) return { kind: "tool-removed", name: old.name };
+  if (part !== undefined && !hasName(before, part.name)) return { kind: "tool-added", name: part.name };
+  return { kind: "tools-reordered" };
+}
+
+export function findMessageCause(before: Prefix, next: Prefix, at: number): CacheBreakCause {
+  const [old, part] = [before.messages[at], next.messages[at]];
+  if (old === undefined || part === undefined) return { kind: "messages-removed", count: before.messages.length - at };
+  if (hasSameFields(old, part)) return { kind: "message-keys-reordered", count: 1 };
+  if (isMetadataChange(old.value, part.value)) return { kind: "provider-metadata-changed", count: 1 };
+  const inserted = findAfter(next.messages, old, at);
+  if (inserted > 0) return { kind: "messages-inserted", count: inserted };
+  const removed = findAfter(before.messages, part, at);
+  if (removed > 0) return { kind: "messages-removed", count: removed };
+  return { kind: "messages-edited", count: 1 };
+}
+
+function findAfter(parts: readonly Part[], wanted: Part, at: number): number {
+  for (let index = at + 1; index < parts.length; index += 1) if (isSamePart(parts[index], wanted)) return index - at;
+  return 0;
+}
+
+function hasSameFields(one: Part, other: Part): boolean {
+  if (one.value === undefined || other.value === undefined) return false;
+  return stableJson(one.value) === stableJson(other.value);
+}
+
+/**
+ * True if two messages of the model have the same text and calls, so that only reasoning, signatures or ids differ. Also true if
+ * one of them has neither text nor calls: an item with reasoning was then added or removed.
+ */
+function isMetadataChange(before: unknown, next: unknown): boolean {
+  if (before === undefined || !isOfModel(before) || !isOfModel(next)) return false;
+  const [old, now] = [listShown(before), listShown(next)];
+  return old.length === 0 || now.length === 0 || JSON.stringify(old) === JSON.stringify(now);
+}
+
+/** True for a message or an item that the model wrote, in any format. */
+function isOfModel(value: unknown): boolean {
+  const { role, type } = recordOf(value);
+  if (role !== undefined) return role === "assistant" || role === "model";
+  return typeof type === "string" && !type.endsWith("_output");
+}
+
+/** The fields that contain texts, names and arguments, in all formats. */
+const shownFields: ReadonlySet<string> = new Set(["text", "content", "name", "toolName", "arguments", "input", "args"]);
+
+/** Lists the texts, names and arguments in a message of the model, without its reasoning. */
+function listShown(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value.flatMap(listShown);
+  if (!isRecord(value) || value["type"] === "reasoning" || value["thought"] === true) return [];
+  return Object.entries(value).flatMap(([key, field]): readonly unknown[] => {
+    if (key === "input" || key === "args") return [field];
+    if (typeof field === "string") return shownFields.has(key) ? [field] : [];
+    return listShown(field);
+  });
+}

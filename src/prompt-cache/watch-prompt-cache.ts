@@ -1,0 +1,152 @@
+import {
+  type AttemptSpending,
+  type CacheBreakCause,
+  type CacheWatcher,
+  type ModelCall,
+  type ModelRequest,
+  type PromptCacheUse,
+  type PromptCacheWatch,
+  type RequestPrefix,
+  type StreamCache,
+  type StreamResult,
+  type StreamWatch,
+  textOf,
+  type Usage,
+} from "../core/entry-kit.ts";
+import { type Comparison, comparePrefixes } from "./compare-prefixes.ts";
+import { fromDigests, type Prefix, toDigests, toPrefix } from "./prefix.ts";
+import { readBody } from "./read-body.ts";
+import { sumUses } from "./sum-uses.ts";
+
+/**
+ * Watches the prompt cache: how much of each request begins like the previous request to the same model. A service charges this part
+ * at a fraction of its price. Each request that begins differently emits the event `cache-break` with the cause and the bytes that
+ * were lost. `result.cache` has the sums.
+ *
+ * The policy compares the bodies that adapters hand to their SDKs. A provider of your own must call `call.sending` for this;
+ * otherwise its requests are not counted. The facts are recorded in the journal, so a replayed run has the same events and sums. The
+ * first request of a resumed run is compared with the last recorded one. A value can be used by any number of runs.
+ *
+ * @example
+ * const result = await runToolLoop({ provider, tools, messages, events, policies: { promptCache: watchPromptCache() } });
+ * result.cache?.share; // 0.99
+ * result.cache?.breaks[0]?.cause; // { kind: "tool-added", name: "search" }
+ */
+export function watchPromptCache(): PromptCacheWatch {
+  return Object.freeze({ kind: "prompt-cache", createWatcher: (): CacheWatcher => new RunWatcher() });
+}
+
+type Sender = Pick<RequestPrefix, "provider" | "model">;
+
+interface Sent extends Sender {
+  readonly prefix: Prefix;
+}
+
+/** Keeps the last request to each model. */
+class RunWatcher implements CacheWatcher {
+  readonly #sent = new Map<string, Sent>();
+  #last: Sent | undefined;
+
+  watch(request: ModelRequest): StreamWatch {
+    const requests: RequestPrefix[] = [];
+    let isOver = false;
+    const sending: ModelCall["sending"] = (body, { id, model }) => {
+      if (isOver) return;
+      const measured = this.#measure(body, request, { provider: textOf(id), model: textOf(model) });
+      if (measured !== undefined) requests.push(measured);
+    };
+    return {
+      sending,
+      read: (spendings, priceOf) => {
+        isOver = true;
+        return requests.length === 0 ? undefined : { requests, savedUSD: sumSavings(spendings, priceOf) };
+      },
+    };
+  }
+
+  replay({ requests }: StreamCache): void {
+    for (const record of requests) this.#recall(record);
+  }
+
+  /** A record that was edited is compared with nothing. */
+  #recall(record: RequestPrefix): void {
+    const { provider, model } = record;
+    try {
+      this.#note({ provider, model, prefix: fromDigests(record, this.#sent.get(keyOf(record))?.prefix) });
+    } catch {
+      this.#sent.delete(keyOf(record));
+    }
+  }
+
+  sum(results: readonly StreamResult[]): PromptCacheUse {
+    return sumUses(results);
+  }
+
+  /** Returns undefined for a body that cannot be measured. The SDK will report what is wrong with it. */
+  #measure(body: unknown, request: ModelRequest, sender: Sender): RequestPrefix | undefined {
+    try {
+      const parts = readBody(body);
+      if (parts === undefined) return undefined;
+      const before = this.#sent.get(keyOf(sender));
+      const prefix = toPrefix(parts, request, before?.prefix);
+      const compared = before === undefined ? this.#switch(sender) : comparePrefixes(before.prefix, prefix, request);
+      const prefixBytes = (before ?? this.#last)?.prefix.bytes ?? 0;
+      this.#note({ ...sender, prefix });
+      return {
+        ...sender,
+        bytes: prefix.bytes,
+        prefixBytes,
+        possibleBytes: compared.possibleBytes,
+        sharedBytes: compared.sharedBytes,
+        break: toBreak(compared, { ...sender, iteration: request.iteration, prefixBytes }),
+        ...toDigests(prefix, before?.prefix),
+      };
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Compares the first request to a model. All of the last request to another model is lost. */
+  #switch({ provider, model }: Sender): Comparison {
+    const last = this.#last;
+    const nothing = { sharedBytes: 0, possibleBytes: 0, cause: undefined, isIntended: false };
+    if (last === undefined) return nothing;
+    const cause: CacheBreakCause =
+      last.provider === provider
+        ? { kind: "model-changed", values: [last.model, model] }
+        : { kind: "provider-changed", values: [last.provider, provider] };
+    return { ...nothing, possibleBytes: last.prefix.bytes, cause };
+  }
+
+  #note(sent: Sent): void {
+    this.#sent.set(keyOf(sent), sent);
+    this.#last = sent;
+  }
+}
+
+function keyOf({ provider, model }: Sender): string {
+  return JSON.stringify([provider, model]);
+}
+
+type Place = Sender & { readonly iteration: number; readonly prefixBytes: number };
+
+function toBreak({ cause, isIntended, sharedBytes }: Comparison, { prefixBytes, ...place }: Place): RequestPrefix["break"] {
+  return cause && { ...place, cause, isIntended, keptBytes: sharedBytes, lostBytes: prefixBytes - sharedBytes };
+}
+
+/** Returns the price without a cache, minus the cost. Undefined if a price is unknown, or a service did not report its cache. */
+function sumSavings(
+  spendings: readonly AttemptSpending[],
+  priceOf: (usage: Usage, by: AttemptSpending) => unknown,
+): number | undefined {
+  let saved = 0;
+  for (const spending of spendings) {
+    const { usage } = spending;
+    if (usage?.cachedInputTokens === undefined && usage?.cacheWriteTokens === undefined) return undefined;
+    const { cachedInputTokens: _read, cacheWriteTokens: _written, ...uncached } = usage;
+    const [price, cost] = [priceOf(uncached, spending), priceOf(usage, spending)];
+    if (typeof price !== "number" || typeof cost !== "number") return undefined;
+    saved += price - cost;
+  }
+  return saved;
+}

@@ -1,0 +1,47 @@
+import { type CacheBreakCause, invalidOption, type LoopResult, type PromptCacheBreak } from "../core/entry-kit.ts";
+
+/** The maximum number of breaks in the error message. */
+const mostBreaks = 5;
+
+/**
+ * Throws an Error if the requests of a run kept less than `share` of the prefix that they could keep. This is the part before the
+ * first change that a policy made on purpose, such as masking. The message names the first requests that broke the prompt cache.
+ * `share` is a number from 0 to 1, by default 0.95.
+ *
+ * Also throws an Error if the run was not watched, or if no provider reported its requests. Throws LoopError "invalid-option" for an
+ * invalid `share`.
+ *
+ * @example
+ * const result = await runToolLoop({ provider, tools, messages, policies: { promptCache: watchPromptCache() } });
+ * expectPrefix(result, 0.99);
+ */
+export function expectPrefix({ cache }: Pick<LoopResult, "cache">, share = 0.95): void {
+  if (!(share >= 0 && share <= 1)) throw invalidOption("share", "a number from 0 to 1", share);
+  if (cache === undefined) {
+    throw new Error(
+      'The run did not watch the prompt cache. Pass policies: { promptCache: watchPromptCache() }, from "turnwright/prompt-cache".',
+    );
+  }
+  if (cache.requests === 0) {
+    throw new Error("No provider of the run reported its requests. Call `call.sending` in the `stream` method of the provider.");
+  }
+  if (cache.share >= share) return;
+  const breaks = cache.breaks.filter(({ isIntended }) => !isIntended);
+  const more = breaks.length > mostBreaks ? [`and ${breaks.length - mostBreaks} more`] : [];
+  const kept = `The requests kept ${toPercent(cache.share)} of the prefix that they could keep, but at least ${toPercent(share)} is expected.`;
+  const list = [...breaks.slice(0, mostBreaks).map(describeBreak), ...more].map((line) => `\n- ${line}`).join("");
+  throw new Error(`${kept} These requests broke the prompt cache:${list}`);
+}
+
+function toPercent(share: number): string {
+  return `${Math.floor(share * 1_000) / 10} %`;
+}
+
+function describeBreak({ iteration, cause, keptBytes, lostBytes }: PromptCacheBreak): string {
+  return `iteration ${iteration}: ${describeCause(cause)}, ${lostBytes} of ${keptBytes + lostBytes} bytes lost`;
+}
+
+function describeCause({ kind, name, values }: CacheBreakCause): string {
+  if (values !== undefined) return `${kind} from ${values[0]} to ${values[1]}`;
+  return name === undefined ? kind : `${kind} (${name})`;
+}

@@ -1,0 +1,57 @@
+import { defineTool, type LoopOptions, type LoopResult, type Provider, runToolLoop } from "turnwright";
+import type { ExecutableTool } from "turnwright/parts";
+import { watchPromptCache } from "turnwright/prompt-cache";
+import { createMockProvider, type EventRecording, type MockScript, recordEvents, text, toolCall } from "turnwright/testing";
+
+export const look: ExecutableTool = defineTool({
+  name: "look",
+  description: "Looks",
+  inputSchema: { type: "object" },
+  execute: (args) => `seen ${JSON.stringify(args)} ${"x".repeat(200)}`,
+});
+
+/** A script with one call in each iteration before the last. It reads the number of the iteration from the request. */
+export const rounds =
+  (iterations: number, calls: (iteration: number) => number = () => 1): MockScript =>
+  ({ iteration }) =>
+    iteration === iterations - 1
+      ? text("Done.")
+      : Array.from({ length: calls(iteration) }, (_, index) =>
+          toolCall("look", { iteration, index }, { id: `c${iteration}_${index}` }),
+        );
+
+export interface Watched {
+  readonly result: LoopResult;
+  readonly recording: EventRecording;
+}
+
+/** Plays a run that is watched, with a mock provider. */
+export async function playWatched(script: MockScript, options: Partial<LoopOptions> = {}): Promise<Watched> {
+  const recording = recordEvents(undefined, ["cache-break", "masked", "listener-error"]);
+  const result = await runToolLoop({
+    provider: createMockProvider(script, { record: false }),
+    tools: [look],
+    system: "Be brief.",
+    messages: [{ role: "user", content: "Look around." }],
+    events: recording.emitter,
+    limits: { maxIterations: 2_000 },
+    ...options,
+    policies: { promptCache: watchPromptCache(), ...options.policies },
+  });
+  return { result, recording };
+}
+
+/** A provider that reports these bodies, one for each request. */
+function reporting(bodies: readonly object[]): Provider {
+  const provider = createMockProvider(rounds(bodies.length));
+  return {
+    ...provider,
+    stream: (request, call) => {
+      call.sending?.(bodies[request.iteration], provider);
+      const { signal, clock, timeouts, iteration } = call;
+      return provider.stream(request, { signal, clock, timeouts, iteration, heartbeat: () => call.heartbeat() });
+    },
+  };
+}
+
+export const playReported = (bodies: readonly object[]): Promise<Watched> => playWatched([], { provider: reporting(bodies) });
