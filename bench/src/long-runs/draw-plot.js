@@ -25,7 +25,7 @@ export function drawPlot(all) {
   const money = lines.map(({ money, ...line }) => ({ ...line, values: money }));
   const topMoney = Math.ceil(Math.max(...money.flatMap(({ values }) => values)) / 10) * 10;
   const width = 2 * panel.width + panel.left + panel.gap + 14;
-  const legendTop = panel.top + panel.height + 46;
+  const legendTop = panel.top + panel.height + 58;
   const height = legendTop + 20 * Math.ceil(lines.length / 2) - 4;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="The size of each request, and the money spent so far">
 <g font-family="system-ui, sans-serif" font-size="12" fill="${grey}">
@@ -84,6 +84,6 @@ function drawPanel({ title, top, step, unit, lines }, left) {
 function drawName({ name, color, isCut }, index, top) {
   const x = panel.left + (index % 2) * (panel.width + panel.gap);
   const y = top + 20 * Math.floor(index / 2);
-  const text = isCut ? `${name} (the cross: the request is refused)` : name;
+  const text = isCut ? `${name} (cross: the request is refused)` : name;
   return `<path d="M${x} ${y - 4}h22" stroke="${color}" stroke-width="3"/><text x="${x + 30}" y="${y}">${text}</text>`;
 }

@@ -22,18 +22,11 @@ import { variants } from "./variants.js";
 const all = [];
 for (const variant of variants) all.push(await play(variant));
 
-const drawn = [
-  "nothing",
-  "nothing, window of 1,000,000",
-  "masking, `batchOf: 10`",
-  "compaction at 160,000",
-  "both: `batchOf: 10`, 60,000",
-];
 /** @type {LongRuns} */
 const measured = {
   money: toMoneyTable(all),
   tokens: toTokenTable(all),
-  plot: drawPlot(all.filter(({ variant }) => drawn.includes(variant.name))),
+  plot: drawPlot(all.filter(({ variant }) => variant.isDrawn === true)),
   facts: all.map((played) => ({
     name: played.variant.name,
     status: played.status,

@@ -10,6 +10,7 @@ import { definitions, writeLog, writeProse } from "./write-text.js";
  * @typedef {import("../../../src/core/index.ts").LoopOptions} LoopOptions
  * @typedef {{
  *   readonly name: string,
+ *   readonly isDrawn?: boolean,
  *   readonly model?: string,
  *   readonly window?: number,
  *   readonly tools?: number,
@@ -50,7 +51,7 @@ const automaticModel = "gpt-5.5";
 
 const date = new Date("2026-11-01");
 const pricing = genaiPrices({ date });
-const system = `You are an agent that reconciles records. ${writeProse(105, 7)}`;
+const system = `You are an agent that reconciles records. ${writeProse(134, 7)}`;
 const task = `Compare all records of the five services, and repair those that differ. ${writeProse(12, 8)}`;
 
 /** @param {number} count */

@@ -18,7 +18,10 @@ const events = [
  * @returns {(below: number) => number}
  */
 export function createRandom(seed) {
-  let state = (seed * 2_654_435_761 + 1) >>> 0;
+  // Neighbouring seeds must not give neighbouring numbers.
+  let state = Math.imul(seed + 1, 2_654_435_761);
+  state = Math.imul(state ^ (state >>> 15), 2_246_822_519);
+  state ^= state >>> 13;
   return (below) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return Math.floor((state / 2 ** 32) * below);
@@ -26,7 +29,7 @@ export function createRandom(seed) {
 }
 
 /** The average number of tokens in a line of a log. */
-const lineTokens = 41;
+const lineTokens = 38.7;
 
 /**
  * Writes lines of a log.
