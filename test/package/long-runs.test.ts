@@ -4,7 +4,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 
 interface Facts {
   readonly name: string;
@@ -38,33 +38,30 @@ function factsOf(name: string): Facts {
   return found;
 }
 
-describe("docs/guides/long-runs.md", () => {
+it("docs/guides/long-runs.md: shows the measured tables and picture", () => {
   const page = readFileSync("docs/guides/long-runs.md", "utf8");
+  expect(page).toContain(`<!-- money:start -->\n${measured.money}\n<!-- money:end -->`);
+  expect(page).toContain(`<!-- tokens:start -->\n${measured.tokens}\n<!-- tokens:end -->`);
+  expect(readFileSync("docs/guides/long-runs.svg", "utf8")).toBe(measured.plot);
+});
 
-  it("docs/guides/long-runs.md: shows the measured tables and picture", () => {
-    expect(page).toContain(`<!-- money:start -->\n${measured.money}\n<!-- money:end -->`);
-    expect(page).toContain(`<!-- tokens:start -->\n${measured.tokens}\n<!-- tokens:end -->`);
-    expect(readFileSync("docs/guides/long-runs.svg", "utf8")).toBe(measured.plot);
-  });
+it("a long run without care: ends with context-too-long before its work is done", () => {
+  expect(factsOf("nothing")).toMatchObject({ status: "error", code: "context-too-long" });
+  expect(factsOf("nothing").largest).toBeGreaterThan(200_000);
+});
 
-  it("a long run without care: ends with context-too-long before its work is done", () => {
-    expect(factsOf("nothing")).toMatchObject({ status: "error", code: "context-too-long" });
-    expect(factsOf("nothing").largest).toBeGreaterThan(200_000);
-  });
+it("long runs that fit their window: end with the answer, keep 95 % of the possible prefix, and pay less than half with a cache", () => {
+  for (const { name, ...facts } of measured.facts.filter(({ name }) => name !== "nothing")) {
+    expect([name, facts.status]).toEqual([name, "completed"]);
+    expect(facts.share).toBeGreaterThanOrEqual(0.95);
+    expect(facts.costUSD).toBeCloseTo(facts.money.cached, 6);
+    expect(facts.money.cached).toBeLessThan(facts.money.plain / 2);
+  }
+  expect(factsOf("both: `batchOf: 5`, 60,000").compactions).toBeGreaterThan(0);
+});
 
-  it("long runs with masking or compaction: end with the answer, and keep 95 % of the possible prefix", () => {
-    for (const { name, ...facts } of measured.facts.filter(({ name }) => name !== "nothing")) {
-      expect([name, facts.status]).toEqual([name, "completed"]);
-      expect(facts.share).toBeGreaterThanOrEqual(0.95);
-      expect(facts.costUSD).toBeCloseTo(facts.money.cached, 6);
-      expect(facts.money.cached).toBeLessThan(facts.money.plain / 2);
-    }
-    expect(factsOf("both: `batchOf: 5`, 60,000").compactions).toBeGreaterThan(0);
-  });
-
-  it("a long run with 300 deferred tools: costs less than one with 300 visible tools", () => {
-    const [visible, deferred] = [factsOf("masking, 300 tools"), factsOf("masking, 300 deferred tools")];
-    expect(deferred.money.cached).toBeLessThan(visible.money.cached);
-    expect(deferred.requests).toBeGreaterThan(visible.requests);
-  });
+it("a long run with 300 deferred tools: costs less than one with 300 visible tools", () => {
+  const [visible, deferred] = [factsOf("masking, 300 tools"), factsOf("masking, 300 deferred tools")];
+  expect(deferred.money.cached).toBeLessThan(visible.money.cached);
+  expect(deferred.requests).toBeGreaterThan(visible.requests);
 });

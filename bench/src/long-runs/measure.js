@@ -1,4 +1,4 @@
-// Plays all agents, and sends the tables, the picture and the facts behind them to the parent process.
+// Plays all agents, and sends the tables, the picture and their figures to the parent process.
 import { drawPlot } from "./draw-plot.js";
 import { largestOf, toMoneyTable, toTokenTable } from "./tables.js";
 import { moneyOf, play } from "./play.js";
