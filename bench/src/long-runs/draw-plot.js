@@ -3,7 +3,7 @@
 /**
  * @typedef {import("./play.js").Played} Played
  * @typedef {{ readonly name: string, readonly color: string, readonly values: readonly number[], readonly isCut: boolean }} Line
- * @typedef {{ readonly title: string, readonly top: number, readonly step: number, readonly unit: (value: number) => string, readonly lines: readonly Line[] }} Panel
+ * @typedef {{ readonly title: string, readonly step: number, readonly unit: (value: number) => string, readonly lines: readonly Line[] }} Panel
  */
 
 // Colours of medium brightness can be read on a light and on a dark page.
@@ -23,14 +23,13 @@ export function drawPlot(all) {
   }));
   const sizes = lines.map(({ sizes, ...line }) => ({ ...line, values: sizes }));
   const money = lines.map(({ money, ...line }) => ({ ...line, values: money }));
-  const topMoney = Math.ceil(Math.max(...money.flatMap(({ values }) => values)) / 10) * 10;
   const width = 2 * panel.width + panel.left + panel.gap + 14;
   const legendTop = panel.top + panel.height + 58;
   const height = legendTop + 20 * Math.ceil(lines.length / 2) - 4;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="The size of each request, and the money spent so far">
 <g font-family="system-ui, sans-serif" font-size="12" fill="${grey}">
-${drawPanel({ title: "Size of each request, in thousands of tokens", top: 500, step: 100, unit: (value) => `${value}`, lines: sizes }, panel.left)}
-${drawPanel({ title: "Money spent so far, with cache: true", top: topMoney, step: 10, unit: (value) => `$${value}`, lines: money }, panel.left + panel.width + panel.gap)}
+${drawPanel({ title: "Size of each request, in thousands of tokens", step: 100, unit: (value) => `${value}`, lines: sizes }, panel.left)}
+${drawPanel({ title: "Money spent so far, with cache: true", step: 10, unit: (value) => `$${value}`, lines: money }, panel.left + panel.width + panel.gap)}
 ${lines.map((line, index) => drawName(line, index, legendTop)).join("\n")}
 </g>
 </svg>
@@ -47,7 +46,8 @@ function addUp(values) {
  * @param {Panel} panel
  * @param {number} left
  */
-function drawPanel({ title, top, step, unit, lines }, left) {
+function drawPanel({ title, step, unit, lines }, left) {
+  const top = Math.ceil(Math.max(...lines.flatMap(({ values }) => values)) / step) * step;
   const toY = (/** @type {number} */ value) => Math.round(panel.top + panel.height * (1 - value / top));
   const toX = (/** @type {number} */ request) => Math.round(left + (panel.width * request) / mostRequests);
   const marks = Array.from({ length: Math.floor(top / step) + 1 }, (_, index) => index * step);

@@ -10,7 +10,7 @@ export function toMoneyTable(all) {
     heads,
     all.map((played) => [
       played.variant.name,
-      played.status === "completed" ? "the answer" : `an error in iteration ${played.served.length + 1}`,
+      played.status === "completed" ? "the answer" : `an error in request ${played.served.length + 1}`,
       toThousands(largestOf(played)),
       toDollars(moneyOf(played, "plain")),
       toDollars(moneyOf(played, "cached")),
