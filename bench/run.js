@@ -3,7 +3,7 @@
 //   node run.js [--assert] [--write] [workload ...]
 //
 // Build the library before you run this program. `--assert` sets the exit code to 1 if a workload misses its target. `--write`
-// writes the tables to docs/performance.md and docs/comparison.md.
+// writes the tables to docs/performance.md, docs/comparison.md and docs/guides/long-runs.md.
 //
 // Each workload runs in a separate process. Both loops use the same scripted model, the same tool and the same kind of listener.
 // After a warm-up, both loops are measured in each of 7 rounds. The loops take turns in going first. A garbage collection precedes
@@ -15,7 +15,7 @@
 // A workload that misses its target is measured a second time, because noise rarely causes two misses in a row.
 import { fork } from "node:child_process";
 import { parseArgs } from "node:util";
-import { writeTable } from "./src/document.js";
+import { writeFigures, writePicture, writeTable } from "./src/document.js";
 import { peers, toPeerTable } from "./src/peers/table.js";
 import { missesTarget, toTable } from "./src/row.js";
 
@@ -46,15 +46,17 @@ const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
   options: { assert: { type: "boolean" }, write: { type: "boolean" } },
 });
-const known = [...workloads, "peers", "durable", "inspect-page"];
+const known = [...workloads, "peers", "durable", "inspect-page", "long-runs"];
 const chosen = positionals.length > 0 ? positionals : known;
 const unknown = chosen.filter((name) => !known.includes(name));
 if (unknown.length > 0) throw new Error(`Unknown workload: ${unknown.join(", ")}. Use one of these: ${known.join(", ")}.`);
 
 /** Each of these has a table of its own. */
-const alone = new Set(["peers", "durable", "inspect-page"]);
+const alone = new Set(["peers", "durable", "inspect-page", "long-runs"]);
 if (flags.write && positionals.some((name) => !alone.has(name)))
-  throw new Error("--write needs complete tables: name no workload, or only the workloads peers, durable and inspect-page.");
+  throw new Error(
+    "--write needs complete tables: name no workload, or only the workloads peers, durable, inspect-page and long-runs.",
+  );
 
 /** @type {Row[]} */
 const rows = [];
@@ -83,6 +85,16 @@ if (chosen.includes("inspect-page")) {
   const table = toTable(page);
   console.log(table);
   if (flags.write) writeTable("performance", table, "bench-inspect-page");
+}
+if (chosen.includes("long-runs")) {
+  /** @type {import("./src/long-runs/measure.js").LongRuns} */
+  const { money, tokens, plot } = await inProcess("src/long-runs/measure.js", "long-runs");
+  console.log(`${money}\n\n${tokens}`);
+  if (flags.write) {
+    writeFigures("guides/long-runs", money, "money");
+    writeFigures("guides/long-runs", tokens, "tokens");
+    writePicture("guides/long-runs", plot);
+  }
 }
 if (flags.assert && rows.some(missesTarget)) process.exitCode = 1;
 

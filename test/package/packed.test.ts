@@ -37,6 +37,7 @@ describe("packed package", () => {
     ]);
     expect(files.filter((path) => path.startsWith("docs/") && !path.endsWith(".md"))).toEqual([
       "docs/demo.svg",
+      "docs/guides/long-runs.svg",
       "docs/guides/run-page-narrow.png",
       "docs/guides/run-page.png",
       "docs/run-log.schema.json",
