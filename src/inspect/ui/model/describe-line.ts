@@ -45,8 +45,8 @@ const describers: { readonly [type: string]: Describe | undefined } = {
   "compaction-end": ({ outcome, tokensBefore, tokensAfter, error, model, usage, costUSD }) => ({
     title:
       outcome === "compacted"
-        ? `A summary replaces old messages from here on, ${describeTokens(tokensBefore, tokensAfter)}`
-        : "Compaction failed, so requests stay the same",
+        ? `A summary replaces old messages, ${describeTokens(tokensBefore, tokensAfter)}`
+        : "Compaction failed",
     tone: "warn",
     value: { error, model, usage, costUSD },
   }),
