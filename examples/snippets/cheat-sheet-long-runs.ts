@@ -9,7 +9,7 @@ interface CompactionEntry {
   // pass it as policies.compaction; a share (up to 1) needs `contextWindow`, and numbers above 1 are tokens
   compactMessages(options?: {
     when?: number; // 0.8: the size of the context from which old messages are summarized
-    keep?: number; // 0.2: the size of the latest messages that stay
+    keep?: number; // 0.1: the size of the latest messages that stay
     contextWindow?: number | ((provider: string, model: string) => number | undefined); // genaiContextWindow() of turnwright/prices
     summarise?: { provider?: Provider; maxOutputTokens?: number; maxCostUSD?: number; instructions?: string };
     native?: boolean; // true: a service with `compacts` writes its own summaries

@@ -35,7 +35,7 @@ const createModel = () =>
     tools,
     messages,
     pricing: genaiPrices(),
-    policies: { compaction: compactMessages({ when: 0.8, keep: 0.2, contextWindow: genaiContextWindow() }) },
+    policies: { compaction: compactMessages({ when: 0.8, keep: 0.1, contextWindow: genaiContextWindow() }) },
   });
   console.log(result.text, result.messages.length, result.compaction?.summary);
   // #endregion compact

@@ -32,7 +32,7 @@ export interface CompactionOptions {
   readonly when?: number | undefined;
   /**
    * The size of the latest messages that stay as they are: a share of the context window (up to 1), or a number of tokens (above
-   * 1). Must be smaller than `when`. Default 0.2.
+   * 1). Must be smaller than `when`. Default 0.1.
    */
   readonly keep?: number | undefined;
   /**
@@ -111,7 +111,7 @@ export function compactMessages(options: CompactionOptions = {}): Compaction {
 
 function readOptions(options: CompactionOptions): Settings {
   checkFields("policies.compaction", options, checks);
-  const { when = 0.8, keep = 0.2, contextWindow, summarise = {}, native } = options;
+  const { when = 0.8, keep = 0.1, contextWindow, summarise = {}, native } = options;
   checkFields("policies.compaction.summarise", summarise, summaryChecks);
   if (summarise.provider !== undefined) assertProvider("policies.compaction.summarise.provider", summarise.provider);
   if (isShare(when) === isShare(keep) && keep >= when)
@@ -235,7 +235,7 @@ async function compact(run: Run, settings: Settings): Promise<CompactionAnswer> 
       instructions,
     } = settings.summarise;
     const partTokens = partTokensFor(windowOf(settings, provider), { run, tokensBefore, maxOutputTokens });
-    const replaced = cut.replaced.flatMap((index) => state.messages[index] ?? []);
+    const replaced = cut.replaced.flatMap((index) => messages[index] ?? []);
     const ports = { run, provider, maxOutputTokens, maxCostUSD, instructions, partTokens };
     const { summary, error, spending } = await writeSummary(replaced, state.compaction?.summary, ports);
     if (summary === undefined) return { ...failed, spending, error: error ?? toPlainError(new Error("There is no summary.")) };

@@ -85,6 +85,7 @@ export type { ThoughtLogOwner } from "./types/loop-result.ts";
 export type { AssistantPart, ProviderMetadata, ProviderMetadataPart, TextPart, ToolCallPart } from "./types/message.ts";
 export type {
   ApprovalContext,
+  CompactionAnswer,
   ExtractedResult,
   ExtractionFacts,
   LoopDetectionOptions,

@@ -120,7 +120,7 @@ describe("a run with a compaction", () => {
       const titles = tree.entries.map((entry) => `${entry.key}: ${titleOf(entry)}`);
       expect(titles.filter((title) => /ompaction|ummary/.test(title))).toEqual([
         `${rows[at]?.entryKey}: Compaction: the context is nearly full`,
-        expect.stringContaining("A summary replaces old messages from here on, 4,185 to 1,141 tokens"),
+        expect.stringContaining("A summary replaces old messages, 4,185 to 1,141 tokens"),
         "i4/message/0: Summary of old messages",
       ]);
       expect(titles.filter((title) => title.includes("added to the request"))).toEqual([]);

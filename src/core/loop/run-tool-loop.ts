@@ -150,10 +150,11 @@ const notices: { readonly [Kind in EndReason["kind"]]?: "max-iterations" | "tool
 function finishRun(run: Run, ending: Ending): LoopResult {
   // A cancelled run may end before it reaches the calls of its decisions, so unused decisions are not an error.
   if (run.scope.cause === undefined) run.decisions.refuseUnused();
-  const { state, events, runId, journal, session, cacheWatcher } = run;
+  const { state, events, runId, journal, session } = run;
   const undelivered = takeUndelivered(run, ending);
   const { maxCostUSD } = run.bounds;
-  const result = buildResult(state, { ending, undelivered, maxCostUSD, cacheWatcher, runId, journal, session });
+  const cache = run.cacheWatcher?.sum(state.streamResults);
+  const result = buildResult(state, { ending, undelivered, maxCostUSD, cache, runId, journal, session });
   const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
   const base = { runId, iteration: state.iteration };
   // A nested run may end while its outer run is still replaying, so the outer run ends the replay.

@@ -8,7 +8,6 @@ import type { Ending, EndReason } from "../../types/termination.ts";
 import { describeCost } from "../../errors/loop-ended-error.ts";
 import { frozenView, isNamed } from "../state/transcript.ts";
 import { type LoopState, neededBy } from "../state/loop-state.ts";
-import type { CacheWatcher } from "../run/features.ts";
 
 /** The parts of the result that are not in the state of the run. */
 export interface ResultFacts {
@@ -17,7 +16,8 @@ export interface ResultFacts {
   readonly undelivered?: readonly UserMessage[] | undefined;
   /** The cost limit of the run in USD. Default: no limit. */
   readonly maxCostUSD?: number | undefined;
-  readonly cacheWatcher?: CacheWatcher | undefined;
+  /** The use of the prompt cache. Default: it was not watched. */
+  readonly cache?: LoopResult["cache"];
   readonly runId: string;
   readonly journal: Journal;
   readonly session: Session;
@@ -25,7 +25,7 @@ export interface ResultFacts {
 
 /** Builds the result. It shares arrays with `state`, so the state must not change afterwards. */
 export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
-  const { ending, undelivered = [], maxCostUSD = Number.POSITIVE_INFINITY, cacheWatcher, runId, journal, session } = facts;
+  const { ending, undelivered = [], maxCostUSD = Number.POSITIVE_INFINITY, cache, runId, journal, session } = facts;
   const text = state.finalText.trim();
   const details = state.detailsText.trim();
   const { thoughtLog } = state;
@@ -44,7 +44,7 @@ export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
     messages: [...frozenView(state.messages)],
     compaction: state.compaction,
     usage: state.usage,
-    cache: cacheWatcher?.sum(state.streamResults),
+    cache,
     costUSD: state.costUSD,
     iterations: state.countedIterations,
     toolCallsExecuted: state.toolCallsExecuted,
