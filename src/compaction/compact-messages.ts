@@ -10,16 +10,18 @@ import {
   is,
   isFunction,
   isRecord,
+  expose,
   isWithin,
   type Message,
   numberWithin,
+  type PlainError,
   type Provider,
   type Run,
   toCompacted,
   toPlainError,
 } from "../core/entry-kit.ts";
 import { estimateJson, estimateMessages } from "./estimate-messages.ts";
-import { type Cut, findCut } from "./find-cut.ts";
+import { type Cut, type CutRules, findCut } from "./find-cut.ts";
 import { writeSummary } from "./write-summary.ts";
 
 /** The options of `compactMessages`. */
@@ -188,13 +190,20 @@ function isDue(run: Run, settings: Settings): boolean {
 }
 
 function cutOf(run: Run, settings: Settings, tokens: number): Cut | undefined {
-  const keepTokens = toTokens(settings.keep, windowOf(settings, run.options.provider)) ?? Math.floor(tokens * settings.keep);
-  return findCut(sentMessages(run), { keepTokens: isRefusedAgain(run) ? 0 : keepTokens, earlier: run.state.compaction });
+  const { state, options } = run;
+  const keep = toTokens(settings.keep, windowOf(settings, options.provider)) ?? Math.floor(tokens * settings.keep);
+  const rules = state.lastInbox?.compact === "forced" ? shorten(run, keep, tokens) : { keepTokens: keep };
+  return findCut(sentMessages(run), { ...rules, earlier: state.compaction });
 }
 
-/** True if the service refused a request that was already compacted. As little as possible is then kept. */
-function isRefusedAgain({ state: { lastInbox, lastCompaction, streamResults } }: Run): boolean {
-  return lastInbox?.compact === "forced" && lastCompaction?.streams === streamResults.length - 1;
+/**
+ * Returns the rules for a request that the service refused. The window may be smaller than expected, so at most a quarter of the
+ * request stays, and only the last message if the request already had a new summary. A last message of more than half of the
+ * request is summarized too.
+ */
+function shorten({ state }: Run, keep: number, tokens: number): Pick<CutRules, "keepTokens" | "keepLastTokens"> {
+  const isAgain = state.lastCompaction?.streams === state.streamResults.length - 1;
+  return { keepTokens: isAgain ? 0 : Math.min(keep, Math.floor(tokens / 4)), keepLastTokens: Math.floor(tokens / 2) };
 }
 
 /** The messages of the next request before the compaction, without results that are masked. */
@@ -208,7 +217,7 @@ function sentMessages({ view, state }: Run): readonly Message[] {
  * is estimated, and everything is estimated if there is no such report, or if messages were summarized after it.
  */
 function contextTokens(run: Run): number {
-  const { state, options, visibleTools } = run;
+  const { state, options } = run;
   const last = state.lastCompaction?.streams === state.streamResults.length ? undefined : state.streamResults.at(-1)?.usage;
   const messages = sentMessages(run);
   if (last !== undefined && last.inputTokens > 0) {
@@ -216,18 +225,28 @@ function contextTokens(run: Run): number {
     return last.inputTokens + last.outputTokens + estimateMessages(messages.slice(answer + 1));
   }
   const shown = state.compaction === undefined ? messages : toCompacted(messages, state.compaction);
-  return estimateJson(options.system ?? "") + estimateJson(visibleTools.source) + estimateMessages(shown);
+  // A tool that the service itself searches is not in the context before the service has found it.
+  const { tools } = expose(run, options.provider, { toolChoice: options.toolChoice });
+  const visible = tools.filter(({ deferred }) => deferred !== true);
+  return estimateJson(options.system ?? "") + estimateJson(visible) + estimateMessages(shown);
 }
 
 async function compact(run: Run, settings: Settings): Promise<CompactionAnswer> {
   const { state, options } = run;
   const messages = sentMessages(run);
   const shown = state.compaction === undefined ? messages : toCompacted(messages, state.compaction);
-  const tokensBefore = contextTokens(run);
-  const failed = { kind: "failed", tokensBefore, tokensAfter: tokensBefore } as const;
+  let tokensBefore = 0;
+  const fail = (error: PlainError, spending?: CompactionAnswer["spending"]): CompactionAnswer => ({
+    kind: "failed",
+    tokensBefore,
+    tokensAfter: tokensBefore,
+    spending,
+    error,
+  });
   try {
+    tokensBefore = contextTokens(run);
     const cut = cutOf(run, settings, tokensBefore);
-    if (cut === undefined) return { ...failed, error: toPlainError(new Error("There are no messages to summarize.")) };
+    if (cut === undefined) return fail(toPlainError(new Error("There are no messages to summarize.")));
     const {
       provider = options.provider,
       maxOutputTokens = 4_000,
@@ -238,16 +257,16 @@ async function compact(run: Run, settings: Settings): Promise<CompactionAnswer> 
     const replaced = cut.replaced.flatMap((index) => messages[index] ?? []);
     const ports = { run, provider, maxOutputTokens, maxCostUSD, instructions, partTokens };
     const { summary, error, spending } = await writeSummary(replaced, state.compaction?.summary, ports);
-    if (summary === undefined) return { ...failed, spending, error: error ?? toPlainError(new Error("There is no summary.")) };
+    if (summary === undefined) return fail(error ?? toPlainError(new Error("There is no summary.")), spending);
     const compaction = { summary, count: cut.count, kept: cut.kept };
     const freed = estimateMessages(shown) - estimateMessages(toCompacted(messages, compaction));
     if (freed <= 0) {
       const why = "The summary is not shorter than the messages that it would replace.";
-      return { ...failed, spending, error: toPlainError(new Error(why)) };
+      return fail(toPlainError(new Error(why)), spending);
     }
     return { kind: "compacted", tokensBefore, tokensAfter: Math.max(0, tokensBefore - freed), spending, compaction };
   } catch (error) {
-    return { ...failed, error: toPlainError(error) };
+    return fail(toPlainError(error));
   }
 }
 

@@ -12,8 +12,10 @@ import {
 import { estimateMessage, estimateMessages } from "./estimate-messages.ts";
 
 export interface CutRules {
-  /** The estimated tokens of the latest messages that stay. At least the last message stays, with the calls that it answers. */
+  /** The estimated tokens of the latest messages that stay. */
   readonly keepTokens: number;
+  /** The last message stays up to this number of estimated tokens, with the calls that it answers. Default: always. */
+  readonly keepLastTokens?: number | undefined;
   /** The compaction so far. */
   readonly earlier: CompactedMessages | undefined;
 }
@@ -26,8 +28,9 @@ export interface Cut extends Omit<CompactedMessages, "summary"> {
 }
 
 /** Returns the messages to summarize, or undefined if no message can be left out. */
-export function findCut(messages: readonly Message[], { keepTokens, earlier }: CutRules): Cut | undefined {
-  const count = findCount(messages, keepTokens);
+export function findCut(messages: readonly Message[], rules: CutRules): Cut | undefined {
+  const { earlier } = rules;
+  const count = findCount(messages, rules);
   const before = earlier?.count ?? 0;
   if (count <= before) return undefined;
   const lastUser = messages.findLastIndex((message) => message.role === "user" && !isNote(message));
@@ -44,7 +47,7 @@ export function findCut(messages: readonly Message[], { keepTokens, earlier }: C
 }
 
 /** Returns the number of messages before the first message that stays. */
-function findCount(messages: readonly Message[], keepTokens: number): number {
+function findCount(messages: readonly Message[], { keepTokens, keepLastTokens = Number.POSITIVE_INFINITY }: CutRules): number {
   let count = messages.length;
   let tokens = 0;
   for (let index = messages.length - 1; index >= 0; index -= 1) {
@@ -52,7 +55,7 @@ function findCount(messages: readonly Message[], keepTokens: number): number {
     if (message === undefined) continue;
     tokens += estimateMessage(message);
     const isLast = index === messages.length - 1;
-    if (tokens > keepTokens && !isLast) break;
+    if (tokens > (isLast ? Math.max(keepTokens, keepLastTokens) : keepTokens)) break;
     count = index;
   }
   const waiting = messages.findIndex(waits);

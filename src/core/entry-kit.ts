@@ -86,6 +86,7 @@ export {
   type Verdict,
 } from "./loop/tool-call/record-verdicts.ts";
 export { streamOnce } from "./loop/stream/stream-once.ts";
+export { expose } from "./loop/stream/visible-tools.ts";
 export { describeMisfit } from "./loop/stream/structured-output.ts";
 export { type Answerer, answererOf, AttemptLog, continuesMessage } from "./providers/attempt-reader.ts";
 export { iterateChunks } from "./providers/guard-stream.ts";

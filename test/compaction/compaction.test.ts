@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import { maskResults } from "turnwright";
 import { compactMessages, type CompactionOptions } from "turnwright/compaction";
 import { createMockProvider, text } from "turnwright/testing";
+import { withToolSearch } from "turnwright/tool-search";
+import { tool } from "../loop/play.ts";
 import { outline, start } from "./compaction-stage.ts";
 
 describe("compactMessages: a nearly full context", () => {
@@ -163,5 +165,19 @@ describe("compactMessages: a nearly full context", () => {
       const results = sent.flatMap((message) => (message.role === "tool" ? message.results : []));
       expect(results.length).toBe(calls.length);
     }
+  });
+
+  it("does not count deferred tools that the model has not loaded", async () => {
+    const many = Array.from({ length: 200 }, (_, at) =>
+      tool(`shop_${at}`, () => 1, { description: "d".repeat(200), deferred: true }),
+    );
+    const messages = Array.from({ length: 21 }, (_, at) => ({ role: "user" as const, content: `${at} ${"x".repeat(200)}` }));
+    const { requests, summaries, result } = start(
+      { calls: 0 },
+      { when: 8_000, keep: 1_000 },
+      { messages, tools: withToolSearch(many) },
+    );
+    expect((await result).status).toBe("completed");
+    expect([summaries.length, requests.length]).toEqual([0, 1]);
   });
 });

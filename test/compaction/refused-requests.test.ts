@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fail } from "turnwright/testing";
+import { tool } from "../loop/play.ts";
 import { outline, start, tooLong } from "./compaction-stage.ts";
 
 describe("compactMessages: a request that the service refuses as too long", () => {
@@ -85,5 +86,38 @@ describe("compactMessages: a request that the service refuses as too long", () =
     const second = start({ calls: 3, refuse }, {}, { runId: "retried", journal, resume: "retry-last" });
     const { status, text: said } = await second.result;
     expect([reason.kind, status, said]).toEqual(["provider-error", "completed", "Done."]);
+  });
+
+  it("costs nothing for the refused request, so that a cost limit does not end the run", async () => {
+    const refuse = ({ messages }: { readonly messages: readonly unknown[] }) => (messages.length > 7 ? tooLong : undefined);
+    const limits = { maxCostUSD: 5 };
+    const { requests, result } = start({ calls: 5, refuse }, {}, { pricing: () => 0.01, limits });
+    const { status, costUSD } = await result;
+    expect([status, requests.length, costUSD]).toEqual(["completed", 7, 0.09]);
+  });
+
+  it("keeps at most a quarter of the request, because the window is smaller than expected", async () => {
+    const messages = Array.from({ length: 12 }, (_, at) => ({ role: "user" as const, content: `${at} ${"x".repeat(2_000)}` }));
+    const refuse = (request: { readonly messages: readonly unknown[] }) => (request.messages.length > 6 ? tooLong : undefined);
+    const { result } = start({ calls: 0, refuse }, { when: 50_000, keep: 10_000 }, { messages });
+    const { status, compaction } = await result;
+    expect([status, compaction?.count]).toEqual(["completed", 9]);
+  });
+
+  it("summarizes the last result too if it is more than half of the request", async () => {
+    const large = tool("search", (args) => `${JSON.stringify(args)} ${"x".repeat(40_000)}`);
+    const refuse = (request: { readonly messages: readonly unknown[] }) =>
+      JSON.stringify(request.messages).length > 30_000 ? tooLong : undefined;
+    const { requests, result } = start({ calls: 1, refuse }, {}, { tools: [large] });
+    const { status, messages } = await result;
+    expect([status, messages.length]).toEqual(["completed", 4]);
+    expect(outline(requests.at(-1)?.messages ?? [])).toEqual(["user Go.", "summary: The summary."]);
+  });
+
+  it.for([400, 413])("recovers from the HTTP status %i of a request that is too large", async (status) => {
+    const refusal = fail({ status, message: status === 413 ? "Request exceeds the maximum size" : "prompt is too long" });
+    const refuse = ({ messages }: { readonly messages: readonly unknown[] }) => (messages.length > 7 ? refusal : undefined);
+    const { result } = start({ calls: 5, refuse }, {});
+    expect((await result).status).toBe("completed");
   });
 });

@@ -19,7 +19,7 @@ describe("toProviderError", () => {
     [407, "auth", false],
     [408, "network", true],
     [409, "server", true],
-    [413, "bad-request", false],
+    [413, "context-too-long", false],
     [422, "bad-request", false],
     [429, "rate-limit", true],
     [498, "overloaded", true],

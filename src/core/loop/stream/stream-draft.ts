@@ -246,10 +246,15 @@ export class StreamDraft implements GuardedStream {
     this.#usage = undefined;
   }
 
-  #discard({ attempt, error }: Extract<ModelChunk, { type: "attempt-discarded" }>): void {
-    const failure = toProviderError(error);
+  /** Counts a failed attempt, unless the service rejected it. */
+  endAttempt(failure: ProviderError): void {
     if (this.#usage !== undefined || !wasRefused(this.#attempt, failure)) this.#countAttempt();
     this.#isBetween = true;
+  }
+
+  #discard({ attempt, error }: Extract<ModelChunk, { type: "attempt-discarded" }>): void {
+    const failure = toProviderError(error);
+    this.endAttempt(failure);
     this.#attempt = emptyAttempt();
     this.#eager?.release();
     // The finish reason of the discarded attempt is dropped too.

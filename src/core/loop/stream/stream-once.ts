@@ -67,12 +67,13 @@ interface Iteration {
 }
 
 function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, durationMs }: Iteration): StreamResult {
-  const { usage, text } = draft;
-  const { costUSD, unpriced } = costOfAttempts(draft, ports);
   const { carried = nothingCarried } = ports;
-  const turn = { text: text.trim() !== "" || carried.text, calls: calls.length + carried.callCount > 0 };
+  const turn = { text: draft.text.trim() !== "" || carried.text, calls: calls.length + carried.callCount > 0 };
   const judged = judgeEnd(end, draft, turn);
   const error = judged.reason?.kind === "provider-error" ? judged.reason.error : undefined;
+  if (end.kind === "failed" && error !== undefined) draft.endAttempt(error);
+  const { usage, text } = draft;
+  const { costUSD, unpriced } = costOfAttempts(draft, ports);
   // If a limit prevented another attempt, report this limit instead of the error.
   const { status, reason } =
     error === undefined || draft.spent === undefined ? judged : { status: "error" as const, reason: draft.spent };
