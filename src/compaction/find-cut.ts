@@ -1,5 +1,5 @@
-// Decides which messages a summary replaces. The rules keep every request valid: a call and its result stay together, and a call
-// that waits stays visible.
+// Decides which messages a summary replaces. Every request stays valid: a call and its result stay together, and a call that waits
+// stays in requests.
 
 import {
   type CompactedMessages,
