@@ -78,7 +78,7 @@ function splitLists(before: readonly Message[], after: readonly Message[]): read
   return [{ same: start, removed: 0, added: 0 }, ...rest];
 }
 
-/** After a summary, the latest messages follow unchanged. Messages in front of it may have moved there. */
+/** After a summary, the latest messages follow unchanged. Messages before it may have had other positions. */
 function replaceBySummary(left: readonly Message[], right: readonly Message[]): readonly Section[] | undefined {
   const added = right.findIndex(isSummary) + 1;
   if (added === 0) return undefined;
