@@ -25,13 +25,13 @@ import { writeSummary } from "./write-summary.ts";
 /** The options of `compactMessages`. */
 export interface CompactionOptions {
   /**
-   * Old messages are summarized when the context reaches this size: a share of the context window (up to 1), or a number of
-   * tokens (above 1). The size is the reported usage of the last request, plus an estimate of the newer messages. Default 0.8.
+   * Old messages are summarized when the context reaches this size: a share of the context window (up to 1), or tokens
+   * (above 1). The size is the reported usage of the last request, plus an estimate of the newer messages. Default 0.8.
    */
   readonly when?: number | undefined;
   /**
-   * The latest messages stay unchanged, up to this size: a share of the context window (up to 1), or a number of tokens (above 1).
-   * Must be smaller than `when`. Default 0.1.
+   * The latest messages stay unchanged, up to this size: a share of the context window (up to 1), or tokens (above 1). Must be smaller
+   * than `when`. Default 0.1.
    */
   readonly keep?: number | undefined;
   /**

@@ -24,9 +24,9 @@ export interface FileConversationStoreOptions {
  * a line. Only the owner can read the files. Several processes on one machine may share the directory. If a process dies, the
  * next one removes its lock and an incomplete last line.
  *
- * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. The methods reject with errors from the disk,
- * with "journal-damaged" if a file was changed, and with "journal-refused" if a file cannot be used safely, for example because
- * it is a symbolic link of another user.
+ * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. The methods reject with errors from the disk, and
+ * with "journal-damaged" if something else has changed a file. They reject with "journal-refused" if a file cannot be used safely,
+ * for example because it is a symbolic link of another user.
  *
  * @example
  * const store = fileConversationStore("/var/lib/chat");
