@@ -1,4 +1,4 @@
-// An agent reads 60 logs and opens tickets, with 302 tools. The run is played twice: without care, and with masking, compaction, tool
+// An agent reads 60 logs and opens tickets, with 302 tools. The run is played twice: with and without masking, compaction, tool
 // search and reading in parts. `npx tsx examples/long-run/main.ts` needs no key: a script plays the model.
 
 import assert from "node:assert/strict";

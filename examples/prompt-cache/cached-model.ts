@@ -1,5 +1,5 @@
-// A scripted model with a prompt cache. It counts four characters as a token, and reads a request from its cache as far as the request
-// begins like the previous one.
+// A scripted model with a prompt cache. It counts four characters as a token, and reads the part of a request from its cache
+// that equals the beginning of the previous one.
 
 import type { Provider } from "turnwright";
 import { createMockProvider, text, toolCall, usage } from "turnwright/testing";

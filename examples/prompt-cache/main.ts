@@ -1,5 +1,5 @@
-// An agent over the files of a project, which reads the prompt cache of its service in each of 40 iterations. A second run makes three
-// common mistakes, and the events say which request paid for them.
+// An agent reads the files of a project in 40 iterations, and keeps the prompt cache of its service. A second run makes three common
+// mistakes, and the events say which requests broke the cache.
 
 import assert from "node:assert/strict";
 import { defineTool, type LoopOptions, type LoopResult, maskResults, type Pricing, runToolLoop } from "turnwright";

@@ -8,8 +8,8 @@ import { type Differing, expectNone } from "./same-names.ts";
 interface CompactionEntry {
   // pass it as policies.compaction; a share (up to 1) needs `contextWindow`, and numbers above 1 are tokens
   compactMessages(options?: {
-    when?: number; // 0.8: the size of the context from which old messages are summarized
-    keep?: number; // 0.1: the size of the latest messages that stay
+    when?: number; // 0.8: old messages are summarized when the context reaches this size
+    keep?: number; // 0.1: the latest messages stay, up to this size
     contextWindow?: number | ((provider: string, model: string) => number | undefined); // genaiContextWindow() of turnwright/prices
     summarise?: { provider?: Provider; maxOutputTokens?: number; maxCostUSD?: number; instructions?: string };
     native?: boolean; // true: a service with `compacts` writes its own summaries

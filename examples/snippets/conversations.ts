@@ -75,7 +75,7 @@ assert.equal((await conversation.messages()).length, 8);
 // #region busy
 async function post(id: string, message: string): Promise<Response> {
   try {
-    const { text: answer } = await open(id).send(message); // check before that the user may use this chat
+    const { text: answer } = await open(id).send(message); // first check that the user may use this chat
     return new Response(answer);
   } catch (error) {
     if (isLoopError(error, "conversation-busy")) return new Response("Wait for the answer, please.", { status: 409 });

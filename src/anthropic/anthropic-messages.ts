@@ -16,9 +16,9 @@ import { type AnthropicMessagesOptions, checkMessagesOptions } from "./messages-
  * unchanged: thinking with its signature, calls and results of tools that the server runs, and blocks of unknown types. If the
  * message was edited or goes to another model, only its text and calls are sent.
  *
- * With the option `compaction`, the service replaces old messages with a summary when the run asks for it. The summary is not part
- * of the text. It is sent back with its message, and the service then ignores everything before it. The messages before it are
- * still sent, because another model needs them. The usage includes the tokens of the summary.
+ * With the option `compaction`, the service replaces old messages with a summary if the run has the policy `compactMessages`. The
+ * summary is not part of the text. It is sent back with its message, and the service then ignores everything before it. Requests
+ * still have the messages before it, because another model needs them. The usage includes the tokens of the summary.
  *
  * The setting `seed` is not sent, because the API has no field for it.
  *

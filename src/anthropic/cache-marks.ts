@@ -46,19 +46,19 @@ interface Part {
 type Marker = (request: MarkableRequest) => MarkedRequest;
 
 /**
- * Makes a function that adds marks to requests, at these places while marks are left:
+ * Makes a function that adds marks to requests, at these places and in this order, until no mark is left:
  *
  * 1. The end of the last user message. If that message was joined from several messages, the mark comes before the last of these,
  *    which may be context that moves in the next request.
- * 2. The last place at which an earlier request had a mark and that has not changed since. The server reads that entry, also if
- *    more than 20 blocks were added. After a restart of the process: the end of the user message before the last one.
+ * 2. The last mark of an earlier request before which nothing has changed. The server reads its entry even if more than 20 blocks
+ *    were added. After a restart of the process: the end of the user message before the last one.
  * 3. The system text.
- * 4. The end of the messages that were changed last, for example by masking. The next change comes after them, so that the next
- *    request still reads them.
+ * 4. The end of the messages that were changed last, for example by masking. The next change comes after them, so the next
+ *    request can still read them.
  * 5. The last tool.
  */
 export function createMarker(cacheControl: CacheControl): Marker {
-  /** By the first message of the conversation, which stays the same object. */
+  /** The last request of each conversation. The key is its first message, which stays the same object. */
   const conversations = new WeakMap<WireMessage, Sent>();
   return (request) => {
     const parts = request.extra.messages === undefined ? listParts(request.joined) : [];
@@ -123,7 +123,7 @@ interface Places {
   readonly end: number | undefined;
   readonly read: number | undefined;
   readonly kept: number | undefined;
-  /** The indexes of the entries of earlier requests that still fit. */
+  /** The indexes of the entries of earlier requests that are still valid. */
   readonly entries: readonly number[];
 }
 
@@ -167,7 +167,7 @@ function findChanged(parts: readonly Part[], { parts: before }: Sent, same: numb
   return undefined;
 }
 
-/** Counts the marks that the caller brings: in `extra`, and on tools that the server runs. */
+/** Counts the marks of the caller: in `extra`, and on tools that the server runs. */
 function countForeign({ tools, extra }: Pick<MarkableRequest, "tools" | "extra">): number {
   const { cache_control: automatic, messages } = extra;
   const inMessages = listOf(messages).map((message) => countMarks(isRecord(message) ? message.content : undefined));

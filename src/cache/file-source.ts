@@ -35,16 +35,16 @@ const checks: Checks<FileSourceOptions> = { name: sourceName, maxBytes: numberWi
 
 const fallbackBytes = 2 * 1_024 * 1_024 * 1_024;
 
-/** A folder of more entries is listed in part. */
+/** The maximum number of entries in the list of a folder. */
 const mostListed = 10_000;
 
-/** A file with a NUL among its first bytes is no text. */
+/** A file with a NUL among this many first bytes is binary. */
 const inspectedBytes = 8_192;
 
 /**
  * Makes a source for `createResultCache`, with which the model reads the text files below the folder `root`. **The model can read
  * every file below the root**, also hidden files such as `.env`, unless `accepts` refuses them. Only regular files are read. Links
- * are followed if they lead to a place below the root. Hard links cannot be told from other files.
+ * are followed if they lead to a place below the root. Hard links look like other files.
  *
  * The id of a file is the name of the root and the path below it, for example "data/logs/app.log". The id of a folder lists its
  * entries. Files are read in ranges, and a range is kept in memory only while it is used.

@@ -1,4 +1,4 @@
-// Limits the work of a JSONPath query. A path of a few characters can compare each value of a document with each other value.
+// Limits the work of a JSONPath query. A short path can compare every value of a document with every other value.
 
 import { type JSONPathNode, jsonpath, type JSONPathQuery } from "json-p3";
 

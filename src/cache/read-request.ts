@@ -34,7 +34,7 @@ const json = {
       type: "string",
       enum: actions,
       description:
-        "read: lines. grep: search. head, tail: the first or last lines. json: select from a JSON text. stats: the size. release: drop everything read from this text from your context, and delete it if it is a stored result.",
+        "read: lines. grep: search. head, tail: the first or last lines. json: select from a JSON text. stats: the size. release: remove all that you have read of this text from your context. A stored result is also deleted.",
     },
     id: { type: "string", description: "The id of the text." },
     start_line: { type: "integer", minimum: 1, description: "The first line to read or to search. Default 1." },

@@ -13,7 +13,7 @@ export async function releaseText(
   const release = callsOf(messages, { id, toolName });
   const isDeleted = await shelf.remove(id);
   if (!isDeleted && release.length === 0)
-    throw new Error("Nothing was read from a text with this id, and no stored result has it.");
+    throw new Error("You have read no text with this id, and no stored result has this id.");
   const calls = release.length === 1 ? "1 earlier call" : `${release.length} earlier calls`;
   const data = `Released: the results of ${calls}.${isDeleted ? " The stored result is deleted." : ""}`;
   return markSignal(toolResult({ data }), { release });

@@ -13,8 +13,8 @@ export interface CliIO {
   /** Opens a file or a URL in the browser. Returns false if there is no program for it. */
   open(target: string): boolean;
   /**
-   * Returns a signal that the first SIGINT or SIGTERM aborts. Without a call, these end the process at once, also while it works
-   * without a pause. So only a command that ends itself calls this, when it begins to wait.
+   * Returns a signal that the first SIGINT or SIGTERM aborts. Before this call, these signals end the process at once, even while it
+   * works without a pause. So a command calls this only if it ends itself, and only when it begins to wait.
    */
   stopSignal(): AbortSignal;
 }
@@ -22,7 +22,7 @@ export interface CliIO {
 /** A problem that the person at the terminal can solve. Its message says what is wrong, then what to do. */
 export class CliError extends Error {
   override readonly name = "CliError";
-  /** 1 for a problem with files or runs, 2 for a wrong usage. */
+  /** 1 for a problem with files or runs, 2 for wrong usage. */
   readonly exitCode: 1 | 2;
 
   constructor(message: string, exitCode: 1 | 2 = 1, options?: ErrorOptions) {

@@ -98,7 +98,7 @@ async function serveLive(paths: readonly string[], { found, port, io, openPage }
       const { path, name, kind } = log;
       const text = kind === "log" ? undefined : await readFound(log, now, io);
       known.set(path, log);
-      // The server follows no link, but somebody may name one.
+      // The server follows no symbolic link, but a path may name one.
       if (kind === "log") served.set(path, { name, path: await realpath(path).catch(() => path) });
       else if (text !== undefined) served.set(path, { name, text });
     }

@@ -3,7 +3,7 @@
 import type { LoopEvents, LoopOptions } from "../core/index.ts";
 import { countThings, formatMs, formatUSD } from "../inspect/format.ts";
 
-/** The time, tokens and cost of the iterations and summaries that were not repeated, with those of nested runs. */
+/** The time, tokens and cost of the iterations and summaries that were not repeated, including nested runs. */
 export class LiveTotals {
   readonly #startedAt = performance.now();
   #tokens = 0;

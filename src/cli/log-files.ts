@@ -32,7 +32,7 @@ export interface Finding {
   readonly cwd: string;
   /** Logs by their paths. Their files are not read again. */
   readonly known?: ReadonlyMap<string, FoundLog> | undefined;
-  /** True if a file may not exist yet, or may still be empty. It is taken as a log. Default: false. */
+  /** True if a file may not exist yet, or may still be empty. Such a file counts as a log. Default: false. */
   readonly areAwaited?: boolean | undefined;
 }
 
@@ -95,8 +95,8 @@ async function readSize(path: string, given: string, areAwaited: boolean): Promi
     const isMissing = isRecord(error) && error["code"] === "ENOENT";
     if (!isMissing) throw new CliError(`${given} cannot be read: ${messageOf(error)}.`, 1, { cause: error });
     if (!areAwaited) throw new CliError(`There is no file ${given}. Check the path.`);
-    // A name without an ending is rather that of a folder.
-    if (extname(path) === "") throw new CliError(`There is no folder ${given}. Make it first, or pass the path of a log.`);
+    // A name without an ending is probably a folder.
+    if (extname(path) === "") throw new CliError(`There is no folder ${given}. Create it first, or pass the path of a log.`);
     return { isFolder: false, size: 0 };
   }
 }
@@ -121,7 +121,7 @@ export async function readLogText({ path, name, kind }: FoundLog): Promise<strin
   }
 }
 
-/** Returns the path of a file beside a log. Its name is that of the log, with another ending. */
+/** Returns the path of a file beside a log, with the name of the log and another ending. */
 export function besideLog(path: string, ending: string): string {
   return join(dirname(path), `${basename(path).replace(/\.jsonl?$/, "")}${ending}`);
 }

@@ -6,7 +6,7 @@ import { openTarget } from "./open-target.ts";
 import { runCli } from "./run-cli.ts";
 import { createStopSignal } from "./stop-signal.ts";
 
-/** Reads the version of the package, whose description is above the folder of this file. */
+/** Reads the version from the package.json above the folder of this file. */
 function readVersion(): string {
   const found = ["../package.json", "../../package.json"]
     .map((path) => new URL(path, import.meta.url))
@@ -26,7 +26,7 @@ const ended = runCli(process.argv.slice(2), {
   version: readVersion(),
 });
 
-// The build also makes a CommonJS form, which has no top-level await, before it removes that form.
+// No top-level await, because the build also makes a CommonJS form, which it then removes.
 void ended.then((exitCode) => {
   process.exitCode = exitCode;
 });

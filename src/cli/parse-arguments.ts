@@ -24,7 +24,7 @@ export function parseArguments<const Options extends NonNullable<ParseArgsConfig
     });
     return { values, positionals };
   } catch (error) {
-    // The first sentence names the argument. The others are about escaping it.
+    // The first sentence of the message names the argument. The others explain how to escape it.
     const [message = ""] = messageOf(error).split(". ");
     throw wrongUsage(`${message}.`);
   }

@@ -1,4 +1,4 @@
-// The command `turnwright rerun`: repeats a run up to an iteration, and goes on with other options.
+// The command `turnwright rerun`: repeats a run up to an iteration, and continues with other options.
 
 import { lstat, rm } from "node:fs/promises";
 import { relative, resolve, sep } from "node:path";
@@ -58,7 +58,7 @@ export async function rerunLog(args: readonly string[], io: CliIO): Promise<void
     iteration === 0 ? "Repeats no iteration, and starts" : `Repeats iterations 0 to ${iteration - 1}, then goes on`;
   io.note(`${repeated} with ${provider.id} ${provider.model}.`);
   if (missing.length > 0)
-    io.note(`Tools without code, whose calls suspend the run: ${missing.join(", ")}. Bring them with --module.`);
+    io.note(`Tools without code, whose calls suspend the run: ${missing.join(", ")}. Provide them with --module.`);
   events.on("iteration-end", (event) => noteIteration(event, io));
   const totals = new LiveTotals(events);
   const result = await runLive(withRunLog(continuePast(past, iteration, all), { to: out }), { events, iteration, out });
@@ -137,11 +137,11 @@ function completeTools({ tools = [] }: LoadedOptions, past: Past): Completed {
   return { tools: [...own, ...shown], missing: missing.map(({ name }) => name) };
 }
 
-/** Returns the path of the new log. A log that exists is never continued, so that each log has one run. */
+/** Returns the path of the new log. An existing log is never continued, so that each log has one run. */
 async function chooseOut(source: string, out: string | undefined, cwd: string): Promise<string> {
   for (let count = 1; ; count += 1) {
     const path = out === undefined ? besideLog(source, `-rerun${count === 1 ? "" : count}.jsonl`) : resolve(cwd, out);
-    // A symbolic link is taken too, also if its target does not exist.
+    // A symbolic link counts as an existing file, even if its target does not exist.
     const isTaken = await lstat(path).then(
       () => true,
       () => false,
@@ -174,7 +174,7 @@ function report({ status, reason, text, pendingCalls }: LoopResult, { io, totals
   io.note(`Live: ${totals.describe()}.`);
   if (text !== "") io.note(text);
   const waiting = pendingCalls.map(({ name }) => name).join(", ");
-  if (status === "suspended") io.note(`These calls wait: ${waiting}. Bring their tools with --module to go on.`);
+  if (status === "suspended") io.note(`These calls wait: ${waiting}. To continue, provide their tools with --module.`);
   io.out(second);
   io.note(`Compare both runs: npx turnwright inspect ${quotePath(first)} ${quotePath(second)}`);
   if (status === "error") throw new CliError("The new run ended with an error. Its log has the details.");
@@ -185,7 +185,7 @@ function relativeTo(cwd: string, path: string): string {
   return short.startsWith("..") ? path : short;
 }
 
-/** Quotes a path for a POSIX shell, in which nothing within single quotes has a meaning. */
+/** Quotes a path for a POSIX shell. In single quotes, no character has a special meaning. */
 function quotePath(path: string): string {
   const named = path.startsWith("-") ? `.${sep}${path}` : path;
   const plain = sep === "\\" ? /^[\w./:\\-]+$/ : /^[\w./:-]+$/;

@@ -21,7 +21,7 @@ const commands: { readonly [name: string]: Command | undefined } = {
 
 /** Runs the command line. Resolves to the exit code, and never rejects. */
 export async function runCli(args: readonly string[], terminal: CliIO & { readonly version: string }): Promise<number> {
-  // Texts of models and names of files may hold sequences that control a terminal.
+  // Texts of models and names of files may contain sequences that control a terminal.
   const io = {
     ...terminal,
     out: (line: string) => terminal.out(showControls(line)),

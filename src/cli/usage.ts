@@ -13,7 +13,7 @@ export const usages: { readonly [Name in "inspect" | "export" | "rerun"]: Usage 
 fileJournal, or a folder with such files.
   -o, --out <path>    the page. Default: beside the log
   --no-open           do not open a browser
-  --live              serve the page on 127.0.0.1, and follow logs that grow. A log may not exist yet
+  --live              serve the page on 127.0.0.1, and follow logs that grow or do not exist yet
   --port <number>     the port of the server. Default: a free one`,
   },
   export: {
@@ -27,14 +27,14 @@ fileJournal, or a folder with such files.
     text: `rerun repeats a run up to an iteration without any request or tool call, and then goes on live.
   --from <iteration>  the first iteration that runs again, such as i3
   --module <path>     a module that exports \`options\`: provider, tools, system, limits, ...
-  --model <name>      the model. Without a provider in the module, the provider of the log is used,
+  --model <name>      the model. If the module has no provider, the provider of the log is used,
                       with its SDK and the key in the environment
   --run <id>          the run, if the log has several
   -o, --out <path>    the new log. Default: beside the first one`,
   },
 };
 
-export const generalOptions = `  -h, --help          show this help, or that of a command
+export const generalOptions = `  -h, --help          show this help, or the help of a command
   -v, --version       show the version`;
 
-export const exitCodes = "Exit codes: 0 for success, 1 for a problem, 2 for a wrong usage.";
+export const exitCodes = "Exit codes: 0 for success, 1 for a problem, 2 for wrong usage.";

@@ -9,11 +9,11 @@ const ownerOnly = 0o600;
 
 /**
  * Writes a file that only its owner can read, because a log holds private texts. Replaces the file at the path. If the path is a
- * symbolic link, replaces the link, because somebody who may write in the folder could have made it.
+ * symbolic link, replaces the link, because another user of the folder could have made it.
  */
 export async function writePrivate(path: string, text: string): Promise<void> {
   try {
-    // A device such as /dev/stdout is not replaced, and may lead to a file that has other texts already.
+    // A device such as /dev/stdout is not replaced. It may lead to a file that already has other texts.
     if (/^\/(?:dev|proc)\//.test(path)) await writeFile(path, text, { flag: "a" });
     else await replaceFile(path, text);
   } catch (error) {

@@ -27,14 +27,13 @@ import { writeSummary } from "./write-summary.ts";
 /** The options of `compactMessages`. */
 export interface CompactionOptions {
   /**
-   * The size of the context from which old messages are summarized: a share of the context window (up to 1), or a number of
-   * tokens (above 1). Measured before each request, from the reported usage of the last request and an estimate of the newer
-   * messages. Default 0.8.
+   * Old messages are summarized when the context reaches this size: a share of the context window (up to 1), or tokens
+   * (above 1). The size is the reported usage of the last request, plus an estimate of the newer messages. Default 0.8.
    */
   readonly when?: number | undefined;
   /**
-   * The size of the latest messages that stay as they are: a share of the context window (up to 1), or a number of tokens (above
-   * 1). Must be smaller than `when`. Default 0.1.
+   * The latest messages stay unchanged, up to this size: a share of the context window (up to 1), or tokens (above 1). Must be smaller
+   * than `when`. Default 0.1.
    */
   readonly keep?: number | undefined;
   /**
@@ -55,7 +54,7 @@ export interface CompactionOptions {
 export interface SummaryOptions {
   /** The provider that writes the summary. Default: the provider of the run. */
   readonly provider?: Provider | undefined;
-  /** The maximum number of tokens in a summary. Default 4,000. */
+  /** The maximum number of tokens that the model writes in one request for a summary. Default 4,000. */
   readonly maxOutputTokens?: number | undefined;
   /** The maximum cost of one compaction in USD, as computed by the option `pricing` of the run. Default: no limit. */
   readonly maxCostUSD?: number | undefined;
@@ -93,12 +92,12 @@ interface Settings extends CompactionOptions {
 }
 
 /**
- * Summarizes old messages when the context is nearly full, and once after the service has refused a request as too long. Requests
- * then have the summary in place of these messages. The transcript and the journal keep all messages.
+ * Summarizes old messages when the context is nearly full, and once after the service has refused a request as too long. Later
+ * requests have the summary in place of these messages. The transcript and the journal keep all messages.
  *
  * These parts of a request never change: the system text, pinned messages, the last message of the user, calls that wait, and
  * the latest messages up to `keep`. A call and its result stay together. The summary is a step of the journal, and its usage and
- * cost count towards the limits of the run. A long conversation is summarized in parts, so that these requests are not too long.
+ * cost count towards the limits of the run. A long conversation is summarized in parts, so that no request for a summary is too long.
  * If the summary fails or is not shorter, requests stay as they were. The events are `compaction-start` and `compaction-end`.
  *
  * Throws LoopError "unknown-option" or "invalid-option".
@@ -149,7 +148,7 @@ function checkFit(earlier: CompactedMessages, messages: readonly Message[]): Com
   const isFit =
     count <= messages.length && messages[count]?.role !== "tool" && kept.every((index) => messages[index]?.role === "user");
   if (isFit) return earlier;
-  throw invalidOption("policies.compaction.startWith()", "the `compaction` of an earlier run whose messages come first", earlier);
+  throw invalidOption("policies.compaction.startWith()", "the `compaction` of an earlier run of the same conversation", earlier);
 }
 
 function isNative({ compacts }: Provider, { native }: Settings): boolean {
@@ -213,8 +212,8 @@ function sentMessages({ view, state }: Run): readonly Message[] {
 }
 
 /**
- * Returns the tokens of the next request. The service has reported the tokens of the last request and its answer. Everything newer
- * is estimated, and everything is estimated if there is no such report, or if messages were summarized after it.
+ * Returns the tokens of the next request: the reported tokens of the last request and its answer, and an estimate of newer messages.
+ * Estimates everything if there is no report, or if messages were summarized after it.
  */
 function contextTokens(run: Run): number {
   const { state, options } = run;
@@ -277,8 +276,8 @@ interface PartFacts {
 }
 
 /**
- * Returns the tokens of the conversation in one request for a summary. Estimates are often too low, so half of a known window
- * stays free. Without a known window, the size of the last request is a measure: the service accepted it, or refused it.
+ * Returns the maximum tokens of the conversation in one request for a summary. Estimates are often too low, so half of a known
+ * window stays free. Without a known window, the last request gives a size that the service has accepted or refused.
  */
 function partTokensFor(window: number | undefined, { run, tokensBefore, maxOutputTokens }: PartFacts): number {
   const isRefused = run.state.lastInbox?.compact === "forced";

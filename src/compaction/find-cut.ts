@@ -1,5 +1,5 @@
-// Decides which messages a summary replaces. The rules keep every request valid: a call and its result stay together, and a call
-// that waits stays visible.
+// Decides which messages a summary replaces. Every request stays valid: a call and its result stay together, and a call that waits
+// stays in requests.
 
 import {
   type CompactedMessages,
@@ -21,7 +21,7 @@ export interface CutRules {
 }
 
 export interface Cut extends Omit<CompactedMessages, "summary"> {
-  /** The indexes of the messages that the new summary has to cover, without those that the summary so far covers. */
+  /** The indexes of the messages for the new summary, except those that the summary so far replaces. */
   readonly replaced: readonly number[];
   /** The estimated tokens of the replaced messages. */
   readonly tokens: number;
@@ -38,7 +38,7 @@ export function findCut(messages: readonly Message[], rules: CutRules): Cut | un
     const message = messages[index];
     return message?.role === "user" && (message.pinned === true || index === lastUser);
   };
-  // A message that was kept so far and is no longer the last message of the user goes into the new summary.
+  // A kept message goes into the new summary when it is no longer the last message of the user.
   const shown = [...(earlier?.kept ?? []), ...range(before, count)];
   const kept = shown.filter(isKept);
   const replaced = shown.filter((index) => !isKept(index));

@@ -1,9 +1,9 @@
 import { cutText, type Message, readAssistantMessage, type ToolResultPart, type UserMessage } from "../core/entry-kit.ts";
 
-/** The characters of one tool result or of the arguments of one call that the model reads for the summary. */
+/** The maximum characters of one tool result, or of the arguments of one call, in a request for a summary. */
 const longestValue = 4_000;
 
-/** Writes a message as text for a summary. Long results and arguments are cut, and images and files are only named. */
+/** Writes a message as text for a summary. Long results and arguments are cut. Images and files are named, but not included. */
 export function renderMessage(message: Message): string {
   switch (message.role) {
     case "user":

@@ -1,4 +1,4 @@
-// The transitions of a stored conversation: a run begins, ends, or is given up. Pure.
+// The transitions of a stored conversation: a run begins, ends, or is closed for the next run. Pure.
 
 import {
   addCost,
@@ -34,14 +34,14 @@ export interface Changed {
   readonly undo?: ConversationChange | undefined;
 }
 
-/** The messages and the spending of a run that was cut off, as its journal has them. */
+/** The messages and the spending of an unfinished run, from its journal. */
 export interface Recovered extends Pick<StoredRun, "usage" | "costUSD"> {
   readonly messages: readonly Message[];
 }
 
 /**
- * Gives the last run up, so that another run can begin: calls that still wait are ended, and the spending of the run is added to
- * the sums. `recovered` replaces the messages of a run that was cut off. Nothing is stored yet.
+ * Closes the last run, so that another run can begin. Calls that still wait are ended, and the spending of the run is added to the
+ * sums. `recovered` replaces the messages of an unfinished run. Nothing is stored yet.
  */
 export function settleLastRun({ messages, state }: StoredConversation, recovered?: Recovered): Changed {
   const { lastRun, ...earlier } = state;
@@ -103,7 +103,7 @@ export function endRun({ state }: StoredConversation, start: number, result: Loo
   };
 }
 
-/** Makes the first change of a fork. Its runs, usage and cost begin at 0, because the conversation it is from has counted them. */
+/** Makes the first change of a fork. Its runs, usage and cost begin at 0, because the original conversation has counted them. */
 export function forkAt({ stored }: Changed, atMessage: number = stored.messages.length): ConversationChange {
   const { length } = stored.messages;
   if (atMessage > length) throw invalidOption("atMessage", `at most ${length}, the number of messages`, atMessage);

@@ -69,8 +69,8 @@ export interface ConversationStatus {
 }
 
 /**
- * A transcript that is kept across runs. Only one run at a time: the other methods that begin a run or change the conversation
- * reject with LoopError "conversation-busy" meanwhile, also in other processes.
+ * A transcript that is kept across runs. While a run is live, methods that begin a run reject with LoopError "conversation-busy",
+ * also in other processes.
  */
 export interface Conversation<Output = unknown> {
   readonly id: string;

@@ -42,9 +42,9 @@ import { type AnyOptions, checkConversation, mergeOptions, toNewMessages } from 
 import { startStream } from "./start-stream.ts";
 
 /**
- * Creates an object for one conversation, which keeps its transcript in a store. Each `send` adds a message of the user, runs
- * the loop with all messages, and stores the messages, the usage, the cost and the compaction of the run. Any number of objects,
- * in any number of processes, may share a conversation: it has one run at a time.
+ * Creates an object for one conversation, which keeps its transcript in a store. Each `send` adds a message of the user, and runs
+ * the loop with all messages. It then stores the messages, the usage, the cost and the compaction of the run. Any number of objects,
+ * in any number of processes, may share a conversation. It has one run at a time.
  *
  * Nothing is read or written before the first call of a method. Throws LoopError "invalid-option" or "unknown-option" if an
  * option is invalid, including those in `options`.

@@ -1,5 +1,5 @@
-// Stores each conversation in a journal file: each change is one record. The journal brings the lock, the checksums, the private
-// mode and the repair of a record that a crash has cut off.
+// Stores each conversation in a journal file: each change is one record. The code of the journal has
+// the lock, the checksums, the private file mode, and the repair of a record that a crash has cut off.
 
 import { createHash } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
@@ -24,9 +24,9 @@ export interface FileConversationStoreOptions {
  * a line. Only the owner can read the files. Several processes on one machine may share the directory. If a process dies, the
  * next one removes its lock and an incomplete last line.
  *
- * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. The methods reject with errors from the disk,
- * with "journal-damaged" if a file was changed, and with "journal-refused" if a file cannot be used safely, for example because
- * it is a symbolic link of another user.
+ * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. The methods reject with errors from the disk, and
+ * with "journal-damaged" if something else has changed a file. They reject with "journal-refused" if a file cannot be used safely,
+ * for example because it is a symbolic link of another user.
  *
  * @example
  * const store = fileConversationStore("/var/lib/chat");
@@ -76,7 +76,7 @@ export function fileConversationStore(directory: string, options: FileConversati
   };
 }
 
-/** An id may be too long for a file name, or differ from another one in case only, so the name is made from its hash. */
+/** File names are hashes, because an id may be too long for a file name, or differ from another id only in case. */
 function pathOf(root: string, id: string): string {
   return join(root, `${createHash("sha256").update(id).digest("hex").slice(0, 40)}.jsonl`);
 }

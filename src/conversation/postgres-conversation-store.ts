@@ -21,7 +21,7 @@ export interface PostgresPool {
 export interface PostgresConversationStoreOptions {
   /**
    * The time after which other processes may continue a conversation whose process has died, in milliseconds. A live process
-   * renews its lock three times as often. Default 30,000.
+   * renews its lock three times within this time. Default 30,000.
    */
   readonly leaseMs?: number | undefined;
 }

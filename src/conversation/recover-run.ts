@@ -3,7 +3,7 @@ import { inspectJournal, type JournalInspection } from "../journal/index.ts";
 import type { Recovered } from "./conversation-state.ts";
 import { unlessMissing } from "./unless-missing.ts";
 
-/** Reads the messages and the spending of a run that was cut off from its journal. Returns undefined if the run has not begun. */
+/** Reads the messages and the spending of an unfinished run from its journal. Returns undefined if the run has not begun. */
 export async function recoverRun(journal: Journal | undefined): Promise<Recovered | undefined> {
   if (journal?.read === undefined) return undefined;
   // The journal does not exist if the process was killed before the run began.

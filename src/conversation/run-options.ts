@@ -82,7 +82,7 @@ export function mergeOptions(base: AnyOptions, own: object, resumes: boolean): A
   return merged as unknown as AnyOptions;
 }
 
-/** Returns copies of the new messages. Throws LoopError "invalid-option" for other roles, which a page could otherwise forge. */
+/** Returns copies of the new messages. Throws LoopError "invalid-option" for other roles, so that a page cannot forge them. */
 export function toNewMessages(message: NewMessages | undefined): readonly UserMessage[] {
   if (message === undefined) return [];
   return (Array.isArray(message) ? message : [message]).map(toNewMessage);

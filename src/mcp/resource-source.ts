@@ -68,7 +68,7 @@ const mostPages = 100;
  * parts. The client must be connected: a `Client` from `@modelcontextprotocol/sdk` or `@modelcontextprotocol/client`. The id of a
  * resource is its URI, for example from a resource link in a tool result. The name of the source lists the resources.
  *
- * A resource is requested again for each part. Binary resources are refused. A server can only return texts: a resource has no
+ * A resource is requested again for each part. Binary resources are refused. The text of a resource has no other
  * effect on the run.
  *
  * Throws LoopError "invalid-option" or "unknown-option".

@@ -96,7 +96,8 @@ export interface OpenAIChatOptions {
    * A key that the service combines with the beginning of a request to choose a server, sent as `prompt_cache_key`. Requests with
    * equal keys and beginnings reach the same server, whose prompt cache they share. Use one key for requests that share a long
    * beginning, such as the name of the agent, or of the agent and the customer. According to OpenAI, a server takes about 15 of
-   * these requests per minute; others go elsewhere, so a busy agent needs several keys. Default none: the beginning alone decides.
+   * these requests per minute. The others go elsewhere, so a busy agent needs several keys. Default: no key, so that only the
+   * beginning decides.
    */
   readonly promptCacheKey?: string | undefined;
   /**

@@ -17,8 +17,9 @@ import { checkResponsesOptions, type OpenAIResponsesOptions } from "./responses-
  * By default the items do not refer to stored data, so the service need not store responses. If the message was edited or goes to
  * another model, only its text and calls are sent.
  *
- * With the option `compaction`, the service replaces old items with an encrypted summary when the run asks for it. The summary is
- * sent back with its message, even if nothing is stored. The items before it are still sent, because another model needs them.
+ * With the option `compaction`, the service replaces old items with an encrypted summary if the run has the policy
+ * `compactMessages`. The summary is sent back with its message, even if nothing is stored. Requests still have the items before it,
+ * because another model needs them.
  *
  * Commentary and the final answer are both sent as text, separated by a blank line. The settings `stopSequences` and `seed` are not
  * sent, because the API has no fields for them.

@@ -1,4 +1,4 @@
-// The span of a summary that replaces old messages. Its model is known only at its end, so the span is started then, with the time
+// The span of a summary that replaces old messages. Its model is known only at the end, so the span is created then, with the time
 // at which the summary began.
 
 import { type Attributes, type Context, SpanKind } from "@opentelemetry/api";

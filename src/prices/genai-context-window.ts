@@ -40,7 +40,7 @@ export function genaiContextWindow(
   return (provider, model) => windowOf(toCatalogueId(givenProvider ?? provider), givenModel ?? model);
 }
 
-/** Calculates a price without tokens, because only `calcPrice` matches model names in the way that prices are matched. */
+/** Calculates the price of no tokens, because only `calcPrice` matches model names in the same way as `genaiPrices`. */
 function windowOf(providerId: string, model: string): number | undefined {
   const found = calcPrice({}, model, { providerId });
   return found?.provider.id === providerId ? found.model.context_window : undefined;

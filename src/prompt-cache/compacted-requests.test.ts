@@ -43,7 +43,7 @@ it.for<[what: string, end: readonly Message[]]>([
   expect(next?.break).toBeUndefined();
 });
 
-it("watchPromptCache: an edit after a summary is not taken for context that moved", () => {
+it("watchPromptCache: an edit after a summary is not mistaken for context that moved", () => {
   const watcher = createWatcher();
   const messages = [summary, ...early.slice(4)];
   send(watcher, { messages, transcript: early });

@@ -5,7 +5,7 @@ import { type CacheBreakCause, type ModelRequest, userTextOf } from "../core/ent
 /** A text that replaced other content on purpose. */
 export interface Replacement {
   readonly kind: Extract<CacheBreakCause["kind"], "messages-masked" | "messages-compacted">;
-  /** The text inside a JSON string. Adapters send it unchanged in every format. */
+  /** The text as it is inside a JSON string. Adapters send it unchanged in every format. */
   readonly text: string;
 }
 

@@ -68,7 +68,7 @@ class RunWatcher implements CacheWatcher {
     for (const record of requests) this.#recall(record);
   }
 
-  /** A record that was edited is compared with nothing. */
+  /** Forgets a record that was edited, so that the next request is compared with nothing. */
   #recall(record: RequestPrefix): void {
     const { provider, model } = record;
     try {
@@ -106,7 +106,7 @@ class RunWatcher implements CacheWatcher {
     }
   }
 
-  /** Compares the first request to a model. All of the last request to another model is lost. */
+  /** Compares the first request to a model with the last request to another model, which is lost as a whole. */
   #switch({ provider, model }: Sender): Comparison {
     const last = this.#last;
     const nothing = { sharedBytes: 0, possibleBytes: 0, cause: undefined, isIntended: false };

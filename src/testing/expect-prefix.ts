@@ -4,7 +4,7 @@ import { type CacheBreakCause, invalidOption, type LoopResult, type PromptCacheB
 const mostBreaks = 5;
 
 /**
- * Throws an Error if the requests of a run kept less than `share` of the prefix that they could keep. This is the part before the
+ * Throws an Error if the requests of a run kept less than `share` of the prefix that they could keep: the part before the
  * first change that a policy made on purpose, such as masking. The message names the first requests that broke the prompt cache.
  * `share` is a number from 0 to 1, by default 0.95.
  *

@@ -199,7 +199,7 @@ describe("fileSource: a file that is refused", () => {
     expect(await read({ id: "data/logs/ships.json", action: "head" })).toContain("Fram");
   });
 
-  it("is gone with its root, whose path on the machine is not shown", async () => {
+  it("does not exist after its root was deleted, and the error does not show the path of the root", async () => {
     const { root, read } = createData();
     rmSync(root, { recursive: true });
     expect(await read({ id: "data/app.log", action: "read" })).toBe(missing);

@@ -92,7 +92,7 @@ describe("read_part release", () => {
     "fails for the id %j, from which nothing was read",
     async ([id]) => {
       expect(await readPart(createResultCache({ sources: [other] }), { action: "release", id })).toBe(
-        "failed: Nothing was read from a text with this id, and no stored result has it.",
+        "failed: You have read no text with this id, and no stored result has this id.",
       );
     },
   );

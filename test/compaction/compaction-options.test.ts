@@ -49,7 +49,7 @@ describe("compactMessages: a service that writes summaries itself", () => {
     return { mock, playing: play([], { provider: mock, tools, policies: { compaction } }) };
   };
 
-  it("gets the size from which to summarize, and no summary is written here", async () => {
+  it("gets the size at which to summarize, and the run writes no summary", async () => {
     const { mock, playing } = playNative(undefined);
     await playing.result;
     expect(mock.requests.map(({ compactAt, purpose }) => [compactAt, purpose])).toEqual([

@@ -189,7 +189,7 @@ describe("a run with a compaction", () => {
     expect(again.requests[0]?.messages).toHaveLength(9);
   });
 
-  it("a refused request is an error of its iteration, and not of the run", async () => {
+  it("a refused request is an error of its iteration, but not of the run", async () => {
     const { run, result } = await watch({ isForced: true });
     expect([result.status, run.status, run.iterations.map(({ status }) => status)]).toEqual([
       "completed",

@@ -184,7 +184,7 @@ describe("compactMessages with random transcripts", () => {
     );
   });
 
-  it("sends no request for a summary above the context window, whatever the transcript", async () => {
+  it("sends no request for a summary above the context window, for any transcript", async () => {
     const window = 3_000;
     const scenes = fc.array(fc.oneof(size, fc.integer({ min: 2_000, max: 30_000 })), { minLength: 2, maxLength: 12 });
     await fc.assert(

@@ -183,7 +183,7 @@ describe("compactMessages().startWith", () => {
     expect(last).toEqual(compaction);
   });
 
-  it("puts a message into the next summary that is no longer the last message of the user", async () => {
+  it("puts a kept message into the next summary when it is no longer the last message of the user", async () => {
     const first = start({ calls: 5 }, rules);
     const { messages, compaction } = await first.result;
     const next: Message[] = [...messages, { role: "user", content: "And then?" }];

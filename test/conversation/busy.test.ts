@@ -51,7 +51,7 @@ describe("waitMs", () => {
     expect([shown.length, shown.slice(0, 2)]).toEqual([6, ["user: 1", "model: re 1"]]);
   });
 
-  it("refuses a run that has waited long enough", async () => {
+  it("refuses a run that has waited for waitMs", async () => {
     const { clock, conversation } = open(400);
     const first = conversation.send("1");
     const second = failureOf(conversation.send("2"));

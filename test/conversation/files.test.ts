@@ -21,14 +21,14 @@ function onlyFile(folder: string): string {
 }
 
 describe("fileConversationStore", () => {
-  it("creates the directory and the files for their owner only, with names that hide the ids", async () => {
+  it("creates the directory and the files for the owner only, and the file names hide the ids", async () => {
     const folder = join(makeFolder(), "deep", "chats");
     await open(folder, "a@example.org").send("Is it on?");
     const modes = [folder, onlyFile(folder)].map((path) => statSync(path).mode & 0o777);
     expect(modes).toEqual([0o700, 0o600]);
   });
 
-  it("adds to the file as much as the new messages take, and changes nothing before", async () => {
+  it("adds only the new messages to the file, and changes nothing before them", async () => {
     const folder = makeFolder();
     const conversation = open(folder);
     const sizes: number[] = [];

@@ -28,7 +28,7 @@ describe("usage", () => {
     });
   });
 
-  it("has an unknown cost from the first run whose cost is unknown", async () => {
+  it("has no cost any more after a run whose cost is unknown", async () => {
     const costs = [1, undefined, 1];
     const { conversation, provider } = open([text("a"), text("b"), text("c")], {}, { pricing: () => costs[provider.calls - 1] });
     const seen: (number | undefined)[] = [];
@@ -41,7 +41,7 @@ describe("usage", () => {
 });
 
 describe("fork", () => {
-  it("continues apart from the conversation it was made from, with no usage yet", async () => {
+  it("is independent of the original conversation, and its usage begins at 0", async () => {
     const { conversation, provider } = open([text("Coat."), text("Hat."), text("Boots.")], {}, { pricing: () => 1 });
     await conversation.send("What do I need?");
     const fork = await conversation.fork("chat-18");
@@ -75,7 +75,7 @@ describe("fork", () => {
     expect((await fork.send()).text).toBe("Silver.");
   });
 
-  it("ends the calls that wait in the copy only", async () => {
+  it("ends waiting calls in the copy, but not in the original", async () => {
     const { conversation } = open([toolCall("pay"), text("Paid.")]);
     await conversation.send("Pay it.");
     const fork = await conversation.fork("chat-18");

@@ -57,7 +57,7 @@ describe("fileConversationStore", () => {
     ["after change 2", { stored: [question, ...work], resumed: undefined, recovered: [question, ...work] }],
   ];
 
-  it("is killed at each moment", () => {
+  it("has a check for each moment at which a process can be killed", () => {
     expect(table.map(([death]) => death)).toEqual(deaths);
   });
 
@@ -103,7 +103,7 @@ describe("fileConversationStore", () => {
 });
 
 describe("postgresConversationStore", () => {
-  it("frees the conversation of a process that died when its lease ends", async () => {
+  it("frees the conversation of a killed process when its lease ends", async () => {
     const pool = database.connect();
     const postgresUrl = pool.options.connectionString;
     const life: Life = { folder: makeFolder(), postgresUrl, hasJournal: true, message: "Dig.", death: "in the tool" };

@@ -49,7 +49,7 @@ describe("postgresConversationStore", () => {
     expect((await readLease())?.holder).toBeNull();
   });
 
-  it("stops a run that has lost its lease, and stores nothing of it", async () => {
+  it("stops a run that has lost its lease, and does not store its end", async () => {
     const { pool, provider, conversation } = open("lost", 300);
     const stream = conversation.stream("Is it on?");
     const reader = stream[Symbol.asyncIterator]();
@@ -61,7 +61,7 @@ describe("postgresConversationStore", () => {
     expect(rows).toEqual([{ holder: "another" }]);
   });
 
-  it("gives the conversation of a process that is gone to another one when the lease ends", async () => {
+  it("gives the conversation of a vanished process to another process when the lease ends", async () => {
     const { pool, store, conversation } = open("gone");
     await store.load("gone");
     const insert = "INSERT INTO turnwright.chats (id, holder, held_until) VALUES ('gone', 'dead', now() + interval '1 hour')";

@@ -153,7 +153,7 @@ describe("stream", () => {
     expect((await conversation.stream("Count.").result).text).toMatch(/499$/);
   });
 
-  it("stops the run if the reader leaves, and stores it", async () => {
+  it("stops the run if the reader leaves, and stores its end", async () => {
     const { conversation, provider } = open([[text("Once"), stall()], text("Rain.")]);
     const stream = conversation.stream("Tell me of the weather.");
     for await (const { type } of stream) if (type === "text-delta") break;

@@ -127,7 +127,7 @@ it("anthropicMessages with cache: masking loses at most the 20 blocks before the
   expect(Math.max(...losses)).toBeLessThanOrEqual(20);
 });
 
-it("anthropicMessages with cache: an iteration that takes longer than the cache lives reads nothing", async () => {
+it("anthropicMessages with cache: after an iteration that is longer than the lifetime of the cache, nothing is read", async () => {
   const clock = createTestClock();
   const onRequest = async (index: number): Promise<void> => {
     if (index === 5) await clock.advance(300_000);

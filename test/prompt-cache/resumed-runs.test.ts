@@ -92,7 +92,7 @@ describe("watchPromptCache: the first request of a resumed run", () => {
   });
 });
 
-it("watchPromptCache: the records of a request have a fixed size, whatever the length of the run", async () => {
+it("watchPromptCache: the record of a request has the same size for any length of the run", async () => {
   const { result } = await playWatched(rounds(200));
   const sizes = result.streamResults.map(({ cache }) => JSON.stringify(cache).length);
   expect(Math.max(...sizes.slice(1))).toBeLessThan(300);

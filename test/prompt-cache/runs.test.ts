@@ -54,7 +54,7 @@ it("watchPromptCache: without the policy, nothing is reported", async () => {
   ]);
 });
 
-it("watchPromptCache: a change before a masked result counts only the bytes before the masked result as possible", async () => {
+it("watchPromptCache: the possible bytes end at a masked result, even if an earlier message has changed", async () => {
   const masking = maskResults({ keepIterations: 1, minTokens: 0 });
   const { result } = await playWatched(rounds(3), {
     policies: { masking },
@@ -71,7 +71,7 @@ it("watchPromptCache: a change before a masked result counts only the bytes befo
 
 const providerOf = (id: string, model: string): Provider => createMockProvider(rounds(5), { id, model });
 
-it("watchPromptCache: another model and provider lose the whole prefix, and switching back finds the earlier one", async () => {
+it("watchPromptCache: a request to another model or provider loses the whole prefix, and a later request to the first model keeps its own", async () => {
   const [one, two, three] = [providerOf("a", "m"), providerOf("a", "n"), providerOf("b", "n")];
   const providers = [one, two, three, one, one];
   const hooks: LoopOptions["hooks"] = { prepareIteration: ({ iteration }) => ({ provider: providers[iteration] ?? one }) };

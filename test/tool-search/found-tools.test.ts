@@ -18,7 +18,7 @@ describe("a deferred tool that the model calls without loading it", () => {
     ]);
   });
 
-  it("reads the issues if the arguments are invalid, and its schema comes with the next request", async () => {
+  it("returns the issues if the arguments are invalid, and the next request has its schema", async () => {
     const strict = deferredTool("strict", "Strict.", {
       inputSchema: {
         "~standard": {

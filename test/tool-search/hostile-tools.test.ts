@@ -34,7 +34,7 @@ describe("withToolSearch with tools of any source", () => {
     expect(finder?.description).toMatch(/\d tools|\d more/);
   });
 
-  it("describes the tools equally for any order of the source", () => {
+  it("has the same description for any order of the tools", () => {
     const describe = (tools: typeof manyTools): string | undefined =>
       withToolSearch(tools)
         .definitions()

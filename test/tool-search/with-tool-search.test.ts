@@ -188,7 +188,7 @@ describe("withToolSearch", () => {
     expect(provider.requests.map(toolNames)[1]).toEqual(["x_find_tools", "x_outer_two"]);
   });
 
-  it("runs without a run, for example in a test of the tool", () => {
+  it("works outside of a run, for example in a test of find_tools", () => {
     const tools = withToolSearch([deferredTool("alpha"), clock]);
     const answer: unknown = tools.executeTool("find_tools", { query: "alpha" }, {} as ToolContext);
     expect(answer).toMatchObject({ success: true, data: { tools: [{ name: "alpha" }] } });

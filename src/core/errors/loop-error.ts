@@ -105,7 +105,7 @@ export interface LoopErrorDetails {
   };
   /** A conversation has a live run, or is being changed, in this or another process. */
   readonly "conversation-busy": { readonly conversation: string };
-  /** A verb of a conversation is not possible now. In the message, `problem` comes directly after the conversation. */
+  /** A method of a conversation cannot be used now. In the message, `problem` follows the id of the conversation. */
   readonly "conversation-refused": { readonly conversation: string; readonly problem: string };
   /** The store of a run host did not answer in time. `ms` is how long the host waited. */
   readonly "store-unresponsive": { readonly verb: "read" | "write"; readonly ms: number };

@@ -148,7 +148,7 @@ function findSpendingEnding(state: LoopState, bounds: Bounds): Ending | undefine
   return lastInbox?.spentOutside === undefined ? undefined : { status: "error", reason: lastInbox.spentOutside };
 }
 
-/** If a forced compaction fails, the run ends because of the request that the service refused as too long. */
+/** If a forced compaction fails, the run ends with the error of the request that the service refused as too long. */
 function findCompactionEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { lastInbox, lastCompaction, streamResults } = state;
   const reason = streamResults.at(-1)?.reason;

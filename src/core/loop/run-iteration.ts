@@ -163,7 +163,7 @@ function streamIteration(run: Run, next: ModelStep, plan: IterationPlan): Promis
   return withTerms(run, asked);
 }
 
-/** Returns the size from which the service itself is to summarize old messages. A function of the caller may throw. */
+/** Returns the tokens at which the service itself is to summarize old messages. `contextWindow` of the caller may throw. */
 function findCompactAt({ features: { compaction }, events, state }: Run, provider: Provider): number | undefined {
   let found: number | undefined;
   const at = { type: "compaction.contextWindow", iteration: state.iteration };

@@ -194,8 +194,8 @@ export interface LoopPolicies<Output = unknown> {
 export interface Compaction {
   readonly kind: "compaction";
   /**
-   * Returns a policy whose first request already shows this summary, as the `compaction` in the result of an earlier run of the
-   * same conversation. `undefined` returns the policy unchanged.
+   * Returns a policy that uses a summary from the first request on: the `compaction` in the result of an earlier run of the same
+   * conversation. Returns the policy unchanged for `undefined`.
    */
   startWith(earlier: CompactedMessages | undefined): Compaction;
 }
@@ -204,9 +204,9 @@ export interface Compaction {
 export interface CompactedMessages {
   /** The summary that the model gets instead of the messages. */
   readonly summary: string;
-  /** The number of messages at the beginning of the transcript that the summary stands for. */
+  /** The number of messages at the beginning of the transcript that the summary replaces, including those in `kept`. */
   readonly count: number;
-  /** The indexes of those messages that the model still gets unchanged before the summary, in ascending order. */
+  /** The indexes of those messages that stay unchanged, before the summary. In ascending order. */
   readonly kept: readonly number[];
 }
 

@@ -1,4 +1,5 @@
-// Types for the prompt cache of model services, which read the beginning of a request again if an earlier request began equally.
+// Types for the prompt cache of model services. A service reads the part of a request from its cache that equals the beginning of
+// an earlier request.
 
 /** Watches how much of each request begins like the previous one. Created by `watchPromptCache` from `turnwright/prompt-cache`. */
 export interface PromptCacheWatch {

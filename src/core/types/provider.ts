@@ -18,7 +18,7 @@ export interface Provider {
   readonly model: string;
   /** The API family of the provider, for policies that depend on the family. */
   readonly family?: string | undefined;
-  /** True if the service itself can replace old messages with a summary, as `compactAt` of a request demands. Default false. */
+  /** True if the service itself can replace old messages with a summary. Requests may then have `compactAt`. Default false. */
   readonly compacts?: boolean | undefined;
   /**
    * True if the service itself searches deferred tools. Requests then contain all deferred tools, marked with `deferred: true`, and
@@ -48,7 +48,7 @@ export interface ModelRequest {
   /** The `token` from the `finish` chunk with the reason "continue". The new stream must continue from that point. */
   readonly continuationToken?: string | undefined;
   /**
-   * The number of input tokens from which the service is to replace old messages with a summary. Set only for a provider with
+   * The number of input tokens at which the service is to replace old messages with a summary. Set only for a provider with
    * `compacts`.
    */
   readonly compactAt?: number | undefined;

@@ -50,8 +50,8 @@ export interface ToolTraits<Args = never> {
    */
   readonly origin?: string | undefined;
   /**
-   * Set to true for a tool that the model sees only after it was found by a search or called. Ignored if nothing can find the
-   * tool: neither a tool made by `withToolSearch` nor the provider. Default false.
+   * Set to true to hide the tool until the model has found or called it. Ignored if nothing can find the tool, because the
+   * registry has no `find_tools` and the provider does not search. Default false.
    */
   readonly deferred?: boolean | undefined;
   /** True for the tool that finds deferred tools. Set by `withToolSearch`. Default false. */

@@ -11,8 +11,8 @@ import { isSummary } from "./summary-messages.ts";
  *
  * - "kept": `count` messages are the same.
  * - "masked": the message has tool results that the masking policy has cleared since.
- * - "edited", "keys-reordered": the message has another content, or only another order of keys.
- * - "compacted": several messages were replaced by fewer ones, or by a summary and the messages that stay in front of it.
+ * - "edited": the message has another content. "keys-reordered": only the order of its keys is different.
+ * - "compacted": several messages were replaced by fewer ones, or by a summary and the messages that stay before it.
  */
 export type MessageChange =
   | { readonly kind: "kept"; readonly index: number; readonly nextIndex: number; readonly count: number }
@@ -78,7 +78,7 @@ function splitLists(before: readonly Message[], after: readonly Message[]): read
   return [{ same: start, removed: 0, added: 0 }, ...rest];
 }
 
-/** After a summary, the latest messages follow unchanged. Messages in front of it may have moved there. */
+/** After a summary, the latest messages follow unchanged. Messages before it may have had other positions. */
 function replaceBySummary(left: readonly Message[], right: readonly Message[]): readonly Section[] | undefined {
   const added = right.findIndex(isSummary) + 1;
   if (added === 0) return undefined;

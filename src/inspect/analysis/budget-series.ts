@@ -31,7 +31,7 @@ const limitNames: { readonly [Name in BudgetName]: string } = {
   activeMs: "wallClockMs",
 };
 
-/** Returns the amounts at the end of each iteration and compaction of a run. One without an end has no point. */
+/** Returns the amounts at the end of each iteration and compaction of a run. Those without an end have no point. */
 export function budgetSeriesOf(run: LoggedRun): BudgetSeries {
   const executions = executionsOf(run);
   const seen = new Set<number>();

@@ -28,7 +28,7 @@ export interface RunComparison extends TotalsComparison {
   readonly firstDifference: number | undefined;
 }
 
-/** Compares two runs, iteration by iteration. Of a stream that was repeated after a crash, only the last one is compared. */
+/** Compares two runs, iteration by iteration. If a stream was repeated after a crash, only the last one is compared. */
 export function compareRuns(left: LoggedRun, right: LoggedRun): RunComparison {
   const [ours, theirs] = [lastStreams(left), lastStreams(right)];
   const keys = [...new Set([...ours.keys(), ...theirs.keys()])].sort((one, other) => one - other);
@@ -38,7 +38,7 @@ export function compareRuns(left: LoggedRun, right: LoggedRun): RunComparison {
   return { iterations, firstDifference: first === -1 ? undefined : first, ...compareTotals(left, right) };
 }
 
-/** More than a run has continuations in one iteration. Makes one number of the two that identify a stream. */
+/** More than the number of continuations in one iteration. Joins the two numbers that identify a stream. */
 const mostContinuations = 1_000_000;
 
 const keyOf = ({ iteration, continuation }: LoggedIteration): number => iteration * mostContinuations + continuation;
@@ -94,7 +94,7 @@ function compareRequests(
 /** Returns a function that takes all requests up to a stream, and returns the request of the stream if it has one. */
 function createCursor(run: LoggedRun, take: (step: RequestStep) => void): (key: number) => LoggedRequest | undefined {
   const steps = walkRequests(run);
-  // A step changes the messages of the step before, so it is taken only when its turn has come.
+  // A step changes the messages of the step before, so it is read only when it is needed.
   const keys = run.iterations.filter(({ request }) => request !== undefined).map(keyOf);
   let at = 0;
   return (key) => {

@@ -9,8 +9,8 @@ export interface TotalsComparison {
   readonly left: ComparedTotals;
   readonly right: ComparedTotals;
   /**
-   * The first iteration that counts. A rerun repeats those before it from a log, in almost no time and without nested runs, so both
-   * totals leave them out. 0 if no iteration is left out.
+   * The first iteration that counts. A rerun repeats earlier iterations from a log, in almost no time and without nested runs,
+   * so both totals leave these out. 0 if no iteration is left out.
    */
   readonly from: number;
 }

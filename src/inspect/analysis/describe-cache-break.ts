@@ -4,7 +4,7 @@ import type { CacheBreakCause } from "../../core/entry-kit.ts";
 import { countThings, formatCount, formatMs, joinTexts } from "../format.ts";
 import type { CacheBreak } from "./find-cache-breaks.ts";
 
-/** The number of causes in a sentence. A request may lose or get dozens of tools. */
+/** The maximum number of causes in a sentence. A request may lose or get dozens of tools. */
 const mostCauses = 5;
 
 /**
@@ -43,7 +43,7 @@ export function isUnread({ causes }: CacheBreak): boolean {
   return causes[0].kind === "cache-unread";
 }
 
-/** True if only parts were changed that break the cache of some services. */
+/** True if only parts have changed that break the cache of some services, but not of all. */
 function isUncertain({ causes, lostChars }: CacheBreak): boolean {
   return lostChars === 0 && causes.every(({ kind }) => kind === "tool-choice-changed" || kind === "setting-changed");
 }

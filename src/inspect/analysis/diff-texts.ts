@@ -1,9 +1,9 @@
-// The differences between two texts, with a bound on the time that they take.
+// Finds the differences between two texts within a limited time.
 
 import { diffLines, diffWordsWithSpace } from "diff";
 import { sharedStart } from "./json-parts.ts";
 
-/** A piece of two texts. The pieces that are "same" or "added" are the new text, and those that are "same" or "removed" the old. */
+/** A piece of two texts. "same" and "removed" pieces make up the old text, "same" and "added" pieces the new text. */
 export interface TextPiece {
   readonly kind: "same" | "added" | "removed";
   readonly text: string;

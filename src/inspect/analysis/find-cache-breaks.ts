@@ -1,5 +1,5 @@
-// Finds the requests that break the prompt cache of a service, and the causes. A service reads from its cache as long as a request
-// begins like an earlier one.
+// Finds the requests that break the prompt cache of a service, and the causes. A service reads the part of a request from its cache
+// that equals the beginning of an earlier request.
 
 import type { CacheBreakCause } from "../../core/entry-kit.ts";
 import type { LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.ts";
@@ -17,7 +17,7 @@ export interface CacheBreak {
   readonly index: number;
   readonly iteration: number;
   readonly continuation: number;
-  /** The earlier request that this one is compared with: the last one to the same provider and model, or else the previous one. */
+  /** The earlier request for the comparison: the last one to the same provider and model. If there is none, the previous one. */
   readonly earlier: LoggedIteration;
   /** True if a request to another provider or model was sent between both. */
   readonly isSwitchedBack: boolean;
@@ -26,14 +26,14 @@ export interface CacheBreak {
   /** The causes, in the order in which services read a request. The first one decides how much is lost. */
   readonly causes: readonly [CacheBreakCause, ...CacheBreakCause[]];
   /**
-   * The place at which the request begins to differ. Undefined if the provider or the model is another one, and if only settings
-   * were changed.
+   * The place at which the request begins to differ. Undefined if the provider, the model or only settings have
+   * changed.
    */
   readonly end: PrefixEnd | undefined;
   /** The characters of the previous request as JSON: tools, system text and messages. */
   readonly prefixChars: number;
   readonly keptChars: number;
-  /** Changed settings break the cache of some services only, so that they lose no characters here. */
+  /** Changed settings break the cache of some services only, so they count as no loss here. */
   readonly lostChars: number;
   /** The tokens that the service read from its cache, as it reported them. */
   readonly cachedTokens: number | undefined;
@@ -46,12 +46,12 @@ export function findCacheBreaks(run: LoggedRun): readonly CacheBreak[] {
   return [...walkCacheBreaks(run)].filter((found) => found !== undefined);
 }
 
-/** Yields the break of each request, or undefined. A long run takes a second, in which the caller can pause. */
+/** Yields the break of each request, or undefined. The caller can pause between requests, because a long run takes a second. */
 export function* walkCacheBreaks(run: LoggedRun): Generator<CacheBreak | undefined, void> {
   const places = new Map(run.iterations.map((iteration, index) => [iteration, index]));
   const masking = findMasking(run);
   const last = new Map<string, LoggedIteration>();
-  // The characters before each message of the previous request, and at last those of all messages.
+  // The characters before each message of the previous request. The last number is that of all messages.
   let sums: readonly number[] = [0];
   for (const step of walkRequests(run)) {
     const { iteration, previous } = step;

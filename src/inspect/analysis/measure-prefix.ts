@@ -1,4 +1,4 @@
-// Measures how much of a request the next request begins with. Services cache requests in the order tools, system, messages.
+// Measures how much of a request is also the beginning of the next request. Services cache requests in the order tools, system, messages.
 
 import type { LoggedRequest } from "../log/run-log.ts";
 import { isSameText, jsonLength, sharedLength } from "./json-parts.ts";

@@ -103,7 +103,7 @@ function toAxis(scale: Scale, side: "left" | "right", sources: readonly Source[]
   return { scale, side, ...roundUp(highest, yTickCount) };
 }
 
-/** Returns a round step, and the first multiple of it that is not below the value. */
+/** Returns a round step, and its first multiple that is at least the value. */
 function roundUp(value: number, count: number): Pick<Axis, "highest" | "step"> {
   if (!(value > 0)) return { highest: 1, step: 1 };
   const rough = value / count;

@@ -1,4 +1,4 @@
-// The facts about a run that all of its requests need. They are found once for each state of a live run.
+// The facts about a run that all of its requests need. They are found once for each state of a live log.
 
 import type { LoggedIteration, LoggedRun } from "../log/run-log.ts";
 import { type CacheBreak, findCacheBreaks } from "./find-cache-breaks.ts";

@@ -9,7 +9,7 @@ export function isSummary(message: Message | undefined): boolean {
   return message?.role === "user" && typeof message.content === "string" && message.content.startsWith(summaryTitle);
 }
 
-/** Returns the new messages of a request. After a compaction, messages of the request before have other positions. */
+/** Returns the new messages of a request. After a compaction, messages of the previous request have other positions. */
 export function newMessagesOf(request: LoggedRequest, before: LoggedRequest | undefined): readonly Message[] {
   const { added, keptCount } = request;
   if (before === undefined || keptCount === before.messageCount) return added;

@@ -8,10 +8,10 @@ export function waitsOf({ waits }: Pick<LoggedIteration, "waits">, callId?: stri
   return waits.filter((wait) => wait.callId === callId);
 }
 
-/** Shorter waits, such as those for a policy that approves at once, would only hide the others. In milliseconds. */
+/** The shortest wait that is shown, in milliseconds. Shorter waits, such as for a policy that approves at once, would hide the others. */
 const leastWaitMs = 10;
 
-/** Returns the waits that a reader wants to see: those that last, or have lasted for some time. */
+/** Returns the waits to show: those that are still open, or were long enough. */
 export function longWaitsOf(iteration: Pick<LoggedIteration, "waits">, callId?: string): readonly LoggedWait[] {
   return waitsOf(iteration, callId).filter(({ from, to }) => to === undefined || to - from >= leastWaitMs);
 }

@@ -1,5 +1,5 @@
-// Goes through the requests of a run, with the messages of each. Works with the differences in the log, because making each list
-// anew would take time that grows with the square of the number of iterations.
+// Goes through the requests of a run, with the messages of each. Uses the differences in the log: to make each list
+// again would take time that grows with the square of the number of iterations.
 
 import type { Message } from "../../core/entry-kit.ts";
 import type { LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.ts";

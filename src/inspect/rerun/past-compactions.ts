@@ -56,7 +56,7 @@ const failed: { readonly count?: undefined } = {};
 
 type Compacted = Extract<CompactionAnswer, { kind: "compacted" }>["compaction"];
 
-/** Finds the messages that a summary replaced. The request goes on with the latest ones of the transcript. */
+/** Finds the messages that a summary replaced. After the summary, the request has the latest messages of the transcript. */
 function findReplaced(transcript: readonly Message[], messages: readonly Message[]): Compacted | undefined {
   const at = messages.findIndex(isSummary);
   const message = messages[at];

@@ -137,7 +137,7 @@ function Amount({ name, point, limits }: AmountProps): JSX.Element | null {
   );
 }
 
-/** The table has the last iterations only, because a browser is slow with more rows. */
+/** The table has only the last iterations, because a browser is slow with more rows. */
 const mostRows = 2_000;
 
 function BudgetTable({ series: { points, limits } }: { readonly series: BudgetSeries }): JSX.Element {

@@ -1,10 +1,10 @@
-// Highlights the hits of the search in the elements of the transcript. The highlights need no elements of their own.
+// Highlights the search hits in the transcript, without adding elements.
 
 import type { Hit } from "./model/find-hits.ts";
 import { showControls } from "../show-controls.ts";
 import { type TextWindow } from "./safe-text.tsx";
 
-/** More ranges than a reader can see. */
+/** The maximum number of ranges: more than a reader can see. */
 const mostRanges = 2000;
 
 /** Highlights all hits inside an element. */

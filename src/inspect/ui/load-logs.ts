@@ -30,7 +30,7 @@ export async function loadLog({ name, element, url }: PageLog, show: ShowLog): P
   let reader = new LogReader();
   try {
     if (element !== undefined) {
-      // The page is painted before a long log blocks it.
+      // Lets the browser paint the page before a long log blocks it.
       await pause(0);
       reader.add(textOf(element));
       show({ name, log: reader.end(), isLive: false });
@@ -85,9 +85,9 @@ const retryMs = 1000;
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /**
- * Reads from the server as long as the page is open. If the connection ends, asks for the URL that `nextUrl` then returns. Calls
- * `take` with undefined if the server does not answer, and `begin` with the id of the log, or with undefined if another log is there
- * now, which is then read from its start.
+ * Reads from the server while the page is open. If the connection ends, requests the URL that `nextUrl` then returns. Calls `take`
+ * with undefined if the server does not answer. Calls `begin` with the id of the log. Calls `begin` with undefined if another log has
+ * replaced the log, and then reads the other log from its start.
  */
 async function follow(
   nextUrl: () => string,

@@ -91,7 +91,7 @@ function costText({ costUSD, status }: LoggedRun, sum: number | undefined): stri
   return status === undefined ? `${formatUSD(sum)} so far` : `at least ${formatUSD(sum)}`;
 }
 
-/** The header links to this number of cache breaks. */
+/** The maximum number of cache breaks to which the header links. */
 const mostBreaks = 12;
 
 function CacheBreakLinks({ facts, linkOf }: Pick<RunHeaderProps, "facts" | "linkOf">): JSX.Element | null {

@@ -6,12 +6,12 @@ interface ShowMoreProps {
   readonly left: number;
   /** The number of things that a click shows. Default: all. */
   readonly step?: number;
-  /** The hidden things, such as "more characters". */
+  /** The name of the hidden things, such as "more characters". */
   readonly things: string;
   show(): void;
 }
 
-/** A button that shows more of a long text or list. Nothing if all of it is shown. */
+/** A button that shows more of a long text or list. Renders nothing if all of it is shown. */
 export function ShowMore({ left, step = left, things, show }: ShowMoreProps): JSX.Element | null {
   if (left <= 0) return null;
   return (

@@ -23,7 +23,7 @@ interface PieceProps {
   readonly isLast: boolean;
 }
 
-/** The characters of common text that stay visible beside a change, and the most of a change that is shown at first. */
+/** The characters of common text that stay visible beside a change, and the maximum of a change that is shown at first. */
 const nearby = 160;
 const longest = 20_000;
 
@@ -31,7 +31,7 @@ function Piece({ piece: { kind, text }, isFirst, isLast }: PieceProps): JSX.Elem
   const [isOpen, setOpen] = useState(false);
   const [head, tail] = kind === "same" ? [isFirst ? 0 : nearby, isLast ? 0 : nearby] : [longest, 0];
   const left = text.length - head - tail;
-  // A fold that hides less than it takes is not worth a click.
+  // A fold must hide more than it takes.
   if (isOpen || left <= nearby) return wrapPiece(kind, showControls(text));
   return (
     <>

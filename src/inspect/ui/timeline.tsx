@@ -24,7 +24,7 @@ export interface TimelineProps {
   readonly shown: readonly Row[];
   readonly range: Interval;
   readonly selected: string;
-  /** The keys of entries with hits of the search. */
+  /** The keys of entries with search hits. */
   readonly found: ReadonlySet<string>;
   isOpen(key: string): boolean;
   toggle(key: string): void;
@@ -143,7 +143,7 @@ function Axis({ axis, isZoomed, setZoom }: AxisProps): JSX.Element {
           </span>
         ))}
         {axis.gaps.map(({ position, from, to }) => (
-          <b key={from} style={{ left: `${position * 100}%` }} title="Nothing worked in this time, so it is shown shorter">
+          <b key={from} style={{ left: `${position * 100}%` }} title="Shortened: nothing worked in this time">
             {formatMs(to - from)}
           </b>
         ))}
@@ -200,7 +200,7 @@ function RowView({ row, top, axis, state, isOpen, toggle, select }: RowProps): J
         </span>
         <span class="name">{showControls(label)}</span>
         {note !== "" && <span class={`note tone-${tone}`}>{showControls(note)}</span>}
-        {state.isFound && <span class="found" title="Has hits of the search" />}
+        {state.isFound && <span class="found" title="Has search hits" />}
       </span>
       <span class="bars" aria-hidden="true">
         {segments.map(({ kind: part, from, to }, index) => {

@@ -83,7 +83,7 @@ function useHits({ hits, pattern, isDone }: Search, open: (hit: Hit) => void): H
     setAt({ pattern, index });
     open(hit);
   };
-  // The search may have no hits yet when the reader asks for the first one.
+  // The search may have no hits yet when the reader goes to the first one.
   useEffect(() => {
     if (wanted.current !== undefined) go(wanted.current);
   }, [hits, isDone]);

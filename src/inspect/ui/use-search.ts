@@ -13,7 +13,7 @@ export interface Search {
 
 const idle: Search = { pattern: undefined, hits: [], isDone: true };
 
-/** The search pauses after this time, and shows the hits that it has. */
+/** The search pauses after this time, and shows the hits so far. */
 const sliceMs = 12;
 const typingMs = 120;
 const showEachMs = 150;

@@ -1,7 +1,7 @@
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-/** Calls `read` when an element was shown, when it is scrolled, and in the frame after it or its content has another size. */
+/** Calls `read` when an element was shown, when it is scrolled, and in the frame after it or its content has changed its size. */
 export function useViewChanges(scroller: RefObject<HTMLElement | null>, read: (element: HTMLElement) => void): void {
   const latest = useRef(read);
   latest.current = read;

@@ -30,7 +30,7 @@ export interface VisibleTools {
   readonly byName: ReadonlyMap<string, ToolDefinition>;
   /** The deferred tools that a search may find, loaded or not. */
   readonly findable: readonly ToolDefinition[];
-  /** The circumstances that decide which of the deferred tools are visible. Empty if there are none. */
+  /** The facts that decide which deferred tools are visible. Empty if no tool is deferred. */
   readonly stamp: string;
   /** The tools can be reused while the registry returns this list. Empty if the tools are for one iteration only. */
   readonly source: readonly ToolDefinition[];

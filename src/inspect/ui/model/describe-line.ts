@@ -1,4 +1,4 @@
-// Says what the notes of a transcript are about: lines of a log that are no stream and no call.
+// Describes the notes of a transcript: the lines of a log that are neither a stream nor a call.
 
 import type { EndReason, Json } from "../../../core/entry-kit.ts";
 import type { LoggedLine, LoggedRun } from "../../log/run-log.ts";
@@ -72,7 +72,7 @@ const describers: { readonly [type: string]: Describe | undefined } = {
   "hidden-notice": ({ name, args }) => ({ title: `Deliberate mode allowed ${wordOf(name)}`, tone: "plain", value: args }),
   "replay-end": () => ({ title: "End of the replay: the steps from here on are new", tone: "plain" }),
   "run-start": () => ({ title: "Resumed", tone: "plain" }),
-  "attempt-discarded": () => ({ title: "The last message was discarded, to try it again", tone: "warn" }),
+  "attempt-discarded": () => ({ title: "The last message was discarded before a new attempt", tone: "warn" }),
   "run-end": ({ status, reason }) => describeEarlierEnd({ status, reason }),
   "run-error": ({ error }) => describeEarlierEnd({ error }),
 };

@@ -11,11 +11,11 @@ export class ListLayout {
   readonly #heights = new Map<string, number>();
   #keys: readonly string[] = [];
   #estimate: (index: number) => number = () => 0;
-  /** The top of each item, and at last the height of the whole list. */
+  /** The top of each item. The last number is the height of the whole list. */
   #tops: readonly number[] = [0];
   #held: HeldItem = { index: 0, below: 0 };
 
-  /** Sets the items. If the held one is gone, the item before it is held. */
+  /** Sets the items. If the held item is gone, holds the item before it. */
   setItems(keys: readonly string[], estimate: (index: number) => number): void {
     if (keys === this.#keys) return;
     const places = new Map(keys.map((key, index) => [key, index]));
@@ -36,7 +36,7 @@ export class ListLayout {
     this.#tops = [...tops, top];
   }
 
-  /** Sets the heights of items from an index on. Returns true if one of them is new. */
+  /** Sets the heights of items from an index on. Returns true if a height has changed. */
   setHeights(from: number, heights: readonly number[]): boolean {
     let isNew = false;
     heights.forEach((height, at) => {

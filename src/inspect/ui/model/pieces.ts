@@ -14,8 +14,8 @@ export interface Piece {
   readonly label: string;
   readonly value: unknown;
   /**
-   * "request" pieces are shown by the view of the request, and "mark" pieces in the line of the title. Their texts are only searched
-   * here.
+   * The view of the request shows "request" pieces, and the line of the title shows "mark" pieces. Here, their texts are only
+   * searched.
    */
   readonly form: "text" | "faint" | "data" | "error" | "request" | "mark";
 }
@@ -105,7 +105,7 @@ function piecesOfAttempt({ attempt, provider, model, discardedAt, error, ...lost
   ];
 }
 
-/** Only the parts that the request before does not have, so that the search finds each text once. */
+/** Returns only the parts that the previous request does not have, so that the search finds each text once. */
 function piecesOfRequest(request: LoggedRequest, before: LoggedRequest | undefined): readonly Piece[] {
   const changed = (id: "system" | "tools" | "settings" | "toolChoice"): readonly Piece[] => {
     const isNew =

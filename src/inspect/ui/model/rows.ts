@@ -32,7 +32,7 @@ export interface Row {
   readonly wholeNote?: string | undefined;
   readonly tone: Tone;
   readonly segments: readonly Segment[];
-  /** The duration in milliseconds, as the log has it. Otherwise the time in which the row has worked. */
+  /** The duration in the log, in milliseconds. If the log has none, the time in which the row worked. */
   readonly ms: number | undefined;
   /** The segments of the rows inside this one, which are shown while it is folded. */
   readonly inner: readonly Segment[];

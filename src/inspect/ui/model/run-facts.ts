@@ -24,7 +24,7 @@ export interface CallFacts {
   decision?: LoggedLine | undefined;
   /** The result that the model got, if it differs from the result of the tool. */
   sent?: Json | undefined;
-  /** The iteration from which on the result is left out of requests. */
+  /** The first iteration whose request leaves the result out. */
   clearedBy?: number | undefined;
   /** Lines about changes of the result, and about a result that came too late. */
   readonly changes: LoggedLine[];

@@ -1,4 +1,4 @@
-// Lays times out on an axis. Long gaps in which nothing works, such as days of waiting for an approval, are shortened.
+// Lays times out on an axis. Long gaps without any work, such as days of waiting for an approval, are shortened.
 
 export interface Interval {
   readonly from: number;
