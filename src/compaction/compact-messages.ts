@@ -6,8 +6,10 @@ import {
   type Compaction,
   type CompactionAnswer,
   type Compactor,
+  fitsMessages,
   invalidOption,
   is,
+  isCompaction,
   isFunction,
   isRecord,
   isWithin,
@@ -133,20 +135,14 @@ function createCompactor(settings: Settings, earlier: CompactedMessages | undefi
 }
 
 function checkEarlier(given: CompactedMessages): CompactedMessages {
+  if (!isCompaction(given)) throw invalidOption("policies.compaction.startWith()", "the `compaction` of a result", given);
   const { summary, count, kept } = given;
-  const isFit = typeof summary === "string" && isWithin(count, { min: 0, infinite: false }) && Array.isArray(kept);
-  if (!isFit || !kept.every((index) => isWithin(index, { min: 0, max: count - 1 }))) {
-    throw invalidOption("policies.compaction.startWith()", "the `compaction` of a result", given);
-  }
   return Object.freeze({ summary, count, kept: Object.freeze([...kept]) });
 }
 
 /** A kept result without its call, or a result directly after the summary, would make each request invalid. */
 function checkFit(earlier: CompactedMessages, messages: readonly Message[]): CompactedMessages {
-  const { count, kept } = earlier;
-  const isFit =
-    count <= messages.length && messages[count]?.role !== "tool" && kept.every((index) => messages[index]?.role === "user");
-  if (isFit) return earlier;
+  if (fitsMessages(earlier, messages)) return earlier;
   throw invalidOption("policies.compaction.startWith()", "the `compaction` of an earlier run whose messages come first", earlier);
 }
 
@@ -194,7 +190,8 @@ function cutOf(run: Run, settings: Settings, tokens: number): Cut | undefined {
 
 /** True if the service refused a request that was already compacted. As little as possible is then kept. */
 function isRefusedAgain({ state: { lastInbox, lastCompaction, streamResults } }: Run): boolean {
-  return lastInbox?.compact === "forced" && lastCompaction?.streams === streamResults.length - 1;
+  const isLast = lastCompaction?.answer.kind === "compacted" && lastCompaction.streams === streamResults.length - 1;
+  return isLast && lastInbox?.compact === "forced";
 }
 
 /** The messages of the next request before the compaction, without results that are masked. */
@@ -209,14 +206,21 @@ function sentMessages({ view, state }: Run): readonly Message[] {
  */
 function contextTokens(run: Run): number {
   const { state, options, visibleTools } = run;
-  const last = state.lastCompaction?.streams === state.streamResults.length ? undefined : state.streamResults.at(-1)?.usage;
+  const stream = state.lastCompaction?.streams === state.streamResults.length ? undefined : state.streamResults.at(-1);
+  // The sum over discarded attempts would be much larger than the context.
+  const last = stream?.lastUsage ?? stream?.usage;
   const messages = sentMessages(run);
   if (last !== undefined && last.inputTokens > 0) {
     const answer = messages.findLastIndex(({ role }) => role === "assistant");
     return last.inputTokens + last.outputTokens + estimateMessages(messages.slice(answer + 1));
   }
   const shown = state.compaction === undefined ? messages : toCompacted(messages, state.compaction);
-  return estimateJson(options.system ?? "") + estimateJson(visibleTools.source) + estimateMessages(shown);
+  return estimateJson(options.system ?? "") + estimateJson(sentTools(visibleTools)) + estimateMessages(shown);
+}
+
+/** The tools of the next request. Deferred tools are not sent, or take no space at the service that searches them. */
+function sentTools({ tools, source }: Run["visibleTools"]): Run["visibleTools"]["tools"] {
+  return (tools.length === 0 ? source : tools).filter(({ deferred }) => deferred !== true);
 }
 
 async function compact(run: Run, settings: Settings): Promise<CompactionAnswer> {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { fail } from "turnwright/testing";
+import { createLoopControl, memoryJournal } from "turnwright";
+import { fail, text } from "turnwright/testing";
 import { outline, start, tooLong } from "./compaction-stage.ts";
 
 describe("compactMessages: a request that the service refuses as too long", () => {
@@ -86,4 +87,47 @@ describe("compactMessages: a request that the service refuses as too long", () =
     const { status, text: said } = await second.result;
     expect([reason.kind, status, said]).toEqual(["provider-error", "completed", "Done."]);
   });
+
+  const refuseLong = ({ messages }: { readonly messages: readonly unknown[] }) => (messages.length > 3 ? tooLong : undefined);
+
+  it.for(["abort", "stop"] as const)("ends as stopped if the run is stopped during the summary: %s", async (verb) => {
+    const control = createLoopControl();
+    const abort = new AbortController();
+    const summary = () => {
+      if (verb === "abort") abort.abort(new Error("The user left."));
+      else control.stop();
+      return text("The summary.");
+    };
+    const script = { calls: 5, refuse: refuseLong, summary };
+    const { requests, result } = start(script, {}, { control, signal: abort.signal });
+    const { status, reason } = await result;
+    expect([status, reason.kind, requests.length]).toEqual(["stopped-by-user", verb === "abort" ? "aborted" : "stopped", 3]);
+  });
+
+  it("summarizes in a retry of a run that was stopped during the summary", async () => {
+    const journal = memoryJournal();
+    const control = createLoopControl();
+    const summary = () => {
+      control.stop();
+      return text("The summary.");
+    };
+    const refuse = ({ messages }: { readonly messages: readonly unknown[] }) => (messages.length > 5 ? tooLong : undefined);
+    await start({ calls: 3, refuse, summary }, {}, { runId: "stopped", journal, control }).result;
+    const again = start({ calls: 3, refuse }, {}, { runId: "stopped", journal, resume: "retry-last" });
+    const { status, text: said, compaction } = await again.result;
+    expect([status, said, compaction?.summary]).toEqual(["completed", "Done.", "The summary."]);
+  });
+
+  it.for([false, true])(
+    "ends with the refusal if maxIterations allows no other request, with finalAnswer %s",
+    async (finalAnswer) => {
+      const { requests, result } = start(
+        { calls: 5, refuse: refuseLong },
+        {},
+        { limits: { maxIterations: 3 }, policies: { finalAnswer } },
+      );
+      const { status, error } = await result;
+      expect([status, error?.message, requests.length]).toEqual(["error", "The context is too long.", 3]);
+    },
+  );
 });

@@ -3,6 +3,7 @@
 
 import { LoopError } from "../../errors/loop-error.ts";
 import { describeValue } from "../../utils/texts.ts";
+import type { CompactedMessages } from "../../types/policies.ts";
 import { isOutsideResult } from "../../tools/to-outcome.ts";
 import { isRecord, type UnknownRecord } from "../../utils/guards.ts";
 import { recordVersion, runKey } from "./step-key.ts";
@@ -17,6 +18,22 @@ const isPartStart = (value: unknown): boolean =>
   isRecord(value) && ["reasoning", "text", "call"].includes(value["type"] as string) && typeof value["from"] === "number";
 const isReason = (value: unknown): boolean => isRecord(value) && isText(value["kind"]);
 const isEnding = (value: unknown): boolean => isRecord(value) && isText(value["status"]) && isReason(value["reason"]);
+
+/** True for the compaction of a result. The kept indexes must be in order, because equal ones would send a message twice. */
+export function isCompaction(value: unknown): value is CompactedMessages {
+  if (!isRecord(value) || !isText(value["summary"]) || !isIndex(value["count"]) || !Array.isArray(value["kept"])) return false;
+  const { count } = value;
+  let last = -1;
+  return value["kept"].every((index: unknown) => {
+    const isNext = isIndex(index) && index > last && index < count;
+    if (isNext) last = index;
+    return isNext;
+  });
+}
+
+function isIndex(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
 
 const fits = {
   text: isText,
@@ -34,8 +51,8 @@ const fits = {
   tools: (value: unknown) => isRecord(value) && Object.values(value).every(isRecord),
   "order?": (value: unknown) => value === undefined || (Array.isArray(value) && value.every(isPartStart)),
   decision: isOutsideResult,
-  compaction: (value: unknown) =>
-    isRecord(value) && isText(value["summary"]) && typeof value["count"] === "number" && Array.isArray(value["kept"]),
+  compaction: isCompaction,
+  "compaction?": (value: unknown) => value === undefined || isCompaction(value),
   outcome: (value: unknown) => isRecord(value) && problemOf(value, "tool") === undefined,
 };
 
@@ -58,7 +75,7 @@ const stream: Fields = {
 
 /** The required fields of a step's result, by the name of the step in its key. */
 const steps: { readonly [word: string]: Fields } = {
-  run: { tools: "tools", messages: "array" },
+  run: { tools: "tools", messages: "array", compaction: "compaction?" },
   retry: { reopen: "boolean", before: "text", now: "number", token: "text" },
   inbox: look,
   "inbox-end": look,

@@ -7,7 +7,7 @@ import type { Pricing } from "../../types/common.ts";
 import { toProviderError } from "../../errors/provider-error.ts";
 import { assertNever } from "../../utils/guards.ts";
 import { memoize } from "../../utils/promises.ts";
-import { addCost } from "../../utils/count-usage.ts";
+import { addCost, noUsage } from "../../utils/count-usage.ts";
 import { costOf } from "../state/apply-call.ts";
 import { endingOfReason } from "../../cancellation/cancel-scope.ts";
 import { judgeFinish, type Judgement, type MessageContent } from "../../providers/judge-finish.ts";
@@ -88,6 +88,7 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
     token: draft.token,
     providerMetadata: draft.providerMetadata,
     usage,
+    lastUsage: draft.spendings.length > 1 ? (draft.spendings.at(-1)?.usage ?? noUsage) : undefined,
     costUSD,
     unpriced,
     provider: draft.provider,
