@@ -125,7 +125,7 @@ class StoredChat<Output> implements Conversation<Output> {
       if (lock.stored !== undefined) throw refused(id, "exists already. Fork to another id");
       await lock.append(change);
     } finally {
-      await lock.release();
+      await unlock(lock);
     }
     return createConversation({ ...this.#given, id });
   }
@@ -178,7 +178,7 @@ class StoredChat<Output> implements Conversation<Output> {
       await lock.append(change);
       return { lock, stored, undo, ...this.#complete(options, stored, lock) };
     } catch (error) {
-      await lock.release();
+      await unlock(lock);
       throw error;
     }
   }
@@ -225,7 +225,7 @@ class StoredChat<Output> implements Conversation<Output> {
         const stream = streamToolLoop(prepared.options);
         return { events: stream, result: this.#finish<Own>(prepared, stream.result) };
       } catch (error) {
-        await prepared.lock.release();
+        await unlock(prepared.lock);
         throw error;
       }
     });
@@ -242,8 +242,17 @@ class StoredChat<Output> implements Conversation<Output> {
       // The schema in the options determines the type of the output.
       return result as LoopResult<Plain<Own>>;
     } finally {
-      await lock.release();
+      await unlock(lock);
     }
+  }
+}
+
+/** A lock that cannot be released must hide neither the result of a stored run nor the error of a failed one. */
+async function unlock(lock: ConversationLock): Promise<void> {
+  try {
+    await lock.release();
+  } catch {
+    // A lease ends by itself.
   }
 }
 
