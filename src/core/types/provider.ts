@@ -241,6 +241,8 @@ export interface PartStart {
 export interface CallBasis {
   /** True if the run had `policies.approve`. */
   readonly asks?: true | undefined;
+  /** The deferred tools that a search may find. Set if `prepareIteration` limited them and the model searches. */
+  readonly findable?: readonly string[] | undefined;
   /** The called tools that were added or changed after the start of the run. */
   readonly tools?: { readonly [name: string]: ShownTool } | undefined;
 }

@@ -49,6 +49,8 @@ const fits = {
   "ending?": (value: unknown) => value === undefined || isEnding(value),
   "usage?": (value: unknown) => value === undefined || (isRecord(value) && typeof value["totalTokens"] === "number"),
   tools: (value: unknown) => isRecord(value) && Object.values(value).every(isRecord),
+  "basis?": (value: unknown) =>
+    value === undefined || (isRecord(value) && (value["findable"] === undefined || Array.isArray(value["findable"]))),
   "order?": (value: unknown) => value === undefined || (Array.isArray(value) && value.every(isPartStart)),
   decision: isOutsideResult,
   compaction: isCompaction,
@@ -67,6 +69,7 @@ const stream: Fields = {
   details: "text",
   calls: "calls",
   order: "order?",
+  basis: "basis?",
   providerMetadata: "array",
   provider: "text",
   model: "text",
