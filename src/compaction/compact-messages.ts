@@ -168,6 +168,9 @@ function windowOf({ contextWindow }: Settings, { id, model }: Provider): number 
 /** A compaction must at least free this share of `when`. Each one breaks the prompt cache, so small ones are not worth it. */
 const leastFreed = 0.1;
 
+/** After a refusal, at most this share of the context is kept. */
+const shareAfterRefusal = 0.5;
+
 /** After a failure, the context must grow by this factor before the next attempt. */
 const growthAfterFailure = 1.1;
 
@@ -184,8 +187,16 @@ function isDue(run: Run, settings: Settings): boolean {
 }
 
 function cutOf(run: Run, settings: Settings, tokens: number): Cut | undefined {
-  const keepTokens = toTokens(settings.keep, windowOf(settings, run.options.provider)) ?? Math.floor(tokens * settings.keep);
-  return findCut(sentMessages(run), { keepTokens: isRefusedAgain(run) ? 0 : keepTokens, earlier: run.state.compaction });
+  const keepTokens = isRefusedAgain(run) ? 0 : keepTokensOf(run, settings, tokens);
+  return findCut(sentMessages(run), { keepTokens, earlier: run.state.compaction });
+}
+
+/** A refused request had too many tokens, whatever the window is said to be. Then only a part of these tokens is kept. */
+function keepTokensOf({ options, state }: Run, settings: Settings, tokens: number): number {
+  const { keep } = settings;
+  const share = Math.floor(tokens * (isShare(keep) ? keep : shareAfterRefusal));
+  const known = toTokens(keep, windowOf(settings, options.provider)) ?? share;
+  return state.lastInbox?.compact === "forced" ? Math.min(known, share) : known;
 }
 
 /** True if the service refused a request that was already compacted. As little as possible is then kept. */

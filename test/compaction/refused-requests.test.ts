@@ -130,4 +130,13 @@ describe("compactMessages: a request that the service refuses as too long", () =
       expect([status, error?.message, requests.length]).toEqual(["error", "The context is too long.", 3]);
     },
   );
+
+  it.for([
+    ["a share of a window that is too large", { contextWindow: 100_000 }],
+    ["more tokens than the request had", { when: 90_000, keep: 30_000 }],
+  ] as const)("summarizes even if `keep` is %s", async ([, compaction]) => {
+    const refuse = ({ messages }: { readonly messages: readonly unknown[] }) => (messages.length > 5 ? tooLong : undefined);
+    const { result } = start({ calls: 4, refuse }, compaction);
+    expect(await result).toMatchObject({ status: "completed", text: "Done." });
+  });
 });
