@@ -1,5 +1,6 @@
 import {
   checkFields,
+  followSignal,
   type Journal,
   LoopError,
   type LoopOptions,
@@ -68,6 +69,8 @@ interface Prepared {
   readonly stored: StoredConversation;
   readonly start: number;
   readonly options: LoopOptions<never>;
+  /** Removes the listener from the signal of the caller. */
+  unlink(): void;
   /** The change to make if the run rejects. */
   readonly undo?: ConversationChange | undefined;
 }
@@ -188,19 +191,20 @@ class StoredChat<Output> implements Conversation<Output> {
     options: AnyOptions,
     { messages, state }: StoredConversation,
     lock: ConversationLock,
-  ): Pick<Prepared, "start" | "options"> {
+  ): Pick<Prepared, "start" | "options" | "unlink"> {
     const { runId = "", start = 0 } = state.lastRun ?? {};
     const journal = this.#journalOf(runId) ?? memoryJournal();
     if (this.#given.journal === undefined) this.#last = { runId, journal };
     const { policies, signal, session } = options;
     const { compaction } = policies ?? {};
-    const signals = [signal, lock.lost].filter((one) => one !== undefined);
+    const stop = joinSignals(signal, lock.lost);
     return {
       start,
+      unlink: () => stop?.release(),
       options: {
         ...options,
         ...(compaction !== undefined && { policies: { ...policies, compaction: compaction.startWith(state.compaction) } }),
-        ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
+        ...(stop !== undefined && { signal: stop.signal }),
         session: { conversationId: this.id, ...session },
         messages: messages.slice(0, start),
         runId,
@@ -225,6 +229,7 @@ class StoredChat<Output> implements Conversation<Output> {
         const stream = streamToolLoop(prepared.options);
         return { events: stream, result: this.#finish<Own>(prepared, stream.result) };
       } catch (error) {
+        prepared.unlink();
         await unlock(prepared.lock);
         throw error;
       }
@@ -232,7 +237,10 @@ class StoredChat<Output> implements Conversation<Output> {
   }
 
   /** Stores the end of a run, and unlocks the conversation. */
-  async #finish<Own>({ lock, stored, start, undo }: Prepared, ended: Promise<LoopResult>): Promise<LoopResult<Plain<Own>>> {
+  async #finish<Own>(
+    { lock, stored, start, undo, unlink }: Prepared,
+    ended: Promise<LoopResult>,
+  ): Promise<LoopResult<Plain<Own>>> {
     try {
       const result = await ended.catch(async (error: unknown) => {
         if (undo !== undefined) await lock.append(undo);
@@ -242,9 +250,25 @@ class StoredChat<Output> implements Conversation<Output> {
       // The schema in the options determines the type of the output.
       return result as LoopResult<Plain<Own>>;
     } finally {
+      unlink();
       await unlock(lock);
     }
   }
+}
+
+/**
+ * Returns a signal that follows the signal of the caller and the one of the lock. Not `AbortSignal.any`, because a long-lived signal
+ * of the caller would keep a part of each derived signal.
+ */
+function joinSignals(
+  signal: AbortSignal | undefined,
+  lost: AbortSignal | undefined,
+): { readonly signal: AbortSignal; release(): void } | undefined {
+  if (signal === undefined) return lost === undefined ? undefined : { signal: lost, release: () => {} };
+  const joined = followSignal(signal);
+  if (lost?.aborted === true) joined.abort(lost.reason);
+  lost?.addEventListener("abort", () => joined.abort(lost.reason), { once: true });
+  return joined;
 }
 
 /** A lock that cannot be released must hide neither the result of a stored run nor the error of a failed one. */

@@ -84,6 +84,37 @@ describe("a store whose lock cannot be released", () => {
   });
 });
 
+describe("a signal of the caller", () => {
+  it("has no listener after a run, and stops the run", async () => {
+    const abort = new AbortController();
+    const { signal } = abort;
+    let listeners = 0;
+    const add = signal.addEventListener.bind(signal);
+    const remove = signal.removeEventListener.bind(signal);
+    signal.addEventListener = (...args: Parameters<typeof add>) => {
+      listeners += 1;
+      add(...args);
+    };
+    signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+      listeners -= 1;
+      remove(...args);
+    };
+    const memory = memoryConversationStore();
+    const lost = new AbortController();
+    const store: ConversationStore = { ...memory, lock: async (id) => ({ ...(await memory.lock(id)), lost: lost.signal }) };
+    const answering = createMockProvider((_request, index) => {
+      if (index === 1) abort.abort(new Error("The user left."));
+      return [text("Yes.")];
+    });
+    const chat = createConversation({ id: "chat-17", store, options: { provider: answering, signal } });
+    await expect(chat.send("Is it on?")).resolves.toMatchObject({ status: "completed" });
+    expect(listeners).toBe(0);
+    await expect(chat.send("Is it on?")).resolves.toMatchObject({
+      reason: { kind: "aborted", reason: { message: "The user left." } },
+    });
+  });
+});
+
 describe("postgresConversationStore", () => {
   it("stops a run if the database no longer answers", async () => {
     const stalled = createMockProvider(() => [text("Once"), stall()]);
