@@ -118,8 +118,13 @@ function partsOf(path: string): readonly string[] | undefined {
   return parts.some((part) => part === "" || part === "." || part === "..") ? undefined : parts;
 }
 
+/** An asynchronous function returns a promise, which must not count as true. */
+function isTrue(accepted: unknown): boolean {
+  return accepted === true;
+}
+
 function isAccepted(parts: readonly string[], accepts: Place["accepts"]): boolean {
-  return parts.every((part, index) => part === "" || accepts(parts.slice(0, index + 1).join("/")));
+  return parts.every((part, index) => part === "" || isTrue(accepts(parts.slice(0, index + 1).join("/"))));
 }
 
 async function openFile(path: string, facts: BigIntStats, { maxBytes }: Place): Promise<RangedText> {

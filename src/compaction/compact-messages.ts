@@ -6,8 +6,10 @@ import {
   type Compaction,
   type CompactionAnswer,
   type Compactor,
+  fitsMessages,
   invalidOption,
   is,
+  isCompaction,
   isFunction,
   isRecord,
   expose,
@@ -134,20 +136,14 @@ function createCompactor(settings: Settings, earlier: CompactedMessages | undefi
 }
 
 function checkEarlier(given: CompactedMessages): CompactedMessages {
+  if (!isCompaction(given)) throw invalidOption("policies.compaction.startWith()", "the `compaction` of a result", given);
   const { summary, count, kept } = given;
-  const isFit = typeof summary === "string" && isWithin(count, { min: 0, infinite: false }) && Array.isArray(kept);
-  if (!isFit || !kept.every((index) => isWithin(index, { min: 0, max: count - 1 }))) {
-    throw invalidOption("policies.compaction.startWith()", "the `compaction` of a result", given);
-  }
   return Object.freeze({ summary, count, kept: Object.freeze([...kept]) });
 }
 
 /** A kept result without its call, or a result directly after the summary, would make each request invalid. */
 function checkFit(earlier: CompactedMessages, messages: readonly Message[]): CompactedMessages {
-  const { count, kept } = earlier;
-  const isFit =
-    count <= messages.length && messages[count]?.role !== "tool" && kept.every((index) => messages[index]?.role === "user");
-  if (isFit) return earlier;
+  if (fitsMessages(earlier, messages)) return earlier;
   throw invalidOption("policies.compaction.startWith()", "the `compaction` of an earlier run of the same conversation", earlier);
 }
 
@@ -201,7 +197,8 @@ function cutOf(run: Run, settings: Settings, tokens: number): Cut | undefined {
  * request is summarized too.
  */
 function shorten({ state }: Run, keep: number, tokens: number): Pick<CutRules, "keepTokens" | "keepLastTokens"> {
-  const isAgain = state.lastCompaction?.streams === state.streamResults.length - 1;
+  const { lastCompaction: last, streamResults } = state;
+  const isAgain = last?.answer.kind === "compacted" && last.streams === streamResults.length - 1;
   return { keepTokens: isAgain ? 0 : Math.min(keep, Math.floor(tokens / 4)), keepLastTokens: Math.floor(tokens / 2) };
 }
 
@@ -217,7 +214,9 @@ function sentMessages({ view, state }: Run): readonly Message[] {
  */
 function contextTokens(run: Run): number {
   const { state, options } = run;
-  const last = state.lastCompaction?.streams === state.streamResults.length ? undefined : state.streamResults.at(-1)?.usage;
+  const stream = state.lastCompaction?.streams === state.streamResults.length ? undefined : state.streamResults.at(-1);
+  // The sum over discarded attempts would be much larger than the context.
+  const last = stream?.lastUsage ?? stream?.usage;
   const messages = sentMessages(run);
   if (last !== undefined && last.inputTokens > 0) {
     const answer = messages.findLastIndex(({ role }) => role === "assistant");

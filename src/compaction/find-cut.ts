@@ -1,14 +1,7 @@
 // Decides which messages a summary replaces. Every request stays valid: a call and its result stay together, and a call that waits
 // stays in requests.
 
-import {
-  type CompactedMessages,
-  malformedNote,
-  type Message,
-  type UserMessage,
-  userTextOf,
-  warnOfLoop,
-} from "../core/entry-kit.ts";
+import { type CompactedMessages, malformedNote, type Message, type UserMessage, warnOfLoop } from "../core/entry-kit.ts";
 import { estimateMessage, estimateMessages } from "./estimate-messages.ts";
 
 export interface CutRules {
@@ -74,13 +67,21 @@ function waits(message: Message): boolean {
   return message.role === "tool" && message.results.some(({ outcome }) => outcome.startsWith("awaiting-"));
 }
 
-const loopWarning = /* @__PURE__ */ warnOfLoop(0).split("0")[0] ?? "";
-const outputComplaint = "Your answer does not fit the schema:";
+const complaint = {
+  start: "Your answer does not fit the schema: ",
+  end: "\nSend the whole answer again, as JSON and nothing else.",
+};
 
 /** True for a message that the loop itself wrote in the role of the user. */
-function isNote(message: UserMessage): boolean {
-  const text = userTextOf(message);
-  return text === malformedNote || text.startsWith(loopWarning) || text.startsWith(outputComplaint);
+function isNote({ content }: UserMessage): boolean {
+  if (typeof content !== "string") return false;
+  const count = Number(/\d+/.exec(content)?.[0]);
+  return content === malformedNote || content === warnOfLoop(count) || isComplaint(content);
+}
+
+/** Compares the beginning and the end of the message, because a user may write one that begins in the same way. */
+function isComplaint(text: string): boolean {
+  return text.startsWith(complaint.start) && text.endsWith(complaint.end);
 }
 
 function range(from: number, to: number): readonly number[] {

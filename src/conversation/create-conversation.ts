@@ -1,5 +1,6 @@
 import {
   checkFields,
+  followSignal,
   type Journal,
   LoopError,
   type LoopOptions,
@@ -68,6 +69,8 @@ interface Prepared {
   readonly stored: StoredConversation;
   readonly start: number;
   readonly options: LoopOptions<never>;
+  /** Removes the listener from the signal of the caller. */
+  unlink(): void;
   /** The change to make if the run rejects. */
   readonly undo?: ConversationChange | undefined;
 }
@@ -125,7 +128,7 @@ class StoredChat<Output> implements Conversation<Output> {
       if (lock.stored !== undefined) throw refused(id, "exists already. Fork to another id");
       await lock.append(change);
     } finally {
-      await lock.release();
+      await unlock(lock);
     }
     return createConversation({ ...this.#given, id });
   }
@@ -178,7 +181,7 @@ class StoredChat<Output> implements Conversation<Output> {
       await lock.append(change);
       return { lock, stored, undo, ...this.#complete(options, stored, lock) };
     } catch (error) {
-      await lock.release();
+      await unlock(lock);
       throw error;
     }
   }
@@ -188,19 +191,20 @@ class StoredChat<Output> implements Conversation<Output> {
     options: AnyOptions,
     { messages, state }: StoredConversation,
     lock: ConversationLock,
-  ): Pick<Prepared, "start" | "options"> {
+  ): Pick<Prepared, "start" | "options" | "unlink"> {
     const { runId = "", start = 0 } = state.lastRun ?? {};
     const journal = this.#journalOf(runId) ?? memoryJournal();
     if (this.#given.journal === undefined) this.#last = { runId, journal };
     const { policies, signal, session } = options;
     const { compaction } = policies ?? {};
-    const signals = [signal, lock.lost].filter((one) => one !== undefined);
+    const stop = joinSignals(signal, lock.lost);
     return {
       start,
+      unlink: () => stop?.release(),
       options: {
         ...options,
         ...(compaction !== undefined && { policies: { ...policies, compaction: compaction.startWith(state.compaction) } }),
-        ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
+        ...(stop !== undefined && { signal: stop.signal }),
         session: { conversationId: this.id, ...session },
         messages: messages.slice(0, start),
         runId,
@@ -225,14 +229,18 @@ class StoredChat<Output> implements Conversation<Output> {
         const stream = streamToolLoop(prepared.options);
         return { events: stream, result: this.#finish<Own>(prepared, stream.result) };
       } catch (error) {
-        await prepared.lock.release();
+        prepared.unlink();
+        await unlock(prepared.lock);
         throw error;
       }
     });
   }
 
   /** Stores the end of a run, and unlocks the conversation. */
-  async #finish<Own>({ lock, stored, start, undo }: Prepared, ended: Promise<LoopResult>): Promise<LoopResult<Plain<Own>>> {
+  async #finish<Own>(
+    { lock, stored, start, undo, unlink }: Prepared,
+    ended: Promise<LoopResult>,
+  ): Promise<LoopResult<Plain<Own>>> {
     try {
       const result = await ended.catch(async (error: unknown) => {
         if (undo !== undefined) await lock.append(undo);
@@ -242,8 +250,33 @@ class StoredChat<Output> implements Conversation<Output> {
       // The schema in the options determines the type of the output.
       return result as LoopResult<Plain<Own>>;
     } finally {
-      await lock.release();
+      unlink();
+      await unlock(lock);
     }
+  }
+}
+
+/**
+ * Returns a signal that follows the signal of the caller and the one of the lock. Not `AbortSignal.any`, because a long-lived signal
+ * of the caller would keep a part of each derived signal.
+ */
+function joinSignals(
+  signal: AbortSignal | undefined,
+  lost: AbortSignal | undefined,
+): { readonly signal: AbortSignal; release(): void } | undefined {
+  if (signal === undefined) return lost === undefined ? undefined : { signal: lost, release: () => {} };
+  const joined = followSignal(signal);
+  if (lost?.aborted === true) joined.abort(lost.reason);
+  lost?.addEventListener("abort", () => joined.abort(lost.reason), { once: true });
+  return joined;
+}
+
+/** A lock that cannot be released must hide neither the result of a stored run nor the error of a failed one. */
+async function unlock(lock: ConversationLock): Promise<void> {
+  try {
+    await lock.release();
+  } catch {
+    // A lease ends by itself.
   }
 }
 

@@ -4,10 +4,11 @@
 import { createHash } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { checkFields, invalidOption, is, isFilled, isLoopError, type Message } from "../core/entry-kit.ts";
+import { checkFields, invalidOption, is, isFilled, isLoopError } from "../core/entry-kit.ts";
 import { type JournalSession, openJournal, readJournal } from "../journal/journal-session.ts";
 import { busy, checkId } from "./check-id.ts";
-import type { ConversationChange, ConversationState, ConversationStore, StoredConversation } from "./conversation-store.ts";
+import type { ConversationStore, StoredConversation } from "./conversation-store.ts";
+import { keyOf, replayChanges } from "./replay-changes.ts";
 import { unlessMissing } from "./unless-missing.ts";
 
 /** The options of `fileConversationStore`. */
@@ -50,15 +51,15 @@ export function fileConversationStore(directory: string, options: FileConversati
     load: async (id) => {
       checkId(id);
       const session = await readJournal(pathOf(root, id)).catch(unlessMissing);
-      return session === undefined ? undefined : replay(session);
+      return session === undefined ? undefined : replayChanges(id, session.answers);
     },
     lock: async (id) => {
       const session = await open(id);
       let count = session.answers.size;
       return {
-        stored: replay(session),
+        stored: await readStored(id, session),
         append: async (change) => {
-          const key = `${id}/${count}`;
+          const key = keyOf(id, count);
           count += 1;
           await session.record({ key, kind: "result", input: null, run: () => change }, change);
         },
@@ -81,14 +82,12 @@ function pathOf(root: string, id: string): string {
   return join(root, `${createHash("sha256").update(id).digest("hex").slice(0, 40)}.jsonl`);
 }
 
-function replay({ answers }: JournalSession): StoredConversation | undefined {
-  const messages: Message[] = [];
-  let state: ConversationState | undefined;
-  // The checksums of the file say that this store wrote these records.
-  for (const change of answers.values() as Iterable<ConversationChange>) {
-    messages.length = change.from;
-    for (const message of change.messages) messages.push(message);
-    ({ state } = change);
+/** Reads the changes of a session. A session that cannot be used is closed, so that it does not stay locked. */
+async function readStored(id: string, session: JournalSession): Promise<StoredConversation | undefined> {
+  try {
+    return replayChanges(id, session.answers);
+  } catch (error) {
+    await session.close();
+    throw error;
   }
-  return state === undefined ? undefined : { messages, state };
 }

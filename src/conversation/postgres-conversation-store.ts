@@ -149,18 +149,24 @@ async function hold(held: Held): Promise<ConversationLock> {
   }
 }
 
+const triesPerLease = 3;
+
 /** Renews a lease until `stop` is called. Aborts `lost` when another process has the lock, or the lease could not be renewed. */
 function renew({ query, id, token, leaseMs }: Held): { readonly lost: AbortSignal; stop(): void } {
   const lost = new AbortController();
   let renewed = performance.now();
-  const timer = setInterval(() => void renewOnce(), leaseMs / 3);
+  const timer = setInterval(() => void renewOnce(), leaseMs / triesPerLease);
   timer.unref();
   const stop = (): void => clearInterval(timer);
   const lose = (): void => {
     stop();
     lost.abort(busy(id));
   };
+  let unanswered = 0;
   const renewOnce = async (): Promise<void> => {
+    // A database that does not answer has not renewed the lease either.
+    if (unanswered >= triesPerLease) return lose();
+    unanswered += 1;
     const begun = performance.now();
     try {
       const [row] = await query(renewLock, [id, token, leaseMs]);
@@ -169,6 +175,8 @@ function renew({ query, id, token, leaseMs }: Held): { readonly lost: AbortSigna
     } catch {
       // The database may be back for the next try. Until the lease ends, no other process can take the lock.
       if (performance.now() - renewed > leaseMs) lose();
+    } finally {
+      unanswered = 0;
     }
   };
   return { lost: lost.signal, stop };

@@ -34,7 +34,7 @@ export type { CacheWatcher, StreamWatch } from "./loop/run/features.ts";
 export type { Compactor, DeferredOutcome, ResultProcessor, Run } from "./loop/run/run.ts";
 export { createRepetition } from "./loop/state/detect-loops.ts";
 export { applyStep, malformedNote, warnOfLoop } from "./loop/state/apply-step.ts";
-export { checkAnswer } from "./loop/state/check-answer.ts";
+export { checkAnswer, isCompaction } from "./loop/state/check-answer.ts";
 export { checkMessages, toUserMessage as copyUserMessage } from "./loop/state/check-messages.ts";
 export { findLoop } from "./loop/state/apply-call.ts";
 export {
@@ -72,7 +72,7 @@ export {
   stepKey,
   streamKey,
 } from "./loop/state/step-key.ts";
-export { earlyOutcomesOf, summaryTitle, toCompacted, userTextOf } from "./loop/state/transcript.ts";
+export { earlyOutcomesOf, fitsMessages, summaryTitle, toCompacted, userTextOf } from "./loop/state/transcript.ts";
 export { processResults } from "./loop/tool-call/process-results.ts";
 export { executeToolCall } from "./loop/tool-call/execute-tool-call.ts";
 export {
@@ -85,6 +85,7 @@ export {
   unfitBy,
   type Verdict,
 } from "./loop/tool-call/record-verdicts.ts";
+export { priceAttempts } from "./loop/stream/eager-calls.ts";
 export { streamOnce } from "./loop/stream/stream-once.ts";
 export { expose } from "./loop/stream/visible-tools.ts";
 export { describeMisfit } from "./loop/stream/structured-output.ts";

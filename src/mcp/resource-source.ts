@@ -62,6 +62,9 @@ const longestUri = 2_000;
 const mostListed = 1_000;
 const longestListed = 2_500;
 const mostPages = 100;
+const longestType = 100;
+const mostTypes = 5;
+const longestError = 1_000;
 
 /**
  * Makes a source for `createResultCache` of `turnwright/cache`, with which the model reads the text resources of an MCP server in
@@ -86,9 +89,14 @@ export function resourceSource(client: McpResourceClient, options: ResourceSourc
     open: async (id, signal) => {
       if (id === name) return listResources(client, accepts, signal);
       const isUri = id.length <= longestUri && /^[a-z][a-z\d+.-]*:/i.test(id);
-      return isUri && accepts(id) ? readResource(client, { uri: id, maxBytes }, signal) : undefined;
+      return isUri && isTrue(accepts(id)) ? readResource(client, { uri: id, maxBytes }, signal) : undefined;
     },
   };
+}
+
+/** An asynchronous function returns a promise, which must not count as true. */
+function isTrue(accepted: unknown): boolean {
+  return accepted === true;
 }
 
 function canRead(client: unknown): client is McpResourceClient {
@@ -112,28 +120,37 @@ async function readResource(
 }
 
 function describePart({ uri, mimeType, text }: UnknownRecord): string {
-  const shown = typeof text === "string" ? text : `(${textOf(mimeType) || "binary content"}, which cannot be shown)`;
-  return `Resource ${textOf(uri)}:\n${shown}`;
+  const type = toLine(textOf(mimeType), longestType) || "binary content";
+  return `Resource ${toLine(textOf(uri), longestUri)}:\n${typeof text === "string" ? text : `(${type}, which cannot be shown)`}`;
 }
 
 function describeBinary(contents: readonly UnknownRecord[]): string {
-  const types = contents.map(({ mimeType }) => textOf(mimeType)).filter((type) => type !== "");
-  return contents.length === 0 ? "" : ` but binary content${types.length === 0 ? "" : ` (${[...new Set(types)].join(", ")})`}`;
+  const types = contents.map(({ mimeType }) => toLine(textOf(mimeType), longestType)).filter((type) => type !== "");
+  const listed = [...new Set(types)].slice(0, mostTypes).join(", ");
+  return contents.length === 0 ? "" : ` but binary content${listed === "" ? "" : ` (${listed})`}`;
+}
+
+/** Writes a text of a server in one line without invisible characters, and cuts it. */
+function toLine(text: string, longest: number): string {
+  return cutText(text, longest).replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");
 }
 
 async function listResources(client: McpResourceClient, accepts: (uri: string) => boolean, signal: AbortSignal): Promise<string> {
   const lines: string[] = [];
+  const asked = new Set<string>();
   let cursor: string | undefined;
   for (let page = 0; page < mostPages; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const answer = recordOf(await ask(client, signal, (options) => client.listResources(params, options)));
     for (const link of listOf(answer["resources"]).filter(isRecord)) {
-      if (!accepts(textOf(link["uri"]))) continue;
+      if (!isTrue(accepts(textOf(link["uri"])))) continue;
       if (lines.length === mostListed) return [...lines, `(The server has more than ${mostListed} resources.)`].join("\n");
-      lines.push(cutText(describeLink(link), longestListed).replace(/\s+/g, " "));
+      lines.push(toLine(describeLink(link), longestListed));
     }
     cursor = textOrNone(answer["nextCursor"]);
-    if (cursor === undefined) break;
+    // A faulty server may return the same page again and again.
+    if (cursor === undefined || asked.has(cursor)) break;
+    asked.add(cursor);
   }
   return lines.join("\n") || "(The server lists no resources.)";
 }
@@ -148,7 +165,7 @@ async function ask(
   try {
     return await request({ signal: cancellation.signal, timeout: longestMs });
   } catch (error) {
-    throw new Error(`The MCP server did not return this: ${toPlainError(error).message}`, { cause: error });
+    throw new Error(`The MCP server did not return this: ${toLine(toPlainError(error).message, longestError)}`, { cause: error });
   } finally {
     cancellation.release();
   }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { fail } from "turnwright/testing";
+import { createLoopControl, memoryJournal } from "turnwright";
+import { fail, text } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { outline, start, tooLong } from "./compaction-stage.ts";
 
@@ -119,5 +120,57 @@ describe("compactMessages: a request that the service refuses as too long", () =
     const refuse = ({ messages }: { readonly messages: readonly unknown[] }) => (messages.length > 7 ? refusal : undefined);
     const { result } = start({ calls: 5, refuse }, {});
     expect((await result).status).toBe("completed");
+  });
+
+  const refuseLong = ({ messages }: { readonly messages: readonly unknown[] }) => (messages.length > 3 ? tooLong : undefined);
+
+  it.for(["abort", "stop"] as const)("ends as stopped if the run is stopped during the summary: %s", async (verb) => {
+    const control = createLoopControl();
+    const abort = new AbortController();
+    const summary = () => {
+      if (verb === "abort") abort.abort(new Error("The user left."));
+      else control.stop();
+      return text("The summary.");
+    };
+    const script = { calls: 5, refuse: refuseLong, summary };
+    const { requests, result } = start(script, {}, { control, signal: abort.signal });
+    const { status, reason } = await result;
+    expect([status, reason.kind, requests.length]).toEqual(["stopped-by-user", verb === "abort" ? "aborted" : "stopped", 3]);
+  });
+
+  it("summarizes in a retry of a run that was stopped during the summary", async () => {
+    const journal = memoryJournal();
+    const control = createLoopControl();
+    const summary = () => {
+      control.stop();
+      return text("The summary.");
+    };
+    const refuse = ({ messages }: { readonly messages: readonly unknown[] }) => (messages.length > 5 ? tooLong : undefined);
+    await start({ calls: 3, refuse, summary }, {}, { runId: "stopped", journal, control }).result;
+    const again = start({ calls: 3, refuse }, {}, { runId: "stopped", journal, resume: "retry-last" });
+    const { status, text: said, compaction } = await again.result;
+    expect([status, said, compaction?.summary]).toEqual(["completed", "Done.", "The summary."]);
+  });
+
+  it.for([false, true])(
+    "ends with the refusal if maxIterations allows no other request, with finalAnswer %s",
+    async (finalAnswer) => {
+      const { requests, result } = start(
+        { calls: 5, refuse: refuseLong },
+        {},
+        { limits: { maxIterations: 3 }, policies: { finalAnswer } },
+      );
+      const { status, error } = await result;
+      expect([status, error?.message, requests.length]).toEqual(["error", "The context is too long.", 3]);
+    },
+  );
+
+  it.for([
+    ["a share of a window that is too large", { contextWindow: 100_000 }],
+    ["more tokens than the request had", { when: 90_000, keep: 30_000 }],
+  ] as const)("summarizes even if `keep` is %s", async ([, compaction]) => {
+    const refuse = ({ messages }: { readonly messages: readonly unknown[] }) => (messages.length > 5 ? tooLong : undefined);
+    const { result } = start({ calls: 4, refuse }, compaction);
+    expect(await result).toMatchObject({ status: "completed", text: "Done." });
   });
 });

@@ -148,12 +148,12 @@ function findSpendingEnding(state: LoopState, bounds: Bounds): Ending | undefine
   return lastInbox?.spentOutside === undefined ? undefined : { status: "error", reason: lastInbox.spentOutside };
 }
 
-/** If a forced compaction fails, the run ends with the error of the request that the service refused as too long. */
+/** The refused request ends the run after a failed summary. If the run was stopped meanwhile, the next stream ends at once. */
 function findCompactionEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { lastInbox, lastCompaction, streamResults } = state;
-  const reason = streamResults.at(-1)?.reason;
-  const isLost = lastInbox?.compact === "forced" && lastCompaction?.answer.kind === "failed";
-  return isLost && reason !== undefined ? { status: "error", reason } : findSpendingEnding(state, bounds);
+  const reason = lastInbox?.compact === "forced" ? streamResults.at(-1)?.reason : undefined;
+  const isFailed = lastCompaction?.answer.kind === "failed" && lastCompaction.answer.cancelled !== true;
+  return isFailed && reason !== undefined ? { status: "error", reason } : findSpendingEnding(state, bounds);
 }
 
 const cutOff: ReadonlySet<StreamStatus> = new Set(["stopped-by-user", "follow-up-interrupt"]);
@@ -173,9 +173,13 @@ function findIterationEnding(state: LoopState, bounds: Bounds): Ending | undefin
   return reason === undefined ? undefined : { status, reason };
 }
 
-/** True if the refused request can be sent again with a summary, which the next iteration does. A second refusal ends the run. */
-function mayShorten(state: LoopState, { compacts = false }: Bounds): boolean {
-  return compacts && state.lastInbox?.compact !== "forced" && isTooLong(state);
+/**
+ * True if the refused request can be sent again with a summary, which the next iteration does. A second refusal ends the run, and
+ * so does a refusal in the last iteration that `maxIterations` allows.
+ */
+function mayShorten(state: LoopState, { compacts = false, maxIterations }: Bounds): boolean {
+  const isShort = state.lastInbox?.compact === "forced" && state.lastCompaction?.answer.kind !== "failed";
+  return compacts && !isShort && state.countedIterations < maxIterations && isTooLong(state);
 }
 
 function findPauseEnding(state: LoopState, bounds: Bounds): Ending | undefined {

@@ -219,7 +219,8 @@ export type CompactionAnswer = {
   readonly spending?: Pick<StreamResult, "usage" | "costUSD" | "provider" | "model"> | undefined;
 } & (
   | { readonly kind: "compacted"; readonly compaction: CompactedMessages }
-  | { readonly kind: "failed"; readonly error: PlainError }
+  /** `cancelled` is true if the run was stopped during the summary. */
+  | { readonly kind: "failed"; readonly error: PlainError; readonly cancelled?: true | undefined }
 );
 
 /** Detects a model that repeats its calls. Created by `detectLoops`. */

@@ -213,6 +213,8 @@ export interface StreamResult {
   readonly providerMetadata: readonly Json[];
   /** The usage, including discarded attempts. Undefined if the provider did not report it. */
   readonly usage?: Usage | undefined;
+  /** The usage of the last attempt alone. Absent if there was only one attempt. All counts are 0 if it was not reported. */
+  readonly lastUsage?: Usage | undefined;
   /** The cost in USD. Undefined if the cost is unknown. */
   readonly costUSD?: number | undefined;
   /** The first attempt with an unknown cost. Absent if there is none, or without the option `pricing`. */
@@ -247,6 +249,8 @@ export interface PartStart {
 export interface CallBasis {
   /** True if the run had `policies.approve`. */
   readonly asks?: true | undefined;
+  /** The deferred tools that a search may find. Set if `prepareIteration` limited them and the model searches. */
+  readonly findable?: readonly string[] | undefined;
   /** The called tools that were added or changed after the start of the run. */
   readonly tools?: { readonly [name: string]: ShownTool } | undefined;
 }

@@ -10,6 +10,7 @@ import type { Json } from "../../types/json.ts";
 import { digest, stableJson } from "../../utils/json.ts";
 import { recordVersion, runKey, type RunPrint, type RunRecord, type RunStart } from "../state/step-key.ts";
 import { toShown } from "../../tools/compare-tools.ts";
+import { checkCompaction } from "../state/transcript.ts";
 import { runStep } from "../run/run-step.ts";
 
 const liveRunIds = new Set<string>();
@@ -86,6 +87,7 @@ export function recordRun(run: Run): void | PromiseLike<void> {
   return runStep(step, run, (recorded, live) => {
     compare(recorded, print);
     run.codeVersion = recorded.codeVersion;
+    if (recorded.compaction !== undefined) checkCompaction(recorded.compaction, run.state.messages, runKey);
     run.state.compaction = recorded.compaction;
     run.firstTools = { shown: recorded.tools, registered: live ? run.visibleTools.registered : undefined };
   });

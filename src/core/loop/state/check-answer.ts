@@ -3,6 +3,7 @@
 
 import { LoopError } from "../../errors/loop-error.ts";
 import { describeValue } from "../../utils/texts.ts";
+import type { CompactedMessages } from "../../types/policies.ts";
 import { isOutsideResult } from "../../tools/to-outcome.ts";
 import { isRecord, type UnknownRecord } from "../../utils/guards.ts";
 import { recordVersion, runKey } from "./step-key.ts";
@@ -19,6 +20,22 @@ const isRequest = (value: unknown): boolean => isRecord(value) && (value["break"
 const isReason = (value: unknown): boolean => isRecord(value) && isText(value["kind"]);
 const isEnding = (value: unknown): boolean => isRecord(value) && isText(value["status"]) && isReason(value["reason"]);
 
+/** True for the compaction of a result. The kept indexes must be in order, because equal ones would send a message twice. */
+export function isCompaction(value: unknown): value is CompactedMessages {
+  if (!isRecord(value) || !isText(value["summary"]) || !isIndex(value["count"]) || !Array.isArray(value["kept"])) return false;
+  const { count } = value;
+  let last = -1;
+  return value["kept"].every((index: unknown) => {
+    const isNext = isIndex(index) && index > last && index < count;
+    if (isNext) last = index;
+    return isNext;
+  });
+}
+
+function isIndex(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
 const fits = {
   text: isText,
   number: (value: unknown) => typeof value === "number",
@@ -33,12 +50,14 @@ const fits = {
   "ending?": (value: unknown) => value === undefined || isEnding(value),
   "usage?": (value: unknown) => value === undefined || (isRecord(value) && typeof value["totalTokens"] === "number"),
   tools: (value: unknown) => isRecord(value) && Object.values(value).every(isRecord),
+  "basis?": (value: unknown) =>
+    value === undefined || (isRecord(value) && (value["findable"] === undefined || Array.isArray(value["findable"]))),
   "order?": (value: unknown) => value === undefined || (Array.isArray(value) && value.every(isPartStart)),
   "cache?": (value: unknown) =>
     value === undefined || (isRecord(value) && Array.isArray(value["requests"]) && value["requests"].every(isRequest)),
   decision: isOutsideResult,
-  compaction: (value: unknown) =>
-    isRecord(value) && isText(value["summary"]) && typeof value["count"] === "number" && Array.isArray(value["kept"]),
+  compaction: isCompaction,
+  "compaction?": (value: unknown) => value === undefined || isCompaction(value),
   outcome: (value: unknown) => isRecord(value) && problemOf(value, "tool") === undefined,
 };
 
@@ -53,6 +72,7 @@ const stream: Fields = {
   details: "text",
   calls: "calls",
   order: "order?",
+  basis: "basis?",
   providerMetadata: "array",
   provider: "text",
   model: "text",
@@ -62,7 +82,7 @@ const stream: Fields = {
 
 /** The required fields of a step's result, by the name of the step in its key. */
 const steps: { readonly [word: string]: Fields } = {
-  run: { tools: "tools", messages: "array" },
+  run: { tools: "tools", messages: "array", compaction: "compaction?" },
   retry: { reopen: "boolean", before: "text", now: "number", token: "text" },
   inbox: look,
   "inbox-end": look,

@@ -1,5 +1,6 @@
 import { type LoopState, neededBy, type SettledCall, type CurrentMessage } from "./loop-state.ts";
 import type { AssistantMessage, AssistantPart, Message, TextPart, ToolResultPart, UserMessage } from "../../types/message.ts";
+import { LoopError } from "../../errors/loop-error.ts";
 import { freezeDeep, toJson } from "../../utils/json.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
@@ -196,6 +197,18 @@ function isEmpty({ text, reasoning, calls }: LoopState["current"]): boolean {
 export function toCompacted(messages: readonly Message[], compaction: CompactedMessages): readonly Message[] {
   const kept = compaction.kept.flatMap((index) => messages[index] ?? []);
   return Object.freeze([...kept, summaryMessageOf(compaction), ...messages.slice(compaction.count)]);
+}
+
+/** True if the requests are valid with this summary: all kept messages exist, and no result is separated from its call. */
+export function fitsMessages({ count, kept }: CompactedMessages, messages: readonly Message[]): boolean {
+  const isCut = count <= messages.length && messages[count]?.role !== "tool";
+  return isCut && kept.every((index) => messages[index]?.role === "user");
+}
+
+/** Throws LoopError "journal-damaged" if a recorded compaction does not fit the messages, because the journal was edited. */
+export function checkCompaction(compaction: CompactedMessages, messages: readonly Message[], key: string): void {
+  if (fitsMessages(compaction, messages)) return;
+  throw new LoopError("journal-damaged", { key, problem: 'has a "compaction" of other messages' });
 }
 
 /** Memoized, so that all requests with a summary have the same message object. */

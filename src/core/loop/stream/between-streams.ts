@@ -16,7 +16,7 @@ import type { CompactionAnswer, StopContext } from "../../types/policies.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import { describeValue } from "../../utils/texts.ts";
 import { addCost, addUsage, noUsage } from "../../utils/count-usage.ts";
-import { joinMessage } from "../state/transcript.ts";
+import { checkCompaction, joinMessage } from "../state/transcript.ts";
 import { isUnfinished } from "../../providers/judge-finish.ts";
 
 export function askIteration(run: Run): void | PromiseLike<void> {
@@ -121,13 +121,15 @@ export function compactRun(run: Run): void | PromiseLike<void> {
     key: stepKey(state, "compaction"),
     kind: "model",
     input: null,
-    run: () => {
+    run: async () => {
       start(true);
-      return features.compaction?.compact(run) ?? withoutPolicy;
+      const answer = (await features.compaction?.compact(run)) ?? withoutPolicy;
+      return answer.kind === "failed" && run.scope.cause !== undefined ? { ...answer, cancelled: true } : answer;
     },
   };
   return runStep(step, run, (answer, live) => {
     if (!live) start(false);
+    if (answer.kind === "compacted") checkCompaction(answer.compaction, state.messages, step.key);
     const { kind: outcome, tokensBefore, tokensAfter, spending } = answer;
     const { provider, model, usage, costUSD } = spending ?? {};
     if (spending !== undefined) meter.add({ tokens: usage?.totalTokens, costUSD, costUnknown: costUSD === undefined });

@@ -12,11 +12,24 @@ import { stableJson } from "../../utils/json.ts";
  * Returns the limit of this run or an outer run that one more request would exceed. Assumes that the request costs as much as the
  * last one. Attempts with an unknown cost are ignored here, because they end the run before its next stream.
  */
-export function findSpent({ options, state, meter, events }: Run, attempts: readonly AttemptSpending[]): EndReason | undefined {
+export function findSpent(run: Run, attempts: readonly AttemptSpending[]): EndReason | undefined {
+  const { tokens, costUSD, lastCostUSD } = priceAttempts(run, attempts);
+  return run.meter.findSpent(lastCostUSD ?? run.state.lastCostUSD, { tokens, costUSD });
+}
+
+interface PricedAttempts {
+  readonly tokens: number;
+  readonly costUSD: number;
+  /** The cost of the last attempt with a known cost. */
+  readonly lastCostUSD: number | undefined;
+}
+
+/** Sums the usage and the cost of attempts. Unknown costs are not counted. */
+export function priceAttempts({ options, state, events }: Run, attempts: readonly AttemptSpending[]): PricedAttempts {
   const { pricing } = options;
   let tokens = 0;
   let costUSD = 0;
-  let lastCostUSD = state.lastCostUSD;
+  let lastCostUSD: number | undefined;
   for (const attempt of attempts) {
     if (attempt.usage === undefined) continue;
     const usage = toUsage(attempt.usage);
@@ -28,7 +41,7 @@ export function findSpent({ options, state, meter, events }: Run, attempts: read
     lastCostUSD = cost;
     costUSD += cost;
   }
-  return meter.findSpent(lastCostUSD, { tokens, costUSD });
+  return { tokens, costUSD, lastCostUSD };
 }
 
 /** The functions that start calls while the model is still streaming. */

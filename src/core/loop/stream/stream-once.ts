@@ -7,7 +7,7 @@ import type { Pricing } from "../../types/common.ts";
 import { toProviderError } from "../../errors/provider-error.ts";
 import { assertNever } from "../../utils/guards.ts";
 import { memoize } from "../../utils/promises.ts";
-import { addCost } from "../../utils/count-usage.ts";
+import { addCost, noUsage } from "../../utils/count-usage.ts";
 import { costOf } from "../state/apply-call.ts";
 import { endingOfReason } from "../../cancellation/cancel-scope.ts";
 import { judgeFinish, type Judgement, type MessageContent } from "../../providers/judge-finish.ts";
@@ -71,7 +71,7 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
   const turn = { text: draft.text.trim() !== "" || carried.text, calls: calls.length + carried.callCount > 0 };
   const judged = judgeEnd(end, draft, turn);
   const error = judged.reason?.kind === "provider-error" ? judged.reason.error : undefined;
-  if (end.kind === "failed" && error !== undefined) draft.endAttempt(error);
+  if (error !== undefined) draft.endAttempt(error);
   const { usage, text } = draft;
   const { costUSD, unpriced } = costOfAttempts(draft, ports);
   // If a limit prevented another attempt, report this limit instead of the error.
@@ -91,6 +91,7 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
     token: draft.token,
     providerMetadata: draft.providerMetadata,
     usage,
+    lastUsage: draft.spendings.length > 1 ? (draft.spendings.at(-1)?.usage ?? noUsage) : undefined,
     costUSD,
     unpriced,
     provider: draft.provider,

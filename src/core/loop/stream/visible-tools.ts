@@ -153,8 +153,19 @@ export function exposeRecorded(run: Run, result: StreamResult): VisibleTools {
     const breaking = findBreaking(name, was, now);
     if (breaking.length > 0) changes.set(name, breaking);
   }
-  const findable = registered.filter((tool) => isDeferred(tool) && !run.state.hiddenTools.has(tool.name));
+  const findable = findFindable(run, registered, result);
   return { ...toVisibleTools(tools, registered), findable, recorded: { asks: basis?.asks === true, tools: recorded, changes } };
+}
+
+function findFindable(
+  { state: { hiddenTools } }: Run,
+  registered: readonly ToolDefinition[],
+  { basis }: StreamResult,
+): readonly ToolDefinition[] {
+  const findable = registered.filter((tool) => isDeferred(tool) && !hiddenTools.has(tool.name));
+  if (basis?.findable === undefined) return findable;
+  const recorded = new Set(basis.findable);
+  return findable.filter(({ name }) => recorded.has(name));
 }
 
 /** Returns the called tools without a refusal. The model may have called a deferred tool that was not visible yet. */
@@ -187,12 +198,29 @@ function toVisibleTools(
   };
 }
 
+/**
+ * Adds the tools that a search may find, if `prepareIteration` has limited them. A run that is resumed before the search must find
+ * the same tools.
+ */
+function withFindable({ state, visibleTools }: Run, result: StreamResult): StreamResult {
+  const { findable, source, registered } = visibleTools;
+  if (source !== noVisibleTools.source) return result;
+  const finders = new Set(registered.filter(findsTools).map(({ name }) => name));
+  if (![...state.current.calls, ...result.calls].some(({ name }) => finders.has(name))) return result;
+  return { ...result, basis: { ...result.basis, findable: findable.map(({ name }) => name) } };
+}
+
 function isLater(shown: ShownTool, first: ShownTool | undefined): boolean {
   return shown !== first && (first === undefined || stableJson(shown) !== stableJson(first));
 }
 
+/** True if the record of the next stream may need more facts about the tools. */
+export function needsBasis(run: Run): boolean {
+  return run.options.hooks?.prepareIteration !== undefined || needsCallFacts(run);
+}
+
 /** True if the next calls may use tools that the first record of the run does not describe. */
-export function needsBasis({ options, visibleTools, firstTools }: Run): boolean {
+function needsCallFacts({ options, visibleTools, firstTools }: Run): boolean {
   return (
     firstTools !== undefined && (options.policies?.approve !== undefined || visibleTools.registered !== firstTools.registered)
   );
@@ -203,6 +231,10 @@ export function needsBasis({ options, visibleTools, firstTools }: Run): boolean 
  * about the calls, and which tools were added or changed after the start.
  */
 export function withBasis(run: Run, result: StreamResult): StreamResult {
+  return withFindable(run, needsCallFacts(run) ? withCallFacts(run, result) : result);
+}
+
+function withCallFacts(run: Run, result: StreamResult): StreamResult {
   const names = new Set([...run.state.current.calls, ...result.calls].map(({ name }) => name));
   if (names.size === 0) return result;
   const asks = run.options.policies?.approve !== undefined;

@@ -1,0 +1,14 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { fileSource } from "turnwright/cache";
+import { createFolder, readFrom } from "./read-stage.ts";
+
+it("fileSource refuses every file if `accepts` is asynchronous by mistake", async () => {
+  const root = createFolder();
+  writeFileSync(join(root, "app.log"), "secret");
+  const accepts = (async () => true) as unknown as () => boolean;
+  const read = readFrom(fileSource(root, { name: "data", accepts }));
+  expect(await read({ id: "data", action: "read" })).toContain("(The folder is empty.)");
+  expect(await read({ id: "data/app.log", action: "read" })).toMatch(/^failed: There is no such file/);
+});

@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest";
+import { memoryJournal, type Message, type SavedJournal } from "turnwright";
+import { compactMessages } from "turnwright/compaction";
+import { withToolSearch } from "turnwright/tool-search";
+import { deferredTool } from "../tool-search/catalogue.ts";
+import { start } from "./compaction-stage.ts";
+
+const rules = { when: 3_500, keep: 1_500 };
+
+/** Values that are not the compaction of a run, or not the one of these messages. */
+const invalid: readonly unknown[] = [
+  null,
+  "x",
+  { summary: 1, count: 1, kept: [] },
+  { summary: "x", count: 1, kept: 5 },
+  { summary: "x", count: -3, kept: [] },
+  { summary: "x", count: 1.5, kept: [] },
+  { summary: "x", count: 3, kept: [0, 0] },
+  { summary: "x", count: 3, kept: ["0"] },
+];
+const foreign: readonly unknown[] = [
+  { summary: "x", count: 1_000_000_000, kept: [] },
+  { summary: "x", count: 4, kept: [] },
+  { summary: "x", count: 4, kept: [1] },
+];
+const named = [...invalid, ...foreign].map((value) => [JSON.stringify(value), value] as const);
+
+async function record(): Promise<SavedJournal["steps"]> {
+  const { journal } = await start({ calls: 5 }, rules, { runId: "edited" }).result;
+  return (JSON.parse(JSON.stringify(journal)) as SavedJournal).steps;
+}
+
+/** Runs again with the records before iteration 4, whose compaction is edited. */
+async function replay(steps: object): Promise<unknown> {
+  return start({ calls: 5 }, rules, { runId: "edited", journal: memoryJournal({ steps: steps as SavedJournal["steps"] }) })
+    .result;
+}
+
+describe("compactMessages with edited records", () => {
+  it.for(named)("refuses the compaction %s in the record of a summary", async ([, compaction]) => {
+    const steps = Object.entries(await record()).filter(([key]) => !/^i(?:4\/(?!inbox$|compaction$)|5)/.test(key));
+    const edited = steps.map(([key, step]) => [
+      key,
+      key === "i4/compaction"
+        ? JSON.parse(JSON.stringify(step).replace(/"compaction":\{.*?\}/, `"compaction":${JSON.stringify(compaction)}`))
+        : step,
+    ]);
+    await expect(replay(Object.fromEntries(edited))).rejects.toMatchObject({ code: "journal-damaged" });
+  });
+
+  it.for(named)("refuses the compaction %s in the first record", async ([, compaction]) => {
+    const { run } = await record();
+    const edited = JSON.parse(
+      JSON.stringify(run).replace('"messages":', `"compaction":${JSON.stringify(compaction)},"messages":`),
+    ) as unknown;
+    await expect(replay({ run: edited })).rejects.toMatchObject({ code: "journal-damaged" });
+  });
+
+  it.for(invalid.map((value) => [JSON.stringify(value), value] as const))("startWith() refuses %s", ([, value]) => {
+    expect(() => compactMessages().startWith(value as never)).toThrow(expect.objectContaining({ code: "invalid-option" }));
+  });
+});
+
+describe("compactMessages with deferred tools", () => {
+  it("does not count definitions that are not sent", async () => {
+    const many = Array.from({ length: 100 }, (_, index) => deferredTool(`tool_${index}`, "d".repeat(400)));
+    const earlier: readonly Message[] = [
+      { role: "user", content: "x".repeat(4_000) },
+      { role: "assistant", content: [{ type: "text", text: "y".repeat(2_000) }] },
+    ];
+    const { summaries, result } = start(
+      { calls: 0 },
+      { when: 3_000, keep: 100 },
+      { tools: withToolSearch(many), messages: [...earlier, { role: "user", content: "Go." }] },
+    );
+    await result;
+    expect(summaries).toEqual([]);
+  });
+});
