@@ -248,7 +248,7 @@ export class StreamDraft implements GuardedStream {
 
   /** Counts a failed attempt, unless the service rejected it. */
   endAttempt(failure: ProviderError): void {
-    if (this.#usage !== undefined || !wasRefused(this.#attempt, failure)) this.#countAttempt();
+    if (this.#usage !== undefined || (!this.#isBetween && !wasRefused(this.#attempt, failure))) this.#countAttempt();
     this.#isBetween = true;
   }
 
