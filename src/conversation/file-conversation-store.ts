@@ -4,11 +4,10 @@
 import { createHash } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { checkFields, invalidOption, is, isFilled, isLoopError, type Message } from "../core/entry-kit.ts";
+import { checkFields, invalidOption, is, isFilled, isLoopError, type Message, unlessMissing } from "../core/entry-kit.ts";
 import { type JournalSession, openJournal, readJournal } from "../journal/journal-session.ts";
 import { busy, checkId } from "./check-id.ts";
 import type { ConversationChange, ConversationState, ConversationStore, StoredConversation } from "./conversation-store.ts";
-import { unlessMissing } from "./unless-missing.ts";
 
 /** The options of `fileConversationStore`. */
 export interface FileConversationStoreOptions {

@@ -1,7 +1,6 @@
-import { checkMessages, type Journal, type Message, renderOutcome, type ToolResultPart } from "../core/entry-kit.ts";
+import { checkMessages, type Journal, type Message, renderOutcome, type ToolResultPart, unlessMissing } from "../core/entry-kit.ts";
 import { inspectJournal, type JournalInspection } from "../journal/index.ts";
 import type { Recovered } from "./conversation-state.ts";
-import { unlessMissing } from "./unless-missing.ts";
 
 /** Reads the messages and the spending of a run that was cut off from its journal. Returns undefined if the run has not begun. */
 export async function recoverRun(journal: Journal | undefined): Promise<Recovered | undefined> {
