@@ -6,8 +6,14 @@ import { mkdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { checkFields, invalidOption, is, isFilled, isLoopError, type Message, unlessMissing } from "../core/entry-kit.ts";
 import { type JournalSession, openJournal, readJournal } from "../journal/journal-session.ts";
-import { busy, checkId } from "./check-id.ts";
-import type { ConversationChange, ConversationState, ConversationStore, StoredConversation } from "./conversation-store.ts";
+import {
+  busy,
+  checkId,
+  type ConversationChange,
+  type ConversationState,
+  type ConversationStore,
+  type StoredConversation,
+} from "./conversation-store.ts";
 
 /** The options of `fileConversationStore`. */
 export interface FileConversationStoreOptions {
