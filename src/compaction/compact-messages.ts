@@ -13,6 +13,7 @@ import {
   isWithin,
   type Message,
   numberWithin,
+  type PlainError,
   type Provider,
   type Run,
   toCompacted,
@@ -20,7 +21,7 @@ import {
 } from "../core/entry-kit.ts";
 import { estimateJson, estimateMessages } from "./estimate-messages.ts";
 import { type Cut, findCut } from "./find-cut.ts";
-import { writeSummary } from "./write-summary.ts";
+import { type Spending, toError, writeSummary } from "./write-summary.ts";
 
 /** The options of `compactMessages`. */
 export interface CompactionOptions {
@@ -87,7 +88,7 @@ const summaryChecks: Checks<SummaryOptions> = {
 interface Settings extends CompactionOptions {
   readonly when: number;
   readonly keep: number;
-  readonly summarise: SummaryOptions;
+  readonly summarise: SummaryOptions & { readonly maxOutputTokens: number; readonly maxCostUSD: number };
 }
 
 /**
@@ -116,7 +117,8 @@ function readOptions(options: CompactionOptions): Settings {
   if (summarise.provider !== undefined) assertProvider("policies.compaction.summarise.provider", summarise.provider);
   if (isShare(when) === isShare(keep) && keep >= when)
     throw invalidOption("policies.compaction.keep", "smaller than `when`", keep);
-  return { when, keep, contextWindow, summarise: { ...summarise }, native };
+  const { maxOutputTokens = 4_000, maxCostUSD = Number.POSITIVE_INFINITY } = summarise;
+  return { when, keep, contextWindow, summarise: { ...summarise, maxOutputTokens, maxCostUSD }, native };
 }
 
 function createCompactor(settings: Settings, earlier: CompactedMessages | undefined): Compactor {
@@ -203,6 +205,12 @@ function sentMessages({ view, state }: Run): readonly Message[] {
   return [...view.messages, ...state.messages.slice(view.messages.length)];
 }
 
+/** The messages of the next request if there is no further compaction. */
+function shownMessages(run: Run): readonly Message[] {
+  const { compaction } = run.state;
+  return compaction === undefined ? sentMessages(run) : toCompacted(sentMessages(run), compaction);
+}
+
 /**
  * Returns the tokens of the next request. The service has reported the tokens of the last request and its answer. Everything newer
  * is estimated, and everything is estimated if there is no such report, or if messages were summarized after it.
@@ -215,55 +223,50 @@ function contextTokens(run: Run): number {
     const answer = messages.findLastIndex(({ role }) => role === "assistant");
     return last.inputTokens + last.outputTokens + estimateMessages(messages.slice(answer + 1));
   }
-  const shown = state.compaction === undefined ? messages : toCompacted(messages, state.compaction);
-  return estimateJson(options.system ?? "") + estimateJson(visibleTools.source) + estimateMessages(shown);
+  return estimateJson(options.system ?? "") + estimateJson(visibleTools.source) + estimateMessages(shownMessages(run));
 }
 
 async function compact(run: Run, settings: Settings): Promise<CompactionAnswer> {
-  const { state, options } = run;
+  const { compaction } = run.state;
   const messages = sentMessages(run);
-  const shown = state.compaction === undefined ? messages : toCompacted(messages, state.compaction);
+  const shown = shownMessages(run);
   const tokensBefore = contextTokens(run);
-  const failed = { kind: "failed", tokensBefore, tokensAfter: tokensBefore } as const;
+  const fail = (error: PlainError, spending?: Spending): CompactionAnswer => {
+    return { kind: "failed", tokensBefore, tokensAfter: tokensBefore, spending, error };
+  };
   try {
     const cut = cutOf(run, settings, tokensBefore);
-    if (cut === undefined) return { ...failed, error: toPlainError(new Error("There are no messages to summarize.")) };
-    const {
-      provider = options.provider,
-      maxOutputTokens = 4_000,
-      maxCostUSD = Number.POSITIVE_INFINITY,
-      instructions,
-    } = settings.summarise;
-    const partTokens = partTokensFor(windowOf(settings, provider), { run, tokensBefore, maxOutputTokens });
+    if (cut === undefined) return fail(toError("There are no messages to summarize."));
+    const provider = settings.summarise.provider ?? run.options.provider;
+    const partTokens = partTokensFor(run, { ...settings, provider, tokensBefore });
     const replaced = cut.replaced.flatMap((index) => messages[index] ?? []);
-    const ports = { run, provider, maxOutputTokens, maxCostUSD, instructions, partTokens };
-    const { summary, error, spending } = await writeSummary(replaced, state.compaction?.summary, ports);
-    if (summary === undefined) return { ...failed, spending, error: error ?? toPlainError(new Error("There is no summary.")) };
-    const compaction = { summary, count: cut.count, kept: cut.kept };
-    const freed = estimateMessages(shown) - estimateMessages(toCompacted(messages, compaction));
-    if (freed <= 0) {
-      const why = "The summary is not shorter than the messages that it would replace.";
-      return { ...failed, spending, error: toPlainError(new Error(why)) };
-    }
-    return { kind: "compacted", tokensBefore, tokensAfter: Math.max(0, tokensBefore - freed), spending, compaction };
+    const written = await writeSummary(replaced, compaction?.summary, { ...settings.summarise, run, provider, partTokens });
+    const { spending } = written;
+    if (written.summary === undefined) return fail(written.error, spending);
+    const made = { summary: written.summary, count: cut.count, kept: cut.kept };
+    const freed = estimateMessages(shown) - estimateMessages(toCompacted(messages, made));
+    if (freed <= 0) return fail(toError("The summary is not shorter than the messages that it would replace."), spending);
+    return { kind: "compacted", tokensBefore, tokensAfter: Math.max(0, tokensBefore - freed), spending, compaction: made };
   } catch (error) {
-    return { ...failed, error: toPlainError(error) };
+    return fail(toPlainError(error));
   }
 }
 
-interface PartFacts {
-  readonly run: Run;
+interface PartFacts extends Settings {
+  readonly provider: Provider;
   readonly tokensBefore: number;
-  readonly maxOutputTokens: number;
 }
 
 /**
  * Returns the tokens of the conversation in one request for a summary. Estimates are often too low, so half of a known window
  * stays free. Without a known window, the size of the last request is a measure: the service accepted it, or refused it.
  */
-function partTokensFor(window: number | undefined, { run, tokensBefore, maxOutputTokens }: PartFacts): number {
-  const isRefused = run.state.lastInbox?.compact === "forced";
+function partTokensFor({ state }: Run, facts: PartFacts): number {
+  const window = windowOf(facts, facts.provider);
+  const isRefused = state.lastInbox?.compact === "forced";
   const room =
-    window === undefined ? Math.floor(tokensBefore / (isRefused ? 4 : 1)) : Math.floor(window / 2) - 2 * maxOutputTokens;
+    window === undefined
+      ? Math.floor(facts.tokensBefore / (isRefused ? 4 : 1))
+      : Math.floor(window / 2) - 2 * facts.summarise.maxOutputTokens;
   return Math.max(1_000, room);
 }

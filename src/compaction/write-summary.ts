@@ -5,17 +5,20 @@ import {
   addCost,
   addUsage,
   type CompactionAnswer,
+  cutText,
   estimateTokens,
   type Message,
   type PlainError,
   type Provider,
+  readAssistantMessage,
   type Run,
   streamOnce,
   type StreamResult,
+  type ToolResultPart,
+  type UserMessage,
 } from "../core/entry-kit.ts";
-import { renderMessage } from "./render-messages.ts";
 
-type Spending = NonNullable<CompactionAnswer["spending"]>;
+export type Spending = NonNullable<CompactionAnswer["spending"]>;
 
 export interface SummaryPorts {
   readonly run: Run;
@@ -23,17 +26,15 @@ export interface SummaryPorts {
   /** The maximum number of tokens that the model may write in one request. */
   readonly maxOutputTokens: number;
   readonly maxCostUSD: number;
-  readonly instructions: string | undefined;
+  readonly instructions?: string | undefined;
   /** The estimated tokens of the conversation in one request. */
   readonly partTokens: number;
 }
 
-export interface WrittenSummary {
-  readonly summary?: string;
-  readonly error?: PlainError;
-  /** Absent if no request was sent. */
-  readonly spending?: Spending | undefined;
-}
+export type WrittenSummary = ({ readonly summary: string } | { readonly summary?: undefined; readonly error: PlainError }) & {
+  /** Undefined if no request was sent. */
+  readonly spending: Spending | undefined;
+};
 
 /** A part that is refused as too long is sent again in halves, down to this size. */
 const smallestPart = 250;
@@ -142,6 +143,38 @@ function errorOf({ error, reason, status }: StreamResult): PlainError {
   return error ?? toError(`The model wrote no summary. Its message ended as "${reason?.kind ?? status}".`);
 }
 
-function toError(message: string): PlainError {
+export function toError(message: string): PlainError {
   return { name: "Error", message };
+}
+
+/** The characters of one tool result or of the arguments of one call that the model reads for the summary. */
+const longestValue = 4_000;
+
+/** Writes a message as text for a summary. Long results and arguments are cut, and images and files are only named. */
+function renderMessage(message: Message): string {
+  switch (message.role) {
+    case "user":
+      return `User: ${renderContent(message.content)}`;
+    case "assistant": {
+      const { text, calls } = readAssistantMessage(message);
+      const lines = calls.map(({ name, args, approvedArgs }) => `Call of ${name}: ${renderValue(approvedArgs ?? args)}`);
+      return [...(text === "" ? [] : [`Assistant: ${text}`]), ...lines].join("\n");
+    }
+    case "tool":
+      return message.results.map(renderResult).join("\n");
+  }
+}
+
+function renderResult({ name, outcome, result, content = [] }: ToolResultPart): string {
+  const title = outcome === "completed" ? `Result of ${name}` : `Result of ${name} (${outcome})`;
+  return [`${title}: ${renderValue(result)}`, ...(content.length === 0 ? [] : [renderContent(content)])].join("\n");
+}
+
+function renderValue(value: unknown): string {
+  return cutText(typeof value === "string" ? value : JSON.stringify(value), longestValue);
+}
+
+function renderContent(content: UserMessage["content"] | NonNullable<ToolResultPart["content"]>): string {
+  if (typeof content === "string") return content;
+  return content.map((part) => (part.type === "text" ? part.text : `[${part.type}, ${part.mediaType}]`)).join("\n");
 }
