@@ -37,25 +37,23 @@ export function describeFinder(
 /** Lists as many names of each group as fit. If not even the number of tools of each group fits, lists only the largest groups. */
 function fitListing(groups: readonly Group[], bytes: number): string {
   const fits = (text: string): boolean => countBytes(JSON.stringify(text)) - 2 <= bytes;
-  let [low, high] = [0, Math.max(...groups.map(({ names }) => names.length))];
-  const everything = writeGroups(groups, high);
-  if (fits(everything)) return everything;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (fits(writeGroups(groups, middle))) low = middle;
-    else high = middle;
-  }
-  const listed = writeGroups(groups, low);
-  return fits(listed) ? listed : cutGroups(groups, fits);
-}
-
-function cutGroups(groups: readonly Group[], fits: (text: string) => boolean): string {
+  const largest = Math.max(...groups.map(({ names }) => names.length));
+  const listed = writeMost(largest, (most) => writeGroups(groups, most), fits);
+  if (fits(listed)) return listed;
   const bySize = [...groups].sort((one, other) => other.names.length - one.names.length);
-  let [low, high] = [0, bySize.length];
-  const write = (count: number): string => {
+  const writeLargest = (count: number): string => {
     const left = bySize.slice(count).reduce((sum, { names }) => sum + names.length, 0);
     return `${writeGroups(bySize.slice(0, count), 0)}\nand ${left} more tools`;
   };
+  return writeMost(bySize.length, writeLargest, fits);
+}
+
+/** Returns the text for `most` if it fits, else for the largest number below it that fits, else for 0. */
+function writeMost(most: number, write: (count: number) => string, fits: (text: string) => boolean): string {
+  // Checked first, because only this text does not say how much was left out, so that it can be shorter than the one before.
+  const everything = write(most);
+  if (fits(everything)) return everything;
+  let [low, high] = [0, most];
   while (high - low > 1) {
     const middle = (low + high) >> 1;
     if (fits(write(middle))) low = middle;
