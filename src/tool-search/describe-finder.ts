@@ -1,7 +1,6 @@
 // Writes the description of `find_tools`, with the names of the deferred tools as far as they fit.
 
-import { countBytes, type ToolDefinition } from "../core/entry-kit.ts";
-import { toLine } from "./tool-index.ts";
+import { countBytes, cutText, type ToolDefinition } from "../core/entry-kit.ts";
 
 const intro =
   "Finds tools that are not shown here, and shows them to you from your next step on. Use it before you say that you cannot do something. Pass words about the task, or exact names.";
@@ -99,4 +98,12 @@ function split({ prefix, names }: Group): readonly Group[] {
     }
   }
   return alone.length === 0 ? groups : [...groups, { prefix, names: alone.sort() }];
+}
+
+/** Writes a text in one line without invisible characters, and cuts it. */
+export function toLine(text: string, longest: number): string {
+  // Cut first, because a text from a server may be of any length.
+  const start = text.slice(0, longest * 4);
+  const line = start.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, " ").trim();
+  return cutText(start.length < text.length ? `${line}…` : line, longest);
 }
