@@ -45,7 +45,7 @@ function briefJson(value: unknown, longest: number): string {
   let text = "";
   for (const piece of pieces) {
     text += piece;
-    if (text.length > longest) return `${text.slice(0, longest).replace(/[\ud800-\udbff]$/, "")}…`;
+    if (text.length > longest) return cutText(text, longest);
   }
   return text;
 }

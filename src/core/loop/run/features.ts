@@ -1,5 +1,5 @@
-// The interfaces of optional features: masking, loop detection and the watch over the prompt cache. The code of a feature comes with the value that the user
-// passes, so unused features are not bundled.
+// The interfaces of optional features: masking, loop detection and the watch over the prompt cache. The code of a feature comes
+// with the value that the user passes, so unused features are not bundled.
 
 import type { Message } from "../../types/message.ts";
 import type { LoopDetection } from "../../types/policies.ts";
