@@ -47,18 +47,18 @@ export function createReader(texts: Texts): (request: ReadRequest, context: Cont
   return async (request, { messages, signal }) => {
     if (request.action === "release") return releaseText(shelf, request.id, messages);
     const stored = await shelf.find(request.id);
-    if (stored !== undefined) return readText(stored, request, (text) => indexOf(request.id, text));
+    if (stored !== undefined) return readInMemory(stored, request, (text) => indexOf(request.id, text));
     for (const source of sources) {
       const text = await openIn(source, request.id, signal);
       if (text === undefined) continue;
       if (typeof text !== "string") return readRanges(text, request, { key: `${source.name}\n${request.id}`, signal });
-      return readText(text, request);
+      return readInMemory(text, request);
     }
     throw unknownId(sources);
   };
 }
 
-function readText(text: string, request: PartRequest, indexOf: (text: string) => LineIndex = indexLines): Promise<string> {
+function readInMemory(text: string, request: PartRequest, indexOf: (text: string) => LineIndex = indexLines): Promise<string> {
   return request.action === "json" ? queryJson(text, request) : lookUp(linesOfText(text, indexOf(text)), request);
 }
 
