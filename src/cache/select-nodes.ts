@@ -2,9 +2,8 @@
 
 import { type FilterFunction, FunctionExpressionType, JSONPathEnvironment, type JSONPathNode, type JSONPathQuery } from "json-p3";
 import { isRecord, toPlainError } from "../core/entry-kit.ts";
-import { type LinearRegExp, parseLinearRegExp } from "../core/utils/linear-regexp.ts";
+import { parseLinearRegExp } from "../core/utils/linear-regexp.ts";
 import { type Charge, createBudget, limitQuery, WorkLimitError } from "./limit-query.ts";
-import { rememberRecent } from "./remember-recent.ts";
 
 /** More matches than this never fit into one returned text. */
 const mostShown = 2_000;
@@ -95,21 +94,28 @@ const stepsToCompile = 10;
 
 /** Replaces a function of the library, which would run patterns in exponential time. */
 function linearFunction(name: "match" | "search", charge: Charge): FilterFunction {
-  const compiled = rememberRecent<LinearRegExp>();
-  const compilePattern = (pattern: string): LinearRegExp => {
+  const compiled = rememberLast((pattern: string) => {
     const written = parseLinearRegExp(name === "match" ? `^(?:${pattern})$` : pattern, "u");
     if (written.kind === "refused") throw new Error(`The pattern of ${name}() ${written.problem}.`);
     charge(written.regExp.size * stepsToCompile);
     return written.regExp;
-  };
+  });
   return {
     argTypes: [FunctionExpressionType.ValueType, FunctionExpressionType.ValueType],
     returnType: FunctionExpressionType.LogicalType,
     call: (text: unknown, pattern: unknown) => {
       if (typeof text !== "string" || typeof pattern !== "string") return false;
-      const regExp = compiled(pattern, () => compilePattern(pattern));
+      const regExp = compiled(pattern);
       charge((text.length * regExp.size) / instructionsPerStep);
       return regExp.test(text);
     },
+  };
+}
+
+function rememberLast<Result>(make: (key: string) => Result): (key: string) => Result {
+  let last: { readonly key: string; readonly made: Result } | undefined;
+  return (key) => {
+    if (last?.key !== key) last = { key, made: make(key) };
+    return last.made;
   };
 }
