@@ -4,7 +4,7 @@
 import { constants } from "node:fs";
 import { lstat, mkdir, open, readdir, unlink } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { isRecord, type ResultStore, type StoredResult } from "../core/entry-kit.ts";
+import { type ResultStore, type StoredResult, unlessMissing } from "../core/entry-kit.ts";
 import { storedAt } from "./shelf.ts";
 
 const ending = ".txt";
@@ -34,9 +34,9 @@ export function directoryStore(path: string): ResultStore {
         await handle.close();
       }
     },
-    read: async (id) => unlessMissing(async () => readText(await fileOf(directory, id)), undefined),
-    remove: async (id) => unlessMissing(async () => unlink(await fileOf(directory, id)), undefined),
-    list: () => unlessMissing(() => listFiles(directory), []),
+    read: async (id) => fileOf(directory, id).then(readText).catch(unlessMissing),
+    remove: async (id) => fileOf(directory, id).then(unlink).catch(unlessMissing),
+    list: async () => (await listFiles(directory).catch(unlessMissing)) ?? [],
   };
 }
 
@@ -68,7 +68,8 @@ async function listFiles(directory: string): Promise<readonly StoredResult[]> {
   await checkDirectory(directory);
   const names = (await readdir(directory)).filter((name) => name.endsWith(ending));
   const ids = names.map((name) => name.slice(0, -ending.length)).filter((id) => storedAt(id) !== undefined);
-  const sizes = await Promise.all(ids.map((id) => unlessMissing(() => sizeOf(join(directory, id + ending)), undefined)));
+  // Another process may have removed a file meanwhile.
+  const sizes = await Promise.all(ids.map((id) => sizeOf(join(directory, id + ending)).catch(unlessMissing)));
   return ids.flatMap((id, index) => {
     const bytes = sizes[index];
     return bytes === undefined ? [] : [{ id, bytes }];
@@ -78,14 +79,4 @@ async function listFiles(directory: string): Promise<readonly StoredResult[]> {
 async function sizeOf(file: string): Promise<number | undefined> {
   const stats = await lstat(file);
   return stats.isFile() ? stats.size : undefined;
-}
-
-/** Returns `fallback` if the file does not exist. Another process may have removed it. */
-async function unlessMissing<T>(work: () => Promise<T>, fallback: T): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (isRecord(error) && error["code"] === "ENOENT") return fallback;
-    throw error;
-  }
 }

@@ -1,9 +1,8 @@
 // Selects values from a JSON text with a JSONPath. Both come from models, tools and servers, so the size of the document, the work
 // of the query and the size of the returned text are limited.
 
-import { cutText } from "../core/entry-kit.ts";
+import { cutText, isRecord } from "../core/entry-kit.ts";
 import { Answer } from "./answer.ts";
-import { briefJson } from "./brief-json.ts";
 import { mostDepth, parseDocument } from "./parse-document.ts";
 import type { ReadRequest } from "./read-request.ts";
 import type { Selection } from "./select-nodes.ts";
@@ -35,4 +34,44 @@ export async function queryJson(text: string, { path, startMatch }: JsonRequest)
 
 function describeMatch(node: Selection["nodes"][number], longestValue: number): string {
   return `${cutText(node.getPath(), longest.path)}: ${briefJson(node.value, longestValue)}`;
+}
+
+/**
+ * Writes a value as JSON, cut to `longest` UTF-16 units with "…" at the end. Reads no more of the value than it writes, because a
+ * value can be a whole document.
+ */
+function briefJson(value: unknown, longest: number): string {
+  const pieces = piecesOf(value, longest);
+  let text = "";
+  for (const piece of pieces) {
+    text += piece;
+    if (text.length > longest) return cutText(text, longest);
+  }
+  return text;
+}
+
+function* piecesOf(value: unknown, longest: number): Generator<string> {
+  if (Array.isArray(value)) {
+    yield "[";
+    for (let index = 0; index < value.length; index += 1) {
+      if (index > 0) yield ",";
+      yield* piecesOf(value[index], longest);
+    }
+    yield "]";
+  } else if (isRecord(value)) {
+    let separator = "{";
+    // Unlike Object.entries, this loop does not read all keys first.
+    for (const key in value) {
+      yield `${separator}${scalarOf(key, longest)}:`;
+      yield* piecesOf(value[key], longest);
+      separator = ",";
+    }
+    yield separator === "{" ? "{}" : "}";
+  } else yield scalarOf(value, longest);
+}
+
+/** A string is cut before it is written, because it may have millions of characters. */
+function scalarOf(value: unknown, longest: number): string {
+  if (typeof value !== "string" || value.length <= longest) return JSON.stringify(value);
+  return JSON.stringify(value.slice(0, longest)).slice(0, -1);
 }

@@ -1,4 +1,12 @@
-import { describeValue, isFunction, isRecord } from "../core/entry-kit.ts";
+import {
+  describeValue,
+  isFunction,
+  isRecord,
+  markSignal,
+  type ToolContext,
+  type ToolResult,
+  toolResult,
+} from "../core/entry-kit.ts";
 import { lookUp } from "./look-up.ts";
 import { mostJsonBytes, tooLarge } from "./parse-document.ts";
 import { queryJson } from "./query-json.ts";
@@ -7,9 +15,11 @@ import type { ReadRequest } from "./read-request.ts";
 import { rememberRecent } from "./remember-recent.ts";
 import type { RangedText, ReadSource, SourceText } from "./read-source.ts";
 import type { Shelf } from "./shelf.ts";
-import { type LineIndex, linesOfText } from "./text-lines.ts";
+import { indexLines, type LineIndex, linesOfText } from "./text-lines.ts";
 
 type PartRequest = Exclude<ReadRequest, { readonly action: "release" }>;
+
+export const toolName = "read_part";
 
 interface Texts {
   readonly shelf: Shelf;
@@ -18,34 +28,41 @@ interface Texts {
   readonly sources: readonly ReadSource[];
 }
 
-/** Returns a function that finds the text of a request, and reads the requested part. */
-export function createReader({ shelf, indexOf, sources }: Texts): (request: PartRequest, signal: AbortSignal) => Promise<string> {
-  const blocksOf = rememberRecent((): BlockIndex => ({ blocks: [], isComplete: false }));
+type Context = Pick<ToolContext, "messages" | "signal">;
+
+/** Returns a function that finds the text of a request, and reads the requested part or releases the text. */
+export function createReader(texts: Texts): (request: ReadRequest, context: Context) => Promise<string | ToolResult> {
+  const { shelf, indexOf, sources } = texts;
+  const blocksOf = rememberRecent<BlockIndex>();
 
   const readRanges = async (text: RangedText, request: PartRequest, { key, signal }: Reading): Promise<string> => {
     try {
       if (request.action === "json") return await queryJson(await readWhole(text), request);
-      return await lookUp(linesOfRanges(text, { known: blocksOf(`${key}\n${text.version}`, ""), signal }), request);
+      return await lookUp(linesOfRanges(text, { known: blocksOf(`${key}\n${text.version}`, createBlockIndex), signal }), request);
     } finally {
       await text.close();
     }
   };
 
-  return async (request, signal) => {
+  return async (request, { messages, signal }) => {
+    if (request.action === "release") return releaseText(shelf, request.id, messages);
     const stored = await shelf.find(request.id);
-    if (stored !== undefined) {
-      if (request.action === "json") return queryJson(stored, request);
-      return lookUp(linesOfText(stored, indexOf(request.id, stored)), request);
-    }
+    if (stored !== undefined) return readInMemory(stored, request, (text) => indexOf(request.id, text));
     for (const source of sources) {
       const text = await openIn(source, request.id, signal);
       if (text === undefined) continue;
       if (typeof text !== "string") return readRanges(text, request, { key: `${source.name}\n${request.id}`, signal });
-      return request.action === "json" ? queryJson(text, request) : lookUp(linesOfText(text), request);
+      return readInMemory(text, request);
     }
     throw unknownId(sources);
   };
 }
+
+function readInMemory(text: string, request: PartRequest, indexOf: (text: string) => LineIndex = indexLines): Promise<string> {
+  return request.action === "json" ? queryJson(text, request) : lookUp(linesOfText(text, indexOf(text)), request);
+}
+
+const createBlockIndex = (): BlockIndex => ({ blocks: [], isComplete: false });
 
 interface Reading {
   readonly key: string;
@@ -74,4 +91,30 @@ function unknownId(sources: readonly ReadSource[]): Error {
   const expired = "There is no stored result with this id, or the result has expired. Repeat the call that returned the result.";
   const others = sources.map(({ description }) => description).join("; ");
   return new Error(others === "" ? expired : `${expired} Other texts: ${others}.`);
+}
+
+/**
+ * Deletes a stored result, and releases the results of all earlier calls that read parts of this text. Texts of sources are not
+ * deleted. Results that the caller passed in `messages` stay in requests, because the masking knows only the calls of the run.
+ */
+async function releaseText(shelf: Shelf, id: string, messages: Context["messages"]): Promise<ToolResult> {
+  const release = callsOf(messages, id);
+  const isDeleted = await shelf.remove(id);
+  if (!isDeleted && release.length === 0)
+    throw new Error("You have read no text with this id, and no stored result has this id.");
+  const calls = release.length === 1 ? "1 earlier call" : `${release.length} earlier calls`;
+  const data = `Released: the results of ${calls}.${isDeleted ? " The stored result is deleted." : ""}`;
+  return markSignal(toolResult({ data }), { release });
+}
+
+/** Returns the ids of the completed calls that read the text. Failed calls always stay in requests. */
+function callsOf(messages: Context["messages"], id: string): readonly string[] {
+  const results = messages.flatMap((message) => (message.role === "tool" ? message.results : []));
+  const completed = new Set(results.filter(({ outcome }) => outcome === "completed").map(({ callId }) => callId));
+  const parts = messages.flatMap((message) => (message.role === "assistant" ? message.content : []));
+  return parts.flatMap((part) => {
+    if (part.type !== "tool-call" || part.name !== toolName || !completed.has(part.callId)) return [];
+    const args = part.approvedArgs ?? part.args;
+    return isRecord(args) && args["id"] === id && args["action"] !== "release" ? [part.callId] : [];
+  });
 }

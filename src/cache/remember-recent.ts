@@ -1,13 +1,10 @@
 const mostKept = 16;
 
-/**
- * Returns a function that keeps the values for recent keys. The text of a key never changes, and a model reads few texts at the
- * same time.
- */
-export function rememberRecent<Made>(make: (text: string) => Made): (key: string, text: string) => Made {
+/** Returns a function that makes the value of a key, and keeps the values of recent keys. A model reads few texts at the same time. */
+export function rememberRecent<Made>(): (key: string, make: () => Made) => Made {
   const known = new Map<string, Made>();
-  return (key, text) => {
-    const made = known.get(key) ?? make(text);
+  return (key, make) => {
+    const made = known.get(key) ?? make();
     known.delete(key);
     known.set(key, made);
     for (const oldest of known.keys()) {

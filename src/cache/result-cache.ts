@@ -17,11 +17,10 @@ import {
   type ToolResult,
 } from "../core/entry-kit.ts";
 import { sourceName } from "./file-source.ts";
-import { createReader } from "./read-part.ts";
+import { createReader, toolName } from "./read-part.ts";
 import { type ReadRequest, readRequestSchema } from "./read-request.ts";
 import type { ReadSource } from "./read-source.ts";
 import { rememberRecent } from "./remember-recent.ts";
-import { releaseText } from "./release-text.ts";
 import { Shelf } from "./shelf.ts";
 import { indexLines, type LineIndex, linesFrom } from "./text-lines.ts";
 
@@ -65,7 +64,6 @@ export interface ResultCache {
   readonly tool: Tool<ReadRequest, StandardSchema<unknown, ReadRequest>, Promise<string | ToolResult>>;
 }
 
-const toolName = "read_part";
 const previewLines = 10;
 const longestPreview = 600;
 
@@ -92,8 +90,8 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
   const { store = createMemoryStore(), ttlMs = 3_600_000, maxBytes = 64 * 1_024 * 1_024, threshold, clock = wallClock } = options;
   const sources = [...(options.sources ?? [])];
   const shelf = new Shelf({ store, ttlMs, maxBytes, clock });
-  const indexOf = rememberRecent(indexLines);
-  const read = createReader({ shelf, indexOf, sources });
+  const recent = rememberRecent<LineIndex>();
+  const indexOf = (id: string, text: string): LineIndex => recent(id, () => indexLines(text));
   return {
     cacher: {
       threshold,
@@ -112,8 +110,7 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
       replay: "safe",
       // With an infinite age limit, only the results that the model releases are masked.
       masking: maskResults({ keepIterations: Number.POSITIVE_INFINITY }),
-      execute: async (request, { messages, signal }) =>
-        request.action === "release" ? releaseText(shelf, request.id, { messages, toolName }) : read(request, signal),
+      execute: createReader({ shelf, indexOf, sources }),
     },
   };
 }

@@ -14,7 +14,7 @@ import {
   streamToolLoop,
   type UserMessage,
 } from "../core/entry-kit.ts";
-import { checkId } from "./check-id.ts";
+import { lockConversation, recoverRun, startStream } from "./around-run.ts";
 import type {
   Conversation,
   ConversationOptions,
@@ -36,11 +36,8 @@ import {
   settleLastRun,
   usageOf,
 } from "./conversation-state.ts";
-import type { ConversationChange, ConversationLock, StoredConversation } from "./conversation-store.ts";
-import { lockConversation } from "./lock-conversation.ts";
-import { recoverRun } from "./recover-run.ts";
+import { checkId, type ConversationChange, type ConversationLock, type StoredConversation } from "./conversation-store.ts";
 import { type AnyOptions, checkConversation, mergeOptions, toNewMessages } from "./run-options.ts";
-import { startStream } from "./start-stream.ts";
 
 /**
  * Creates an object for one conversation, which keeps its transcript in a store. Each `send` adds a message of the user, and runs

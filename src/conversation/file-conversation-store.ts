@@ -4,12 +4,10 @@
 import { createHash } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { checkFields, invalidOption, is, isFilled, isLoopError } from "../core/entry-kit.ts";
+import { checkFields, invalidOption, is, isFilled, isLoopError, unlessMissing } from "../core/entry-kit.ts";
 import { type JournalSession, openJournal, readJournal } from "../journal/journal-session.ts";
-import { busy, checkId } from "./check-id.ts";
-import type { ConversationStore, StoredConversation } from "./conversation-store.ts";
+import { busy, checkId, type ConversationStore, type StoredConversation } from "./conversation-store.ts";
 import { keyOf, replayChanges } from "./replay-changes.ts";
-import { unlessMissing } from "./unless-missing.ts";
 
 /** The options of `fileConversationStore`. */
 export interface FileConversationStoreOptions {

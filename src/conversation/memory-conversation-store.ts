@@ -1,6 +1,12 @@
 import { checkFields, type Message, numberWithin } from "../core/entry-kit.ts";
-import { busy, checkId } from "./check-id.ts";
-import type { ConversationChange, ConversationState, ConversationStore, StoredConversation } from "./conversation-store.ts";
+import {
+  busy,
+  checkId,
+  type ConversationChange,
+  type ConversationState,
+  type ConversationStore,
+  type StoredConversation,
+} from "./conversation-store.ts";
 
 /** The options of `memoryConversationStore`. */
 export interface MemoryConversationStoreOptions {

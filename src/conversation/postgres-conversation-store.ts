@@ -9,8 +9,14 @@ import {
   type Message,
   numberWithin,
 } from "../core/entry-kit.ts";
-import { busy, checkId } from "./check-id.ts";
-import type { ConversationChange, ConversationLock, ConversationState, ConversationStore } from "./conversation-store.ts";
+import {
+  busy,
+  checkId,
+  type ConversationChange,
+  type ConversationLock,
+  type ConversationState,
+  type ConversationStore,
+} from "./conversation-store.ts";
 
 /** The part of a pool of `pg` that the store uses. Pools of compatible drivers work too. */
 export interface PostgresPool {

@@ -18,8 +18,8 @@ import {
   resolveTimeouts,
   type UserMessage,
 } from "../core/entry-kit.ts";
-import { idCheck } from "./check-id.ts";
 import type { ConversationOptions, ConversationRunOptions, NewMessages, ResumeOverrides } from "./conversation.ts";
+import { idCheck } from "./conversation-store.ts";
 
 const checks: Checks<ConversationOptions> = {
   id: idCheck,

@@ -198,7 +198,7 @@ export { type FileFacts, followOwnLinks, isOwn, tightMode } from "./utils/file-t
 export { isRecord, isThenable, type UnknownRecord } from "./utils/guards.ts";
 export { digest, isSameJson, parseJson, stableJson, toJson } from "./utils/json.ts";
 export { encodeBase64, isOnWeb, locateMedia } from "./utils/media-source.ts";
-export { listOf, recordOf, textOf, textOrNone, toPlainError, toUsage } from "./utils/plain-error.ts";
+export { listOf, recordOf, textOf, textOrNone, toPlainError, toUsage, unlessMissing } from "./utils/plain-error.ts";
 export { dropPromise, memoize, promiseOrValue, whenAllReady, whenReady } from "./utils/promises.ts";
 export { namesSecret } from "./utils/redact-fields.ts";
 export { redactSecrets, redactText } from "./utils/redact-secrets.ts";

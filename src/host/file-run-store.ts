@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { mkdir, open, readFile, rename, unlink } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { invalidOption, isFilled, isRecord, type Journal, LoopError } from "../core/entry-kit.ts";
+import { invalidOption, isFilled, isRecord, type Journal, LoopError, unlessMissing } from "../core/entry-kit.ts";
 import { fileJournal } from "../journal/index.ts";
 import type { ConversationRecord, RunStore } from "./run-store.ts";
 
@@ -66,10 +66,7 @@ function afterFolder(journal: Journal, make: () => Promise<unknown>): Journal {
 }
 
 async function readRecord(path: string, id: string): Promise<ConversationRecord | undefined> {
-  const text = await readFile(path, "utf8").catch((error: unknown) => {
-    if (isRecord(error) && error["code"] === "ENOENT") return undefined;
-    throw error;
-  });
+  const text = await readFile(path, "utf8").catch(unlessMissing);
   if (text === undefined) return undefined;
   const record = parse(text);
   if (isRecordOf(record, id)) return record;

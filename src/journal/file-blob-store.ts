@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { access, mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { invalidOption, isFilled, isRecord } from "../core/entry-kit.ts";
+import { invalidOption, isFilled, unlessMissing } from "../core/entry-kit.ts";
 import { isBlobId } from "./blob-records.ts";
 import { syncFolder } from "./journal-session.ts";
 import type { BlobStore } from "./with-blobs.ts";
@@ -32,7 +32,7 @@ export function fileBlobStore(folder: string): BlobStore {
     async get(ids) {
       const texts = new Map<string, string>();
       for (const id of ids) {
-        const text = await unlessMissing(() => readFile(pathOf(id), "utf8"));
+        const text = await readFile(pathOf(id), "utf8").catch(unlessMissing);
         if (text !== undefined) texts.set(id, text);
       }
       return texts;
@@ -41,7 +41,7 @@ export function fileBlobStore(folder: string): BlobStore {
 }
 
 async function exists(path: string): Promise<boolean> {
-  return (await unlessMissing(() => access(path).then(() => true))) === true;
+  return (await access(path).then(() => true, unlessMissing)) === true;
 }
 
 /** Writes a file under another name and then renames it, so that a crash leaves no incomplete file. */
@@ -58,15 +58,6 @@ async function writeWhole(path: string, text: string): Promise<void> {
     await rename(draft, path);
   } catch (error) {
     await rm(draft, { force: true });
-    throw error;
-  }
-}
-
-async function unlessMissing<T>(work: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await work();
-  } catch (error) {
-    if (isRecord(error) && error["code"] === "ENOENT") return undefined;
     throw error;
   }
 }

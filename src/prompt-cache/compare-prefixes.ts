@@ -1,8 +1,7 @@
 // Finds the place where a request begins to differ from the previous one, and the cause.
 
 import { type CacheBreakCause, countBytes, type ModelRequest } from "../core/entry-kit.ts";
-import { findMessageCause, findToolCause } from "./find-cause.ts";
-import { findReplacements, type Replacement } from "./find-replacements.ts";
+import { findMessageCause, findReplaced, findToolCause } from "./find-cause.ts";
 import { countShared, isSamePart, type Part, toText } from "./part.ts";
 import { type Prefix, sumBytes } from "./prefix.ts";
 import { settingPlaces } from "./read-body.ts";
@@ -87,36 +86,12 @@ function findMessageChanges(before: Prefix, next: Prefix, request: ModelRequest)
   const context = findContext(before);
   const first = toChange(at);
   if (isExpected(at, before, next) || first.at - start >= context) return [first];
-  const replacements = findReplacements(request);
-  const replaced = findReplaced(before, next, { replacements, from: at });
+  const replaced = findReplaced(before, next, { request, from: at });
   const cause = replaced?.at === at ? replaced.cause : findMessageCause(before, next, at);
   if (replaced?.at === at) return [{ ...first, cause, isIntended: true }];
   const moved = Number.isFinite(context) ? [{ ...first, at: start + context, cause: undefined }] : [];
   const later = replaced === undefined ? moved : [{ ...toChange(replaced.at), cause: replaced.cause, isIntended: true }];
   return [{ ...first, cause }, ...later];
-}
-
-interface Replaced {
-  readonly at: number;
-  readonly cause: CacheBreakCause;
-}
-
-/** Returns the first message that contains a text with which a policy of the run replaced other content. */
-function findReplaced(
-  before: Prefix,
-  next: Prefix,
-  { replacements, from }: { readonly replacements: readonly Replacement[]; readonly from: number },
-): Replaced | undefined {
-  if (replacements.length === 0) return undefined;
-  for (let at = from; at < Math.min(before.messages.length, next.messages.length); at += 1) {
-    const [old, part] = [before.messages[at], next.messages[at]];
-    if (part === undefined || isSamePart(old, part)) continue;
-    const text = toText(part.value);
-    const oldText = old?.value === undefined ? "" : toText(old.value);
-    const found = replacements.find((each) => text.includes(each.text) && !oldText.includes(each.text));
-    if (found !== undefined) return { at, cause: { kind: found.kind } };
-  }
-  return undefined;
 }
 
 /**

@@ -1,7 +1,7 @@
-// Names the cause of the first change.
+// Names the cause of a change.
 
-import { type CacheBreakCause, isRecord, recordOf, stableJson } from "../core/entry-kit.ts";
-import { isSamePart, type Part } from "./part.ts";
+import { type CacheBreakCause, isRecord, type ModelRequest, recordOf, stableJson, userTextOf } from "../core/entry-kit.ts";
+import { isSamePart, type Part, toText } from "./part.ts";
 import type { Prefix } from "./prefix.ts";
 
 export function findToolCause(before: readonly Part[], next: readonly Part[], at: number): CacheBreakCause {
@@ -54,8 +54,8 @@ function isOfModel(value: unknown): boolean {
   return typeof type === "string" && !type.endsWith("_output");
 }
 
-/** The fields that contain texts, names and arguments, in all formats. */
-const shownFields: ReadonlySet<string> = new Set(["text", "content", "name", "toolName", "arguments", "input", "args"]);
+/** The fields whose strings are texts, names and arguments, in all formats. */
+const shownFields: ReadonlySet<string> = new Set(["text", "content", "name", "toolName", "arguments"]);
 
 /** Lists the texts, names and arguments in a message of the model, without its reasoning. */
 function listShown(value: unknown): readonly unknown[] {
@@ -66,4 +66,57 @@ function listShown(value: unknown): readonly unknown[] {
     if (typeof field === "string") return shownFields.has(key) ? [field] : [];
     return listShown(field);
   });
+}
+
+interface Replaced {
+  readonly at: number;
+  readonly cause: CacheBreakCause;
+}
+
+/** Returns the first message that contains a text with which a policy of the run replaced other content. */
+export function findReplaced(
+  before: Prefix,
+  next: Prefix,
+  { request, from }: { readonly request: ModelRequest; readonly from: number },
+): Replaced | undefined {
+  const replacements = findReplacements(request);
+  if (replacements.length === 0) return undefined;
+  for (let at = from; at < Math.min(before.messages.length, next.messages.length); at += 1) {
+    const [old, part] = [before.messages[at], next.messages[at]];
+    if (part === undefined || isSamePart(old, part)) continue;
+    const text = toText(part.value);
+    const oldText = old?.value === undefined ? "" : toText(old.value);
+    const found = replacements.find((each) => text.includes(each.text) && !oldText.includes(each.text));
+    if (found !== undefined) return { at, cause: { kind: found.kind } };
+  }
+  return undefined;
+}
+
+/** A text that replaced other content on purpose. */
+interface Replacement {
+  readonly kind: Extract<CacheBreakCause["kind"], "messages-masked" | "messages-compacted">;
+  /** The text as it is inside a JSON string. Adapters send it unchanged in every format. */
+  readonly text: string;
+}
+
+/**
+ * Compares the messages of a request with the transcript, which policies do not change. A tool message that is not in the transcript
+ * has masked results. A user message that is not in the transcript is a summary, unless it is the context at the end.
+ */
+function findReplacements({ messages, transcript }: ModelRequest): readonly Replacement[] {
+  if (transcript === undefined) return [];
+  const kept = new Set<object>();
+  for (const message of transcript.messages) {
+    kept.add(message);
+    if (message.role === "tool") for (const part of message.results) kept.add(part);
+  }
+  return messages.flatMap((message): readonly Replacement[] => {
+    if (message.role === "assistant" || kept.has(message)) return [];
+    if (message.role === "user") return toReplacements("messages-compacted", userTextOf(message));
+    return message.results.flatMap((part) => (kept.has(part) ? [] : toReplacements("messages-masked", part.result)));
+  });
+}
+
+function toReplacements(kind: Replacement["kind"], text: unknown): readonly Replacement[] {
+  return typeof text === "string" && text !== "" ? [{ kind, text: JSON.stringify(text).slice(1, -1) }] : [];
 }

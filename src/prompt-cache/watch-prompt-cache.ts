@@ -1,4 +1,5 @@
 import {
+  addCost,
   type AttemptSpending,
   type CacheBreakCause,
   type CacheWatcher,
@@ -16,7 +17,6 @@ import {
 import { type Comparison, comparePrefixes } from "./compare-prefixes.ts";
 import { fromDigests, type Prefix, toDigests, toPrefix } from "./prefix.ts";
 import { readBody } from "./read-body.ts";
-import { sumUses } from "./sum-uses.ts";
 
 /**
  * Watches the prompt cache: how much of each request begins like the previous request to the same model. A service charges this part
@@ -149,4 +149,30 @@ function sumSavings(
     saved += price - cost;
   }
   return saved;
+}
+
+function sumUses(results: readonly StreamResult[]): PromptCacheUse {
+  const watched = results.filter(({ cache }) => cache !== undefined);
+  const requests = watched.flatMap(({ cache }) => cache?.requests ?? []);
+  const sum = (field: "prefixBytes" | "possibleBytes" | "sharedBytes"): number =>
+    requests.reduce((total, request) => total + request[field], 0);
+  const possibleBytes = sum("possibleBytes");
+  // A change before an intended one can share fewer bytes than possible, but never more.
+  const sharedBytes = sum("sharedBytes");
+  return {
+    requests: requests.length,
+    prefixBytes: sum("prefixBytes"),
+    possibleBytes,
+    sharedBytes,
+    share: possibleBytes === 0 ? 1 : sharedBytes / possibleBytes,
+    cachedTokens: sumTokens(watched, "cachedInputTokens"),
+    cacheWriteTokens: sumTokens(watched, "cacheWriteTokens"),
+    savedUSD: watched.map(({ cache }) => cache?.savedUSD).reduce(addCost, watched.length === 0 ? undefined : 0),
+    breaks: requests.flatMap(({ break: found }) => (found === undefined ? [] : [found])),
+  };
+}
+
+function sumTokens(results: readonly StreamResult[], field: "cachedInputTokens" | "cacheWriteTokens"): number | undefined {
+  const counts = results.flatMap(({ usage }) => usage?.[field] ?? []);
+  return counts.length === 0 ? undefined : counts.reduce((total, count) => total + count, 0);
 }

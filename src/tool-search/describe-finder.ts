@@ -1,7 +1,6 @@
 // Writes the description of `find_tools`, with the names of the deferred tools as far as they fit.
 
-import { countBytes, type ToolDefinition } from "../core/entry-kit.ts";
-import { toLine } from "./tool-index.ts";
+import { countBytes, cutText, type ToolDefinition } from "../core/entry-kit.ts";
 
 const intro =
   "Finds tools that are not shown here, and shows them to you from your next step on. Use it before you say that you cannot do something. Pass words about the task, or exact names.";
@@ -37,25 +36,23 @@ export function describeFinder(
 /** Lists as many names of each group as fit. If not even the number of tools of each group fits, lists only the largest groups. */
 function fitListing(groups: readonly Group[], bytes: number): string {
   const fits = (text: string): boolean => countBytes(JSON.stringify(text)) - 2 <= bytes;
-  let [low, high] = [0, Math.max(...groups.map(({ names }) => names.length))];
-  const everything = writeGroups(groups, high);
-  if (fits(everything)) return everything;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (fits(writeGroups(groups, middle))) low = middle;
-    else high = middle;
-  }
-  const listed = writeGroups(groups, low);
-  return fits(listed) ? listed : cutGroups(groups, fits);
-}
-
-function cutGroups(groups: readonly Group[], fits: (text: string) => boolean): string {
+  const largest = Math.max(...groups.map(({ names }) => names.length));
+  const listed = writeMost(largest, (most) => writeGroups(groups, most), fits);
+  if (fits(listed)) return listed;
   const bySize = [...groups].sort((one, other) => other.names.length - one.names.length);
-  let [low, high] = [0, bySize.length];
-  const write = (count: number): string => {
+  const writeLargest = (count: number): string => {
     const left = bySize.slice(count).reduce((sum, { names }) => sum + names.length, 0);
     return `${writeGroups(bySize.slice(0, count), 0)}\nand ${left} more tools`;
   };
+  return writeMost(bySize.length, writeLargest, fits);
+}
+
+/** Returns the text for `most` if it fits, else for the largest number below it that fits, else for 0. */
+function writeMost(most: number, write: (count: number) => string, fits: (text: string) => boolean): string {
+  // Checked first, because only this text does not say how much was left out, so that it can be shorter than the one before.
+  const everything = write(most);
+  if (fits(everything)) return everything;
+  let [low, high] = [0, most];
   while (high - low > 1) {
     const middle = (low + high) >> 1;
     if (fits(write(middle))) low = middle;
@@ -101,4 +98,12 @@ function split({ prefix, names }: Group): readonly Group[] {
     }
   }
   return alone.length === 0 ? groups : [...groups, { prefix, names: alone.sort() }];
+}
+
+/** Writes a text in one line without invisible characters, and cuts it. */
+export function toLine(text: string, longest: number): string {
+  // Cut first, because a text from a server may be of any length.
+  const start = text.slice(0, longest * 4);
+  const line = start.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, " ").trim();
+  return cutText(start.length < text.length ? `${line}…` : line, longest);
 }

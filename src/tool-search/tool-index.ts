@@ -96,11 +96,3 @@ function listParameters(schema: unknown): readonly string[] {
   visit(schema, 0);
   return texts;
 }
-
-/** Writes a text in one line without invisible characters, and cuts it. */
-export function toLine(text: string, longest: number): string {
-  // Cut first, because a text from a server may be of any length.
-  const start = text.slice(0, longest * 4);
-  const line = start.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, " ").trim();
-  return cutText(start.length < text.length ? `${line}…` : line, longest);
-}

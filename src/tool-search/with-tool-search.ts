@@ -26,8 +26,8 @@ import {
   toRegistry,
   type UnknownRecord,
 } from "../core/entry-kit.ts";
-import { describeFinder } from "./describe-finder.ts";
-import { ToolIndex, toLine } from "./tool-index.ts";
+import { describeFinder, toLine } from "./describe-finder.ts";
+import { ToolIndex } from "./tool-index.ts";
 
 /** The options of `withToolSearch`. */
 export interface ToolSearchOptions {

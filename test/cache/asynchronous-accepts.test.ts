@@ -2,10 +2,11 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fileSource } from "turnwright/cache";
-import { createFolder, readFrom } from "./read-stage.ts";
+import { makeFolder } from "../journal/folder.ts";
+import { readFrom } from "./read-stage.ts";
 
 it("fileSource refuses every file if `accepts` is asynchronous by mistake", async () => {
-  const root = createFolder();
+  const root = makeFolder();
   writeFileSync(join(root, "app.log"), "secret");
   const accepts = (async () => true) as unknown as () => boolean;
   const read = readFrom(fileSource(root, { name: "data", accepts }));

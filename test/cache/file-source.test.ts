@@ -15,7 +15,8 @@ import {
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createResultCache, fileSource, type FileSourceOptions } from "turnwright/cache";
-import { createFolder, readFrom, readPart } from "./read-stage.ts";
+import { makeFolder } from "../journal/folder.ts";
+import { readFrom, readPart } from "./read-stage.ts";
 
 const missing = 'failed: There is no such file or folder below "data". Read "data" to list what there is.';
 
@@ -27,7 +28,7 @@ interface Data {
 
 /** A folder "data" with two files and a folder, next to a file "secret" that must not be read. */
 function createData(options: FileSourceOptions = {}): Data {
-  const outside = createFolder();
+  const outside = makeFolder();
   const root = join(outside, "data");
   mkdirSync(join(root, "logs"), { recursive: true });
   writeFileSync(join(outside, "secret"), "secret");
@@ -147,7 +148,7 @@ describe("fileSource: a path outside of the root", () => {
   });
 
   it("is not reached if a folder is replaced by a link during the call", async () => {
-    const outside = createFolder();
+    const outside = makeFolder();
     const root = join(outside, "data");
     mkdirSync(join(root, "logs"), { recursive: true });
     mkdirSync(join(outside, "private"));
@@ -221,7 +222,7 @@ describe("fileSource: a file that is refused", () => {
 
 describe("fileSource: a file of 1 GB", () => {
   function createLargeFile(): string {
-    const root = join(createFolder(), "large");
+    const root = join(makeFolder(), "large");
     mkdirSync(root);
     const file = openSync(join(root, "log"), "w");
     const start = Array.from({ length: 5_000 }, (_, index) => `line ${index + 1}`).join("\n");

@@ -1,9 +1,5 @@
 // Runs the tool `read_part` for the tests of this folder.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { onTestFinished } from "vitest";
 import { createResultCache, type ReadSource, type ResultCache } from "turnwright/cache";
 import { runTool } from "turnwright/testing";
 
@@ -21,11 +17,4 @@ export function readFrom(source: ReadSource): (args: object) => Promise<string> 
 
 export async function storedIn(cache: ResultCache, text: string): Promise<string> {
   return /id "([^"]+)"/.exec(await cache.cacher.store(text, { toolName: "search" }))?.[1] ?? "";
-}
-
-/** Creates a folder that is removed after the test. */
-export function createFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "turnwright-read-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }

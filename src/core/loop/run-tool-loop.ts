@@ -11,7 +11,6 @@ import { endingOfReason, isEnded } from "../cancellation/cancel-scope.ts";
 import { buildResult } from "./result/build-result.ts";
 import { type LoopState, type ReopenAnswer, suspensionOf } from "./state/loop-state.ts";
 import { type CloseJournal, endReplay, openJournal, mayReopen, parkRun, isReplayed, runStep } from "./run/run-step.ts";
-
 import { askIteration, compactRun } from "./stream/between-streams.ts";
 import { nextStep, type NextStep } from "./next-step.ts";
 import { readInbox, readLastInbox, steerRun, takeUndelivered } from "./control/read-inbox.ts";

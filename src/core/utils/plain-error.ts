@@ -29,6 +29,12 @@ export function recordOf(value: unknown): UnknownRecord {
   return isRecord(value) ? value : {};
 }
 
+/** Handles the rejection of a file operation: returns undefined if the file does not exist, and throws all other errors. */
+export function unlessMissing(error: unknown): undefined {
+  if (recordOf(error).code === "ENOENT") return undefined;
+  throw error;
+}
+
 /** Reads a token count, which must be a number from 0 to 2^53-1. Returns undefined for any other value. */
 export function countOf(value: unknown): number | undefined {
   return typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : undefined;

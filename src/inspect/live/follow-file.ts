@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { constants, type FSWatcher, watch } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
-import { isRecord } from "../../core/entry-kit.ts";
+import { unlessMissing } from "../../core/entry-kit.ts";
 import { isLogStart } from "../log/find-start.ts";
 
 /** How often a file or a folder is checked, in milliseconds. Some file systems do not report changes. */
@@ -95,8 +95,7 @@ export async function lookAtLog(path: string): Promise<SeenLog | undefined> {
       await file.close();
     }
   } catch (error) {
-    if (isRecord(error) && error["code"] === "ENOENT") return undefined;
-    throw error;
+    return unlessMissing(error);
   }
 }
 

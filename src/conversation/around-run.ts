@@ -1,0 +1,98 @@
+// The work around a run: locks the conversation, recovers the last run if it was cut off, and makes a stream of a run that begins
+// later.
+
+import {
+  checkMessages,
+  type Clock,
+  isLoopError,
+  type Journal,
+  type LoopEvent,
+  type LoopResult,
+  type LoopStream,
+  type Message,
+  renderOutcome,
+  systemClock,
+  type ToolResultPart,
+  unlessMissing,
+} from "../core/entry-kit.ts";
+import { inspectJournal, type JournalInspection } from "../journal/index.ts";
+import type { ConversationOptions } from "./conversation.ts";
+import type { Recovered } from "./conversation-state.ts";
+import type { ConversationLock } from "./conversation-store.ts";
+
+/** The time between two tries to lock a conversation, in milliseconds. */
+const retryMs = 50;
+
+interface Waiting {
+  readonly clock?: Clock | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Locks a conversation. Waits up to `waitMs` while another run has it, or until the signal of the new run is aborted. */
+export async function lockConversation(
+  { id, store, waitMs = 0 }: Pick<ConversationOptions, "id" | "store" | "waitMs">,
+  { clock = systemClock, signal }: Waiting,
+): Promise<ConversationLock> {
+  const until = clock.now() + waitMs;
+  for (;;) {
+    try {
+      return await store.lock(id);
+    } catch (error) {
+      const left = until - clock.now();
+      if (left <= 0 || signal?.aborted === true || !isLoopError(error, "conversation-busy")) throw error;
+      await new Promise<void>((resolve) => void clock.setTimeout(resolve, Math.min(retryMs, left)));
+    }
+  }
+}
+
+/** Reads the messages and the spending of an unfinished run from its journal. Returns undefined if the run has not begun. */
+export async function recoverRun(journal: Journal | undefined): Promise<Recovered | undefined> {
+  if (journal?.read === undefined) return undefined;
+  // The journal does not exist if the process was killed before the run began.
+  const inspection = await inspectJournal(journal).catch(unlessMissing);
+  if (inspection === undefined || inspection.status === "not-started") return undefined;
+  const { usage, costUSD } = inspection;
+  return { messages: endCalls(inspection), usage, costUSD };
+}
+
+/** Adds the missing results of calls. The model must know which of these calls may have run, so that it does not repeat them. */
+function endCalls({ messages, pendingCalls }: JournalInspection): readonly Message[] {
+  const begun = new Set(
+    pendingCalls
+      // The calls of nested runs have a path as `id`.
+      .filter(({ id, callId, state }) => state !== "not-begun" && state !== "awaiting-approval" && !id.includes(`/${callId}`))
+      .map(({ callId }) => callId),
+  );
+  const endCall = (part: ToolResultPart): ToolResultPart => {
+    const { callId, name, outcome } = part;
+    if (outcome !== "not-run" || !begun.has(callId)) return part;
+    const call = { callId, name, args: {} };
+    return { callId, name, outcome: "interrupted", result: renderOutcome({ kind: "interrupted", call, durationMs: 0 }) };
+  };
+  return checkMessages(messages, true).messages.map((message) =>
+    message.role === "tool" ? { ...message, results: message.results.map(endCall) } : message,
+  );
+}
+
+interface Started<Output> {
+  readonly events: AsyncIterable<LoopEvent>;
+  readonly result: Promise<LoopResult<Output>>;
+}
+
+/** Returns a stream whose run begins after some asynchronous work. */
+export function startStream<Output>(begin: () => Promise<Started<Output>>): LoopStream<Output> {
+  const started = begin();
+  const result = started.then((run) => run.result);
+  // Prevents an unhandled rejection for callers that only read events. A caller that awaits `result` still gets the error.
+  result.catch(() => {});
+  const iterator = started.then(({ events }) => events[Symbol.asyncIterator]());
+  iterator.catch(() => {});
+  const own: AsyncIterator<LoopEvent, undefined> = {
+    next: async () => (await iterator).next(),
+    return: async () => {
+      await (await iterator).return?.();
+      return { done: true, value: undefined };
+    },
+  };
+  return { result, [Symbol.asyncIterator]: () => own };
+}
