@@ -180,4 +180,18 @@ describe("compactMessages: a nearly full context", () => {
     expect((await result).status).toBe("completed");
     expect([summaries.length, requests.length]).toEqual([0, 1]);
   });
+
+  it("shortens the request for a final answer too", async () => {
+    const { requests, result } = start(
+      { calls: 9 },
+      { when: 3_500, keep: 1_500 },
+      {
+        limits: { maxIterations: 4 },
+        policies: { finalAnswer: true, compaction: compactMessages({ when: 3_500, keep: 1_500 }) },
+      },
+    );
+    const { reason, compaction, iterations } = await result;
+    expect([reason.kind, iterations, compaction?.count]).toEqual(["max-iterations", 4, 7]);
+    expect([requests.length, requests.at(-1)?.toolChoice, requests.at(-1)?.messages.length]).toEqual([5, "none", 4]);
+  });
 });

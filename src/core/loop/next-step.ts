@@ -48,9 +48,10 @@ function beforeEnd(state: LoopState, bounds: Bounds, ending: Ending): NextStep {
   if (ending.status === "suspended") return { kind: "end", ending };
   if (phase === "model" && bounds.outputRetries !== undefined && ending.reason.kind === "answered")
     return { kind: "output", mayAskAgain: state.invalidAnswers < bounds.outputRetries };
-  if (bounds.finalAnswer && (phase === "inbox" || phase === "steer") && grantsFinalAnswer(state, ending, bounds)) {
-    if (phase === "inbox" && hasSteered(state)) return { kind: "steer" };
-    return { kind: "model", withoutTools: true, finalAnswerTo: ending };
+  const isBeforeModel = phase === "inbox" || phase === "steer" || phase === "compaction";
+  if (bounds.finalAnswer && isBeforeModel && grantsFinalAnswer(state, ending, bounds)) {
+    const next = following[phase](state, bounds);
+    return next.kind === "model" ? { ...next, withoutTools: true, finalAnswerTo: ending } : next;
   }
   return { kind: "last-look", ending };
 }
@@ -153,7 +154,7 @@ function findCompactionEnding(state: LoopState, bounds: Bounds): Ending | undefi
   const { lastInbox, lastCompaction, streamResults } = state;
   const reason = lastInbox?.compact === "forced" ? streamResults.at(-1)?.reason : undefined;
   const isFailed = lastCompaction?.answer.kind === "failed" && lastCompaction.answer.cancelled !== true;
-  return isFailed && reason !== undefined ? { status: "error", reason } : findSpendingEnding(state, bounds);
+  return isFailed && reason !== undefined ? { status: "error", reason } : findLimitEnding(state, bounds);
 }
 
 const cutOff: ReadonlySet<StreamStatus> = new Set(["stopped-by-user", "follow-up-interrupt"]);
@@ -184,10 +185,8 @@ function mayShorten(state: LoopState, { compacts = false, maxIterations }: Bound
 
 function findPauseEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { maxPauses: limit } = bounds;
-  const isOften = state.pauses >= limit;
-  const ending: Ending | undefined = isOften
-    ? { status: "error", reason: { kind: "max-pauses", limit } }
-    : findSpendingEnding(state, bounds);
+  const ending: Ending | undefined =
+    state.pauses >= limit ? { status: "error", reason: { kind: "max-pauses", limit } } : findSpendingEnding(state, bounds);
   return ending === undefined ? undefined : (state.finalAnswerTo ?? ending);
 }
 
