@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { type Check, invalidOption, LoopError } from "../core/entry-kit.ts";
 
 const longestId = 200;
@@ -13,6 +14,20 @@ export const idCheck: Check = [
 /** Throws LoopError "invalid-option" if the value is not a valid conversation id. */
 export function checkId(id: unknown): void {
   if (!idCheck[1](id)) throw invalidOption("id", idCheck[0], id);
+}
+
+/** Returns 40 hexadecimal digits. An id may be too long for a file name, or differ from another one in case only. */
+export function hashId(id: string): string {
+  return createHash("sha256").update(id).digest("hex").slice(0, 40);
+}
+
+/**
+ * Makes the id of a run, which is a file name on every system. It begins with the characters of the conversation id that are safe,
+ * so that people recognize it. The random part keeps the journals of a deleted conversation apart from those of a new one.
+ */
+export function toRunId(id: string, number: number): string {
+  const shown = (id.match(/\w+/g) ?? ["chat"]).join("-").slice(0, 40);
+  return `${shown}-${hashId(id).slice(0, 16)}.${number}.${globalThis.crypto.randomUUID().slice(0, 8)}`;
 }
 
 export function busy(id: string): LoopError<"conversation-busy"> {

@@ -13,7 +13,7 @@ import {
   streamToolLoop,
   type UserMessage,
 } from "../core/entry-kit.ts";
-import { checkId } from "./check-id.ts";
+import { checkId, toRunId } from "./check-id.ts";
 import type {
   Conversation,
   ConversationOptions,
@@ -144,10 +144,7 @@ class StoredChat<Output> implements Conversation<Output> {
   async #planRun(before: StoredConversation, given: readonly UserMessage[]): Promise<Changed> {
     const { lastRun } = before.state;
     const recovered = lastRun?.status === "running" ? await recoverRun(this.#journalOf(lastRun.runId)) : undefined;
-    const number = before.state.runs + 1;
-    // The random part keeps the journals of a deleted conversation apart from those of a new one with the same id.
-    const runId = `${this.id}.${number}.${globalThis.crypto.randomUUID().slice(0, 8)}`;
-    return beginRun(settleLastRun(before, recovered), given, runId);
+    return beginRun(settleLastRun(before, recovered), given, toRunId(this.id, before.state.runs + 1));
   }
 
   #planResume(own: object): () => Promise<Prepared> {

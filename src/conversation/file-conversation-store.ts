@@ -1,12 +1,11 @@
 // Stores each conversation in a journal file: each change is one record. The journal brings the lock, the checksums, the private
 // mode and the repair of a record that a crash has cut off.
 
-import { createHash } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { checkFields, invalidOption, is, isFilled, isLoopError, type Message } from "../core/entry-kit.ts";
 import { type JournalSession, openJournal, readJournal } from "../journal/journal-session.ts";
-import { busy, checkId } from "./check-id.ts";
+import { busy, checkId, hashId } from "./check-id.ts";
 import type { ConversationChange, ConversationState, ConversationStore, StoredConversation } from "./conversation-store.ts";
 import { unlessMissing } from "./unless-missing.ts";
 
@@ -76,9 +75,8 @@ export function fileConversationStore(directory: string, options: FileConversati
   };
 }
 
-/** An id may be too long for a file name, or differ from another one in case only, so the name is made from its hash. */
 function pathOf(root: string, id: string): string {
-  return join(root, `${createHash("sha256").update(id).digest("hex").slice(0, 40)}.jsonl`);
+  return join(root, `${hashId(id)}.jsonl`);
 }
 
 function replay({ answers }: JournalSession): StoredConversation | undefined {
