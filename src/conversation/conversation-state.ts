@@ -32,6 +32,14 @@ export interface Changed {
   readonly change: ConversationChange;
   /** The change to make if the run rejects. Undefined to keep the conversation as it is. */
   readonly undo?: ConversationChange | undefined;
+  /** The change to make if the run rejects before it has recorded anything. */
+  readonly undoUnbegun?: ConversationChange | undefined;
+}
+
+/** A run that is about to begin. `recovered` is from the run before it. */
+interface NextRun {
+  readonly runId: string;
+  readonly recovered: Recovered | undefined;
 }
 
 /** The messages and the spending of a run that was cut off, as its journal has them. */
@@ -60,8 +68,9 @@ export function settleLastRun({ messages, state }: StoredConversation, recovered
   };
 }
 
-/** Begins a run with the undelivered messages and the new ones. */
-export function beginRun({ stored, change }: Changed, given: readonly UserMessage[], runId: string): Changed {
+/** Gives the last run up, and begins a run with the undelivered messages and the new ones. */
+export function beginRun(before: StoredConversation, given: readonly UserMessage[], { runId, recovered }: NextRun): Changed {
+  const { stored, change } = settleLastRun(before, recovered);
   const { undelivered, runs, ...earlier } = stored.state;
   const added = [...undelivered, ...given];
   const messages = [...stored.messages, ...added];
@@ -70,7 +79,11 @@ export function beginRun({ stored, change }: Changed, given: readonly UserMessag
   }
   const lastRun: StoredRun = { runId, start: messages.length, status: "running" };
   const state: ConversationState = { ...earlier, runs: runs + 1, undelivered: [], lastRun };
-  return { stored: { messages, state }, change: { from: change.from, messages: [...change.messages, ...added], state } };
+  return {
+    stored: { messages, state },
+    change: { from: change.from, messages: [...change.messages, ...added], state },
+    undoUnbegun: { from: change.from, messages: before.messages.slice(change.from), state: before.state },
+  };
 }
 
 /** True if the model has something to answer: a message of the user, or the results of its calls. */

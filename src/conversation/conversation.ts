@@ -79,7 +79,8 @@ export interface Conversation<Output = unknown> {
    * messages that still wait: undelivered ones, or the last ones if their run was cut off or failed.
    *
    * Rejects like `runToolLoop`, with errors of the store, and with LoopError "conversation-busy". If the run rejects, its
-   * messages stay in the conversation.
+   * messages stay in the conversation. If it rejects before its first record, for example because its journal cannot be opened,
+   * the conversation is as before.
    *
    * @example
    * const { text } = await conversation.send("Do I need a coat?");

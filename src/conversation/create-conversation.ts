@@ -37,7 +37,7 @@ import {
 } from "./conversation-state.ts";
 import type { ConversationChange, ConversationLock, StoredConversation } from "./conversation-store.ts";
 import { lockConversation } from "./lock-conversation.ts";
-import { recoverRun } from "./recover-run.ts";
+import { hasBegun, recoverRun } from "./recover-run.ts";
 import { type AnyOptions, checkConversation, mergeOptions, toNewMessages } from "./run-options.ts";
 import { startStream } from "./start-stream.ts";
 
@@ -63,13 +63,11 @@ export function createConversation<Output = unknown>(options: ConversationOption
 }
 
 /** A run that may begin: its conversation is locked, and its messages are stored. */
-interface Prepared {
+interface Prepared extends Pick<Changed, "undo" | "undoUnbegun"> {
   readonly lock: ConversationLock;
   readonly stored: StoredConversation;
   readonly start: number;
   readonly options: LoopOptions<never>;
-  /** The change to make if the run rejects. */
-  readonly undo?: ConversationChange | undefined;
 }
 
 class StoredChat<Output> implements Conversation<Output> {
@@ -144,7 +142,7 @@ class StoredChat<Output> implements Conversation<Output> {
   async #planRun(before: StoredConversation, given: readonly UserMessage[]): Promise<Changed> {
     const { lastRun } = before.state;
     const recovered = lastRun?.status === "running" ? await recoverRun(this.#journalOf(lastRun.runId)) : undefined;
-    return beginRun(settleLastRun(before, recovered), given, toRunId(this.id, before.state.runs + 1));
+    return beginRun(before, given, { runId: toRunId(this.id, before.state.runs + 1), recovered });
   }
 
   #planResume(own: object): () => Promise<Prepared> {
@@ -171,9 +169,9 @@ class StoredChat<Output> implements Conversation<Output> {
   async #prepare(options: AnyOptions, plan: (before: StoredConversation) => Changed | Promise<Changed>): Promise<Prepared> {
     const lock = await lockConversation(this.#given, options);
     try {
-      const { stored, change, undo } = await plan(lock.stored ?? emptyConversation);
+      const { change, ...changed } = await plan(lock.stored ?? emptyConversation);
       await lock.append(change);
-      return { lock, stored, undo, ...this.#complete(options, stored, lock) };
+      return { lock, ...changed, ...this.#complete(options, changed.stored, lock) };
     } catch (error) {
       await lock.release();
       throw error;
@@ -222,17 +220,19 @@ class StoredChat<Output> implements Conversation<Output> {
         const stream = streamToolLoop(prepared.options);
         return { events: stream, result: this.#finish<Own>(prepared, stream.result) };
       } catch (error) {
-        await prepared.lock.release();
+        await this.#finish(prepared, Promise.reject(error));
         throw error;
       }
     });
   }
 
   /** Stores the end of a run, and unlocks the conversation. */
-  async #finish<Own>({ lock, stored, start, undo }: Prepared, ended: Promise<LoopResult>): Promise<LoopResult<Plain<Own>>> {
+  async #finish<Own>(prepared: Prepared, ended: Promise<LoopResult>): Promise<LoopResult<Plain<Own>>> {
+    const { lock, stored, start, undo, undoUnbegun, options } = prepared;
     try {
       const result = await ended.catch(async (error: unknown) => {
-        if (undo !== undefined) await lock.append(undo);
+        const change = undo ?? ((await hasBegun(options.journal)) ? undefined : undoUnbegun);
+        if (change !== undefined) await lock.append(change);
         throw error;
       });
       await lock.append(endRun(stored, start, result));
