@@ -27,7 +27,7 @@ export interface StoredRun {
   readonly runId: string;
   /** The number of messages with which the run began. All later messages of the conversation are from this run. */
   readonly start: number;
-  /** How the run ended. "running" until the end of the run is stored, and also if the process was killed. */
+  /** How the run ended. "running" until the end of the run is stored, and also if its process was killed. */
   readonly status: "running" | LoopStatus;
   /** Why the run ended or is suspended. Undefined while the status is "running". */
   readonly reason?: EndReason | undefined;
@@ -61,6 +61,8 @@ export interface ConversationStore {
    * another writer holds the lock, in this or another process. The lock of a process that has died must become free.
    */
   lock(id: string): ConversationLock | PromiseLike<ConversationLock>;
+  /** Returns true while a writer holds the lock, in this or another process. Returns false if the process of the writer has died. */
+  isLocked(id: string): boolean | PromiseLike<boolean>;
   /** Deletes a conversation. Has no effect if it does not exist. Rejects with "conversation-busy" while it is locked. */
   remove(id: string): void | PromiseLike<void>;
 }

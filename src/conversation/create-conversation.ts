@@ -35,7 +35,7 @@ import {
   settleLastRun,
   usageOf,
 } from "./conversation-state.ts";
-import type { ConversationChange, ConversationLock, StoredConversation } from "./conversation-store.ts";
+import type { ConversationLock, ConversationState, StoredConversation } from "./conversation-store.ts";
 import { lockConversation } from "./lock-conversation.ts";
 import { hasBegun, recoverRun } from "./recover-run.ts";
 import { type AnyOptions, checkConversation, mergeOptions, toNewMessages } from "./run-options.ts";
@@ -102,10 +102,17 @@ class StoredChat<Output> implements Conversation<Output> {
   }
 
   async status(): Promise<ConversationStatus | undefined> {
-    const { lastRun, undelivered } = (await this.#load())?.state ?? emptyState;
+    const load = async (): Promise<ConversationState> => (await this.#load())?.state ?? emptyState;
+    let state = await load();
+    const before = state.lastRun;
+    const isRunning = before?.status === "running";
+    const isLocked = isRunning && (await this.#given.store.isLocked(this.id));
+    // The run may have ended before the lock was read, or another one may have begun.
+    if (isRunning) state = await load();
+    const { lastRun, undelivered } = state;
     if (lastRun === undefined) return undefined;
     const { runId, status, reason } = lastRun;
-    return { runId, status, reason, undelivered };
+    return { runId, status, isLive: status === "running" && (isLocked || runId !== before?.runId), reason, undelivered };
   }
 
   async usage(): Promise<ConversationUsage> {

@@ -4,6 +4,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { checkFields, invalidOption, is, isFilled, isLoopError, type Message } from "../core/entry-kit.ts";
+import { isFileLocked } from "../journal/file-lock.ts";
 import { type JournalSession, openJournal, readJournal } from "../journal/journal-session.ts";
 import { busy, checkId, hashId } from "./check-id.ts";
 import type { ConversationChange, ConversationState, ConversationStore, StoredConversation } from "./conversation-store.ts";
@@ -63,6 +64,10 @@ export function fileConversationStore(directory: string, options: FileConversati
         },
         release: () => session.close(),
       };
+    },
+    isLocked: async (id) => {
+      checkId(id);
+      return isFileLocked(pathOf(root, id));
     },
     remove: async (id) => {
       const session = await open(id);

@@ -62,6 +62,10 @@ export function memoryConversationStore(options: MemoryConversationStoreOptions 
         },
       };
     },
+    isLocked: (id) => {
+      checkId(id);
+      return locks.has(id);
+    },
     remove: async (id) => {
       checkId(id);
       if (locks.has(id)) throw busy(id);

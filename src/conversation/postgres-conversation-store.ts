@@ -58,6 +58,8 @@ const readChat = `
   SELECT state, (SELECT string_agg(body, ',' ORDER BY position) FROM turnwright.chat_messages WHERE chat_id = $1) AS messages
   FROM turnwright.chats WHERE id = $1 AND state IS NOT NULL`;
 
+const findLock = "SELECT id FROM turnwright.chats WHERE id = $1 AND holder IS NOT NULL AND held_until >= now()";
+
 const appendChange = `
   WITH own AS (UPDATE turnwright.chats SET state = $3 WHERE id = $1 AND holder = $2 RETURNING id),
   dropped AS (
@@ -107,6 +109,10 @@ export function postgresConversationStore(pool: PostgresPool, options: PostgresC
       const [locked] = await query(lockChat, [id, token, leaseMs]);
       if (locked === undefined) throw busy(id);
       return hold({ query, id, token, leaseMs });
+    },
+    isLocked: async (id) => {
+      checkId(id);
+      return (await query(findLock, [id])).length > 0;
     },
     remove: async (id) => {
       checkId(id);

@@ -24,8 +24,8 @@ import type { ConversationOptions, ConversationRunOptions, NewMessages, ResumeOv
 const checks: Checks<ConversationOptions> = {
   id: idCheck,
   store: [
-    "an object with the methods load, lock and remove",
-    (value) => isRecord(value) && [value["load"], value["lock"], value["remove"]].every(isFunction),
+    "an object with the methods load, lock, isLocked and remove",
+    (value) => isRecord(value) && ["load", "lock", "isLocked", "remove"].every((name) => isFunction(value[name])),
   ],
   options: is.object,
   journal: is.fn,

@@ -22,7 +22,7 @@ function failAt(count: number): (runId: string) => Journal {
     if (steps >= count) throw new Error("The disk is full.");
     return journal.step(one);
   };
-  return () => ({ ...journal, durable: true, step, all: (all) => Promise.all(all.map(step)) }) as Journal;
+  return () => ({ ...journal, durable: true, step, all: (all) => Promise.all(all.map(step)) });
 }
 
 describe("a journal that cannot be opened", () => {
