@@ -1,4 +1,4 @@
-import type { CompactedMessages, EndReason, LoopStatus, Message, Usage, UserMessage } from "../core/entry-kit.ts";
+import type { CompactedMessages, EndReason, LastRequest, LoopStatus, Message, Usage, UserMessage } from "../core/entry-kit.ts";
 
 /** A conversation as a `ConversationStore` stores it. Plain data. */
 export interface StoredConversation {
@@ -16,6 +16,8 @@ export interface ConversationState {
   readonly costUSD?: number | undefined;
   /** The summary with which the last run began. If there was no run yet, the next run begins with it. */
   readonly compaction?: CompactedMessages | undefined;
+  /** The last request before the last run, as digests. The first request of the last run was compared with it. */
+  readonly lastRequest?: LastRequest | undefined;
   /** Messages that reached a run too late. The next run begins with them. */
   readonly undelivered: readonly UserMessage[];
   /** The last run. Undefined if there was no run yet. */
@@ -37,6 +39,8 @@ export interface StoredRun {
   readonly costUSD?: number | undefined;
   /** The last summary of the run. Undefined if the run made no new summary. */
   readonly compaction?: CompactedMessages | undefined;
+  /** The last request of the run, as digests. Undefined if the run did not watch the prompt cache. */
+  readonly lastRequest?: LastRequest | undefined;
 }
 
 /** A change of a conversation. Its size depends on the new messages, not on the length of the conversation. */

@@ -195,13 +195,17 @@ class StoredChat<Output> implements Conversation<Output> {
     const journal = this.#journalOf(runId) ?? memoryJournal();
     if (this.#given.journal === undefined) this.#last = { runId, journal };
     const { policies, signal, session } = options;
-    const { compaction } = policies ?? {};
+    const { compaction, promptCache } = policies ?? {};
     const signals = [signal, lock.lost].filter((one) => one !== undefined);
     return {
       start,
       options: {
         ...options,
-        ...(compaction !== undefined && { policies: { ...policies, compaction: compaction.startWith(state.compaction) } }),
+        policies: {
+          ...policies,
+          compaction: compaction?.startWith(state.compaction),
+          promptCache: promptCache?.startWith(state.lastRequest),
+        },
         ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
         session: { conversationId: this.id, ...session },
         messages: messages.slice(0, start),

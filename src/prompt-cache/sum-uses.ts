@@ -2,7 +2,7 @@
 
 import { addCost, type PromptCacheUse, type StreamResult } from "../core/entry-kit.ts";
 
-export function sumUses(results: readonly StreamResult[]): PromptCacheUse {
+export function sumUses(results: readonly StreamResult[]): Omit<PromptCacheUse, "last"> {
   const watched = results.filter(({ cache }) => cache !== undefined);
   const requests = watched.flatMap(({ cache }) => cache?.requests ?? []);
   const sum = (field: "prefixBytes" | "possibleBytes" | "sharedBytes"): number =>
