@@ -11,9 +11,11 @@ export const idCheck: Check = [
   (id) => typeof id === "string" && id.length > 0 && id.length <= longestId && !forbidden.test(id) && id !== "." && id !== "..",
 ];
 
-/** Throws LoopError "invalid-option" if the value is not a valid conversation id. */
+/** Throws LoopError "invalid-option" if the value is not a valid conversation id. The message names a forbidden character. */
 export function checkId(id: unknown): void {
-  if (!idCheck[1](id)) throw invalidOption("id", idCheck[0], id);
+  if (idCheck[1](id)) return;
+  const [found] = typeof id === "string" ? (forbidden.exec(id) ?? []) : [];
+  throw invalidOption("id", found === undefined ? idCheck[0] : `${idCheck[0]}, so without ${JSON.stringify(found)}`, id);
 }
 
 /** Returns 40 hexadecimal digits. An id may be too long for a file name, or differ from another one in case only. */

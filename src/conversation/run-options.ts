@@ -18,7 +18,7 @@ import {
   resolveTimeouts,
   type UserMessage,
 } from "../core/entry-kit.ts";
-import { idCheck } from "./check-id.ts";
+import { checkId, idCheck } from "./check-id.ts";
 import type { ConversationOptions, ConversationRunOptions, NewMessages, ResumeOverrides } from "./conversation.ts";
 
 const checks: Checks<ConversationOptions> = {
@@ -34,6 +34,7 @@ const checks: Checks<ConversationOptions> = {
 
 /** Throws LoopError "invalid-option" or "unknown-option". */
 export function checkConversation(options: ConversationOptions<never>): void {
+  if (isRecord(options) && typeof options.id === "string") checkId(options.id);
   checkFields("options", options, checks);
   checkRequired<ConversationOptions>(options, checks, ["id", "store", "options"]);
   checkRun(options.options, false);

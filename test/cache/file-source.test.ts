@@ -56,6 +56,16 @@ describe("fileSource: read_part", () => {
     );
   });
 
+  it("names the option if the root does not exist, and not its path", async () => {
+    const outside = createFolder();
+    const read = readFrom(fileSource(join(outside, "nope")));
+    for (const id of ["nope", "nope/app.log"]) {
+      expect(await read({ id, action: "head" })).toBe(
+        'failed: The folder "nope" does not exist. The program must pass an existing folder as "root" of fileSource.',
+      );
+    }
+  });
+
   it("lists the entries of the root and of a folder", async () => {
     const { read } = createData();
     expect(await read({ id: "data", action: "read" })).toBe("Lines 1 to 2 of 2.\ndata/app.log\ndata/logs/");
@@ -202,7 +212,7 @@ describe("fileSource: a file that is refused", () => {
   it("is gone with its root, whose path on the machine is not shown", async () => {
     const { root, read } = createData();
     rmSync(root, { recursive: true });
-    expect(await read({ id: "data/app.log", action: "read" })).toBe(missing);
+    expect(await read({ id: "data/app.log", action: "read" })).toMatch(/^failed: The folder "data" does not exist\. [^/]*$/);
   });
 
   it("is not accepted, whether asked for directly, in a refused folder or through a link", async () => {
