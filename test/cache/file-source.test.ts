@@ -56,16 +56,6 @@ describe("fileSource: read_part", () => {
     );
   });
 
-  it("names the option if the root does not exist, and not its path", async () => {
-    const outside = createFolder();
-    const read = readFrom(fileSource(join(outside, "nope")));
-    for (const id of ["nope", "nope/app.log"]) {
-      expect(await read({ id, action: "head" })).toBe(
-        'failed: The folder "nope" does not exist. The program must pass an existing folder as "root" of fileSource.',
-      );
-    }
-  });
-
   it("lists the entries of the root and of a folder", async () => {
     const { read } = createData();
     expect(await read({ id: "data", action: "read" })).toBe("Lines 1 to 2 of 2.\ndata/app.log\ndata/logs/");
