@@ -1,6 +1,6 @@
 // The last request of a run as digests, with which the first request of the next run is compared.
 
-import { type Checks, checkFields, digest, invalidOption, is, isRecord, isWithin, type LastRequest } from "../core/entry-kit.ts";
+import { digest, invalidOption, isRecord, isWithin, type LastRequest, recordOf } from "../core/entry-kit.ts";
 import { fromDigest, type Part, toDigest } from "./part.ts";
 import type { Prefix } from "./prefix.ts";
 
@@ -64,27 +64,22 @@ export function fromLastRequest({ tools, system, settings, messages, bytes }: La
   };
 }
 
+const isText = (value: unknown): boolean => typeof value === "string";
 const isSize = (value: unknown): boolean => isWithin(value, { min: 0, infinite: false });
-const isDigest = (part: unknown): boolean => Array.isArray(part) && typeof part[0] === "string" && isSize(part[1]);
+const isDigest = (part: unknown): boolean => Array.isArray(part) && isText(part[0]) && isSize(part[1]);
 const isGroup = (part: unknown): boolean => Array.isArray(part) && isSize(part[0]) && isDigest(part.slice(1));
-const listOf = (fits: (part: unknown) => boolean) =>
-  ["an array of digests", (value: unknown) => Array.isArray(value) && value.every(fits)] as const;
+const isListOf = (value: unknown, fits: (part: unknown) => boolean): boolean => Array.isArray(value) && value.every(fits);
 
-const checks: Checks<LastRequest> = {
-  provider: is.text,
-  model: is.text,
-  bytes: ["a number of bytes", isSize],
-  tools: listOf(isDigest),
-  system: listOf(isDigest),
-  settings: ["texts by name", (value) => isRecord(value) && Object.values(value).every((one) => typeof one === "string")],
-  messages: listOf(isGroup),
-};
-
-/** Throws LoopError "invalid-option" or "unknown-option". */
+/** Throws LoopError "invalid-option". */
 export function checkLastRequest(given: LastRequest): LastRequest {
-  const group = "policies.promptCache.startWith()";
-  checkFields(group, given, checks);
-  if (Object.keys(checks).some((name) => Reflect.get(given, name) === undefined))
-    throw invalidOption(group, "the `cache.last` of a result", given);
+  const { provider, model, bytes, tools, system, settings, messages } = recordOf(given);
+  const isFit =
+    [provider, model, ...Object.values(recordOf(settings))].every(isText) &&
+    isSize(bytes) &&
+    isListOf(tools, isDigest) &&
+    isListOf(system, isDigest) &&
+    isRecord(settings) &&
+    isListOf(messages, isGroup);
+  if (!isFit) throw invalidOption("policies.promptCache.startWith()", "the `cache.last` of a result", given);
   return structuredClone(given);
 }
