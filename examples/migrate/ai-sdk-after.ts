@@ -13,6 +13,7 @@ import {
   streamToolLoop,
   structuredOutput,
 } from "turnwright";
+import { createConversation, memoryConversationStore } from "turnwright/conversation";
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
@@ -56,6 +57,19 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
   // #endregion stream
   assert.equal(shown.splice(0).join(""), "Let me look. [get_forecast] Yes, take a coat.");
   assert.equal(answer, "Yes, take a coat.");
+}
+
+{
+  const provider = createMockProvider([text("Yes, take a coat."), text("No, it is dry.")]);
+  // #region chat
+  const store = memoryConversationStore(); // or fileConversationStore, or postgresConversationStore
+  async function answer(id: string, content: string): Promise<string> {
+    return (await createConversation({ id, store, options: { provider } }).send(content)).text;
+  }
+  // #endregion chat
+  await answer("chat-17", "Do I need a coat in Oslo?");
+  assert.equal(await answer("chat-17", "And in Bergen?"), "No, it is dry.");
+  assert.equal(provider.requests[1]?.messages.length, 3);
 }
 
 {

@@ -54,6 +54,22 @@ assert.deepEqual([shown.pop(), result.finishReason, result.steps.length], ["Yes,
 }
 
 {
+  const model = createModel([[say("Yes, take a coat.")], [say("No, it is dry.")]]);
+  const table = new Map<string, readonly ModelMessage[]>();
+  // #region chat
+  async function answer(id: string, content: string): Promise<string> {
+    const asked: readonly ModelMessage[] = [...(table.get(id) ?? []), { role: "user", content }];
+    const { text, responseMessages } = await generateText({ model, messages: [...asked] });
+    table.set(id, [...asked, ...responseMessages]);
+    return text;
+  }
+  // #endregion chat
+  await answer("chat-17", prompt);
+  assert.equal(await answer("chat-17", "And in Bergen?"), "No, it is dry.");
+  assert.equal(table.get("chat-17")?.length, 4);
+}
+
+{
   const model = createModel([look, [callTool("get_forecast", { city: "Oslo" })]]);
   // #region limit
   const { finishReason, steps, text } = await generateText({

@@ -14,7 +14,7 @@ interface ConversationEntry {
 }
 interface ConversationOptions {
   id: string; // at most 200 characters, no slashes
-  store: conversation.ConversationStore; // { load(id), lock(id), remove(id) }; check it with conversationStoreSuite
+  store: conversation.ConversationStore; // { load(id), lock(id), isLocked(id), remove(id) }; check it with conversationStoreSuite
   options: conversation.ConversationRunOptions; // of each run, without messages, runId and journal
   journal?: (runId: string) => Journal; // so that another process can resume a run
   waitMs?: number; // 0: a second run rejects with "conversation-busy" at once
@@ -26,7 +26,7 @@ interface Conversation {
   resume(options?: conversation.ResumeOverrides): Promise<LoopResult>; // { decisions }, or { resume: "retry-last" }
   resumeStream(options?: conversation.ResumeOverrides): LoopStream;
   messages(): Promise<readonly Message[]>;
-  status(): Promise<conversation.ConversationStatus | undefined>; // { runId, status, reason, undelivered }
+  status(): Promise<conversation.ConversationStatus | undefined>; // { runId, status, isLive, reason, undelivered }
   usage(): Promise<conversation.ConversationUsage>; // { usage, costUSD, runs } of all runs
   fork(id: string, options?: { atMessage?: number }): Promise<Conversation>; // its usage begins at 0
 }

@@ -188,7 +188,7 @@ toolSearch satisfies ToolSearchEntry;
 
 // #region prompt-cache
 interface PromptCacheEntry {
-  watchPromptCache(): PromptCacheWatch; // for policies.promptCache; compares the bodies that adapters report with call.sending
+  watchPromptCache(): PromptCacheWatch; // for policies.promptCache; compares the bodies that adapters report with call.sending; startWith(result.cache?.last) for the next run
 }
 // #endregion prompt-cache
 

@@ -49,7 +49,8 @@ const inspectedBytes = 8_192;
  * The id of a file is the name of the root and the path below it, for example "data/logs/app.log". The id of a folder lists its
  * entries. Files are read in ranges, and a range is kept in memory only while it is used.
  *
- * Throws LoopError "invalid-option" or "unknown-option". A root that does not exist is an error for the model.
+ * Throws LoopError "invalid-option" or "unknown-option". While the root does not exist, each read fails, and its error names the
+ * option.
  *
  * @example
  * const { tool } = createResultCache({ sources: [fileSource("./data", { accepts: (path) => !/(^|\/)\./.test(path) })] });
@@ -77,7 +78,9 @@ async function openPath(place: Place, id: string): Promise<SourceText> {
   const parts = partsOf(id.slice(name.length + 1));
   if (parts === undefined || !isAccepted(parts, accepts)) throw missing(name);
   try {
-    const base = await realpath(folder);
+    const base = await realpath(folder).catch((error: unknown) => {
+      throw toRootError(error, name);
+    });
     const path = await realpath(join(base, ...parts));
     const below = relative(base, path);
     const isOutside = below === ".." || below.startsWith(`..${sep}`) || isAbsolute(below);
@@ -98,6 +101,12 @@ class ReadError extends Error {}
 
 function missing(name: string): ReadError {
   return new ReadError(`There is no such file or folder below "${name}". Read "${name}" to list what there is.`);
+}
+
+/** A missing root is a mistake of the program, so the error must not look like a missing file. */
+function toRootError(error: unknown, name: string): unknown {
+  if (!isRecord(error) || error["code"] !== "ENOENT") return error;
+  return new ReadError(`The folder "${name}" does not exist. The program must pass an existing folder as "root" of fileSource.`);
 }
 
 function toReadError(error: unknown, name: string): ReadError {

@@ -55,6 +55,17 @@ export async function recoverRun(journal: Journal | undefined): Promise<Recovere
   return { messages: endCalls(inspection), usage, costUSD };
 }
 
+/** False if a run that has rejected has certainly recorded nothing, for example because its journal could not be opened. */
+export async function hasBegun(journal: Journal | undefined): Promise<boolean> {
+  if (journal?.read === undefined) return true;
+  try {
+    const inspection = await inspectJournal(journal).catch(unlessMissing);
+    return inspection !== undefined && inspection.status !== "not-started";
+  } catch {
+    return true;
+  }
+}
+
 /** Adds the missing results of calls. The model must know which of these calls may have run, so that it does not repeat them. */
 function endCalls({ messages, pendingCalls }: JournalInspection): readonly Message[] {
   const begun = new Set(

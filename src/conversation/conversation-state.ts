@@ -32,6 +32,14 @@ export interface Changed {
   readonly change: ConversationChange;
   /** The change to make if the run rejects. Undefined to keep the conversation as it is. */
   readonly undo?: ConversationChange | undefined;
+  /** The change to make if the run rejects before it has recorded anything. */
+  readonly undoUnbegun?: ConversationChange | undefined;
+}
+
+/** A run that is about to begin. `recovered` is from the run before it. */
+interface NextRun {
+  readonly runId: string;
+  readonly recovered: Recovered | undefined;
 }
 
 /** The messages and the spending of an unfinished run, from its journal. */
@@ -53,6 +61,7 @@ export function settleLastRun({ messages, state }: StoredConversation, recovered
     ...earlier,
     ...sumSpending(earlier, recovered ?? lastRun),
     compaction: lastRun.compaction ?? earlier.compaction,
+    lastRequest: lastRun.lastRequest ?? earlier.lastRequest,
   };
   return {
     stored: { messages: [...messages.slice(0, from), ...own], state: settled },
@@ -60,8 +69,9 @@ export function settleLastRun({ messages, state }: StoredConversation, recovered
   };
 }
 
-/** Begins a run with the undelivered messages and the new ones. */
-export function beginRun({ stored, change }: Changed, given: readonly UserMessage[], runId: string): Changed {
+/** Gives the last run up, and begins a run with the undelivered messages and the new ones. */
+export function beginRun(before: StoredConversation, given: readonly UserMessage[], { runId, recovered }: NextRun): Changed {
+  const { stored, change } = settleLastRun(before, recovered);
   const { undelivered, runs, ...earlier } = stored.state;
   const added = [...undelivered, ...given];
   const messages = [...stored.messages, ...added];
@@ -70,7 +80,11 @@ export function beginRun({ stored, change }: Changed, given: readonly UserMessag
   }
   const lastRun: StoredRun = { runId, start: messages.length, status: "running" };
   const state: ConversationState = { ...earlier, runs: runs + 1, undelivered: [], lastRun };
-  return { stored: { messages, state }, change: { from: change.from, messages: [...change.messages, ...added], state } };
+  return {
+    stored: { messages, state },
+    change: { from: change.from, messages: [...change.messages, ...added], state },
+    undoUnbegun: { from: change.from, messages: before.messages.slice(change.from), state: before.state },
+  };
 }
 
 /** True if the model has something to answer: a message of the user, or the results of its calls. */
@@ -93,9 +107,9 @@ export function reopenRun({ messages, state }: StoredConversation, lastRun: Stor
 
 /** Stores the end of the last run. Its result has the messages with which the run began, and all messages of the run. */
 export function endRun({ state }: StoredConversation, start: number, result: LoopResult): ConversationChange {
-  const { runId, status, reason, usage, costUSD, compaction, undelivered } = result;
+  const { runId, status, reason, usage, costUSD, compaction, cache, undelivered } = result;
   const late = reason.kind === "interrupted" ? [reason.message, ...undelivered] : undelivered;
-  const lastRun: StoredRun = { runId, start, status, reason, usage, costUSD, compaction };
+  const lastRun: StoredRun = { runId, start, status, reason, usage, costUSD, compaction, lastRequest: cache?.last };
   return {
     from: start,
     messages: result.messages.slice(start),
@@ -112,12 +126,12 @@ export function forkAt({ stored }: Changed, atMessage: number = stored.messages.
   if (last?.role === "assistant" && last.content.some(({ type }) => type === "tool-call")) {
     throw invalidOption("atMessage", "a number of messages that does not separate a tool call from its result", atMessage);
   }
-  const { compaction, undelivered } = stored.state;
+  const { compaction, lastRequest, undelivered } = stored.state;
   const fits = compaction !== undefined && compaction.count <= atMessage;
   const state: ConversationState = {
     ...emptyState,
     ...(fits && { compaction }),
-    undelivered: atMessage === length ? undelivered : [],
+    ...(atMessage === length ? { lastRequest, undelivered } : { undelivered: [] }),
   };
   return { from: 0, messages, state };
 }

@@ -1,14 +1,4 @@
-import {
-  type Check,
-  type CompactedMessages,
-  type EndReason,
-  invalidOption,
-  LoopError,
-  type LoopStatus,
-  type Message,
-  type Usage,
-  type UserMessage,
-} from "../core/entry-kit.ts";
+import type { CompactedMessages, EndReason, LastRequest, LoopStatus, Message, Usage, UserMessage } from "../core/entry-kit.ts";
 
 /** A conversation as a `ConversationStore` stores it. Plain data. */
 export interface StoredConversation {
@@ -26,6 +16,8 @@ export interface ConversationState {
   readonly costUSD?: number | undefined;
   /** The summary with which the last run began. If there was no run yet, the next run begins with it. */
   readonly compaction?: CompactedMessages | undefined;
+  /** The last request before the last run, as digests. The first request of the last run was compared with it. */
+  readonly lastRequest?: LastRequest | undefined;
   /** Messages that reached a run too late. The next run begins with them. */
   readonly undelivered: readonly UserMessage[];
   /** The last run. Undefined if there was no run yet. */
@@ -37,7 +29,7 @@ export interface StoredRun {
   readonly runId: string;
   /** The number of messages with which the run began. All later messages of the conversation are from this run. */
   readonly start: number;
-  /** How the run ended. "running" until the end of the run is stored, and also if the process was killed. */
+  /** How the run ended. "running" until the end of the run is stored, and also if its process was killed. */
   readonly status: "running" | LoopStatus;
   /** Why the run ended or is suspended. Undefined while the status is "running". */
   readonly reason?: EndReason | undefined;
@@ -47,6 +39,8 @@ export interface StoredRun {
   readonly costUSD?: number | undefined;
   /** The last summary of the run. Undefined if the run made no new summary. */
   readonly compaction?: CompactedMessages | undefined;
+  /** The last request of the run, as digests. Undefined if the run did not watch the prompt cache. */
+  readonly lastRequest?: LastRequest | undefined;
 }
 
 /** A change of a conversation. Its size depends on the new messages, not on the length of the conversation. */
@@ -71,6 +65,8 @@ export interface ConversationStore {
    * another writer holds the lock, in this or another process. The lock of a process that has died must become free.
    */
   lock(id: string): ConversationLock | PromiseLike<ConversationLock>;
+  /** Returns true while a writer holds the lock, in this or another process. Returns false if the process of the writer has died. */
+  isLocked(id: string): boolean | PromiseLike<boolean>;
   /** Deletes a conversation. Has no effect if it does not exist. Rejects with "conversation-busy" while it is locked. */
   remove(id: string): void | PromiseLike<void>;
 }
@@ -88,23 +84,4 @@ export interface ConversationLock {
   release(): void | PromiseLike<void>;
   /** Aborted if another writer may have the lock now. The run then stops. Omit it if a lock cannot be lost. */
   readonly lost?: AbortSignal | undefined;
-}
-
-const longestId = 200;
-
-/** Slashes and control characters are refused because programs make file names from ids, for example for journals. */
-const forbidden = /[\p{Cc}\p{Cs}/\\]/u;
-
-export const idCheck: Check = [
-  `a string of 1 to ${longestId} characters without slashes, backslashes and control characters, and not "." or ".."`,
-  (id) => typeof id === "string" && id.length > 0 && id.length <= longestId && !forbidden.test(id) && id !== "." && id !== "..",
-];
-
-/** Throws LoopError "invalid-option" if the value is not a valid conversation id. */
-export function checkId(id: unknown): void {
-  if (!idCheck[1](id)) throw invalidOption("id", idCheck[0], id);
-}
-
-export function busy(id: string): LoopError<"conversation-busy"> {
-  return new LoopError("conversation-busy", { conversation: id });
 }

@@ -60,8 +60,10 @@ export type NewMessages = string | UserMessage | readonly UserMessage[];
 /** How the last run of a conversation ended, and the messages that wait for the next run. */
 export interface ConversationStatus {
   readonly runId: string;
-  /** "running" while the run is live, and also if its process was killed. */
+  /** "running" until the end of the run is stored, so also if its process was killed. Then `isLive` is false. */
   readonly status: "running" | LoopStatus;
+  /** True while a process works on the run. False with the status "running" if the run was cut off: call `resume` or `send`. */
+  readonly isLive: boolean;
   /** Why the run ended or is suspended. Undefined while the status is "running". */
   readonly reason: EndReason | undefined;
   /** Messages that reached a run too late. The next run begins with them. */
@@ -79,7 +81,8 @@ export interface Conversation<Output = unknown> {
    * messages that still wait: undelivered ones, or the last ones if their run was cut off or failed.
    *
    * Rejects like `runToolLoop`, with errors of the store, and with LoopError "conversation-busy". If the run rejects, its
-   * messages stay in the conversation.
+   * messages stay in the conversation. If it rejects before its first record, for example because its journal cannot be opened,
+   * the conversation is as before.
    *
    * @example
    * const { text } = await conversation.send("Do I need a coat?");

@@ -14,7 +14,8 @@ import {
   streamToolLoop,
   type UserMessage,
 } from "../core/entry-kit.ts";
-import { lockConversation, recoverRun, startStream } from "./around-run.ts";
+import { hasBegun, lockConversation, recoverRun, startStream } from "./around-run.ts";
+import { checkId, toRunId } from "./check-id.ts";
 import type {
   Conversation,
   ConversationOptions,
@@ -36,7 +37,7 @@ import {
   settleLastRun,
   usageOf,
 } from "./conversation-state.ts";
-import { checkId, type ConversationChange, type ConversationLock, type StoredConversation } from "./conversation-store.ts";
+import type { ConversationLock, ConversationState, StoredConversation } from "./conversation-store.ts";
 import { type AnyOptions, checkConversation, mergeOptions, toNewMessages } from "./run-options.ts";
 
 /**
@@ -61,15 +62,13 @@ export function createConversation<Output = unknown>(options: ConversationOption
 }
 
 /** A run that may begin: its conversation is locked, and its messages are stored. */
-interface Prepared {
+interface Prepared extends Pick<Changed, "undo" | "undoUnbegun"> {
   readonly lock: ConversationLock;
   readonly stored: StoredConversation;
   readonly start: number;
   readonly options: LoopOptions<never>;
   /** Removes the listener from the signal of the caller. */
   unlink(): void;
-  /** The change to make if the run rejects. */
-  readonly undo?: ConversationChange | undefined;
 }
 
 class StoredChat<Output> implements Conversation<Output> {
@@ -104,10 +103,17 @@ class StoredChat<Output> implements Conversation<Output> {
   }
 
   async status(): Promise<ConversationStatus | undefined> {
-    const { lastRun, undelivered } = (await this.#load())?.state ?? emptyState;
+    const load = async (): Promise<ConversationState> => (await this.#load())?.state ?? emptyState;
+    let state = await load();
+    const before = state.lastRun;
+    const isRunning = before?.status === "running";
+    const isLocked = isRunning && (await this.#given.store.isLocked(this.id));
+    // The run may have ended before the lock was read, or another one may have begun.
+    if (isRunning) state = await load();
+    const { lastRun, undelivered } = state;
     if (lastRun === undefined) return undefined;
     const { runId, status, reason } = lastRun;
-    return { runId, status, reason, undelivered };
+    return { runId, status, isLive: status === "running" && (isLocked || runId !== before?.runId), reason, undelivered };
   }
 
   async usage(): Promise<ConversationUsage> {
@@ -144,10 +150,7 @@ class StoredChat<Output> implements Conversation<Output> {
   async #planRun(before: StoredConversation, given: readonly UserMessage[]): Promise<Changed> {
     const { lastRun } = before.state;
     const recovered = lastRun?.status === "running" ? await recoverRun(this.#journalOf(lastRun.runId)) : undefined;
-    const number = before.state.runs + 1;
-    // The random part keeps the journals of a deleted conversation apart from those of a new one with the same id.
-    const runId = `${this.id}.${number}.${globalThis.crypto.randomUUID().slice(0, 8)}`;
-    return beginRun(settleLastRun(before, recovered), given, runId);
+    return beginRun(before, given, { runId: toRunId(this.id, before.state.runs + 1), recovered });
   }
 
   #planResume(own: object): () => Promise<Prepared> {
@@ -174,9 +177,9 @@ class StoredChat<Output> implements Conversation<Output> {
   async #prepare(options: AnyOptions, plan: (before: StoredConversation) => Changed | Promise<Changed>): Promise<Prepared> {
     const lock = await lockConversation(this.#given, options);
     try {
-      const { stored, change, undo } = await plan(lock.stored ?? emptyConversation);
+      const { change, ...changed } = await plan(lock.stored ?? emptyConversation);
       await lock.append(change);
-      return { lock, stored, undo, ...this.#complete(options, stored, lock) };
+      return { lock, ...changed, ...this.#complete(options, changed.stored, lock) };
     } catch (error) {
       await unlock(lock);
       throw error;
@@ -193,14 +196,18 @@ class StoredChat<Output> implements Conversation<Output> {
     const journal = this.#journalOf(runId) ?? memoryJournal();
     if (this.#given.journal === undefined) this.#last = { runId, journal };
     const { policies, signal, session } = options;
-    const { compaction } = policies ?? {};
+    const { compaction, promptCache } = policies ?? {};
     const stop = joinSignals(signal, lock.lost);
     return {
       start,
       unlink: () => stop?.release(),
       options: {
         ...options,
-        ...(compaction !== undefined && { policies: { ...policies, compaction: compaction.startWith(state.compaction) } }),
+        policies: {
+          ...policies,
+          compaction: compaction?.startWith(state.compaction),
+          promptCache: promptCache?.startWith(state.lastRequest),
+        },
         ...(stop !== undefined && { signal: stop.signal }),
         session: { conversationId: this.id, ...session },
         messages: messages.slice(0, start),
@@ -226,21 +233,19 @@ class StoredChat<Output> implements Conversation<Output> {
         const stream = streamToolLoop(prepared.options);
         return { events: stream, result: this.#finish<Own>(prepared, stream.result) };
       } catch (error) {
-        prepared.unlink();
-        await unlock(prepared.lock);
+        await this.#finish(prepared, Promise.reject(error));
         throw error;
       }
     });
   }
 
   /** Stores the end of a run, and unlocks the conversation. */
-  async #finish<Own>(
-    { lock, stored, start, undo, unlink }: Prepared,
-    ended: Promise<LoopResult>,
-  ): Promise<LoopResult<Plain<Own>>> {
+  async #finish<Own>(prepared: Prepared, ended: Promise<LoopResult>): Promise<LoopResult<Plain<Own>>> {
+    const { lock, stored, start, undo, undoUnbegun, options, unlink } = prepared;
     try {
       const result = await ended.catch(async (error: unknown) => {
-        if (undo !== undefined) await lock.append(undo);
+        const change = undo ?? ((await hasBegun(options.journal)) ? undefined : undoUnbegun);
+        if (change !== undefined) await lock.append(change);
         throw error;
       });
       await lock.append(endRun(stored, start, result));

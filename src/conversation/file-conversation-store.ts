@@ -1,12 +1,13 @@
 // Stores each conversation in a journal file: each change is one record. The code of the journal has
 // the lock, the checksums, the private file mode, and the repair of a record that a crash has cut off.
 
-import { createHash } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { checkFields, invalidOption, is, isFilled, isLoopError, unlessMissing } from "../core/entry-kit.ts";
+import { isFileLocked } from "../journal/file-lock.ts";
 import { type JournalSession, openJournal, readJournal } from "../journal/journal-session.ts";
-import { busy, checkId, type ConversationStore, type StoredConversation } from "./conversation-store.ts";
+import { busy, checkId, hashId } from "./check-id.ts";
+import type { ConversationStore, StoredConversation } from "./conversation-store.ts";
 import { keyOf, replayChanges } from "./replay-changes.ts";
 
 /** The options of `fileConversationStore`. */
@@ -64,6 +65,10 @@ export function fileConversationStore(directory: string, options: FileConversati
         release: () => session.close(),
       };
     },
+    isLocked: async (id) => {
+      checkId(id);
+      return isFileLocked(pathOf(root, id));
+    },
     remove: async (id) => {
       const session = await open(id);
       try {
@@ -75,9 +80,8 @@ export function fileConversationStore(directory: string, options: FileConversati
   };
 }
 
-/** File names are hashes, because an id may be too long for a file name, or differ from another id only in case. */
 function pathOf(root: string, id: string): string {
-  return join(root, `${createHash("sha256").update(id).digest("hex").slice(0, 40)}.jsonl`);
+  return join(root, `${hashId(id)}.jsonl`);
 }
 
 /** Reads the changes of a session. A session that cannot be used is closed, so that it does not stay locked. */

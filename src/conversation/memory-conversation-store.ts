@@ -1,12 +1,6 @@
 import { checkFields, type Message, numberWithin } from "../core/entry-kit.ts";
-import {
-  busy,
-  checkId,
-  type ConversationChange,
-  type ConversationState,
-  type ConversationStore,
-  type StoredConversation,
-} from "./conversation-store.ts";
+import { busy, checkId } from "./check-id.ts";
+import type { ConversationChange, ConversationState, ConversationStore, StoredConversation } from "./conversation-store.ts";
 
 /** The options of `memoryConversationStore`. */
 export interface MemoryConversationStoreOptions {
@@ -67,6 +61,10 @@ export function memoryConversationStore(options: MemoryConversationStoreOptions 
           if (locks.get(id) === own) locks.delete(id);
         },
       };
+    },
+    isLocked: (id) => {
+      checkId(id);
+      return locks.has(id);
     },
     remove: async (id) => {
       checkId(id);

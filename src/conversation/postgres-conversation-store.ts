@@ -9,14 +9,8 @@ import {
   type Message,
   numberWithin,
 } from "../core/entry-kit.ts";
-import {
-  busy,
-  checkId,
-  type ConversationChange,
-  type ConversationLock,
-  type ConversationState,
-  type ConversationStore,
-} from "./conversation-store.ts";
+import { busy, checkId } from "./check-id.ts";
+import type { ConversationChange, ConversationLock, ConversationState, ConversationStore } from "./conversation-store.ts";
 
 /** The part of a pool of `pg` that the store uses. Pools of compatible drivers work too. */
 export interface PostgresPool {
@@ -63,6 +57,8 @@ const unlockChat = `
 const readChat = `
   SELECT state, (SELECT string_agg(body, ',' ORDER BY position) FROM turnwright.chat_messages WHERE chat_id = $1) AS messages
   FROM turnwright.chats WHERE id = $1 AND state IS NOT NULL`;
+
+const findLock = "SELECT id FROM turnwright.chats WHERE id = $1 AND holder IS NOT NULL AND held_until >= now()";
 
 const appendChange = `
   WITH own AS (UPDATE turnwright.chats SET state = $3 WHERE id = $1 AND holder = $2 RETURNING id),
@@ -113,6 +109,10 @@ export function postgresConversationStore(pool: PostgresPool, options: PostgresC
       const [locked] = await query(lockChat, [id, token, leaseMs]);
       if (locked === undefined) throw busy(id);
       return hold({ query, id, token, leaseMs });
+    },
+    isLocked: async (id) => {
+      checkId(id);
+      return (await query(findLock, [id])).length > 0;
     },
     remove: async (id) => {
       checkId(id);

@@ -18,14 +18,14 @@ import {
   resolveTimeouts,
   type UserMessage,
 } from "../core/entry-kit.ts";
+import { checkId, idCheck } from "./check-id.ts";
 import type { ConversationOptions, ConversationRunOptions, NewMessages, ResumeOverrides } from "./conversation.ts";
-import { idCheck } from "./conversation-store.ts";
 
 const checks: Checks<ConversationOptions> = {
   id: idCheck,
   store: [
-    "an object with the methods load, lock and remove",
-    (value) => isRecord(value) && [value["load"], value["lock"], value["remove"]].every(isFunction),
+    "an object with the methods load, lock, isLocked and remove",
+    (value) => isRecord(value) && ["load", "lock", "isLocked", "remove"].every((name) => isFunction(value[name])),
   ],
   options: is.object,
   journal: is.fn,
@@ -34,6 +34,7 @@ const checks: Checks<ConversationOptions> = {
 
 /** Throws LoopError "invalid-option" or "unknown-option". */
 export function checkConversation(options: ConversationOptions<never>): void {
+  if (isRecord(options) && typeof options.id === "string") checkId(options.id);
   checkFields("options", options, checks);
   checkRequired<ConversationOptions>(options, checks, ["id", "store", "options"]);
   checkRun(options.options, false);

@@ -30,7 +30,7 @@ export { maskResults } from "./loop/run/mask-results.ts";
 export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
 export { checkOptions } from "./loop/start/check-options.ts";
 export { type Bounds, limitRules, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
-export type { CacheWatcher, StreamWatch } from "./loop/run/features.ts";
+export type { CacheWatch, CacheWatcher, StreamWatch } from "./loop/run/features.ts";
 export type { Compactor, DeferredOutcome, ResultProcessor, Run } from "./loop/run/run.ts";
 export { createRepetition } from "./loop/state/detect-loops.ts";
 export { applyStep, malformedNote, warnOfLoop } from "./loop/state/apply-step.ts";
@@ -173,6 +173,7 @@ export type {
   PromptCacheBreak,
   PromptCacheUse,
   PromptCacheWatch,
+  LastRequest,
   RequestPrefix,
   StreamCache,
 } from "./types/prompt-cache.ts";

@@ -105,6 +105,7 @@ export type {
   PromptCacheBreak,
   PromptCacheUse,
   PromptCacheWatch,
+  LastRequest,
   RequestPrefix,
   StreamCache,
 } from "./types/prompt-cache.ts";

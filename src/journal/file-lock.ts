@@ -170,6 +170,18 @@ async function claimFile(target: LockTarget, lockPath: string, claim: Claim): Pr
   }
 }
 
+/** True while another writer holds the lock of a file, or may hold it. Neither waits nor writes. */
+export async function isFileLocked(place: string): Promise<boolean> {
+  const text = await readFile(`${place}.lock`, {
+    encoding: "utf8",
+    flag: constants.O_RDONLY | (constants.O_NONBLOCK ?? 0),
+  }).catch((error: unknown) => {
+    if (isRecord(error) && error["code"] === "ENOENT") return undefined;
+    throw error;
+  });
+  return text !== undefined && (await findHolder(text, { token: "", ...(await ownIdentity()) })) !== undefined;
+}
+
 interface Refusal {
   readonly target: LockTarget;
   readonly lockPath: string;

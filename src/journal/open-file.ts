@@ -1,9 +1,9 @@
 // Opens a journal file. A lock file protects one path only, so a file whose paths cannot all be found is refused.
 
 import { constants, lstatSync, readlinkSync } from "node:fs";
-import { type FileHandle, open, readdir, readFile, realpath } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readdir, readFile, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { followOwnLinks, isOwn, LoopError, tightMode } from "../core/entry-kit.ts";
+import { followOwnLinks, isOwn, isRecord, LoopError, tightMode } from "../core/entry-kit.ts";
 import { isAt } from "./file-lock.ts";
 
 export interface OpenFile {
@@ -45,7 +45,7 @@ export async function openForReading(path: string): Promise<FileHandle> {
   }
 }
 
-/** Follows symbolic links that belong to this user. The returned path contains no more links. */
+/** Follows symbolic links that belong to this user, and creates the folder. The returned path contains no more links. */
 async function findPlace(path: string): Promise<string> {
   const end = followOwnLinks(path, {
     lstat: (link) => lstatSync(link, { throwIfNoEntry: false }),
@@ -57,7 +57,12 @@ async function findPlace(path: string): Promise<string> {
       path,
       `${end.refused} is a symbolic link that belongs to another user: remove the link, or pass the path of the file itself`,
     );
-  return join(await realpath(dirname(end.place)), basename(end.place));
+  const folder = dirname(end.place);
+  // If a file is in the place of the folder, opening the journal reports it.
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+    if (!isRecord(error) || error["code"] !== "EEXIST") throw error;
+  });
+  return join(await realpath(folder), basename(end.place));
 }
 
 type Placed = Pick<OpenFile, "file" | "place">;

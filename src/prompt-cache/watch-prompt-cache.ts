@@ -2,7 +2,9 @@ import {
   addCost,
   type AttemptSpending,
   type CacheBreakCause,
+  type CacheWatch,
   type CacheWatcher,
+  type LastRequest,
   type ModelCall,
   type ModelRequest,
   type PromptCacheUse,
@@ -15,6 +17,7 @@ import {
   type Usage,
 } from "../core/entry-kit.ts";
 import { type Comparison, comparePrefixes } from "./compare-prefixes.ts";
+import { checkLastRequest, fromLastRequest, joinMessages, toLastRequest } from "./last-request.ts";
 import { fromDigests, type Prefix, toDigests, toPrefix } from "./prefix.ts";
 import { readBody } from "./read-body.ts";
 
@@ -27,25 +30,44 @@ import { readBody } from "./read-body.ts";
  * otherwise its requests are not counted. The facts are recorded in the journal, so a replayed run has the same events and sums. The
  * first request of a resumed run is compared with the last recorded one. A value can be used by any number of runs.
  *
+ * The first request of a run is compared with nothing, unless `startWith(result.cache?.last)` gives the policy the last request of
+ * an earlier run. `createConversation` does this by itself.
+ *
  * @example
  * const result = await runToolLoop({ provider, tools, messages, events, policies: { promptCache: watchPromptCache() } });
  * result.cache?.share; // 0.99
  * result.cache?.breaks[0]?.cause; // { kind: "tool-added", name: "search" }
  */
 export function watchPromptCache(): PromptCacheWatch {
-  return Object.freeze({ kind: "prompt-cache", createWatcher: (): CacheWatcher => new RunWatcher() });
+  return createWatch(undefined);
+}
+
+function createWatch(earlier: LastRequest | undefined): CacheWatch {
+  return Object.freeze<CacheWatch>({
+    kind: "prompt-cache",
+    startWith: (found) => createWatch(found === undefined ? earlier : checkLastRequest(found)),
+    createWatcher: () => new RunWatcher(earlier),
+  });
 }
 
 type Sender = Pick<RequestPrefix, "provider" | "model">;
 
 interface Sent extends Sender {
   readonly prefix: Prefix;
+  /** The record of a request of an earlier run, which has old messages in groups. */
+  readonly earlier?: LastRequest | undefined;
 }
 
 /** Keeps the last request to each model. */
 class RunWatcher implements CacheWatcher {
   readonly #sent = new Map<string, Sent>();
   #last: Sent | undefined;
+
+  constructor(earlier: LastRequest | undefined) {
+    if (earlier === undefined) return;
+    const { provider, model } = earlier;
+    this.#note({ provider, model, prefix: fromLastRequest(earlier), earlier });
+  }
 
   watch(request: ModelRequest): StreamWatch {
     const requests: RequestPrefix[] = [];
@@ -72,14 +94,15 @@ class RunWatcher implements CacheWatcher {
   #recall(record: RequestPrefix): void {
     const { provider, model } = record;
     try {
-      this.#note({ provider, model, prefix: fromDigests(record, this.#sent.get(keyOf(record))?.prefix) });
+      this.#note({ provider, model, prefix: fromDigests(record, ownPrefix(this.#sent.get(keyOf(record)))) });
     } catch {
       this.#sent.delete(keyOf(record));
     }
   }
 
   sum(results: readonly StreamResult[]): PromptCacheUse {
-    return sumUses(results);
+    const last = this.#last;
+    return { ...sumUses(results), last: last && (last.earlier ?? toLastRequest(last, last.prefix)) };
   }
 
   /** Returns undefined for a body that cannot be measured. The SDK will report what is wrong with it. */
@@ -88,8 +111,9 @@ class RunWatcher implements CacheWatcher {
       const parts = readBody(body);
       if (parts === undefined) return undefined;
       const before = this.#sent.get(keyOf(sender));
-      const prefix = toPrefix(parts, request, before?.prefix);
-      const compared = before === undefined ? this.#switch(sender) : comparePrefixes(before.prefix, prefix, request);
+      const prefix = toPrefix(parts, request, ownPrefix(before));
+      const compared =
+        before === undefined ? this.#switch(sender) : comparePrefixes(before.prefix, alike(prefix, before), request);
       const prefixBytes = (before ?? this.#last)?.prefix.bytes ?? 0;
       this.#note({ ...sender, prefix });
       return {
@@ -99,7 +123,7 @@ class RunWatcher implements CacheWatcher {
         possibleBytes: compared.possibleBytes,
         sharedBytes: compared.sharedBytes,
         break: toBreak(compared, { ...sender, iteration: request.iteration, prefixBytes }),
-        ...toDigests(prefix, before?.prefix),
+        ...toDigests(prefix, ownPrefix(before)),
       };
     } catch {
       return undefined;
@@ -122,6 +146,21 @@ class RunWatcher implements CacheWatcher {
     this.#sent.set(keyOf(sent), sent);
     this.#last = sent;
   }
+}
+
+/** Returns the prefix of a request of this run. The journal of the run has all parts of it, but nothing of earlier runs. */
+function ownPrefix(sent: Sent | undefined): Prefix | undefined {
+  return sent?.earlier === undefined ? sent?.prefix : undefined;
+}
+
+/** Groups messages like those of the request to compare with. */
+function alike(prefix: Prefix, { earlier }: Sent): Prefix {
+  return earlier === undefined
+    ? prefix
+    : joinMessages(
+        prefix,
+        earlier.messages.map(([count]) => count),
+      );
 }
 
 function keyOf({ provider, model }: Sender): string {
@@ -151,7 +190,7 @@ function sumSavings(
   return saved;
 }
 
-function sumUses(results: readonly StreamResult[]): PromptCacheUse {
+function sumUses(results: readonly StreamResult[]): Omit<PromptCacheUse, "last"> {
   const watched = results.filter(({ cache }) => cache !== undefined);
   const requests = watched.flatMap(({ cache }) => cache?.requests ?? []);
   const sum = (field: "prefixBytes" | "possibleBytes" | "sharedBytes"): number =>

@@ -46,9 +46,11 @@ const unlocked: Fault = (store) => ({
   }),
 });
 
-const [missing, content, replacement, large, oneWriter, race, released, ids, reader, removal] = titles;
+const [missing, content, replacement, large, oneWriter, race, released, ids, reader, locked, removal] = titles;
 
 const faults: readonly [string, Fault, readonly (string | undefined)[]][] = [
+  ["shows no lock", () => ({ isLocked: () => false }), [locked]],
+  ["shows a lock that was released", () => ({ isLocked: () => true }), [locked]],
   [
     "returns an empty conversation instead of undefined",
     (store) => ({
@@ -89,7 +91,7 @@ const faults: readonly [string, Fault, readonly (string | undefined)[]][] = [
       })(store),
     [replacement, oneWriter],
   ],
-  ["locks nothing", unlocked, [oneWriter, race, released, removal]],
+  ["locks nothing", unlocked, [oneWriter, race, released, locked, removal]],
   ["never frees a lock", lockFault(() => ({ release: () => {} })), titles.filter((title) => title !== race && title !== reader)],
   [
     "makes no difference between cases",

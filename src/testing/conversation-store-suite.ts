@@ -54,6 +54,7 @@ const checks: readonly (readonly [title: string, run: (bench: StoreBench) => Pro
   ["stores nothing after the lock was released", checkReleased],
   ["keeps conversations with similar ids apart", checkIds],
   ["shows a reader whole changes only", checkReader],
+  ["tells if a conversation is locked", checkLocked],
   ["deletes a conversation, but not while it is locked", checkRemoval],
 ];
 
@@ -164,6 +165,21 @@ async function checkOneWriter({ first, second, id }: StoreBench): Promise<void> 
     await lock.release();
   }
   await checkLoaded(second, id, { messages: [user("a")], state: stateOf(1) });
+}
+
+async function checkLocked({ first, second, id }: StoreBench): Promise<void> {
+  const checkBoth = async (expected: boolean, when: string): Promise<void> => {
+    for (const store of [first, second]) checkSame(await store.isLocked(id), expected, `The answer of isLocked ${when}`);
+  };
+  await checkBoth(false, "for a conversation that does not exist");
+  for (const when of ["while a new conversation is locked", "while a written conversation is locked"]) {
+    const lock = await first.lock(id);
+    await checkBoth(true, when);
+    await lock.append({ from: 0, messages: [user("a")], state: stateOf(1) });
+    await checkBoth(true, when);
+    await lock.release();
+    await checkBoth(false, "after the release");
+  }
 }
 
 async function checkRace({ first, second, id }: StoreBench): Promise<void> {

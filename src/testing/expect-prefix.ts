@@ -8,7 +8,8 @@ const mostBreaks = 5;
  * first change that a policy made on purpose, such as masking. The message names the first requests that broke the prompt cache.
  * `share` is a number from 0 to 1, by default 0.95.
  *
- * Also throws an Error if the run was not watched, or if no provider reported its requests. Throws LoopError "invalid-option" for an
+ * Also throws an Error if the run was not watched, if no provider reported its requests, or if there was only one request, so that
+ * nothing was compared. Throws LoopError "invalid-option" for an
  * invalid `share`.
  *
  * @example
@@ -25,12 +26,18 @@ export function expectPrefix({ cache }: Pick<LoopResult, "cache">, share = 0.95)
   if (cache.requests === 0) {
     throw new Error("No provider of the run reported its requests. Call `call.sending` in the `stream` method of the provider.");
   }
+  if (cache.prefixBytes === 0) throw new Error(nothingCompared(cache.requests));
   if (cache.share >= share) return;
   const breaks = cache.breaks.filter(({ isIntended }) => !isIntended);
   const more = breaks.length > mostBreaks ? [`and ${breaks.length - mostBreaks} more`] : [];
   const kept = `The requests kept ${toPercent(cache.share)} of the prefix that they could keep, but at least ${toPercent(share)} is expected.`;
   const list = [...breaks.slice(0, mostBreaks).map(describeBreak), ...more].map((line) => `\n- ${line}`).join("");
   throw new Error(`${kept} These requests broke the prompt cache:${list}`);
+}
+
+function nothingCompared(requests: number): string {
+  const count = requests === 1 ? "The run made one request" : `The run made ${requests} requests`;
+  return `${count}, so there is no prefix to compare. Use a run with a tool call, or pass the last request of an earlier run to \`startWith\`.`;
 }
 
 function toPercent(share: number): string {

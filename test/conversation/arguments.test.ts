@@ -41,6 +41,15 @@ describe("invalid arguments", () => {
     }
   });
 
+  it.each([
+    ["a/b", 'so without "/"'],
+    ["a\\b", 'so without "\\\\"'],
+    ["a\nb", 'so without "\\n"'],
+  ])("name the forbidden character of the id %j", async (id, problem) => {
+    expect(() => open([], { id })).toThrow(problem);
+    await expect(open([]).conversation.fork(id)).rejects.toThrow(problem);
+  });
+
   const provider = createMockProvider([]);
   const wrong: readonly [string, object, string][] = [
     ["no store", { id: "a", options: { provider } }, "store"],

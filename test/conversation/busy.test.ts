@@ -146,6 +146,7 @@ describe("two writers", () => {
               },
             };
           },
+          isLocked: store.isLocked,
           remove: store.remove,
         };
         await scheduler.waitFor(checkSerial([delayed], "a", counts));

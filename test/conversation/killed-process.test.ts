@@ -79,6 +79,11 @@ describe("fileConversationStore", () => {
     const life = { folder: makeFolder(), hasJournal: true, message: "Dig.", death };
     expect(await kill(life)).toBe("SIGKILL");
     const next = openChat(life, fileConversationStore(life.folder));
+    // No process works on the run.
+    const { status, isLive } = (await next.status()) ?? {};
+    expect([status, isLive]).toEqual(
+      death === "before change 1" ? [undefined, undefined] : [death === "after change 2" ? "completed" : "running", false],
+    );
     if (resumed === undefined) {
       await expect(next.resume()).rejects.toMatchObject({ code: "conversation-refused" });
       return;

@@ -59,6 +59,9 @@ describe("postgresConversationStore", () => {
     expect([provider.active, show(await conversation.messages())]).toEqual([0, ["user: Is it on?"]]);
     const { rows } = await pool.query("SELECT holder FROM turnwright.chats WHERE id = 'lost'");
     expect(rows).toEqual([{ holder: "another" }]);
+    expect(await conversation.status()).toMatchObject({ status: "running", isLive: true });
+    await pool.query("UPDATE turnwright.chats SET held_until = now() - interval '1 millisecond' WHERE id = 'lost'");
+    expect(await conversation.status()).toMatchObject({ status: "running", isLive: false });
   });
 
   it("creates its tables once if many stores begin together, and leaves no row for a conversation without messages", async () => {

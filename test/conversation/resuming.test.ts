@@ -39,7 +39,7 @@ describe("resume", () => {
     for await (const { type } of stream) types.push(type);
     expect([(await stream.result).text, types.includes("tool-end")]).toEqual(["Paid.", true]);
     expect(show(await conversation.messages()).at(-1)).toBe("model: Paid.");
-    expect([...journals.keys()]).toEqual([expect.stringMatching(/^chat-17\.1\.[0-9a-f]{8}$/)]);
+    expect([...journals.keys()]).toEqual([expect.stringMatching(/^chat-17-[0-9a-f]{16}\.1\.[0-9a-f]{8}$/)]);
   });
 
   it("leaves the conversation as it is if a decision is refused", async () => {

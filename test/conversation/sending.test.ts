@@ -1,11 +1,14 @@
 // Messages are stored, sent with all earlier ones, and never lost.
 
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createLoopControl, defineTool, structuredOutput, type UserMessage } from "turnwright";
+import { fileConversationStore, memoryConversationStore } from "turnwright/conversation";
 import { fail, type MockScript, stall, text, toolCall } from "turnwright/testing";
 import { open, sent } from "./chat-stage.ts";
-import { show } from "./stage.ts";
+import { makeFolder, removeFolders, show } from "./stage.ts";
+
+afterAll(removeFolders);
 
 describe("send", () => {
   it("sends the messages of all earlier runs, also those of other objects", async () => {
@@ -159,6 +162,20 @@ describe("stream", () => {
     for await (const { type } of stream) if (type === "text-delta") break;
     expect([(await stream.result).status, provider.active]).toEqual(["stopped-by-user", 0]);
     await expect(conversation.send("In short?")).resolves.toMatchObject({ text: "Rain." });
+  });
+
+  it.each([
+    ["memoryConversationStore", () => memoryConversationStore()],
+    ["fileConversationStore", () => fileConversationStore(makeFolder(), { fsync: false })],
+  ])("is live until its end is stored: %s", async (_name, makeStore) => {
+    const { conversation, another } = open([[text("Once"), stall()]], { store: makeStore() });
+    const live = conversation.stream("First");
+    const reader = live[Symbol.asyncIterator]();
+    await reader.next();
+    expect(await another().status()).toMatchObject({ status: "running", isLive: true });
+    await reader.return?.();
+    await live.result;
+    expect(await another().status()).toMatchObject({ status: "stopped-by-user", isLive: false });
   });
 
   it("throws for invalid arguments at once, and rejects both ends if the conversation is busy", async () => {

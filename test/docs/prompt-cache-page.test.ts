@@ -35,6 +35,7 @@ const fields: { readonly [Name in keyof Required<PromptCacheUse>]: true } = {
   cacheWriteTokens: true,
   savedUSD: true,
   breaks: true,
+  last: true,
 };
 
 const namesIn = (section: string): readonly string[] =>

@@ -31,7 +31,7 @@ async function fillDisk(folder: string, at: number): Promise<() => number> {
 }
 
 it.for<[what: string, path: string, code: string]>([
-  ["its folder does not exist", "none/run.jsonl", "ENOENT"],
+  ["its folder cannot be created", "file/none/run.jsonl", "ENOTDIR"],
   ["its path is a folder", ".", "EISDIR"],
   ["its folder is a file", "file/run.jsonl", "ENOTDIR"],
   ["its path is a link to itself", "loop", "ELOOP"],

@@ -63,6 +63,15 @@ describe.skipIf(!hasUsers).for(writers)("%s", ([, write]) => {
 });
 
 describe.skipIf(!hasUsers)("fileJournal", () => {
+  it("creates a missing folder for its owner only, and leaves the mode of other folders", async () => {
+    const folder = makeFolder();
+    chmodSync(folder, 0o755);
+    const path = join(folder, "deep", "runs", "a.jsonl");
+    await runToolLoop({ ...options, provider: answer, journal: fileJournal(path, { fsync: false }) });
+    const modes = [folder, join(folder, "deep"), join(folder, "deep", "runs"), path].map((one) => statSync(one).mode & 0o777);
+    expect(modes).toEqual([0o755, 0o700, 0o700, 0o600]);
+  });
+
   it.for<[what: string, plant: (target: string, lock: string) => void]>([
     ["a symbolic link", symlinkSync],
     ["a hard link", linkSync],

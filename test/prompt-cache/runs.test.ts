@@ -196,7 +196,7 @@ it("watchPromptCache: a body that cannot be measured is not counted, and the run
 });
 
 it("policies.promptCache: rejects a value that watchPromptCache did not make", async () => {
-  const policies = { promptCache: { kind: "prompt-cache" } as const };
+  const policies = { promptCache: { kind: "prompt-cache" } as never };
   await expect(runToolLoop({ provider: createMockProvider([]), messages, policies })).rejects.toMatchObject({
     code: "invalid-option",
     details: { option: "policies.promptCache", expected: "made by watchPromptCache" },

@@ -4,6 +4,11 @@
 /** Watches how much of each request begins like the previous one. Created by `watchPromptCache` from `turnwright/prompt-cache`. */
 export interface PromptCacheWatch {
   readonly kind: "prompt-cache";
+  /**
+   * Returns a policy that compares the first request with the last one of an earlier run of the same conversation, as the
+   * `cache.last` of its result. `undefined` returns the policy unchanged.
+   */
+  startWith(earlier: LastRequest | undefined): PromptCacheWatch;
 }
 
 /** A reason why a request does not begin like an earlier one. */
@@ -62,7 +67,7 @@ export interface RequestPrefix {
   readonly model: string;
   /** The size of this request. */
   readonly bytes: number;
-  /** The size of the previous request to this model. 0 for the first request. */
+  /** The size of the previous request to this model. 0 for the first request of a run, unless the policy has an earlier one. */
   readonly prefixBytes: number;
   /** The part of `prefixBytes` before the first change that a policy made on purpose. */
   readonly possibleBytes: number;
@@ -76,6 +81,19 @@ export interface RequestPrefix {
   readonly messageCount: number;
   /** The messages that are new or differ from the previous request to this model, with their indexes. */
   readonly messages: readonly (readonly [index: number, digest: string, bytes: number])[];
+}
+
+/** The last request of a run as digests, so that the next run can compare its first request. Plain data, of at most a few KB. */
+export interface LastRequest {
+  readonly provider: string;
+  readonly model: string;
+  /** The size of the request. */
+  readonly bytes: number;
+  readonly tools: readonly PartDigest[];
+  readonly system: readonly PartDigest[];
+  readonly settings: { readonly [name: string]: string };
+  /** The messages. Old messages are in groups, which are compared as a whole. `count` is the number of messages. */
+  readonly messages: readonly (readonly [count: number, digest: string, bytes: number])[];
 }
 
 /** The requests of one stream, and the money that the prompt cache saved. */
@@ -104,4 +122,6 @@ export interface PromptCacheUse {
   /** The price of the usage without a cache, minus the cost, in USD. Undefined if the usage or a price is unknown. */
   readonly savedUSD: number | undefined;
   readonly breaks: readonly PromptCacheBreak[];
+  /** The last request. Pass it to `startWith` of the policy for the next run. Undefined if there was no request. */
+  readonly last: LastRequest | undefined;
 }

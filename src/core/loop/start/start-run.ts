@@ -9,6 +9,7 @@ import type { EventQueue } from "../../utils/event-queue.ts";
 import { freezeDeep, toJson } from "../../utils/json.ts";
 import { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { checkMessages } from "../state/check-messages.ts";
+import { findLoadedTools } from "../state/apply-call.ts";
 import { createLoopState, type LoopState } from "../state/loop-state.ts";
 import { checkDefinitions, createToolRegistry, isToolRegistry, findAgent } from "../../tools/registry.ts";
 import { CallPorts } from "../tool-call/call-ports.ts";
@@ -165,12 +166,13 @@ function findLevel(own: number, options: LoopOptions, run: Run | undefined): Lev
 }
 
 function createState(options: LoopOptions, features: Features): LoopState {
-  const { messages, heldIds, calledTools } = checkMessages(options.messages, options.repair === true);
+  const { messages, heldIds } = checkMessages(options.messages, options.repair === true);
   const contextItems = (options.contextItems ?? []).map((item) => freezeDeep(toJson(item)));
   const repetition = features.loopDetection?.begin();
   const compaction = features.compaction?.earlierOf(messages);
   const priced = options.pricing !== undefined;
-  return createLoopState({ messages, heldIds, calledTools, contextItems, priced, repetition, compaction });
+  const loadedTools = findLoadedTools(messages);
+  return createLoopState({ messages, heldIds, loadedTools, contextItems, priced, repetition, compaction });
 }
 
 /** Adds `ports`, the functions that tool calls use. They refer to the run, so they are added last. */

@@ -13,8 +13,6 @@ import { seal, sealedCopy } from "./transcript.ts";
 export interface CheckedMessages {
   readonly messages: readonly Message[];
   readonly heldIds: ReadonlySet<string>;
-  /** The names of the tools that the messages call, in order. */
-  readonly calledTools: ReadonlySet<string>;
 }
 
 interface OpenCall {
@@ -28,7 +26,6 @@ interface OpenCall {
  */
 export function checkMessages(messages: readonly unknown[], repair: boolean): CheckedMessages {
   const heldIds = new Set<string>();
-  const calledTools = new Set<string>();
   const checked: Message[] = [];
   let open: readonly OpenCall[] = [];
   placeMessages(messages, repair).forEach(({ value, index }) => {
@@ -40,12 +37,12 @@ export function checkMessages(messages: readonly unknown[], repair: boolean): Ch
       return;
     }
     if (open.length > 0) checked.push(...answerOpen(open, index - 1, repair));
-    open = message.role === "assistant" ? callsOf(message, { index, heldIds, calledTools }) : [];
+    open = message.role === "assistant" ? callsOf(message, { index, heldIds }) : [];
     checked.push(message);
   });
   if (open.length > 0) checked.push(...answerOpen(open, messages.length - 1, repair));
   if (checked.length === 0) throw invalid(0, "and all later messages contain nothing that can be sent. Add a user message");
-  return { messages: checked, heldIds, calledTools };
+  return { messages: checked, heldIds };
 }
 
 interface Placed {
@@ -81,16 +78,14 @@ function isAnswers(message: unknown): message is { readonly role: "tool"; readon
 interface Seen {
   readonly index: number;
   readonly heldIds: Set<string>;
-  readonly calledTools: Set<string>;
 }
 
-function callsOf(message: AssistantMessage, { index, heldIds, calledTools }: Seen): readonly OpenCall[] {
+function callsOf(message: AssistantMessage, { index, heldIds }: Seen): readonly OpenCall[] {
   const calls: OpenCall[] = [];
   for (const part of message.content) {
     if (part.type !== "tool-call") continue;
     if (heldIds.has(part.callId)) throw invalid(index, "reuses the id of an earlier call. Give each call its own id");
     heldIds.add(part.callId);
-    calledTools.add(part.name);
     calls.push({ callId: part.callId, name: part.name });
   }
   return calls;

@@ -244,8 +244,8 @@ export interface LoopState {
 export interface InitialState {
   readonly messages: readonly Message[];
   readonly heldIds: Iterable<string>;
-  /** The names of the tools that the messages call. Default none. */
-  readonly calledTools?: Iterable<string> | undefined;
+  /** The names of the deferred tools that are visible from the start. Default none. */
+  readonly loadedTools?: Iterable<string> | undefined;
   readonly contextItems: readonly Json[];
   /** True if the caller set the option `pricing`. */
   readonly priced: boolean;
@@ -292,7 +292,7 @@ export function createLoopState(initial: InitialState): LoopState {
     contextItems: [...initial.contextItems],
     contextMessage: toContextMessage(initial.contextItems),
     hiddenTools: new Set(),
-    loadedTools: new Set(initial.calledTools),
+    loadedTools: new Set(initial.loadedTools),
     forcedIterations: [],
     releases: [],
     compaction: initial.compaction,

@@ -1,0 +1,37 @@
+import { createHash } from "node:crypto";
+import { type Check, invalidOption, LoopError } from "../core/entry-kit.ts";
+
+const longestId = 200;
+
+/** Slashes and control characters are refused because programs make file names from ids, for example for journals. */
+const forbidden = /[\p{Cc}\p{Cs}/\\]/u;
+
+export const idCheck: Check = [
+  `a string of 1 to ${longestId} characters without slashes, backslashes and control characters, and not "." or ".."`,
+  (id) => typeof id === "string" && id.length > 0 && id.length <= longestId && !forbidden.test(id) && id !== "." && id !== "..",
+];
+
+/** Throws LoopError "invalid-option" if the value is not a valid conversation id. The message names a forbidden character. */
+export function checkId(id: unknown): void {
+  if (idCheck[1](id)) return;
+  const [found] = typeof id === "string" ? (forbidden.exec(id) ?? []) : [];
+  throw invalidOption("id", found === undefined ? idCheck[0] : `${idCheck[0]}, so without ${JSON.stringify(found)}`, id);
+}
+
+/** Returns 40 hexadecimal digits. An id may be too long for a file name, or differ from another one in case only. */
+export function hashId(id: string): string {
+  return createHash("sha256").update(id).digest("hex").slice(0, 40);
+}
+
+/**
+ * Makes the id of a run, which is a file name on every system. It begins with the characters of the conversation id that are safe,
+ * so that people recognize it. The random part keeps the journals of a deleted conversation apart from those of a new one.
+ */
+export function toRunId(id: string, number: number): string {
+  const shown = (id.match(/\w+/g) ?? ["chat"]).join("-").slice(0, 40);
+  return `${shown}-${hashId(id).slice(0, 16)}.${number}.${globalThis.crypto.randomUUID().slice(0, 8)}`;
+}
+
+export function busy(id: string): LoopError<"conversation-busy"> {
+  return new LoopError("conversation-busy", { conversation: id });
+}

@@ -1,0 +1,17 @@
+// A root that does not exist is a mistake of the program.
+
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { fileSource } from "turnwright/cache";
+import { makeFolder } from "../journal/folder.ts";
+import { readFrom } from "./read-stage.ts";
+
+it("fileSource: a read names the option if the root does not exist, and not its path", async () => {
+  const outside = makeFolder();
+  const read = readFrom(fileSource(join(outside, "nope")));
+  for (const id of ["nope", "nope/app.log"]) {
+    expect(await read({ id, action: "head" })).toBe(
+      'failed: The folder "nope" does not exist. The program must pass an existing folder as "root" of fileSource.',
+    );
+  }
+});

@@ -1,0 +1,69 @@
+// A run whose journal cannot be opened leaves the conversation as it was.
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { fileJournal } from "turnwright/journal";
+import { type Journal, memoryJournal } from "turnwright";
+import { text, toolCall } from "turnwright/testing";
+import { open } from "./chat-stage.ts";
+import { makeFolder, removeFolders, show } from "./stage.ts";
+
+afterAll(removeFolders);
+
+const question = { role: "user", content: "Pay." } as const;
+
+/** A journal that fails at its first step, or at a later one. */
+function failAt(count: number): (runId: string) => Journal {
+  const journal = memoryJournal();
+  let steps = 0;
+  const step: Journal["step"] = (one) => {
+    steps += 1;
+    if (steps >= count) throw new Error("The disk is full.");
+    return journal.step(one);
+  };
+  return () => ({ ...journal, durable: true, step, all: (all) => Promise.all(all.map(step)) });
+}
+
+describe("a journal that cannot be opened", () => {
+  it("rejects the first run, and stores nothing", async () => {
+    const folder = makeFolder();
+    let name = "locked";
+    const journal = () => fileJournal(join(folder, name));
+    writeFileSync(join(folder, "locked.lock"), "");
+    const held = fileJournal(join(folder, "locked"));
+    const close = await held.open();
+    const { conversation, provider } = open([text("Paid.")], { journal });
+    await expect(conversation.send(question)).rejects.toMatchObject({ code: "journal-locked" });
+    expect([await conversation.messages(), await conversation.status(), provider.calls]).toEqual([[], undefined, 0]);
+    await close();
+    name = "free";
+    await conversation.send(question);
+    expect(show(await conversation.messages())).toEqual(["user: Pay.", "model: Paid."]);
+    expect(await conversation.usage()).toMatchObject({ runs: 1 });
+  });
+
+  it.each(["send", "stream"] as const)("leaves a suspended run as it was: %s", async (verb) => {
+    let isBroken = false;
+    const broken = failAt(1);
+    const kept = memoryJournal();
+    const journal = (runId: string) => (isBroken ? broken(runId) : kept);
+    const { conversation } = open([toolCall("pay"), text("Paid.")], { journal });
+    await conversation.send(question);
+    const before = [await conversation.messages(), await conversation.status(), await conversation.usage()];
+    isBroken = true;
+    const failed = verb === "send" ? conversation.send("Hello?") : conversation.stream("Hello?").result;
+    await expect(failed).rejects.toThrow("The disk is full.");
+    expect([await conversation.messages(), await conversation.status(), await conversation.usage()]).toEqual(before);
+    isBroken = false;
+    const { text: answer } = await conversation.resume({ decisions: { call_i0_0: { kind: "approve" } } });
+    expect(answer).toBe("Paid.");
+  });
+
+  it("keeps the message of a run that fails after its first record", async () => {
+    const { conversation } = open([text("Paid.")], { journal: failAt(2) });
+    await expect(conversation.send(question)).rejects.toThrow("The disk is full.");
+    expect(show(await conversation.messages())).toEqual(["user: Pay."]);
+    expect(await conversation.status()).toMatchObject({ status: "running" });
+  });
+});

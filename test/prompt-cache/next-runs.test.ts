@@ -1,0 +1,144 @@
+// The first request of a run is compared with the last request of the run before it.
+
+import { describe, expect, it } from "vitest";
+import {
+  defineTool,
+  type LoopOptions,
+  maskResults,
+  memoryJournal,
+  type Message,
+  runToolLoop,
+  type SavedJournal,
+  type Tool,
+} from "turnwright";
+import { compactMessages } from "turnwright/compaction";
+import { createConversation, memoryConversationStore, type RunOverrides } from "turnwright/conversation";
+import { watchPromptCache } from "turnwright/prompt-cache";
+import { createMockProvider, expectPrefix, recordEvents, text } from "turnwright/testing";
+import { look, playWatched, rounds } from "./play-watched.ts";
+
+const other: Tool = defineTool({ name: "other", description: "Other", inputSchema: { type: "object" }, execute: () => "ok" });
+const answering = (model?: string) => createMockProvider(() => [text("Yes.")], { record: false, model });
+
+interface Chat {
+  send(message: string, own?: RunOverrides): Promise<readonly unknown[]>;
+}
+
+/** Opens a conversation. `send` returns the cache breaks that the run has reported. */
+function openChat(options: RunOverrides = {}): Chat {
+  const { emitter, of } = recordEvents(undefined, ["cache-break"]);
+  let seen = 0;
+  const base = { provider: answering(), tools: [look], system: "Be brief.", events: emitter };
+  const chat = createConversation({
+    id: "a",
+    store: memoryConversationStore(),
+    options: { ...base, ...options, policies: { promptCache: watchPromptCache(), ...options.policies } },
+  });
+  return {
+    send: async (message, own) => {
+      await chat.send(message, own);
+      const breaks = of("cache-break").slice(seen);
+      seen += breaks.length;
+      return breaks.map(({ iteration, cause, isIntended }) => [iteration, cause, isIntended]);
+    },
+  };
+}
+
+describe("createConversation with watchPromptCache", () => {
+  it("reports no cache break if the next message only adds to the conversation", async () => {
+    const chat = openChat();
+    for (let index = 0; index < 40; index += 1) expect(await chat.send(`Question ${index}`)).toEqual([]);
+  });
+
+  it.for<[what: string, own: RunOverrides, cause: object]>([
+    ["another system text", { system: "Be long." }, { kind: "system-changed" }],
+    ["a new tool", { tools: [look, other] }, { kind: "tool-added", name: "other" }],
+    ["a tool less", { tools: [] }, { kind: "tool-removed", name: "look" }],
+    ["another model", { provider: answering("new") }, { kind: "model-changed", values: ["mock-model", "new"] }],
+  ])("reports %s between two messages", async ([, own, cause]) => {
+    const chat = openChat();
+    await chat.send("One");
+    expect(await chat.send("Two", own)).toEqual([[0, cause, false]]);
+  });
+
+  it("reports a summary with which a run begins as intended", async () => {
+    const chat = openChat();
+    for (let index = 0; index < 12; index += 1) await chat.send(`Question ${index} ${"x".repeat(400)}`);
+    const compaction = compactMessages({ when: 500, keep: 200 });
+    expect(await chat.send("And now?", { policies: { compaction } })).toEqual([[0, { kind: "messages-compacted" }, true]]);
+    expect(await chat.send("And then?", { policies: { compaction: compactMessages({ when: 50_000, keep: 200 }) } })).toEqual([]);
+  });
+
+  it("reports masked results that come back in the next run", async () => {
+    const masking = maskResults({ keepIterations: 1, minTokens: 0, batchOf: 1 });
+    const chat = openChat({ policies: { masking }, provider: createMockProvider(rounds(5), { record: false }) });
+    await chat.send("Look around.");
+    const [first] = await chat.send("Thanks.", { provider: answering() });
+    expect(first).toEqual([0, expect.objectContaining({ kind: "messages-edited" }), false]);
+  });
+});
+
+const messages: readonly Message[] = [{ role: "user", content: "Look around." }];
+
+describe("watchPromptCache().startWith", () => {
+  it("counts the whole last request as the prefix of the first request", async () => {
+    const { result } = await playWatched(rounds(6));
+    const next = await playWatched(rounds(1), {
+      messages: [...result.messages, { role: "user", content: "And?" }],
+      policies: { promptCache: watchPromptCache().startWith(result.cache?.last) },
+    });
+    expect(next.result.cache).toMatchObject({ requests: 1, share: 1, prefixBytes: result.cache?.last?.bytes, breaks: [] });
+    expectPrefix(next.result, 1);
+  });
+
+  it("takes the last request from saved JSON, and a resumed run has the same sums", async () => {
+    const { result } = await playWatched(rounds(3));
+    const last = JSON.parse(JSON.stringify(result.cache?.last));
+    const journal = memoryJournal();
+    const options: Partial<LoopOptions> = {
+      runId: "r",
+      system: "New.",
+      policies: { promptCache: watchPromptCache().startWith(last) },
+    };
+    const first = await playWatched(rounds(4), { ...options, journal });
+    const saved: SavedJournal = JSON.parse(JSON.stringify(journal));
+    const replayed = await playWatched([], { ...options, journal: memoryJournal(saved) });
+    expect(replayed.result.cache).toEqual(first.result.cache);
+    expect(first.result.cache?.breaks.map(({ iteration, cause }) => [iteration, cause.kind])).toEqual([[0, "system-changed"]]);
+  });
+
+  it("keeps the record small in a long conversation", async () => {
+    const { result } = await playWatched(rounds(400));
+    expect(JSON.stringify(result.cache?.last).length).toBeLessThan(2_000);
+  });
+
+  it("returns the last request of the earlier run if the run made none", async () => {
+    const { result } = await playWatched(rounds(1));
+    const silent = await runToolLoop({
+      provider: {
+        ...answering(),
+        stream: async function* () {
+          yield* [];
+        },
+      },
+      messages,
+      policies: { promptCache: watchPromptCache().startWith(result.cache?.last) },
+    });
+    expect(silent.cache?.last).toEqual(result.cache?.last);
+  });
+
+  it.for([
+    null,
+    5,
+    {},
+    { provider: "p" },
+    { provider: "p", model: "m", bytes: 1, tools: [1], system: [], settings: {}, messages: [] },
+  ])("throws invalid-option for %j", (given) => {
+    expect(() => watchPromptCache().startWith(given as never)).toThrow(expect.objectContaining({ code: "invalid-option" }));
+  });
+});
+
+it("expectPrefix: throws if nothing was compared", async () => {
+  const { result } = await playWatched(rounds(1));
+  expect(() => expectPrefix(result, 0)).toThrow("The run made one request, so there is no prefix to compare.");
+});
