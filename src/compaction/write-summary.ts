@@ -42,7 +42,7 @@ export interface WrittenSummary {
 /** A part that is refused as too long is sent again in halves, down to this size. */
 const smallestPart = 250;
 
-/** What the requests for a summary have cost so far. */
+/** The cost of the requests for a summary so far. */
 interface Spent {
   readonly spending: Spending | undefined;
   readonly lastCostUSD: number;

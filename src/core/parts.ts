@@ -8,6 +8,7 @@ export type { LoopRule } from "./loop/state/apply-call.ts";
 export { buildResult, type ResultFacts } from "./loop/result/build-result.ts";
 export { detectContextRestart } from "./loop/restart/detect-context-restart.ts";
 export type { ReadyCall, ToolCallPorts } from "./loop/run/call.ts";
+export type { CacheWatcher, StreamWatch } from "./loop/run/features.ts";
 export { executeToolCall } from "./loop/tool-call/execute-tool-call.ts";
 export type { GuardPorts } from "./providers/guard-stream.ts";
 export type { EagerPorts } from "./loop/stream/eager-calls.ts";

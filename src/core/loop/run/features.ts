@@ -43,15 +43,19 @@ export interface ResultMasking extends Masking {
 
 /** Watches the requests of one stream. */
 export interface StreamWatch {
+  /** Gets each request body of the stream. The `sending` of the model call. */
   readonly sending: NonNullable<ModelCall["sending"]>;
   /** Returns the facts about the requests after the stream. Later reports are ignored. */
   read(spendings: readonly AttemptSpending[], priceOf: (usage: Usage, by: AttemptSpending) => unknown): StreamCache | undefined;
 }
 
+/** Watches the prompt cache of one run. Created by the value of `policies.promptCache`. */
 export interface CacheWatcher {
+  /** Begins to watch the requests of a stream. */
   watch(request: ModelRequest): StreamWatch;
   /** Takes the recorded requests of a replayed stream. The next request is compared with them. */
   replay(cache: StreamCache): void;
+  /** Returns the sums for the result of the run. */
   sum(results: readonly StreamResult[]): PromptCacheUse;
 }
 
