@@ -151,8 +151,10 @@ describe("a durable host", () => {
   });
 
   it("starts only one run for several starts at the same time", async () => {
-    const starts = await Promise.all([1, 2, 3].map(() => shop.start("chat-6", { message: "Hello." })));
+    const starts = await Promise.all([1, 2, 3].map(() => shop.start("chat-6", { message: "Think." })));
     expect(starts.map(({ kind }) => kind).toSorted()).toEqual(["busy", "busy", "started"]);
+    await shop.stop("chat-6");
+    expect((await readTypes(await shop.join("chat-6"))).at(-1)).toBe("run-end");
   });
 
   it("answers the last message again, and continues a conversation after a run with an error", async () => {
