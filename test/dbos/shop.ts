@@ -19,10 +19,11 @@ export const shopFields: DurableHostFields = {
   options: ({ input }) => ({
     provider: createMockProvider(({ messages }) => {
       const last = messages.at(-1);
-      if (last?.role === "user" && last.content === "Order.") return [text("I order."), toolCall("order", {})];
-      if (last?.role === "user" && last.content === "Pack.") return toolCall("pack", {});
-      if (last?.role === "user" && last.content === "Think.") return [text("Hm."), wait(10_000), text(" So.")];
-      if (last?.role === "user" && last.content === "Fail.") throw new Error("No.");
+      const wish = last?.role === "user" ? last.content : undefined;
+      if (wish === "Order.") return [text("I order."), toolCall("order", {})];
+      if (wish === "Pack.") return toolCall("pack", {});
+      if (wish === "Think.") return [text("Hm."), wait(10_000), text(" So.")];
+      if (wish === "Fail.") throw new Error("No.");
       const said = messages.filter(({ role }) => role === "user").length;
       return [text(`Message ${said}`), wait(50), text(` for ${JSON.stringify(input)} in ${process.pid}.`)];
     }),
