@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import {
   type ConversationStore,
   createConversation,
@@ -13,6 +13,7 @@ import {
 } from "turnwright/conversation";
 import { createMockProvider, stall, text } from "turnwright/testing";
 import { head, toLine } from "../../src/journal/journal-lines.ts";
+import { countListeners } from "../loop/count-listeners.ts";
 import { makeFolder, removeFolders } from "./stage.ts";
 
 afterAll(removeFolders);
@@ -88,17 +89,8 @@ describe("a signal of the caller", () => {
   it("has no listener after a run, and stops the run", async () => {
     const abort = new AbortController();
     const { signal } = abort;
-    let listeners = 0;
-    const add = signal.addEventListener.bind(signal);
-    const remove = signal.removeEventListener.bind(signal);
-    signal.addEventListener = (...args: Parameters<typeof add>) => {
-      listeners += 1;
-      add(...args);
-    };
-    signal.removeEventListener = (...args: Parameters<typeof remove>) => {
-      listeners -= 1;
-      remove(...args);
-    };
+    const listeners = countListeners();
+    onTestFinished(() => listeners.stop());
     const memory = memoryConversationStore();
     const lost = new AbortController();
     const store: ConversationStore = { ...memory, lock: async (id) => ({ ...(await memory.lock(id)), lost: lost.signal }) };
@@ -108,7 +100,7 @@ describe("a signal of the caller", () => {
     });
     const chat = createConversation({ id: "chat-17", store, options: { provider: answering, signal } });
     await expect(chat.send("Is it on?")).resolves.toMatchObject({ status: "completed" });
-    expect(listeners).toBe(0);
+    expect(listeners.on(signal)).toBe(0);
     await expect(chat.send("Is it on?")).resolves.toMatchObject({
       reason: { kind: "aborted", reason: { message: "The user left." } },
     });

@@ -7,11 +7,12 @@ import {
   ReadResourceRequestSchema,
   type ServerResult,
 } from "@modelcontextprotocol/sdk/types.js";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { mergeRegistries } from "turnwright";
 import { createResultCache } from "turnwright/cache";
 import { createMcpRegistry, type McpResourceClient, resourceSource, type ResourceSourceOptions } from "turnwright/mcp";
 import { runTool, text, toolCall } from "turnwright/testing";
+import { countListeners } from "../loop/count-listeners.ts";
 import { answersOf, play } from "../loop/play.ts";
 import { readPart } from "../cache/read-stage.ts";
 import { closing, type Generation, generations } from "./connect.ts";
@@ -217,18 +218,9 @@ describe("resourceSource: a hostile server", () => {
 
   it("leaves no listener on the signal of a call", async () => {
     const { signal } = new AbortController();
-    let listeners = 0;
-    const add = signal.addEventListener.bind(signal);
-    const remove = signal.removeEventListener.bind(signal);
-    signal.addEventListener = (...args: Parameters<typeof add>) => {
-      listeners += 1;
-      add(...args);
-    };
-    signal.removeEventListener = (...args: Parameters<typeof remove>) => {
-      listeners -= 1;
-      remove(...args);
-    };
+    const listeners = countListeners();
+    onTestFinished(() => listeners.stop());
     await resourceSource(clientOf({ resources: [] })).open("resources", signal);
-    expect(listeners).toBe(0);
+    expect(listeners.on(signal)).toBe(0);
   });
 });
