@@ -47,20 +47,23 @@ export async function lockConversation(
 
 /** Reads the messages and the spending of an unfinished run from its journal. Returns undefined if the run has not begun. */
 export async function recoverRun(journal: Journal | undefined): Promise<Recovered | undefined> {
-  if (journal?.read === undefined) return undefined;
-  // The journal does not exist if the process was killed before the run began.
-  const inspection = await inspectJournal(journal).catch(unlessMissing);
-  if (inspection === undefined || inspection.status === "not-started") return undefined;
+  const inspection = journal?.read === undefined ? undefined : await inspectRun(journal);
+  if (inspection === undefined) return undefined;
   const { usage, costUSD } = inspection;
   return { messages: endCalls(inspection), usage, costUSD };
+}
+
+/** Returns undefined if the run has recorded nothing. Its journal does not exist if the process was killed before the run began. */
+async function inspectRun(journal: Journal): Promise<JournalInspection | undefined> {
+  const inspection = await inspectJournal(journal).catch(unlessMissing);
+  return inspection?.status === "not-started" ? undefined : inspection;
 }
 
 /** False if a run that has rejected has certainly recorded nothing, for example because its journal could not be opened. */
 export async function hasBegun(journal: Journal | undefined): Promise<boolean> {
   if (journal?.read === undefined) return true;
   try {
-    const inspection = await inspectJournal(journal).catch(unlessMissing);
-    return inspection !== undefined && inspection.status !== "not-started";
+    return (await inspectRun(journal)) !== undefined;
   } catch {
     return true;
   }

@@ -1,6 +1,6 @@
 // Reads the changes in the file of a conversation.
 
-import { isRecord, LoopError, type Message } from "../core/entry-kit.ts";
+import { isRecord, isWithin, LoopError, type Message } from "../core/entry-kit.ts";
 import type { ConversationChange, ConversationState, StoredConversation } from "./conversation-store.ts";
 
 export function keyOf(id: string, count: number): string {
@@ -39,7 +39,7 @@ function isChange(change: unknown, length: number): change is ConversationChange
 function isState(state: unknown, length: number): state is ConversationState {
   if (!isRecord(state)) return false;
   const { runs, usage, undelivered, lastRun } = state;
-  const isCounted = isCount(runs, Number.MAX_SAFE_INTEGER) && isRecord(usage);
+  const isCounted = isCount(runs) && isRecord(usage);
   return isCounted && isListOfRecords(undelivered) && (lastRun === undefined || isRun(lastRun, length));
 }
 
@@ -47,8 +47,8 @@ function isRun(run: unknown, length: number): boolean {
   return isRecord(run) && typeof run["runId"] === "string" && typeof run["status"] === "string" && isCount(run["start"], length);
 }
 
-function isCount(value: unknown, most: number): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= most;
+function isCount(value: unknown, max?: number): value is number {
+  return isWithin(value, { min: 0, max, infinite: false });
 }
 
 function isListOfRecords(value: unknown): value is readonly object[] {
