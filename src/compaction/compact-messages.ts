@@ -6,13 +6,13 @@ import {
   type Compaction,
   type CompactionAnswer,
   type Compactor,
+  expose,
   fitsMessages,
   invalidOption,
   is,
   isCompaction,
   isFunction,
   isRecord,
-  expose,
   isWithin,
   type Message,
   numberWithin,
@@ -24,7 +24,7 @@ import {
 } from "../core/entry-kit.ts";
 import { estimateJson, estimateMessages } from "./estimate-messages.ts";
 import { type Cut, type CutRules, findCut } from "./find-cut.ts";
-import { writeSummary } from "./write-summary.ts";
+import { toError, writeSummary } from "./write-summary.ts";
 
 /** The options of `compactMessages`. */
 export interface CompactionOptions {
@@ -202,10 +202,10 @@ function shorten({ state }: Run, keep: number, tokens: number): Pick<CutRules, "
   return { keepTokens: isAgain ? 0 : Math.min(keep, Math.floor(tokens / 4)), keepLastTokens: Math.floor(tokens / 2) };
 }
 
-/** The messages of the next request before the compaction, without results that are masked. */
-function sentMessages({ view, state }: Run): readonly Message[] {
-  if (view === undefined) return state.messages;
-  return [...view.messages, ...state.messages.slice(view.messages.length)];
+/** The messages of the next request before the compaction, without results that are masked. Omits the first `from` messages. */
+function sentMessages({ view, state: { messages } }: Run, from: number = 0): readonly Message[] {
+  if (view === undefined) return from === 0 ? messages : messages.slice(from);
+  return [...view.messages.slice(from), ...messages.slice(Math.max(from, view.messages.length))];
 }
 
 /**
@@ -217,11 +217,11 @@ function contextTokens(run: Run): number {
   const stream = state.lastCompaction?.streams === state.streamResults.length ? undefined : state.streamResults.at(-1);
   // The sum over discarded attempts would be much larger than the context.
   const last = stream?.lastUsage ?? stream?.usage;
-  const messages = sentMessages(run);
   if (last !== undefined && last.inputTokens > 0) {
-    const answer = messages.findLastIndex(({ role }) => role === "assistant");
-    return last.inputTokens + last.outputTokens + estimateMessages(messages.slice(answer + 1));
+    const answer = state.messages.findLastIndex(({ role }) => role === "assistant");
+    return last.inputTokens + last.outputTokens + estimateMessages(sentMessages(run, answer + 1));
   }
+  const messages = sentMessages(run);
   const shown = state.compaction === undefined ? messages : toCompacted(messages, state.compaction);
   // A tool that the service itself searches is not in the context before the service has found it.
   const { tools } = expose(run, options.provider, { toolChoice: options.toolChoice });
@@ -244,7 +244,7 @@ async function compact(run: Run, settings: Settings): Promise<CompactionAnswer> 
   try {
     tokensBefore = contextTokens(run);
     const cut = cutOf(run, settings, tokensBefore);
-    if (cut === undefined) return fail(toPlainError(new Error("There are no messages to summarize.")));
+    if (cut === undefined) return fail(toError("There are no messages to summarize."));
     const {
       provider = options.provider,
       maxOutputTokens = 4_000,
@@ -254,14 +254,12 @@ async function compact(run: Run, settings: Settings): Promise<CompactionAnswer> 
     const partTokens = partTokensFor(windowOf(settings, provider), { run, tokensBefore, maxOutputTokens });
     const replaced = cut.replaced.flatMap((index) => messages[index] ?? []);
     const ports = { run, provider, maxOutputTokens, maxCostUSD, instructions, partTokens };
-    const { summary, error, spending } = await writeSummary(replaced, state.compaction?.summary, ports);
-    if (summary === undefined) return fail(error ?? toPlainError(new Error("There is no summary.")), spending);
-    const compaction = { summary, count: cut.count, kept: cut.kept };
+    const written = await writeSummary(replaced, state.compaction?.summary, ports);
+    const { spending } = written;
+    if (written.error !== undefined) return fail(written.error, spending);
+    const compaction = { summary: written.summary, count: cut.count, kept: cut.kept };
     const freed = estimateMessages(shown) - estimateMessages(toCompacted(messages, compaction));
-    if (freed <= 0) {
-      const why = "The summary is not shorter than the messages that it would replace.";
-      return fail(toPlainError(new Error(why)), spending);
-    }
+    if (freed <= 0) return fail(toError("The summary is not shorter than the messages that it would replace."), spending);
     return { kind: "compacted", tokensBefore, tokensAfter: Math.max(0, tokensBefore - freed), spending, compaction };
   } catch (error) {
     return fail(toPlainError(error));

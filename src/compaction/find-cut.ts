@@ -1,7 +1,14 @@
 // Decides which messages a summary replaces. Every request stays valid: a call and its result stay together, and a call that waits
 // stays in requests.
 
-import { type CompactedMessages, malformedNote, type Message, type UserMessage, warnOfLoop } from "../core/entry-kit.ts";
+import {
+  type CompactedMessages,
+  malformedNote,
+  type Message,
+  misfitNote,
+  type UserMessage,
+  warnOfLoop,
+} from "../core/entry-kit.ts";
 import { estimateMessage, estimateMessages } from "./estimate-messages.ts";
 
 export interface CutRules {
@@ -67,11 +74,6 @@ function waits(message: Message): boolean {
   return message.role === "tool" && message.results.some(({ outcome }) => outcome.startsWith("awaiting-"));
 }
 
-const complaint = {
-  start: "Your answer does not fit the schema: ",
-  end: "\nSend the whole answer again, as JSON and nothing else.",
-};
-
 /** True for a message that the loop itself wrote in the role of the user. */
 function isNote({ content }: UserMessage): boolean {
   if (typeof content !== "string") return false;
@@ -81,7 +83,7 @@ function isNote({ content }: UserMessage): boolean {
 
 /** Compares the beginning and the end of the message, because a user may write one that begins in the same way. */
 function isComplaint(text: string): boolean {
-  return text.startsWith(complaint.start) && text.endsWith(complaint.end);
+  return text.startsWith(misfitNote.start) && text.endsWith(misfitNote.end);
 }
 
 function range(from: number, to: number): readonly number[] {

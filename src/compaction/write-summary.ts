@@ -12,6 +12,7 @@ import {
   type PlainError,
   priceAttempts,
   type Provider,
+  refusedAsTooLong,
   type Run,
   streamOnce,
   type StreamResult,
@@ -32,12 +33,11 @@ export interface SummaryPorts {
   readonly partTokens: number;
 }
 
-export interface WrittenSummary {
-  readonly summary?: string;
-  readonly error?: PlainError;
-  /** Absent if no request was sent. */
-  readonly spending?: Spending | undefined;
-}
+/** The summary, or why there is none. `spending` is undefined if no request was sent. */
+export type WrittenSummary = { readonly spending: Spending | undefined } & (
+  | { readonly summary: string; readonly error?: undefined }
+  | { readonly error: PlainError }
+);
 
 /** A part that is refused as too long is sent again in halves, down to this size. */
 const smallestPart = 250;
@@ -69,7 +69,7 @@ export async function writeSummary(
     const part = takePart(rest, partTokens);
     const result = await ask(toRequestText(summary, part, isInside), ports, spent);
     spent = addResult(spent, result);
-    if (isRefused(result) && partTokens > smallestPart) {
+    if (refusedAsTooLong(result) && partTokens > smallestPart) {
       partTokens = Math.max(smallestPart, Math.floor(Math.min(partTokens, estimateTokens(part)) / 2));
       continue;
     }
@@ -168,10 +168,6 @@ function addKnown(one: Usage | undefined, other: Usage | undefined): Usage | und
   return one === undefined || other === undefined ? (one ?? other) : addUsage(one, other);
 }
 
-function isRefused({ reason }: StreamResult): boolean {
-  return reason?.kind === "provider-error" && reason.error.code === "context-too-long";
-}
-
 /** A summary that reached `maxOutputTokens` is used too. A refusal is not used. */
 function isWritten({ reason }: StreamResult): boolean {
   return reason?.kind === "answered" || reason?.kind === "length";
@@ -181,6 +177,6 @@ function errorOf({ error, reason, status }: StreamResult): PlainError {
   return error ?? toError(`The model wrote no summary. Its message ended as "${reason?.kind ?? status}".`);
 }
 
-function toError(message: string): PlainError {
+export function toError(message: string): PlainError {
   return { name: "Error", message };
 }

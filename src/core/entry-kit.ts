@@ -33,7 +33,7 @@ export { type Bounds, limitRules, noLimits, resolveLimits, resolveTimeouts } fro
 export type { CacheWatch, CacheWatcher, StreamWatch } from "./loop/run/features.ts";
 export type { Compactor, DeferredOutcome, ResultProcessor, Run } from "./loop/run/run.ts";
 export { createRepetition } from "./loop/state/detect-loops.ts";
-export { applyStep, malformedNote, warnOfLoop } from "./loop/state/apply-step.ts";
+export { applyStep, malformedNote, misfitNote, warnOfLoop } from "./loop/state/apply-step.ts";
 export { checkAnswer, isCompaction } from "./loop/state/check-answer.ts";
 export { checkMessages, toUserMessage as copyUserMessage } from "./loop/state/check-messages.ts";
 export { findLoop } from "./loop/state/apply-call.ts";
@@ -72,7 +72,14 @@ export {
   stepKey,
   streamKey,
 } from "./loop/state/step-key.ts";
-export { earlyOutcomesOf, fitsMessages, summaryTitle, toCompacted, userTextOf } from "./loop/state/transcript.ts";
+export {
+  earlyOutcomesOf,
+  fitsMessages,
+  refusedAsTooLong,
+  summaryTitle,
+  toCompacted,
+  userTextOf,
+} from "./loop/state/transcript.ts";
 export { processResults } from "./loop/tool-call/process-results.ts";
 export { executeToolCall } from "./loop/tool-call/execute-tool-call.ts";
 export {

@@ -133,9 +133,9 @@ function isAbout({ words, messages }: ErrorFacts, word: RegExp, text: RegExp): b
 }
 
 /**
- * Returns the code for an HTTP status. Some statuses need an explanation: 408 means that the server saw a network failure. 413
- * means that the request is too large, which fewer messages mend. 409
- * means that a lock timed out, and the openai SDK retries it too. Groq sends 498 and Anthropic sends 529 when they are overloaded.
+ * Returns the code for an HTTP status. Some statuses need an explanation: 408 means that the server saw a network failure. 409
+ * means that a lock timed out, and the openai SDK retries it too. 413 means that the request is too large, which fewer messages
+ * mend. Groq sends 498 and Anthropic sends 529 when they are overloaded.
  */
 function codeOfStatus(status: number | undefined): ProviderErrorCode | undefined {
   if (status === undefined || status < 400) return undefined;
@@ -149,8 +149,8 @@ const codeByStatus: ReadonlyMap<number, ProviderErrorCode> = new Map([
   [403, "auth"],
   [407, "auth"],
   [408, "network"],
-  [413, "context-too-long"],
   [409, "server"],
+  [413, "context-too-long"],
   [429, "rate-limit"],
   [498, "overloaded"],
   [503, "overloaded"],

@@ -27,6 +27,12 @@ import {
 import type { Repeats } from "./repeated-calls.ts";
 import { wasDispatched } from "../../tools/outcome-texts.ts";
 
+/** The beginning and the end of the message that the loop adds after an answer that does not fit the schema. */
+export const misfitNote = {
+  start: "Your answer does not fit the schema: ",
+  end: "\nSend the whole answer again, as JSON and nothing else.",
+} as const;
+
 /** The message that the loop adds after a malformed call. */
 export const malformedNote = "Your last tool call was malformed. Send the complete call again.";
 

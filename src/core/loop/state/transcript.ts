@@ -185,8 +185,12 @@ function toResultPart({ outcome, restart, awaiting, textForModel }: SettledCall)
 
 /** True if the service refused the last request as too long, before the model wrote anything. */
 export function isTooLong({ streamResults, current }: LoopState): boolean {
-  const reason = streamResults.at(-1)?.reason;
-  return reason?.kind === "provider-error" && reason.error.code === "context-too-long" && isEmpty(current);
+  const last = streamResults.at(-1);
+  return last !== undefined && refusedAsTooLong(last) && isEmpty(current);
+}
+
+export function refusedAsTooLong({ reason }: Pick<StreamResult, "reason">): boolean {
+  return reason?.kind === "provider-error" && reason.error.code === "context-too-long";
 }
 
 function isEmpty({ text, reasoning, calls }: LoopState["current"]): boolean {

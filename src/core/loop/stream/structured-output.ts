@@ -12,7 +12,7 @@ import { cutText } from "../../utils/texts.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { convertSchema, isStandardSchema, validateArgs } from "../../tools/argument-schema.ts";
 import { renderIssues } from "../../tools/outcome-texts.ts";
-import { applyStep } from "../state/apply-step.ts";
+import { applyStep, misfitNote } from "../state/apply-step.ts";
 import { endingOfReason } from "../../cancellation/cancel-scope.ts";
 import type { OutputAnswer } from "../state/loop-state.ts";
 import { stepKey } from "../state/step-key.ts";
@@ -122,7 +122,7 @@ export function validateOutput(text: string, schema: StandardSchema): Validation
 
 export function describeMisfit(issues: readonly Issue[]): string {
   const complaint = cutText(renderIssues(issues), longestComplaint);
-  return `Your answer does not fit the schema: ${complaint}\nSend the whole answer again, as JSON and nothing else.`;
+  return `${misfitNote.start}${complaint}${misfitNote.end}`;
 }
 
 /** Removes a code fence around the whole answer, because models often add one. Other mistakes are not repaired. */
