@@ -8,6 +8,8 @@ import type {
   ContextSource,
   DeliberateGate,
   FallbackOptions,
+  Guardrails,
+  Handoffs,
   JsonSchema,
   LoopDetection,
   LoopPolicies,
@@ -44,6 +46,8 @@ interface Policies {
   results?: ResultProcessing; // processResults({ processor, extractor, cacher }) or truncateResults(...): changes results the model reads
   masking?: Masking; // maskResults({ ... }): clears old results from requests, not from the transcript
   compaction?: Compaction; // compactMessages({ ... }) from turnwright/compaction: a summary replaces old messages in requests
+  guardrails?: Guardrails; // guardrails({ input, output, tools }) from "turnwright/guardrails"
+  handoffs?: Handoffs; // createHandoffs({ agents, start }) from "turnwright/handoffs"; pass its `tools` too
   promptCache?: PromptCacheWatch; // watchPromptCache() from "turnwright/prompt-cache": result.cache and the event "cache-break"
   finalAnswer?: boolean; // one more iteration without tools at maxIterations and maxToolCalls
   stopWhen?: StopCondition | readonly StopCondition[]; // ({ iteration, response, totalUsage, ... }) => true | { kind: "stop", reason? } | ...

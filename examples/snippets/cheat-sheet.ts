@@ -8,6 +8,7 @@ import type {
   Clock,
   ContextStash,
   GenerateOptions,
+  Handoff,
   Journal,
   Json,
   LoopControl,
@@ -218,6 +219,8 @@ interface Result {
   functionHistory: readonly ToolHistoryEntry[];
   streamResults: readonly StreamResult[]; // one per provider stream
   accumulatedModelParts: readonly ProviderMetadataPart[];
+  agent?: string | undefined; // the last agent of policies.handoffs, for `startWith` in the next run
+  handoffs?: readonly Handoff[] | undefined; // from, to, reason, iteration, callId
   compaction?: CompactedMessages | undefined; // the last summary, for `startWith` in the next run
   cache?: PromptCacheUse | undefined; // share, savedUSD, breaks, ...; with policies.promptCache
   usage: Usage; // inputTokens, outputTokens, totalTokens, cachedInputTokens?, cacheWriteTokens?, reasoningTokens?

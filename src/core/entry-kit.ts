@@ -1,6 +1,6 @@
 // Internal exports of the core, for the other entries of this package.
 
-export { CancelScope } from "./cancellation/cancel-scope.ts";
+export { type CancelReason, CancelScope } from "./cancellation/cancel-scope.ts";
 export { followSignal } from "./cancellation/signals.ts";
 export {
   type Check,
@@ -31,25 +31,33 @@ export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
 export { checkOptions } from "./loop/start/check-options.ts";
 export { type Bounds, limitRules, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
 export type { CacheWatch, CacheWatcher, StreamWatch } from "./loop/run/features.ts";
-export type { Compactor, DeferredOutcome, ResultProcessor, Run } from "./loop/run/run.ts";
+export {
+  type AgentTable,
+  type Compactor,
+  type DeferredOutcome,
+  type InputOutputGuard,
+  type RequestGuard,
+  type ResultProcessor,
+  type Run,
+} from "./loop/run/run.ts";
+export { noteGuardrails } from "./loop/stream/between-streams.ts";
+export { isRecorded, isReplayed, runStep } from "./loop/run/run-step.ts";
 export { createRepetition } from "./loop/state/detect-loops.ts";
 export { applyStep, malformedNote, misfitNote, warnOfLoop } from "./loop/state/apply-step.ts";
 export { checkAnswer, isCompaction } from "./loop/state/check-answer.ts";
 export { checkMessages, toUserMessage as copyUserMessage } from "./loop/state/check-messages.ts";
 export { findLoop } from "./loop/state/apply-call.ts";
-export {
-  createLoopState,
-  type HookAnswer,
-  type InboxAnswer,
-  type InboxMessage,
-  type LoopState,
-  type OutputAnswer,
-  type ReopenAnswer,
-  type SettledCall,
-  type StepResult,
-  suspensionOf,
-  toContextMessage,
-} from "./loop/state/loop-state.ts";
+export { createLoopState, type LoopState, suspensionOf, toContextMessage } from "./loop/state/loop-state.ts";
+export type {
+  HookAnswer,
+  InboxAnswer,
+  InboxMessage,
+  InputCheckAnswer,
+  OutputAnswer,
+  ReopenAnswer,
+  SettledCall,
+  StepResult,
+} from "./loop/state/step-result.ts";
 export {
   callKey,
   type CallPlace,
@@ -98,6 +106,7 @@ export { expose } from "./loop/stream/visible-tools.ts";
 export { describeMisfit } from "./loop/stream/structured-output.ts";
 export { type Answerer, answererOf, AttemptLog, continuesMessage } from "./providers/attempt-reader.ts";
 export { iterateChunks } from "./providers/guard-stream.ts";
+export { keepAlive } from "./providers/stream-attempts.ts";
 export { isUnfinished as isUnfinishedStream, judgeFinish } from "./providers/judge-finish.ts";
 export { isApproval } from "./policies/approval.ts";
 export { argumentSchema, isStandardSchema, issue, toJsonSchema, validateArgs } from "./tools/argument-schema.ts";
@@ -127,6 +136,7 @@ export type {
   StandardResult,
   StandardSchema,
   ToolSchema,
+  Session,
   Usage,
   UserPart,
   Validation,
@@ -163,8 +173,12 @@ export type {
   ToolResultPart,
   UserMessage,
 } from "./types/message.ts";
+export type { GuardrailRecord, Guardrails } from "./types/guardrails.ts";
+export type { Handoff, Handoffs } from "./types/handoffs.ts";
 export type {
+  ApprovalContext,
   ApprovalDecision,
+  Approve,
   CallDecision,
   CompactedMessages,
   Compaction,

@@ -31,6 +31,8 @@ export type {
   StopCondition,
   StructuredOutput,
 } from "./types/policies.ts";
+export type { GuardrailRecord, Guardrails } from "./types/guardrails.ts";
+export type { Handoff, Handoffs } from "./types/handoffs.ts";
 export type { Journal, Step } from "./types/journal.ts";
 export type { Json } from "./types/json.ts";
 export type { LoopEvent, LoopEvents } from "./types/loop-event.ts";

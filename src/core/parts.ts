@@ -18,18 +18,20 @@ export type { MessageContent } from "./providers/judge-finish.ts";
 export {
   type BeforeMessage,
   createLoopState,
-  type HookAnswer,
-  type InboxAnswer,
-  type InboxMessage,
   type InitialState,
   type LoopState,
-  type OutputAnswer,
   type ReleasedResults,
-  type ReopenAnswer,
-  type SettledCall,
-  type StepResult,
   type CurrentMessage,
 } from "./loop/state/loop-state.ts";
+export type {
+  HookAnswer,
+  InboxAnswer,
+  InboxMessage,
+  OutputAnswer,
+  ReopenAnswer,
+  SettledCall,
+  StepResult,
+} from "./loop/state/step-result.ts";
 export type { IdenticalCalls, Repeats, Repetition } from "./loop/state/repeated-calls.ts";
 
 export type { EndedKind, EndedResult, ReasonOf } from "./errors/loop-ended-error.ts";

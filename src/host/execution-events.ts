@@ -18,6 +18,8 @@ const eventTypes: { readonly [Type in LoopEventType]: true } = {
   notice: true,
   "hidden-notice": true,
   restart: true,
+  handoff: true,
+  guardrail: true,
   "approval-asked": true,
   "approval-decided": true,
   "loop-detected": true,

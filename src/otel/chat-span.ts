@@ -26,7 +26,11 @@ export class ChatSpan implements StreamObserver {
   readonly #said: SaidContent | undefined;
   #firstChunkMs: number | undefined;
 
-  constructor(request: ModelRequest, { id, model }: Pick<Provider, "id" | "model">, { ports, parent, continuation }: ChatPlace) {
+  constructor(
+    request: ModelRequest,
+    { id, model }: Pick<Provider, "id" | "model">,
+    { ports, parent, continuation, agent }: ChatPlace,
+  ) {
     this.#ports = ports;
     this.#startedAt = ports.clock.now();
     this.#startTime = ports.clock.wallTime() ?? Date.now();
@@ -39,6 +43,7 @@ export class ChatSpan implements StreamObserver {
       [genAi.requestStream]: true,
       ...settingsFacts(request.settings),
       [genAi.conversationId]: ports.conversationId,
+      [genAi.agentName]: agent,
       [own.iteration]: request.iteration,
       [own.continuation]: continuation,
     };
@@ -131,4 +136,6 @@ export interface ChatPlace {
   readonly ports: TracePorts;
   readonly parent: Context;
   readonly continuation: number;
+  /** The agent of the iteration. Undefined without `policies.handoffs`. */
+  readonly agent: string | undefined;
 }

@@ -76,6 +76,8 @@ const callFacts = ({ callId, name }: Call): Attributes => ({
 export interface Noted {
   readonly "attempt-discarded": LoopEvents["attempt-discarded"];
   readonly "compaction-end": LoopEvents["compaction-end"];
+  readonly handoff: LoopEvents["handoff"];
+  readonly guardrail: LoopEvents["guardrail"];
   readonly restart: LoopEvents["restart"];
   readonly "loop-detected": LoopEvents["loop-detected"];
   readonly "cache-break": LoopEvents["cache-break"];
@@ -90,6 +92,13 @@ export const notes: { readonly [Type in keyof Noted]: (event: Noted[Type], captu
     [own.compactionOutcome]: outcome,
     [own.compactionTokensBefore]: tokensBefore,
     [own.compactionTokensAfter]: tokensAfter,
+    [common.errorType]: error && thrownType(error),
+  }),
+  handoff: ({ from, to, ...call }) => ({ ...callFacts(call), [own.handoffFrom]: from, [own.handoffTo]: to }),
+  guardrail: ({ stage, guardrail, verdict, error }) => ({
+    [own.guardrail]: guardrail,
+    [own.guardrailStage]: stage,
+    [own.guardrailVerdict]: verdict,
     [common.errorType]: error && thrownType(error),
   }),
   // `suffix` and `disableTools` come from a tool result and may contain any text, so they are only recorded if content is

@@ -39,6 +39,8 @@ const handlers: EventHandlers<RunTrace> = {
   "attempt-discarded": (run, event) => run.note("attempt-discarded", event),
   "compaction-start": (run, event) => run.startCompaction(event),
   "compaction-end": (run, event) => run.endCompaction(event),
+  handoff: (run, event) => run.note("handoff", event),
+  guardrail: (run, event) => run.note("guardrail", event),
   restart: (run, event) => run.note("restart", event),
   "loop-detected": (run, event) => run.note("loop-detected", event),
   "cache-break": (run, event) => run.note("cache-break", event),
@@ -65,6 +67,7 @@ export class RunTrace implements RunObserver {
   #startedAt: number;
   #begun: LiveSpan | undefined;
   readonly #tools = new Map<string, ToolSpan>();
+  #agent: string | undefined;
   #continuation = 0;
   #chat: ChatSpan | undefined;
   /** A failed stream. Its span is still open, because the error only follows in a later event. */
@@ -111,12 +114,13 @@ export class RunTrace implements RunObserver {
     handleEvent(handlers, this, event);
   }
 
-  startIteration({ continuation, replayed }: LoopEvents["iteration-start"]): void {
+  startIteration({ continuation, replayed, agent }: LoopEvents["iteration-start"]): void {
     this.#endFailed(undefined);
     // If a stream is still open here, a journal has run the model step a second time.
     this.#chat?.abandon(otherError);
     this.#chat = undefined;
     this.#continuation = continuation;
+    this.#agent = agent;
     if (replayed === true) this.#replayedIterations += 1;
     else if (this.#begun === undefined) this.#begin();
   }
@@ -131,6 +135,7 @@ export class RunTrace implements RunObserver {
       ports: this.#ports,
       parent: this.#span.context,
       continuation: this.#continuation,
+      agent: this.#agent,
     });
     return this.#chat;
   }

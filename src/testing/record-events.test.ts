@@ -42,6 +42,8 @@ const samples: LoopEvents = {
   "tool-end": { ...call, outcome: "completed", result: { a: 1 }, durationMs: 1 },
   notice: { ...base, kind: "still-working" },
   "hidden-notice": { ...call, trigger: { trigger: "remind*", match: "remind me", source: "stem" }, args: { a: 1 } },
+  handoff: { ...call, from: "triage", to: "billing" },
+  guardrail: { ...base, stage: "output", guardrail: "tone", verdict: "rewrite", part: "text", durationMs: 2 },
   restart: { ...call, suffix: "with_memory", disableTools: [] },
   "approval-asked": { ...call, args: { a: 1 } },
   "approval-decided": { ...call, decision: "deny", reason: "no" },

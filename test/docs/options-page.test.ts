@@ -50,6 +50,8 @@ const policies: Names<LoopPolicies> = {
   masking: true,
   compaction: true,
   promptCache: true,
+  guardrails: true,
+  handoffs: true,
 };
 
 const session: Names<Session> = {

@@ -4,7 +4,8 @@ import type { Ending } from "../types/termination.ts";
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { applyStep } from "./state/apply-step.ts";
 import { endingOfReason } from "../cancellation/cancel-scope.ts";
-import { createLoopState, type InboxAnswer, type LoopState, type StepResult } from "./state/loop-state.ts";
+import { createLoopState, type LoopState } from "./state/loop-state.ts";
+import type { InboxAnswer, StepResult } from "./state/step-result.ts";
 import { nextStep } from "./next-step.ts";
 import type { Bounds } from "./run/limits.ts";
 

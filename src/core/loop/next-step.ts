@@ -1,15 +1,15 @@
 // Decides what the loop does next, and performs nothing: other files perform the steps, and `applyStep` updates the state. Only
 // the retry of a recorded ending is decided in run-tool-loop.ts, because that decision needs the journal.
 
-import type { Ending, StreamStatus } from "../types/termination.ts";
+import type { Ending, EndReason, StreamStatus } from "../types/termination.ts";
 import { assertNever } from "../utils/guards.ts";
-import { findIdenticalCalls, findLoop } from "./state/apply-call.ts";
+import { findIdenticalCalls, findLoop, shouldEndAfterPreToolText } from "./state/apply-call.ts";
 import { isUnfinished } from "../providers/judge-finish.ts";
-import { type InboxAnswer, type LoopState, type SettledCall, suspensionOf } from "./state/loop-state.ts";
+import { type LoopState, suspensionOf } from "./state/loop-state.ts";
+import type { InboxAnswer } from "./state/step-result.ts";
 import { isNamed, isTooLong } from "./state/transcript.ts";
 import { isFatal } from "../tools/outcome-texts.ts";
 import type { Bounds } from "./run/limits.ts";
-import type { PreToolTextPolicy } from "../types/policies.ts";
 
 /** The next step of the loop, and its parameters. */
 export type NextStep =
@@ -218,10 +218,8 @@ function findOutputEnding({ lastOutput, invalidAnswers }: LoopState, { outputRet
 }
 
 function findBatchEnding(state: LoopState, bounds: Bounds): Ending | undefined {
-  for (const { outcome } of state.lastBatch) {
-    if (!isFatal(outcome)) continue;
-    return { status: "error", reason: { kind: "fatal-tool-error", toolName: outcome.call.name, error: outcome.error } };
-  }
+  const fatal = findFatalCall(state);
+  if (fatal !== undefined) return { status: "error", reason: fatal };
   const suspension = suspensionOf(state);
   if (suspension !== undefined) return suspension;
   const cap = bounds.maxConsecutiveToolErrors;
@@ -229,6 +227,23 @@ function findBatchEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const loop = findIdenticalCalls(state, bounds);
   if (loop !== undefined) return { status: "error", reason: { kind: "loop-detected", ...loop } };
   if (state.restarts > bounds.maxRestarts) return { status: "error", reason: { kind: "restart-cap", count: state.restarts } };
+  return findHandoffEnding(state, bounds);
+}
+
+/** Only a handoff in this iteration ends the run, so that a retry can go on after the limit. */
+function findHandoffEnding({ handoffs, iteration }: LoopState, { maxHandoffs = none }: Bounds): Ending | undefined {
+  const { length: count } = handoffs;
+  const isOver = count > maxHandoffs && handoffs.at(-1)?.iteration === iteration;
+  return isOver ? { status: "error", reason: { kind: "handoff-cap", count } } : undefined;
+}
+
+function findFatalCall({ lastBatch }: LoopState): EndReason | undefined {
+  for (const { outcome } of lastBatch) {
+    const toolName = outcome.call.name;
+    if (isFatal(outcome)) return { kind: "fatal-tool-error", toolName, error: outcome.error };
+    if (outcome.kind !== "denied" || outcome.guardrail?.endsRun !== true) continue;
+    return { kind: "tool-guardrail", guardrail: outcome.guardrail.name, toolName, reason: outcome.reason };
+  }
   return undefined;
 }
 
@@ -301,24 +316,4 @@ function isOutranked(ending: Ending): boolean {
 function grantsFinalAnswer(state: LoopState, { reason }: Ending, bounds: Bounds): boolean {
   if (reason.kind !== "max-iterations" && reason.kind !== "max-tool-calls") return false;
   return findSpendingEnding(state, bounds) === undefined;
-}
-
-export interface FinishedIteration {
-  readonly text: string;
-  readonly family: string | undefined;
-  readonly calls: readonly Pick<SettledCall, "outcome" | "restart" | "needsNoFollowUp">[];
-}
-
-/**
- * Returns true if text before tool calls is already the answer. All calls must have succeeded without a context restart. In
- * addition, `policy` must list the provider's family, or none of the called tools may need a follow-up.
- */
-export function shouldEndAfterPreToolText({ text, family, calls }: FinishedIteration, policy: PreToolTextPolicy = {}): boolean {
-  if (calls.length === 0 || text.trim() === "") return false;
-  if (!calls.every(({ outcome, restart }) => outcome.kind === "completed" && restart === undefined)) return false;
-  const { endAfterTextFamilies = [], suppressFollowUpAfterText = [] } = policy;
-  if (family !== undefined && endAfterTextFamilies.includes(family)) return true;
-  return calls.every(
-    ({ outcome, needsNoFollowUp }) => needsNoFollowUp === true || suppressFollowUpAfterText.includes(outcome.call.name),
-  );
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { PreToolTextPolicy } from "../types/policies.ts";
 import type { ToolOutcome } from "../types/tool-outcome.ts";
-import { type FinishedIteration, shouldEndAfterPreToolText } from "./next-step.ts";
+import { type FinishedIteration, shouldEndAfterPreToolText } from "./state/apply-call.ts";
 
 type Calls = FinishedIteration["calls"];
 

@@ -1,40 +1,25 @@
 // Performs one model request: builds the request, emits the events of its stream, and updates the state.
 
-import type { IterationPlan, LoopOptions } from "../types/loop-options.ts";
 import type { CallSummary } from "../types/loop-event.ts";
-import type { PlainError } from "../types/common.ts";
 import type { Step } from "../types/journal.ts";
-import type { Provider, StreamResult, ToolChoice } from "../types/provider.ts";
-import type { Ending } from "../types/termination.ts";
-import type { Judgement } from "../providers/judge-finish.ts";
+import type { StreamResult } from "../types/provider.ts";
 import { freezeDeep } from "../utils/json.ts";
-import { textOf, textOrNone, toPlainError } from "../utils/plain-error.ts";
+import { isThenable } from "../utils/guards.ts";
+import { whenReady } from "../utils/promises.ts";
 import { findLoop } from "./state/apply-call.ts";
 import type { Masked, ResultMasking } from "./run/features.ts";
 import { partsOf } from "./stream/call-drafts.ts";
-import { streamOnce } from "./stream/stream-once.ts";
 import { applyStep } from "./state/apply-step.ts";
-import { endingOfReason } from "../cancellation/cancel-scope.ts";
-import { askHook } from "./run/ask-hook.ts";
-import { askStopConditions } from "./stream/between-streams.ts";
-import { checkPlan } from "./start/check-options.ts";
+import { type ModelStep, openStream, planRequest } from "./open-stream.ts";
 import { prepareCalls } from "./tool-call/prepare-call.ts";
-import { createRequestViews, expose, exposeRecorded, needsBasis, withBasis, withMessages } from "./stream/visible-tools.ts";
-import { findSpent } from "./stream/eager-calls.ts";
-import { createEagerPorts } from "./eager-start.ts";
-import type { OpenIteration, RequestViews, VisibleTools } from "./run/request.ts";
+import { noteGuardrails } from "./stream/between-streams.ts";
+import { exposeRecorded } from "./stream/visible-tools.ts";
+import type { OpenIteration } from "./run/request.ts";
 import { eventBase, noteCache, type Run } from "./run/run.ts";
 import { replayCall, toSpending } from "./tool-call/replay-call.ts";
-import { readProvider } from "./start/start-run.ts";
 import { runStep } from "./run/run-step.ts";
 import { suspensionOf } from "./state/loop-state.ts";
 import { streamKey } from "./state/step-key.ts";
-
-interface ModelStep {
-  readonly withoutTools: boolean;
-  /** The ending of the run after a final answer. Set if this request is only for a final answer. */
-  readonly finalAnswerTo?: Ending | undefined;
-}
 
 export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void> {
   const { state } = run;
@@ -46,14 +31,16 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
   if (continuation === 0) run.ports.ended.clear();
   run.isIterationReplayed = true;
   run.prepared = undefined;
+  const guard = run.features.guardrails?.begin(run, key);
+  run.guard = guard;
   const step: Step<StreamResult> = {
     key,
     kind: "model",
     input: null,
     run: () => {
       sendStart(run, masked);
-      const isPlanned = run.options.hooks?.prepareIteration !== undefined;
-      const streamed = isPlanned ? planIteration(run, next) : streamIteration(run, next, {});
+      const plan = planRequest(run);
+      const streamed = isThenable(plan) ? plan.then((made) => openStream(run, next, made)) : openStream(run, next, plan);
       return streamed.then((result) => (next.finalAnswerTo === undefined ? prepareCalls(run, result) : result));
     },
   };
@@ -65,13 +52,16 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
       sendStart(run, masked);
       sendReplayed(run, result, earlier.length);
     }
-    noteCache(run, result.cache, live);
-    const { usage, costUSD } = result;
-    run.meter.add({ tokens: usage?.totalTokens, costUSD, costUnknown: costUSD === undefined });
-    applyStep(state, { kind: "model", result, finalAnswerTo: next.finalAnswerTo });
-    if (!live) replayEarly(run, result);
-    run.openIteration = { result, continuation, earlier, live };
-    sendLoop(run);
+    return whenReady(guard?.checked, (checked) => {
+      noteGuardrails(run, result.guardrails, { stage: "output", live });
+      noteCache(run, result.cache, live);
+      const { usage, costUSD } = result;
+      run.meter.add({ tokens: usage?.totalTokens, costUSD, costUnknown: costUSD === undefined });
+      applyStep(state, { kind: "model", result, checked, finalAnswerTo: next.finalAnswerTo });
+      if (!live) replayEarly(run, result);
+      run.openIteration = { result, continuation, earlier, live };
+      sendLoop(run);
+    });
   });
 }
 
@@ -79,118 +69,6 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
 function replayEarly(run: Run, { eagerOutcomes = [], eagerSpent = [] }: StreamResult): void {
   for (const outcome of eagerOutcomes) replayCall(run, outcome);
   for (const spent of eagerSpent) run.meter.add(toSpending(spent));
-}
-
-/** Calls `prepareIteration`. If the hook fails or the run ends meanwhile, the iteration ends without a stream. */
-async function planIteration(run: Run, next: ModelStep): Promise<StreamResult> {
-  const { options, state } = run;
-  const exposed = exposeSafely(run, options);
-  if ("failed" in exposed) return exposed.failed;
-  const view = {
-    iteration: state.iteration,
-    messages: requestViewsOf(run).sent(),
-    tools: exposed.tools,
-    system: options.system,
-    modelSettings: options.modelSettings,
-    toolChoice: options.toolChoice,
-    usage: freezeDeep(state.usage),
-  };
-  const answer = await askHook(() => options.hooks?.prepareIteration?.(view), toPlan, run);
-  if (answer.kind === "value") return streamIteration(run, next, answer.value);
-  if (answer.kind === "cancelled") return unstreamed(run, endingOfReason(answer.cause));
-  return failed(run, "prepareIteration", answer.error);
-}
-
-/**
- * Returns the visible tools. If the registry throws, returns a failed stream result, so that the run still ends with a result.
- */
-function exposeSafely(
-  run: Run,
-  { provider, toolChoice }: Pick<LoopOptions, "provider" | "toolChoice">,
-  tools?: IterationPlan["tools"],
-): Pick<VisibleTools, "tools"> | { readonly failed: StreamResult } {
-  try {
-    return expose(run, provider, { tools, toolChoice });
-  } catch (error) {
-    return { failed: failed(run, "definitions", toPlainError(error)) };
-  }
-}
-
-/** Checks the object from `prepareIteration` like an option of the run. Throws if it is not a valid plan. */
-function toPlan(answer: unknown): IterationPlan {
-  const plan: unknown = answer === undefined || answer === null ? {} : answer;
-  checkPlan(plan);
-  const { provider, modelSettings, tools, toolChoice, system } = plan;
-  return { provider: provider === undefined ? undefined : readProvider(provider), modelSettings, tools, toolChoice, system };
-}
-
-function streamIteration(run: Run, next: ModelStep, plan: IterationPlan): Promise<StreamResult> {
-  const { options, state, clock, timeouts, scope, alarm, events } = run;
-  const { current } = state;
-  const { provider = options.provider, toolChoice = options.toolChoice } = plan;
-  const exposed = exposeSafely(run, { provider, toolChoice }, plan.tools);
-  if ("failed" in exposed) return Promise.resolve(exposed.failed);
-  run.toolChoice = toRestriction(toolChoice);
-  const request = withMessages({
-    system: systemOf(run, plan.system),
-    tools: exposed.tools,
-    toolChoice: next.withoutTools ? "none" : toolChoice,
-    settings: plan.modelSettings ?? options.modelSettings,
-    iteration: state.iteration,
-    compactAt: findCompactAt(run, provider),
-    continuationToken: state.continuation === 0 ? undefined : state.streamResults.at(-1)?.token,
-    transcript: requestViewsOf(run),
-  });
-  const carried = state.continuation === 0 ? undefined : { text: current.text.trim() !== "", callCount: current.calls.length };
-  const streamed = streamOnce(request, {
-    provider,
-    clock,
-    timeouts,
-    scope,
-    alarm,
-    events,
-    heldIds: state.heldIds,
-    places: run.ports.places,
-    carried,
-    pricing: options.pricing,
-    eager: next.withoutTools ? undefined : createEagerPorts(run),
-    findSpent: (spent) => findSpent(run, spent),
-    cacheWatcher: run.cacheWatcher,
-  });
-  // A final answer is requested only after a limit was reached, so the stop conditions no longer apply.
-  const asks = run.stopConditions.length > 0 && next.finalAnswerTo === undefined;
-  const asked = asks ? streamed.then((result) => askStopConditions(run, result)) : streamed;
-  return withTerms(run, asked);
-}
-
-/** Returns the tokens at which the service itself is to summarize old messages. `contextWindow` of the caller may throw. */
-function findCompactAt({ features: { compaction }, events, state }: Run, provider: Provider): number | undefined {
-  let found: number | undefined;
-  const at = { type: "compaction.contextWindow", iteration: state.iteration };
-  if (compaction !== undefined) events.guard(at, () => void (found = compaction.thresholdFor(provider)));
-  return found;
-}
-
-function withTerms(run: Run, streamed: Promise<StreamResult>): Promise<StreamResult> {
-  const { toolChoice } = run;
-  const restricted = toolChoice === undefined ? streamed : streamed.then((result) => ({ ...result, toolChoice }));
-  return needsBasis(run) ? restricted.then((result) => withBasis(run, result)) : restricted;
-}
-
-/**
- * Returns the part of `toolChoice` that the loop enforces, because servers and models may ignore it. A request without tools
- * needs no enforcement: its calls exceed `maxToolCalls` and end with the outcome "limit".
- */
-function toRestriction(choice: ToolChoice | undefined): Run["toolChoice"] {
-  if (typeof choice === "object") return { name: choice.name };
-  return choice === "none" ? choice : undefined;
-}
-
-/** Returns the system text from the hook or the options, followed by the description of the answer's schema. */
-function systemOf({ options, features: { output } }: Run, planned?: string): string | undefined {
-  const own = planned ?? options.system;
-  if (output === undefined) return own;
-  return own === undefined ? output.prompt : `${own}\n\n${output.prompt}`;
 }
 
 function maskOld(run: Run): Masked | undefined {
@@ -206,37 +84,14 @@ function findMasking({ visibleTools }: Run): ResultMasking | undefined {
   return visibleTools.registered.find(({ masking }) => masking !== undefined)?.masking as ResultMasking | undefined;
 }
 
-function requestViewsOf(run: Run): RequestViews {
-  run.requestViews ??= createRequestViews(run);
-  return run.requestViews;
-}
-
-function failed(run: Run, hook: string, error: PlainError): StreamResult {
-  return unstreamed(run, { status: "error", reason: { kind: "hook-failed", hook, error } });
-}
-
-function unstreamed(run: Run, judgement: Judgement): StreamResult {
-  const { id, model, family } = run.options.provider;
-  const nothing = {
-    text: "",
-    reasoning: "",
-    details: "",
-    calls: [],
-    providerMetadata: [],
-    visibleTools: [],
-    costUSD: 0,
-    durationMs: 0,
-  };
-  return { ...judgement, ...nothing, provider: textOf(id), model: textOf(model), family: textOrNone(family) };
-}
-
 function sendStart(run: Run, masked: Masked | undefined): void {
   const { events, state } = run;
   const { iteration, continuation } = state;
   const base = eventBase(run, !run.isIterationReplayed);
   const warns = iteration === run.bounds.softWarnIteration && continuation === 0 && run.session.surfaceUserErrors !== false;
   if (warns) events.send({ type: "notice", ...base, kind: "still-working" });
-  if (events.wants("iteration-start")) events.send({ type: "iteration-start", ...base, continuation });
+  const agent = state.agent === undefined ? {} : { agent: state.agent };
+  if (events.wants("iteration-start")) events.send({ type: "iteration-start", ...base, continuation, ...agent });
   if (masked !== undefined) events.send({ type: "masked", ...base, ...masked });
 }
 

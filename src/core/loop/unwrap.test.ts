@@ -54,6 +54,25 @@ const rows: Rows = {
     "LoopEndedError",
     "the answer did not fit the output schema 3 times in a row",
   ],
+  "handoff-cap": ["error", { kind: "handoff-cap", count: 11 }, "LoopEndedError", "the agents handed the run over 11 times"],
+  "input-guardrail": [
+    "error",
+    { kind: "input-guardrail", guardrail: "topic" },
+    "LoopEndedError",
+    'the guardrail "topic" refused the input',
+  ],
+  "output-guardrail": [
+    "error",
+    { kind: "output-guardrail", guardrail: "tone", reason: "too rude" },
+    "LoopEndedError",
+    'the guardrail "tone" refused the answer: too rude',
+  ],
+  "tool-guardrail": [
+    "error",
+    { kind: "tool-guardrail", guardrail: "paths", toolName: "read", reason: "outside the folder" },
+    "LoopEndedError",
+    'the guardrail "paths" refused a call of "read": outside the folder',
+  ],
   "cost-unknown": [
     "error",
     { kind: "cost-unknown" },

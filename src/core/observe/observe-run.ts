@@ -23,7 +23,9 @@ import {
 import type { ModelChunk, Provider } from "../types/provider.ts";
 import { isProvider } from "../errors/provider-error.ts";
 import type { LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
+import type { LoopPolicies } from "../types/policies.ts";
 import type { ToolDefinition } from "../types/tool.ts";
+import type { AgentTable } from "../loop/run/run.ts";
 import type { ClosedRun } from "../cancellation/signals.ts";
 
 interface ToolPorts {
@@ -119,10 +121,24 @@ function observeProvider(provider: Provider, current: () => RunObserver | undefi
       // The request for a summary belongs to no iteration.
       if (request.purpose !== undefined) return provider.stream(request, call);
       const observer = current()?.startStream?.(request, provider);
-      const open = (): AsyncIterable<ModelChunk> => provider.stream(request, call);
+      // The observer gets only chunks that the guardrails of the run have passed.
+      const { guard = unguarded } = call;
+      const open = (): AsyncIterable<ModelChunk> => guard(provider.stream(request, call));
       return observer === undefined ? open() : observeStream(open, observer);
     },
   };
+}
+
+function unguarded(stream: AsyncIterable<ModelChunk>): AsyncIterable<ModelChunk> {
+  return stream;
+}
+
+/** Observes the providers of the agents too. */
+function observePolicies(policies: LoopPolicies, current: () => RunObserver | undefined): LoopPolicies {
+  const { handoffs } = policies;
+  if (!isRecord(handoffs) || typeof handoffs["mapProviders"] !== "function") return policies;
+  const { mapProviders } = handoffs as unknown as AgentTable;
+  return { ...policies, handoffs: mapProviders((provider) => observeProvider(provider, current)) };
 }
 
 function observeHooks(hooks: LoopHooks, current: () => RunObserver | undefined): LoopHooks {
@@ -191,14 +207,15 @@ function observeIterator(iterator: AsyncIterator<ModelChunk>, observer: StreamOb
  * await runToolLoop(watched);
  */
 export function observeRun<Output>(options: LoopOptions<Output>, observing: Observing): LoopOptions<Output> {
-  return isRecord(options) ? { ...options, ...observe(options, observing) } : options;
+  // The policies keep their types, because only the providers of agents change.
+  return isRecord(options) ? { ...options, ...(observe(options, observing) as Partial<LoopOptions<Output>>) } : options;
 }
 
-type Watched = Partial<Pick<LoopOptions, "events" | "hooks" | "provider" | "tools">>;
+type Watched = Partial<Pick<LoopOptions, "events" | "hooks" | "policies" | "provider" | "tools">>;
 
 /** Returns the changed options of a run. A nested run without a provider inherits the provider of the outer run. */
 function observe(options: NestedLoopOptions, observing: Observing, inherited?: Provider): Watched {
-  const { events, hooks, provider = inherited } = options;
+  const { events, hooks, policies, provider = inherited } = options;
   const registry = toRegistry(options);
   const runs = new ObservedRuns(observing, { options, registry });
   const current = (): RunObserver | undefined => runs.current;
@@ -209,6 +226,7 @@ function observe(options: NestedLoopOptions, observing: Observing, inherited?: P
     ...(provider !== undefined && { provider: observeProvider(provider, current) }),
     ...((events === undefined || isEmitter(events)) && { events: new ObservedEmitter(events, runs) }),
     ...(registry !== undefined && { tools: observeRegistry(registry, ports) }),
+    ...(isRecord(policies) && { policies: observePolicies(policies, current) }),
     ...(isRecord(hooks) && { hooks: observeHooks(hooks, current) }),
   };
 }

@@ -2,6 +2,7 @@
 
 import type { Json } from "../types/json.ts";
 import type { PlainError } from "../types/common.ts";
+import type { DenyingGuardrail } from "../types/guardrails.ts";
 import type { ApprovalContext, ApprovalDecision, Approve } from "../types/policies.ts";
 import type { ApprovalView, NeedsApproval } from "../types/tool.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
@@ -108,11 +109,17 @@ export function isApproval(value: unknown): boolean {
   return kind === "approve" || kind === "deny";
 }
 
+function readGuardrail(value: unknown): { readonly guardrail?: DenyingGuardrail } {
+  if (!isRecord(value) || typeof value["name"] !== "string") return {};
+  const { name, endsRun } = value;
+  return { guardrail: endsRun === true ? { name, endsRun } : { name } };
+}
+
 /** Copies the known fields of a decision, so that the journal contains plain data. An invalid decision denies the call. */
 export function toDecision(answer: unknown): ApprovalDecision {
-  const { kind, reason, args }: { readonly [field: string]: unknown } = isRecord(answer) ? answer : {};
+  const { kind, reason, args, guardrail }: { readonly [field: string]: unknown } = isRecord(answer) ? answer : {};
   if (kind === "approve" || kind === "ask") return { kind };
   if (kind === "modify" && args !== undefined) return { kind: "modify", args: toJson(args) satisfies Json };
-  if (kind === "deny") return { kind: "deny", reason: textOrNone(reason) };
+  if (kind === "deny") return { kind: "deny", reason: textOrNone(reason), ...readGuardrail(guardrail) };
   return { kind: "deny", reason: "The approval returned no valid decision." };
 }

@@ -232,7 +232,8 @@ function findFault(end: Exclude<StreamEnd, { kind: "cancelled" }>, reader: Attem
   }
 }
 
-function keepAlive(call: ModelCall): () => void {
+/** Reports a wait to the guard of the stream until the returned function is called. */
+export function keepAlive(call: ModelCall): () => void {
   const { clock, timeouts } = call;
   call.heartbeat("waiting");
   const limitMs = Math.min(timeouts.firstChunkMs, timeouts.streamIdleMs);

@@ -6,6 +6,7 @@ import { LoopError } from "../errors/loop-error.ts";
 import { partAdviceOf } from "../errors/other-words.ts";
 import { describeValue } from "../utils/texts.ts";
 import { hasBrand, isLiteral, isRecord, isThenable, type UnknownRecord } from "../utils/guards.ts";
+import type { Handoff } from "../types/handoffs.ts";
 import type { ToolOutcome, ContextRelease } from "../types/tool-outcome.ts";
 import { tidyMessage, toPlainError } from "../utils/plain-error.ts";
 import { isPlainData, toJson } from "../utils/json.ts";
@@ -214,8 +215,9 @@ function completeWith(result: ToolResult): Conclusion<"completed" | "failed"> {
   };
 }
 
-function writeSignal({ release, load, restart }: LoopSignal): LoopSignal {
+function writeSignal({ release, load, restart, handoff }: LoopSignal): LoopSignal {
   return {
+    ...(handoff === undefined ? {} : { handoff }),
     ...(release === undefined ? {} : { release }),
     ...(load === undefined ? {} : { load }),
     ...(restart === undefined ? {} : { restart }),
@@ -285,6 +287,8 @@ export interface LoopSignal {
   readonly release?: ContextRelease | undefined;
   /** The names of deferred tools to show to the model. */
   readonly load?: readonly string[] | undefined;
+  /** The agent that the run goes on as. */
+  readonly handoff?: Pick<Handoff, "to" | "reason"> | undefined;
   /** Set if `data` of the result describes a context restart. */
   readonly restart?: true | undefined;
 }

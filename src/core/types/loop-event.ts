@@ -1,4 +1,6 @@
 import type { EventEmitter } from "eventemitter3";
+import type { DenyingGuardrail, GuardrailRecord } from "./guardrails.ts";
+import type { Handoff } from "./handoffs.ts";
 import type { Json } from "./json.ts";
 import type { UserMessage } from "./message.ts";
 import type { PlainError, ProviderError, Usage } from "./common.ts";
@@ -74,7 +76,11 @@ export interface LoopEvents {
    */
   "replay-end": EventBase;
   /** Emitted when a stream starts. `continuation` is the number of the stream within its iteration, counted from 0. */
-  "iteration-start": EventBase & { readonly continuation: number };
+  "iteration-start": EventBase & {
+    readonly continuation: number;
+    /** The agent of this iteration. Absent without `policies.handoffs`. */
+    readonly agent?: string | undefined;
+  };
   /** Emitted when a stream and its tool calls have ended. The payload describes the stream. */
   "iteration-end": EventBase & {
     readonly continuation: number;
@@ -131,6 +137,8 @@ export interface LoopEvents {
      */
     readonly pendingContext?: "found" | "missing" | undefined;
   };
+  /** Emitted when the run goes on as another agent. */
+  handoff: CallEvent & Pick<Handoff, "from" | "to" | "reason">;
   /** Emitted before the approval policy decides about a tool call. */
   "approval-asked": CallEvent & { readonly args: Json };
   /**
@@ -146,8 +154,15 @@ export interface LoopEvents {
     /** The new arguments of a "modify" decision, before they are validated. */
     readonly args?: Json | undefined;
     readonly reason?: string | undefined;
+    /** The check of `policies.guardrails` that denied the call. */
+    readonly guardrail?: DenyingGuardrail | undefined;
     readonly error?: PlainError | undefined;
   };
+  /**
+   * Emitted after each check of the input or the output by `policies.guardrails`. A denied tool call has an `approval-decided` event
+   * with the field `guardrail` instead.
+   */
+  guardrail: EventBase & { readonly stage: "input" | "output" } & GuardrailRecord;
   /** Emitted when the model repeats its calls: the last `cycle` iterations have occurred `count` times in a row. */
   "loop-detected": EventBase & {
     /** The first tool that was called in the iteration. */

@@ -1,4 +1,5 @@
 import type { Journal } from "./journal.ts";
+import type { Handoff } from "./handoffs.ts";
 import type { Json } from "./json.ts";
 import type { PlainError, ResponseTarget, Usage } from "./common.ts";
 import type { Message, ProviderMetadataPart, UserMessage } from "./message.ts";
@@ -34,6 +35,10 @@ export interface LoopResult<Output = unknown> {
   readonly accumulatedModelParts: readonly ProviderMetadataPart[];
   /** The transcript. You can pass it as `messages` to another run. */
   readonly messages: readonly Message[];
+  /** The agent at the end of the run. Undefined without `policies.handoffs`. */
+  readonly agent?: string | undefined;
+  /** The handoffs of this run, in order. Undefined without `policies.handoffs`. */
+  readonly handoffs?: readonly Handoff[] | undefined;
   /** The last summary that replaced messages in requests. Undefined without a compaction. */
   readonly compaction?: CompactedMessages | undefined;
   /** The usage of all streams, including the streams of nested runs. */

@@ -2,6 +2,8 @@
 
 import type { JsonSchema, Masking, PlainError, StandardSchema, Usage } from "./common.ts";
 import type { Json } from "./json.ts";
+import type { DenyingGuardrail, Guardrails } from "./guardrails.ts";
+import type { Handoffs } from "./handoffs.ts";
 import type { PromptCacheWatch } from "./prompt-cache.ts";
 import type { StreamResult } from "./provider.ts";
 import type { ToolCall, ToolChange, ToolOutcome } from "./tool-outcome.ts";
@@ -186,6 +188,10 @@ export interface LoopPolicies<Output = unknown> {
   readonly masking?: Masking | undefined;
   /** Replaces old messages in requests with a summary. Created by `compactMessages`. Default: no compaction. */
   readonly compaction?: Compaction | undefined;
+  /** Checks the input, the output and the tool calls. Created by `guardrails`. Default: no checks. */
+  readonly guardrails?: Guardrails | undefined;
+  /** Lets the run go on as another agent. Created by `createHandoffs`. Default: no handoffs. */
+  readonly handoffs?: Handoffs | undefined;
   /** Reports requests that break the prompt cache of the service. Created by `watchPromptCache`. Default: not watched. */
   readonly promptCache?: PromptCacheWatch | undefined;
 }
@@ -292,7 +298,12 @@ export interface ApprovalContext extends Omit<ApprovalView, "callId" | "name"> {
 /** The decision about a call. The arguments of "modify" are validated again. */
 export type ApprovalDecision =
   | { readonly kind: "approve" }
-  | { readonly kind: "deny"; readonly reason?: string | undefined }
+  | {
+      readonly kind: "deny";
+      readonly reason?: string | undefined;
+      /** Set by `policies.guardrails`: the check that denied the call. */
+      readonly guardrail?: DenyingGuardrail | undefined;
+    }
   | { readonly kind: "modify"; readonly args: Json }
   /** No decision is possible yet. The run ends as `approval-required`, and can be resumed with `decisions`. */
   | { readonly kind: "ask" };

@@ -1,6 +1,7 @@
 // Types for the adapters and wrappers that stream model responses: requests, chunks, and the result of one stream.
 
 import type { Clock, PlainError, ProviderError, Timeouts, Usage } from "./common.ts";
+import type { GuardrailRecord } from "./guardrails.ts";
 import type { Json } from "./json.ts";
 import type { Message } from "./message.ts";
 import type { ToolDefinition } from "./tool.ts";
@@ -87,6 +88,11 @@ export interface ModelCall {
    * provider that sends it. The body must not be changed afterwards. Undefined unless the run watches the prompt cache.
    */
   sending?: ((body: unknown, sender: Pick<Provider, "id" | "model">) => void) | undefined;
+  /**
+   * Checks a stream for `policies.guardrails`. Only for wrappers that record chunks: a wrapper that applies this function to the stream
+   * of its inner provider records no text that a check refuses. Otherwise, the loop itself checks the stream of the provider.
+   */
+  guard?: ((stream: AsyncIterable<ModelChunk>) => AsyncIterable<ModelChunk>) | undefined;
 }
 
 /** The usage of one attempt, with the provider and model that determine its price. */
@@ -233,6 +239,8 @@ export interface StreamResult {
   readonly error?: PlainError | undefined;
   /** Set if a stop condition ended the run after this stream. */
   readonly stop?: { readonly reason?: string | undefined } | undefined;
+  /** The checks of the output by `policies.guardrails`, in order. Absent if there were none. */
+  readonly guardrails?: readonly GuardrailRecord[] | undefined;
   /** The requests as `policies.promptCache` saw them. Absent without that policy. */
   readonly cache?: StreamCache | undefined;
   readonly durationMs: number;

@@ -1,4 +1,5 @@
 import type { Json } from "./json.ts";
+import type { GuardrailRefusal } from "./guardrails.ts";
 import type { UserMessage } from "./message.ts";
 import type { Issue, PlainError, ProviderError } from "./common.ts";
 import type { WaitingCall } from "./tool-outcome.ts";
@@ -35,6 +36,7 @@ export type EndReason =
   | { readonly kind: "malformed-call" }
   | { readonly kind: "tool-error-cap"; readonly count: number }
   | { readonly kind: "restart-cap"; readonly count: number }
+  | { readonly kind: "handoff-cap"; readonly count: number }
   /** `expectedUSD` is the expected cost of the next stream. */
   | { readonly kind: "max-cost"; readonly limitUSD: number; readonly spentUSD: number; readonly expectedUSD?: number | undefined }
   /**
@@ -53,6 +55,9 @@ export type EndReason =
   | { readonly kind: "max-tool-calls" | "max-pauses"; readonly limit: number }
   | { readonly kind: "hook-failed"; readonly hook: string; readonly error: PlainError }
   | { readonly kind: "fatal-tool-error"; readonly toolName: string; readonly error: PlainError }
+  /** A check of `policies.guardrails` refused the input, the output or a tool call. `guardrail` is the name of the check. */
+  | ({ readonly kind: "input-guardrail" | "output-guardrail" } & GuardrailRefusal)
+  | ({ readonly kind: "tool-guardrail"; readonly toolName: string } & GuardrailRefusal)
   | { readonly kind: "invalid-output"; readonly issues: readonly Issue[]; readonly attempts: number }
   // timeout
   | { readonly kind: "max-iterations"; readonly limit: number }

@@ -1,6 +1,8 @@
 // Tool calls and their outcomes.
 
 import type { ContentPart, Issue, JsonSchema, PlainError, Usage, UserPart } from "./common.ts";
+import type { DenyingGuardrail } from "./guardrails.ts";
+import type { Handoff } from "./handoffs.ts";
 import type { Json } from "./json.ts";
 
 /** One difference between a recorded tool and the current tool with the same name. */
@@ -99,6 +101,8 @@ export type ToolOutcome = {
       readonly release?: ContextRelease | undefined;
       /** The names of deferred tools to show to the model from the next request on. Set by the tool of `withToolSearch`. */
       readonly load?: readonly string[] | undefined;
+      /** The agent that the run goes on as, and the reason. Set by a tool of `createHandoffs`. */
+      readonly handoff?: Pick<Handoff, "to" | "reason"> | undefined;
       /** Set if the tool returned a result of `contextRestart`. Data with the same fields has no such effect. */
       readonly restart?: true | undefined;
     }
@@ -112,7 +116,7 @@ export type ToolOutcome = {
       readonly more?: number | undefined;
       readonly by?: "tool-choice" | undefined;
     }
-  | { readonly kind: "denied"; readonly reason?: string | undefined }
+  | { readonly kind: "denied"; readonly reason?: string | undefined; readonly guardrail?: DenyingGuardrail | undefined }
   /**
    * `approve` or `needsApproval` has thrown an error or taken longer than `timeouts.approvalMs`. The model does not get `error`.
    */

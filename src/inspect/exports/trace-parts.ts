@@ -60,6 +60,8 @@ export function toRunParts(run: LoggedRun, options: PartOptions): readonly Trace
 const marked: ReadonlySet<string> = new Set([
   "notice",
   "restart",
+  "handoff",
+  "guardrail",
   "loop-detected",
   "masked",
   "cache-break",

@@ -39,6 +39,8 @@ const places: { readonly [Type in Exclude<LoopEventType, "run-start" | "tool-arg
   notice: "event",
   "hidden-notice": "event",
   restart: "event",
+  handoff: "event",
+  guardrail: "error",
   "approval-asked": "arguments",
   "approval-decided": "event",
   "loop-detected": "event",

@@ -15,6 +15,7 @@ import {
   type HookAnswer,
   type InboxAnswer,
   inboxKey,
+  type InputCheckAnswer,
   isLastLook,
   iterationOf,
   lastInboxKey,
@@ -143,9 +144,9 @@ const openBounds: Bounds = {
 const someLimit: Ending = { status: "timeout", reason: { kind: "max-iterations", limit: none } };
 
 export function rebuildRun(records: Records, start: RunStart, watch?: WatchSteps): Rebuilt {
-  const { messages, priced = false, loops, compaction } = start;
+  const { messages, priced = false, loops, compaction, agent } = start;
   const repetition = loops && createRepetition(loops.repetition);
-  const state = createLoopState({ messages, heldIds: [], contextItems: [], priced, repetition, compaction });
+  const state = createLoopState({ messages, heldIds: [], contextItems: [], priced, repetition, compaction, agent });
   const reading = { records, state, start, way: findWay(records), watch };
   for (;;) {
     const stop = readNext(reading);
@@ -221,9 +222,11 @@ function readInbox(reading: Reading): Stop {
 function readStream(reading: Reading, { finalAnswerTo }: Extract<NextStep, { kind: "model" }>): Stop {
   const { records, state, way } = reading;
   const isLast = state.continuation === 0 ? isLastWord(records, way, state) : finalAnswerTo !== undefined;
+  const checks = records.find<InputCheckAnswer>(stepKey(state, "input-check"));
   return foldFound(reading, streamKey(state, isLast ? "final-answer" : "model"), (result: StreamResult) => ({
     kind: "model",
     result,
+    checked: state.hasNewInput ? checks?.records : undefined,
     finalAnswerTo: isLast ? (finalAnswerTo ?? someLimit) : undefined,
   }));
 }

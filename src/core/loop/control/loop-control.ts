@@ -9,7 +9,7 @@ import { describeValue, quote } from "../../utils/texts.ts";
 import { textOrNone } from "../../utils/plain-error.ts";
 import type { CancelReason, CancelScope } from "../../cancellation/cancel-scope.ts";
 import { toUserMessage as copyMessage } from "../state/check-messages.ts";
-import type { InboxMessage } from "../state/loop-state.ts";
+import type { InboxMessage } from "../state/step-result.ts";
 
 type Request =
   | { readonly verb: "cancel"; readonly cause: CancelReason }

@@ -42,6 +42,8 @@ export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
     accumulatedModelParts: state.modelParts,
     // A new array that the caller may change. The messages in it are frozen.
     messages: [...frozenView(state.messages)],
+    agent: state.agent,
+    handoffs: state.agent === undefined ? undefined : state.handoffs.map(({ messagesBefore: _, ...handoff }) => handoff),
     compaction: state.compaction,
     usage: state.usage,
     cache,

@@ -96,6 +96,8 @@ export interface Bounds {
   /** The number of identical consecutive iterations that ends the run. Default: no limit. */
   readonly maxIdenticalCalls?: number | undefined;
   readonly maxPauses: number;
+  /** The maximum number of handoffs. Default: no limit. */
+  readonly maxHandoffs?: number | undefined;
   readonly maxToolCalls: number;
   readonly maxTokens: number;
   /** The maximum cost in USD. Default: no limit. */
@@ -122,7 +124,7 @@ export type RunBounds = ResolvedLimits & Bounds;
 export function toBounds(
   { policies = {}, hooks }: LoopOptions,
   limits: ResolvedLimits,
-  { loopRule, outputRetries }: Pick<Bounds, "loopRule" | "outputRetries">,
+  { loopRule, outputRetries, maxHandoffs }: Pick<Bounds, "loopRule" | "outputRetries" | "maxHandoffs">,
 ): RunBounds {
   const { finalAnswer, preToolText } = policies;
   return {
@@ -133,6 +135,7 @@ export function toBounds(
     loopRule,
     compacts: policies.compaction !== undefined,
     outputRetries,
+    maxHandoffs,
   };
 }
 

@@ -1,7 +1,7 @@
 // Counts the tokens, tool calls and costs of a run and its nested runs, and limits the nesting depth.
 
 import { isRecord } from "../../utils/guards.ts";
-import type { InboxAnswer } from "../state/loop-state.ts";
+import type { InboxAnswer } from "../state/step-result.ts";
 import type { ResolvedLimits } from "./limits.ts";
 
 /** The nesting level of a run. `depth` is the number of outer runs, and `maxDepth` is the maximum number of levels. */

@@ -1,6 +1,6 @@
 import type { CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { Clock, Session, Timeouts } from "../../types/common.ts";
-import type { Agent, LoopOptions, ToolRegistry, LoopControl } from "../../types/loop-options.ts";
+import type { Agent, IterationPlan, LoopOptions, ToolRegistry, LoopControl } from "../../types/loop-options.ts";
 import type { Message } from "../../types/message.ts";
 import type { Provider, StreamResult } from "../../types/provider.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
@@ -9,7 +9,10 @@ import type { WaitingCall, ToolCall, ToolOutcome } from "../../types/tool-outcom
 import type { EventBase } from "../../types/loop-event.ts";
 import type { Journal } from "../../types/journal.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
+import type { GuardrailRecord, Guardrails } from "../../types/guardrails.ts";
+import type { Handoffs } from "../../types/handoffs.ts";
 import type {
+  Approve,
   CompactedMessages,
   Compaction,
   CompactionAnswer,
@@ -19,7 +22,8 @@ import type {
   StructuredOutput,
 } from "../../types/policies.ts";
 import type { IdleTimer } from "../../cancellation/deadline.ts";
-import type { LoopState, SettledCall, InboxMessage } from "../state/loop-state.ts";
+import type { LoopState } from "../state/loop-state.ts";
+import type { SettledCall, InboxMessage } from "../state/step-result.ts";
 import type { ReadyCall, ToolCallPorts } from "./call.ts";
 import type { Decisions } from "./decisions.ts";
 import type { LoopEventSink } from "./emit.ts";
@@ -122,6 +126,8 @@ export interface Run {
   parking: Parking | undefined;
   view: MaskedView | undefined;
   readonly cacheWatcher: CacheWatcher | undefined;
+  /** The guard of the current request. Undefined without `policies.guardrails`. */
+  guard: RequestGuard | undefined;
   /** The nested runs that use this run's journal and still hold resources. */
   readonly sharingRuns: Set<Run>;
   failure: { readonly error: unknown } | undefined;
@@ -148,6 +154,36 @@ export interface Run {
 
 export interface ResultProcessor extends ResultProcessing {
   process(run: Run, settled: readonly SettledCall[]): readonly SettledCall[] | PromiseLike<readonly SettledCall[]>;
+}
+
+/** Guards one request: its input checks, and the checks of its stream. */
+export interface RequestGuard {
+  /** The records of the input checks, after they have ended. Undefined if the request has no new input. Never unhandled. */
+  readonly checked: Promise<readonly GuardrailRecord[]> | undefined;
+  /** Returns a provider whose stream contains only checked text. */
+  wrap(provider: Provider): Provider;
+  /** Adds the records of the output checks, and the ending if a check has refused. */
+  judge(result: StreamResult): StreamResult;
+}
+
+export interface InputOutputGuard extends Guardrails {
+  /** Begins the input checks of a request. `key` is the key of the request's step. */
+  begin(run: Run, key: string): RequestGuard | undefined;
+  /** Returns the approval that asks the tool checks first. */
+  around(approve: Approve | undefined): Approve | undefined;
+}
+
+/** The agents of a run. */
+export interface AgentTable extends Handoffs {
+  /** The name of the first agent. */
+  readonly start: string;
+  readonly maxHandoffs: number;
+  /** Returns the same agents with other providers. */
+  mapProviders(map: (provider: Provider) => Provider): AgentTable;
+  /** Returns the request of the current agent. Throws if the agents of a resumed run lack this agent. */
+  planFor(run: Run): IterationPlan;
+  /** Returns the function that filters the messages before the last handoff. Equal arguments give the same array. */
+  createView(run: Run): (messages: readonly Message[]) => readonly Message[];
 }
 
 export interface Compactor extends Compaction {
@@ -255,9 +291,12 @@ export interface Features {
   readonly results: ResultProcessor | undefined;
   readonly output: OutputReader | undefined;
   readonly promptCache: CacheWatch | undefined;
+  readonly guardrails: InputOutputGuard | undefined;
+  readonly handoffs: AgentTable | undefined;
 }
 
-export function readFeatures({ loopDetection, masking, compaction, results, output, promptCache }: LoopPolicies = {}): Features {
+export function readFeatures(policies: LoopPolicies = {}): Features {
+  const { loopDetection, masking, compaction, results, output, promptCache, guardrails, handoffs } = policies;
   return {
     loopDetection: loopDetection as LoopDetector | undefined,
     masking: masking as ResultMasking | undefined,
@@ -265,6 +304,8 @@ export function readFeatures({ loopDetection, masking, compaction, results, outp
     results: results as ResultProcessor | undefined,
     output: output as OutputReader | undefined,
     promptCache: promptCache as CacheWatch | undefined,
+    guardrails: guardrails as InputOutputGuard | undefined,
+    handoffs: handoffs as AgentTable | undefined,
   };
 }
 

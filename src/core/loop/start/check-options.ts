@@ -86,6 +86,8 @@ const policyChecks: Checks<LoopPolicies> = {
   masking: /* @__PURE__ */ madeBy("maskResults", "masking", "createView"),
   compaction: /* @__PURE__ */ madeBy("compactMessages", "compaction", "compact"),
   promptCache: /* @__PURE__ */ madeBy("watchPromptCache", "prompt-cache", "createWatcher"),
+  guardrails: /* @__PURE__ */ madeBy("guardrails", "guardrails", "begin"),
+  handoffs: /* @__PURE__ */ madeBy("createHandoffs", "handoffs", "planFor"),
 };
 
 const gateChecks: Checks<DeliberateGate> = {
@@ -148,7 +150,7 @@ export function checkOptions(options: unknown): asserts options is LoopOptions {
   checkPricing(options as LoopOptions);
   checkDecisions(options as LoopOptions);
   checkRunId(options as LoopOptions);
-  checkCacheTool(options as LoopOptions);
+  checkNeededTools(options as LoopOptions);
 }
 
 /** Throws if an option is at the top level instead of in its group, such as `limits`. This is the most common mistake. */
@@ -252,16 +254,18 @@ function isToolChoice(value: unknown): boolean {
   return value === "auto" || value === "required" || value === "none" || (isRecord(value) && isText(value["name"]));
 }
 
-/**
- * The texts of `policies.results` may mention a tool. Throws if that tool is missing, except with a registry, which may add the
- * tool later.
- */
-function checkCacheTool({ tools = [], policies }: LoopOptions): void {
-  const toolName = policies?.results?.toolName;
-  if (toolName === undefined || !Array.isArray(tools)) return;
-  if (tools.some((tool: unknown) => isRecord(tool) && tool["name"] === toolName)) return;
-  const expected = `an array with the tool "${toolName}", because the texts from "policies.results.cacher" mention this tool`;
-  throw new LoopError("invalid-option", { option: "tools", expected, received: "an array without this tool" });
+/** Throws if a tool that a policy needs is missing, except with a registry, which may add the tool later. */
+function checkNeededTools({ tools = [], policies }: LoopOptions): void {
+  if (!Array.isArray(tools)) return;
+  const names = new Set(tools.map((tool: unknown) => (isRecord(tool) ? tool["name"] : undefined)));
+  const check = (toolName: string | undefined, why: string): void => {
+    if (toolName === undefined || names.has(toolName)) return;
+    const expected = `an array with the tool "${toolName}", because ${why}`;
+    throw new LoopError("invalid-option", { option: "tools", expected, received: "an array without this tool" });
+  };
+  check(policies?.results?.toolName, 'the texts from "policies.results.cacher" mention this tool');
+  for (const { name } of policies?.handoffs?.tools ?? [])
+    check(name, '"policies.handoffs" needs it. Add its "tools" to the array');
 }
 
 function isNames(value: unknown): boolean {

@@ -89,6 +89,7 @@ export function recordRun(run: Run): void | PromiseLike<void> {
     run.codeVersion = recorded.codeVersion;
     if (recorded.compaction !== undefined) checkCompaction(recorded.compaction, run.state.messages, runKey);
     run.state.compaction = recorded.compaction;
+    if (run.features.handoffs !== undefined) run.state.agent = recorded.agent ?? run.state.agent;
     run.firstTools = { shown: recorded.tools, registered: live ? run.visibleTools.registered : undefined };
   });
 }
@@ -111,6 +112,7 @@ function describeStart({ options, features: { loopDetection }, state }: Run): Ru
     messages: [...state.messages],
     ...(options.version === undefined ? {} : { codeVersion: options.version }),
     ...(options.pricing === undefined ? {} : { priced: true }),
+    ...(state.agent === undefined ? {} : { agent: state.agent }),
     ...(state.compaction === undefined ? {} : { compaction: state.compaction }),
     ...(loopDetection?.action === "inject-warning" ? { loops: toLoops(loopDetection) } : {}),
   };

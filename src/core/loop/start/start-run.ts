@@ -63,6 +63,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     outer: nesting?.run,
     view: settings.features.masking?.createView(),
     cacheWatcher: settings.features.promptCache?.createWatcher(),
+    guard: undefined,
     parking: undefined,
     sharingRuns,
     awaitsTurn: nesting?.awaitsTurn === true,
@@ -118,6 +119,7 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
       {
         loopRule: features.loopDetection,
         outputRetries: features.output?.maxRetries,
+        maxHandoffs: features.handoffs?.maxHandoffs,
       },
     ),
     timeouts: resolveTimeouts(options.timeouts),
@@ -172,7 +174,8 @@ function createState(options: LoopOptions, features: Features): LoopState {
   const compaction = features.compaction?.earlierOf(messages);
   const priced = options.pricing !== undefined;
   const loadedTools = findLoadedTools(messages);
-  return createLoopState({ messages, heldIds, loadedTools, contextItems, priced, repetition, compaction });
+  const agent = features.handoffs?.start;
+  return createLoopState({ messages, heldIds, loadedTools, contextItems, priced, repetition, compaction, agent });
 }
 
 /** Adds `ports`, the functions that tool calls use. They refer to the run, so they are added last. */
@@ -259,9 +262,10 @@ function copyData<T>(data: T | undefined): T | undefined {
 }
 
 function snapshotPolicies(policies: LoopPolicies): LoopPolicies {
-  const { gate, restarts, stopWhen } = policies;
+  const { gate, restarts, stopWhen, approve } = policies;
   return {
     ...policies,
+    approve: readFeatures(policies).guardrails?.around(approve) ?? approve,
     gate: gate === undefined ? undefined : snapshotGate(gate),
     restarts: restarts === undefined ? undefined : snapshotRestarts(restarts),
     stopWhen: Array.isArray(stopWhen) ? [...stopWhen] : stopWhen,

@@ -8,11 +8,14 @@ import { toPlainError } from "../../utils/plain-error.ts";
 import { promiseOrValue } from "../../utils/promises.ts";
 import type { AssistantMessage, Message, ToolResultPart } from "../../types/message.ts";
 import { isRecord } from "../../utils/guards.ts";
+import type { GuardrailRecord } from "../../types/guardrails.ts";
+import type { PreToolTextPolicy } from "../../types/policies.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { ContextRestart, NestedSpending, ToolHistoryEntry, ToolOutcome } from "../../types/tool-outcome.ts";
 import { countsAsError, wasDispatched } from "../../tools/outcome-texts.ts";
 import { addCost, addUsage } from "../../utils/count-usage.ts";
-import { type LoopState, noIdenticalCalls, type SettledCall, toContextMessage } from "./loop-state.ts";
+import { type LoopState, noIdenticalCalls, toContextMessage } from "./loop-state.ts";
+import type { SettledCall } from "./step-result.ts";
 import type { IdenticalCalls, Repeats } from "./repeated-calls.ts";
 import { isSameJson } from "../../utils/json.ts";
 
@@ -110,6 +113,30 @@ function readFound(result: unknown): readonly string[] {
   const tools: unknown = isRecord(result) ? result["tools"] : undefined;
   if (!Array.isArray(tools)) return [];
   return tools.flatMap((tool: unknown) => (isRecord(tool) && typeof tool["name"] === "string" ? [tool["name"]] : []));
+}
+
+/** Carries out the first handoff of a message. Its tool has refused the others. */
+export function applyHandoff(state: LoopState, settled: readonly SettledCall[]): void {
+  const { agent: from, iteration, messages } = state;
+  if (from === undefined) return;
+  for (const { outcome } of settled) {
+    if (outcome.kind !== "completed" || outcome.handoff === undefined) continue;
+    const { to, reason } = outcome.handoff;
+    state.agent = to;
+    state.handoffs.push({ from, to, reason, iteration, callId: outcome.call.callId, messagesBefore: messages.length });
+    return;
+  }
+}
+
+/** Adds the usage of the guardrails. `input` are the checks of new user messages, which are checked again if one has not passed. */
+export function applyChecks(
+  state: LoopState,
+  input: readonly GuardrailRecord[] | undefined,
+  output: readonly GuardrailRecord[] = [],
+): void {
+  if (input !== undefined) state.hasNewInput = input.some(({ verdict }) => verdict !== "pass");
+  for (const { spent } of [...(input ?? []), ...output])
+    if (spent !== undefined) applySpending(state, { usage: spent.usage, costUSD: spent.costUSD });
 }
 
 function applySuccess(state: LoopState, { release }: Extract<ToolOutcome, { readonly kind: "completed" }>): void {
@@ -224,4 +251,24 @@ export function findLoop(state: LoopState, rule: LoopRule | undefined): FoundLoo
   if (!isAsking || rule === undefined || repetition === undefined) return undefined;
   const repeats = repetition.findRepeats(rule.threshold);
   return repeats === undefined ? undefined : { ...repeats, toolName: current.calls[0]?.name ?? "" };
+}
+
+export interface FinishedIteration {
+  readonly text: string;
+  readonly family: string | undefined;
+  readonly calls: readonly Pick<SettledCall, "outcome" | "restart" | "needsNoFollowUp">[];
+}
+
+/**
+ * Returns true if text before tool calls is already the answer. All calls must have succeeded without a context restart. In
+ * addition, `policy` must list the provider's family, or none of the called tools may need a follow-up.
+ */
+export function shouldEndAfterPreToolText({ text, family, calls }: FinishedIteration, policy: PreToolTextPolicy = {}): boolean {
+  if (calls.length === 0 || text.trim() === "") return false;
+  if (!calls.every(({ outcome, restart }) => outcome.kind === "completed" && restart === undefined)) return false;
+  const { endAfterTextFamilies = [], suppressFollowUpAfterText = [] } = policy;
+  if (family !== undefined && endAfterTextFamilies.includes(family)) return true;
+  return calls.every(
+    ({ outcome, needsNoFollowUp }) => needsNoFollowUp === true || suppressFollowUpAfterText.includes(outcome.call.name),
+  );
 }

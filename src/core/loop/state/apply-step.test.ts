@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { StreamResult } from "../../types/provider.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import { applyStep } from "./apply-step.ts";
-import { createLoopState, type InitialState, type LoopState, type StepResult } from "./loop-state.ts";
+import { createLoopState, type InitialState, type LoopState } from "./loop-state.ts";
+import type { StepResult } from "./step-result.ts";
 
 const blank = {
   text: "",

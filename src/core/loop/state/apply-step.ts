@@ -1,11 +1,19 @@
 // Updates the state with the result of one step. The code uses no I/O, clock or randomness: equal results lead to an equal state.
 
-import type { ProviderMetadataPart, ToolResultPart } from "../../types/message.ts";
+import type { ToolResultPart } from "../../types/message.ts";
 import type { CompactionAnswer } from "../../types/policies.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { Ending } from "../../types/termination.ts";
 import { assertNever } from "../../utils/guards.ts";
-import { applyCall, applyNested, applySpending, countError, countIdenticalCalls } from "./apply-call.ts";
+import {
+  applyCall,
+  applyChecks,
+  applyHandoff,
+  applyNested,
+  applySpending,
+  countError,
+  countIdenticalCalls,
+} from "./apply-call.ts";
 import {
   earlyOutcomesOf,
   isNamed,
@@ -13,17 +21,12 @@ import {
   noteBeforeMessage,
   placeResults,
   placeMessage,
+  toMetadataParts,
   takeMessageBack,
 } from "./transcript.ts";
 import { isUnfinished } from "../../providers/judge-finish.ts";
-import {
-  emptyMessage,
-  type InboxAnswer,
-  type LoopState,
-  type SettledCall,
-  type StepResult,
-  noIdenticalCalls,
-} from "./loop-state.ts";
+import { emptyMessage, type LoopState, noIdenticalCalls } from "./loop-state.ts";
+import type { InboxAnswer, SettledCall, StepResult } from "./step-result.ts";
 import type { Repeats } from "./repeated-calls.ts";
 import { wasDispatched } from "../../tools/outcome-texts.ts";
 
@@ -48,7 +51,7 @@ export function applyStep(state: LoopState, step: StepResult): void {
       applyCompaction(state, step.answer);
       break;
     case "model":
-      applyModel(state, step.result, step.finalAnswerTo);
+      applyModel(state, step);
       break;
     case "batch":
       applyBatch(state, step);
@@ -148,6 +151,7 @@ function applySteering(state: LoopState): void {
   const rest = unsent.filter(({ verb }) => verb !== "steer");
   unsent.splice(0, unsent.length, ...rest);
   state.iterationStart = messages.length;
+  state.hasNewInput = true;
   // After a new message, the model may have a good reason to repeat calls.
   beginCounts(state);
 }
@@ -183,7 +187,8 @@ export function previewLook(state: LoopState, answer: InboxAnswer): LoopState {
   return { ...state, unsent, lastInbox: answer, activeMs: activeAt(state, answer) };
 }
 
-function applyModel(state: LoopState, result: StreamResult, finalAnswerTo: Ending | undefined): void {
+function applyModel(state: LoopState, { result, checked, finalAnswerTo }: Extract<StepResult, { kind: "model" }>): void {
+  applyChecks(state, checked, result.guardrails);
   state.streamResults.push(result);
   state.finalAnswerTo = finalAnswerTo;
   if (state.continuation > 0) state.pauses += 1;
@@ -239,12 +244,6 @@ function applyMessage(state: LoopState, result: StreamResult): void {
         };
 }
 
-function toMetadataParts({ providerMetadata, provider, model }: StreamResult): readonly ProviderMetadataPart[] {
-  return providerMetadata.length === 0
-    ? emptyMessage.providerMetadata
-    : providerMetadata.map((item) => ({ provider, model, item }));
-}
-
 function applyBatch(state: LoopState, { settled, loop }: Extract<StepResult, { kind: "batch" }>): void {
   const results = placeResults(state, settled);
   state.chainStarted ||= settled.length > 0;
@@ -254,6 +253,7 @@ function applyBatch(state: LoopState, { settled, loop }: Extract<StepResult, { k
   state.errorPeak = 0;
   settled.forEach((call, index) => applyCall(state, call, results[index]));
   keepUndelivered(state, settled);
+  applyHandoff(state, settled);
   if (state.streamResults.at(-1)?.finish === "malformed-call") {
     if (settled.length === 0) countError(state);
     state.messages.push({ role: "user", content: malformedNote });

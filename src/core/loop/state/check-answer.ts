@@ -17,6 +17,13 @@ const isCall = (value: unknown): boolean =>
 const isPartStart = (value: unknown): boolean =>
   isRecord(value) && ["reasoning", "text", "call"].includes(value["type"] as string) && typeof value["from"] === "number";
 const isRequest = (value: unknown): boolean => isRecord(value) && (value["break"] === undefined || isRecord(value["break"]));
+const isGuardrailRecord = (value: unknown): boolean =>
+  isRecord(value) &&
+  isText(value["guardrail"]) &&
+  isText(value["verdict"]) &&
+  (value["spent"] === undefined || isSpent(value["spent"]));
+const isSpent = (value: unknown): boolean =>
+  isRecord(value) && isRecord(value["usage"]) && typeof value["usage"]["totalTokens"] === "number";
 const isReason = (value: unknown): boolean => isRecord(value) && isText(value["kind"]);
 const isEnding = (value: unknown): boolean => isRecord(value) && isText(value["status"]) && isReason(value["reason"]);
 
@@ -38,6 +45,7 @@ function isIndex(value: unknown): value is number {
 
 const fits = {
   text: isText,
+  "text?": (value: unknown) => value === undefined || isText(value),
   number: (value: unknown) => typeof value === "number",
   boolean: (value: unknown) => typeof value === "boolean",
   array: Array.isArray,
@@ -55,6 +63,8 @@ const fits = {
   "order?": (value: unknown) => value === undefined || (Array.isArray(value) && value.every(isPartStart)),
   "cache?": (value: unknown) =>
     value === undefined || (isRecord(value) && Array.isArray(value["requests"]) && value["requests"].every(isRequest)),
+  "handoff?": (value: unknown) => value === undefined || (isRecord(value) && isText(value["to"])),
+  "guardrails?": (value: unknown) => value === undefined || (Array.isArray(value) && value.every(isGuardrailRecord)),
   decision: isOutsideResult,
   compaction: isCompaction,
   "compaction?": (value: unknown) => value === undefined || isCompaction(value),
@@ -78,16 +88,18 @@ const stream: Fields = {
   model: "text",
   visibleTools: "array",
   cache: "cache?",
+  guardrails: "guardrails?",
 };
 
 /** The required fields of a step's result, by the name of the step in its key. */
 const steps: { readonly [word: string]: Fields } = {
-  run: { tools: "tools", messages: "array", compaction: "compaction?" },
+  run: { tools: "tools", messages: "array", agent: "text?", compaction: "compaction?" },
   retry: { reopen: "boolean", before: "text", now: "number", token: "text" },
   inbox: look,
   "inbox-end": look,
   model: stream,
   "final-answer": stream,
+  "input-check": { kind: "text", records: "guardrails?" },
   compaction: { kind: "text", tokensBefore: "number", tokensAfter: "number" },
   output: { kind: "text" },
   iteration: { kind: "text" },
@@ -96,7 +108,7 @@ const steps: { readonly [word: string]: Fields } = {
   intent: { token: "text" },
   agent: { kind: "text" },
   result: { kind: "text" },
-  tool: { kind: "text", call: "call", durationMs: "number" },
+  tool: { kind: "text", call: "call", durationMs: "number", handoff: "handoff?" },
 };
 
 /**
@@ -121,7 +133,7 @@ const kinds: { readonly [kind: string]: Fields } = {
 };
 
 const plainKinds =
-  "completed denied malformed truncated interrupted not-run limit deferred continue abort valid approve modify deny cancelled fits cut begun";
+  "completed denied malformed truncated interrupted not-run limit deferred continue abort valid checked approve modify deny cancelled fits cut begun";
 
 export function checkAnswer(key: string, answer: unknown): void {
   // A record in another version of the format is rejected later, with "journal-mismatch".

@@ -35,6 +35,8 @@ export type RunStart = {
   readonly codeVersion?: string;
   /** The summary of an earlier run, which replaces messages in the first request. */
   readonly compaction?: CompactedMessages;
+  /** The first agent of `policies.handoffs`. */
+  readonly agent?: string;
   /** Set if the caller passed the option `pricing`. */
   readonly priced?: true;
   /** The rules for repeated calls and for warnings to the model. Set only for the action "inject-warning". */
@@ -50,7 +52,7 @@ export type RunRecord = RunPrint & RunStart;
 /** The key of the first step, which records the data that identifies the run. */
 export const runKey = "run";
 
-type IterationStep = "output" | "iteration" | "results" | "compaction";
+type IterationStep = "output" | "iteration" | "results" | "compaction" | "input-check";
 
 const callSteps = ["validation", "approval", "intent", "agent", "tool", "result"] as const;
 

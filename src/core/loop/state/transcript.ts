@@ -1,5 +1,14 @@
-import { type LoopState, neededBy, type SettledCall, type CurrentMessage } from "./loop-state.ts";
-import type { AssistantMessage, AssistantPart, Message, TextPart, ToolResultPart, UserMessage } from "../../types/message.ts";
+import { emptyMessage, type LoopState, neededBy, type CurrentMessage } from "./loop-state.ts";
+import type { SettledCall } from "./step-result.ts";
+import type {
+  AssistantMessage,
+  AssistantPart,
+  Message,
+  TextPart,
+  ToolResultPart,
+  UserMessage,
+  ProviderMetadataPart,
+} from "../../types/message.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { freezeDeep, toJson } from "../../utils/json.ts";
 import type { StreamResult } from "../../types/provider.ts";
@@ -222,3 +231,9 @@ const summaryMessageOf = /* @__PURE__ */ memoize(({ summary }: CompactedMessages
 
 /** The first line of the message that the model gets in place of the old messages. */
 export const summaryTitle = "Summary of the earlier conversation, which is no longer shown:";
+
+export function toMetadataParts({ providerMetadata, provider, model }: StreamResult): readonly ProviderMetadataPart[] {
+  return providerMetadata.length === 0
+    ? emptyMessage.providerMetadata
+    : providerMetadata.map((item) => ({ provider, model, item }));
+}

@@ -6,11 +6,12 @@ import { textOrNone } from "../../utils/plain-error.ts";
 import { freezeDeep } from "../../utils/json.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { endingOfReason } from "../../cancellation/cancel-scope.ts";
-import type { HookAnswer } from "../state/loop-state.ts";
+import type { HookAnswer } from "../state/step-result.ts";
 import { askAfterStream, askHook } from "../run/ask-hook.ts";
 import { eventBase, type Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
 import { stepKey } from "../state/step-key.ts";
+import type { GuardrailRecord } from "../../types/guardrails.ts";
 import type { Step } from "../../types/journal.ts";
 import type { CompactionAnswer, StopContext } from "../../types/policies.ts";
 import type { StreamResult } from "../../types/provider.ts";
@@ -138,4 +139,18 @@ export function compactRun(run: Run): void | PromiseLike<void> {
     const end = { outcome, tokensBefore, tokensAfter, provider, model, usage, costUSD, ...error };
     events.send({ type: "compaction-end", ...eventBase(run, live), ...end });
   });
+}
+
+/** Emits `guardrail` for the checks of a stream or of its input, and counts their tokens and their cost. */
+export function noteGuardrails(
+  run: Run,
+  records: readonly GuardrailRecord[] | undefined,
+  { stage, live }: { readonly stage: "input" | "output"; readonly live: boolean },
+): void {
+  for (const record of records ?? []) {
+    const { spent } = record;
+    if (spent !== undefined)
+      run.meter.add({ tokens: spent.usage.totalTokens, costUSD: spent.costUSD, costUnknown: spent.costUSD === undefined });
+    run.events.send({ type: "guardrail", ...eventBase(run, live), stage, ...record });
+  }
 }

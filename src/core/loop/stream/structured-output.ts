@@ -14,7 +14,7 @@ import { convertSchema, isStandardSchema, validateArgs } from "../../tools/argum
 import { renderIssues } from "../../tools/outcome-texts.ts";
 import { applyStep, misfitNote } from "../state/apply-step.ts";
 import { endingOfReason } from "../../cancellation/cancel-scope.ts";
-import type { OutputAnswer } from "../state/loop-state.ts";
+import type { OutputAnswer } from "../state/step-result.ts";
 import { stepKey } from "../state/step-key.ts";
 import { askAfterStream } from "../run/ask-hook.ts";
 import type { OutputReader, Run } from "../run/run.ts";

@@ -33,7 +33,9 @@ export function approveCalls(run: Run, calls: readonly BatchCall[]): void | Prom
 async function askAll(run: Run, calls: readonly BatchCall[], asked: readonly BatchCall[]): Promise<void> {
   const answers = await askEach(run, asked);
   const room = createRoom(run);
+  const isOver = [...answers.values()].some(({ answer }) => answer.kind === "deny" && answer.guardrail?.endsRun === true);
   for (const one of calls) {
+    one.isBarred ||= isOver;
     const answered = answers.get(one);
     if (answered !== undefined) await settleCall(run, one, { ...answered, room });
     room.admit(one);

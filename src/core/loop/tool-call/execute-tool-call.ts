@@ -215,7 +215,7 @@ function readOutput(
     if (metadata !== undefined) ports.onMetadata?.(ready.call, metadata);
     const problem = outcome.kind === "deferred" ? findDeferralProblem(ready, ports) : undefined;
     if (problem !== undefined) return { ...facts, kind: "failed", error: toolFailure(problem) };
-    if (outcome.kind !== "completed" || (outcome.release ?? outcome.load ?? outcome.restart) !== undefined)
+    if (outcome.kind !== "completed" || (outcome.release ?? outcome.load ?? outcome.restart ?? outcome.handoff) !== undefined)
       return { ...facts, ...outcome };
     // Copied field by field, because an object spread takes longer than the rest of a synchronous call.
     const { kind, data, content, endTurn } = outcome;

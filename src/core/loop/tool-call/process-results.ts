@@ -20,7 +20,7 @@ import type { ToolOutcome } from "../../types/tool-outcome.ts";
 import { estimateTokens } from "../../utils/texts.ts";
 import { costOf } from "../state/apply-call.ts";
 import { lastUserText } from "../state/transcript.ts";
-import type { SettledCall } from "../state/loop-state.ts";
+import type { SettledCall } from "../state/step-result.ts";
 import { renderOutcome } from "../../tools/outcome-texts.ts";
 import { askHook } from "../run/ask-hook.ts";
 import { eventBase, type Run } from "../run/run.ts";

@@ -76,7 +76,7 @@ export function refusedBy(decision: FinalDecision, call: ToolCall): ToolOutcome 
     case "modify":
       return undefined;
     case "deny":
-      return { call, durationMs: 0, kind: "denied", reason: decision.reason };
+      return { call, durationMs: 0, kind: "denied", reason: decision.reason, guardrail: decision.guardrail };
     case "failed":
       return { call, durationMs: 0, kind: "approval-failed", error: decision.error };
     case "refused":

@@ -10,7 +10,7 @@ import { findIdenticalCalls, findLoop } from "../state/apply-call.ts";
 import { detectContextRestart } from "../restart/detect-context-restart.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { wasDispatched } from "../../tools/outcome-texts.ts";
-import type { SettledCall } from "../state/loop-state.ts";
+import type { SettledCall } from "../state/step-result.ts";
 import type { Repeats } from "../state/repeated-calls.ts";
 import { earlyOutcomesOf } from "../state/transcript.ts";
 import { approveCalls } from "./approve-calls.ts";
@@ -31,7 +31,9 @@ function settleBatch(run: Run, calls: readonly BatchCall[]): void | PromiseLike<
   const loop = findToldLoop(run);
   const settled = calls.map((one) => toSettled(run, one));
   return whenReady(run.features.results?.process(run, settled) ?? settled, (read) => {
+    const { length } = run.state.handoffs;
     applyStep(run.state, { kind: "batch", settled: read, loop });
+    sendHandoff(run, calls, length);
     sendIdentical(run);
   });
 }
@@ -91,6 +93,14 @@ function sendRestart({ events }: Run, base: CallEvent, restart: ContextRestart):
   const found = restart.pendingContext === undefined ? "missing" : "found";
   const pendingContext = pendingContextKey === undefined ? undefined : found;
   events.send({ type: "restart", ...base, suffix, disableTools, pendingContext });
+}
+
+function sendHandoff(run: Run, calls: readonly BatchCall[], before: number): void {
+  const made = run.state.handoffs[before];
+  const one = calls.find(({ call }) => call.callId === made?.callId);
+  if (made === undefined || one?.outcome === undefined) return;
+  const { from, to, reason } = made;
+  run.events.send({ type: "handoff", ...callEvent(run, one.outcome, one.isLive === true), from, to, reason });
 }
 
 /**

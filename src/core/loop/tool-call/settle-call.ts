@@ -89,7 +89,7 @@ export async function settleCall(run: Run, one: BatchCall, first: Answered): Pro
     ({ answer, live } = await runStep(step, run, (given, isLive) => ({ answer: given, live: isLive })));
     // Notes even the decision "ask", because the caller may pass the same decision again after the run has ended.
     const decided = answer.kind === "ask" ? { kind: "ask" } : answer;
-    run.decisions.settle(id, isAnew(answer, question) ? answer.passed : decided);
+    run.decisions.settle(id, answer.kind === "ask" && answer.earlier !== question.earlier ? answer.passed : decided);
   }
   sendDecision(run, one, { answer, asked, live });
   await applyDecision(run, one, { answer, asked, live });
@@ -125,10 +125,6 @@ function decide(run: Run, one: BatchCall, { question, waited, room }: Taking): R
   run.events.send({ type: "approval-asked", ...eventBase(run), callId, name, index: one.index, args });
   const passed = decision === undefined ? {} : { passed: decision };
   return toRecorded(run, { kind: "ask" }, { tool: toShown(now), changes: since, earlier: earlier + 1, ...passed });
-}
-
-function isAnew(answer: RecordedDecision, question: OpenQuestion): answer is OpenQuestion {
-  return answer.kind === "ask" && answer.earlier !== question.earlier;
 }
 
 function noteWaiting({ decisions }: Run, callId: string, { earlier = 0 }: OpenQuestion): void {
@@ -320,8 +316,9 @@ function sendDecision(run: Run, { call, index }: BatchCall, { answer, asked, liv
   const { callId, name } = call;
   const question = asked === undefined ? {} : { question: questionId(callId, asked.earlier) };
   const base = { type: "approval-decided" as const, ...eventBase(run, live), callId, name, index, ...question };
-  if (answer.kind === "failed") run.events.send({ ...base, decision: "failed", error: answer.error });
-  else if (answer.kind === "deny") run.events.send({ ...base, decision: "deny", reason: answer.reason });
+  const { events } = run;
+  if (answer.kind === "failed") events.send({ ...base, decision: "failed", error: answer.error });
+  else if (answer.kind === "deny") events.send({ ...base, decision: "deny", reason: answer.reason, guardrail: answer.guardrail });
   else if (answer.kind === "approve" || answer.kind === "modify")
-    run.events.send({ ...base, decision: answer.kind, reason: undefined, ...("args" in answer && { args: answer.args }) });
+    events.send({ ...base, decision: answer.kind, reason: undefined, ...("args" in answer && { args: answer.args }) });
 }

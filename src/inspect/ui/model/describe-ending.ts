@@ -31,6 +31,10 @@ const reasons: Texts = {
   "malformed-call": () => "Failed: the model called a tool without a name.",
   "tool-error-cap": ({ count }) => `Failed: ${countThings(count, "tool error")} in a row.`,
   "restart-cap": ({ count }) => `Failed: ${countThings(count, "context restart")}, more than allowed.`,
+  "handoff-cap": ({ count }) => `Failed: ${countThings(count, "handoff")}, more than allowed.`,
+  "input-guardrail": ({ guardrail, reason }) => [`Failed: the guardrail "${guardrail}" refused the input.`, reason],
+  "output-guardrail": ({ guardrail, reason }) => [`Failed: the guardrail "${guardrail}" refused the answer.`, reason],
+  "tool-guardrail": ({ guardrail, reason }) => [`Failed: the guardrail "${guardrail}" refused a tool call.`, reason],
   "max-cost": ({ limitUSD, spentUSD }) =>
     `Failed: the next request would exceed ${formatUSD(limitUSD)}. ${formatBeside(spentUSD, limitUSD)} were spent.`,
   "cost-unknown": ({ iteration, why }) =>

@@ -1,0 +1,233 @@
+// Opens one model stream: builds its request, and starts calls of eager tools while the model is still streaming.
+
+import type { IterationPlan, LoopOptions } from "../types/loop-options.ts";
+import type { PlainError } from "../types/common.ts";
+import type { Provider, StreamResult, ToolChoice } from "../types/provider.ts";
+import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
+import type { Ending } from "../types/termination.ts";
+import type { Judgement } from "../providers/judge-finish.ts";
+import { freezeDeep } from "../utils/json.ts";
+import { textOf, textOrNone, toPlainError } from "../utils/plain-error.ts";
+import { whenReady } from "../utils/promises.ts";
+import { endingOfReason } from "../cancellation/cancel-scope.ts";
+import { checkPlan } from "./start/check-options.ts";
+import { readProvider } from "./start/start-run.ts";
+import { askHook } from "./run/ask-hook.ts";
+import type { ReadyCall } from "./run/call.ts";
+import type { RequestViews, VisibleTools } from "./run/request.ts";
+import { type Run, toBatchCall } from "./run/run.ts";
+import { askStopConditions } from "./stream/between-streams.ts";
+import { type EagerPorts, findSpent } from "./stream/eager-calls.ts";
+import { streamOnce } from "./stream/stream-once.ts";
+import { createRequestViews, expose, needsBasis, withBasis, withMessages } from "./stream/visible-tools.ts";
+import { performCall } from "./tool-call/execute-tool-call.ts";
+import { prepareCall } from "./tool-call/prepare-call.ts";
+import { sendBoth } from "./tool-call/replay-call.ts";
+
+export interface ModelStep {
+  readonly withoutTools: boolean;
+  /** The ending of the run after a final answer. Set if this request is only for a final answer. */
+  readonly finalAnswerTo?: Ending | undefined;
+}
+
+/** The parts of a request that the options, the current agent and `prepareIteration` decide. */
+type Plan = IterationPlan & Pick<LoopOptions, "provider">;
+
+interface Unplanned {
+  readonly failed: StreamResult;
+}
+
+/** Returns the plan of the next request. If a hook fails or the run ends meanwhile, the iteration ends without a stream. */
+export function planRequest(run: Run): Plan | Unplanned | Promise<Plan | Unplanned> {
+  const own = planOf(run);
+  return "failed" in own || run.options.hooks?.prepareIteration === undefined ? own : askForPlan(run, own);
+}
+
+/** Returns the plan of the options, or of the current agent. */
+function planOf(run: Run): Plan | Unplanned {
+  const { provider, system, modelSettings, toolChoice } = run.options;
+  const own = { provider, system, modelSettings, toolChoice };
+  const { handoffs } = run.features;
+  if (handoffs === undefined) return own;
+  try {
+    return Object.assign(own, handoffs.planFor(run));
+  } catch (error) {
+    return { failed: failed(run, "handoffs", toPlainError(error)) };
+  }
+}
+
+async function askForPlan(run: Run, own: Plan): Promise<Plan | Unplanned> {
+  const { options, state } = run;
+  const exposed = exposeSafely(run, own);
+  if ("failed" in exposed) return exposed;
+  const { system, modelSettings, toolChoice } = own;
+  const view = {
+    iteration: state.iteration,
+    messages: requestViewsOf(run).sent(),
+    tools: exposed.tools,
+    system,
+    modelSettings,
+    toolChoice,
+    usage: freezeDeep(state.usage),
+  };
+  const answer = await askHook(() => options.hooks?.prepareIteration?.(view), toPlan, run);
+  if (answer.kind === "value") return merge(own, answer.value);
+  if (answer.kind === "cancelled") return { failed: unstreamed(run, endingOfReason(answer.cause)) };
+  return { failed: failed(run, "prepareIteration", answer.error) };
+}
+
+/** Returns the changed plan. The hook can only choose among the tools of the current agent. */
+function merge(own: Plan, plan: IterationPlan): Plan {
+  const { provider = own.provider, system = own.system, modelSettings = own.modelSettings, toolChoice = own.toolChoice } = plan;
+  const tools = plan.tools?.filter((name) => own.tools?.includes(name) !== false) ?? own.tools;
+  return { provider, system, modelSettings, toolChoice, tools };
+}
+
+/** Returns the visible tools. If the registry throws, returns a failed stream, so that the run still ends with a result. */
+function exposeSafely(run: Run, plan: Plan): Pick<VisibleTools, "tools"> | Unplanned {
+  try {
+    return expose(run, plan.provider, plan);
+  } catch (error) {
+    return { failed: failed(run, "definitions", toPlainError(error)) };
+  }
+}
+
+/** Checks the object from `prepareIteration` like an option of the run. Throws if it is not a valid plan. */
+function toPlan(answer: unknown): IterationPlan {
+  const plan: unknown = answer === undefined || answer === null ? {} : answer;
+  checkPlan(plan);
+  const { provider, modelSettings, tools, toolChoice, system } = plan;
+  return { provider: provider === undefined ? undefined : readProvider(provider), modelSettings, tools, toolChoice, system };
+}
+
+/** Streams the response of the model. */
+export function openStream(run: Run, next: ModelStep, plan: Plan | Unplanned): Promise<StreamResult> {
+  if ("failed" in plan) return Promise.resolve(plan.failed);
+  const { options, state, clock, timeouts, scope, alarm, events, guard } = run;
+  const { current } = state;
+  const { provider, system, modelSettings: settings, toolChoice } = plan;
+  const exposed = exposeSafely(run, plan);
+  if ("failed" in exposed) return Promise.resolve(exposed.failed);
+  run.toolChoice = toRestriction(toolChoice);
+  const request = withMessages({
+    system: systemOf(run, system),
+    tools: exposed.tools,
+    toolChoice: next.withoutTools ? "none" : toolChoice,
+    settings,
+    iteration: state.iteration,
+    compactAt: findCompactAt(run, provider),
+    continuationToken: state.continuation === 0 ? undefined : state.streamResults.at(-1)?.token,
+    transcript: requestViewsOf(run),
+  });
+  const carried = state.continuation === 0 ? undefined : { text: current.text.trim() !== "", callCount: current.calls.length };
+  const streamed = streamOnce(request, {
+    provider: guard === undefined ? provider : guard.wrap(provider),
+    clock,
+    timeouts,
+    scope,
+    alarm,
+    events,
+    heldIds: state.heldIds,
+    places: run.ports.places,
+    carried,
+    pricing: options.pricing,
+    eager: next.withoutTools ? undefined : createEagerPorts(run),
+    findSpent: (spent) => findSpent(run, spent),
+    cacheWatcher: run.cacheWatcher,
+  });
+  const judged = guard === undefined ? streamed : streamed.then((result) => guard.judge(result));
+  // A final answer is requested only after a limit was reached, so the stop conditions no longer apply.
+  const asks = run.stopConditions.length > 0 && next.finalAnswerTo === undefined;
+  const asked = asks ? judged.then((result) => askStopConditions(run, result)) : judged;
+  return withTerms(run, asked);
+}
+
+/** Returns the tokens at which the service itself is to summarize old messages. `contextWindow` of the caller may throw. */
+function findCompactAt({ features: { compaction }, events, state }: Run, provider: Provider): number | undefined {
+  let found: number | undefined;
+  const at = { type: "compaction.contextWindow", iteration: state.iteration };
+  if (compaction !== undefined) events.guard(at, () => void (found = compaction.thresholdFor(provider)));
+  return found;
+}
+
+function withTerms(run: Run, streamed: Promise<StreamResult>): Promise<StreamResult> {
+  const { toolChoice } = run;
+  const restricted = toolChoice === undefined ? streamed : streamed.then((result) => ({ ...result, toolChoice }));
+  return needsBasis(run) ? restricted.then((result) => withBasis(run, result)) : restricted;
+}
+
+/**
+ * Returns the part of `toolChoice` that the loop enforces, because servers and models may ignore it. A request without tools
+ * needs no enforcement: its calls exceed `maxToolCalls` and end with the outcome "limit".
+ */
+function toRestriction(choice: ToolChoice | undefined): Run["toolChoice"] {
+  if (typeof choice === "object") return { name: choice.name };
+  return choice === "none" ? choice : undefined;
+}
+
+/** Returns the system text, followed by the description of the answer's schema. */
+function systemOf({ features: { output } }: Run, own: string | undefined): string | undefined {
+  if (output === undefined) return own;
+  return own === undefined ? output.prompt : `${own}\n\n${output.prompt}`;
+}
+
+function requestViewsOf(run: Run): RequestViews {
+  run.requestViews ??= createRequestViews(run);
+  return run.requestViews;
+}
+
+function failed(run: Run, hook: string, error: PlainError): StreamResult {
+  return unstreamed(run, { status: "error", reason: { kind: "hook-failed", hook, error } });
+}
+
+function unstreamed(run: Run, judgement: Judgement): StreamResult {
+  const { id, model, family } = run.options.provider;
+  const nothing = {
+    text: "",
+    reasoning: "",
+    details: "",
+    calls: [],
+    providerMetadata: [],
+    visibleTools: [],
+    costUSD: 0,
+    durationMs: 0,
+  };
+  return { ...judgement, ...nothing, provider: textOf(id), model: textOf(model), family: textOrNone(family) };
+}
+
+/**
+ * Returns the functions that start calls while the model streams. Undefined if an approval or a limit may still prevent the
+ * calls.
+ */
+function createEagerPorts(run: Run): EagerPorts | undefined {
+  const { policies } = run.options;
+  if (!run.visibleTools.hasEager) return undefined;
+  if (policies?.stopWhen !== undefined || run.features.loopDetection?.action === "stop") return undefined;
+  if (policies?.approve !== undefined || run.meter.maxToolCalls !== Number.POSITIVE_INFINITY) return undefined;
+  let running = 0;
+  const start = (call: ToolCall): ReturnType<EagerPorts["start"]> => {
+    if (running >= run.bounds.toolConcurrency || !isEager(run, call)) return undefined;
+    running += 1;
+    const outcome = whenReady(prepareCall(call, run.ports), (prepared) => begin(run, prepared));
+    return whenReady(outcome, (end) => {
+      running -= 1;
+      return end;
+    });
+  };
+  return { start, onAdopted: (outcome: ToolOutcome): void => sendBoth(run, outcome, true) };
+}
+
+function isEager({ visibleTools, registry }: Run, { name }: ToolCall): boolean {
+  const { eager, needsApproval = false } = visibleTools.byName.get(name) ?? {};
+  return eager === true && needsApproval === false && registry.agentOf?.(name) === undefined;
+}
+
+/**
+ * Starts one prepared call. Returns undefined if the call must not run; the call is then rejected after the message has ended.
+ */
+function begin(run: Run, prepared: ReadyCall | ToolOutcome): ReturnType<EagerPorts["start"]> {
+  const { scope, control } = run;
+  if (prepared.kind !== "ready" || scope.cause !== undefined) return undefined;
+  control?.startToolChain();
+  return performCall(run, { ...toBatchCall(prepared.call, 0), ready: prepared });
+}

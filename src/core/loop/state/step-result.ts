@@ -1,0 +1,132 @@
+// The results of the steps of a run. `applyStep` adds them to the state.
+
+import type { Json } from "../../types/json.ts";
+import type { UserMessage } from "../../types/message.ts";
+import type { GuardrailRecord } from "../../types/guardrails.ts";
+import type { Issue, PlainError, Usage } from "../../types/common.ts";
+import type { CompactionAnswer } from "../../types/policies.ts";
+import type { StreamResult } from "../../types/provider.ts";
+import type { Ending, EndReason } from "../../types/termination.ts";
+import type { ContextRestart, ToolChange, ToolOutcome } from "../../types/tool-outcome.ts";
+import type { Repeats } from "./repeated-calls.ts";
+
+/** The kind of the step that was applied last. */
+export type Phase = "start" | StepResult["kind"];
+
+/**
+ * A message that was sent to a run. `verb` is "steer" for a message to the model, "interrupt" for a message that ends the run,
+ * and "keep" for a message that is only returned in the result.
+ */
+export interface InboxMessage {
+  readonly verb: "steer" | "interrupt" | "keep";
+  readonly message: UserMessage;
+}
+
+/**
+ * The result of an inbox step: everything that arrived from outside the run. A replay uses this recorded result instead of the
+ * live control, and so makes the same decisions.
+ */
+export interface InboxAnswer {
+  /** The time of the run's clock, in milliseconds. */
+  readonly now: number;
+  /** The id of the execution that ran the step. Times from different executions cannot be compared. */
+  readonly token: string;
+  /** Set if the run was stopped, killed or aborted, or if a time limit of the run or an outer run has expired. */
+  readonly ended?: Ending | undefined;
+  /** Set if a spending limit of an outer run is reached. */
+  readonly spentOutside?: Extract<EndReason, { kind: "max-tokens" | "max-cost" | "cost-unknown" }> | undefined;
+  /** The messages that were sent to the control after the inbox was last read, in order. */
+  readonly messages?: readonly InboxMessage[] | undefined;
+  readonly drain?: true | undefined;
+  /** The option `version` of this execution, if the last recorded version differs. */
+  readonly codeVersion?: string | undefined;
+  /** The iterations that are new in the set `force` of `maskResults`. */
+  readonly force?: readonly number[] | undefined;
+  /**
+   * Set if old messages are summarized before the next request: "due" because the context is nearly full, or "forced" because
+   * the service refused the last request as too long.
+   */
+  readonly compact?: "due" | "forced" | undefined;
+  /**
+   * The key of the ending, if this was the last reading before an ending. A recorded reading before another ending is out of
+   * date.
+   */
+  readonly before?: string | undefined;
+  /**
+   * Set if the run ended after it had read this inbox. `after` is the phase before the ending. Code that reads a journal needs both
+   * fields, because it has no access to the limits.
+   */
+  readonly ending?: Ending | undefined;
+  readonly after?: Phase | undefined;
+  /** Set if the last reading before an ending found a message sent with `steer`, so that the run continues. */
+  readonly goesOn?: true | undefined;
+}
+
+/** The results of the input checks of one request. */
+export interface InputCheckAnswer {
+  readonly kind: "checked";
+  readonly records: readonly GuardrailRecord[];
+}
+
+/** The result of a hook step. */
+export type HookAnswer =
+  | { readonly kind: "continue" }
+  | { readonly kind: "abort"; readonly reason?: string | undefined }
+  | { readonly kind: "failed"; readonly error: PlainError };
+
+/** The result of the output validation: the value, the issues, or the ending if the validation itself failed. */
+export type OutputAnswer =
+  | { readonly kind: "valid"; readonly value: Json }
+  | { readonly kind: "invalid"; readonly issues: readonly Issue[] }
+  | { readonly kind: "ended"; readonly ending: Ending };
+
+/** The recorded decision after an ending: to retry, or not to retry. */
+export interface ReopenAnswer {
+  readonly reopen: boolean;
+  /** The key of the ending to retry. A decision about another ending is out of date. */
+  readonly before: string;
+  readonly now: number;
+  readonly token: string;
+}
+
+/** One finished or waiting call, with its effects on the run. */
+export interface SettledCall {
+  readonly outcome: ToolOutcome;
+  readonly restart?: ContextRestart | undefined;
+  /** The text that the model gets instead of the result, if a stage of `policies.results` changed the result. */
+  readonly textForModel?: string | undefined;
+  /** The usage and the cost in USD of the extractor in `policies.results`. `costUSD` is undefined if the cost is unknown. */
+  readonly extraction?: { readonly usage: Usage; readonly costUSD: number | undefined } | undefined;
+  /** True if the model need not answer after this tool. Undefined if the tool does not specify it. */
+  readonly needsNoFollowUp?: boolean | undefined;
+  /** The id for the option `decisions`, set while the call waits. With the outcome "deferred", the call waits for its result. */
+  readonly awaiting?: string | undefined;
+  /** The changes to the tool after the last request for a decision. */
+  readonly toolChanges?: readonly ToolChange[] | undefined;
+  /** The ending of the call's nested run, if that run is suspended. The call continues when the run is resumed. */
+  readonly suspended?: Ending | undefined;
+}
+
+/** The result of one step, which `applyStep` adds to the state. */
+export type StepResult =
+  | { readonly kind: "inbox"; readonly answer: InboxAnswer }
+  /** Adds the messages sent with `steer` to the transcript. */
+  | { readonly kind: "steer" }
+  | { readonly kind: "compaction"; readonly answer: CompactionAnswer }
+  /** `checked` are the input checks of the request. Undefined if there were none. */
+  | {
+      readonly kind: "model";
+      readonly result: StreamResult;
+      readonly checked?: readonly GuardrailRecord[] | undefined;
+      readonly finalAnswerTo?: Ending | undefined;
+    }
+  /** `loop` is the loop about which the model is warned after the results. */
+  | { readonly kind: "batch"; readonly settled: readonly SettledCall[]; readonly loop?: Repeats | undefined }
+  /** `complaint` is the message to the model that requests a new answer. */
+  | { readonly kind: "output"; readonly answer: OutputAnswer; readonly complaint?: string | undefined }
+  | { readonly kind: "hook"; readonly answer: HookAnswer }
+  /** The last reading of the inbox before an ending. */
+  | { readonly kind: "last-look"; readonly answer: InboxAnswer; readonly ending: Ending; readonly attempt?: number | undefined }
+  | { readonly kind: "reopen"; readonly answer: ReopenAnswer; readonly attempt: number }
+  /** Continues the run after a recorded suspension. */
+  | { readonly kind: "resume" };

@@ -1,0 +1,20 @@
+// The types of `policies.handoffs` that the core needs. The agents themselves are in the entry `turnwright/handoffs`.
+
+/** The agents that a run may go on as. Created by `createHandoffs` from `turnwright/handoffs`. */
+export interface Handoffs {
+  readonly kind: "handoffs";
+  /** All tools of the agents, and the tools for handoffs. Pass them in the option `tools` of the run. */
+  readonly tools: readonly { readonly name: string }[];
+}
+
+/** One handoff: the run went on as another agent. */
+export interface Handoff {
+  /** The names of the agents. */
+  readonly from: string;
+  readonly to: string;
+  /** The reason that the model gave. */
+  readonly reason?: string | undefined;
+  /** The number of the iteration that made the call, counted from 0, and the id of the call. */
+  readonly iteration: number;
+  readonly callId: string;
+}

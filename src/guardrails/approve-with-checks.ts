@@ -1,0 +1,32 @@
+// Asks the tool checks before the approval of the run.
+
+import { type ApprovalDecision, type Approve, describeValue, isRecord, textOrNone, toJson } from "../core/entry-kit.ts";
+import type { ToolCheck } from "./guardrails.ts";
+
+/** Returns an approval that asks the checks in order, and then `approve` with the arguments that the checks have rewritten. */
+export function approveWithChecks(checks: readonly ToolCheck[], approve: Approve = waitIfNeeded): Approve {
+  return async (call, context) => {
+    let checked = call;
+    for (const { name, check } of checks) {
+      const verdict: unknown = await check({ ...checked, args: toJson(checked.args) }, context);
+      const { kind, reason, args, endsRun } = isRecord(verdict) ? verdict : {};
+      if (kind === "refuse") {
+        const guardrail = endsRun === true ? ({ name, endsRun } as const) : { name };
+        return { kind: "deny", reason: textOrNone(reason), guardrail };
+      }
+      if (kind === "rewrite" && args !== undefined) checked = { ...checked, args: toJson(args) };
+      else if (kind !== "pass") throw refuseVerdict(name, verdict);
+    }
+    const decision = await approve(checked, context);
+    return checked !== call && decision.kind === "approve" ? { kind: "modify", args: checked.args } : decision;
+  };
+}
+
+const waitIfNeeded: Approve = (_, { needsApproval }): ApprovalDecision => ({ kind: needsApproval ? "ask" : "approve" });
+
+function refuseVerdict(name: string, verdict: unknown): TypeError {
+  const expected = '"pass", "refuse" or "rewrite" (with "args")';
+  return new TypeError(
+    `The tool check "${name}" must return an object whose "kind" is ${expected}, but returned ${describeValue(verdict)}.`,
+  );
+}

@@ -1,0 +1,58 @@
+// Calls one check, within the limits of the run.
+
+import { type CancelScope, Deadline, type GuardrailRecord, promiseOrValue, type Run, toPlainError } from "../core/entry-kit.ts";
+import type { CheckContext } from "./guardrails.ts";
+import { type ReadVerdict, readVerdict } from "./verdicts.ts";
+
+export interface Asked extends Pick<GuardrailRecord, "guardrail" | "reason" | "info" | "error" | "spent" | "durationMs"> {
+  readonly verdict: GuardrailRecord["verdict"];
+  /** The text that replaces the checked text, after the verdict "rewrite". */
+  readonly text?: string | undefined;
+}
+
+export interface Asking {
+  /** Cancels the check. */
+  readonly scope: CancelScope;
+  readonly name: string;
+  readonly mayRewrite: boolean;
+  readonly check: (context: CheckContext) => unknown;
+}
+
+/** Calls a check, and waits for at most `timeouts.hookMs`. Never rejects: a check that fails has the verdict "failed". */
+export async function askCheck(run: Run, { scope, name, mayRewrite, check }: Asking): Promise<Asked> {
+  const { clock, timeouts } = run;
+  const deadline = new Deadline({ limitMs: timeouts.hookMs }, { clock, scope });
+  const startedAt = clock.now();
+  const end = (facts: Pick<Asked, "verdict" | "error"> | ReadVerdict): Asked => {
+    deadline.end();
+    return { guardrail: name, ...facts, durationMs: clock.now() - startedAt };
+  };
+  const fail = (error: unknown): Asked => end({ verdict: "failed", error: toPlainError(error) });
+  if (scope.cause !== undefined) return end({ verdict: "cancelled" });
+  try {
+    const raced = await deadline.race(toPromise(() => check(contextOf(run, deadline))));
+    if (raced.kind === "cancelled") return end({ verdict: "cancelled" });
+    if (raced.kind === "thrown") return fail(raced.error);
+    if (raced.kind === "expired") {
+      return fail(new DOMException(`The check took longer than ${raced.limitMs} ms.`, "TimeoutError"));
+    }
+    return end(readVerdict(raced.value, mayRewrite));
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+function toPromise(call: () => unknown): Promise<unknown> {
+  try {
+    return Promise.resolve(promiseOrValue(call()));
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+function contextOf({ runId, state, options }: Run, deadline: Deadline): CheckContext {
+  const { session = {}, context } = options;
+  const facts = { runId, iteration: state.iteration, session, context };
+  const signal = { enumerable: true, get: () => deadline.signal };
+  return Object.defineProperty(facts, "signal", signal) as unknown as CheckContext;
+}

@@ -1,0 +1,231 @@
+// Holds the text of one stream back until its checks have passed. Chunks keep their order.
+
+import { addCost, addUsage, type GuardrailRecord, type ModelChunk } from "../core/entry-kit.ts";
+import type { Asked } from "./ask-check.ts";
+import type { CheckedOutput, OutputCheck } from "./guardrails.ts";
+
+type PartName = CheckedOutput["part"];
+type TextChunk = Extract<ModelChunk, { readonly type: "text-delta" | "refusal-delta" | "reasoning-delta" }>;
+
+/** The text of one part, from the start of the message. */
+interface Part {
+  readonly name: PartName;
+  readonly checks: readonly OutputCheck[];
+  /** The number of characters to hold back. Infinity: everything until the text is complete. */
+  readonly window: number;
+  /** The text as the model wrote it. */
+  raw: string;
+  /** The text that was shown. */
+  shown: string;
+  /** The length of `raw` at the last check. */
+  checkedAt: number;
+  isRewritten: boolean;
+}
+
+/** Calls a check with the text of a part. */
+export type AskOutput = (check: OutputCheck, output: CheckedOutput) => Promise<Asked>;
+
+export interface GateOptions {
+  readonly checks: readonly OutputCheck[];
+  readonly ask: AskOutput;
+  /** The text of the message before this stream, if the stream continues a message. */
+  readonly before: { readonly [Name in PartName]: string };
+}
+
+/** Thrown to end a stream that a check has refused, or whose check has failed. */
+export class StoppedStream extends Error {
+  readonly asked: Asked;
+
+  constructor(asked: Asked) {
+    super(`The guardrail "${asked.guardrail}" has ended the stream.`);
+    this.asked = asked;
+  }
+}
+
+/** The chunks that are held until the end of the stream, because a rewritten message must not contain them. */
+const extras: ReadonlySet<ModelChunk["type"]> = new Set(["provider-metadata", "details", "thought-log"]);
+
+export class OutputGate {
+  readonly #options: GateOptions;
+  #parts: { readonly [Name in PartName]: Part };
+  /** The chunks behind text that is held back, in order. */
+  #held: ModelChunk[] = [];
+  #extras: ModelChunk[] = [];
+  #hasCalls = false;
+  readonly #asked = new Map<string, Asked & { readonly part: PartName }>();
+
+  constructor(options: GateOptions) {
+    this.#options = options;
+    this.#parts = createParts(options);
+  }
+
+  /** One record for each check and part, in the order in which the checks were first called. */
+  get records(): readonly GuardrailRecord[] {
+    return [...this.#asked.values()].map(({ text: _text, ...record }) => record);
+  }
+
+  /** Takes the next chunk, and returns the chunks that may be shown now. Throws `StoppedStream` if a check refuses. */
+  async take(chunk: ModelChunk): Promise<readonly ModelChunk[]> {
+    if (isText(chunk)) return this.#takeText(chunk);
+    if (chunk.type === "usage") return [chunk];
+    if (chunk.type === "finish" || chunk.type === "error") return [...(await this.end()), chunk];
+    if (chunk.type === "attempt-discarded") return this.#restart(chunk);
+    if (!extras.has(chunk.type)) return this.#keepOrder(chunk);
+    this.#extras.push(chunk);
+    return [];
+  }
+
+  #restart(chunk: ModelChunk): readonly ModelChunk[] {
+    this.#parts = createParts(this.#options);
+    this.#held = [];
+    this.#extras = [];
+    this.#hasCalls = false;
+    return [chunk];
+  }
+
+  /** Holds a chunk back if it comes after text that is held back. */
+  #keepOrder(chunk: ModelChunk): readonly ModelChunk[] {
+    this.#hasCalls ||= chunk.type === "call-ready";
+    if (this.#held.length === 0) return [chunk];
+    this.#held.push(chunk);
+    return [];
+  }
+
+  /** Checks everything that is still held back, and returns it. */
+  async end(): Promise<readonly ModelChunk[]> {
+    const { text, reasoning } = this.#parts;
+    const shown = [...(await this.#finish(reasoning)), ...(await this.#finish(text))];
+    const extra = text.isRewritten || reasoning.isRewritten ? [] : this.#extras;
+    this.#extras = [];
+    return [...shown, ...this.#release(), ...extra];
+  }
+
+  async #takeText(chunk: TextChunk): Promise<readonly ModelChunk[]> {
+    const part = this.#parts[partOf(chunk)];
+    const other = part.name === "text" ? this.#parts.reasoning : this.#parts.text;
+    // The earlier part is over, so that it is checked and shown before this one.
+    const before = await this.#finish(other);
+    part.raw += chunk.text;
+    if (part.checks.length === 0 && this.#held.length === 0) return [...before, chunk];
+    this.#held.push(chunk);
+    if (part.raw.length - part.checkedAt < part.window) return before;
+    return [...before, ...(await this.#advance(part))];
+  }
+
+  /** Shows the text before the window, while the model is still writing. */
+  async #advance(part: Part): Promise<readonly ModelChunk[]> {
+    const text = await this.#check(part, false);
+    const end = cutBefore(text, text.length - part.window);
+    // Text behind a call stays held, so that the chunks keep their order.
+    if (end <= part.shown.length || this.#held.some((chunk) => !isTextOf(chunk, part))) return [];
+    const shown = text.slice(part.shown.length, end);
+    part.shown = text.slice(0, end);
+    if (part.isRewritten) return [{ type: deltaOf(part), text: shown }];
+    return this.#takeHeld(shown.length);
+  }
+
+  /** Checks the whole text of a part, and shows all that was held back. */
+  async #finish(part: Part): Promise<readonly ModelChunk[]> {
+    if (!this.#held.some((chunk) => isTextOf(chunk, part)) && part.checkedAt === part.raw.length) return [];
+    const text = await this.#check(part, true);
+    const rest = text.slice(part.shown.length);
+    part.shown = text;
+    if (!part.isRewritten) return this.#release();
+    const others = this.#release().filter((chunk) => !isTextOf(chunk, part));
+    return rest === "" ? others : [{ type: deltaOf(part), text: rest }, ...others];
+  }
+
+  #release(): readonly ModelChunk[] {
+    const released = this.#held;
+    this.#held = [];
+    return released;
+  }
+
+  /** Removes the first characters of the held text, and returns them. Only text is held at this point. */
+  #takeHeld(length: number): readonly ModelChunk[] {
+    const taken: ModelChunk[] = [];
+    let left = length;
+    while (left > 0) {
+      const [first] = this.#held;
+      if (first === undefined || !isText(first)) break;
+      if (first.text.length <= left) this.#held.shift();
+      else this.#held[0] = { ...first, text: first.text.slice(left) };
+      taken.push({ ...first, text: first.text.slice(0, left) });
+      left -= first.text.length;
+    }
+    return taken;
+  }
+
+  /** Calls the checks of a part in order, and returns the text that they have left. */
+  async #check(part: Part, isComplete: boolean): Promise<string> {
+    let text = part.raw;
+    part.checkedAt = part.raw.length;
+    for (const check of part.checks) {
+      if (!isComplete && check.window === undefined) continue;
+      const output = { text, part: part.name, isComplete, hasCalls: this.#hasCalls };
+      const asked = await this.#options.ask(check, output);
+      this.#note(part, asked);
+      if (asked.verdict === "rewrite") text = asked.text ?? "";
+      else if (asked.verdict !== "pass") throw new StoppedStream(asked);
+    }
+    part.isRewritten ||= text !== part.raw;
+    if (text.startsWith(part.shown)) return text;
+    throw new StoppedStream(this.#note(part, changedTooLate(part)));
+  }
+
+  #note(part: Part, asked: Asked): Asked {
+    const key = `${part.name} ${asked.guardrail}`;
+    const earlier = this.#asked.get(key);
+    const verdict = asked.verdict === "pass" && earlier?.verdict === "rewrite" ? "rewrite" : asked.verdict;
+    const spent = sumOf(earlier?.spent, asked.spent);
+    const durationMs = (earlier?.durationMs ?? 0) + asked.durationMs;
+    this.#asked.set(key, { ...asked, verdict, spent, durationMs, part: part.name });
+    return asked;
+  }
+}
+
+function createParts({ checks, before }: GateOptions): { readonly [Name in PartName]: Part } {
+  const create = (name: PartName): Part => {
+    const own = checks.filter(({ parts = ["text", "reasoning"] }) => parts.includes(name));
+    const window = Math.max(1, ...own.map((check) => check.window ?? Number.POSITIVE_INFINITY));
+    const text = before[name];
+    return { name, checks: own, window, raw: text, shown: text, checkedAt: text.length, isRewritten: false };
+  };
+  return { text: create("text"), reasoning: create("reasoning") };
+}
+
+function changedTooLate({ checks }: Part): Asked {
+  const name = checks.at(-1)?.name ?? "";
+  const error = {
+    name: "GuardrailError",
+    message: "The check has rewritten text that was already shown. Give it a larger `window`.",
+  };
+  return { guardrail: name, verdict: "failed", error, durationMs: 0 };
+}
+
+function sumOf(first: Asked["spent"], second: Asked["spent"]): Asked["spent"] {
+  if (first === undefined || second === undefined) return first ?? second;
+  return { usage: addUsage(first.usage, second.usage), costUSD: addCost(first.costUSD, second.costUSD) };
+}
+
+function isText(chunk: ModelChunk): chunk is TextChunk {
+  return chunk.type === "text-delta" || chunk.type === "refusal-delta" || chunk.type === "reasoning-delta";
+}
+
+function partOf({ type }: TextChunk): PartName {
+  return type === "reasoning-delta" ? "reasoning" : "text";
+}
+
+function isTextOf(chunk: ModelChunk, { name }: Part): boolean {
+  return isText(chunk) && partOf(chunk) === name;
+}
+
+function deltaOf({ name }: Part): "text-delta" | "reasoning-delta" {
+  return name === "text" ? "text-delta" : "reasoning-delta";
+}
+
+/** Returns the position, or the position before if a character of two units would be cut there. */
+function cutBefore(text: string, position: number): number {
+  const unit = text.charCodeAt(position - 1);
+  return unit >= 0xd800 && unit <= 0xdbff ? position - 1 : position;
+}

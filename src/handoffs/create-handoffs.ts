@@ -1,0 +1,194 @@
+// `createHandoffs`: the agents of a run, and the tools with which a model hands the run over.
+
+import {
+  type AgentTable,
+  assertProvider,
+  assertTool,
+  checkFields,
+  checkNeeded,
+  type Checks,
+  type Handoffs,
+  invalidOption,
+  is,
+  isRecord,
+  LoopError,
+  type ModelSettings,
+  numberWithin,
+  type Provider,
+  quote,
+  type Run,
+  type Tool,
+  type ToolChoice,
+} from "../core/entry-kit.ts";
+import { createHistoryView, type HistoryFilter } from "./filter-history.ts";
+import { createTransferTool, transferName } from "./transfer-tool.ts";
+
+/** One agent of a run. */
+export interface AgentOptions {
+  /** Tells the other agents for which tasks they should hand over to this agent. */
+  readonly description: string;
+  /** The system prompt. Default: the option `system` of the run. */
+  readonly system?: string | undefined;
+  /**
+   * The tools of the agent. A string is the name of a tool that the option `tools` of the run has anyway, for example from a registry.
+   * In addition, the agent has the tools of the run that no agent lists. Default: none.
+   */
+  readonly tools?: readonly (Tool | string)[] | undefined;
+  /** The names of the agents to which this agent may hand over. Default: none. */
+  readonly handoffs?: readonly string[] | undefined;
+  /** The provider of the agent. Default: the option `provider` of the run. */
+  readonly provider?: Provider | undefined;
+  /** The model settings of the agent. Default: the option `modelSettings` of the run. */
+  readonly modelSettings?: ModelSettings | undefined;
+  /** Limits which tools the agent may call. Default: the option `toolChoice` of the run. */
+  readonly toolChoice?: ToolChoice | undefined;
+  /** Filters the messages before the handoff to this agent, such as `withoutToolCalls`. Default: the agent sees all messages. */
+  readonly history?: HistoryFilter | undefined;
+}
+
+/** The options of `createHandoffs`. `Name` are the names of the agents. */
+export interface HandoffOptions<Name extends string = string> {
+  /** The agents by name: 1 to 50 letters, digits, "_" or "-". */
+  readonly agents: { readonly [Agent in Name]: AgentOptions };
+  /** The agent that begins. */
+  readonly start: NoInfer<Name>;
+  /** The maximum number of handoffs in a run. One more ends the run as `handoff-cap`. Default 10. */
+  readonly maxHandoffs?: number | undefined;
+}
+
+/** The agents of a run, as the value of `policies.handoffs`. */
+export interface AgentHandoffs<Name extends string = string> extends Handoffs {
+  /** All tools of the agents, and the tools for handoffs. Pass them in the option `tools` of the run. */
+  readonly tools: readonly Tool[];
+  /**
+   * Returns the same agents with another one that begins: the `agent` in the result of the last run of a conversation. Returns the
+   * agents unchanged for `undefined`.
+   */
+  startWith(agent: string | undefined): AgentHandoffs<Name>;
+}
+
+const optionChecks: Checks<HandoffOptions> = {
+  agents: ["an object with at least one agent", (value) => isRecord(value) && Object.keys(value).length > 0],
+  start: is.text,
+  maxHandoffs: /* @__PURE__ */ numberWithin({ min: 1 }),
+};
+
+const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((item) => typeof item === "string");
+
+const agentChecks: Checks<AgentOptions> = {
+  description: is.text,
+  system: is.text,
+  tools: ["an array of tools and names of tools", Array.isArray],
+  handoffs: ["an array of names of agents", isTexts],
+  provider: is.object,
+  modelSettings: is.object,
+  toolChoice: ["a tool choice", (value) => typeof value === "string" || isRecord(value)],
+  history: is.fn,
+};
+
+/**
+ * Defines agents that take a run over from one another. The run goes on in one transcript, with the system prompt, the tools and the
+ * provider of the new agent. Each agent gets a tool `transfer_to_NAME` for each agent in its `handoffs`. Pass the returned value as
+ * `policies.handoffs`, and its `tools` in the option `tools`.
+ *
+ * A message can hand over once: its first handoff is carried out, and the others fail. A resumed run continues with the agent that
+ * had taken over. Each handoff emits the event `handoff`, and `result.agent` is the last agent.
+ *
+ * Throws LoopError "invalid-option" or "unknown-option" if an option is invalid. Throws "duplicate-tool" if two agents have different
+ * tools with the same name.
+ *
+ * @example
+ * const agents = createHandoffs({
+ *   start: "triage",
+ *   agents: {
+ *     triage: { description: "Finds out the topic.", handoffs: ["billing"] },
+ *     billing: { description: "Answers questions about invoices.", tools: [findInvoice], handoffs: ["triage"] },
+ *   },
+ * });
+ * await runToolLoop({ provider, messages, tools: agents.tools, policies: { handoffs: agents } });
+ */
+export function createHandoffs<const Name extends string>(options: HandoffOptions<Name>): AgentHandoffs<Name> {
+  checkFields("createHandoffs", options, optionChecks);
+  for (const name of ["agents", "start"] as const) checkNeeded("createHandoffs", options, { name, check: optionChecks[name] });
+  const agents = new Map<string, AgentOptions>(Object.entries(options.agents));
+  for (const [name, agent] of agents) checkAgent(name, agent, agents);
+  const tools = collectTools(agents);
+  return createTable({ agents, tools, start: options.start, maxHandoffs: options.maxHandoffs ?? 10 });
+}
+
+function listNames(agents: ReadonlyMap<string, unknown>): string {
+  return `the name of an agent: ${[...agents.keys()].map(quote).join(", ")}`;
+}
+
+function checkAgent(name: string, agent: AgentOptions, agents: ReadonlyMap<string, AgentOptions>): void {
+  const option = `agents.${name}`;
+  if (!/^[\w-]{1,50}$/.test(name)) throw invalidOption(option, 'a name of 1 to 50 letters, digits, "_" or "-"', name);
+  if (!isRecord(agent)) throw invalidOption(option, "an object", agent);
+  checkNeeded(option, agent, { name: "description", check: agentChecks.description });
+  checkFields(option, agent, agentChecks);
+  if (agent.provider !== undefined) assertProvider(`${option}.provider`, agent.provider);
+  for (const tool of agent.tools ?? []) if (typeof tool !== "string") assertTool(tool);
+  for (const target of agent.handoffs ?? []) {
+    if (target !== name && agents.has(target)) continue;
+    throw invalidOption(`${option}.handoffs`, `an array of other agents: ${[...agents.keys()].map(quote).join(", ")}`, [target]);
+  }
+}
+
+/** Returns the tools of all agents and the tools for handoffs. The same tool may belong to several agents. */
+function collectTools(agents: ReadonlyMap<string, AgentOptions>): readonly Tool[] {
+  const byName = new Map<string, Tool>();
+  const add = (tool: Tool): void => {
+    const known = byName.get(tool.name);
+    if (known !== undefined && known !== tool) throw new LoopError("duplicate-tool", { toolName: tool.name });
+    byName.set(tool.name, tool);
+  };
+  for (const { tools = [] } of agents.values()) for (const tool of tools) if (typeof tool !== "string") add(tool);
+  const targets = new Set([...agents.values()].flatMap(({ handoffs = [] }) => handoffs));
+  for (const target of targets) add(createTransferTool(target, agents.get(target)?.description ?? ""));
+  return Object.freeze([...byName.values()]);
+}
+
+interface TableParts {
+  readonly agents: ReadonlyMap<string, AgentOptions>;
+  readonly tools: readonly Tool[];
+  readonly start: string;
+  readonly maxHandoffs: number;
+}
+
+function createTable<Name extends string>(parts: TableParts): AgentHandoffs<Name> & AgentTable {
+  const { agents, tools, start, maxHandoffs } = parts;
+  if (!agents.has(start)) throw invalidOption("start", listNames(agents), start);
+  const listed = new Set([...tools.map(({ name }) => name), ...namesIn(agents)]);
+  const table: AgentHandoffs<Name> & AgentTable = {
+    kind: "handoffs",
+    tools,
+    start,
+    maxHandoffs,
+    startWith: (agent) => (agent === undefined ? table : createTable({ ...parts, start: agent })),
+    mapProviders: (map) =>
+      createTable({ ...parts, agents: new Map([...agents].map(([name, agent]) => [name, mapAgent(agent, map)])) }),
+    planFor: ({ state, registry }: Run) => {
+      const { tools: own = [], handoffs = [], system, provider, modelSettings, toolChoice } = findAgent(agents, state.agent);
+      const shared = registry.definitions().flatMap(({ name }) => (listed.has(name) ? [] : [name]));
+      const names = [...own.map((tool) => (typeof tool === "string" ? tool : tool.name)), ...handoffs.map(transferName)];
+      const given = Object.entries({ system, provider, modelSettings, toolChoice }).filter(([, value]) => value !== undefined);
+      return { ...Object.fromEntries(given), tools: [...shared, ...names] };
+    },
+    createView: (run) => createHistoryView(run, (agent) => agents.get(agent)?.history),
+  };
+  return Object.freeze(table);
+}
+
+function mapAgent(agent: AgentOptions, map: (provider: Provider) => Provider): AgentOptions {
+  return agent.provider === undefined ? agent : { ...agent, provider: map(agent.provider) };
+}
+
+function namesIn(agents: ReadonlyMap<string, AgentOptions>): readonly string[] {
+  return [...agents.values()].flatMap(({ tools = [] }) => tools.filter((tool) => typeof tool === "string"));
+}
+
+function findAgent(agents: ReadonlyMap<string, AgentOptions>, name: string | undefined): AgentOptions {
+  const agent = name === undefined ? undefined : agents.get(name);
+  if (agent !== undefined) return agent;
+  throw new Error(`The run has gone on as the agent ${quote(name ?? "")}, which is not in "policies.handoffs". Add the agent.`);
+}

@@ -1,0 +1,73 @@
+// The filters of the history, which decide what an agent sees of the messages before its handoff.
+
+import { type AssistantMessage, checkMessages, type Message, type Run } from "../core/entry-kit.ts";
+
+/**
+ * Returns the messages that an agent sees of the history before its handoff. Called again with the same messages when a run is
+ * resumed, so equal messages must give equal results. Results without their call are dropped.
+ */
+export type HistoryFilter = (messages: readonly Message[]) => readonly Message[];
+
+/**
+ * A filter that removes all tool calls and their results, so that an agent sees only texts.
+ *
+ * @example const agents = createHandoffs({ start: "triage", agents: { triage, billing: { ...billing, history: withoutToolCalls } } });
+ */
+export function withoutToolCalls(messages: readonly Message[]): readonly Message[] {
+  return messages.flatMap((message): readonly Message[] => {
+    if (message.role === "user") return [message];
+    if (message.role === "tool") return [];
+    const rest = textsOf(message);
+    return rest.content.length === 0 ? [] : [rest];
+  });
+}
+
+/** Omits the provider metadata too, because it contains the calls. */
+function textsOf({ role, content }: AssistantMessage): AssistantMessage {
+  return { role, content: content.filter((part) => part.type === "text") };
+}
+
+interface Filtered {
+  readonly before: readonly Message[];
+  readonly filter: HistoryFilter;
+  readonly messages: readonly Message[];
+}
+
+interface View {
+  readonly base: readonly Message[];
+  readonly kept: readonly Message[];
+  readonly messages: readonly Message[];
+}
+
+/** Returns the function that filters the messages before the last handoff, for the agent that the run went on as. */
+export function createHistoryView(
+  { state }: Run,
+  filterOf: (agent: string) => HistoryFilter | undefined,
+): (messages: readonly Message[]) => readonly Message[] {
+  let filtered: Filtered | undefined;
+  let view: View | undefined;
+  return (base) => {
+    const last = state.handoffs.at(-1);
+    const filter = last === undefined ? undefined : filterOf(last.to);
+    if (last === undefined || filter === undefined) return base;
+    // Counted from the end, because a compaction may have replaced messages at the beginning.
+    const end = Math.max(0, base.length - (state.messages.length - last.messagesBefore));
+    const before = base.slice(0, end);
+    if (filtered?.filter !== filter || !isSame(filtered.before, before)) {
+      filtered = { before, filter, messages: readMessages(filter(Object.freeze(before))) };
+    }
+    const kept = filtered.messages;
+    if (view?.base !== base || view.kept !== kept) {
+      view = { base, kept, messages: Object.freeze([...kept, ...base.slice(end)]) };
+    }
+    return view.messages;
+  };
+}
+
+function isSame(first: readonly Message[], second: readonly Message[]): boolean {
+  return first.length === second.length && first.every((message, index) => message === second[index]);
+}
+
+function readMessages(messages: readonly Message[]): readonly Message[] {
+  return checkMessages(messages, true).messages;
+}

@@ -1,0 +1,129 @@
+import { describe, expect, it } from "vitest";
+import { type Approve, defineTool, memoryJournal, runToolLoop, type UserMessage } from "turnwright";
+import { guardrails, type ToolCheck } from "turnwright/guardrails";
+import { createMockProvider, recordEvents, text, toolCall } from "turnwright/testing";
+import { z } from "zod";
+
+const messages: readonly UserMessage[] = [{ role: "user", content: "Read it." }];
+
+function createStage(tools: readonly ToolCheck[], approve?: Approve) {
+  const read: string[] = [];
+  const tool = defineTool({
+    name: "read",
+    description: "",
+    inputSchema: z.object({ path: z.string() }),
+    execute: ({ path }) => (read.push(path), `content of ${path}`),
+  });
+  return { read, options: { messages, tools: [tool], policies: { guardrails: guardrails({ tools }), approve } } };
+}
+
+const pathOf = (args: unknown): string => (args as { path: string }).path;
+const inside: ToolCheck = {
+  name: "paths",
+  check: ({ args }) => (pathOf(args).startsWith("/etc") ? { kind: "refuse", reason: "outside the folder" } : { kind: "pass" }),
+};
+
+describe("guardrails: tool checks", () => {
+  it("deny a call with a reason that the model reads, and let the others run", async () => {
+    const { read, options } = createStage([inside]);
+    const provider = createMockProvider([
+      [toolCall("read", { path: "/etc/passwd" }), toolCall("read", { path: "a" })],
+      text("Done."),
+    ]);
+    const recording = recordEvents();
+    const result = await runToolLoop({ ...options, provider, events: recording.emitter });
+    expect(read).toEqual(["a"]);
+    expect(JSON.stringify(provider.requests[1]?.messages.at(-1))).toContain("outside the folder");
+    expect(recording.of("approval-decided").map(({ decision, guardrail }) => ({ decision, guardrail }))).toEqual([
+      { decision: "deny", guardrail: { name: "paths" } },
+      { decision: "approve", guardrail: undefined },
+    ]);
+    expect(result.status).toBe("completed");
+  });
+
+  it("rewrite the arguments, which are validated again", async () => {
+    const lower: ToolCheck = {
+      name: "lower",
+      check: ({ args }) => ({ kind: "rewrite", args: { path: pathOf(args).toLowerCase() } }),
+    };
+    const { read, options } = createStage([lower, inside]);
+    const provider = createMockProvider([
+      [toolCall("read", { path: "README" }), toolCall("read", { path: "/ETC/x" })],
+      text("Done."),
+    ]);
+    await runToolLoop({ ...options, provider });
+    expect(read).toEqual(["readme"]);
+  });
+
+  it("end the run with endsRun, and no other call of the message runs", async () => {
+    const strict: ToolCheck = {
+      name: "strict",
+      check: (call) =>
+        (inside.check(call, {} as never) as { kind: string }).kind === "pass"
+          ? { kind: "pass" }
+          : { kind: "refuse", reason: "no", endsRun: true },
+    };
+    const { read, options } = createStage([strict]);
+    const provider = createMockProvider([[toolCall("read", { path: "a" }), toolCall("read", { path: "/etc/x" })]]);
+    const journal = memoryJournal();
+    const result = await runToolLoop({ ...options, provider, journal, runId: "r1" });
+    expect({ status: result.status, reason: result.reason, read }).toEqual({
+      status: "error",
+      reason: { kind: "tool-guardrail", guardrail: "strict", toolName: "read", reason: "no" },
+      read: [],
+    });
+    const again = await runToolLoop({ ...options, provider: createMockProvider([]), journal, runId: "r1" });
+    expect(again.reason).toEqual(result.reason);
+  });
+
+  it("come before policies.approve, which gets the rewritten arguments", async () => {
+    const asked: unknown[] = [];
+    const lower: ToolCheck = {
+      name: "lower",
+      check: ({ args }) => ({ kind: "rewrite", args: { path: pathOf(args).toLowerCase() } }),
+    };
+    const { read, options } = createStage([lower], ({ args }) => (asked.push(args), { kind: "approve" }));
+    await runToolLoop({ ...options, provider: createMockProvider([toolCall("read", { path: "A" }), text("Done.")]) });
+    expect({ asked, read }).toEqual({ asked: [{ path: "a" }], read: ["a"] });
+  });
+
+  it.for<[title: string, check: ToolCheck["check"]]>([
+    [
+      "throws",
+      () => {
+        throw new Error("down");
+      },
+    ],
+    ["returns no verdict", () => ({ kind: "fine" }) as never],
+  ])("refuse a call as approval-failed if a check %s", async ([, check]) => {
+    const { read, options } = createStage([{ name: "broken", check }]);
+    const result = await runToolLoop({
+      ...options,
+      provider: createMockProvider([toolCall("read", { path: "a" }), text("Done.")]),
+    });
+    expect({ read, outcome: result.functionHistory[0]?.outcome }).toEqual({ read: [], outcome: "approval-failed" });
+  });
+});
+
+describe("guardrails: options", () => {
+  const check = (): never => {
+    throw new Error("not called");
+  };
+  it.for<[title: string, options: unknown, message: RegExp]>([
+    ["no checks", {}, /at least one check/],
+    ["an unknown stage", { ouput: [] }, /output/],
+    ["a check without a name", { input: [{ check }] }, /guardrails\.input\[0\]\.name/],
+    ["a window of 0", { output: [{ name: "x", check, window: 0 }] }, /guardrails\.output\[0\]\.window/],
+    ["a window for an input check", { input: [{ name: "x", check, window: 9 }] }, /window/],
+    ["an unknown part", { output: [{ name: "x", check, parts: ["title"] }] }, /parts/],
+  ])("guardrails: throws a LoopError for %s", ([, options, message]) => {
+    expect(() => guardrails(options as never)).toThrow(message);
+  });
+
+  it("runToolLoop: refuses a value that guardrails did not make", async () => {
+    const policies = { guardrails: { kind: "guardrails" } } as never;
+    await expect(runToolLoop({ provider: createMockProvider([text("Hi")]), messages, policies })).rejects.toMatchObject({
+      code: "invalid-option",
+    });
+  });
+});

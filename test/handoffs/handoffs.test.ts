@@ -1,0 +1,143 @@
+import { describe, expect, it } from "vitest";
+import { runToolLoop } from "turnwright";
+import { withTracing } from "turnwright/otel";
+import { createHandoffs, withoutToolCalls } from "turnwright/handoffs";
+import { createMockProvider, recordEvents, text, toolCall } from "turnwright/testing";
+import { createAgents, facts, messages, outline, shared, toBilling, toTriage } from "./stage.ts";
+
+describe("createHandoffs", () => {
+  it("goes on as another agent, with its system prompt and its tools, in one transcript", async () => {
+    const agents = createAgents();
+    const provider = createMockProvider([
+      toolCall("search", {}),
+      toBilling,
+      toolCall("find_invoice", {}),
+      toTriage,
+      text("Done."),
+    ]);
+    const recording = recordEvents();
+    const result = await runToolLoop({
+      provider,
+      messages,
+      tools: [shared, ...agents.tools],
+      policies: { handoffs: agents },
+      events: recording.emitter,
+    });
+    expect(facts(provider)).toEqual([
+      ["You are triage.", ["get_time", "search", "transfer_to_billing"]],
+      ["You are triage.", ["get_time", "search", "transfer_to_billing"]],
+      ["You are billing.", ["get_time", "find_invoice", "transfer_to_triage"]],
+      ["You are billing.", ["get_time", "find_invoice", "transfer_to_triage"]],
+      ["You are triage.", ["get_time", "search", "transfer_to_billing"]],
+    ]);
+    expect(result).toMatchObject({
+      status: "completed",
+      text: "Done.",
+      agent: "triage",
+      handoffs: [
+        { from: "triage", to: "billing", reason: "an invoice", iteration: 1 },
+        { from: "billing", to: "triage", iteration: 3 },
+      ],
+    });
+    expect(recording.types().filter((type) => type === "handoff")).toHaveLength(2);
+    expect(recording.of("iteration-start").map(({ agent }) => agent)).toEqual([
+      "triage",
+      "triage",
+      "billing",
+      "billing",
+      "triage",
+    ]);
+    expect(provider.requests[4]?.messages).toHaveLength(9);
+  });
+
+  it("uses the provider of the new agent, and the provider of the run for the others", async () => {
+    const main = createMockProvider([toBilling]);
+    const own = createMockProvider([text("Done.")], { model: "own" });
+    const agents = createHandoffs({
+      start: "triage",
+      agents: { triage: { description: "", handoffs: ["billing"] }, billing: { description: "", provider: own } },
+    });
+    const result = await runToolLoop({ provider: main, messages, tools: agents.tools, policies: { handoffs: agents } });
+    expect({ calls: [main.calls, own.calls], model: result.streamResults[1]?.model }).toEqual({ calls: [1, 1], model: "own" });
+  });
+
+  it("filters the messages before the handoff, for the new agent only", async () => {
+    const agents = createAgents(10, withoutToolCalls);
+    const provider = createMockProvider([
+      [text("Let me look."), toolCall("search", {})],
+      toBilling,
+      toolCall("find_invoice", {}),
+      toTriage,
+      text("Done."),
+    ]);
+    const result = await runToolLoop({ provider, messages, tools: agents.tools, policies: { handoffs: agents } });
+    expect(outline(provider.requests[2]?.messages ?? [])).toEqual(["user My invoice", "assistant "]);
+    expect(outline(provider.requests[3]?.messages ?? [])).toEqual([
+      "user My invoice",
+      "assistant ",
+      "assistant find_invoice",
+      "tool find_invoice",
+    ]);
+    expect(outline(provider.requests[4]?.messages ?? [])).toEqual(outline(result.messages.slice(0, -1)));
+  });
+
+  it("carries out only the first handoff of a message", async () => {
+    const agents = createAgents();
+    const provider = createMockProvider([[toBilling, toBilling], text("Done.")]);
+    const result = await runToolLoop({ provider, messages, tools: agents.tools, policies: { handoffs: agents } });
+    expect(result.handoffs).toHaveLength(1);
+    expect(result.functionHistory.map(({ outcome }) => outcome)).toEqual(["completed", "failed"]);
+  });
+
+  it("does not let an agent hand over to an agent that it does not list", async () => {
+    const agents = createAgents();
+    const provider = createMockProvider([toTriage, text("Done.")]);
+    const result = await runToolLoop({ provider, messages, tools: agents.tools, policies: { handoffs: agents } });
+    expect({ outcome: result.functionHistory[0]?.outcome, agent: result.agent }).toEqual({
+      outcome: "unknown-tool",
+      agent: "triage",
+    });
+  });
+
+  it("ends a run that hands over too often as handoff-cap", async () => {
+    const agents = createAgents(2);
+    const provider = createMockProvider((_, index) => (index % 2 === 0 ? toBilling : toTriage));
+    const result = await runToolLoop({ provider, messages, tools: agents.tools, policies: { handoffs: agents } });
+    expect({ reason: result.reason, calls: provider.calls }).toEqual({ reason: { kind: "handoff-cap", count: 3 }, calls: 3 });
+  });
+
+  it("begins the next run with the agent of the last result", async () => {
+    const agents = createAgents();
+    const first = await runToolLoop({
+      provider: createMockProvider([toBilling, text("Done.")]),
+      messages,
+      tools: agents.tools,
+      policies: { handoffs: agents },
+    });
+    const provider = createMockProvider([text("Again.")]);
+    const next = agents.startWith(first.agent);
+    await runToolLoop({ provider, messages: [...first.messages, ...messages], tools: next.tools, policies: { handoffs: next } });
+    expect(facts(provider)).toEqual([["You are billing.", ["find_invoice", "transfer_to_triage"]]]);
+  });
+
+  it("traces the agent of each stream, with its own provider", async () => {
+    const own = createMockProvider([text("Done.")], { model: "own" });
+    const agents = createHandoffs({
+      start: "triage",
+      agents: { triage: { description: "", handoffs: ["billing"] }, billing: { description: "", provider: own } },
+    });
+    const names: unknown[] = [];
+    const span = { setAttributes: (set: object) => void names.push(set), end: () => {}, isRecording: () => true } as never;
+    const tracer = {
+      startSpan: (name: string, { attributes = {} }: { attributes?: object } = {}) => (names.push(name, attributes), span),
+    } as never;
+    await runToolLoop(
+      withTracing(
+        { provider: createMockProvider([toBilling]), messages, tools: agents.tools, policies: { handoffs: agents } },
+        { tracer },
+      ),
+    );
+    expect(JSON.stringify(names)).toContain('"chat own"');
+    expect(JSON.stringify(names)).toContain('"gen_ai.agent.name":"billing"');
+  });
+});

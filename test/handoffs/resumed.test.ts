@@ -1,0 +1,126 @@
+import { describe, expect, it } from "vitest";
+import { type MemoryJournal, memoryJournal, runToolLoop, type SavedJournal } from "turnwright";
+import { inspectJournal } from "turnwright/journal";
+import { createHandoffs } from "turnwright/handoffs";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { createAgents, messages, shared, toBilling, tool, toTriage } from "./stage.ts";
+
+function save(journal: MemoryJournal): SavedJournal {
+  return JSON.parse(JSON.stringify(journal)) as SavedJournal;
+}
+
+describe("createHandoffs: a resumed run", () => {
+  const script = [toolCall("search", {}), toBilling, toolCall("find_invoice", {}), toTriage, text("Done.")];
+
+  it("continues as the same agent after a crash at any step, and repeats nothing", async () => {
+    const agents = createAgents();
+    const options = { messages, tools: agents.tools, policies: { handoffs: agents }, runId: "r1" };
+    const journal = memoryJournal();
+    const whole = await runToolLoop({ ...options, provider: createMockProvider(script), journal });
+    const saved = save(journal);
+    const keys = Object.keys(saved.steps);
+    for (let kept = 1; kept < keys.length; kept += 1) {
+      const steps = Object.fromEntries(keys.slice(0, kept).map((key) => [key, saved.steps[key]]));
+      const done = keys.slice(0, kept).filter((key) => key.endsWith("/model")).length;
+      const provider = createMockProvider(script.slice(done));
+      const result = await runToolLoop({ ...options, provider, journal: memoryJournal({ ...saved, steps } as SavedJournal) });
+      expect({ messages: result.messages, handoffs: result.handoffs, calls: provider.calls }).toEqual({
+        messages: whole.messages,
+        handoffs: whole.handoffs,
+        calls: script.length - done,
+      });
+      expect(provider.requests.map(({ system }) => system)).toEqual(
+        ["You are triage.", "You are triage.", "You are billing.", "You are billing.", "You are triage."].slice(done),
+      );
+    }
+  });
+
+  it("inspectJournal: reads a journal with handoffs without the options", async () => {
+    const agents = createAgents();
+    const journal = memoryJournal();
+    const result = await runToolLoop({
+      provider: createMockProvider(script),
+      messages,
+      tools: agents.tools,
+      policies: { handoffs: agents },
+      journal,
+    });
+    const inspected = await inspectJournal(journal);
+    expect(inspected).toMatchObject({ status: "completed", messages: result.messages });
+  });
+
+  it("ends as hook-failed if the agent of the journal is missing", async () => {
+    const agents = createAgents();
+    const journal = memoryJournal();
+    const options = { messages, runId: "r2", tools: agents.tools };
+    await runToolLoop({
+      ...options,
+      provider: createMockProvider([toBilling, text("Done.")]),
+      policies: { handoffs: agents },
+      journal,
+    });
+    const { steps, ...rest } = save(journal);
+    const kept = Object.fromEntries(
+      Object.entries(steps).filter(([key]) => !key.startsWith("i1/model") && !key.includes("inbox-end")),
+    );
+    const other = createHandoffs({ start: "triage", agents: { triage: { description: "" } } });
+    const result = await runToolLoop({
+      ...options,
+      provider: createMockProvider([]),
+      policies: { handoffs: other },
+      journal: memoryJournal({ ...rest, steps: kept }),
+    });
+    expect(result.reason).toMatchObject({
+      kind: "hook-failed",
+      hook: "handoffs",
+      error: { message: expect.stringContaining('"billing"') as string },
+    });
+  });
+});
+
+describe("createHandoffs: options", () => {
+  const agent = { description: "" };
+  it.for<[title: string, options: unknown, code: string, message: RegExp]>([
+    ["no agents", { agents: {}, start: "a" }, "invalid-option", /at least one agent/],
+    ["an unknown first agent", { agents: { a: agent }, start: "b" }, "invalid-option", /start/],
+    ["an agent without a description", { agents: { a: {} }, start: "a" }, "invalid-option", /agents\.a\.description/],
+    [
+      "a handoff to an unknown agent",
+      { agents: { a: { ...agent, handoffs: ["b"] } }, start: "a" },
+      "invalid-option",
+      /agents\.a\.handoffs/,
+    ],
+    [
+      "a handoff to itself",
+      { agents: { a: { ...agent, handoffs: ["a"] } }, start: "a" },
+      "invalid-option",
+      /agents\.a\.handoffs/,
+    ],
+    ["an invalid name", { agents: { "a b": agent }, start: "a b" }, "invalid-option", /letters/],
+    [
+      "two tools with one name",
+      { agents: { a: { ...agent, tools: [tool("x")] }, b: { ...agent, tools: [tool("x")] } }, start: "a" },
+      "duplicate-tool",
+      /x/,
+    ],
+    ["an unknown field", { agents: { a: { ...agent, instructions: "" } }, start: "a" }, "unknown-option", /instructions/],
+  ])("createHandoffs: throws a LoopError for %s", ([, options, code, message]) => {
+    expect(() => createHandoffs(options as never)).toThrow(
+      expect.objectContaining({ code, message: expect.stringMatching(message) as string }),
+    );
+  });
+
+  it("runToolLoop: refuses handoffs without their tools", async () => {
+    const agents = createAgents();
+    const running = runToolLoop({
+      provider: createMockProvider([text("Hi")]),
+      messages,
+      tools: [shared],
+      policies: { handoffs: agents },
+    });
+    await expect(running).rejects.toMatchObject({
+      code: "invalid-option",
+      message: expect.stringContaining("policies.handoffs") as string,
+    });
+  });
+});

@@ -1,0 +1,33 @@
+import { defineTool, type Message, type UserMessage } from "turnwright";
+import { createHandoffs, type withoutToolCalls } from "turnwright/handoffs";
+import { type MockProvider, toolCall } from "turnwright/testing";
+
+export const messages: readonly UserMessage[] = [{ role: "user", content: "My invoice is wrong." }];
+export const tool = (name: string) =>
+  defineTool({ name, description: "", inputSchema: { type: "object" }, replay: "safe", execute: () => `${name} ran` });
+export const search = tool("search");
+export const invoice = tool("find_invoice");
+export const shared = tool("get_time");
+
+export function createAgents(maxHandoffs?: number, history?: typeof withoutToolCalls) {
+  return createHandoffs({
+    start: "triage",
+    maxHandoffs,
+    agents: {
+      triage: { description: "Finds out the topic.", system: "You are triage.", tools: [search], handoffs: ["billing"] },
+      billing: { description: "Knows invoices.", system: "You are billing.", tools: [invoice], handoffs: ["triage"], history },
+    },
+  });
+}
+
+export const toBilling = toolCall("transfer_to_billing", { reason: "an invoice" });
+export const toTriage = toolCall("transfer_to_triage", {});
+
+export const outline = (list: readonly Message[]): readonly string[] =>
+  list.map(
+    ({ role, ...message }) =>
+      `${role} ${JSON.stringify(message).match(/transfer_to_\w+|search|find_invoice|My invoice|Done/)?.[0] ?? ""}`,
+  );
+
+export const facts = (provider: MockProvider) =>
+  provider.requests.map(({ system, tools }) => [system, tools.map(({ name }) => name)]);
