@@ -1,15 +1,15 @@
-import { defineTool, type Message, type UserMessage } from "turnwright";
-import { createHandoffs, type withoutToolCalls } from "turnwright/handoffs";
-import { type MockProvider, toolCall } from "turnwright/testing";
+import { defineTool, type Message, type Tool, type UserMessage } from "turnwright";
+import { type AgentHandoffs, createHandoffs, type HistoryFilter } from "turnwright/handoffs";
+import { type MockPart, type MockProvider, toolCall } from "turnwright/testing";
 
 export const messages: readonly UserMessage[] = [{ role: "user", content: "My invoice is wrong." }];
-export const tool = (name: string) =>
+export const tool = (name: string): Tool =>
   defineTool({ name, description: "", inputSchema: { type: "object" }, replay: "safe", execute: () => `${name} ran` });
-export const search = tool("search");
-export const invoice = tool("find_invoice");
-export const shared = tool("get_time");
+export const search: Tool = tool("search");
+export const invoice: Tool = tool("find_invoice");
+export const shared: Tool = tool("get_time");
 
-export function createAgents(maxHandoffs?: number, history?: typeof withoutToolCalls) {
+export function createAgents(maxHandoffs?: number, history?: HistoryFilter): AgentHandoffs<"triage" | "billing"> {
   return createHandoffs({
     start: "triage",
     maxHandoffs,
@@ -20,8 +20,8 @@ export function createAgents(maxHandoffs?: number, history?: typeof withoutToolC
   });
 }
 
-export const toBilling = toolCall("transfer_to_billing", { reason: "an invoice" });
-export const toTriage = toolCall("transfer_to_triage", {});
+export const toBilling: MockPart = toolCall("transfer_to_billing", { reason: "an invoice" });
+export const toTriage: MockPart = toolCall("transfer_to_triage", {});
 
 export const outline = (list: readonly Message[]): readonly string[] =>
   list.map(
@@ -29,5 +29,5 @@ export const outline = (list: readonly Message[]): readonly string[] =>
       `${role} ${JSON.stringify(message).match(/transfer_to_\w+|search|find_invoice|My invoice|Done/)?.[0] ?? ""}`,
   );
 
-export const facts = (provider: MockProvider) =>
+export const facts = (provider: MockProvider): unknown =>
   provider.requests.map(({ system, tools }) => [system, tools.map(({ name }) => name)]);
