@@ -47,7 +47,7 @@ export function costOf(usage: Usage | undefined, by: Answerer, { pricing, events
 
 export function applyCall(
   state: LoopState,
-  { outcome, restart, extraction }: SettledCall,
+  { outcome, restart, extraction, textForModel }: SettledCall,
   part: ToolResultPart | undefined,
 ): void {
   const { kind } = outcome;
@@ -60,11 +60,16 @@ export function applyCall(
   else if (countsAsError(kind)) countError(state);
   if (restart !== undefined) applyRestart(state, restart);
   else if (kind !== "interrupted" && kind !== "not-run" && kind !== "deferred" && part !== undefined) {
-    addHistory(state, outcome, part);
+    addHistory(state, outcome, textForModel === undefined ? part : { ...part, processed: true });
   }
 }
 
-function addHistory(state: LoopState, outcome: ToolOutcome, part: ToolResultPart): void {
+/** The result that the model gets. */
+interface ShownResult extends ToolResultPart {
+  readonly processed?: true;
+}
+
+function addHistory(state: LoopState, outcome: ToolOutcome, part: ShownResult): void {
   state.functionHistory.push(toHistoryEntry(state, outcome, part));
   // Content counts as delivered even if a stage of `policies.results` has moved its text parts into the result.
   if (outcome.kind === "completed" && outcome.content !== undefined) state.contentDelivered = true;
@@ -141,13 +146,14 @@ export function countError(state: LoopState): void {
   state.errorPeak = Math.max(state.errorPeak, state.consecutiveToolErrors);
 }
 
-function toHistoryEntry(state: LoopState, outcome: ToolOutcome, { result, content }: ToolResultPart): ToolHistoryEntry {
+function toHistoryEntry(state: LoopState, outcome: ToolOutcome, { result, content, processed }: ShownResult): ToolHistoryEntry {
   const { call, kind, durationMs } = outcome;
   const { text } = state.current;
   return {
     functionCall: { id: call.callId, name: call.name, args: call.args },
     functionResponse: { name: call.name, response: { result } },
     outcome: kind,
+    ...(processed === true ? { processed } : {}),
     ...(kind === "approval-failed" ? { error: outcome.error } : {}),
     iteration: state.iteration,
     durationMs,

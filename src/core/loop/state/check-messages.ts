@@ -125,10 +125,11 @@ function notRun({ callId, name }: OpenCall): ToolResultPart {
 }
 
 const problems: { readonly [Role in Message["role"]]: (message: { readonly [field: string]: unknown }) => string | undefined } = {
-  user: ({ content }) =>
-    typeof content === "string" || isListOf(content, isContentPart)
-      ? undefined
-      : 'must have a string or an array of content parts as "content"',
+  user: ({ content, metadata }) => {
+    if (typeof content !== "string" && !isListOf(content, isContentPart))
+      return 'must have a string or an array of content parts as "content"';
+    return metadata === undefined || isRecord(metadata) ? undefined : 'must have an object of plain data as "metadata"';
+  },
   assistant: ({ content }) =>
     isListOf(content, isAssistantPart) ? undefined : 'must have an array of text, reasoning and tool-call parts as "content"',
   tool: ({ results }) => (isListOf(results, isResult) ? undefined : 'must have an array of tool results as "results"'),
