@@ -77,9 +77,6 @@ export type {
   IterationState,
   IterationView,
   StopRequest,
-  ToolArgs,
-  ToolInput,
-  ToolOutput,
   Unvalidated,
 } from "./types/loop-options.ts";
 export type { ThoughtLogOwner } from "./types/loop-result.ts";
@@ -131,6 +128,9 @@ export type {
   ContextOption,
   RunCall,
   RunCallFacts,
+  ToolArgs,
+  ToolInput,
+  ToolOutput,
 } from "./types/typed-call.ts";
-export type { ApprovalView, Deferred, ToolBudget, ToolTraits } from "./types/tool.ts";
+export type { AnyTool, ApprovalView, Deferred, ToolBudget, ToolTraits } from "./types/tool.ts";
 export type { ParsedArguments } from "./utils/tool-arguments.ts";

@@ -77,8 +77,7 @@ function readBody(body: unknown, limits: RequestLimits): UIChatRequest {
   if (trigger === "regenerate") return { ...facts, decisions: {}, results: {} };
   const last: unknown = body.messages.at(-1);
   const role = isRecord(last) ? last.role : undefined;
-  if (role === "user")
-    return { ...facts, message: readMessage(recordOf(last), limits), ...readAnswers(body, undefined) };
+  if (role === "user") return { ...facts, message: readMessage(recordOf(last), limits), ...readAnswers(body, undefined) };
   if (role === "assistant") return { ...facts, ...readAnswers(body, last) };
   throw new RequestError(400, 'The last message must have the role "user" or "assistant".');
 }

@@ -86,7 +86,9 @@ it("defineTool: a context is annotated in execute, or bound by a call without ar
     name: "annotated",
     description: "An agent",
     inputSchema: z.object({ question: z.string() }),
-    prepare: ({ question }, { context }: ToolContext<App>) => ({ messages: [{ role: "user", content: question + context.user }] }),
+    prepare: ({ question }, { context }: ToolContext<App>) => ({
+      messages: [{ role: "user", content: question + context.user }],
+    }),
   });
   expectTypeOf<ContextOf<typeof agent | typeof annotated | typeof bound | typeof page>>().toEqualTypeOf<App>();
   expectTypeOf(bound.name).toEqualTypeOf<"bound">();
@@ -148,7 +150,8 @@ it("approve: gets the context that the tools need", () => {
     },
   };
   const own: Approve<App> = (_, context: ApprovalContext<App>) => ({ kind: context.context.user === "" ? "deny" : "approve" });
-  const wrong = (_: ToolCall, context: ApprovalContext<Shop>) => ({ kind: context.context.currency === "" ? "deny" : "approve" }) as const;
+  const wrong = (_: ToolCall, context: ApprovalContext<Shop>) =>
+    ({ kind: context.context.currency === "" ? "deny" : "approve" }) as const;
   // @ts-expect-error the tools need another context
   const mixed: (typeof options)["policies"] = { approve: wrong };
   expect([options.policies, own, mixed]).toHaveLength(3);
@@ -194,7 +197,9 @@ it("CallArgs and CallResult: are Json if the type is unknown, or is not plain da
   expectTypeOf<CallResult<typeof marked>>().toEqualTypeOf<Json>();
   expectTypeOf<CallArgs<typeof outside>>().toEqualTypeOf<{ why?: string | undefined }>();
   expectTypeOf<CallResult<typeof outside>>().toEqualTypeOf<Json>();
-  expectTypeOf<CallResult<typeof rows>>().toEqualTypeOf<readonly { readonly id: number; readonly note?: string | undefined }[] | null>();
+  expectTypeOf<CallResult<typeof rows>>().toEqualTypeOf<
+    readonly { readonly id: number; readonly note?: string | undefined }[] | null
+  >();
   expect([plain, marked, outside, rows]).toHaveLength(4);
 });
 
@@ -217,13 +222,7 @@ it("isCallOf: narrows calls, waiting calls, entries of result.calls and events",
     // @ts-expect-error a nested run may have other tools
     if (event.type === "tool-end" && event.outcome === "completed" && event.name === "get_weather") seen.push(event.result.city);
   }
-  expect(seen).toEqual([
-    ["tool-start", 7],
-    ["tool-start", "Oslo"],
-    ["tool-end", "Oslo"],
-    true,
-    "Oslo",
-  ]);
+  expect(seen).toEqual([["tool-start", 7], ["tool-start", "Oslo"], ["tool-end", "Oslo"], true, "Oslo"]);
   const { calls, pendingCalls } = await stream.result;
   for (const entry of calls)
     if (isCallOf(weather, entry)) {

@@ -19,7 +19,10 @@ const messages: readonly Message[] = [
   { role: "user", content: parts, pinned: true, metadata },
 ];
 const look = defineTool({ name: "look", description: "Looks", inputSchema: { type: "object" }, execute: () => "seen" });
-const turns: readonly ScriptedTurn[] = [{ calls: [["c1", "look", "{}"]], end: "tools" }, { text: "No.", end: "stop" }];
+const turns: readonly ScriptedTurn[] = [
+  { calls: [["c1", "look", "{}"]], end: "tools" },
+  { text: "No.", end: "stop" },
+];
 const plan = (next_action: string): ScriptedTurn => ({
   text: JSON.stringify({ next_action, execution_commands: [] }),
   end: "stop",

@@ -44,7 +44,7 @@ export async function runToolLoop<Output = unknown, T extends Tool = Tool>(
   options: LoopOptions<Output, T>,
 ): Promise<LoopResult<Plain<Output>, T>> {
   // The schema and the tools in `options` determine the types of the output and the calls.
-  return driveRun(startRun(options as LoopOptions, { nest })) as Promise<LoopResult<Plain<Output>, T>>;
+  return driveRun(startRun(options, { nest })) as Promise<LoopResult<Plain<Output>, T>>;
 }
 
 export function nest(options: LoopOptions, nesting: Nesting): StartedRun {

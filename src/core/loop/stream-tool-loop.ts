@@ -44,7 +44,7 @@ export function streamToolLoop<Output = unknown, T extends Tool = Tool>(
   options: LoopOptions<Output, T>,
 ): LoopStream<Plain<Output>, T> {
   const queue = new EventQueue<LoopEvent>(capacity);
-  const run = startRun(options as LoopOptions, { nest, queue });
+  const run = startRun(options, { nest, queue });
   // The schema and the tools in `options` determine the types of the output, the calls and the events.
   const result = driveRun(run) as Promise<LoopResult<Plain<Output>, T>>;
   // Prevents an unhandled rejection for callers that only read events. A caller that awaits `result` still gets the error.

@@ -210,9 +210,7 @@ export function defineTool<
   Result = unknown,
   Context = unknown,
   Name extends string = string,
->(
-  tool: Tool<ArgsOf<Args, Schema>, Schema, Result, Context, Name>,
-): Tool<ArgsOf<Args, Schema>, Schema, Result, Context, Name>;
+>(tool: Tool<ArgsOf<Args, Schema>, Schema, Result, Context, Name>): Tool<ArgsOf<Args, Schema>, Schema, Result, Context, Name>;
 export function defineTool(...given: readonly [tool?: Tool]): unknown {
   if (given.length === 0) return defineTool;
   const [tool] = given;

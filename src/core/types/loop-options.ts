@@ -147,15 +147,6 @@ export interface StopRequest {
 /** The type of arguments that are not validated, because the tool has a plain JSON Schema. */
 export type Unvalidated = unknown;
 
-/** The type of the arguments that a tool's `execute` gets: the output of its schema. */
-export type ToolArgs<T extends Tool> = Parameters<NonNullable<T["execute"]>>[0];
-
-/** The type of the arguments that a model sends to a tool: the input of its schema, before defaults and transforms. */
-export type ToolInput<T extends Tool> = T["inputSchema"] extends StandardSchema<infer Input, unknown> ? Input : ToolArgs<T>;
-
-/** The type of the value that a tool's `execute` returns or resolves to. */
-export type ToolOutput<T extends Tool> = Awaited<ReturnType<NonNullable<T["execute"]>>>;
-
 /**
  * All options of a run. `Output` is the output type of the schema in `policies.output`. `T` is the union of the types of the tools:
  * it types `context`, which is required if a tool needs it. Default: any tools, with a context of any type.

@@ -6,7 +6,7 @@ import type { StreamResult } from "./provider.ts";
 import type { CompactedMessages } from "./policies.ts";
 import type { EndReason, LoopStatus } from "./termination.ts";
 import type { PromptCacheUse } from "./prompt-cache.ts";
-import type { Tool } from "./loop-options.ts";
+import type { AnyTool } from "./tool.ts";
 import type { RunCall } from "./typed-call.ts";
 import type { ToolCall, ToolHistoryEntry, WaitingCall } from "./tool-outcome.ts";
 
@@ -14,7 +14,7 @@ import type { ToolCall, ToolHistoryEntry, WaitingCall } from "./tool-outcome.ts"
  * The result of a run, however the run ended. `JSON.stringify` never throws for it. `Output` is the type of the value that
  * `policies.output` creates from the answer, and `T` is the union of the types of the tools.
  */
-export interface LoopResult<Output = unknown, T extends Tool = Tool> {
+export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly status: LoopStatus;
   readonly reason: EndReason;
   /** The last text from the model that is not blank, trimmed. */

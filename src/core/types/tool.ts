@@ -1,4 +1,4 @@
-import type { ContentPart, JsonSchema, Masking, Session } from "./common.ts";
+import type { ContentPart, JsonSchema, Masking, Session, ToolSchema } from "./common.ts";
 import type { Message } from "./message.ts";
 
 /**
@@ -82,6 +82,16 @@ export interface ApprovalView<Context = unknown> {
   readonly session: Session;
   readonly context: Context;
   readonly signal: AbortSignal;
+}
+
+/**
+ * The fields of a tool that type its context, its calls and its results. Each `Tool` has them. It is a type of its own because
+ * results and events, which depend on it, are also part of the type `Tool`.
+ */
+export interface AnyTool {
+  readonly name: string;
+  readonly inputSchema: ToolSchema;
+  readonly execute?: ((args: never, context: never) => unknown) | undefined;
 }
 
 /** A tool as the model and the loop see it: the description for the model, and the traits for the loop. */

@@ -1,46 +1,57 @@
 // The types of calls, results and contexts, as inferred from the tools of a run.
 
-import type { ContentPart, PlainError } from "./common.ts";
+import type { ContentPart, PlainError, StandardSchema } from "./common.ts";
 import type { Json, Plain } from "./json.ts";
-import type { Tool, ToolContext, ToolInput, ToolOutput } from "./loop-options.ts";
-import type { Deferred, ToolResult } from "./tool.ts";
+import type { AnyTool, Deferred, ToolResult } from "./tool.ts";
 import type { ToolHistoryEntry, ToolOutcome } from "./tool-outcome.ts";
 
 /**
  * The type of `context.context` that these tools need: the intersection for a union of tools. `unknown` if no tool needs a
  * context, and for tools of the general type `Tool`.
  */
-export type ContextOf<T extends Tool> = (T extends Tool ? (context: NeededContext<T>) => void : never) extends (
+export type ContextOf<T extends AnyTool> = (T extends AnyTool ? (context: NeededContext<T>) => void : never) extends (
   context: infer Context,
 ) => void
   ? Context
   : unknown;
 
-type NeededContext<T extends Tool> = T extends {
-  readonly execute?: ((args: never, context: ToolContext<infer Context>) => unknown) | undefined;
+type NeededContext<T extends AnyTool> = T extends {
+  readonly execute?: ((args: never, context: infer ToolContext) => unknown) | undefined;
 }
-  ? // The general type `Tool` accepts tools with any context, so its context is `never`.
-    [Context] extends [never]
-    ? unknown
-    : Context
+  ? [ToolContext] extends [{ readonly context: infer Context }]
+    ? KnownContext<Context>
+    : unknown
   : unknown;
+
+/** The general type `Tool` accepts tools with any context, so its context is `never`. */
+type KnownContext<Context> = [Context] extends [never] ? unknown : Context;
 
 /** The default context of a tool type: the general type `Tool` includes tools with any context, and `Tool<Args>` needs none. */
 export type ContextFor<Args> = [Args] extends [never] ? never : unknown;
 
 /** The option `context`, which is required if a tool needs it. */
-export type ContextOption<T extends Tool> = unknown extends ContextOf<T>
-  ? { /** Any value, which tools can read as `context.context`. */ readonly context?: unknown }
-  : { /** The value that the tools read as `context.context`. */ readonly context: ContextOf<T> };
+export type ContextOption<T extends AnyTool> =
+  unknown extends ContextOf<T>
+    ? { /** Any value, which tools can read as `context.context`. */ readonly context?: unknown }
+    : { /** The value that the tools read as `context.context`. */ readonly context: ContextOf<T> };
+
+/** The type of the arguments that a tool's `execute` gets: the output of its schema. */
+export type ToolArgs<T extends AnyTool> = Parameters<NonNullable<T["execute"]>>[0];
+
+/** The type of the arguments that a model sends to a tool: the input of its schema, before defaults and transforms. */
+export type ToolInput<T extends AnyTool> = T["inputSchema"] extends StandardSchema<infer Input, unknown> ? Input : ToolArgs<T>;
+
+/** The type of the value that a tool's `execute` returns or resolves to. */
+export type ToolOutput<T extends AnyTool> = Awaited<ReturnType<NonNullable<T["execute"]>>>;
 
 /** The arguments of a call in a transcript: the input of the tool's schema as plain data. `Json` if the type is unknown. */
-export type CallArgs<T extends Tool> = JsonOf<ToolInput<T>>;
+export type CallArgs<T extends AnyTool> = JsonOf<ToolInput<T>>;
 
 /**
  * The result of a completed call: the return type of `execute` as plain data. `Json` if the type is unknown, for example because
  * the tool returns `toolResult` or `context.defer()`.
  */
-export type CallResult<T extends Tool> = JsonOf<ToolOutput<T>>;
+export type CallResult<T extends AnyTool> = JsonOf<ToolOutput<T>>;
 
 type JsonOf<Value> = [Value] extends [never]
   ? Json
@@ -72,9 +83,9 @@ export interface RunCallFacts {
  * One call of a run, with its result. If the tools of the run are known and `outcome` is "completed", `name` selects the types of
  * `args` and `result`. With any other outcome, both are `Json`.
  */
-export type RunCall<T extends Tool = Tool> = CompletedCall<T> | UncompletedCall;
+export type RunCall<T extends AnyTool = AnyTool> = CompletedCall<T> | UncompletedCall;
 
-type CompletedCall<T extends Tool> = T extends Tool
+type CompletedCall<T extends AnyTool> = T extends AnyTool
   ? RunCallFacts & {
       readonly name: T["name"];
       /** The tool returned this result, and `policies.results` did not change it. */
@@ -103,7 +114,7 @@ interface FinishedCall {
 }
 
 /** A call or an event about a call, as `isCallOf` narrows it for the tool `T`. */
-export type CallOf<T extends Tool, Call> = Call extends { readonly name: string }
+export type CallOf<T extends AnyTool, Call> = Call extends { readonly name: string }
   ? [T["name"] & Call["name"]] extends [never]
     ? never
     : Call extends FinishedCall
@@ -111,7 +122,7 @@ export type CallOf<T extends Tool, Call> = Call extends { readonly name: string 
       : Replaced<Call, { readonly name: T["name"]; readonly args: CallArgs<T> }>
   : never;
 
-type FinishedCallOf<T extends Tool, Call extends FinishedCall, Outcome> = Outcome extends "completed"
+type FinishedCallOf<T extends AnyTool, Call extends FinishedCall, Outcome> = Outcome extends "completed"
   ? Replaced<
       Call,
       { readonly name: T["name"]; readonly outcome: Outcome; readonly args: CallArgs<T>; readonly result: CallResult<T> }
