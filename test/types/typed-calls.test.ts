@@ -203,27 +203,34 @@ it("CallArgs and CallResult: are Json if the type is unknown, or is not plain da
   expect([plain, marked, outside, rows]).toHaveLength(4);
 });
 
-it("isCallOf: narrows calls, waiting calls, entries of result.calls and events", async () => {
+it("isCallOf: narrows events of a stream", async () => {
   const seen: unknown[] = [];
   const stream = streamToolLoop({ provider: provider(), messages, tools: [weather, priceOf], context: { currency: "EUR" } });
-  for await (const event of stream) {
-    if (event.type === "tool-start" && isCallOf(weather, event)) {
-      expectTypeOf(event.args).toEqualTypeOf<CallArgs<typeof weather>>();
-      seen.push([event.type, event.args.city]);
-    }
-    if (isCallOf(weather, event) && event.type === "tool-end" && event.outcome === "completed") {
+  const see = (event: Extract<LoopEvent<typeof weather | typeof priceOf>, { readonly type: "tool-end" }>): void => {
+    if (event.outcome !== "completed") return;
+    if (isCallOf(weather, event)) {
       expectTypeOf(event.result).toEqualTypeOf<{ city: string; at: string }>();
       seen.push([event.type, event.result.city]);
     }
-    if (event.type === "tool-end" && event.path === undefined && event.outcome === "completed" && event.name === "get_weather") {
+    if (event.path === undefined && event.name === "get_weather") {
       expectTypeOf(event.result).toEqualTypeOf<{ city: string; at: string }>();
       seen.push(event.durationMs >= 0);
     }
     // @ts-expect-error a nested run may have other tools
-    if (event.type === "tool-end" && event.outcome === "completed" && event.name === "get_weather") seen.push(event.result.city);
+    if (event.name === "get_weather") seen.push(event.result.city);
+  };
+  for await (const event of stream) {
+    if (event.type === "tool-end") see(event);
+    if (event.type !== "tool-start" || !isCallOf(weather, event)) continue;
+    expectTypeOf(event.args).toEqualTypeOf<CallArgs<typeof weather>>();
+    seen.push([event.type, event.args.city]);
   }
   expect(seen).toEqual([["tool-start", 7], ["tool-start", "Oslo"], ["tool-end", "Oslo"], true, "Oslo"]);
-  const { calls, pendingCalls } = await stream.result;
+  expectTypeOf<LoopEvent<typeof weather>>().toExtend<LoopEvent>();
+});
+
+it("isCallOf: narrows entries of result.calls, pending calls and waiting calls", async () => {
+  const { calls, pendingCalls } = await runToolLoop({ provider: provider(), messages, tools: [weather] });
   for (const entry of calls)
     if (isCallOf(weather, entry)) {
       expectTypeOf(entry.name).toEqualTypeOf<"get_weather">();
@@ -234,6 +241,5 @@ it("isCallOf: narrows calls, waiting calls, entries of result.calls and events",
   const waiting: WaitingCall = { id: "a", callId: "a", name: "price_of", args: { article: "tea" }, waitsFor: "approval" };
   if (!isCallOf(priceOf, waiting)) throw new Error("The names are equal.");
   expectTypeOf(waiting.args).toEqualTypeOf<{ article: string }>();
-  expectTypeOf<LoopEvent<typeof weather>>().toExtend<LoopEvent>();
   expect([isCallOf(weather, waiting), isCallOf(weather, {})]).toEqual([false, false]);
 });
