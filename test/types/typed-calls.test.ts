@@ -207,17 +207,16 @@ it("isCallOf: narrows events of a stream", async () => {
   const seen: unknown[] = [];
   const stream = streamToolLoop({ provider: provider(), messages, tools: [weather, priceOf], context: { currency: "EUR" } });
   const see = (event: Extract<LoopEvent<typeof weather | typeof priceOf>, { readonly type: "tool-end" }>): void => {
-    if (event.outcome !== "completed") return;
-    if (isCallOf(weather, event)) {
+    if (isCallOf(weather, event) && event.outcome === "completed") {
       expectTypeOf(event.result).toEqualTypeOf<{ city: string; at: string }>();
       seen.push([event.type, event.result.city]);
     }
-    if (event.path === undefined && event.name === "get_weather") {
+    if (event.path === undefined && event.outcome === "completed" && event.name === "get_weather") {
       expectTypeOf(event.result).toEqualTypeOf<{ city: string; at: string }>();
       seen.push(event.durationMs >= 0);
     }
     // @ts-expect-error a nested run may have other tools
-    if (event.name === "get_weather") seen.push(event.result.city);
+    if (event.outcome === "completed" && event.name === "get_weather") seen.push(event.result.city);
   };
   for await (const event of stream) {
     if (event.type === "tool-end") see(event);
