@@ -46,16 +46,16 @@ const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
   options: { assert: { type: "boolean" }, write: { type: "boolean" } },
 });
-const known = [...workloads, "peers", "durable", "inspect-page", "long-runs"];
+const known = [...workloads, "peers", "durable", "inspect-page", "long-runs", "types"];
 const chosen = positionals.length > 0 ? positionals : known;
 const unknown = chosen.filter((name) => !known.includes(name));
 if (unknown.length > 0) throw new Error(`Unknown workload: ${unknown.join(", ")}. Use one of these: ${known.join(", ")}.`);
 
 /** Each of these has a table of its own. */
-const alone = new Set(["peers", "durable", "inspect-page", "long-runs"]);
+const alone = new Set(["peers", "durable", "inspect-page", "long-runs", "types"]);
 if (flags.write && positionals.some((name) => !alone.has(name)))
   throw new Error(
-    "--write needs complete tables: name no workload, or only the workloads peers, durable, inspect-page and long-runs.",
+    "--write needs complete tables: name no workload, or only the workloads peers, durable, inspect-page, long-runs and types.",
   );
 
 /** @type {Row[]} */
@@ -95,6 +95,14 @@ if (chosen.includes("long-runs")) {
     writeFigures("guides/long-runs", tokens, "tokens");
     writePicture("guides/long-runs", plot);
   }
+}
+if (chosen.includes("types")) {
+  /** @type {readonly Row[]} */
+  const types = await inProcess("src/types/measure.js", "types");
+  rows.push(...types);
+  const table = toTable(types, "tools: Tool[]");
+  console.log(table);
+  if (flags.write) writeTable("guides/typed-tools", table, "bench-types");
 }
 if (flags.assert && rows.some(missesTarget)) process.exitCode = 1;
 

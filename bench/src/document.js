@@ -5,7 +5,7 @@ import { cpus } from "node:os";
  * Writes a table into a page of the documentation, between the comments `<mark>:start` and `<mark>:end`, with the date and the
  * machine of the measurement.
  *
- * @param {"performance" | "comparison"} name
+ * @param {"performance" | "comparison" | "guides/typed-tools"} name
  * @param {string} table
  * @param {string} [mark]
  */

@@ -45,6 +45,7 @@ const messages: readonly Message[] = [
 interface User {
   role: "user";
   pinned?: boolean | undefined; // true keeps the message in all requests, even after a compaction
+  metadata?: { readonly [key: string]: Json | undefined } | undefined; // your own data, never sent to a model
   content: string | readonly ContentPart[];
 }
 
@@ -71,6 +72,7 @@ interface HistoryEntry {
   functionCall: { readonly id: string; readonly name: string; readonly args: Json };
   functionResponse: { readonly name: string; readonly response: { readonly result: Json } };
   outcome: ToolOutcome["kind"];
+  processed?: true | undefined; // policies.results changed the result
   error?: PlainError | undefined; // for the outcome approval-failed
   iteration: number;
   durationMs: number;

@@ -59,8 +59,10 @@ import type {
   LoopDetectionOptions,
   Masking,
   MaskingOptions,
+  CallOf,
   PromptCacheUse,
   ProviderMetadataPart,
+  RunCall,
   ProviderErrorFacts,
   StructuredOutputOptions,
   ThoughtLogOwner,
@@ -104,6 +106,7 @@ interface Core {
   }): ToolResult;
   FatalToolError: new (message?: string, options?: ErrorOptions) => Error; // thrown by a tool, ends the run
   isToolResult(value: unknown): value is ToolResult;
+  isCallOf<T extends Tool, Call extends object>(tool: T, call: Call): call is Extract<CallOf<T, Call>, Call>; // narrows name, args, result
   createContextStash(options?: {
     ttlMs?: number;
     maxEntries?: number;
@@ -216,7 +219,8 @@ interface Result {
   thoughtLog?: Json | undefined;
   thoughtLogOwner?: ThoughtLogOwner | undefined;
   messages: readonly Message[]; // the transcript, sendable as it is
-  functionHistory: readonly ToolHistoryEntry[];
+  calls: readonly RunCall[]; // { callId, name, args, outcome, result, iteration, durationMs, ... }, typed by the tools
+  functionHistory: readonly ToolHistoryEntry[]; // the same calls in another format
   streamResults: readonly StreamResult[]; // one per provider stream
   accumulatedModelParts: readonly ProviderMetadataPart[];
   agent?: string | undefined; // the last agent of policies.handoffs, for `startWith` in the next run

@@ -57,6 +57,7 @@ const snippets = [
   () => import("./throwing.ts"),
   () => import("./tools.ts"),
   () => import("./tracing.ts"),
+  () => import("./typed-tools.ts"),
   () => import("./ui-messages.ts"),
 ];
 

@@ -95,6 +95,7 @@ export { createContextRelease } from "./loop/restart/context-release.ts";
 export { createContextStash } from "./loop/restart/context-stash.ts";
 export { defineAgentTool } from "./loop/tool-call/define-agent-tool.ts";
 export { defineTool } from "./tools/define-tool.ts";
+export { isCallOf } from "./tools/is-call-of.ts";
 export { createToolRegistry } from "./tools/registry.ts";
 export { isToolResult, toolResult } from "./tools/to-outcome.ts";
 export { mergeRegistries, withFilter, withPrefix } from "./tools/merge-registries.ts";

@@ -40,10 +40,10 @@ export type { ProviderErrorFacts } from "./errors/provider-error.ts";
 export type { GenerateRequest } from "./loop/generate-with-tools.ts";
 export type { ContextReleaseTool, ReleaseRequest } from "./loop/restart/context-release.ts";
 export type { ContextStashOptions } from "./loop/restart/context-stash.ts";
-export type { AgentToolFields } from "./loop/tool-call/define-agent-tool.ts";
+export type { AgentTool, AgentToolFields, DefineAgentTool } from "./loop/tool-call/define-agent-tool.ts";
 export type { TruncateResultsOptions, TruncatedResults } from "./loop/tool-call/truncate-results.ts";
 export type { ContextRestartFields } from "./tools/context-restart.ts";
-export type { ArgsOf, FromSchema } from "./tools/define-tool.ts";
+export type { ArgsOf, DefineTool, FromSchema } from "./tools/define-tool.ts";
 export type { ToolFilter } from "./tools/merge-registries.ts";
 export type { MutableToolRegistry, ToolSource } from "./tools/registry.ts";
 export type { ToolResultFields } from "./tools/to-outcome.ts";
@@ -79,9 +79,6 @@ export type {
   IterationState,
   IterationView,
   StopRequest,
-  ToolArgs,
-  ToolInput,
-  ToolOutput,
   Unvalidated,
 } from "./types/loop-options.ts";
 export type { ThoughtLogOwner } from "./types/loop-result.ts";
@@ -124,5 +121,18 @@ export type {
   ToolHistoryEntry,
   WaitingCall,
 } from "./types/tool-outcome.ts";
-export type { ApprovalView, Deferred, ToolBudget, ToolTraits } from "./types/tool.ts";
+export type {
+  CallArgs,
+  CallOf,
+  CallResult,
+  ContextFor,
+  ContextOf,
+  ContextOption,
+  RunCall,
+  RunCallFacts,
+  ToolArgs,
+  ToolInput,
+  ToolOutput,
+} from "./types/typed-call.ts";
+export type { AnyTool, ApprovalView, Deferred, ToolBudget, ToolTraits } from "./types/tool.ts";
 export type { ParsedArguments } from "./utils/tool-arguments.ts";

@@ -4,6 +4,7 @@ import {
   checkFields,
   type Checks,
   type Clock,
+  type ContextOf,
   createToolRegistry,
   deferred,
   deferredToPage,
@@ -27,9 +28,9 @@ import {
 /** The context fields that belong to the call itself. A test cannot override them. */
 export type CallFields = "name" | "signal" | "heartbeat" | "progress";
 
-/** The fields of the tool context that a test may set. */
-export type ToolContextOverrides = {
-  readonly [Field in Exclude<keyof ToolContext, CallFields | "provider">]?: ToolContext[Field] | undefined;
+/** The fields of the tool context that a test may set. `Context` is the type of `context`. */
+export type ToolContextOverrides<Context = unknown> = {
+  readonly [Field in Exclude<keyof ToolContext, CallFields | "provider">]?: ToolContext<Context>[Field] | undefined;
 } & {
   /**
    * The provider that nested runs use. It replaces the provider in their options. A value without `stream` is only shown as
@@ -93,8 +94,8 @@ export function createToolContext(own: Pick<ToolContext, CallFields>, overrides:
   };
 }
 
-/** The options of `runTool`: fields of the tool context, time limits and cancellation. */
-export type RunToolOverrides = ToolContextOverrides & {
+/** The options of `runTool`: fields of the tool context, time limits and cancellation. `Context` is the type of `context`. */
+export type RunToolOverrides<Context = unknown> = ToolContextOverrides<Context> & {
   /** The clock for time limits. Default: the platform's clock. */
   readonly clock?: Clock | undefined;
   /** Cancels the call when it fires, as when a run is aborted. */
@@ -154,7 +155,11 @@ const overrideChecks: Checks<RunToolOverrides> = {
  * await clock.advance(1_000);
  * expect(await running).toMatchObject({ kind: "timed-out", limitMs: 1_000 });
  */
-export async function runTool(tool: Tool, args: unknown = {}, overrides: RunToolOverrides = {}): Promise<ToolOutcome> {
+export async function runTool<T extends Tool>(
+  tool: T,
+  args: unknown = {},
+  overrides: RunToolOverrides<ContextOf<T>> = {},
+): Promise<ToolOutcome> {
   checkFields("overrides", overrides, overrideChecks);
   const { clock = systemClock, signal, callId = "call_1", onProgress, onMetadata } = overrides;
   const registry = createToolRegistry([tool]);

@@ -46,9 +46,9 @@ export interface UIChatRequest {
 /**
  * Reads a request from `useChat`: a web `Request`, a node:http request, a JSON string, or a parsed body.
  *
- * The page is not trusted. From a new user message, only the text and the files are used. From the last assistant message, only
- * the decisions and results that the page added are used. Everything else is ignored, such as the history and system messages. A
- * call is denied unless its approval has `approved: true`. To edit arguments, the page sends `{ [id]: { kind: "modify", args } }`
+ * The page is not trusted. From a new user message, only the text, the files and the metadata are used: `message.metadata` is any
+ * object that the page sent. From the last assistant message, only the decisions and results that the page added are used.
+ * Everything else is ignored, such as the history and system messages. A call is denied unless its approval has `approved: true`. To edit arguments, the page sends `{ [id]: { kind: "modify", args } }`
  * in the field `decisions` of the body, where `id` is the id of the approval. The run rejects a decision about a call that does
  * not wait.
  *
@@ -77,10 +77,16 @@ function readBody(body: unknown, limits: RequestLimits): UIChatRequest {
   if (trigger === "regenerate") return { ...facts, decisions: {}, results: {} };
   const last: unknown = body.messages.at(-1);
   const role = isRecord(last) ? last.role : undefined;
-  if (role === "user")
-    return { ...facts, message: readUserMessage(listOf(recordOf(last).parts), limits), ...readAnswers(body, undefined) };
+  if (role === "user") return { ...facts, message: readMessage(recordOf(last), limits), ...readAnswers(body, undefined) };
   if (role === "assistant") return { ...facts, ...readAnswers(body, last) };
   throw new RequestError(400, 'The last message must have the role "user" or "assistant".');
+}
+
+/** Reads a user message. Metadata that is not an object is ignored. */
+function readMessage({ parts, metadata }: UnknownRecord, limits: RequestLimits): UserMessage {
+  const message = readUserMessage(listOf(parts), limits);
+  // The body was parsed from JSON, so the metadata is plain data.
+  return isRecord(metadata) ? { ...message, metadata: metadata as UserMessage["metadata"] } : message;
 }
 
 function readTrigger(trigger: unknown): UIChatRequest["trigger"] {

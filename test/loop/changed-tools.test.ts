@@ -201,7 +201,7 @@ describe("an approved call whose tool changes before it runs", () => {
     const own = tool("pay", () => asked.push("RAN"));
     const registry: ToolRegistry = {
       definitions: () => [{ name: "pay", description: `version ${(version += 1)}`, inputSchema: { type: "object" } }],
-      executeTool: (_, args, context) => own.execute(args as never, context),
+      executeTool: (_, args, context) => own.execute(args as never, context as never),
     };
     const policies: LoopOptions["policies"] = {
       approve: (_, { tool: { description } }) => {

@@ -1,15 +1,8 @@
 import { expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
-import type {
-  LoopOptions,
-  Tool,
-  ToolArgs,
-  ToolContext,
-  ToolInput,
-  ToolOutput,
-  Unvalidated,
-} from "../../src/core/types/loop-options.ts";
+import type { LoopOptions, Tool, ToolContext, Unvalidated } from "../../src/core/types/loop-options.ts";
 import type { StandardSchema } from "../../src/core/types/common.ts";
+import type { ToolArgs, ToolInput, ToolOutput } from "../../src/core/types/typed-call.ts";
 import { isLoopError, LoopError, type LoopErrorDetails } from "../../src/core/errors/loop-error.ts";
 import type { ApprovalView } from "../../src/core/types/tool.ts";
 import { defineAgentTool } from "../../src/core/loop/tool-call/define-agent-tool.ts";

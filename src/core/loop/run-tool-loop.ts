@@ -1,7 +1,7 @@
 // The main loop: decide on a step, perform it, update the state, and repeat until the run ends.
 
 import type { Plain } from "../types/json.ts";
-import type { LoopOptions } from "../types/loop-options.ts";
+import type { LoopOptions, Tool } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { Ending, EndReason } from "../types/termination.ts";
 import { isLoopError } from "../errors/loop-error.ts";
@@ -41,9 +41,11 @@ import { endingKey, nextKeyAfter, retryKey } from "./state/step-key.ts";
  * });
  * console.log(result.status, result.reason.kind, result.text);
  */
-export async function runToolLoop<Output = unknown>(options: LoopOptions<Output>): Promise<LoopResult<Plain<Output>>> {
-  // The schema in `options` determines the type of the output.
-  return driveRun(startRun(options, { nest })) as Promise<LoopResult<Plain<Output>>>;
+export async function runToolLoop<Output = unknown, T extends Tool = Tool>(
+  options: LoopOptions<Output, T>,
+): Promise<LoopResult<Plain<Output>, T>> {
+  // The schema and the tools in `options` determine the types of the output and the calls.
+  return driveRun(startRun(options, { nest })) as Promise<LoopResult<Plain<Output>, T>>;
 }
 
 export function nest(options: LoopOptions, nesting: Nesting): StartedRun {

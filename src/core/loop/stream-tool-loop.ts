@@ -3,7 +3,7 @@
 import { EventEmitter } from "eventemitter3";
 import type { LoopEmitter, LoopEvent } from "../types/loop-event.ts";
 import type { Plain } from "../types/json.ts";
-import type { LoopOptions } from "../types/loop-options.ts";
+import type { LoopOptions, Tool } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import { EventQueue } from "../utils/event-queue.ts";
 import { driveRun, nest } from "./run-tool-loop.ts";
@@ -24,10 +24,10 @@ export function createLoopEvents(): LoopEmitter {
 /** With this number of unread events, the model is paused. */
 const capacity = 64;
 
-/** The events of a run as an async iterable, and the result of the run. */
-export interface LoopStream<Output = unknown> extends AsyncIterable<LoopEvent> {
+/** The events of a run as an async iterable, and the result of the run. `T` is the union of the types of the tools. */
+export interface LoopStream<Output = unknown, T extends Tool = Tool> extends AsyncIterable<LoopEvent<T>> {
   /** Resolves to the result when the run has ended. A caller that only awaits `result` never slows the run down. */
-  readonly result: Promise<LoopResult<Output>>;
+  readonly result: Promise<LoopResult<Output, T>>;
 }
 
 /**
@@ -40,11 +40,13 @@ export interface LoopStream<Output = unknown> extends AsyncIterable<LoopEvent> {
  * for await (const event of stream) if (event.type === "text-delta") process.stdout.write(event.text);
  * const { status } = await stream.result;
  */
-export function streamToolLoop<Output = unknown>(options: LoopOptions<Output>): LoopStream<Plain<Output>> {
+export function streamToolLoop<Output = unknown, T extends Tool = Tool>(
+  options: LoopOptions<Output, T>,
+): LoopStream<Plain<Output>, T> {
   const queue = new EventQueue<LoopEvent>(capacity);
   const run = startRun(options, { nest, queue });
-  // The schema in `options` determines the type of the output.
-  const result = driveRun(run) as Promise<LoopResult<Plain<Output>>>;
+  // The schema and the tools in `options` determine the types of the output, the calls and the events.
+  const result = driveRun(run) as Promise<LoopResult<Plain<Output>, T>>;
   // Prevents an unhandled rejection for callers that only read events. A caller that awaits `result` still gets the error.
   result.catch(() => {});
   const iterator: AsyncIterator<LoopEvent, undefined> = {
@@ -55,5 +57,5 @@ export function streamToolLoop<Output = unknown>(options: LoopOptions<Output>): 
       return Promise.resolve({ done: true, value: undefined });
     },
   };
-  return { result, [Symbol.asyncIterator]: () => iterator };
+  return { result, [Symbol.asyncIterator]: () => iterator as AsyncIterator<LoopEvent<T>, undefined> };
 }

@@ -155,6 +155,16 @@ export type ArgsOf<Args, Schema extends ToolSchema> = [Args] extends [FromSchema
     : Unvalidated
   : NoInfer<Args>;
 
+/** `defineTool` for tools whose `context.context` has the type `Context`. */
+export interface DefineTool<Context> {
+  <Args = FromSchema, Schema extends ToolSchema = JsonSchema, Result = unknown, Name extends string = string>(
+    tool: ExecutableTool<ArgsOf<Args, Schema>, Schema, Result, Context, Name>,
+  ): ExecutableTool<ArgsOf<Args, Schema>, Schema, Result, Context, Name>;
+  <Args = FromSchema, Schema extends ToolSchema = JsonSchema, Result = unknown, Name extends string = string>(
+    tool: Tool<ArgsOf<Args, Schema>, Schema, Result, Context, Name>,
+  ): Tool<ArgsOf<Args, Schema>, Schema, Result, Context, Name>;
+}
+
 /**
  * Defines a tool and types its arguments. With a Standard Schema (zod, valibot, arktype ...), `execute` gets the output of the
  * schema: validated arguments, with defaults and transforms applied. With a plain JSON Schema, `execute` gets the model's
@@ -163,6 +173,9 @@ export type ArgsOf<Args, Schema extends ToolSchema> = [Args] extends [FromSchema
  * A plain value that `execute` returns is a success. If `execute` throws an error, the call fails, and the model reads the error
  * message. Return `toolResult` for more control, return `context.defer()` if the result comes later, and throw `FatalToolError`
  * to end the run. Calls of a tool without `execute` wait for a result from outside.
+ *
+ * If a tool annotates the second argument of `execute` as `ToolContext<App>`, runs with this tool require the option `context` to
+ * be an `App`. Without an argument, `defineTool<App>()` returns a `defineTool` for tools with this context.
  *
  * Throws LoopError "invalid-tool" if the shape of the tool is wrong. Throws "invalid-schema" if its JSON Schema is not JSON, for
  * example an object of zod schemas that is not wrapped in `z.object({ ... })`.
@@ -181,15 +194,26 @@ export type ArgsOf<Args, Schema extends ToolSchema> = [Args] extends [FromSchema
  *   execute: ({ zone }) => new Date().toLocaleTimeString("en", { timeZone: zone }),
  * });
  */
-export function defineTool<Args = FromSchema, Schema extends ToolSchema = JsonSchema, Result = unknown>(
-  tool: ExecutableTool<ArgsOf<Args, Schema>, Schema, Result>,
-): ExecutableTool<ArgsOf<Args, Schema>, Schema, Result>;
-export function defineTool<Args = FromSchema, Schema extends ToolSchema = JsonSchema, Result = unknown>(
-  tool: Tool<ArgsOf<Args, Schema>, Schema, Result>,
-): Tool<ArgsOf<Args, Schema>, Schema, Result>;
-export function defineTool<Args, Schema extends ToolSchema, Result>(
-  tool: Tool<ArgsOf<Args, Schema>, Schema, Result>,
-): Tool<ArgsOf<Args, Schema>, Schema, Result> {
+export function defineTool<Context>(): DefineTool<Context>;
+export function defineTool<
+  Args = FromSchema,
+  Schema extends ToolSchema = JsonSchema,
+  Result = unknown,
+  Context = unknown,
+  Name extends string = string,
+>(
+  tool: ExecutableTool<ArgsOf<Args, Schema>, Schema, Result, Context, Name>,
+): ExecutableTool<ArgsOf<Args, Schema>, Schema, Result, Context, Name>;
+export function defineTool<
+  Args = FromSchema,
+  Schema extends ToolSchema = JsonSchema,
+  Result = unknown,
+  Context = unknown,
+  Name extends string = string,
+>(tool: Tool<ArgsOf<Args, Schema>, Schema, Result, Context, Name>): Tool<ArgsOf<Args, Schema>, Schema, Result, Context, Name>;
+export function defineTool(...given: readonly [tool?: Tool]): unknown {
+  if (given.length === 0) return defineTool;
+  const [tool] = given;
   assertTool(tool);
   return tool;
 }

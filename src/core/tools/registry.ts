@@ -129,8 +129,9 @@ export function createToolRegistry(tools: readonly Tool[] = []): MutableToolRegi
       const entry = entries.get(name);
       if (entry === undefined) return toolResult({ success: false, error: `The tool ${quote(name)} is not available.` });
       const { tool } = entry;
-      // The arguments were validated with the schema of this tool, so they have the type that `execute` expects.
-      return tool.execute === undefined ? deferredToPage : tool.execute(args as never, context);
+      // The schema of this tool has validated the arguments, and the options of the run have the context that the tools need. Both
+      // have the types that `execute` expects.
+      return tool.execute === undefined ? deferredToPage : tool.execute(args as never, context as ToolContext<never>);
     },
     validate(name: string, args: unknown): Validation | Promise<Validation> {
       const entry = entries.get(name);

@@ -7,7 +7,9 @@ import type { PlainError, ProviderError, Usage } from "./common.ts";
 import type { FinishReason } from "./provider.ts";
 import type { EndReason, LoopStatus, StreamStatus } from "./termination.ts";
 import type { PromptCacheBreak } from "./prompt-cache.ts";
+import type { AnyTool } from "./tool.ts";
 import type { ToolCall, ToolOutcome } from "./tool-outcome.ts";
+import type { CallResult } from "./typed-call.ts";
 
 /** The fields that every event has. */
 export interface EventBase {
@@ -226,10 +228,34 @@ export interface LoopEvents {
 /** The name of an event. */
 export type LoopEventType = keyof LoopEvents;
 
-/** Any event, as `streamToolLoop` yields it. */
-export type LoopEvent = {
-  readonly [Type in LoopEventType]: { readonly type: Type } & LoopEvents[Type];
-}[LoopEventType];
+/**
+ * Any event, as `streamToolLoop` yields it. `T` is the union of the types of the tools. It types the results in `tool-end`, for
+ * the tools whose names are literals.
+ */
+export type LoopEvent<T extends AnyTool = AnyTool> =
+  | { readonly [Type in OtherEventType]: EventOf<Type> }[OtherEventType]
+  | ToolEnd<T>;
+
+type OtherEventType = Exclude<LoopEventType, "tool-end">;
+
+type EventOf<Type extends LoopEventType> = { readonly type: Type } & LoopEvents[Type];
+
+/** Events of nested runs have a `path`, and may be about any tool. */
+type ToolEnd<T extends AnyTool> = string extends T["name"]
+  ? EventOf<"tool-end">
+  : CompletedToolEnd<T> | UncompletedToolEnd | (EventOf<"tool-end"> & { readonly path: readonly string[] });
+
+type ToolEndFields<Field extends string> = Omit<EventOf<"tool-end">, Field | "path"> & { readonly path?: undefined };
+
+type CompletedToolEnd<T extends AnyTool> = T extends AnyTool
+  ? ToolEndFields<"name" | "outcome" | "result"> & {
+      readonly name: T["name"];
+      readonly outcome: "completed";
+      readonly result: CallResult<T>;
+    }
+  : never;
+
+type UncompletedToolEnd = ToolEndFields<"outcome"> & { readonly outcome: Exclude<ToolOutcome["kind"], "completed"> };
 
 /** The type of an eventemitter3 emitter for loop events. */
 export type LoopEmitter = EventEmitter<{ [Type in LoopEventType]: [event: LoopEvents[Type]] }>;

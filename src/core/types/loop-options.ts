@@ -10,6 +10,7 @@ import type { Journal } from "./journal.ts";
 import type { LoopEmitter } from "./loop-event.ts";
 import type { LoopResult } from "./loop-result.ts";
 import type { CallDecision, LoopPolicies } from "./policies.ts";
+import type { ContextFor, ContextOf, ContextOption } from "./typed-call.ts";
 
 /** The limits of a run. All are whole numbers, except the cost. `Infinity` means no limit. */
 export interface LoopLimits {
@@ -146,21 +147,18 @@ export interface StopRequest {
 /** The type of arguments that are not validated, because the tool has a plain JSON Schema. */
 export type Unvalidated = unknown;
 
-/** The type of the arguments that a tool's `execute` gets: the output of its schema. */
-export type ToolArgs<T extends Tool> = Parameters<NonNullable<T["execute"]>>[0];
+/**
+ * All options of a run. `Output` is the output type of the schema in `policies.output`. `T` is the union of the types of the tools:
+ * it types `context`, which is required if a tool needs it. Default: any tools, with a context of any type.
+ */
+export type LoopOptions<Output = unknown, T extends Tool = Tool> = RunOptions<Output, T> & ContextOption<T>;
 
-/** The type of the arguments that a model sends to a tool: the input of its schema, before defaults and transforms. */
-export type ToolInput<T extends Tool> = T["inputSchema"] extends StandardSchema<infer Input, unknown> ? Input : ToolArgs<T>;
-
-/** The type of the value that a tool's `execute` returns or resolves to. */
-export type ToolOutput<T extends Tool> = Awaited<ReturnType<NonNullable<T["execute"]>>>;
-
-/** All options of a run. `Output` is the output type of the schema in `policies.output`. */
-export interface LoopOptions<Output = unknown> {
+/** The options of a run without `context`. */
+export interface RunOptions<Output = unknown, T extends Tool = Tool> {
   /** The provider with the model that the run uses. */
   readonly provider: Provider;
   /** An array of tools, or a tool registry. Default: no tools. */
-  readonly tools?: readonly Tool[] | ToolRegistry | undefined;
+  readonly tools?: readonly T[] | ToolRegistry | undefined;
   /** The conversation so far. Each tool call in the messages must have exactly one result. */
   readonly messages: readonly Message[];
   /** The system prompt, which is not part of `messages`. */
@@ -182,7 +180,7 @@ export interface LoopOptions<Output = unknown> {
   readonly timeouts?: { readonly [Name in keyof Timeouts]?: number | undefined } | undefined;
   /** Computes the cost of each stream. Without this option, `costUSD` is undefined. */
   readonly pricing?: Pricing | undefined;
-  readonly policies?: LoopPolicies<Output> | undefined;
+  readonly policies?: LoopPolicies<Output, ContextOf<T>> | undefined;
   readonly hooks?: LoopHooks | undefined;
   /** Sends messages to the run, or ends it. Only one run at a time can use a control. */
   readonly control?: LoopControl | undefined;
@@ -210,13 +208,20 @@ export interface LoopOptions<Output = unknown> {
   readonly clock?: Clock | undefined;
   /** Information about the user, and preferences for the answer. Tools and approvals can read it. */
   readonly session?: Session | undefined;
-  /** Any value, which tools can read as `context.context`. */
-  readonly context?: unknown;
 }
 
-/** A tool. Define it with `defineTool`, which types the arguments of `execute` and `needsApproval`. */
-export interface Tool<Args = never, Schema extends ToolSchema = ToolSchema, Result = unknown> extends ToolTraits<Args> {
-  readonly name: string;
+/**
+ * A tool. Define it with `defineTool`, which types the arguments of `execute` and `needsApproval`. `Context` is the type of the
+ * option `context` that the tool needs. The general type `Tool` includes tools with any arguments and any context.
+ */
+export interface Tool<
+  Args = never,
+  Schema extends ToolSchema = ToolSchema,
+  Result = unknown,
+  Context = ContextFor<Args>,
+  Name extends string = string,
+> extends ToolTraits<Args, Context> {
+  readonly name: Name;
   readonly description: string;
   readonly inputSchema: Schema;
   /** The schema that the model sees instead of the JSON Schema of `inputSchema`. Needed if `inputSchema` cannot be converted. */
@@ -226,7 +231,7 @@ export interface Tool<Args = never, Schema extends ToolSchema = ToolSchema, Resu
    * comes later. Without `execute`, each call waits for a result from outside: the run is suspended until `decisions` contains
    * the result.
    */
-  readonly execute?: ((args: Args, context: ToolContext) => Result) | undefined;
+  readonly execute?: ((args: Args, context: ToolContext<Context>) => Result) | undefined;
   /** Validates each result from outside. An invalid result is refused. Default: any plain data is accepted. */
   readonly outputSchema?: StandardSchema | undefined;
   /** Turns each call of the tool into a nested run. Set by `defineAgentTool`. */
@@ -234,12 +239,14 @@ export interface Tool<Args = never, Schema extends ToolSchema = ToolSchema, Resu
 }
 
 /** A tool with `execute`, which runs in this process. */
-export interface ExecutableTool<Args = never, Schema extends ToolSchema = ToolSchema, Result = unknown> extends Tool<
-  Args,
-  Schema,
-  Result
-> {
-  readonly execute: (args: Args, context: ToolContext) => Result;
+export interface ExecutableTool<
+  Args = never,
+  Schema extends ToolSchema = ToolSchema,
+  Result = unknown,
+  Context = ContextFor<Args>,
+  Name extends string = string,
+> extends Tool<Args, Schema, Result, Context, Name> {
+  readonly execute: (args: Args, context: ToolContext<Context>) => Result;
 }
 
 /**
@@ -265,8 +272,8 @@ export type NestedLoopOptions = Pick<LoopOptions, "messages"> & {
   readonly [Name in Exclude<keyof LoopOptions, "messages">]?: LoopOptions[Name] | undefined;
 };
 
-/** The second argument of a tool's `execute`. */
-export interface ToolContext {
+/** The second argument of a tool's `execute`. `Context` is the type of the option `context`. */
+export interface ToolContext<Context = unknown> {
   /** The id of the run. A tool that defers its result can send this id and `callId` to the system that produces the result. */
   readonly runId: string;
   readonly callId: string;
@@ -300,7 +307,7 @@ export interface ToolContext {
   readonly idempotencyKey: string;
   readonly session: Session;
   /** The value of the run's option `context`. */
-  readonly context: unknown;
+  readonly context: Context;
   /** The nesting depth: the number of outer runs. */
   readonly depth: number;
   /**

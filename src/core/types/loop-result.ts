@@ -7,13 +7,15 @@ import type { StreamResult } from "./provider.ts";
 import type { CompactedMessages } from "./policies.ts";
 import type { EndReason, LoopStatus } from "./termination.ts";
 import type { PromptCacheUse } from "./prompt-cache.ts";
+import type { AnyTool } from "./tool.ts";
+import type { RunCall } from "./typed-call.ts";
 import type { ToolCall, ToolHistoryEntry, WaitingCall } from "./tool-outcome.ts";
 
 /**
  * The result of a run, however the run ended. `JSON.stringify` never throws for it. `Output` is the type of the value that
- * `policies.output` creates from the answer.
+ * `policies.output` creates from the answer, and `T` is the union of the types of the tools.
  */
-export interface LoopResult<Output = unknown> {
+export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly status: LoopStatus;
   readonly reason: EndReason;
   /** The last text from the model that is not blank, trimmed. */
@@ -28,7 +30,13 @@ export interface LoopResult<Output = unknown> {
   /** One result for each model stream, including continuations and the extra iteration of `policies.finalAnswer`. */
   readonly streamResults: readonly StreamResult[];
   /**
-   * The calls with their results, in call order. Calls that were interrupted, never ran, or restarted the context are omitted.
+   * The calls with their results, in call order, typed by the tools of the run. Calls that were interrupted, never ran, or
+   * restarted the context are omitted. `outcome` is "processed" instead of "completed" if `policies.results` changed the result.
+   */
+  readonly calls: readonly RunCall<T>[];
+  /**
+   * The same calls in the format of model services, with the outcome "completed" also for processed results. Entry `n` describes
+   * the same call as `calls[n]`.
    */
   readonly functionHistory: readonly ToolHistoryEntry[];
   /** The provider metadata of all streams, in order: data in the provider's own format. */

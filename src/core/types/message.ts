@@ -11,6 +11,11 @@ export interface UserMessage {
   readonly content: string | readonly UserPart[];
   /** Set to true to keep this message in all requests, even after a compaction. Default false. */
   readonly pinned?: boolean | undefined;
+  /**
+   * Plain data of your own, such as an id or a time. It is kept in the transcript and in journals, and never sent to a model.
+   * Default: none.
+   */
+  readonly metadata?: { readonly [key: string]: Json | undefined } | undefined;
 }
 
 /** The output of the model in one iteration. */

@@ -150,12 +150,15 @@ export interface StopContext {
   readonly lastToolResults: readonly ToolOutcome[];
 }
 
-/** Optional rules for a run. `Output` is the type of the value that `output` creates from the answer. */
-export interface LoopPolicies<Output = unknown> {
+/**
+ * Optional rules for a run. `Output` is the type of the value that `output` creates from the answer, and `Context` is the type of
+ * the option `context`.
+ */
+export interface LoopPolicies<Output = unknown, Context = unknown> {
   /** Decides which tools may run. Calls of all other tools are blocked, although the model still sees these tools. */
   readonly gate?: DeliberateGate | undefined;
   /** Decides about each tool call that is ready to run. Default: only calls of tools with `needsApproval` wait for a decision. */
-  readonly approve?: Approve | undefined;
+  readonly approve?: Approve<Context> | undefined;
   /**
    * Called in a resumed run for each tool change that does not fit the recorded calls. Return `true` to accept the change.
    * Otherwise, and by default, the run rejects with LoopError "tools-changed".
@@ -285,10 +288,13 @@ export interface DeliberateGate {
  * A function that decides about a call. It is called once for each call, after validation and before any call of the iteration
  * runs. If it throws an error or times out, the outcome of the call is `approval-failed`.
  */
-export type Approve = (call: ToolCall, context: ApprovalContext) => ApprovalDecision | PromiseLike<ApprovalDecision>;
+export type Approve<Context = unknown> = {
+  // A method, because method parameters are bivariant: options with a typed context are also options with an unknown context.
+  decide(call: ToolCall, context: ApprovalContext<Context>): ApprovalDecision | PromiseLike<ApprovalDecision>;
+}["decide"];
 
 /** The second argument of `approve`. */
-export interface ApprovalContext extends Omit<ApprovalView, "callId" | "name"> {
+export interface ApprovalContext<Context = unknown> extends Omit<ApprovalView<Context>, "callId" | "name"> {
   /** The called tool, including its traits. */
   readonly tool: ToolDefinition;
   /** True if the tool requires a decision about this call. If `needsApproval` is a function, it was already called. */

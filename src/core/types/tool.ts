@@ -1,11 +1,11 @@
-import type { ContentPart, JsonSchema, Masking, Session } from "./common.ts";
+import type { ContentPart, JsonSchema, Masking, Session, ToolSchema } from "./common.ts";
 import type { Message } from "./message.ts";
 
 /**
  * Properties of a tool that tell the loop how to run it. All properties are optional. `Args` is the type of the arguments of
- * `execute`.
+ * `execute`, and `Context` is the type of `context.context`.
  */
-export interface ToolTraits<Args = never> {
+export interface ToolTraits<Args = never, Context = never> {
   /** Set to true if a call of this tool must not run at the same time as other calls of the iteration. Default false. */
   readonly sequential?: boolean | undefined;
   /** The maximum duration of one call, in milliseconds. `Infinity` means no limit. Default: `timeouts.toolMs`. */
@@ -38,7 +38,7 @@ export interface ToolTraits<Args = never> {
    * decision. Without `policies.approve`, such a call ends the run as `approval-required`. If the function throws, the outcome of
    * the call is `approval-failed`. Default false.
    */
-  readonly needsApproval?: boolean | NeedsApproval<Args> | undefined;
+  readonly needsApproval?: boolean | NeedsApproval<Args, Context> | undefined;
   /**
    * Set to "safe" if a call that may have run before a crash can run again. With "never", such a call gets the outcome
    * `interrupted`. Only a durable journal records these calls. Default "never".
@@ -67,21 +67,31 @@ export interface ToolTraits<Args = never> {
  * Returns exactly `false` if a call needs no decision. Any other value requires a decision. `args` is a copy of the validated
  * arguments.
  */
-export type NeedsApproval<Args = never> = {
+export type NeedsApproval<Args = never, Context = unknown> = {
   // A method, because method parameters are bivariant: a tool wrapped as `{ ...tool, execute }` can keep a function with typed
   // arguments.
-  decide(args: Args, view: ApprovalView): boolean | PromiseLike<boolean>;
+  decide(args: Args, view: ApprovalView<Context>): boolean | PromiseLike<boolean>;
 }["decide"];
 
-/** Information about a call that may need a decision. */
-export interface ApprovalView {
+/** Information about a call that may need a decision. `Context` is the type of the option `context`. */
+export interface ApprovalView<Context = unknown> {
   readonly callId: string;
   readonly name: string;
   readonly iteration: number;
   readonly messages: readonly Message[];
   readonly session: Session;
-  readonly context: unknown;
+  readonly context: Context;
   readonly signal: AbortSignal;
+}
+
+/**
+ * The fields of a tool that type its context, its calls and its results. Each `Tool` has them. It is a type of its own because
+ * results and events, which depend on it, are also part of the type `Tool`.
+ */
+export interface AnyTool {
+  readonly name: string;
+  readonly inputSchema: ToolSchema;
+  readonly execute?: ((args: never, context: never) => unknown) | undefined;
 }
 
 /** A tool as the model and the loop see it: the description for the model, and the traits for the loop. */

@@ -5,6 +5,8 @@ import type { PlainError, Session } from "../../types/common.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
 import type { UserMessage } from "../../types/message.ts";
 import type { Ending, EndReason } from "../../types/termination.ts";
+import type { RunCall } from "../../types/typed-call.ts";
+import type { ToolHistoryEntry } from "../../types/tool-outcome.ts";
 import { describeCost } from "../../errors/loop-ended-error.ts";
 import { frozenView, isNamed } from "../state/transcript.ts";
 import { type LoopState, neededBy } from "../state/loop-state.ts";
@@ -38,6 +40,7 @@ export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
     thoughtLog,
     thoughtLogOwner: thoughtLog === undefined ? undefined : { kind: "default", name: undefined, ...session.responseTarget },
     streamResults: state.streamResults,
+    calls: state.functionHistory.map(toRunCall),
     functionHistory: state.functionHistory,
     accumulatedModelParts: state.modelParts,
     // A new array that the caller may change. The messages in it are frozen.
@@ -60,6 +63,12 @@ export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
     runId,
   };
   return withJournal(result, journal);
+}
+
+function toRunCall({ functionCall, functionResponse, processed, ...facts }: ToolHistoryEntry): RunCall {
+  const { id: callId, name, args } = functionCall;
+  const { result } = functionResponse.response;
+  return { ...facts, callId, name, args, outcome: processed ? "processed" : facts.outcome, result };
 }
 
 function pendingCallsOf({ lastBatch, current }: LoopState, { status, reason }: Ending): LoopResult["pendingCalls"] {

@@ -48,11 +48,8 @@ export function costOf(usage: Usage | undefined, by: Answerer, { pricing, events
   }
 }
 
-export function applyCall(
-  state: LoopState,
-  { outcome, restart, extraction }: SettledCall,
-  part: ToolResultPart | undefined,
-): void {
+export function applyCall(state: LoopState, settled: SettledCall, part: ToolResultPart | undefined): void {
+  const { outcome, restart, extraction } = settled;
   const { kind } = outcome;
   if (wasDispatched(kind)) state.toolCallsExecuted += 1;
   loadTools(state, outcome);
@@ -63,12 +60,13 @@ export function applyCall(
   else if (countsAsError(kind)) countError(state);
   if (restart !== undefined) applyRestart(state, restart);
   else if (kind !== "interrupted" && kind !== "not-run" && kind !== "deferred" && part !== undefined) {
-    addHistory(state, outcome, part);
+    addHistory(state, settled, part);
   }
 }
 
-function addHistory(state: LoopState, outcome: ToolOutcome, part: ToolResultPart): void {
-  state.functionHistory.push(toHistoryEntry(state, outcome, part));
+function addHistory(state: LoopState, settled: SettledCall, part: ToolResultPart): void {
+  const { outcome } = settled;
+  state.functionHistory.push(toHistoryEntry(state, settled, part));
   // Content counts as delivered even if a stage of `policies.results` has moved its text parts into the result.
   if (outcome.kind === "completed" && outcome.content !== undefined) state.contentDelivered = true;
 }
@@ -168,13 +166,18 @@ export function countError(state: LoopState): void {
   state.errorPeak = Math.max(state.errorPeak, state.consecutiveToolErrors);
 }
 
-function toHistoryEntry(state: LoopState, outcome: ToolOutcome, { result, content }: ToolResultPart): ToolHistoryEntry {
+function toHistoryEntry(
+  state: LoopState,
+  { outcome, textForModel }: SettledCall,
+  { result, content }: ToolResultPart,
+): ToolHistoryEntry {
   const { call, kind, durationMs } = outcome;
   const { text } = state.current;
   return {
     functionCall: { id: call.callId, name: call.name, args: call.args },
     functionResponse: { name: call.name, response: { result } },
     outcome: kind,
+    ...(textForModel === undefined ? {} : { processed: true as const }),
     ...(kind === "approval-failed" ? { error: outcome.error } : {}),
     iteration: state.iteration,
     durationMs,

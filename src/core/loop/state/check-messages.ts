@@ -1,10 +1,12 @@
 // Checks a conversation before it is sent. Each call must have exactly one result, directly after its assistant message.
 // Violations are repaired if the caller sets `repair`, and otherwise rejected with the index of the message.
 
+import type { Json } from "../../types/json.ts";
 import type { AssistantMessage, Message, ToolMessage, ToolResultPart, UserMessage } from "../../types/message.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { partAdviceOf } from "../../errors/other-words.ts";
-import { isRecord, type UnknownRecord } from "../../utils/guards.ts";
+import { isLiteral, isRecord, type UnknownRecord } from "../../utils/guards.ts";
+import { isSameJson } from "../../utils/json.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { renderOutcome } from "../../tools/outcome-texts.ts";
 import { isContentPart } from "../../tools/to-outcome.ts";
@@ -157,7 +159,7 @@ export function toUserMessage(given: unknown): UserMessage | undefined {
   try {
     const value = sealedCopy(given);
     const isFit = isRecord(value) && value["role"] === "user" && problems.user(value) === undefined;
-    return isFit ? seal(value as unknown as UserMessage) : undefined;
+    return isFit && isMetadataKept(given, value) ? seal(value as unknown as UserMessage) : undefined;
   } catch {
     return undefined;
   }
@@ -172,7 +174,14 @@ function assertMessage(given: unknown, index: number): Message {
   }
   const problem = problems[role](value);
   if (problem !== undefined) throw invalid(index, isRecord(given) ? withAdvice(problem, given) : problem);
+  if (!isMetadataKept(given, value)) throw invalid(index, 'must have an object of plain data as "metadata"');
   return seal(value as unknown as Message);
+}
+
+/** True if there is no metadata, or if its copy as plain data lost nothing. */
+function isMetadataKept(given: unknown, { metadata: copied }: UnknownRecord): boolean {
+  const metadata: unknown = isRecord(given) ? given["metadata"] : undefined;
+  return metadata === undefined || (isRecord(metadata) && isLiteral(metadata) && isSameJson(metadata as Json, copied as Json));
 }
 
 /** Copies a message, so that later changes by the caller have no effect. Throws if the message is not serializable. */

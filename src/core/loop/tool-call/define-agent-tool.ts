@@ -1,6 +1,6 @@
 // A tool whose calls are nested runs.
 
-import type { ExecutableTool, NestedLoopOptions, ToolContext } from "../../types/loop-options.ts";
+import type { ExecutableTool, NestedLoopOptions, Tool, ToolContext } from "../../types/loop-options.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
 import type { JsonSchema, ToolSchema } from "../../types/common.ts";
 import type { ToolTraits } from "../../types/tool.ts";
@@ -16,11 +16,11 @@ import { runAgent } from "./run-agent.ts";
 const longestLastWords = 2_000;
 
 /** The fields that the author of an agent tool writes. */
-export interface AgentToolFields<Args, Schema extends ToolSchema> extends Pick<
-  ToolTraits<Args>,
+export interface AgentToolFields<Args, Schema extends ToolSchema, Context = unknown, Name extends string = string> extends Pick<
+  ToolTraits<Args, Context>,
   "sequential" | "requiresFollowUp" | "needsApproval"
 > {
-  readonly name: string;
+  readonly name: Name;
   readonly description: string;
   readonly inputSchema: Schema;
   readonly jsonSchema?: JsonSchema | undefined;
@@ -29,13 +29,27 @@ export interface AgentToolFields<Args, Schema extends ToolSchema> extends Pick<
    * resumed, and must then return the same options for the same arguments. `journal`, `runId`, `decisions` and `resume` come from
    * the outer run, so these options are ignored here.
    */
-  readonly prepare: (args: Args, context: ToolContext) => NestedLoopOptions | PromiseLike<NestedLoopOptions>;
+  readonly prepare: (args: Args, context: ToolContext<Context>) => NestedLoopOptions | PromiseLike<NestedLoopOptions>;
   /**
    * Returns the result of the call. Default: for a completed run, its `output`, or its text if there is no `output`. For any
    * other ending, a failure with the status and the reason of the run.
    */
   readonly toResult?: ((result: LoopResult) => unknown) | undefined;
 }
+
+/** A tool whose calls are nested runs. */
+export type AgentTool<Args, Schema extends ToolSchema, Context, Name extends string> = ExecutableTool<
+  Args,
+  Schema,
+  unknown,
+  Context,
+  Name
+>;
+
+/** `defineAgentTool` for tools whose `context.context` has the type `Context`. */
+export type DefineAgentTool<Context> = <Args = FromSchema, Schema extends ToolSchema = JsonSchema, Name extends string = string>(
+  fields: AgentToolFields<ArgsOf<Args, Schema>, Schema, Context, Name>,
+) => AgentTool<ArgsOf<Args, Schema>, Schema, Context, Name>;
 
 /**
  * Defines a tool whose calls are nested runs, one level deeper than the outer run. A nested run has its own tools and limits, and
@@ -45,6 +59,8 @@ export interface AgentToolFields<Args, Schema extends ToolSchema> extends Pick<
  * `timeouts.toolMs` does not apply to these calls. To limit their time, set `limits.wallClockMs` of the nested run. The nested
  * run ends and is resumed together with the outer run. If the nested run stops, fails or times out, the call fails, and the outer
  * run continues. A call that would exceed `limits.maxDepth` also fails.
+ *
+ * `defineAgentTool<App>()` returns a `defineAgentTool` for tools whose `context.context` is an `App`, like `defineTool<App>()`.
  *
  * Throws LoopError "invalid-tool" if the fields are invalid. The only tool traits that an agent tool may have are `sequential`,
  * `requiresFollowUp` and `needsApproval`.
@@ -62,23 +78,32 @@ export interface AgentToolFields<Args, Schema extends ToolSchema> extends Pick<
  *   }),
  * });
  */
-export function defineAgentTool<Args = FromSchema, Schema extends ToolSchema = JsonSchema>(
-  fields: AgentToolFields<ArgsOf<Args, Schema>, Schema>,
-): ExecutableTool<ArgsOf<Args, Schema>, Schema> {
+export function defineAgentTool<Context>(): DefineAgentTool<Context>;
+export function defineAgentTool<
+  Args = FromSchema,
+  Schema extends ToolSchema = JsonSchema,
+  Context = unknown,
+  Name extends string = string,
+>(fields: AgentToolFields<ArgsOf<Args, Schema>, Schema, Context, Name>): AgentTool<ArgsOf<Args, Schema>, Schema, Context, Name>;
+export function defineAgentTool(...given: readonly [fields?: AgentToolFields<unknown, ToolSchema>]): unknown {
+  if (given.length === 0) return defineAgentTool;
+  return createAgentTool(given[0] as AgentToolFields<unknown, ToolSchema>);
+}
+
+function createAgentTool(fields: AgentToolFields<unknown, ToolSchema>): Tool {
   const { prepare: _prepare, toResult: _toResult, ...tool } = checkAgent(fields);
   const agent: RunnableAgent = {
     kind: "agent",
     run: runAgent,
     createParking: () => new Parking(),
-    // The schema of the tool has validated the arguments, so they have this type.
-    prepare: (args, context) => fields.prepare(args as ArgsOf<Args, Schema>, context),
+    prepare: (args, context) => fields.prepare(args, context),
     toResult: (result) => (fields.toResult === undefined ? describeResult(tool.name, result) : fields.toResult(result)),
   };
   // Used if the loop cannot find the agent, for example if the registry is wrapped in another registry. The call still becomes a
   // nested run.
-  const execute = async (args: ArgsOf<Args, Schema>, context: ToolContext): Promise<unknown> =>
+  const execute = async (args: unknown, context: ToolContext): Promise<unknown> =>
     agent.toResult(await context.runToolLoop(await agent.prepare(args, context)));
-  return defineTool<Args, Schema>({ ...tool, execute, agent });
+  return defineTool<unknown, ToolSchema>({ ...tool, execute, agent });
 }
 
 /** Traits that an agent tool cannot have, because its nested run has its own limits and records its own steps. */
