@@ -92,6 +92,7 @@ export { contextRestart } from "./tools/context-restart.ts";
 export { createContextRelease } from "./loop/restart/context-release.ts";
 export { createContextStash } from "./loop/restart/context-stash.ts";
 export { defineAgentTool } from "./loop/tool-call/define-agent-tool.ts";
+export { emitText } from "./loop/tool-call/emit-text.ts";
 export { defineTool } from "./tools/define-tool.ts";
 export { createToolRegistry } from "./tools/registry.ts";
 export { isToolResult, toolResult } from "./tools/to-outcome.ts";

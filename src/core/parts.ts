@@ -62,6 +62,7 @@ export type {
   CallEvent,
   CallSummary,
   DeltaEvent,
+  EmittedPart,
   EventBase,
   EventSink,
   LoopAction,

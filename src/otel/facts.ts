@@ -85,6 +85,7 @@ export const own = {
   cacheKeptBytes: "turnwright.cache_break.kept_bytes",
   cacheLostBytes: "turnwright.cache_break.lost_bytes",
   lateSuccess: "turnwright.late.success",
+  emittedName: "turnwright.emit.name",
   loopAction: "turnwright.loop.action",
   loopCount: "turnwright.loop.count",
   iterationStatus: "turnwright.iteration.status",

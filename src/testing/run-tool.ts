@@ -7,6 +7,7 @@ import {
   createToolRegistry,
   deferred,
   deferredToPage,
+  type EmittedPart,
   executeToolCall,
   is,
   type LoopOptions,
@@ -17,7 +18,9 @@ import {
   resolveTimeouts,
   runToolLoop,
   systemClock,
+  toEmittedPart,
   toJson,
+  toPreliminary,
   type Tool,
   type ToolBudget,
   type ToolContext,
@@ -25,7 +28,7 @@ import {
 } from "../core/entry-kit.ts";
 
 /** The context fields that belong to the call itself. A test cannot override them. */
-export type CallFields = "name" | "signal" | "heartbeat" | "progress";
+export type CallFields = "name" | "signal" | "heartbeat" | "progress" | "emit";
 
 /** The fields of the tool context that a test may set. */
 export type ToolContextOverrides = {
@@ -90,6 +93,7 @@ export function createToolContext(own: Pick<ToolContext, CallFields>, overrides:
     },
     heartbeat: () => own.heartbeat(),
     progress: (data) => own.progress(data),
+    emit: (part) => own.emit(part),
   };
 }
 
@@ -101,8 +105,10 @@ export type RunToolOverrides = ToolContextOverrides & {
   readonly signal?: AbortSignal | undefined;
   /** Time limits as for `runToolLoop`, in milliseconds. Only `toolMs` and `hookMs` apply. */
   readonly timeouts?: LoopOptions["timeouts"];
-  /** Called with each value that the tool passes to `context.progress`. */
+  /** Called with each value that the tool passes to `context.progress`, and with each value that its generator yields. */
   readonly onProgress?: ((data: unknown) => void) | undefined;
+  /** Called with each part that the tool passes to `context.emit`. */
+  readonly onEmit?: ((part: EmittedPart) => void) | undefined;
   /** Called with the `metadata` in the tool's result. */
   readonly onMetadata?: ((metadata: unknown) => void) | undefined;
 };
@@ -130,6 +136,7 @@ const overrideChecks: Checks<RunToolOverrides> = {
   signal: is.object,
   timeouts: is.object,
   onProgress: is.fn,
+  onEmit: is.fn,
   onMetadata: is.fn,
 };
 
@@ -156,7 +163,7 @@ const overrideChecks: Checks<RunToolOverrides> = {
  */
 export async function runTool(tool: Tool, args: unknown = {}, overrides: RunToolOverrides = {}): Promise<ToolOutcome> {
   checkFields("overrides", overrides, overrideChecks);
-  const { clock = systemClock, signal, callId = "call_1", onProgress, onMetadata } = overrides;
+  const { clock = systemClock, signal, callId = "call_1", onProgress, onEmit, onMetadata } = overrides;
   const registry = createToolRegistry([tool]);
   const timeouts = resolveTimeouts(overrides.timeouts);
   const call = { callId, name: tool.name, args: toJson(args) };
@@ -177,17 +184,28 @@ export async function runTool(tool: Tool, args: unknown = {}, overrides: RunTool
           heartbeat();
           onProgress?.(data);
         };
+        const emit = (given: EmittedPart<unknown>): void => {
+          const part = toEmittedPart(given);
+          if (deadline.isOver) return;
+          heartbeat();
+          onEmit?.(part);
+        };
         return createToolContext(
           {
             name,
             heartbeat,
             progress,
+            emit,
             get signal() {
               return deadline.signal;
             },
           },
           overrides,
         );
+      },
+      onYield: (_, value) => {
+        const data = toPreliminary(value);
+        if (data !== undefined) onProgress?.(data);
       },
       onMetadata: (_, metadata) => onMetadata?.(metadata),
     });

@@ -29,6 +29,7 @@ type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
 
 interface CallDraft extends Mutable<LoggedCall> {
   readonly progress: { readonly at: number; readonly data: Json }[];
+  readonly emitted: { readonly at: number; readonly part: Json }[];
   readonly runs: LoggedRun[];
 }
 
@@ -131,6 +132,7 @@ const takers: { readonly [type: string]: Take | undefined } = {
     if (times.deferredAt !== undefined) times.resumedAt = line.at;
   },
   "tool-progress": (parts, line) => void callOf(parts, line).progress.push({ at: line.at, data: line["data"] ?? null }),
+  "tool-emit": (parts, line) => void callOf(parts, line).emitted.push({ at: line.at, part: line["part"] ?? null }),
   "tool-end": (parts, line) => {
     const call = callOf(parts, line);
     const { outcome, result, metadata = call.metadata } = line as unknown as LoggedCall;
@@ -190,7 +192,8 @@ function callOf(parts: RunParts, line: LogLine): CallDraft {
   const callId = requireText(line, "callId");
   const known = parts.calls.get(callId);
   if (known !== undefined) return known;
-  const call: CallDraft = { callId, name: requireText(line, "name"), index: requireCount(line, "index"), progress: [], runs: [] };
+  const [name, index] = [requireText(line, "name"), requireCount(line, "index")];
+  const call: CallDraft = { callId, name, index, progress: [], emitted: [], runs: [] };
   parts.calls.set(callId, call);
   iterationOf(parts, line).calls.push(call);
   return call;

@@ -1,0 +1,339 @@
+import { describe, expect, it } from "vitest";
+import { isLoopError, type LoopEvent, memoryJournal, runToolLoop, type Tool, type ToolContext, toolResult } from "turnwright";
+import { createMockProvider, createTestClock, runTool, text, toolCall } from "turnwright/testing";
+import { answersOf, never, outcomesOf, play, tool } from "./play.ts";
+
+const script = [toolCall("work"), text("Done.")] as const;
+
+/** The preliminary results of a run, in order. */
+function shownOf(events: readonly LoopEvent[]): readonly unknown[] {
+  return events.flatMap((event) => (event.type === "tool-progress" && event.preliminary === true ? [event.data] : []));
+}
+
+describe("a tool that is a generator", () => {
+  it("shows each yield as a preliminary result, and returns the result", async () => {
+    const { recording, result } = play(script, {
+      tools: [
+        tool("work", async function* (_args, { progress }) {
+          yield { found: 1 };
+          progress("half");
+          yield { found: 2 };
+          return { found: 3 };
+        }),
+      ],
+    });
+    expect(answersOf(await result)[0]?.result).toEqual({ found: 3 });
+    expect(recording.outline()).toContain(`
+    tool-start work (call_i0_0) {}
+    tool-progress work (call_i0_0) {"found":1} (preliminary)
+    tool-progress work (call_i0_0) "half"
+    tool-progress work (call_i0_0) {"found":2} (preliminary)
+    tool-end work (call_i0_0) completed`);
+  });
+
+  const row = { name: "row" };
+  it.for<[title: string, execute: () => unknown, result: unknown, shown: readonly unknown[]]>([
+    [
+      "without a return value: the last yield",
+      async function* () {
+        yield 1;
+        yield 2;
+      },
+      2,
+      [1, 2],
+    ],
+    [
+      "that returns null: null",
+      async function* () {
+        yield 1;
+        return null;
+      },
+      null,
+      [1],
+    ],
+    ["that yields and returns nothing: null, as for an ordinary tool", async function* () {}, null, []],
+    [
+      "that is synchronous, with promises",
+      function* () {
+        yield Promise.resolve(1);
+        return Promise.resolve(2);
+      },
+      2,
+      [1],
+    ],
+    [
+      "in a promise",
+      async () =>
+        (async function* () {
+          yield 1;
+          return 2;
+        })(),
+      2,
+      [1],
+    ],
+    [
+      "with yields that no tool may return: the other yields",
+      async function* () {
+        yield row;
+        yield 1n;
+        yield () => 1;
+        yield undefined;
+        return "ok";
+      },
+      "ok",
+      [row],
+    ],
+    [
+      "that yields tool results: their data",
+      async function* () {
+        yield toolResult({ data: row, metadata: "hidden" });
+      },
+      row,
+      [row],
+    ],
+    ["no generator, but an array", () => [1, 2], [1, 2], []],
+    ["no generator, but a text", () => "ab", "ab", []],
+    ["no generator, but data with a function named next", () => ({ next: () => 1, rows: [] }), { rows: [] }, []],
+  ])("has a result: %s", async ([, execute, expected, shown]) => {
+    const { recording, result } = play(script, { tools: [tool("work", execute)] });
+    expect(answersOf(await result)[0]).toMatchObject({ outcome: "completed", result: expected });
+    expect(shownOf(recording.events)).toEqual(shown);
+  });
+
+  it.for<[what: string, made: () => object, message: string]>([
+    ["a Map", () => new Map([[1, 2]]), "a Map"],
+    ["a stream", () => new ReadableStream(), "an async generator"],
+    [
+      "a getter that throws",
+      () => ({
+        get next(): never {
+          throw new Error("hostile");
+        },
+      }),
+      "hostile",
+    ],
+  ])("is not %s, which fails as before", async ([, made, message]) => {
+    expect(await runTool(tool("work", made), {})).toMatchObject({
+      kind: "failed",
+      error: { message: expect.stringContaining(message) },
+    });
+  });
+
+  it("fails with the error that it throws", async () => {
+    const work = tool("work", async function* () {
+      yield 1;
+      throw new Error("cut off");
+    });
+    expect(await runTool(work, {})).toMatchObject({ kind: "failed", error: { message: "cut off" } });
+  });
+
+  it("is retried if it is idempotent, within one time limit", async () => {
+    let count = 0;
+    const work = tool(
+      "work",
+      async function* () {
+        yield (count += 1);
+        if (count < 3) throw new Error("busy");
+        return "ok";
+      },
+      { idempotent: true, retry: { maxAttempts: 3 } },
+    );
+    const { recording, result } = play(script, { tools: [work] });
+    expect([answersOf(await result)[0]?.result, shownOf(recording.events)]).toEqual(["ok", [1, 2, 3]]);
+  });
+
+  /** A generator that notes its steps, and never ends by itself. */
+  function endless(notes: string[], wait: (context: ToolContext) => Promise<unknown>, traits: Partial<Tool> = {}): Tool {
+    const execute = async function* (_args: unknown, context: ToolContext): AsyncGenerator {
+      try {
+        for (let count = 1; ; count += 1) {
+          yield count;
+          await wait(context);
+        }
+      } finally {
+        notes.push("closed");
+      }
+    };
+    return tool("work", execute, traits);
+  }
+
+  it("is closed once if the call times out between two yields, and shows nothing more", async () => {
+    const notes: string[] = [];
+    const wake: (() => void)[] = [];
+    const work = endless(notes, () => new Promise<void>((resolve) => void wake.push(resolve)), { timeoutMs: 100 });
+    const { clock, recording, result } = play(script, { tools: [work] });
+    await clock.advance(100);
+    expect(outcomesOf(await result)).toEqual(["call_i0_0: timed-out"]);
+    expect([shownOf(recording.events), notes]).toEqual([[1], []]);
+    wake[0]?.();
+    await clock.advance(0);
+    expect([shownOf(recording.events), notes, clock.pending]).toEqual([[1], ["closed"], 0]);
+  });
+
+  it("is closed by one call of return, whose rejection is handled", async () => {
+    const calls: string[] = [];
+    const steps = {
+      next: () => (calls.push("next"), never),
+      return: () => (calls.push("return"), Promise.reject(new Error("no"))),
+      [Symbol.asyncIterator]: () => steps,
+    };
+    const { clock, control, result } = play(script, { tools: [tool("work", () => steps)] });
+    await clock.advance(1);
+    control.stop();
+    control.kill();
+    expect((await result).reason.kind).toBe("killed");
+    await clock.advance(1);
+    expect(calls).toEqual(["next", "return"]);
+  });
+
+  it("sends a heartbeat with each yield", async () => {
+    const work = endless(
+      [],
+      ({ signal }) =>
+        new Promise((resolve) => {
+          clock.setTimeout(() => resolve(undefined), 40);
+          signal.addEventListener("abort", resolve);
+        }),
+      { idleTimeoutMs: 50, timeoutMs: 200 },
+    );
+    const clock = createTestClock();
+    const { recording, result } = play(script, { tools: [work], clock });
+    await clock.advance(300);
+    expect(outcomesOf(await result)).toEqual(["call_i0_0: timed-out"]);
+    expect(shownOf(recording.events)).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  it("times out although it yields without waiting, so that no timer can fire", async () => {
+    const clock = createTestClock();
+    let now = 0;
+    let isClosed = false;
+    const work = tool(
+      "work",
+      function* () {
+        try {
+          for (;;) yield (now += 1);
+        } finally {
+          isClosed = true;
+        }
+      },
+      { timeoutMs: 500 },
+    );
+    const outcome = await runTool(work, {}, { clock: { ...clock, now: () => now } });
+    expect([outcome, isClosed]).toMatchObject([{ kind: "timed-out", limitMs: 500 }, true]);
+  });
+
+  it("lets other tasks run while it yields without waiting", async () => {
+    let isStopped = false;
+    setTimeout(() => (isStopped = true), 0);
+    const work = tool("work", function* () {
+      while (!isStopped) yield 1;
+      return "stopped";
+    });
+    expect(await runTool(work, {})).toMatchObject({ kind: "completed", data: "stopped" });
+  });
+
+  it("may itself kill the run, and is then closed", async () => {
+    let isClosed = false;
+    const { recording, result } = play(script, ({ control }) => ({
+      tools: [
+        tool("work", function* () {
+          try {
+            yield 1;
+            control.kill();
+            yield 2;
+          } finally {
+            isClosed = true;
+          }
+        }),
+      ],
+    }));
+    expect((await result).reason.kind).toBe("killed");
+    expect([shownOf(recording.events), isClosed]).toEqual([[1], true]);
+  });
+
+  it("does not run in a replay, which shows no yields and no parts", async () => {
+    let count = 0;
+    const journal = memoryJournal();
+    const work = tool("work", async function* (_args, { emit }) {
+      emit({ type: "text", text: "on it" });
+      yield (count += 1);
+    });
+    const options = { tools: [work], journal, runId: "replayed" };
+    const first = play(script, options);
+    await first.result;
+    const second = play([], { ...options, journal: memoryJournal(journal.toJSON()) });
+    expect((await second.result).text).toBe("Done.");
+    const types = ["tool-progress", "tool-emit"] as const;
+    expect([count, ...types.map((type) => second.recording.of(type))]).toEqual([1, [], []]);
+    expect(types.map((type) => first.recording.of(type).length)).toEqual([1, 1]);
+  });
+});
+
+describe("context.emit", () => {
+  it("writes parts to events only: no message, no result and no journal has them", async () => {
+    const journal = memoryJournal();
+    const work = tool("work", (_args, { emit }) => {
+      emit({ type: "text", text: "live" });
+      emit({ type: "data", name: "chart", data: { at: new Date(0) }, id: "a" });
+      return "ok";
+    });
+    const { recording, result, provider } = play(script, { tools: [work], journal });
+    const { messages } = await result;
+    expect(recording.of("tool-emit").map(({ part }) => part)).toEqual([
+      { type: "text", text: "live" },
+      { type: "data", name: "chart", data: { at: "1970-01-01T00:00:00.000Z" }, id: "a" },
+    ]);
+    expect(JSON.stringify([messages, journal, provider.requests])).not.toMatch(/live|chart/);
+  });
+
+  it.for<[what: string, part: unknown, option: string]>([
+    ["a text", "hi", "emit(part)"],
+    ["an unknown type", { type: "html", text: "" }, "emit(part).type"],
+    ["a text without text", { type: "text" }, "emit(part).text"],
+    ["data with a name that no page can use", { type: "data", name: "a b", data: 1 }, "emit(part).name"],
+    ["data with an id that is no text", { type: "data", name: "a", data: 1, id: 1 }, "emit(part).id"],
+    ["data that is not plain", { type: "data", name: "a", data: 1n }, "emit(part).data"],
+    ["data that is missing", { type: "data", name: "a" }, "emit(part).data"],
+  ])("throws LoopError invalid-option for %s", async ([, part, option]) => {
+    let thrown: unknown;
+    const work = tool("work", (_args, { emit }) => {
+      try {
+        emit(part as { type: "text"; text: string });
+      } catch (error) {
+        thrown = error;
+      }
+    });
+    await runTool(work, {});
+    expect(isLoopError(thrown, "invalid-option") && thrown.details.option).toBe(option);
+  });
+
+  it("restarts the idle timeout, and is ignored after the call", async () => {
+    const parts: unknown[] = [];
+    const clock = createTestClock();
+    const sleep = (): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, 40));
+    const work = tool(
+      "work",
+      async (_args, { emit }) => {
+        for (let count = 0; count < 5; count += 1) {
+          emit({ type: "text", text: String(count) });
+          await sleep();
+        }
+      },
+      { idleTimeoutMs: 50, timeoutMs: 100 },
+    );
+    const running = runTool(work, {}, { clock, onEmit: (part) => parts.push(part) });
+    await clock.advance(300);
+    expect(await running).toMatchObject({ kind: "timed-out", limitMs: 100 });
+    expect(parts).toEqual(["0", "1", "2"].map((said) => ({ type: "text", text: said })));
+  });
+});
+
+it("runToolLoop: a generator needs no listeners", async () => {
+  const work = tool("work", async function* () {
+    yield 1;
+    return "ok";
+  });
+  const provider = createMockProvider([...script]);
+  const result = await runToolLoop({ provider, messages: [{ role: "user", content: "Go." }], tools: [work] });
+  expect(answersOf(result)[0]?.result).toBe("ok");
+});
