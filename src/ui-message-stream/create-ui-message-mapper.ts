@@ -46,6 +46,7 @@ class MessageMapper implements UIMessageMapper {
   #steered = 0;
   readonly #handlers: Handlers = {
     "iteration-start": (event) => {
+      this.#emitted.endAll();
       this.#writer.beginStep(event);
       this.#tools.step += 1;
     },

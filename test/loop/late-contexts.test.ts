@@ -69,7 +69,8 @@ it.for(Object.keys(verbs) as (keyof ToolContext)[])(
       let context: ToolContext | undefined;
       const events = createLoopEvents();
       let told = 0;
-      for (const type of ["tool-progress", "tool-emit", "run-start", "listener-error"] as const) events.on(type, () => (told += 1));
+      for (const type of ["tool-progress", "tool-emit", "run-start", "listener-error"] as const)
+        events.on(type, () => (told += 1));
       const keeper = tool("t", (_, given) => {
         context = given;
         return isKilled ? never : 1;

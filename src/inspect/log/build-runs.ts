@@ -29,7 +29,6 @@ type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
 
 interface CallDraft extends Mutable<LoggedCall> {
   readonly progress: { readonly at: number; readonly data: Json }[];
-  readonly emitted: { readonly at: number; readonly part: Json }[];
   readonly runs: LoggedRun[];
 }
 
@@ -131,8 +130,8 @@ const takers: { readonly [type: string]: Take | undefined } = {
     const times = timesOf(call);
     if (times.deferredAt !== undefined) times.resumedAt = line.at;
   },
-  "tool-progress": (parts, line) => void callOf(parts, line).progress.push({ at: line.at, data: line["data"] ?? null }),
-  "tool-emit": (parts, line) => void callOf(parts, line).emitted.push({ at: line.at, part: line["part"] ?? null }),
+  "tool-progress": addProgress,
+  "tool-emit": addProgress,
   "tool-end": (parts, line) => {
     const call = callOf(parts, line);
     const { outcome, result, metadata = call.metadata } = line as unknown as LoggedCall;
@@ -158,6 +157,10 @@ const takers: { readonly [type: string]: Take | undefined } = {
     run.error = line["error"] as unknown as LoggedRun["error"];
   },
 };
+
+function addProgress(parts: RunParts, line: LogLine): void {
+  callOf(parts, line).progress.push({ at: line.at, data: line["data"] ?? line["part"] ?? null });
+}
 
 const times = new WeakMap<object, CallTimes>();
 
@@ -192,8 +195,7 @@ function callOf(parts: RunParts, line: LogLine): CallDraft {
   const callId = requireText(line, "callId");
   const known = parts.calls.get(callId);
   if (known !== undefined) return known;
-  const [name, index] = [requireText(line, "name"), requireCount(line, "index")];
-  const call: CallDraft = { callId, name, index, progress: [], emitted: [], runs: [] };
+  const call: CallDraft = { callId, name: requireText(line, "name"), index: requireCount(line, "index"), progress: [], runs: [] };
   parts.calls.set(callId, call);
   iterationOf(parts, line).calls.push(call);
   return call;

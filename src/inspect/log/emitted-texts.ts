@@ -1,15 +1,16 @@
-import type { EmittedPart, LoopEvent } from "../../core/entry-kit.ts";
+import { type EmittedPart, isRecord, type LoopEvent } from "../../core/entry-kit.ts";
 import type { Cleaner } from "./clean-values.ts";
 import type { Writable } from "./shared-values.ts";
 import type { NotedEvent } from "./noted-events.ts";
 
 type Emitted = Extract<LoopEvent, { readonly type: "tool-emit" }>;
 
+/** Prepares a part for the log. All texts in its data are content. */
 export function cleanPart(part: EmittedPart, cleaner: Cleaner): Writable | undefined {
-  return cleaner.fields(
-    part.type === "text" ? part : { ...part, data: cleaner.content(part.data, "progress") ?? null },
-    "progress",
-  );
+  if (part.type === "text") return cleaner.fields(part, "progress");
+  const { data, ...facts } = part;
+  const cleaned = cleaner.fields(facts, "progress");
+  return { ...(isRecord(cleaned) ? cleaned : {}), data: cleaner.content(data, "progress") };
 }
 
 /** Joins the fragments of text that each call emits, so that a log has one line for them. */
@@ -25,7 +26,7 @@ export class EmittedTexts {
       return [];
     }
     if (this.#texts.size === 0) return [event];
-    if (event.type === "tool-emit" || event.type === "tool-end") return [...this.#takeTexts([event.callId]), event];
+    if ("callId" in event) return [...this.#takeTexts([event.callId]), event];
     return event.type === "run-end" ? [...this.#takeTexts([...this.#texts.keys()]), event] : [event];
   }
 

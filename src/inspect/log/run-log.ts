@@ -192,9 +192,8 @@ export interface LoggedCall {
   readonly result?: Json | undefined;
   readonly metadata?: Json | undefined;
   readonly durationMs?: number | undefined;
+  /** The progress of the tool: also its preliminary results, and the parts that it emitted. Fragments of text are joined. */
   readonly progress: readonly { readonly at: number; readonly data: Json }[];
-  /** The parts that the tool wrote to the user's stream. Consecutive fragments of text are one part. */
-  readonly emitted: readonly { readonly at: number; readonly part: Json }[];
   readonly decision?: string | undefined;
   /** The nested runs that the call started. */
   readonly runs: readonly LoggedRun[];

@@ -143,7 +143,6 @@ function piecesOfArgs({ args, problem }: LoggedCall): readonly Piece[] {
 function piecesOfCall({ call, facts }: Extract<Entry["content"], { kind: "call" }>): readonly Piece[] {
   const { decision } = facts;
   const progress = call.progress.map((step) => step.data);
-  const emitted = call.emitted.map((step) => step.part);
   const result = call.outcome === "completed" ? data("result", "Result") : failure("result", "Result");
   return [
     ...pieceOf({ id: "call-id", label: "", form: "mark" }, call.callId),
@@ -152,7 +151,6 @@ function piecesOfCall({ call, facts }: Extract<Entry["content"], { kind: "call" 
     ...pieceOf(text("decision", "Reason of the decision"), decision?.["reason"]),
     ...pieceOf(failure("decisionError", "Error of the decision"), decision?.["error"]),
     ...pieceOf(data("progress", "Progress"), progress.length === 0 ? undefined : progress),
-    ...pieceOf(data("emitted", "Emitted"), emitted.length === 0 ? undefined : emitted),
     ...pieceOf(call.outcome === "deferred" ? data("result", "Result") : result, call.result),
     ...pieceOf(data("sent", "Result as sent to the model"), facts.sent),
     ...pieceOf(data("metadata", "Metadata"), call.metadata),

@@ -9,9 +9,18 @@ import {
   type Tool,
   withFallback,
 } from "turnwright";
-import { createMockProvider, type EventRecording, fail, type MockScript, text, toolCall } from "turnwright/testing";
-import { play, tool } from "../play.ts";
-import { question } from "./nesting.ts";
+import {
+  createMockProvider,
+  createTestClock,
+  type EventRecording,
+  fail,
+  type MockScript,
+  runTool,
+  text,
+  toolCall,
+} from "turnwright/testing";
+import { play, tool } from "./play.ts";
+import { question } from "./nested/nesting.ts";
 
 type Make = (name: string, options: () => NestedLoopOptions) => Tool;
 
@@ -97,4 +106,80 @@ describe("defineAgentTool with emitText", () => {
     const isRefused = (error: unknown): boolean => isLoopError(error, "invalid-tool");
     expect(() => defineAgentTool({ ...fields, emitText: "yes" as never })).toThrow(expect.toSatisfy(isRefused));
   });
+});
+
+describe("context.emit", () => {
+  it("writes parts to events only: no message, no result and no journal has them", async () => {
+    const journal = memoryJournal();
+    const work = tool("work", (_args, { emit }) => {
+      emit({ type: "text", text: "live" });
+      emit({ type: "data", name: "chart", data: { at: new Date(0) }, id: "a" });
+      return "ok";
+    });
+    const { recording, result, provider } = play([toolCall("work"), text("Done.")], { tools: [work], journal });
+    const { messages } = await result;
+    expect(recording.of("tool-emit").map(({ part }) => part)).toEqual([
+      { type: "text", text: "live" },
+      { type: "data", name: "chart", data: { at: "1970-01-01T00:00:00.000Z" }, id: "a" },
+    ]);
+    expect(JSON.stringify([messages, journal, provider.requests])).not.toMatch(/live|chart/);
+  });
+
+  it.for<[what: string, part: unknown, option: string]>([
+    ["a text", "hi", "emit(part)"],
+    ["an unknown type", { type: "html", text: "" }, "emit(part).type"],
+    ["a text without text", { type: "text" }, "emit(part).text"],
+    ["data with a name that no page can use", { type: "data", name: "a b", data: 1 }, "emit(part).name"],
+    ["data with an id that is no text", { type: "data", name: "a", data: 1, id: 1 }, "emit(part).id"],
+    ["data that is not plain", { type: "data", name: "a", data: 1n }, "emit(part).data"],
+    ["data that is missing", { type: "data", name: "a" }, "emit(part).data"],
+  ])("throws LoopError invalid-option for %s", async ([, part, option]) => {
+    let thrown: unknown;
+    const work = tool("work", (_args, { emit }) => {
+      try {
+        emit(part as { type: "text"; text: string });
+      } catch (error) {
+        thrown = error;
+      }
+    });
+    await runTool(work, {});
+    expect(isLoopError(thrown, "invalid-option") && thrown.details.option).toBe(option);
+  });
+
+  it("restarts the idle timeout, and is ignored after the call", async () => {
+    const parts: unknown[] = [];
+    const clock = createTestClock();
+    const sleep = (): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, 40));
+    const work = tool(
+      "work",
+      async (_args, { emit }) => {
+        for (let count = 0; count < 5; count += 1) {
+          emit({ type: "text", text: String(count) });
+          await sleep();
+        }
+      },
+      { idleTimeoutMs: 50, timeoutMs: 100 },
+    );
+    const running = runTool(work, {}, { clock, onEmit: (part) => parts.push(part) });
+    await clock.advance(300);
+    expect(await running).toMatchObject({ kind: "timed-out", limitMs: 100 });
+    expect(parts).toEqual(["0", "1", "2"].map((said) => ({ type: "text", text: said })));
+  });
+});
+
+it("runToolLoop: a replay runs no generator, and shows no yields and no parts", async () => {
+  let count = 0;
+  const journal = memoryJournal();
+  const work = tool("work", async function* (_args, { emit }) {
+    emit({ type: "text", text: "on it" });
+    yield (count += 1);
+  });
+  const options = { tools: [work], journal, runId: "replayed" };
+  const first = play([toolCall("work"), text("Done.")], options);
+  await first.result;
+  const second = play([], { ...options, journal: memoryJournal(journal.toJSON()) });
+  expect((await second.result).text).toBe("Done.");
+  const types = ["tool-progress", "tool-emit"] as const;
+  expect([count, ...types.map((type) => second.recording.of(type))]).toEqual([1, [], []]);
+  expect(types.map((type) => first.recording.of(type).length)).toEqual([1, 1]);
 });
