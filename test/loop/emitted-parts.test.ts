@@ -7,6 +7,7 @@ import {
   memoryJournal,
   type NestedLoopOptions,
   type Tool,
+  type ToolContext,
   withFallback,
 } from "turnwright";
 import {
@@ -15,6 +16,7 @@ import {
   type EventRecording,
   fail,
   type MockScript,
+  recordEvents,
   runTool,
   text,
   toolCall,
@@ -46,7 +48,8 @@ describe.each([
 ] as const)("%s", (_title, make) => {
   it("emits the text of the nested run as parts of the outer call", async () => {
     const child = make("child", scripted([text("One two.", { chunks: 2 })]));
-    const { recording, result } = play([toolCall("child"), text("Done.")], { tools: [child] });
+    const recording = recordEvents(undefined, ["tool-emit"]);
+    const { result } = play([toolCall("child"), text("Done.")], { tools: [child], events: recording.emitter });
     expect((await result).text).toBe("Done.");
     expect(partsOf(recording)).toEqual([said("One "), said("two.")]);
     expect(recording.of("tool-emit")[0]).toMatchObject({ callId: "call_i0_0", name: "child", index: 0, iteration: 0 });
@@ -147,23 +150,23 @@ describe("context.emit", () => {
   });
 
   it("restarts the idle timeout, and is ignored after the call", async () => {
-    const parts: unknown[] = [];
     const clock = createTestClock();
     const sleep = (): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, 40));
-    const work = tool(
-      "work",
-      async (_args, { emit }) => {
-        for (let count = 0; count < 5; count += 1) {
-          emit({ type: "text", text: String(count) });
-          await sleep();
-        }
-      },
-      { idleTimeoutMs: 50, timeoutMs: 100 },
-    );
+    const execute = async (_args: unknown, { emit }: ToolContext): Promise<void> => {
+      for (let count = 0; count < 5; count += 1) {
+        emit({ type: "text", text: String(count) });
+        await sleep();
+      }
+    };
+    const work = tool("work", execute, { idleTimeoutMs: 50, timeoutMs: 100 });
+    const parts: unknown[] = [];
     const running = runTool(work, {}, { clock, onEmit: (part) => parts.push(part) });
+    const { recording, result } = play([toolCall("work"), text("Done.")], { tools: [work], clock });
     await clock.advance(300);
+    await result;
     expect(await running).toMatchObject({ kind: "timed-out", limitMs: 100 });
-    expect(parts).toEqual(["0", "1", "2"].map((said) => ({ type: "text", text: said })));
+    expect(parts).toEqual([said("0"), said("1"), said("2")]);
+    expect(partsOf(recording)).toEqual(parts);
   });
 });
 
