@@ -83,6 +83,8 @@ describe("createAGUIMapper", () => {
       ["r:call_i1_0:text-0", "Deep.Nested."],
       ...(version === "1.0" ? [["r:call_i1_0/call_i0_0:text-0", "Deep."]] : []),
     ]);
+    const types = sent.map(({ type }) => type);
+    expect(types.lastIndexOf("TEXT_MESSAGE_END", types.indexOf("STEP_FINISHED"))).toBe(types.indexOf("TOOL_CALL_RESULT") - 1);
     expect(sent.filter((event) => event.type === "CUSTOM" && event.name !== "cost" && event.name !== "subagent")).toEqual([
       { type: "CUSTOM", name: "tool-progress", value: { toolCallId: "r:call_i0_0", data: 1, preliminary: true } },
       { type: "CUSTOM", name: "tool-emit", value: { toolCallId: "r:call_i0_0", name: "chart", data: [1], id: "a" } },

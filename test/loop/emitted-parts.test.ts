@@ -20,6 +20,7 @@ import {
   runTool,
   text,
   toolCall,
+  wait,
 } from "turnwright/testing";
 import { play, tool } from "./play.ts";
 import { question } from "./nested/nesting.ts";
@@ -161,9 +162,10 @@ describe("context.emit", () => {
     const work = tool("work", execute, { idleTimeoutMs: 50, timeoutMs: 100 });
     const parts: unknown[] = [];
     const running = runTool(work, {}, { clock, onEmit: (part) => parts.push(part) });
-    const { recording, result } = play([toolCall("work"), text("Done.")], { tools: [work], clock });
-    await clock.advance(300);
-    await result;
+    // The run goes on after the call has timed out, so that its events are still sent.
+    const { recording, result } = play([toolCall("work"), [wait(300), text("Done.")]], { tools: [work], clock });
+    await clock.advance(500);
+    expect((await result).text).toBe("Done.");
     expect(await running).toMatchObject({ kind: "timed-out", limitMs: 100 });
     expect(parts).toEqual([said("0"), said("1"), said("2")]);
     expect(partsOf(recording)).toEqual(parts);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type LoopEvent, type Tool, type ToolContext, toolResult } from "turnwright";
 import { createTestClock, runTool, text, toolCall } from "turnwright/testing";
-import { answersOf, never, outcomesOf, play, tool } from "./play.ts";
+import { answersOf, outcomesOf, play, tool } from "./play.ts";
 
 const script = [toolCall("work"), text("Done.")] as const;
 
@@ -101,6 +101,7 @@ describe("a tool that is a generator", () => {
   });
 
   it.for<[what: string, made: () => unknown, message: string]>([
+    ["an iterator that cannot be closed", () => [1].values(), "a generator"],
     ["a Map", () => new Map([[1, 2]]), "a Map"],
     ["a stream", () => new ReadableStream(), "an async generator"],
     [
@@ -172,18 +173,20 @@ describe("a tool that is a generator", () => {
 
   it("is closed by one call of return, whose rejection is handled", async () => {
     const calls: string[] = [];
+    let wake: (step: object) => void = () => {};
     const steps = {
-      next: () => (calls.push("next"), never),
+      next: () => (calls.push("next"), new Promise((resolve) => void (wake = resolve))),
       return: () => (calls.push("return"), Promise.reject(new Error("no"))),
       [Symbol.asyncIterator]: () => steps,
     };
-    const { clock, control, result } = play(script, { tools: [tool("work", () => steps)] });
+    const { clock, control, recording, result } = play(script, { tools: [tool("work", () => steps)] });
     await clock.advance(1);
     control.stop();
     control.kill();
     expect((await result).reason.kind).toBe("killed");
+    wake({ value: "late" });
     await clock.advance(1);
-    expect(calls).toEqual(["next", "return"]);
+    expect([calls, shownOf(recording.events)]).toEqual([["next", "return"], []]);
   });
 
   it("sends a heartbeat with each yield", async () => {
