@@ -17,7 +17,7 @@ import {
   type ToolContext,
   type ToolResult,
 } from "turnwright";
-import type { AgentToolFields, Deferred, Masking, ToolSchema } from "turnwright/parts";
+import type { AgentToolFields, Deferred, EmittedPart, Masking, ToolSchema } from "turnwright/parts";
 import { type Differing, expectNone } from "./same-names.ts";
 
 // #region tools
@@ -26,7 +26,7 @@ interface ToolFields {
   description: string;
   inputSchema: StandardSchema | JsonSchema; // zod, valibot, arktype ...; JSON Schema is shown to the model, not enforced
   jsonSchema?: JsonSchema; // shown instead of the JSON Schema of inputSchema
-  execute?(args: unknown, context: ToolContext): unknown; // a plain value or a promise means success, a throw failure; without it, calls wait for results from outside
+  execute?(args: unknown, context: ToolContext): unknown; // a plain value, a promise or a generator's return value means success, a throw failure; a yield is a preliminary result; without it, calls wait for results from outside
   outputSchema?: StandardSchema; // checks results from outside
   sequential?: boolean; // never runs in parallel
   timeoutMs?: number; // default timeouts.toolMs
@@ -50,6 +50,7 @@ interface AgentFields {
   inputSchema: StandardSchema | JsonSchema;
   jsonSchema?: JsonSchema;
   prepare(args: unknown, context: ToolContext): NestedLoopOptions | PromiseLike<NestedLoopOptions>; // replaces execute
+  emitText?: boolean; // default false: the text of the nested run does not appear in the user's stream
   toResult?(result: LoopResult): unknown; // default: the text of a completed run, or a failure with status and reason
   sequential?: boolean;
   requiresFollowUp?: boolean;
@@ -74,6 +75,7 @@ interface Context {
   signal: AbortSignal; // fires on stop, kill, abort and this call's timeout
   heartbeat(): void;
   progress(data: unknown): void;
+  emit(part: EmittedPart<unknown>): void; // a part for the user's stream, which the model never sees
   idempotencyKey: string;
   messages: readonly Message[];
   contextItems: readonly Json[];

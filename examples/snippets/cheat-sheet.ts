@@ -43,6 +43,7 @@ import type {
   ToolCall,
   ToolDefinition,
   ToolChoice,
+  ToolContext,
   ToolExecutor,
   ToolRegistry,
   ToolResult,
@@ -93,6 +94,7 @@ interface Core {
   // tools
   defineTool(tool: ToolFields): Tool<unknown>; // the schema types the arguments of execute
   defineAgentTool(tool: AgentFields): Tool<unknown>; // each call is a nested run
+  emitText(context: ToolContext): LoopEmitter; // `events` for context.runToolLoop: writes the nested text to the user's stream
   createToolRegistry(tools?: readonly Tool[]): ToolRegistry & { register(tool: Tool): void; unregister(name: string): boolean };
   mergeRegistries(...sources: ToolSource[]): ToolRegistry; // throws LoopError "duplicate-tool" if two tools have the same name
   withPrefix(source: ToolSource, prefix: string): ToolRegistry;

@@ -51,6 +51,7 @@ const snippets = [
   () => import("./schemas.ts"),
   () => import("./stop-conditions.ts"),
   () => import("./stopping.ts"),
+  () => import("./streaming-tools.ts"),
   () => import("./structured-answers.ts"),
   () => import("./talking.ts"),
   () => import("./testing.ts"),

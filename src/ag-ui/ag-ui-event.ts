@@ -75,6 +75,7 @@ export type AGUIDelta =
 /** The names of the `CUSTOM` events that turnwright sends. */
 export type AGUICustomName =
   | "tool-progress"
+  | "tool-emit"
   | "approval-decided"
   | "attempt-discarded"
   | "notice"

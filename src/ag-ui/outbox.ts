@@ -1,4 +1,5 @@
-import type { AGUIEvent } from "./ag-ui-event.ts";
+import type { AGUIAttribution, AGUIEvent } from "./ag-ui-event.ts";
+import type { AGUIOptions } from "./ag-ui-options.ts";
 
 /**
  * An AG-UI event, and the pages that get it. Pages with `from: "live"` do not get a "recalled" event, because they already show
@@ -7,6 +8,14 @@ import type { AGUIEvent } from "./ag-ui-event.ts";
 export interface Entry {
   readonly event: AGUIEvent;
   readonly audience: "all" | "recalled" | "again";
+}
+
+export interface RunPlace {
+  /** The prefix of all ids of this run on the page, as returned by `toPrefix`. */
+  readonly prefix: string;
+  readonly tag: AGUIAttribution;
+  readonly options: AGUIOptions;
+  readonly out: Entry[];
 }
 
 /** Collects the AG-UI events of one run. Can hold events back while a provider may still discard them. */

@@ -1,18 +1,10 @@
 import type { LoopEvent, LoopEvents, LoopEventType } from "../core/entry-kit.ts";
 import { mayBeDiscarded, toFailureText, toPlain } from "../core/web-kit.ts";
-import type { AGUIAttribution, AGUICustomName, AGUIPartEvent } from "./ag-ui-event.ts";
-import type { AGUIOptions } from "./ag-ui-options.ts";
-import { type Entry, Outbox } from "./outbox.ts";
+import type { AGUICustomName, AGUIPartEvent } from "./ag-ui-event.ts";
+import { EmittedParts } from "./emitted-parts.ts";
+import { type Entry, Outbox, type RunPlace } from "./outbox.ts";
 import { toResultId } from "./page-ids.ts";
 import { toContent } from "./to-content.ts";
-
-export interface RunPlace {
-  /** The prefix of all ids of this run on the page, as returned by `toPrefix`. */
-  readonly prefix: string;
-  readonly tag: AGUIAttribution;
-  readonly options: AGUIOptions;
-  readonly out: Entry[];
-}
 
 interface OpenPart {
   readonly kind: "text" | "reasoning";
@@ -46,6 +38,7 @@ const noText: TextState = { open: undefined, parts: 0, parent: undefined, said: 
 export class RunEvents {
   readonly #place: RunPlace;
   readonly #outbox: Outbox;
+  readonly #emitted = new EmittedParts((event) => this.#push(event));
   #iteration = -1;
   #step: { readonly name: string; readonly audience: Entry["audience"] } | undefined;
   #text = noText;
@@ -76,7 +69,9 @@ export class RunEvents {
       this.#outbox.release();
       this.#complete(event);
     },
-    "tool-progress": ({ callId, data }) => this.custom("tool-progress", { toolCallId: this.toId(callId), data }),
+    "tool-progress": ({ callId, data, preliminary }) =>
+      this.custom("tool-progress", { toolCallId: this.toId(callId), data, ...(preliminary && { preliminary }) }),
+    "tool-emit": ({ callId, part }) => this.#emitted.add(this.toId(callId), part),
     "tool-end": (event) => this.#end(event),
     "approval-asked": () => this.#outbox.release(),
     "approval-decided": ({ callId, decision, reason, question }) => {
@@ -133,6 +128,7 @@ export class RunEvents {
   close(isSuspended: boolean): void {
     this.#audience = "all";
     this.#outbox.release();
+    this.#emitted.endAll();
     this.#endStep();
     for (const [callId, { name, hasEnded, isComplete }] of this.#calls) {
       if (!isComplete) this.#complete({ callId, name });
@@ -247,6 +243,7 @@ export class RunEvents {
   #end(event: Pick<LoopEvents["tool-end"], "callId" | "name" | "outcome" | "result">): void {
     this.#complete(event);
     const call = this.#show(event);
+    this.#emitted.end(call.id);
     const { name: toolName, result } = event;
     // After the outcome "deferred", the result comes from outside, and another `tool-end` follows when it arrives.
     const outcome: string = event.outcome;

@@ -122,7 +122,9 @@ export {
   type Conclusion,
   toolResult,
   type ToolResultFields,
+  toEmittedPart,
   toOutcome,
+  toPreliminary,
 } from "./tools/to-outcome.ts";
 export type {
   Clock,
@@ -145,6 +147,7 @@ export type { Journal, Step, StepKind } from "./types/journal.ts";
 export type { Json, Plain } from "./types/json.ts";
 export type {
   CallSummary,
+  EmittedPart,
   LoopEmitter,
   LoopEvent,
   LoopEvents,

@@ -94,6 +94,7 @@ export { contextRestart } from "./tools/context-restart.ts";
 export { createContextRelease } from "./loop/restart/context-release.ts";
 export { createContextStash } from "./loop/restart/context-stash.ts";
 export { defineAgentTool } from "./loop/tool-call/define-agent-tool.ts";
+export { emitText } from "./loop/tool-call/emit-text.ts";
 export { defineTool } from "./tools/define-tool.ts";
 export { isCallOf } from "./tools/is-call-of.ts";
 export { createToolRegistry } from "./tools/registry.ts";

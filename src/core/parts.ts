@@ -64,6 +64,7 @@ export type {
   CallEvent,
   CallSummary,
   DeltaEvent,
+  EmittedPart,
   EventBase,
   EventSink,
   LoopAction,

@@ -14,6 +14,7 @@ const eventTypes: { readonly [Type in LoopEventType]: true } = {
   "tool-args-end": true,
   "tool-start": true,
   "tool-progress": true,
+  "tool-emit": true,
   "tool-end": true,
   notice: true,
   "hidden-notice": true,

@@ -103,12 +103,11 @@ export function fromAiSdk(tool: UnknownRecord, name: unknown): ForeignTool {
     ...facts,
     execute(args, context) {
       const answer = execute(args, toExecutionOptions(context, context.callId));
-      const output = isAsyncIterable(answer) ? readToEnd(answer, context) : answer;
-      if (!isCallable(toModelOutput)) return output;
+      if (!isCallable(toModelOutput)) return isAsyncIterable(answer) ? readSteps(answer, (last) => last) : answer;
       const convert = methodOf(tool, "toModelOutput");
-      return whenReady(output, (value) =>
-        whenReady(convert({ toolCallId: context.callId, input: args, output: value }), (said) => readModelOutput(said, value)),
-      );
+      const conclude = (value: unknown): unknown =>
+        whenReady(convert({ toolCallId: context.callId, input: args, output: value }), (said) => readModelOutput(said, value));
+      return isAsyncIterable(answer) ? readSteps(answer, conclude) : whenReady(answer, conclude);
     },
   };
 }
@@ -179,16 +178,14 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/** Reads a generator to its end. The model gets the last result. Listeners get every result as progress. */
-async function readToEnd(results: AsyncIterable<unknown>, { signal, progress }: ToolContext): Promise<unknown> {
+/** Yields the results of a generator. As in the AI SDK, its last yield is the result, and its return value is ignored. */
+async function* readSteps(results: AsyncIterable<unknown>, conclude: (last: unknown) => unknown): AsyncGenerator {
   let last: unknown;
   for await (const result of results) {
-    // `break` closes the generator, even one that ignores its abort signal.
-    if (signal.aborted) break;
-    progress(result);
     last = result;
+    yield result;
   }
-  return last;
+  return conclude(last);
 }
 
 /** Converts a `ToolResultOutput` of the AI SDK to the result for the model. The output of `execute` becomes metadata for listeners. */

@@ -90,6 +90,7 @@ export const own = {
   handoffFrom: "turnwright.handoff.from",
   handoffTo: "turnwright.handoff.to",
   lateSuccess: "turnwright.late.success",
+  emittedName: "turnwright.emit.name",
   loopAction: "turnwright.loop.action",
   loopCount: "turnwright.loop.count",
   iterationStatus: "turnwright.iteration.status",

@@ -84,6 +84,7 @@ export interface Noted {
   readonly "approval-asked": LoopEvents["approval-asked"];
   readonly "approval-decided": LoopEvents["approval-decided"];
   readonly "late-result": LoopEvents["late-result"];
+  readonly "tool-emit": LoopEvents["tool-emit"];
 }
 
 export const notes: { readonly [Type in keyof Noted]: (event: Noted[Type], capturesContent: boolean) => Attributes } = {
@@ -126,4 +127,5 @@ export const notes: { readonly [Type in keyof Noted]: (event: Noted[Type], captu
   "approval-asked": callFacts,
   "approval-decided": ({ decision, ...call }) => ({ ...callFacts(call), [own.decision]: decision }),
   "late-result": ({ success, ...call }) => ({ ...callFacts(call), [own.lateSuccess]: success }),
+  "tool-emit": ({ part, ...call }) => ({ ...callFacts(call), [own.emittedName]: part.type === "data" ? part.name : undefined }),
 };

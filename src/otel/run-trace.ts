@@ -47,6 +47,8 @@ const handlers: EventHandlers<RunTrace> = {
   "approval-asked": (run, event) => run.note("approval-asked", event),
   "approval-decided": (run, event) => run.note("approval-decided", event),
   "late-result": (run, event) => run.note("late-result", event),
+  // A text has many fragments, so only data is noted.
+  "tool-emit": (run, event) => (event.part.type === "data" ? run.note("tool-emit", event) : undefined),
 };
 
 export const heardEvents: readonly LoopEventType[] = heardBy(handlers);

@@ -39,6 +39,7 @@ const samples: LoopEvents = {
   "tool-args-end": { ...call, args: { a: 1 } },
   "tool-start": { ...call, args: { a: 1 } },
   "tool-progress": { ...call, data: 0.5 },
+  "tool-emit": { ...call, part: { type: "data", name: "chart", data: [1], id: "a" } },
   "tool-end": { ...call, outcome: "completed", result: { a: 1 }, durationMs: 1 },
   notice: { ...base, kind: "still-working" },
   "hidden-notice": { ...call, trigger: { trigger: "remind*", match: "remind me", source: "stem" }, args: { a: 1 } },

@@ -1,7 +1,7 @@
 // Records the events of a run, and prints them as a tree.
 
 import { EventEmitter } from "eventemitter3";
-import type { LoopEmitter, LoopEvent, LoopEvents, LoopEventType, ResultEvent } from "../core/entry-kit.ts";
+import type { EmittedPart, LoopEmitter, LoopEvent, LoopEvents, LoopEventType, ResultEvent } from "../core/entry-kit.ts";
 
 /** All events, by type. Each event includes its type. */
 export type EventsByType = { readonly [Type in LoopEventType]: { readonly type: Type } & LoopEvents[Type] };
@@ -81,7 +81,13 @@ const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => re
   "tool-args-delta": ({ name, callId, text }) => [name, `(${callId})`, JSON.stringify(text)],
   "tool-args-end": ({ name, callId, args, problem }) => [name, `(${callId})`, problem ?? JSON.stringify(args)],
   "tool-start": ({ name, callId, args }) => [name, `(${callId})`, JSON.stringify(args)],
-  "tool-progress": ({ name, callId, data }) => [name, `(${callId})`, JSON.stringify(data)],
+  "tool-progress": ({ name, callId, data, preliminary }) => [
+    name,
+    `(${callId})`,
+    JSON.stringify(data),
+    ...(preliminary === true ? ["(preliminary)"] : []),
+  ],
+  "tool-emit": ({ name, callId, part }) => [name, `(${callId})`, ...describePart(part)],
   "tool-end": ({ name, callId, outcome }) => [name, `(${callId})`, outcome],
   notice: ({ kind }) => [kind],
   "hidden-notice": ({ name, callId, trigger }) => [name, `(${callId})`, trigger.source, JSON.stringify(trigger.match)],
@@ -145,6 +151,11 @@ function mergeDeltas(events: readonly LoopEvent[]): readonly LoopEvent[] {
 function sourceOf(event: Extract<LoopEvent, { readonly text: string }>): string {
   const source = event.type === "tool-args-delta" ? event.callId : event.attempt;
   return JSON.stringify([event.type, event.runId, event.iteration, source, event.replayed]);
+}
+
+function describePart(part: EmittedPart): readonly string[] {
+  if (part.type === "text") return [JSON.stringify(part.text)];
+  return [part.name, ...(part.id === undefined ? [] : [`#${part.id}`]), JSON.stringify(part.data)];
 }
 
 function describeResult({ name, callId, tokensBefore, tokensAfter }: ResultEvent): readonly string[] {

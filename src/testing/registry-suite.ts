@@ -119,7 +119,13 @@ async function execute(
   name: string,
   args: unknown,
 ): Promise<Conclusion<"completed" | "failed" | "deferred">> {
-  const context: ToolContext = createToolContext({ name, signal: abort.signal, heartbeat: () => {}, progress: () => {} });
+  const context: ToolContext = createToolContext({
+    name,
+    signal: abort.signal,
+    heartbeat: () => {},
+    progress: () => {},
+    emit: () => {},
+  });
   const running = (async () => registry.executeTool(name, args, context))();
   return within(
     running.then((output) => toOutcome(output).outcome, toFailure),

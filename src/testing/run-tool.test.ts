@@ -187,6 +187,7 @@ describe("runTool", () => {
       signal: expect.any(AbortSignal),
       heartbeat: expect.any(Function),
       progress: expect.any(Function),
+      emit: expect.any(Function),
       messages: [],
       contextItems: [],
       messageIdMap: undefined,

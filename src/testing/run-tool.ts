@@ -8,6 +8,7 @@ import {
   createToolRegistry,
   deferred,
   deferredToPage,
+  type EmittedPart,
   executeToolCall,
   is,
   type LoopOptions,
@@ -18,7 +19,9 @@ import {
   resolveTimeouts,
   runToolLoop,
   systemClock,
+  toEmittedPart,
   toJson,
+  toPreliminary,
   type Tool,
   type ToolBudget,
   type ToolContext,
@@ -26,7 +29,7 @@ import {
 } from "../core/entry-kit.ts";
 
 /** The context fields that belong to the call itself. A test cannot override them. */
-export type CallFields = "name" | "signal" | "heartbeat" | "progress";
+export type CallFields = "name" | "signal" | "heartbeat" | "progress" | "emit";
 
 /** The fields of the tool context that a test may set. `Context` is the type of `context`. */
 export type ToolContextOverrides<Context = unknown> = {
@@ -91,6 +94,7 @@ export function createToolContext(own: Pick<ToolContext, CallFields>, overrides:
     },
     heartbeat: () => own.heartbeat(),
     progress: (data) => own.progress(data),
+    emit: (part) => own.emit(part),
   };
 }
 
@@ -102,8 +106,10 @@ export type RunToolOverrides<Context = unknown> = ToolContextOverrides<Context> 
   readonly signal?: AbortSignal | undefined;
   /** Time limits as for `runToolLoop`, in milliseconds. Only `toolMs` and `hookMs` apply. */
   readonly timeouts?: LoopOptions["timeouts"];
-  /** Called with each value that the tool passes to `context.progress`. */
+  /** Called with each value that the tool passes to `context.progress`, and with each value that its generator yields. */
   readonly onProgress?: ((data: unknown) => void) | undefined;
+  /** Called with each part that the tool passes to `context.emit`. */
+  readonly onEmit?: ((part: EmittedPart) => void) | undefined;
   /** Called with the `metadata` in the tool's result. */
   readonly onMetadata?: ((metadata: unknown) => void) | undefined;
 };
@@ -131,6 +137,7 @@ const overrideChecks: Checks<RunToolOverrides> = {
   signal: is.object,
   timeouts: is.object,
   onProgress: is.fn,
+  onEmit: is.fn,
   onMetadata: is.fn,
 };
 
@@ -161,7 +168,7 @@ export async function runTool<T extends Tool>(
   overrides: RunToolOverrides<ContextOf<T>> = {},
 ): Promise<ToolOutcome> {
   checkFields("overrides", overrides, overrideChecks);
-  const { clock = systemClock, signal, callId = "call_1", onProgress, onMetadata } = overrides;
+  const { clock = systemClock, signal, callId = "call_1", onProgress, onEmit, onMetadata } = overrides;
   const registry = createToolRegistry([tool]);
   const timeouts = resolveTimeouts(overrides.timeouts);
   const call = { callId, name: tool.name, args: toJson(args) };
@@ -182,17 +189,28 @@ export async function runTool<T extends Tool>(
           heartbeat();
           onProgress?.(data);
         };
+        const emit = (given: EmittedPart<unknown>): void => {
+          const part = toEmittedPart(given);
+          if (deadline.isOver) return;
+          heartbeat();
+          onEmit?.(part);
+        };
         return createToolContext(
           {
             name,
             heartbeat,
             progress,
+            emit,
             get signal() {
               return deadline.signal;
             },
           },
           overrides,
         );
+      },
+      onYield: (_, value) => {
+        const data = toPreliminary(value);
+        if (data !== undefined) onProgress?.(data);
       },
       onMetadata: (_, metadata) => onMetadata?.(metadata),
     });

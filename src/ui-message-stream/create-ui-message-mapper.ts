@@ -1,6 +1,7 @@
 import { addUsage, checkFields, type LoopEvent, type LoopEvents, type LoopEventType, noUsage } from "../core/entry-kit.ts";
 import { type EventItem, type EventMapper, mayBeDiscarded } from "../core/web-kit.ts";
 import { ApprovalParts } from "./approval-parts.ts";
+import { EmittedParts } from "./emitted-parts.ts";
 import { toBrokenChunks, toEndingChunks } from "./ending-chunks.ts";
 import { MessageWriter } from "./message-writer.ts";
 import { NestedProgress } from "./nested-progress.ts";
@@ -34,6 +35,7 @@ class MessageMapper implements UIMessageMapper {
   readonly #writer: MessageWriter;
   readonly #tools: ToolParts;
   readonly #approvals: ApprovalParts;
+  readonly #emitted: EmittedParts;
   readonly #nested = new Map<string, NestedProgress>();
   #isStarted = false;
   /** True if the page already shows the replayed part of the run, so that replayed events must not be sent. */
@@ -44,6 +46,7 @@ class MessageMapper implements UIMessageMapper {
   #steered = 0;
   readonly #handlers: Handlers = {
     "iteration-start": (event) => {
+      this.#emitted.endAll();
       this.#writer.beginStep(event);
       this.#tools.step += 1;
     },
@@ -60,7 +63,13 @@ class MessageMapper implements UIMessageMapper {
       this.#tools.add(callId, { name, args });
     },
     "tool-progress": ({ callId, name, data }) => this.#showProgress(callId, name, data),
+    "tool-emit": ({ callId, name, part }) => {
+      const shown = this.#tools.add(callId, { name });
+      this.#tools.show(shown);
+      this.#emitted.add(shown.id, part);
+    },
     "tool-end": (event) => {
+      this.#emitted.end(this.#tools.toId(event.callId));
       if (event.outcome === "interrupted" && this.#nested.get(event.callId)?.isSuspended === true) return;
       this.#nested.delete(event.callId);
       this.#tools.end(this.#tools.add(event.callId, event), event);
@@ -71,6 +80,7 @@ class MessageMapper implements UIMessageMapper {
       this.#approvals.decide(event.callId, event);
     },
     "attempt-discarded": (event) => {
+      this.#emitted.endAll();
       const dropped = this.#writer.discard(event);
       this.#tools.discard(this.#version === 7, dropped);
     },
@@ -99,6 +109,7 @@ class MessageMapper implements UIMessageMapper {
     this.#writer = new MessageWriter(version);
     this.#tools = new ToolParts(this.#writer, options);
     this.#approvals = new ApprovalParts({ writer: this.#writer, tools: this.#tools, version });
+    this.#emitted = new EmittedParts(this.#writer);
     this.#skipsRecalled = from === "live";
   }
 
@@ -116,6 +127,7 @@ class MessageMapper implements UIMessageMapper {
     const ending = this.#ending;
     this.#ending = undefined;
     if (!this.#isStarted && failure === undefined) return [];
+    this.#emitted.endAll();
     if (ending !== undefined && failure === undefined) this.#close(ending);
     this.#writer.endStep();
     const last =

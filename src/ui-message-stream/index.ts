@@ -28,6 +28,7 @@ export type {
   UICommonChunk,
   UIDataChunk,
   UIExecuted,
+  UIEmittedMark,
   UIFinishReason,
   UILatestChunk,
   UICompaction,

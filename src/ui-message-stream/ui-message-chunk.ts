@@ -23,7 +23,8 @@ export type UICommonChunk =
   | { readonly type: "abort"; readonly reason?: string }
   | { readonly type: "error"; readonly errorText: string }
   | { readonly type: "start-step" | "finish-step" }
-  | { readonly type: "text-start" | "text-end" | "reasoning-start" | "reasoning-end"; readonly id: string }
+  | { readonly type: "text-start"; readonly id: string; readonly providerMetadata?: UIEmittedMark }
+  | { readonly type: "text-end" | "reasoning-start" | "reasoning-end"; readonly id: string }
   | { readonly type: "text-delta" | "reasoning-delta"; readonly id: string; readonly delta: string }
   | { readonly type: "tool-input-start"; readonly toolCallId: string; readonly toolName: string }
   | { readonly type: "tool-input-delta"; readonly toolCallId: string; readonly inputTextDelta: string }
@@ -85,8 +86,13 @@ export type UIDataChunk =
   | { readonly type: "data-steered"; readonly id: string; readonly data: { readonly parts: readonly UIUserPart[] } }
   /** A call that waits for a decision, for pages of version 5. */
   | { readonly type: "data-approval"; readonly id: string; readonly data: UIApproval }
+  /** Data that a tool emitted. `id` contains the id of its call. */
+  | { readonly type: `data-${string}`; readonly id?: string; readonly data: Json }
   /** Marks the earlier text of this step as discarded, for pages of versions 5 and 6, which cannot remove a part. */
   | { readonly type: "data-attempt-discarded"; readonly id: string; readonly data: { readonly iteration: number } };
+
+/** Marks a text part that a tool emitted. The text of the model has no mark. */
+export type UIEmittedMark = { readonly turnwright: { readonly toolCallId: string } };
 
 /** The tool results that are omitted from later requests to the model. */
 export interface UIMasked {

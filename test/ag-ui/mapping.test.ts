@@ -51,6 +51,46 @@ describe("createAGUIMapper", () => {
     `);
   });
 
+  it.each(versions)("gives a client of AG-UI %s emitted text as messages, and data as CUSTOM events", async (version) => {
+    const inner = tool("inner", (_args, { emit }) => emit({ type: "text", text: "Deep." }));
+    const nested = createMockProvider([toolCall("inner"), text("Nested.")]);
+    const { events } = await play({
+      script: [toolCall("look"), toolCall("child"), text("Done.")],
+      tools: [
+        tool("look", async function* (_args, { emit }) {
+          emit({ type: "text", text: "Look" });
+          emit({ type: "text", text: "ing." });
+          yield 1;
+          emit({ type: "data", name: "chart", data: [1], id: "a" });
+          emit({ type: "text", text: "Found." });
+          return "ok";
+        }),
+        defineAgentTool({
+          name: "child",
+          description: "",
+          inputSchema: { type: "object" },
+          emitText: true,
+          prepare: () => ({ messages, provider: nested, tools: [inner] }),
+        }),
+      ],
+    });
+    const sent = toEvents(events, { version });
+    checkEvents(sent);
+    const page = await readMessages(sent, version);
+    expect(page.flatMap(({ id, content }) => (id.includes(":text-") ? [[id, content]] : []))).toEqual([
+      ["r:call_i0_0:text-0", "Looking."],
+      ["r:call_i0_0:text-1", "Found."],
+      ["r:call_i1_0:text-0", "Deep.Nested."],
+      ...(version === "1.0" ? [["r:call_i1_0/call_i0_0:text-0", "Deep."]] : []),
+    ]);
+    const types = sent.map(({ type }) => type);
+    expect(types.lastIndexOf("TEXT_MESSAGE_END", types.indexOf("STEP_FINISHED"))).toBe(types.indexOf("TOOL_CALL_RESULT") - 1);
+    expect(sent.filter((event) => event.type === "CUSTOM" && event.name !== "cost" && event.name !== "subagent")).toEqual([
+      { type: "CUSTOM", name: "tool-progress", value: { toolCallId: "r:call_i0_0", data: 1, preliminary: true } },
+      { type: "CUSTOM", name: "tool-emit", value: { toolCallId: "r:call_i0_0", name: "chart", data: [1], id: "a" } },
+    ]);
+  });
+
   it.each(versions)("gives a client of AG-UI %s the text and the results of the run", async (version) => {
     const { events, result } = await play({
       script: [

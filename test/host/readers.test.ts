@@ -43,8 +43,10 @@ const script = fc.array(fc.array(part, { minLength: 1, maxLength: 8 }), { minLen
 /** The model plays `messages` and then answers every request, so that every run completes. */
 function optionsOf(messages: readonly MockMessage[], clock: TestClock): Omit<LoopOptions, "messages"> {
   const provider = createMockProvider((_, index) => messages[index] ?? text("The end.", { chunks: 3 }));
-  const echo = tool("echo", (args, { progress }) => {
+  const echo = tool("echo", (args, { progress, emit }) => {
     progress(args);
+    emit({ type: "text", text: "Echo." });
+    emit({ type: "data", name: "said", data: args, id: "last" });
     return args;
   });
   const inner = createMockProvider(() => [text("Inside.", { chunks: 2 }), wait(1), text(" Still.", { chunks: 2 })]);

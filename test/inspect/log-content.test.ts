@@ -237,4 +237,28 @@ describe("the log of a run", () => {
     ]);
     expect(run?.lines.find(({ type }) => type === "notice")).toMatchObject({ kind: "still-working", iteration: 1 });
   });
+
+  it("has preliminary results, and emitted parts with joined fragments and without secrets", async () => {
+    const tool = defineTool({
+      name: "work",
+      description: "Works",
+      inputSchema: { type: "object" },
+      async *execute(_args, { emit }) {
+        emit({ type: "text", text: "On " });
+        emit({ type: "text", text: "it." });
+        yield { done: 1 };
+        emit({ type: "data", name: "chart", data: { status: "hidden", password: "p" }, id: "a" });
+        emit({ type: "text", text: "Done." });
+      },
+    });
+    const options = { messages, provider: createMockProvider([toolCall("work"), text("Done.")]), tools: [tool] };
+    const { log } = await logRun(options, { redact: (said) => said.replace("hidden", "removed") });
+    const chart = { type: "data", name: "chart", data: { status: "removed", password: "[redacted]" }, id: "a" };
+    expect(log.runs[0]?.iterations[0]?.calls[0]?.progress.map(({ data }) => data)).toEqual([
+      { type: "text", text: "On it." },
+      { done: 1 },
+      chart,
+      { type: "text", text: "Done." },
+    ]);
+  });
 });

@@ -9,7 +9,7 @@ const lookUp = defineTool({
   name: "look_up",
   description: "Looks up",
   inputSchema: { type: "object" },
-  execute: (_args, context) => (context.progress(1), "x".repeat(300)),
+  execute: (_args, context) => (context.progress(1), context.emit({ type: "text", text: "t" }), "x".repeat(300)),
 });
 
 const runs: readonly (readonly [what: string, options: Omit<LoopOptions, "messages">])[] = [

@@ -27,9 +27,9 @@ describe("importTool: result of an AI SDK tool", () => {
       tools: [importTool(made, { name: "get" })],
     });
     expect(answersOf(await result)[0]?.result).toEqual({ status: "ready", celsius: 7 });
-    expect(recording.of("tool-progress").map(({ data }) => data)).toEqual([
-      { status: "loading" },
-      { status: "ready", celsius: 7 },
+    expect(recording.of("tool-progress").map(({ data, preliminary }) => [data, preliminary])).toEqual([
+      [{ status: "loading" }, true],
+      [{ status: "ready", celsius: 7 }, true],
     ]);
   });
 

@@ -18,6 +18,7 @@ const mustFollow: { readonly [Type in CallEventOf["type"]]?: string } = {
   "approval-decided": "tool-args-end",
   "tool-start": "tool-args-end",
   "tool-progress": "tool-start",
+  "tool-emit": "tool-start",
   "tool-end": "tool-start",
   "late-result": "tool-start",
   restart: "tool-end",
@@ -35,6 +36,7 @@ const ends: { readonly [Type in CallEventOf["type"]]?: string } = {
   "approval-decided": "tool-start",
   "tool-start": "tool-start",
   "tool-progress": "tool-end",
+  "tool-emit": "tool-end",
   "tool-end": "tool-end",
 };
 

@@ -12,6 +12,7 @@ const verbs: { readonly [Member in keyof ToolContext]: (context: ToolContext) =>
   signal: ({ signal }) => signal.aborted,
   heartbeat: ({ heartbeat }) => heartbeat(),
   progress: ({ progress }) => progress(1n),
+  emit: ({ emit }) => emit({ type: "text", text: "late" }),
   messages: ({ messages }) => messages.length,
   contextItems: ({ contextItems }) => contextItems,
   messageIdMap: ({ messageIdMap }) => messageIdMap,
@@ -39,6 +40,7 @@ const expected: { readonly [Member in keyof ToolContext]: readonly [answered: un
   signal: [false, true],
   heartbeat: [undefined, undefined],
   progress: [undefined, undefined],
+  emit: [undefined, undefined],
   messages: [4, 3],
   contextItems: [[], []],
   messageIdMap: [undefined, undefined],
@@ -67,7 +69,8 @@ it.for(Object.keys(verbs) as (keyof ToolContext)[])(
       let context: ToolContext | undefined;
       const events = createLoopEvents();
       let told = 0;
-      for (const type of ["tool-progress", "run-start", "listener-error"] as const) events.on(type, () => (told += 1));
+      for (const type of ["tool-progress", "tool-emit", "run-start", "listener-error"] as const)
+        events.on(type, () => (told += 1));
       const keeper = tool("t", (_, given) => {
         context = given;
         return isKilled ? never : 1;

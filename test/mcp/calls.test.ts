@@ -10,7 +10,7 @@ import { closing, generations } from "./connect.ts";
 import { type Answer, createToolServer, says } from "./tool-server.ts";
 
 const context = (signal: AbortSignal = new AbortController().signal): ToolContext =>
-  createToolContext({ name: "act", signal, heartbeat: () => {}, progress: () => {} });
+  createToolContext({ name: "act", signal, heartbeat: () => {}, progress: () => {}, emit: () => {} });
 
 afterEach(() => void vi.useRealTimers());
 

@@ -171,10 +171,14 @@ describe("withTracing: the span tree", () => {
     `);
   });
 
-  it("has loops, restarts and approvals as events of the run", async () => {
+  it("has loops, restarts, approvals and emitted data as events of the run", async () => {
     const scene = trace([toolCall("look"), toolCall("look"), toolCall("enrich"), text("So.")], {
       tools: [
-        tool("look", () => 1),
+        tool("look", (_, { emit }) => {
+          emit({ type: "text", text: "no event" });
+          emit({ type: "data", name: "chart", data: 1 });
+          return 1;
+        }),
         tool("enrich", () => contextRestart({ type: "context_restart_profile", enhanced_context_item: {} })),
       ],
       policies: { loopDetection: detectLoops({ threshold: 2 }), approve: () => ({ kind: "approve" }) },
@@ -184,9 +188,11 @@ describe("withTracing: the span tree", () => {
       invoke_agent bot
         - turnwright.approval_asked
         - turnwright.approval_decided
+        - turnwright.tool_emit
         - turnwright.loop_detected
         - turnwright.approval_asked
         - turnwright.approval_decided
+        - turnwright.tool_emit
         - turnwright.approval_asked
         - turnwright.approval_decided
         - turnwright.restart

@@ -78,6 +78,29 @@ it("ToolInput and ToolArgs: distinguish the input and the output of a schema", (
   expect(tool.inputSchema).toBe(inputSchema);
 });
 
+it("ToolOutput: is the return type of a generator, or the yielded type if it returns nothing", () => {
+  const counted = defineTool({
+    ...described,
+    inputSchema: anyObject,
+    async *execute() {
+      yield "half";
+      return { done: true };
+    },
+  });
+  const streamed = defineTool({
+    ...described,
+    inputSchema: anyObject,
+    *execute() {
+      yield 1;
+    },
+  });
+  const loose = defineTool({ ...described, inputSchema: anyObject, execute: (): unknown => 1 });
+  expectTypeOf<ToolOutput<typeof counted>>().toEqualTypeOf<{ done: boolean }>();
+  expectTypeOf<ToolOutput<typeof streamed>>().toEqualTypeOf<number>();
+  expectTypeOf<ToolOutput<typeof loose>>().toEqualTypeOf<unknown>();
+  expect([counted.name, streamed.name, loose.name]).toEqual(["report", "report", "report"]);
+});
+
 it("defineTool: accepts any Standard Schema", () => {
   const inputSchema: StandardSchema<{ n: string }, { n: number }> = {
     "~standard": { version: 1, vendor: "test", validate: () => ({ value: { n: 1 } }) },

@@ -18,7 +18,7 @@ export function checkPairs(chunks: readonly UIMessageChunk[]): void {
   for (const chunk of chunks) {
     const { type } = chunk;
     if (type.endsWith("-step")) checkStep(type, open, used);
-    else if ("id" in chunk && /^(text|reasoning)-/.test(type)) checkText(chunk, open, used);
+    else if ("id" in chunk && /^(text|reasoning)-/.test(type)) checkText({ type, id: chunk.id ?? "" }, open, used);
   }
   expect(open).toEqual(new Set());
 }

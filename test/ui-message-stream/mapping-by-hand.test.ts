@@ -130,3 +130,60 @@ it.each(vendors)(
     expect(textOf(await readMessage(vendor, chunks))).toBe("rest");
   },
 );
+
+it.each(vendors)(
+  "createUIMessageMapper: emitted parts are parts of the message in AI SDK $version, next to the text of the model",
+  async (vendor) => {
+    const { version } = vendor;
+    const other = { ...call, callId: "d", index: 1 };
+    const emit = (of: typeof call, part: Extract<LoopEvent, { readonly type: "tool-emit" }>["part"]): LoopEvent => ({
+      type: "tool-emit",
+      ...of,
+      part,
+    });
+    const chart = (data: number): LoopEvent => emit(call, { type: "data", name: "chart", data, id: "a" });
+    const chunks = toChunks(
+      [
+        start,
+        step(0),
+        { type: "text-delta", ...base, text: "I look." },
+        { type: "tool-args-end", ...call, args: {} },
+        { type: "tool-args-end", ...other, args: {} },
+        emit(call, { type: "text", text: "Read" }),
+        emit(other, { type: "text", text: "Other." }),
+        { type: "tool-progress", ...call, data: { rows: 1 }, preliminary: true },
+        emit(call, { type: "text", text: "ing." }),
+        chart(1),
+        emit(call, { type: "text", text: "Still." }),
+        emit(call, { type: "text", text: "" }),
+        chart(2),
+        emit(call, { type: "data", name: "note", data: "n" }),
+        { type: "tool-emit", ...call, runId: "r/in", path: ["c"], callId: "e", part: { type: "text", text: "Inner." } },
+        { type: "tool-end", ...call, outcome: "completed", result: { rows: 2 }, durationMs: 1 },
+        { type: "iteration-start", ...base, iteration: 1, continuation: 0 },
+        { type: "text-delta", ...base, iteration: 1, text: "Done." },
+        answered,
+      ],
+      { version },
+    );
+    await check(chunks, version);
+    expect(chunks).toContainEqual(
+      expect.objectContaining({ type: "tool-output-available", output: { rows: 1 }, preliminary: true }),
+    );
+    const { parts = [] } = (await readMessage(vendor, chunks)) ?? {};
+    const shown = parts.flatMap(({ type, text, data, state }) =>
+      type === "text" ? [[text, state]] : type.startsWith("data-") && type !== "data-attempt-discarded" ? [[type, data]] : [],
+    );
+    expect(shown).toEqual([
+      ["I look.", "done"],
+      ["Reading.", "done"],
+      ["Other.", "done"],
+      ["data-chart", 2],
+      ["Still.", "done"],
+      ["data-note", "n"],
+      ["Done.", "done"],
+    ]);
+    const marks = chunks.flatMap((chunk) => (chunk.type === "text-start" ? [chunk.providerMetadata?.turnwright.toolCallId] : []));
+    expect(marks).toEqual([undefined, "r:c", "r:d", "r:c", undefined]);
+  },
+);

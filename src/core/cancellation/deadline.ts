@@ -1,7 +1,8 @@
 // Waits for a promise from code outside the package, with a time limit and cancellation. Only this file imports p-timeout.
 
 import pTimeout from "p-timeout";
-import { LazySignal } from "./signals.ts";
+import { LazySignal, onAbort } from "./signals.ts";
+import { dropPromise, Lull } from "../utils/promises.ts";
 import { abortReasonOf, type Cancellable, type CancelReason, type CancelScope } from "./cancel-scope.ts";
 import type { Clock } from "../types/common.ts";
 
@@ -33,6 +34,17 @@ export interface DeadlineLimits {
 interface CustomTimers {
   setTimeout: typeof globalThis.setTimeout;
   clearTimeout: typeof globalThis.clearTimeout;
+}
+
+/** A generator, as the reader uses it. A synchronous generator returns its steps without a promise. */
+export interface Steps {
+  next(): Step | PromiseLike<Step>;
+  return(): unknown;
+}
+
+interface Step {
+  readonly done?: boolean;
+  readonly value: unknown;
 }
 
 /** The time limit for one piece of work, such as a tool call. The time starts when the `Deadline` is created. */
@@ -98,8 +110,15 @@ export class Deadline implements Cancellable {
     return this.#expired || this.elapsedMs() >= this.#limits.limitMs;
   }
 
-  /** Waits for `work`, and never rejects. Calls `onLate` if `work` ends after `race` has stopped waiting. */
-  async race<T>(work: PromiseLike<T>, onLate?: (success: boolean) => void): Promise<Raced<T>> {
+  /**
+   * Waits for `work`, and never rejects. Calls `onLate` if `work` ends after `race` has stopped waiting. `follow` may return a
+   * promise for the rest of the work, and must not throw.
+   */
+  async race<T>(
+    work: PromiseLike<T>,
+    onLate?: (success: boolean) => void,
+    follow?: (value: T) => Promise<T> | undefined,
+  ): Promise<Raced<T>> {
     const { scope } = this.#ports;
     let ended: Raced<T> | undefined;
     const outcome = new Promise<Raced<T>>((resolve) => {
@@ -114,11 +133,14 @@ export class Deadline implements Cancellable {
         end(cause === undefined ? raced : { kind: "cancelled", cause });
       };
       // A thenable from outside the package may throw in `then`, or call its callbacks twice.
+      const take = (value: T): void => settle({ kind: "value", value });
+      const fail = (error: unknown): void => settle({ kind: "thrown", error });
       try {
-        Promise.resolve(work).then(
-          (value) => settle({ kind: "value", value }),
-          (error: unknown) => settle({ kind: "thrown", error }),
-        );
+        Promise.resolve(work).then((value) => {
+          const rest = follow?.(value);
+          if (rest === undefined) take(value);
+          else rest.then(take, fail);
+        }, fail);
       } catch (error) {
         settle({ kind: "thrown", error });
       }
@@ -134,6 +156,53 @@ export class Deadline implements Cancellable {
       scope.leave(this);
       this.#clearSettleTimer();
     }
+  }
+
+  /**
+   * Reads a generator to its end, and resolves to its return value, or to the last yielded value if it returns undefined. Each
+   * yield is a heartbeat. When the work is cancelled or its time has expired, closes the generator without waiting for it.
+   */
+  async read(generator: Steps, onYield: (value: unknown) => void): Promise<unknown> {
+    const lull = new Lull();
+    let last: unknown;
+    let isClosed = false;
+    const close = (): void => {
+      if (isClosed) return;
+      isClosed = true;
+      try {
+        dropPromise(generator.return());
+      } catch {
+        // A generator that cannot be closed is abandoned.
+      }
+    };
+    // Closed in a microtask, because the generator itself may cancel the work, and a running generator cannot be closed.
+    const forget = onAbort(this.signal, () => queueMicrotask(close));
+    try {
+      while (!this.#isDead()) {
+        const { done, value: given } = await generator.next();
+        const value = await given;
+        if (done === true) {
+          isClosed = true;
+          return value === undefined ? last : value;
+        }
+        if (this.#isDead()) break;
+        this.heartbeat();
+        onYield(value);
+        last = value ?? last;
+        await lull.note(false);
+      }
+      throw new Error("The call has ended.");
+    } finally {
+      forget();
+      close();
+    }
+  }
+
+  #isDead(): boolean {
+    const { clock, scope } = this.#ports;
+    // Timers cannot fire while a generator yields without waiting.
+    scope.checkDeadline(clock.now());
+    return this.#over || this.expired || scope.cause !== undefined;
   }
 
   #raceTime<T>(outcome: Promise<Raced<T>>): Promise<Raced<T>> {
@@ -252,23 +321,4 @@ export class IdleTimer {
     this.silence();
     this.#ring();
   };
-}
-
-/** After this many consecutive stream items without content, timers and other tasks get time to run. */
-const most = 256;
-
-/** Counts consecutive stream items without content. Without pauses, such items would block all timers of the process. */
-export class Lull {
-  #count = 0;
-
-  /**
-   * Counts one stream item. After 256 consecutive items without content, returns a promise that resolves after other tasks have
-   * run.
-   */
-  note(hasContent: boolean): Promise<void> | undefined {
-    this.#count = hasContent ? 0 : this.#count + 1;
-    if (this.#count < most) return undefined;
-    this.#count = 0;
-    return new Promise((resolve) => void globalThis.setTimeout(resolve, 0));
-  }
 }

@@ -12,6 +12,7 @@ import type {
 import { isEmitter, isRecord } from "../utils/guards.ts";
 import { whenReady } from "../utils/promises.ts";
 import { createToolRegistry, findAgent, isToolRegistry } from "../tools/registry.ts";
+import { isGenerator } from "../tools/to-outcome.ts";
 import {
   ObservedEmitter,
   type Observing,
@@ -58,7 +59,11 @@ function observeRegistry(registry: ToolRegistry, ports: ToolPorts): ToolRegistry
     executeTool(name, args, context) {
       const observer = ports.observerOf(context);
       if (observer === undefined) return registry.executeTool(name, args, context);
-      return observer.runTool(context, () => registry.executeTool(name, args, withNesting(context, observer, ports)));
+      const step = <Value>(call: () => Value): Value => observer.runTool(context, call);
+      return observeSteps(
+        step(() => registry.executeTool(name, args, withNesting(context, observer, ports))),
+        step,
+      );
     },
     ...(validate !== undefined && { validate: (name, args) => validate.call(registry, name, args) }),
     ...(validateResult !== undefined && { validateResult: (name, result) => validateResult.call(registry, name, result) }),
@@ -68,6 +73,19 @@ function observeRegistry(registry: ToolRegistry, ports: ToolPorts): ToolRegistry
         return agent && observeAgent(agent, ports);
       },
     }),
+  };
+}
+
+/** Runs each step of a generator in the async context of its call. Any other output is returned unchanged. */
+function observeSteps(output: unknown, step: <Value>(call: () => Value) => Value): unknown {
+  if (output instanceof Promise) return output.then((value: unknown) => observeSteps(value, step));
+  if (!isGenerator(output)) return output;
+  return {
+    next: () => step(() => output.next()),
+    return: () => step(() => output.return()),
+    [Symbol.asyncIterator]() {
+      return this;
+    },
   };
 }
 

@@ -4,7 +4,7 @@
 import type { Clock } from "../types/common.ts";
 import { dropPromise } from "../utils/promises.ts";
 import { isRecord } from "../utils/guards.ts";
-import { Lull } from "../cancellation/deadline.ts";
+import { Lull } from "../utils/promises.ts";
 import { providerError, toProviderError } from "../errors/provider-error.ts";
 
 /**

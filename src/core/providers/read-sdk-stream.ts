@@ -2,7 +2,7 @@ import type { ModelCall, ModelChunk } from "../types/provider.ts";
 import type { Clock } from "../types/common.ts";
 import { type FollowingSignal, followSignal } from "../cancellation/signals.ts";
 import { isRecord } from "../utils/guards.ts";
-import { Lull } from "../cancellation/deadline.ts";
+import { Lull } from "../utils/promises.ts";
 import { isContent } from "../utils/texts.ts";
 import { providerError } from "../errors/provider-error.ts";
 

@@ -1,7 +1,8 @@
 // Makes the outcome of a call from the value that the tool returned, or from the error that it threw.
 
 import type { ContentPart, PlainError } from "../types/common.ts";
-import { unknownOption } from "../errors/check-fields.ts";
+import type { Steps } from "../cancellation/deadline.ts";
+import { invalidOption, unknownOption } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { partAdviceOf } from "../errors/other-words.ts";
 import { describeValue } from "../utils/texts.ts";
@@ -11,6 +12,8 @@ import type { ToolOutcome, ContextRelease } from "../types/tool-outcome.ts";
 import { tidyMessage, toPlainError } from "../utils/plain-error.ts";
 import { isPlainData, toJson } from "../utils/json.ts";
 import type { OutsideResult } from "../types/policies.ts";
+import type { EmittedPart } from "../types/loop-event.ts";
+import type { Json } from "../types/json.ts";
 import type { Deferred, ToolResult } from "../types/tool.ts";
 
 /** The fields of `toolResult`. `success` defaults to true, or to false if there is an `error`. */
@@ -238,6 +241,42 @@ function limitParts(content: readonly ContentPart[]): readonly ContentPart[] {
 function failWith({ message, error }: ToolResult): Conclusion<"failed"> {
   const reason = [message, error].find((text: unknown) => typeof text === "string" && text.trim() !== "");
   return { kind: "failed", error: toolFailure(reason ?? "The tool reported a failure without a reason.") };
+}
+
+/** True for a generator that a tool returned. False for arrays, maps, streams and other objects that can only be iterated. */
+export function isGenerator(value: unknown): value is Steps {
+  try {
+    if (!isRecord(value) || typeof value["next"] !== "function" || typeof value["return"] !== "function") return false;
+    return Symbol.asyncIterator in value || Symbol.iterator in value;
+  } catch {
+    return false;
+  }
+}
+
+/** Makes the preliminary result that listeners get. Undefined if the tool could not return the yielded value as a success. */
+export function toPreliminary(value: unknown): Json | undefined {
+  try {
+    const { outcome } = toOutcome(value);
+    return value === undefined || outcome.kind !== "completed" ? undefined : outcome.data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Checks the part that a tool passed to `context.emit`, and copies its data. */
+export function toEmittedPart(part: unknown): EmittedPart {
+  if (!isRecord(part)) throw invalidOption("emit(part)", "an object", part);
+  const { type, text, name, data, id } = part;
+  if (type === "text") {
+    if (typeof text !== "string") throw invalidOption("emit(part).text", "a string", text);
+    return { type, text };
+  }
+  if (type !== "data") throw invalidOption("emit(part).type", '"text" or "data"', type);
+  if (typeof name !== "string" || !/^[\w-]{1,64}$/.test(name))
+    throw invalidOption("emit(part).name", '1 to 64 letters, digits, "_" or "-"', name);
+  if (id !== undefined && typeof id !== "string") throw invalidOption("emit(part).id", "a string", id);
+  if (!isPlainData(data)) throw invalidOption("emit(part).data", "plain data", data);
+  return { type, name, data: toJson(data), ...(id !== undefined && { id }) };
 }
 
 /** Describes a value that JSON would silently represent as an empty object. Returns undefined for other values. */

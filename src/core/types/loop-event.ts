@@ -57,6 +57,14 @@ export interface DeltaEvent extends EventBase {
   readonly isFinal?: true | undefined;
 }
 
+/**
+ * A part that a tool writes to the user's stream: a fragment of text, or data with a name. Within a call, data with the same `name`
+ * and `id` replaces earlier data.
+ */
+export type EmittedPart<Data = Json> =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "data"; readonly name: string; readonly data: Data; readonly id?: string | undefined };
+
 /** All events and their payloads. Events are nested: run > iteration > tool. Each start event has exactly one end event. */
 export interface LoopEvents {
   /** Emitted when the run starts, before its first iteration. */
@@ -112,8 +120,13 @@ export interface LoopEvents {
   "tool-args-end": CallEvent & { readonly args: Json; readonly problem?: ToolCall["problem"] };
   /** Emitted when a call starts, is refused, or gets its result from outside. */
   "tool-start": CallEvent & { readonly args: Json };
-  /** Emitted when a running tool calls `context.progress(data)`. */
-  "tool-progress": CallEvent & { readonly data: unknown };
+  /**
+   * Emitted when a running tool calls `context.progress(data)`, or when its generator yields. `preliminary` is true for a yielded
+   * value: `data` is then a preliminary result, as plain data.
+   */
+  "tool-progress": CallEvent & { readonly data: unknown; readonly preliminary?: true | undefined };
+  /** Emitted when a running tool calls `context.emit(part)`. Never recorded, so a replay does not emit it again. */
+  "tool-emit": CallEvent & { readonly part: EmittedPart };
   /** Emitted when a call has its outcome. After "deferred", the result comes later, with another `tool-start` and `tool-end`. */
   "tool-end": CallEvent & {
     readonly outcome: ToolOutcome["kind"];

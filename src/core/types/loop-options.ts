@@ -7,7 +7,7 @@ import type { ToolCall } from "./tool-outcome.ts";
 import type { Clock, JsonSchema, Pricing, Session, StandardSchema, Timeouts, ToolSchema, Usage, Validation } from "./common.ts";
 import type { Json } from "./json.ts";
 import type { Journal } from "./journal.ts";
-import type { LoopEmitter } from "./loop-event.ts";
+import type { EmittedPart, LoopEmitter } from "./loop-event.ts";
 import type { LoopResult } from "./loop-result.ts";
 import type { CallDecision, LoopPolicies } from "./policies.ts";
 import type { ContextFor, ContextOf, ContextOption } from "./typed-call.ts";
@@ -228,7 +228,8 @@ export interface Tool<
   readonly jsonSchema?: JsonSchema | undefined;
   /**
    * Runs the tool. Any plain return value means success, an error means failure, and `context.defer()` means that the result
-   * comes later. Without `execute`, each call waits for a result from outside: the run is suspended until `decisions` contains
+   * comes later. With a generator, each yield is a preliminary result, and the return value is the result. If the generator returns
+   * undefined, the last yielded value is the result. Without `execute`, each call waits for a result from outside: the run is suspended until `decisions` contains
    * the result.
    */
   readonly execute?: ((args: Args, context: ToolContext<Context>) => Result) | undefined;
@@ -288,6 +289,14 @@ export interface ToolContext<Context = unknown> {
   heartbeat(): void;
   /** Sends `data` to listeners in a `tool-progress` event. The time `idleTimeoutMs` then starts again. */
   progress(data: unknown): void;
+  /**
+   * Writes a part to the user's stream, in a `tool-emit` event. The model never sees the part, and no journal records it. The time
+   * `idleTimeoutMs` then starts again. After the call has ended, parts are ignored.
+   *
+   * Throws LoopError "invalid-option" if the part is invalid: `name` needs 1 to 64 letters, digits, "_" or "-", and `data` must be
+   * plain data.
+   */
+  emit(part: EmittedPart<unknown>): void;
   /** The transcript so far, as a frozen array, which is created when this property is read. */
   readonly messages: readonly Message[];
   /** The context items so far, as a frozen array, which is created when this property is read. */
@@ -331,7 +340,7 @@ export interface ToolRegistry {
    * changed, and should return the same array otherwise.
    */
   definitions(): readonly ToolDefinition[];
-  /** Runs one tool. Returns the result or a promise for the result. */
+  /** Runs one tool. Returns the result, a generator that ends with the result, or a promise for either. */
   executeTool(name: string, args: unknown, context: ToolContext): unknown;
   /** Validates the arguments before the tool runs. Without this method, tools get the model's arguments unchanged. */
   validate?(name: string, args: unknown): Validation | Promise<Validation>;

@@ -41,8 +41,19 @@ export type ToolArgs<T extends AnyTool> = Parameters<NonNullable<T["execute"]>>[
 /** The type of the arguments that a model sends to a tool: the input of its schema, before defaults and transforms. */
 export type ToolInput<T extends AnyTool> = T["inputSchema"] extends StandardSchema<infer Input, unknown> ? Input : ToolArgs<T>;
 
-/** The type of the value that a tool's `execute` returns or resolves to. */
-export type ToolOutput<T extends AnyTool> = Awaited<ReturnType<NonNullable<T["execute"]>>>;
+/**
+ * The type of the value that a tool's `execute` returns or resolves to. For a generator, the type of its return value, or of the
+ * last yielded value if it returns undefined.
+ */
+export type ToolOutput<T extends AnyTool> = LastOf<Awaited<ReturnType<NonNullable<T["execute"]>>>>;
+
+type LastOf<Result> = unknown extends Result
+  ? Result
+  : Result extends AsyncGenerator<infer Yielded, infer Returned, never> | Generator<infer Yielded, infer Returned, never>
+    ? undefined extends Returned
+      ? Yielded | Exclude<Returned, undefined | void>
+      : Returned
+    : Result;
 
 /** The arguments of a call in a transcript: the input of the tool's schema as plain data. `Json` if the type is unknown. */
 export type CallArgs<T extends AnyTool> = JsonOf<ToolInput<T>>;

@@ -67,3 +67,22 @@ export function memoize<Source extends object, Made extends object | string | nu
     return made;
   };
 }
+
+/** After this many consecutive stream items without content, timers and other tasks get time to run. */
+const most = 256;
+
+/** Counts consecutive stream items without content. Without pauses, such items would block all timers of the process. */
+export class Lull {
+  #count = 0;
+
+  /**
+   * Counts one stream item. After 256 consecutive items without content, returns a promise that resolves after other tasks have
+   * run.
+   */
+  note(hasContent: boolean): Promise<void> | undefined {
+    this.#count = hasContent ? 0 : this.#count + 1;
+    if (this.#count < most) return undefined;
+    this.#count = 0;
+    return new Promise((resolve) => void globalThis.setTimeout(resolve, 0));
+  }
+}

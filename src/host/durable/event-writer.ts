@@ -12,7 +12,7 @@ const collectMs = 20;
 /** How long the writer waits before it repeats a write that failed, for example while the database restarts, in milliseconds. */
 const retryMs = 250;
 
-const deltas: ReadonlySet<string> = new Set(["text-delta", "reasoning-delta", "tool-args-delta", "tool-progress"]);
+const deltas: ReadonlySet<string> = new Set(["text-delta", "reasoning-delta", "tool-args-delta", "tool-progress", "tool-emit"]);
 
 /** The place of an event in its run. A replay emits the same events at the same places. */
 function placeOf(event: LoopEvent): string {
@@ -176,9 +176,9 @@ export class EventWriter {
   }
 }
 
-/** True for a delta of a stream. The progress of a tool belongs to its call, not to a stream. */
+/** True for a delta of a stream. Progress and emitted parts belong to a call, not to a stream. */
 function isText({ type }: LoopEvent): boolean {
-  return deltas.has(type) && type !== "tool-progress";
+  return deltas.has(type) && type !== "tool-progress" && type !== "tool-emit";
 }
 
 function count(counts: Map<string, number>, key: string): number {

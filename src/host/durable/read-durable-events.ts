@@ -52,6 +52,7 @@ const busy: ReadonlySet<string> = new Set([
   "tool-args-end",
   "tool-start",
   "tool-progress",
+  "tool-emit",
 ]);
 
 class EventReader {

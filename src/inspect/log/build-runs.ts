@@ -130,7 +130,8 @@ const takers: { readonly [type: string]: Take | undefined } = {
     const times = timesOf(call);
     if (times.deferredAt !== undefined) times.resumedAt = line.at;
   },
-  "tool-progress": (parts, line) => void callOf(parts, line).progress.push({ at: line.at, data: line["data"] ?? null }),
+  "tool-progress": addProgress,
+  "tool-emit": addProgress,
   "tool-end": (parts, line) => {
     const call = callOf(parts, line);
     const { outcome, result, metadata = call.metadata } = line as unknown as LoggedCall;
@@ -156,6 +157,10 @@ const takers: { readonly [type: string]: Take | undefined } = {
     run.error = line["error"] as unknown as LoggedRun["error"];
   },
 };
+
+function addProgress(parts: RunParts, line: LogLine): void {
+  callOf(parts, line).progress.push({ at: line.at, data: line["data"] ?? line["part"] ?? null });
+}
 
 const times = new WeakMap<object, CallTimes>();
 

@@ -192,6 +192,7 @@ export interface LoggedCall {
   readonly result?: Json | undefined;
   readonly metadata?: Json | undefined;
   readonly durationMs?: number | undefined;
+  /** The progress of the tool: also its preliminary results, and the parts that it emitted. Fragments of text are joined. */
   readonly progress: readonly { readonly at: number; readonly data: Json }[];
   readonly decision?: string | undefined;
   /** The nested runs that the call started. */

@@ -1,10 +1,10 @@
 // Writes one run to a log: its requests, the output of the model, and its events.
 
 import {
+  type EmittedPart,
   isContent,
   isRecord,
   type LoopEvent,
-  type LoopEventType,
   type Message,
   type ModelChunk,
   type ModelRequest,
@@ -14,52 +14,14 @@ import {
   toPlainError,
 } from "../../core/entry-kit.ts";
 import type { ObservedRun, RunObserver, StartObserving, StreamObserver } from "../../core/observe-kit.ts";
-import type { Cleaner, RunLogPlace } from "./clean-values.ts";
+import type { Cleaner } from "./clean-values.ts";
 import { describeRun, describeTools } from "./describe-run.ts";
+import { cleanPart, EmittedTexts } from "./emitted-texts.ts";
+import { type NotedEvent, places } from "./noted-events.ts";
 import { type KnownRun, type LogFields, runKey, type SentMessage, stepOf } from "./log-lines.ts";
 import type { LogWriter } from "./log-writer.ts";
 import { OutputDraft } from "./output-draft.ts";
 import { measure, type Measured, measureList } from "./shared-values.ts";
-
-/**
- * The events of a log, with the kind of their texts. `tool-args-delta` is left out, because `tool-args-end` has the complete
- * arguments.
- */
-const places: { readonly [Type in Exclude<LoopEventType, "run-start" | "tool-args-delta">]: RunLogPlace } = {
-  "run-end": "event",
-  "replay-end": "event",
-  "iteration-start": "event",
-  "iteration-end": "event",
-  "text-delta": "output",
-  "reasoning-delta": "output",
-  "tool-args-end": "arguments",
-  "tool-start": "arguments",
-  "tool-progress": "progress",
-  "tool-end": "result",
-  notice: "event",
-  "hidden-notice": "event",
-  restart: "event",
-  handoff: "event",
-  guardrail: "error",
-  "approval-asked": "arguments",
-  "approval-decided": "event",
-  "loop-detected": "event",
-  "result-processed": "event",
-  "result-extracted": "event",
-  "result-cached": "event",
-  masked: "event",
-  "compaction-start": "event",
-  "compaction-end": "error",
-  "cache-break": "event",
-  steered: "messages",
-  "attempt-discarded": "error",
-  "late-result": "event",
-  "listener-error": "error",
-};
-
-export const heardEvents: readonly LoopEventType[] = Object.keys(places) as (keyof typeof places)[];
-
-type NotedEvent = Extract<LoopEvent, { readonly type: keyof typeof places }>;
 
 export interface RecorderPorts {
   readonly writer: LogWriter;
@@ -91,6 +53,12 @@ const contentOf: { readonly [Type in ModelChunk["type"]]?: string } = {
   "call-ready": "call",
 };
 
+interface Content {
+  readonly data: unknown;
+  readonly metadata: unknown;
+  readonly part: EmittedPart;
+}
+
 export class RunRecorder implements RunObserver {
   readonly #ports: RecorderPorts;
   readonly #place: RunPlace;
@@ -99,6 +67,7 @@ export class RunRecorder implements RunObserver {
   #first: LogFields | undefined;
   /** The number of events about each step in this execution. Undefined if the log had no line about the run. */
   readonly #seen: Map<string, number> | undefined;
+  readonly #emitted = new EmittedTexts();
   #draft: OutputDraft | undefined;
   #tools: { readonly source: ModelRequest["tools"]; readonly measured: Measured } | undefined;
   #hasRequest = false;
@@ -145,7 +114,9 @@ export class RunRecorder implements RunObserver {
   }
 
   onEvent(event: LoopEvent): void {
-    this.#safely(() => this.#take(event as NotedEvent));
+    this.#safely(() => {
+      for (const noted of this.#emitted.take(event as NotedEvent)) this.#take(noted);
+    });
   }
 
   #take(event: NotedEvent): void {
@@ -172,7 +143,7 @@ export class RunRecorder implements RunObserver {
 
   #note(event: NotedEvent): void {
     const { type, runId: _runId, path: _path, iteration, replayed, ...rest } = event;
-    const { data, metadata, ...facts } = rest as typeof rest & { readonly data?: unknown; readonly metadata?: unknown };
+    const { data, metadata, part, ...facts } = rest as typeof rest & Partial<Content>;
     const { cleaner } = this.#ports;
     const cleaned = cleaner.fields(facts, places[type]);
     const fields: LogFields = {
@@ -181,6 +152,7 @@ export class RunRecorder implements RunObserver {
       ...(isRecord(cleaned) ? cleaned : {}),
       ...(type === "attempt-discarded" && this.#discarded()),
       data: cleaner.content(data, "progress"),
+      part: part && cleanPart(part, cleaner),
       metadata: cleaner.content(metadata, "metadata"),
     };
     if (this.#isNew(type, fields, this.#isRepeated(event))) this.#write(type, fields);

@@ -4,7 +4,8 @@ import { checkFields, checkNeeded, type Checks, is, isRecord, type LoopOptions }
 import { observeRun, type StartObserving } from "../../core/observe-kit.ts";
 import { Cleaner, type RedactText } from "./clean-values.ts";
 import { callSafely, openLog, type RunLogSink } from "./log-writer.ts";
-import { heardEvents, type RecorderPorts, type RunPlace, RunRecorder } from "./run-recorder.ts";
+import { heardEvents } from "./noted-events.ts";
+import { type RecorderPorts, type RunPlace, RunRecorder } from "./run-recorder.ts";
 
 /** The options of `withRunLog`. */
 export interface RunLogOptions {

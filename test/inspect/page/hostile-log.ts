@@ -90,6 +90,7 @@ const firstLines: readonly Fields[] = [
   { type: "approval-decided", ...call, decision: text, args: objects, reason: text, error },
   { type: "tool-start", ...call, args: objects },
   { type: "tool-progress", ...call, data: objects },
+  { type: "tool-emit", ...call, part: objects },
   { type: "run-start", run: 1, runId: text, path: [text], parent: 0, ...service },
   { type: "iteration-start", run: 1, iteration: 0, continuation: 0 },
   { type: "output", run: 1, iteration: 0, text, calls: [] },

@@ -51,6 +51,8 @@ export interface ToolCallPorts extends DeadlinePorts {
   readonly mayDefer?: boolean | undefined;
   /** Creates the second argument of `execute`. Its signal and `heartbeat` come from `deadline`. */
   contextFor(call: ToolCall, deadline: Deadline): ToolContext;
+  /** Called with each value that the generator of a tool yields, until the call is over. Must not throw. */
+  onYield?(call: ToolCall, value: unknown): void;
   /** Called with the metadata of a tool result, which only event listeners get. */
   onMetadata?(call: ToolCall, metadata: unknown): void;
   /** Called when a call ends after the loop stopped waiting for it. */

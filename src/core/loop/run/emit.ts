@@ -10,8 +10,14 @@ export interface EventTargets {
   readonly runId: string;
   readonly emitter: LoopEmitter | undefined;
   readonly queue: EventQueue<LoopEvent> | undefined;
-  /** Set for a nested run: the event sink of the outer run, and the id of the call that runs the nested run. */
-  readonly outer?: { readonly sink: EventSink; readonly callId: string } | undefined;
+  /** Set for a nested run: the event sink of the outer run, the id of the call that runs the nested run, and its `tap`. */
+  readonly outer?: OuterTarget | undefined;
+}
+
+interface OuterTarget {
+  readonly sink: EventSink;
+  readonly callId: string;
+  readonly tap: ((event: LoopEvent) => void) | undefined;
 }
 
 interface EventPlace {
@@ -39,7 +45,8 @@ export class LoopEventSink implements EventSink {
 
   wants(type: LoopEventType): boolean {
     if (this.#closed) return false;
-    return this.#queue !== undefined || this.#isHeard(type) || this.#outer?.sink.wants(type) === true;
+    const outer = this.#outer;
+    return this.#queue !== undefined || this.#isHeard(type) || outer?.tap !== undefined || outer?.sink.wants(type) === true;
   }
 
   send(event: LoopEvent): void {
@@ -58,7 +65,8 @@ export class LoopEventSink implements EventSink {
     return this.#queue?.room() ?? this.#outer?.sink.room();
   }
 
-  #pass(event: LoopEvent, { sink, callId }: NonNullable<EventTargets["outer"]>): void {
+  #pass(event: LoopEvent, { sink, callId, tap }: OuterTarget): void {
+    tap?.(event);
     if (sink.wants(event.type)) sink.send({ ...event, path: [callId, ...(event.path ?? [])] });
   }
 

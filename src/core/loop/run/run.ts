@@ -6,7 +6,7 @@ import type { Provider, StreamResult } from "../../types/provider.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { Ending, EndReason } from "../../types/termination.ts";
 import type { WaitingCall, ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
-import type { EventBase } from "../../types/loop-event.ts";
+import type { EmittedPart, EventBase, LoopEvent } from "../../types/loop-event.ts";
 import type { Journal } from "../../types/journal.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
 import type { GuardrailRecord, Guardrails } from "../../types/guardrails.ts";
@@ -81,6 +81,8 @@ export interface Nesting {
   /** True if the nested run records its steps in the outer run's journal. Default false. */
   readonly sharesJournal?: boolean | undefined;
   readonly park?: Park | undefined;
+  /** Called with each event of the nested run and of the runs in it. */
+  readonly tap?: ((event: LoopEvent) => void) | undefined;
   /** True if the nested run must wait after its replay until it may take new steps. Default false. */
   readonly awaitsTurn?: boolean | undefined;
 }
@@ -282,6 +284,8 @@ export function readyOf({ call, ready }: BatchCall): ReadyCall {
 export interface RunnableAgent extends Agent {
   run(run: Run, one: BatchCall): Promise<void>;
   createParking(): Parking;
+  /** Returns a tap that passes parts of the nested run to `emit`. */
+  readonly createTap?: ((emit: (part: EmittedPart) => void) => (event: LoopEvent) => void) | undefined;
 }
 
 export interface Features {

@@ -47,7 +47,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
   const scope = new CancelScope(nesting?.run.scope);
   const claims = claimRun({ options, runId, scope, nesting, maxInterrupts: settings.bounds.maxInterrupts });
   const alarm = new IdleTimer(clock);
-  const outer = nesting === undefined ? undefined : { sink: nesting.run.events, callId: nesting.callId };
+  const outer = nesting === undefined ? undefined : { sink: nesting.run.events, callId: nesting.callId, tap: nesting.tap };
   const events = new LoopEventSink({ runId, emitter: options.events, queue, outer });
   const sharingRuns = new Set<Run>();
   const around = nesting?.sharesJournal === true ? nesting.run.sharingRuns : undefined;

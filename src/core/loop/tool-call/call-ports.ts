@@ -12,6 +12,7 @@ import { eventBase, type NestedRun, type Run, type RunCallPorts } from "../run/r
 import { canWait } from "../run/run-step.ts";
 import { mostListed } from "./prepare-call.ts";
 import { findTool } from "../../tools/registry.ts";
+import { toPreliminary } from "../../tools/to-outcome.ts";
 import { isSameTool } from "../../tools/compare-tools.ts";
 import { CallContext } from "./tool-context.ts";
 
@@ -137,6 +138,14 @@ export class CallPorts implements RunCallPorts {
   onMetadata(call: ToolCall, metadata: unknown): void {
     this.#metadata ??= new Map();
     this.#metadata.set(call.callId, metadata);
+  }
+
+  onYield({ callId, name }: ToolCall, value: unknown): void {
+    const { events } = this.#run;
+    const data = events.wants("tool-progress") ? toPreliminary(value) : undefined;
+    if (data === undefined) return;
+    const index = this.indexOf(callId);
+    events.send({ type: "tool-progress", ...eventBase(this.#run), callId, name, index, data, preliminary: true });
   }
 
   takeMetadata({ callId }: ToolCall): unknown {

@@ -1,5 +1,6 @@
 // A tool whose calls are nested runs.
 
+import { EventEmitter } from "eventemitter3";
 import type { ExecutableTool, NestedLoopOptions, Tool, ToolContext } from "../../types/loop-options.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
 import type { JsonSchema, ToolSchema } from "../../types/common.ts";
@@ -10,6 +11,7 @@ import { type ArgsOf, defineTool, type FromSchema, refuseTool } from "../../tool
 import { toolResult } from "../../tools/to-outcome.ts";
 import type { RunnableAgent } from "../run/run.ts";
 import { Parking } from "../run/parking.ts";
+import { createTextTap, tapEvents } from "./emit-text.ts";
 import { runAgent } from "./run-agent.ts";
 
 /** The maximum length of the last text of a failed agent, as shown to the outer model, in characters. */
@@ -30,6 +32,11 @@ export interface AgentToolFields<Args, Schema extends ToolSchema, Context = unkn
    * the outer run, so these options are ignored here.
    */
   readonly prepare: (args: Args, context: ToolContext<Context>) => NestedLoopOptions | PromiseLike<NestedLoopOptions>;
+  /**
+   * Set to true to write the text of the nested run to the user's stream, in `tool-emit` events of this call, together with the
+   * parts that tools of the nested run emit. Default false.
+   */
+  readonly emitText?: boolean | undefined;
   /**
    * Returns the result of the call. Default: for a completed run, its `output`, or its text if there is no `output`. For any
    * other ending, a failure with the status and the reason of the run.
@@ -91,18 +98,28 @@ export function defineAgentTool(...given: readonly [fields?: AgentToolFields<unk
 }
 
 function createAgentTool(fields: AgentToolFields<unknown, ToolSchema>): Tool {
-  const { prepare: _prepare, toResult: _toResult, ...tool } = checkAgent(fields);
+  const { prepare: _prepare, toResult: _toResult, emitText, ...tool } = checkAgent(fields);
   const agent: RunnableAgent = {
     kind: "agent",
     run: runAgent,
+    createTap: emitText === true ? createTextTap : undefined,
     createParking: () => new Parking(),
     prepare: (args, context) => fields.prepare(args, context),
     toResult: (result) => (fields.toResult === undefined ? describeResult(tool.name, result) : fields.toResult(result)),
   };
   // Used if the loop cannot find the agent, for example if the registry is wrapped in another registry. The call still becomes a
   // nested run.
-  const execute = async (args: unknown, context: ToolContext): Promise<unknown> =>
-    agent.toResult(await context.runToolLoop(await agent.prepare(args, context)));
+  const execute = async (args: unknown, context: ToolContext): Promise<unknown> => {
+    const options = await agent.prepare(args, context);
+    if (emitText !== true) return agent.toResult(await context.runToolLoop(options));
+    const { events = new EventEmitter() } = options;
+    const stop = tapEvents(events, (part) => context.emit(part));
+    try {
+      return agent.toResult(await context.runToolLoop({ ...options, events }));
+    } finally {
+      stop();
+    }
+  };
   return defineTool<unknown, ToolSchema>({ ...tool, execute, agent });
 }
 
@@ -118,6 +135,9 @@ function checkAgent<Fields extends { readonly name: string }>(fields: Fields): F
     if (typeof value === "function" || (value === undefined && field === "toResult")) continue;
     throw refuseTool(name, `must have a function as "${field}", but has ${describeValue(value)}`);
   }
+  const { emitText } = given;
+  if (emitText !== undefined && typeof emitText !== "boolean")
+    throw refuseTool(name, `must have true or false as "emitText", but has ${describeValue(emitText)}`);
   const trait = refused.find((refusedName) => given[refusedName] !== undefined);
   if (trait !== undefined)
     throw refuseTool(

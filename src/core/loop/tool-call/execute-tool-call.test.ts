@@ -32,6 +32,7 @@ function setUp(tools: readonly Tool[], more: Partial<ToolCallPorts> = {}): ToolC
         name,
         heartbeat: () => deadline.heartbeat(),
         progress: () => {},
+        emit: () => {},
         get signal() {
           return deadline.signal;
         },

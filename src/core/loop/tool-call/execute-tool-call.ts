@@ -13,7 +13,7 @@ import { Deadline, type Raced } from "../../cancellation/deadline.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { findTool } from "../../tools/registry.ts";
 import { wasDispatched } from "../../tools/outcome-texts.ts";
-import { toFailure, toolFailure, toOutcome } from "../../tools/to-outcome.ts";
+import { isGenerator, toFailure, toolFailure, toOutcome } from "../../tools/to-outcome.ts";
 import type { Json } from "../../types/json.ts";
 import type { ContextSource } from "../../types/policies.ts";
 import { toJson } from "../../utils/json.ts";
@@ -136,11 +136,16 @@ export function executeToolCall(
   let output: unknown;
   try {
     output = promiseOrValue(maxAttempts > 1 ? attemptAgain(made, ports, deadline) : attempt(made, ports, deadline));
+    output = readGenerator(made, output, { ports, deadline }) ?? output;
   } catch (error) {
     return conclude(made, { kind: "thrown", error }, { ports, deadline });
   }
   if (!(output instanceof Promise)) return conclude(made, { kind: "value", value: output }, { ports, deadline });
-  const raced = deadline.race(output, (success) => ports.onLate?.(call, success));
+  const raced = deadline.race(
+    output,
+    (success) => ports.onLate?.(call, success),
+    (value) => readGenerator(made, value, { ports, deadline }),
+  );
   return raced.then((end) => conclude(made, end, { ports, deadline }));
 }
 
@@ -162,6 +167,12 @@ function attempt(ready: ReadyCall, ports: ToolCallPorts, deadline: Deadline): un
   return ports.registry.executeTool(ready.call.name, ready.args, ports.contextFor(ready.call, deadline));
 }
 
+/** Reads the generator that a tool returned, within the deadline of the call. Returns undefined for any other value. */
+function readGenerator({ call }: ReadyCall, output: unknown, { ports, deadline }: CallTimer): Promise<unknown> | undefined {
+  if (!isGenerator(output)) return undefined;
+  return deadline.read(output, (value) => ports.onYield?.(call, value));
+}
+
 /** Calls the tool again after a failure, within the same deadline. The last failure is reported. */
 async function attemptAgain(ready: ReadyCall, ports: ToolCallPorts, deadline: Deadline): Promise<unknown> {
   const maxAttempts = maxAttemptsOf(ready.definition);
@@ -171,7 +182,8 @@ async function attemptAgain(ready: ReadyCall, ports: ToolCallPorts, deadline: De
     try {
       // Timers cannot fire between attempts that fail synchronously, so the time is checked here.
       ports.scope.checkDeadline(ports.clock.now());
-      const output = await attempt(ready, ports, deadline);
+      const answer = await attempt(ready, ports, deadline);
+      const output = (await readGenerator(ready, answer, { ports, deadline })) ?? answer;
       if (output === changed || count === maxAttempts || isOver() || toOutcome(output).outcome.kind !== "failed") return output;
     } catch (error) {
       if (count === maxAttempts || isOver() || toFailure(error).fatal === true) throw error;
@@ -179,12 +191,13 @@ async function attemptAgain(ready: ReadyCall, ports: ToolCallPorts, deadline: De
   }
 }
 
+interface CallTimer {
+  readonly ports: ToolCallPorts;
+  readonly deadline: Deadline;
+}
+
 /** Makes the outcome. Checks for a cancellation first: the result of a cancelled call is dropped, even if it is an error. */
-function conclude(
-  ready: ReadyCall,
-  end: Raced<unknown>,
-  { ports, deadline }: { readonly ports: ToolCallPorts; readonly deadline: Deadline },
-): ToolOutcome {
+function conclude(ready: ReadyCall, end: Raced<unknown>, { ports, deadline }: CallTimer): ToolOutcome {
   const { call, approvedArgs } = ready;
   deadline.end();
   if (end.kind === "value" && end.value === changed) return refuseChanged(call, ports);

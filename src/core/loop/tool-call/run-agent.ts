@@ -7,7 +7,7 @@ import { isLoopError, LoopError } from "../../errors/loop-error.ts";
 import { admitCall, executeToolCall, findQuestion, finishCall } from "./execute-tool-call.ts";
 import { spendingOf, startNested } from "./tool-context.ts";
 import type { ReadyCall } from "../run/call.ts";
-import { type BatchCall, readyOf, type Run, type StartedRun } from "../run/run.ts";
+import { type BatchCall, eventBase, readyOf, type Run, type StartedRun } from "../run/run.ts";
 import { batchKey, end, leaveOpen } from "./batch.ts";
 import { isRecorded, runStep } from "../run/run-step.ts";
 import { checkRecorded, sendToolEnd, sendToolStart } from "./replay-call.ts";
@@ -216,9 +216,11 @@ async function tryStart(run: Run, one: BatchCall, { ready, ask, isOver }: Starti
     const key = outcomeKey(run, one);
     const journal = prefixJournal(run.journal, { prefix: `${key}/`, isOver });
     const own = { journal, runId: `${run.runId}/${key}`, resume: undefined };
+    const place = { ...eventBase(run), callId, name: call.name, index: run.ports.indexOf(callId) };
+    const tap = agent?.createTap?.((part) => run.events.send({ type: "tool-emit", ...place, part }));
     return {
       kind: "begun",
-      started: startNested({ run, callId, sharesJournal: true, park, awaitsTurn }, { ...asked.value, ...own }),
+      started: startNested({ run, callId, sharesJournal: true, park, awaitsTurn, tap }, { ...asked.value, ...own }),
     };
   } catch (error) {
     return { kind: "lost", error };

@@ -12,11 +12,12 @@ import { frozenView } from "../state/transcript.ts";
 import { type Level, levelKey, noteLevel } from "../run/meter.ts";
 import type { Run, NestedRun, Nesting, StartedRun } from "../run/run.ts";
 import { callKey } from "../state/step-key.ts";
+import type { CallEvent, LoopEventType } from "../../types/loop-event.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
 import { Deadline, type Raced } from "../../cancellation/deadline.ts";
 import { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { findableKey } from "../../tools/registry.ts";
-import { deferred, deferredToPage } from "../../tools/to-outcome.ts";
+import { deferred, deferredToPage, toEmittedPart } from "../../tools/to-outcome.ts";
 import { addSpending, noUsage } from "../../utils/count-usage.ts";
 
 export class CallContext implements ToolContext {
@@ -124,7 +125,16 @@ export class CallContext implements ToolContext {
   }
 
   get progress(): (data: unknown) => void {
-    return (data) => this.#tell(data);
+    return (data) => {
+      if (this.#isAlive("tool-progress")) this.#run.events.send({ type: "tool-progress", ...this.#place, data });
+    };
+  }
+
+  get emit(): ToolContext["emit"] {
+    return (given) => {
+      const part = toEmittedPart(given);
+      if (this.#isAlive("tool-emit")) this.#run.events.send({ type: "tool-emit", ...this.#place, part });
+    };
   }
 
   get defer(): ToolContext["defer"] {
@@ -152,20 +162,16 @@ export class CallContext implements ToolContext {
     return nested.result;
   }
 
-  #tell(data: unknown): void {
-    const { events } = this.#run;
-    if (this.#deadline.isOver) return;
+  /** Notes that the tool is alive. Returns false if the call is over, or if nothing listens to the event. */
+  #isAlive(type: LoopEventType): boolean {
+    if (this.#deadline.isOver) return false;
     this.#deadline.heartbeat();
-    if (!events.wants("tool-progress")) return;
-    events.send({
-      type: "tool-progress",
-      runId: events.runId,
-      iteration: this.iteration,
-      callId: this.callId,
-      name: this.name,
-      index: this.#run.ports.indexOf(this.callId),
-      data,
-    });
+    return this.#run.events.wants(type);
+  }
+
+  get #place(): CallEvent {
+    const { iteration, callId, name } = this;
+    return { runId: this.#run.events.runId, iteration, callId, name, index: this.#run.ports.indexOf(callId) };
   }
 }
 

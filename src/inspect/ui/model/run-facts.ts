@@ -82,6 +82,7 @@ const readers: { readonly [type: string]: ReadLine | undefined } = {
   // The page finds cache breaks itself, also in runs that do not watch them.
   "cache-break": nothing,
   "tool-progress": nothing,
+  "tool-emit": nothing,
   "tool-end": ofCall((facts, { at }) => {
     const last = facts.work.at(-1);
     if (last !== undefined) last.to ??= at;

@@ -1,0 +1,71 @@
+// Passes the text of a nested run on to the user's stream, as parts of the outer call.
+
+import { EventEmitter } from "eventemitter3";
+import type { EmittedPart, LoopEmitter, LoopEvent } from "../../types/loop-event.ts";
+import type { ToolContext } from "../../types/loop-options.ts";
+
+type Emit = (part: EmittedPart) => void;
+
+/**
+ * Returns a function for the events of a nested run, which passes the text of the run to `emit`, and the parts that its tools
+ * emit. Text of an attempt that may be discarded is held back until the attempt stands, because emitted text stays on the page.
+ */
+export function createTextTap(emit: Emit): (event: LoopEvent) => void {
+  let held = "";
+  const addText = (text: string): void => {
+    if (text !== "") emit({ type: "text", text });
+  };
+  const release = (): void => {
+    addText(held);
+    held = "";
+  };
+  return (event) => {
+    // A replay emits nothing, and an event with `path` belongs to a run at a deeper level.
+    if (event.replayed === true || event.path !== undefined) return;
+    if (event.type === "text-delta" && event.attempt !== undefined && event.isFinal !== true) held += event.text;
+    else if (event.type === "attempt-discarded") held = "";
+    else if (passes(event)) {
+      release();
+      if (event.type === "text-delta") addText(event.text);
+      else if (event.type === "tool-emit") emit(toOuterPart(event.part, event.callId));
+    }
+  };
+}
+
+const passing = ["text-delta", "tool-emit", "tool-start", "iteration-end"] as const;
+
+function passes({ type }: LoopEvent): boolean {
+  return passing.some((name) => name === type);
+}
+
+/** Data of two inner calls may have the same id, but must not replace each other. */
+function toOuterPart(part: EmittedPart, callId: string): EmittedPart {
+  return part.type === "text" || part.id === undefined ? part : { ...part, id: `${callId}/${part.id}` };
+}
+
+/** Adds a tap to an emitter. Returns a function that removes it. */
+export function tapEvents(events: LoopEmitter, emit: Emit): () => void {
+  const tap = createTextTap(emit);
+  const listener = (event: object): void => tap(event as LoopEvent);
+  const types = [...passing, "attempt-discarded"] as const;
+  for (const type of types) events.on(type, listener);
+  return () => {
+    for (const type of types) events.off(type, listener);
+  };
+}
+
+/**
+ * Creates an emitter for a nested run that writes the text of the run to the user's stream, as parts of the call of `context`. The
+ * emitter also passes on the parts that tools of the nested run emit. Pass it as the option `events` of `context.runToolLoop`. For
+ * an agent tool, set `emitText` instead.
+ *
+ * Text of an attempt that `withFallback` may discard appears when the attempt stands.
+ *
+ * @example
+ * const result = await context.runToolLoop({ messages, tools: [search], events: emitText(context) });
+ */
+export function emitText(context: Pick<ToolContext, "emit">): LoopEmitter {
+  const events: LoopEmitter = new EventEmitter();
+  tapEvents(events, (part) => context.emit(part));
+  return events;
+}
