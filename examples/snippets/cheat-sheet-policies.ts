@@ -74,6 +74,7 @@ interface Loops {
 
 interface Structured {
   readonly jsonSchema?: JsonSchema; // if the schema cannot be converted to JSON Schema
+  readonly native?: boolean; // true: a provider that supports it sends the schema to the service; false: always a text in `system`
   readonly maxRetries?: number; // 2
 }
 // #endregion policies

@@ -4,7 +4,7 @@ import type { IterationPlan, LoopOptions } from "../types/loop-options.ts";
 import type { CallSummary } from "../types/loop-event.ts";
 import type { PlainError } from "../types/common.ts";
 import type { Step } from "../types/journal.ts";
-import type { Provider, StreamResult, ToolChoice } from "../types/provider.ts";
+import type { ModelRequest, Provider, StreamResult, ToolChoice } from "../types/provider.ts";
 import type { Ending } from "../types/termination.ts";
 import type { Judgement } from "../providers/judge-finish.ts";
 import { freezeDeep } from "../utils/json.ts";
@@ -132,7 +132,7 @@ function streamIteration(run: Run, next: ModelStep, plan: IterationPlan): Promis
   if ("failed" in exposed) return Promise.resolve(exposed.failed);
   run.toolChoice = toRestriction(toolChoice);
   const request = withMessages({
-    system: systemOf(run, plan.system),
+    ...describeOutput(run, provider, plan.system ?? options.system),
     tools: exposed.tools,
     toolChoice: next.withoutTools ? "none" : toolChoice,
     settings: plan.modelSettings ?? options.modelSettings,
@@ -186,11 +186,15 @@ function toRestriction(choice: ToolChoice | undefined): Run["toolChoice"] {
   return choice === "none" ? choice : undefined;
 }
 
-/** Returns the system text from the hook or the options, followed by the description of the answer's schema. */
-function systemOf({ options, features: { output } }: Run, planned?: string): string | undefined {
-  const own = planned ?? options.system;
-  if (output === undefined) return own;
-  return own === undefined ? output.prompt : `${own}\n\n${output.prompt}`;
+/** Returns the system text and the schema of the answer. The schema is part of the system text if the provider cannot send it. */
+function describeOutput(
+  { features: { output } }: Run,
+  { structuresOutput }: Provider,
+  system: string | undefined,
+): Pick<ModelRequest, "system" | "output"> {
+  if (output === undefined) return { system };
+  if (structuresOutput === true && output.requested !== undefined) return { system, output: output.requested };
+  return { system: system === undefined ? output.prompt : `${system}\n\n${output.prompt}` };
 }
 
 function maskOld(run: Run): Masked | undefined {
