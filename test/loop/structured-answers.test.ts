@@ -4,25 +4,12 @@ import {
   defineAgentTool,
   type JsonSchema,
   type LoopOptions,
-  type Provider,
   type StandardSchema,
   streamToolLoop,
   structuredOutput,
   toolResult,
-  withFallback,
-  withRetry,
 } from "turnwright";
-import {
-  createMockProvider,
-  fail,
-  finish,
-  memoryCassette,
-  type MockScript,
-  recordTo,
-  replayFrom,
-  text,
-  toolCall,
-} from "turnwright/testing";
+import { createMockProvider, fail, finish, type MockScript, text, toolCall } from "turnwright/testing";
 import { play, tool } from "./play.ts";
 import { linesOf, textsOf } from "./transcript-lines.ts";
 
@@ -226,56 +213,4 @@ it.for<
   expect(() => structuredOutput(given as StandardSchema, options)).toThrow(
     `Option "policies.output.${option}" must be ${expected}.`,
   );
-});
-
-describe("structuredOutput: a provider that sends the schema", () => {
-  const answer = text('{ "n": 8 }');
-  const sending = (script: MockScript): ReturnType<typeof createMockProvider> =>
-    Object.assign(createMockProvider(script), { structuresOutput: true });
-  const viewsOf = ({ requests }: ReturnType<typeof createMockProvider>): readonly unknown[] =>
-    requests.map(({ system, output }) => [system, output?.schema["type"]]);
-  const instructions = expect.stringMatching(/^Give your final answer as JSON that fits this JSON Schema/);
-  const go = async (provider: Provider, more: Partial<LoopOptions> = {}): Promise<unknown> =>
-    (await play([], { ...wanting(structuredOutput(schema)), provider, ...more }).result).output;
-
-  it("gets it in each request, beside the unchanged system text", async () => {
-    const provider = sending([toolCall("echo"), text("Eight."), answer]);
-    expect(await go(provider, { system: "Be brief." })).toEqual({ n: 8 });
-    expect(viewsOf(provider)).toEqual([0, 1, 2].map(() => ["Be brief.", "object"]));
-    const output = provider.requests[0]?.output;
-    expect(output?.instructions).toEqual(instructions);
-  });
-
-  it("gets instructions with native: false", async () => {
-    const provider = sending([answer]);
-    await go(provider, wanting(structuredOutput(schema, { native: false })));
-    expect(viewsOf(provider)).toEqual([[instructions, undefined]]);
-  });
-
-  it("can be chosen by prepareIteration", async () => {
-    const [plain, provider] = [createMockProvider([toolCall("echo")]), sending([answer])];
-    const prepareIteration = ({ iteration }: { readonly iteration: number }): object =>
-      iteration === 0 ? { system: "First." } : { provider };
-    expect(await go(plain, { hooks: { prepareIteration } })).toEqual({ n: 8 });
-    expect([viewsOf(plain), viewsOf(provider)]).toEqual([
-      [[expect.stringMatching(/^First\.\n\nGive your final answer/), undefined]],
-      [[undefined, "object"]],
-    ]);
-  });
-
-  it("keeps it in withRetry, and in withFallback only with others of its kind", async () => {
-    const [one, other, mixed] = [sending([fail(new Error("Down."))]), sending([answer]), sending([answer])];
-    expect(await go(withFallback([one, withRetry(other)]))).toEqual({ n: 8 });
-    expect([...viewsOf(one), ...viewsOf(other)]).toEqual([0, 1].map(() => [undefined, "object"]));
-    await go(withFallback([mixed, createMockProvider([answer])]));
-    expect(viewsOf(mixed)).toEqual([[instructions, undefined]]);
-  });
-
-  it("keeps it in a recording, whose replay needs the same schema", async () => {
-    const cassette = memoryCassette();
-    await go(recordTo(cassette, sending([answer])));
-    expect(await go(replayFrom(cassette))).toEqual({ n: 8 });
-    const changed = play([], { provider: replayFrom(cassette), ...wanting(structuredOutput(z.object({ m: z.number() }))) });
-    expect((await changed.result).reason).toMatchObject({ kind: "provider-error", error: { message: /output/ } });
-  });
 });

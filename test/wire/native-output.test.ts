@@ -1,12 +1,32 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
 import OpenAI from "openai";
-import { type Json, type LoopOptions, type LoopResult, type Provider, runToolLoop, structuredOutput } from "turnwright";
+import {
+  type Json,
+  type LoopOptions,
+  type LoopResult,
+  type Provider,
+  runToolLoop,
+  structuredOutput,
+  withFallback,
+  withRetry,
+} from "turnwright";
 import { anthropicMessages } from "turnwright/anthropic";
 import { googleGenerateContent } from "turnwright/google";
 import { openaiChat, openaiResponses } from "turnwright/openai";
+import {
+  createMockProvider,
+  fail,
+  memoryCassette,
+  type MockScript,
+  recordTo,
+  replayFrom,
+  text,
+  toolCall,
+} from "turnwright/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { play as playMock } from "../loop/play.ts";
 import { type Scripted, type Wire, wires } from "./all-wires.ts";
 
 interface Body {
@@ -63,7 +83,8 @@ interface Played {
   readonly described: readonly boolean[];
 }
 
-const answer: Scripted = { text: '{"city":"Oslo","degrees":3}', end: "stop" };
+const weather = { city: "Oslo", degrees: 3 };
+const answer = { text: '{"city":"Oslo","degrees":3}', end: "stop" } satisfies Scripted;
 const call: Scripted = { calls: [["a", "look", "{}"]], end: "tools" };
 
 interface Playing extends Partial<LoopOptions> {
@@ -173,5 +194,60 @@ describe("structured output in the format of the service", () => {
   ] as const)("%s: keeps the other fields of %s", async ([name, field, extra]) => {
     const { formats: found } = await play(name, { modelSettings: { extra: { [field]: extra } } });
     expect(found).toEqual([{ [field]: { ...extra, ...(formats[name][field] as object) } }]);
+  });
+});
+
+describe("structuredOutput: a provider that sends the schema", () => {
+  const said = text(answer.text);
+  const sending = (script: MockScript): ReturnType<typeof createMockProvider> =>
+    Object.assign(createMockProvider(script), { structuresOutput: true });
+  const viewsOf = ({ requests }: ReturnType<typeof createMockProvider>): readonly unknown[] =>
+    requests.map(({ system, output }) => [system, output?.schema["type"]]);
+  const instructions = expect.stringMatching(/^Give your final answer as JSON that fits this JSON Schema/);
+  const go = async (provider: Provider, more: Partial<LoopOptions> = {}): Promise<unknown> =>
+    (await playMock([], { tools: [look], policies: { output: structuredOutput(schema) }, provider, ...more }).result).output;
+
+  it("gets it in each request, beside the unchanged system text", async () => {
+    const provider = sending([toolCall("look"), text("Eight."), said]);
+    expect(await go(provider, { system: "Be brief." })).toEqual(weather);
+    expect(viewsOf(provider)).toEqual([0, 1, 2].map(() => ["Be brief.", "object"]));
+    const output = provider.requests[0]?.output;
+    expect(output?.instructions).toEqual(instructions);
+  });
+
+  it("gets instructions with native: false", async () => {
+    const provider = sending([said]);
+    await go(provider, { policies: { output: structuredOutput(schema, { native: false }) } });
+    expect(viewsOf(provider)).toEqual([[instructions, undefined]]);
+  });
+
+  it("can be chosen by prepareIteration", async () => {
+    const [plain, provider] = [createMockProvider([toolCall("look")]), sending([said])];
+    const prepareIteration = ({ iteration }: { readonly iteration: number }): object =>
+      iteration === 0 ? { system: "First." } : { provider };
+    expect(await go(plain, { hooks: { prepareIteration } })).toEqual(weather);
+    expect([viewsOf(plain), viewsOf(provider)]).toEqual([
+      [[expect.stringMatching(/^First\.\n\nGive your final answer/), undefined]],
+      [[undefined, "object"]],
+    ]);
+  });
+
+  it("keeps it in withRetry, and in withFallback only with others of its kind", async () => {
+    const [one, other, mixed] = [sending([fail(new Error("Down."))]), sending([said]), sending([said])];
+    expect(await go(withFallback([one, withRetry(other)]))).toEqual(weather);
+    expect([...viewsOf(one), ...viewsOf(other)]).toEqual([0, 1].map(() => [undefined, "object"]));
+    await go(withFallback([mixed, createMockProvider([said])]));
+    expect(viewsOf(mixed)).toEqual([[instructions, undefined]]);
+  });
+
+  it("keeps it in a recording, whose replay needs the same schema", async () => {
+    const cassette = memoryCassette();
+    await go(recordTo(cassette, sending([said])));
+    expect(await go(replayFrom(cassette))).toEqual(weather);
+    const changed = playMock([], {
+      provider: replayFrom(cassette),
+      policies: { output: structuredOutput(z.object({ m: z.number() })) },
+    });
+    expect((await changed.result).reason).toMatchObject({ kind: "provider-error", error: { message: /output/ } });
   });
 });

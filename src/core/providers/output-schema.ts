@@ -97,8 +97,8 @@ const refused = [
 
 function convertNode(node: unknown, position: Position, work: Conversion): JsonSchema {
   work.nodes += 1;
-  const isTooLarge = work.nodes > mostNodes || position.level > deepestLevel || position.depth > work.maxDepth;
-  if (!work.fits || !isRecord(node) || isTooLarge || refused.some((keyword) => Object.hasOwn(node, keyword))) return misfit(work);
+  if (!work.fits || !isRecord(node) || isTooLarge(position, work)) return misfit(work);
+  if (refused.some((keyword) => Object.hasOwn(node, keyword))) return misfit(work);
   const inner = { ...position, level: position.level + 1 };
   if (typeof node["$ref"] === "string") return convertReference(node, inner, work);
   const alternatives = node["anyOf"] ?? node["oneOf"] ?? toTypes(node);
@@ -108,6 +108,10 @@ function convertNode(node: unknown, position: Position, work: Conversion): JsonS
   }
   const values = node["enum"] ?? (Object.hasOwn(node, "const") ? [node["const"]] : undefined);
   return withHints(node, Array.isArray(values) ? convertValues(node, values, work) : convertType(node, inner, work));
+}
+
+function isTooLarge({ level, depth }: Position, { nodes, maxDepth }: Conversion): boolean {
+  return nodes > mostNodes || level > deepestLevel || depth > maxDepth;
 }
 
 function misfit(work: Conversion): JsonSchema {
@@ -177,7 +181,7 @@ function convertObject(node: UnknownRecord, position: Position, work: Conversion
   const names = Object.keys(properties);
   const isOpen = rest !== false && (rest !== undefined || names.length === 0);
   const needed = names.filter((name) => required.includes(name));
-  if (isOpen || needed.length < new Set(required).size || position.depth > work.maxDepth) return misfit(work);
+  if (isOpen || needed.length < new Set(required).size || isTooLarge(position, work)) return misfit(work);
   work.optional += names.length - needed.length;
   const converted = names.map((name) => [name, convertNode(properties[name], position, work)] as const);
   return { type: "object", properties: Object.fromEntries(converted), required: needed, additionalProperties: false };
