@@ -48,7 +48,7 @@ interface Policies {
   finalAnswer?: boolean; // one more iteration without tools at maxIterations and maxToolCalls
   stopWhen?: StopCondition | readonly StopCondition[]; // ({ iteration, response, totalUsage, ... }) => true | { kind: "stop", reason? } | ...
   loopDetection?: LoopDetection; // detectLoops({ ... })
-  output?: StructuredOutput; // structuredOutput(schema, { ... }): the answer as a value; the schema is added to the system text
+  output?: StructuredOutput; // structuredOutput(schema, { ... }): the answer as a value; the service gets the schema, or the system text describes it
 }
 
 interface Results {

@@ -7,7 +7,6 @@ import {
   type OutputPlan,
   recordOf,
 } from "../core/provider-kit.ts";
-import type { AnthropicServerTool } from "./messages-options.ts";
 
 /**
  * The service allows 24 optional properties and 16 unions (https://platform.claude.com/docs/en/build-with-claude/structured-outputs).
@@ -24,7 +23,7 @@ const plan: (request: ModelRequest, isPossible: boolean) => OutputPlan = /* @__P
  * The service rejects a format together with citations, which its own search tools add, and after a message that the model is to
  * continue.
  */
-export function planOutput(request: ModelRequest, serverTools: readonly AnthropicServerTool[]): OutputPlan {
+export function planOutput(request: ModelRequest, serverTools: readonly object[]): OutputPlan {
   const isContinued = request.messages.at(-1)?.role === "assistant";
   const isTaken = configOf(request)["format"] !== undefined;
   return plan(request, !isContinued && !isTaken && serverTools.length === 0);

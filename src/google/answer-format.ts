@@ -1,5 +1,9 @@
 import { createOutputPlanner, type ModelRequest, type OutputPlan } from "../core/provider-kit.ts";
-import type { GenerateSettings } from "./generate-options.ts";
+
+interface Combined {
+  readonly generation: 2 | 3;
+  readonly serverTools: readonly object[];
+}
 
 /** The service has rejected schemas with more than four levels (github.com/Portkey-AI/gateway/pull/1616). */
 const plan: (request: ModelRequest, isPossible: boolean) => OutputPlan = /* @__PURE__ */ createOutputPlanner({
@@ -15,7 +19,7 @@ const formatFields = ["responseMimeType", "responseJsonSchema", "responseSchema"
  * Models before Gemini 3 reject a format together with tools. Gemini 3 rejects it together with a required call
  * (`google-language-model.ts` in @ai-sdk/google 4.0.121).
  */
-export function planOutput(request: ModelRequest, { generation, serverTools }: GenerateSettings): OutputPlan {
+export function planOutput(request: ModelRequest, { generation, serverTools }: Combined): OutputPlan {
   const { tools, toolChoice, settings: { extra = {} } = {} } = request;
   const isForced = toolChoice === "required" || typeof toolChoice === "object";
   const canCombine = tools.length + serverTools.length === 0 || (generation === 3 && !isForced);
