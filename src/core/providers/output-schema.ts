@@ -73,16 +73,15 @@ interface Conversion {
 }
 
 interface Position {
+  /** The number of schemas around the position. Limits schemas that refer to themselves. */
   readonly level: number;
   /** The number of objects and lists around the position. */
   readonly depth: number;
-  /** The references that lead to the position. A reference that occurs twice refers to itself. */
-  readonly refs: readonly string[];
 }
 
 function toOutputSchema(root: JsonSchema, { maxOptional, maxUnions, maxDepth }: OutputRules): JsonSchema | undefined {
   const work: Conversion = { root, maxDepth, fits: true, nodes: 0, values: 0, optional: 0, unions: 0 };
-  const schema = convertNode(root, { level: 0, depth: 0, refs: ["#"] }, work);
+  const schema = convertNode(root, { level: 0, depth: 0 }, work);
   const isSmall = work.nodes <= mostNodes && work.values <= mostValues;
   const isAllowed = work.fits && isSmall && work.optional <= maxOptional && work.unions <= maxUnions;
   if (!isAllowed || schema["type"] !== "object") return undefined;
@@ -121,10 +120,9 @@ function misfit(work: Conversion): JsonSchema {
 
 /** Replaces a reference with its schema, because services differ in the references that they accept. */
 function convertReference(node: UnknownRecord, position: Position, work: Conversion): JsonSchema {
-  const reference = String(node["$ref"]);
-  const found = position.refs.includes(reference) ? undefined : findSchema(work.root, reference);
+  const found = findSchema(work.root, String(node["$ref"]));
   if (found === undefined || constraints.some((keyword) => Object.hasOwn(node, keyword))) return misfit(work);
-  const made = convertNode(found, { ...position, refs: [...position.refs, reference] }, work);
+  const made = convertNode(found, position, work);
   return typeof node["description"] === "string" ? { ...made, description: node["description"] } : made;
 }
 
