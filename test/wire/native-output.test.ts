@@ -248,6 +248,9 @@ describe("structuredOutput: a provider that sends the schema", () => {
       provider: replayFrom(cassette),
       policies: { output: structuredOutput(z.object({ m: z.number() })) },
     });
-    expect((await changed.result).reason).toMatchObject({ kind: "provider-error", error: { message: /"output" is different/ } });
+    expect((await changed.result).reason).toMatchObject({
+      kind: "provider-error",
+      error: { message: expect.stringContaining('"output" is different') },
+    });
   });
 });
