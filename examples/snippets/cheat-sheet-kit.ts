@@ -9,6 +9,7 @@ import type {
   Json,
   LoopEvent,
   LoopResult,
+  LoopStream,
   ModelCall,
   ModelChunk,
   ModelRequest,
@@ -16,6 +17,7 @@ import type {
   Provider,
   ProviderError,
   ResultCacher,
+  StructuredOutput,
   Tool,
   ToolContext,
   ToolDefinition,
@@ -30,6 +32,7 @@ import * as deliberate from "turnwright/deliberate";
 import * as journal from "turnwright/journal";
 import * as plan from "turnwright/plan";
 import * as prices from "turnwright/prices";
+import * as partialOutput from "turnwright/partial-output";
 import * as promptCache from "turnwright/prompt-cache";
 import * as testing from "turnwright/testing";
 import * as toolSearch from "turnwright/tool-search";
@@ -60,6 +63,7 @@ interface ProviderPort {
   model: string;
   family?: string;
   searchesTools?: boolean; // true: the service finds tools with `deferred` by itself
+  structuresOutput?: boolean; // true: requests may have `output`, the schema of the answer, instead of a text in `system`
   compacts?: boolean; // the service can write summaries itself, from `compactAt` tokens on
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>; // ends with one "finish", or an "error" chunk, or throws
   // to make several requests in one stream, call call.mayAsk?.([{ provider, model, usage }, ...]) before each further request;
@@ -193,6 +197,16 @@ interface PromptCacheEntry {
 // #endregion prompt-cache
 
 promptCache satisfies PromptCacheEntry;
+
+// #region partial-output
+interface PartialOutputEntry {
+  partialOutputs<Output>(stream: LoopStream<Output>): AsyncGenerator<partialOutput.DeepPartial<Output>, void, undefined>; // reads the events of the stream
+  createPartialOutput<Output>(output?: StructuredOutput<Output>): partialOutput.PartialOutput<Output>; // take(event): the new value or undefined
+}
+// #endregion partial-output
+
+partialOutput satisfies PartialOutputEntry;
+expectNone<Differing<PartialOutputEntry, typeof partialOutput>>();
 
 // #region cache
 interface CacheEntry {

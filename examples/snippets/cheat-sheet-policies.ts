@@ -52,7 +52,7 @@ interface Policies {
   finalAnswer?: boolean; // one more iteration without tools at maxIterations and maxToolCalls
   stopWhen?: StopCondition | readonly StopCondition[]; // ({ iteration, response, totalUsage, ... }) => true | { kind: "stop", reason? } | ...
   loopDetection?: LoopDetection; // detectLoops({ ... })
-  output?: StructuredOutput; // structuredOutput(schema, { ... }): the answer as a value; the schema is added to the system text
+  output?: StructuredOutput; // structuredOutput(schema, { ... }): the answer as a value; the service gets the schema, or the system text describes it
 }
 
 interface Results {
@@ -78,6 +78,7 @@ interface Loops {
 
 interface Structured {
   readonly jsonSchema?: JsonSchema; // if the schema cannot be converted to JSON Schema
+  readonly native?: boolean; // true: a provider that supports it sends the schema to the service; false: always a text in `system`
   readonly maxRetries?: number; // 2
 }
 // #endregion policies

@@ -20,6 +20,7 @@ interface OpenAIEntry {
     toolResultMedia?: "user-message" | "tool-message";
     toWireCallId?: (callId: string) => string;
     promptCacheKey?: string; // sent as prompt_cache_key: requests with equal keys and beginnings share a cache
+    structuredOutput?: boolean; // sends the schema of policies.output; true for OpenAI's own address, false for other servers
     finishReasons?: { readonly [word: string]: FinishReason }; // { "FUNCTION_CALL": "tool-calls" }: words that the adapter does not know
   }): Provider;
   openaiResponses(options: {
@@ -36,6 +37,7 @@ interface OpenAIEntry {
     toolSearch?: boolean; // the service finds tools with `deferred`; gpt-5.4 and later
     toolResultMedia?: "tool-message" | "user-message";
     promptCacheKey?: string;
+    structuredOutput?: boolean; // as above
     finishReasons?: { readonly [word: string]: FinishReason };
   }): Provider;
 }
@@ -55,6 +57,7 @@ interface AnthropicEntry {
     betas?: readonly string[];
     serverTools?: readonly anthropic.AnthropicServerTool[]; // run by the service, never calls of the run
     toolSearch?: "bm25" | "regex"; // the service finds tools with `deferred`
+    structuredOutput?: boolean; // sends the schema of policies.output; true for Anthropic's own address
     finishReasons?: { readonly [word: string]: FinishReason };
   }): Provider;
 }
@@ -71,6 +74,7 @@ interface GoogleEntry {
     thinking?: google.GoogleThinking; // { includeThoughts, thinkingBudget, thinkingLevel }
     streamArguments?: boolean; // false; Vertex AI only
     serverTools?: readonly google.GoogleServerTool[]; // run by the service, never calls of the run
+    structuredOutput?: boolean; // sends the schema of policies.output; true for Gemini 2.5 and later
     finishReasons?: { readonly [word: string]: FinishReason };
   }): Provider;
 }
@@ -86,6 +90,7 @@ interface AiSdkEntry {
     headers?: { readonly [name: string]: string };
     providerTools?: { readonly [name: string]: aiSdk.AiSdkProviderTool }; // { web_search: openai.tools.webSearch({}) }
     approveProviderTool?: (request: aiSdk.AiSdkApprovalRequest) => boolean; // default: refuses; { approvalId, toolCallId, toolName, input }
+    structuredOutput?: boolean; // false; sends the schema of policies.output to the package
     onWarning?: (warning: aiSdk.AiSdkWarning) => void; // parts that could not be sent unchanged
     finishReasons?: { readonly [word: string]: FinishReason };
   }): Provider; // does not retry: wrap it in withRetry

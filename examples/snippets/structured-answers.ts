@@ -2,7 +2,16 @@
 
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { defineAgentTool, defineTool, type Message, runToolLoop, type StandardSchema, structuredOutput } from "turnwright";
+import {
+  defineAgentTool,
+  defineTool,
+  type Message,
+  runToolLoop,
+  type StandardSchema,
+  streamToolLoop,
+  structuredOutput,
+} from "turnwright";
+import { createPartialOutput, partialOutputs } from "turnwright/partial-output";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "How is the weather in Oslo?" }];
@@ -82,4 +91,42 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
   const provider = createMockProvider([toolCall("judge", { essay: "Rain." }), text('{"points":3}'), text("Three points.")]);
   const { functionHistory } = await runToolLoop({ provider, tools: [judge], messages });
   assert.deepEqual(functionHistory[0]?.functionResponse.response.result, { points: 3 });
+}
+
+{
+  const provider = createMockProvider([[text('{"city":"Os'), text('lo","celsius":7}')]]);
+  const schema = z.object({ city: z.string(), celsius: z.number() });
+  const shown: string[] = [];
+  const show = (line: string): unknown => shown.push(line);
+  // #region partial
+  const stream = streamToolLoop({ provider, messages, policies: { output: structuredOutput(schema) } });
+  for await (const { city = "", celsius = "?" } of partialOutputs(stream)) show(`${city}: ${celsius}`);
+  const { output } = await stream.result;
+  // Shows "Os: ?" and "Oslo: 7". `output` is the validated value.
+  // #endregion partial
+  assert.deepEqual([shown, output], [["Os: ?", "Oslo: 7"], { city: "Oslo", celsius: 7 }]);
+}
+
+{
+  const provider = createMockProvider([[text('{"city":"Os'), text('lo","celsius":7}')]]);
+  const output = structuredOutput(z.object({ city: z.string(), celsius: z.number() }));
+  const shown: unknown[] = [];
+  const show = (value: unknown): unknown => shown.push(value);
+  // #region take
+  const partial = createPartialOutput(output);
+  for await (const event of streamToolLoop({ provider, messages, policies: { output } })) {
+    const value = partial.take(event);
+    if (value !== undefined) show(value);
+  }
+  // #endregion take
+  assert.deepEqual(shown, [{ city: "Os" }, { city: "Oslo", celsius: 7 }]);
+}
+
+{
+  const provider = createMockProvider([text('{"city":"Oslo"}')]);
+  const schema = z.object({ city: z.string() });
+  // #region native
+  const { output } = await runToolLoop({ provider, messages, policies: { output: structuredOutput(schema, { native: false }) } });
+  // #endregion native
+  assert.deepEqual(output, { city: "Oslo" });
 }

@@ -2,6 +2,7 @@ import {
   assertNever,
   type AssistantMessage,
   type ContentPart,
+  createOutputPlanner,
   groupByRole,
   hasSucceeded,
   isRecord,
@@ -214,6 +215,9 @@ function toCallPart({ callId, name, args }: ToolCallPart): PromptPart {
   return { type: "tool-call", toolCallId: callId, toolName: toWireName(name), input: toArgumentsObject(args) };
 }
 
+/** The rules fit all services, because the service behind the model is unknown. */
+const planOutput = /* @__PURE__ */ createOutputPlanner({ maxOptional: 0, maxUnions: 16, maxDepth: 4 });
+
 type CallBuilder = (request: ModelRequest, signal: AbortSignal) => Promise<AiSdkCallOptions>;
 
 /**
@@ -228,12 +232,14 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
     // `supportedUrls` is a promise if the model must first find out which URLs it accepts.
     const urls: unknown = await model.supportedUrls;
     signal.throwIfAborted();
+    const { system, schema } = planOutput(request, request.settings?.extra?.["responseFormat"] === undefined);
     return {
-      prompt: joinMessages(request, convert(request.messages, urls)),
+      prompt: joinMessages(system, convert(request.messages, urls)),
       ...toToolFields(request, settings, words.providerToolType),
       ...toSettingFields(request.settings ?? {}),
       ...(settings.providerOptions === undefined ? {} : { providerOptions: settings.providerOptions }),
       ...(settings.headers === undefined ? {} : { headers: settings.headers }),
+      ...(schema === undefined ? {} : { responseFormat: { type: "json", name: "answer", schema } }),
       // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
       ...request.settings?.extra,
       // With raw chunks, a gateway would send everything twice over the network: as a part, and as a raw chunk.
@@ -244,7 +250,7 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
 }
 
 /** Joins two consecutive tool messages: one with approval answers for the service, and one with tool results. */
-function joinMessages({ system }: ModelRequest, messages: readonly PromptMessage[]): readonly PromptMessage[] {
+function joinMessages(system: string | undefined, messages: readonly PromptMessage[]): readonly PromptMessage[] {
   const prompt = groupByRole(messages).flatMap((group): readonly PromptMessage[] => {
     const results = group.flatMap((message) => (message.role === "tool" ? message.content : []));
     return group.length > 1 && group[0].role === "tool" ? [{ role: "tool", content: results }] : group;

@@ -164,6 +164,12 @@ export interface AiSdkModelOptions {
    * The answer becomes part of the transcript. By default every request is denied. If the function throws, the request is denied.
    */
   readonly approveProviderTool?: ((request: AiSdkApprovalRequest) => boolean) | undefined;
+  /**
+   * Set to true to send the schema of `policies.output` as `responseFormat`. The package of the model decides what it sends to the
+   * service, and some packages drop the schema. So set it only if the model enforces a schema, and together with tools if the run has
+   * tools. Default false: the schema is described in the system text.
+   */
+  readonly structuredOutput?: boolean | undefined;
   /** Called with each warning. A warning may be repeated for every request. Errors from the function are ignored. Default none. */
   readonly onWarning?: ((warning: AiSdkWarning) => void) | undefined;
   /**
@@ -186,6 +192,7 @@ const checks: Checks<AiSdkModelOptions> = {
   headers: ["an object of strings", isRecordOf((value) => typeof value === "string")],
   providerTools: ['an object of tools with "id" and "args"', isRecordOf(isProviderTool)],
   approveProviderTool: is.fn,
+  structuredOutput: is.flag,
   onWarning: is.fn,
   finishReasons: finishReasonsCheck,
 };

@@ -29,6 +29,7 @@ import {
 } from "../core/provider-kit.ts";
 import type { createMarker, JoinedMessage, MarkableRequest, MarkedRequest } from "./cache-marks.ts";
 import type { MessagesRequestBody, MessagesSettings, WireBlock, WireMessage } from "./messages-options.ts";
+import { planOutput, toConfigField } from "./answer-format.ts";
 import { toCompactionField } from "./compaction.ts";
 import { toContainerField } from "./container-field.ts";
 import { toWireTools } from "./wire-tools.ts";
@@ -172,7 +173,8 @@ interface BodyPorts {
 export function buildMessagesBody(request: ModelRequest, ports: BodyPorts): MessagesRequestBody {
   const { messages, settings: model = {} } = request;
   const { settings, mark } = ports;
-  const { system, tools, messages: wire } = (mark ?? withoutMarks)(toMarkable(request, ports));
+  const { system: text, schema } = planOutput(request, settings.serverTools);
+  const { system, tools, messages: wire } = (mark ?? withoutMarks)(toMarkable(request, text, ports));
   return {
     model: settings.model,
     max_tokens: model.maxOutputTokens ?? settings.maxTokens,
@@ -184,13 +186,15 @@ export function buildMessagesBody(request: ModelRequest, ports: BodyPorts): Mess
     ...toSettingFields(model),
     // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
     ...model.extra,
+    ...toConfigField(schema, request),
     ...toContainerField(request, { id: settings.id, now: ports.now }),
     stream: true,
   };
 }
 
 function toMarkable(
-  { system, tools, messages, settings: model }: ModelRequest,
+  { tools, messages, settings: model }: ModelRequest,
+  system: string | undefined,
   { settings, convert }: BodyPorts,
 ): MarkableRequest {
   return {

@@ -72,6 +72,7 @@ it("anthropicMessages: fills in the default options", () => {
     compaction: undefined,
     betas: [],
     serverTools: [],
+    structuresOutput: false,
   });
 });
 

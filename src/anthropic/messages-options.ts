@@ -8,11 +8,13 @@ import {
   type FinishReason,
   finishReasonsCheck,
   invalidOption,
+  is,
   isFilled,
   isRecord,
   type Json,
   oneOf,
 } from "../core/provider-kit.ts";
+import { enforcesSchemas } from "./answer-format.ts";
 import { compactionBeta, type CompactionEdit, toCompactionEdit } from "./compaction.ts";
 
 export interface WireBlock {
@@ -118,6 +120,12 @@ export interface AnthropicMessagesOptions {
    */
   readonly toolSearch?: "bm25" | "regex" | undefined;
   /**
+   * Set to true to send the schema of `policies.output` in the field `output_config.format`, so that the service enforces it. Set to
+   * false for services and models that reject the field; the schema is then described in the system text. Default: true for
+   * Anthropic's own address, except for models before Claude Opus 4.1; otherwise false.
+   */
+  readonly structuredOutput?: boolean | undefined;
+  /**
    * Maps further stop reasons of the service to finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. These entries take
    * precedence over the built-in ones. Default none.
    */
@@ -142,6 +150,7 @@ export interface MessagesSettings {
   readonly betas: readonly string[];
   readonly serverTools: readonly AnthropicServerTool[];
   readonly toolSearch: AnthropicMessagesOptions["toolSearch"];
+  readonly structuresOutput: boolean;
 }
 
 const usualMaxTokens = 16_384;
@@ -158,6 +167,7 @@ const checks: Checks<AnthropicMessagesOptions> = {
   betas: ["a list of names", (value) => isListOf(value, isFilled)],
   serverTools: ['a list of objects with a "type"', (value) => isListOf(value, isTyped)],
   toolSearch: oneOf("bm25", "regex"),
+  structuredOutput: is.flag,
   finishReasons: finishReasonsCheck,
 };
 
@@ -169,8 +179,9 @@ export function checkMessagesOptions(options: AnthropicMessagesOptions): Message
   const cacheControl = toCacheControl(options.cache);
   const compaction = toCompactionEdit(options.compaction);
   const betas = toBetas(options.betas ?? [], compaction);
-  const { toolSearch } = options;
-  return { client, model, id, family, maxTokens, thinking, cacheControl, compaction, betas, serverTools, toolSearch };
+  const { toolSearch, structuredOutput: structuresOutput = enforcesSchemas(client, model) } = options;
+  const abilities = { compaction, toolSearch, structuresOutput };
+  return { client, model, id, family, maxTokens, thinking, cacheControl, betas, serverTools, ...abilities };
 }
 
 function toMaxTokens({ maxTokens, thinking }: AnthropicMessagesOptions): number {

@@ -190,6 +190,7 @@ export type {
   ResultCacher,
   ResultStore,
   StoredResult,
+  StructuredOutput,
 } from "./types/policies.ts";
 export type {
   CacheBreakCause,

@@ -26,6 +26,7 @@ import {
   writeToolMedia,
   writeUserMedia,
 } from "../core/provider-kit.ts";
+import { planOutput } from "./answer-format.ts";
 import type { GenerateContentParams, GenerateSettings, WireContent, WirePart } from "./generate-options.ts";
 import { idOfCall, isCallPart, readMetadata, toWireName } from "./provider-metadata.ts";
 
@@ -238,7 +239,8 @@ interface RequestPorts {
  * continuation token, and the fields that keep the SDK from running tools or continuing by itself.
  */
 export function buildGenerateParams(request: ModelRequest, { settings, convert, signal }: RequestPorts): GenerateContentParams {
-  const { system, messages, continuationToken, settings: model = {} } = request;
+  const { messages, continuationToken, settings: model = {} } = request;
+  const { system, schema } = planOutput(request, settings);
   return {
     model: settings.model,
     contents: joinContents(messages, convert),
@@ -247,6 +249,7 @@ export function buildGenerateParams(request: ModelRequest, { settings, convert, 
       ...toToolFields(request, settings),
       ...toSettingFields(model),
       ...(settings.thinking === undefined ? {} : { thinkingConfig: settings.thinking }),
+      ...(schema === undefined ? {} : { responseMimeType: "application/json", responseJsonSchema: schema }),
       // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
       ...model.extra,
       ...(continuationToken === undefined ? {} : { continuationToken }),

@@ -56,6 +56,7 @@ it("googleGenerateContent: fills in the default options", () => {
     thinking: undefined,
     streamArguments: false,
     serverTools: [],
+    structuresOutput: true,
   });
 });
 

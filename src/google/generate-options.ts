@@ -14,6 +14,7 @@ import {
   type Json,
   oneOf,
 } from "../core/provider-kit.ts";
+import { enforcesSchemas } from "./answer-format.ts";
 
 export interface WirePart {
   readonly [field: string]: Json | undefined;
@@ -87,6 +88,12 @@ export interface GoogleGenerateContentOptions {
    */
   readonly serverTools?: readonly GoogleServerTool[] | undefined;
   /**
+   * Set to true to send the schema of `policies.output` in the field `responseJsonSchema`, so that the service enforces it. Set to
+   * false for models that reject the field; the schema is then described in the system text. Default: true for Gemini 2.5 and later,
+   * except for models for images, speech and live use; otherwise false.
+   */
+  readonly structuredOutput?: boolean | undefined;
+  /**
    * Maps further values of `finishReason` to finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. These entries take
    * precedence over the built-in ones. Default none.
    */
@@ -102,6 +109,7 @@ export interface GenerateSettings {
   readonly thinking: GoogleThinking | undefined;
   readonly streamArguments: boolean;
   readonly serverTools: readonly GoogleServerTool[];
+  readonly structuresOutput: boolean;
 }
 
 const checks: Checks<GoogleGenerateContentOptions> = {
@@ -113,6 +121,7 @@ const checks: Checks<GoogleGenerateContentOptions> = {
   thinking: is.object,
   streamArguments: is.flag,
   serverTools: ["a list of non-empty objects, such as { googleSearch: {} }", isToolList],
+  structuredOutput: is.flag,
   finishReasons: finishReasonsCheck,
 };
 
@@ -125,7 +134,8 @@ export function checkGenerateOptions(options: GoogleGenerateContentOptions): Gen
     throw invalidOption("streamArguments", "false for a client of the Gemini API", streamArguments);
   }
   const { id = client.vertexai === true ? "gcp.vertex_ai" : "gcp.gemini", generation = generationOf(model) } = options;
-  return { client, model, id, family, generation, thinking, streamArguments, serverTools };
+  const { structuredOutput: structuresOutput = enforcesSchemas(model) } = options;
+  return { client, model, id, family, generation, thinking, streamArguments, serverTools, structuresOutput };
 }
 
 /** Names without a version, such as "gemini-flash-latest", are treated as generation 3. */

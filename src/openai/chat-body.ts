@@ -25,6 +25,7 @@ import {
 } from "../core/provider-kit.ts";
 import type { ChatCall, ChatMessage, ChatPart, ChatRequestBody, ChatSettings, ChatTool } from "./chat-options.ts";
 import { sortResult, toDataUrl, toImageUrl, toMediaTitle, toWireArguments } from "./wire-calls.ts";
+import { planOutput, toFormat } from "./answer-format.ts";
 import { readChatMetadata } from "./chat-metadata.ts";
 
 /**
@@ -158,7 +159,8 @@ function toToolMessages({ results }: ToolMessage, settings: MessageSettings): re
 }
 
 export function buildChatBody(request: ModelRequest, settings: ChatSettings, toMessages: MessageConverter): ChatRequestBody {
-  const { system, messages, tools, toolChoice, settings: model = {} } = request;
+  const { messages, tools, toolChoice, settings: model = {} } = request;
+  const { system, schema } = planOutput(request, model.extra?.["response_format"] === undefined);
   const wire: ChatMessage[] = [];
   if (system !== undefined && system !== "") wire.push({ role: "system", content: system });
   for (const [index, message] of messages.entries()) wire.push(...toMessages(message, index));
@@ -169,6 +171,7 @@ export function buildChatBody(request: ModelRequest, settings: ChatSettings, toM
     ...(settings.includeUsage ? { stream_options: { include_usage: true } } : {}),
     ...(settings.promptCacheKey === undefined ? {} : { prompt_cache_key: settings.promptCacheKey }),
     ...toChatSettings(model, settings.maxTokensField),
+    ...(schema === undefined ? {} : { response_format: { type: "json_schema", json_schema: toFormat(schema) } }),
     // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
     ...model.extra,
     stream: true,

@@ -54,6 +54,7 @@ it("openaiChat: fills in the default options", () => {
     maxTokensField: "max_completion_tokens",
     echoReasoning: undefined,
     toolResultMedia: "user-message",
+    structuresOutput: false,
   });
   expect(toWireCallId("call_1")).toBe("call_1");
 });

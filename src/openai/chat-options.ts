@@ -11,6 +11,7 @@ import {
   isRecord,
   oneOf,
 } from "../core/provider-kit.ts";
+import { enforcesSchemas } from "./answer-format.ts";
 
 export type ChatPart =
   | { readonly type: "text"; readonly text: string }
@@ -101,6 +102,12 @@ export interface OpenAIChatOptions {
    */
   readonly promptCacheKey?: string | undefined;
   /**
+   * Set to true to send the schema of `policies.output` in the field `response_format`, so that the service enforces it. Set to false for
+   * servers and models that reject the field; the schema is then described in the system text. Default: true for
+   * OpenAI's own address, except for models older than GPT-4o, fine-tuned models and audio models; otherwise false.
+   */
+  readonly structuredOutput?: boolean | undefined;
+  /**
    * Maps further values of `finish_reason` to finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. These entries take
    * precedence over the built-in ones. Default none.
    */
@@ -118,6 +125,7 @@ export interface ChatSettings {
   readonly toolResultMedia: "user-message" | "tool-message";
   readonly toWireCallId: (callId: string) => string;
   readonly promptCacheKey: string | undefined;
+  readonly structuresOutput: boolean;
 }
 
 const checks: Checks<OpenAIChatOptions> = {
@@ -131,6 +139,7 @@ const checks: Checks<OpenAIChatOptions> = {
   toolResultMedia: oneOf("user-message", "tool-message"),
   toWireCallId: is.fn,
   promptCacheKey: is.name,
+  structuredOutput: is.flag,
   finishReasons: finishReasonsCheck,
 };
 
@@ -144,9 +153,10 @@ export function checkChatOptions(options: OpenAIChatOptions): ChatSettings {
     toolResultMedia = "user-message",
     toWireCallId = (callId) => callId,
     promptCacheKey,
+    structuredOutput: structuresOutput = enforcesSchemas(client, model),
   } = options;
   const formats = { maxTokensField, echoReasoning, toolResultMedia, toWireCallId };
-  return { client, model, id, family, includeUsage, ...formats, promptCacheKey };
+  return { client, model, id, family, includeUsage, ...formats, promptCacheKey, structuresOutput };
 }
 
 function isChatClient(value: unknown): boolean {

@@ -6,6 +6,7 @@ import {
   isRecord,
   isTextType,
   type Json,
+  type JsonSchema,
   type MediaForms,
   type MediaPart,
   type MediaPlace,
@@ -14,6 +15,7 @@ import {
   type ModelRequest,
   type ModelSettings,
   readAssistantMessage,
+  recordOf,
   textOf,
   type ToolCallPart,
   type ToolChoice,
@@ -26,6 +28,7 @@ import {
 import { sortResult, toDataUrl, toImageUrl, toMediaTitle, toWireArguments } from "./wire-calls.ts";
 import type { InputItem, ResponsesRequestBody, ResponsesSettings } from "./responses-options.ts";
 import { type CallType, isCallType } from "./responses-calls.ts";
+import { planOutput, toFormat } from "./answer-format.ts";
 import { readResponsesMetadata, toWireCallId } from "./responses-metadata.ts";
 
 /**
@@ -211,7 +214,9 @@ type ToolConverter = (definition: ToolDefinition) => object;
 
 /** Builds the request body. The request's `settings.extra` may replace every field except `stream`. */
 export function buildResponsesBody(request: ModelRequest, { settings, toInput, toTool }: BodyPorts): ResponsesRequestBody {
-  const { system, messages, tools, toolChoice, settings: model = {} } = request;
+  const { messages, tools, toolChoice, settings: model = {} } = request;
+  const text = recordOf(model.extra?.["text"]);
+  const { system, schema } = planOutput(request, text["format"] === undefined);
   const { serverTools, include, reasoning, store, promptCacheKey } = settings;
   const isSearched = settings.searchesTools && tools.some(({ deferred }) => deferred === true);
   const wireTools = [...tools.map(toTool), ...serverTools, ...(isSearched ? [{ type: "tool_search" }] : [])];
@@ -227,7 +232,12 @@ export function buildResponsesBody(request: ModelRequest, { settings, toInput, t
     ...toSettingFields(model),
   };
   // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
-  return { model: settings.model, ...fields, ...model.extra, stream: true };
+  return { model: settings.model, ...fields, ...model.extra, ...toTextField(schema, text), stream: true };
+}
+
+/** Keeps the other fields of `text`, such as `verbosity`. */
+function toTextField(schema: JsonSchema | undefined, text: object): object {
+  return schema === undefined ? {} : { text: { ...text, format: { type: "json_schema", ...toFormat(schema) } } };
 }
 
 /** The smallest threshold that the service accepts, in tokens. */

@@ -74,6 +74,7 @@ it.for<[what: string, options: object, settings: object]>([
     reasoning: undefined,
     customTools: new Map(),
     serverTools: [],
+    structuresOutput: false,
     searchesTools: false,
     toolResultMedia: "tool-message",
     ...settings,

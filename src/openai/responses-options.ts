@@ -13,6 +13,7 @@ import {
   type Json,
   oneOf,
 } from "../core/provider-kit.ts";
+import { enforcesSchemas } from "./answer-format.ts";
 
 /** One item of the input. An item that the model created may have any type and fields. A message may omit `type`. */
 export interface InputItem {
@@ -105,6 +106,12 @@ export interface OpenAIResponsesOptions {
    */
   readonly promptCacheKey?: string | undefined;
   /**
+   * Set to true to send the schema of `policies.output` in the field `text.format`, so that the service enforces it. Set to false for
+   * servers and models that reject the field; the schema is then described in the system text. Default: true for
+   * OpenAI's own address, except for models older than GPT-4o, fine-tuned models and audio models; otherwise false.
+   */
+  readonly structuredOutput?: boolean | undefined;
+  /**
    * Maps further reasons for an incomplete response to finish reasons, for example `{ "steered": "stop" }`. These entries take
    * precedence over the built-in ones. Default none.
    */
@@ -125,6 +132,7 @@ export interface ResponsesSettings {
   readonly searchesTools: boolean;
   readonly toolResultMedia: "tool-message" | "user-message";
   readonly promptCacheKey: string | undefined;
+  readonly structuresOutput: boolean;
 }
 
 const checks: Checks<OpenAIResponsesOptions> = {
@@ -141,6 +149,7 @@ const checks: Checks<OpenAIResponsesOptions> = {
   toolSearch: is.flag,
   toolResultMedia: oneOf("tool-message", "user-message"),
   promptCacheKey: is.name,
+  structuredOutput: is.flag,
   finishReasons: finishReasonsCheck,
 };
 
@@ -159,10 +168,10 @@ export function checkResponsesOptions(options: OpenAIResponsesOptions): Response
   } = options;
   const { customTools = {}, serverTools = [], toolResultMedia = "tool-message" } = options;
   const { include = store ? [] : ["reasoning.encrypted_content"] } = options;
-  const { toolSearch: searchesTools = false } = options;
+  const { toolSearch: searchesTools = false, structuredOutput: structuresOutput = enforcesSchemas(client, model) } = options;
   const byName = new Map(Object.entries(customTools));
   const tools = { customTools: byName, serverTools, searchesTools, toolResultMedia };
-  return { client, model, id, family, store, include, compacts, reasoning, ...tools, promptCacheKey };
+  return { client, model, id, family, store, include, compacts, reasoning, ...tools, promptCacheKey, structuresOutput };
 }
 
 function isResponsesClient(value: unknown): boolean {

@@ -134,6 +134,7 @@ export const requestFields: Names<keyof ModelRequest> = {
   purpose: true,
   continuationToken: true,
   compactAt: true,
+  output: true,
   transcript: true,
 };
 

@@ -1,4 +1,10 @@
-import type { Json, ModelSettings, ToolChoice, ToolDefinition } from "turnwright";
+import Anthropic from "@anthropic-ai/sdk";
+import { GoogleGenAI } from "@google/genai";
+import OpenAI from "openai";
+import type { Json, ModelRequest, ModelSettings, Provider, ToolChoice, ToolDefinition } from "turnwright";
+import { anthropicMessages } from "turnwright/anthropic";
+import { googleGenerateContent } from "turnwright/google";
+import { openaiChat, openaiResponses } from "turnwright/openai";
 import type { Adapter } from "./adapters.ts";
 import { compare, no, placeOf, type Probe, type ProbeGroup, withOption } from "./probe-kit.ts";
 
@@ -9,29 +15,43 @@ interface Given {
   readonly extra: { readonly [field: string]: string };
   /** The setting for structured output. It contains the text `probe`, so that a test can find it in the request. */
   readonly format: { readonly [field: string]: Json };
+  /** Returns a provider that sends schemas by default, another one that does not, and the difference between the two. */
+  readonly owned?: () => readonly [where: string, providers: readonly Provider[]];
 }
+
+const local = "http://localhost";
+const openai = [new OpenAI({ apiKey: "test" }), new OpenAI({ apiKey: "test", baseURL: local })];
+const anthropic = [new Anthropic({ apiKey: "test" }), new Anthropic({ apiKey: "test", baseURL: local })];
+const google = new GoogleGenAI({ apiKey: "test" });
 
 const given: { readonly [Factory in Adapter["factory"]]: Given } = {
   openaiChat: {
     serverTool: { type: "web_search" },
     extra: { user: "u-1" },
     format: { response_format: { type: "json_schema", json_schema: { name: "probe", schema: {} } } },
+    owned: () => ["at `api.openai.com`", openai.map((client) => openaiChat({ client, model: "gpt-5" }))],
   },
   openaiResponses: {
     serverTool: { type: "web_search" },
     extra: { user: "u-1" },
     format: { text: { format: { type: "json_schema", name: "probe", schema: {} } } },
+    owned: () => ["at `api.openai.com`", openai.map((client) => openaiResponses({ client, model: "gpt-5" }))],
   },
   anthropicMessages: {
     serverTool: { type: "web_search_20250305", name: "web_search" },
     toolSearch: "bm25",
     extra: { service_tier: "auto" },
     format: { output_config: { format: { type: "json_schema", schema: { title: "probe" } } } },
+    owned: () => ["at `api.anthropic.com`", anthropic.map((client) => anthropicMessages({ client, model: "claude-opus-4-6" }))],
   },
   googleGenerateContent: {
     serverTool: { googleSearch: {} },
     extra: { cachedContent: "cachedContents/1" },
     format: { responseJsonSchema: { title: "probe" } },
+    owned: () => [
+      "Gemini 2.5 and later",
+      ["gemini-2.5-flash", "gemini-2.0-flash"].map((model) => googleGenerateContent({ client: google, model })),
+    ],
   },
   aiSdkModel: {
     serverTool: { id: "openai.web_search", args: {} },
@@ -145,4 +165,51 @@ const options: ProbeGroup = {
   ],
 };
 
-export const requestProbes: readonly ProbeGroup[] = [settings, choices, options];
+const marker = "The city of the probe.";
+const schema = {
+  type: "object",
+  properties: { city: { type: "string", description: marker } },
+  required: ["city"],
+  additionalProperties: false,
+};
+const output = { schema, instructions: "As JSON." };
+
+/** Returns the field that contains the schema of the answer, or `no` if the request describes the schema in its text. */
+async function formatOf(adapter: Adapter, plain: Partial<ModelRequest>, options: object): Promise<string> {
+  const leaves = await compare(adapter, { ...plain, output }, { plain, options: { structuredOutput: true, ...options } });
+  if (leaves.every(({ value }) => value === output.instructions)) return no;
+  return placeOf(leaves, marker).replace(/(schema)\.[\w.]+/i, "$1");
+}
+
+const withTools = { tools: [tool] };
+
+const formats: ProbeGroup = {
+  title: "Structured output",
+  about:
+    "The first row names the field of the request for the schema of [`policies.output`](guides/structured-answers.md#native-output), with the option `structuredOutput: true`. The last row says when this is the default.",
+  probes: [
+    { title: "The schema of the answer", find: (adapter) => formatOf(adapter, {}, {}) },
+    {
+      title: "Together with tools",
+      async find(adapter) {
+        const found = [];
+        for (const generation of adapter.factory === "googleGenerateContent" ? [2, 3] : [undefined]) {
+          const options = generation === undefined ? {} : { generation };
+          found.push((await formatOf(adapter, withTools, options)) === no ? `not with \`generation: ${generation}\`` : "yes");
+        }
+        return found.toReversed().join("; ");
+      },
+    },
+    { title: "By default", find: (adapter) => Promise.resolve(toDefault(given[adapter.factory].owned)) },
+  ],
+};
+
+function toDefault(owned: Given["owned"]): string {
+  if (owned === undefined) return no;
+  const [where, providers] = owned();
+  const abilities = providers.map(({ structuresOutput = false }) => structuresOutput);
+  if (JSON.stringify(abilities) !== "[true,false]") throw new Error(`The default is ${JSON.stringify(abilities)}.`);
+  return where;
+}
+
+export const requestProbes: readonly ProbeGroup[] = [settings, choices, options, formats];

@@ -2,7 +2,7 @@
 
 import type { IterationPlan, LoopOptions } from "../types/loop-options.ts";
 import type { PlainError } from "../types/common.ts";
-import type { Provider, StreamResult, ToolChoice } from "../types/provider.ts";
+import type { ModelRequest, Provider, StreamResult, ToolChoice } from "../types/provider.ts";
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import type { Ending } from "../types/termination.ts";
 import type { Judgement } from "../providers/judge-finish.ts";
@@ -110,7 +110,7 @@ export function openStream(run: Run, next: ModelStep, plan: Plan | Unplanned): P
   if ("failed" in exposed) return Promise.resolve(exposed.failed);
   run.toolChoice = toRestriction(toolChoice);
   const request = withMessages({
-    system: systemOf(run, system),
+    ...describeOutput(run, provider, system),
     tools: exposed.tools,
     toolChoice: next.withoutTools ? "none" : toolChoice,
     settings,
@@ -165,10 +165,15 @@ function toRestriction(choice: ToolChoice | undefined): Run["toolChoice"] {
   return choice === "none" ? choice : undefined;
 }
 
-/** Returns the system text, followed by the description of the answer's schema. */
-function systemOf({ features: { output } }: Run, own: string | undefined): string | undefined {
-  if (output === undefined) return own;
-  return own === undefined ? output.prompt : `${own}\n\n${output.prompt}`;
+/** Returns the system text and the schema of the answer. The schema is part of the system text if the provider cannot send it. */
+function describeOutput(
+  { features: { output } }: Run,
+  { structuresOutput }: Provider,
+  system: string | undefined,
+): Pick<ModelRequest, "system" | "output"> {
+  if (output === undefined) return { system };
+  if (structuresOutput === true && output.requested !== undefined) return { system, output: output.requested };
+  return { system: system === undefined ? output.prompt : `${system}\n\n${output.prompt}` };
 }
 
 function requestViewsOf(run: Run): RequestViews {

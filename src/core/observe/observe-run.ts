@@ -135,6 +135,9 @@ function observeProvider(provider: Provider, current: () => RunObserver | undefi
     get searchesTools() {
       return provider.searchesTools;
     },
+    get structuresOutput() {
+      return provider.structuresOutput;
+    },
     stream(request, call) {
       // The request for a summary belongs to no iteration.
       if (request.purpose !== undefined) return provider.stream(request, call);

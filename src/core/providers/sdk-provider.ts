@@ -27,7 +27,7 @@ export type SdkAnswer = Pick<SdkStream, "open" | "reader">;
  * }));
  */
 export function createSdkProvider(
-  { id, model, family, compacts, searchesTools }: Omit<Provider, "stream">,
+  { id, model, family, compacts, searchesTools, structuresOutput }: Omit<Provider, "stream">,
   ask: (request: ModelRequest, call: ModelCall, out: ModelChunk[]) => SdkAnswer,
 ): Provider {
   return {
@@ -36,6 +36,7 @@ export function createSdkProvider(
     ...(family === undefined ? {} : { family }),
     ...(compacts === true ? { compacts } : {}),
     ...(searchesTools === true ? { searchesTools } : {}),
+    ...(structuresOutput === true ? { structuresOutput } : {}),
     stream: (request, call) => {
       const out: ModelChunk[] = [];
       return readSdkStream({ ...ask(request, call, out), out }, call);

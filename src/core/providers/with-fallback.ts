@@ -42,8 +42,8 @@ const checks: Checks<FallbackOptions> = {
  * then the error of the stream, and its message says how many providers failed. The last provider has the time limits of the run.
  * If a provider pauses its message, only that provider continues the message.
  *
- * The new provider has the `id`, `model` and `family` of the first provider. It has `compacts` and `searchesTools` only if all
- * providers have them. Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid.
+ * The new provider has the `id`, `model` and `family` of the first provider. It has `compacts`, `searchesTools` and
+ * `structuresOutput` only if all providers have them. Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid.
  *
  * @example
  * const provider = withFallback([anthropic, withRetry(openai)], { firstChunkMs: 20_000, restMs: 60_000 });
@@ -61,6 +61,8 @@ export function withFallback(providers: readonly Provider[], options: FallbackOp
     ...(providers.every(({ compacts }) => compacts === true) ? { compacts: true } : {}),
     // A provider that cannot search tools needs the tool that finds them.
     ...(providers.every(({ searchesTools }) => searchesTools === true) ? { searchesTools: true } : {}),
+    // A provider that cannot send the schema needs the instructions in the system text.
+    ...(providers.every(({ structuresOutput }) => structuresOutput === true) ? { structuresOutput: true } : {}),
     stream: (request, call) => {
       const { timeouts } = call;
       const patience = {

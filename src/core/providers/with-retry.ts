@@ -61,13 +61,14 @@ export function withRetry(provider: Provider, options: RetryOptions = {}): Provi
   assertProvider("provider", provider);
   checkFields("options", options, checks);
   const rules = toRules(options);
-  const { id, model, family, compacts, searchesTools } = provider;
+  const { id, model, family, compacts, searchesTools, structuresOutput } = provider;
   return {
     id,
     model,
     ...(family === undefined ? {} : { family }),
     ...(compacts === true ? { compacts } : {}),
     ...(searchesTools === true ? { searchesTools } : {}),
+    ...(structuresOutput === true ? { structuresOutput } : {}),
     stream: (request, call) => {
       let failed = 0;
       const first = { provider, request, isFinal: true };

@@ -266,6 +266,11 @@ export interface StructuredOutput<Output = unknown> {
 export interface StructuredOutputOptions {
   /** The JSON Schema that the model sees. Required if `schema` cannot be converted. Default: converted from `schema`. */
   readonly jsonSchema?: JsonSchema | undefined;
+  /**
+   * Set to false to always describe the schema in the system text. By default, a provider that supports it sends the schema to the
+   * service, which then enforces it. Default true.
+   */
+  readonly native?: boolean | undefined;
   /** The maximum number of consecutive retries after an invalid answer. Default 2. */
   readonly maxRetries?: number | undefined;
 }

@@ -1,6 +1,6 @@
 // Types for the adapters and wrappers that stream model responses: requests, chunks, and the result of one stream.
 
-import type { Clock, PlainError, ProviderError, Timeouts, Usage } from "./common.ts";
+import type { Clock, JsonSchema, PlainError, ProviderError, Timeouts, Usage } from "./common.ts";
 import type { GuardrailRecord } from "./guardrails.ts";
 import type { Json } from "./json.ts";
 import type { Message } from "./message.ts";
@@ -26,6 +26,11 @@ export interface Provider {
    * no tool made by `withToolSearch`. Default false.
    */
   readonly searchesTools?: boolean | undefined;
+  /**
+   * True if the provider itself tells the model about the schema of the answer. Requests may then have `output`, and their `system`
+   * text does not contain its instructions. Default false.
+   */
+  readonly structuresOutput?: boolean | undefined;
   /** Streams one response of the model. The stream ends with exactly one `finish` chunk, an `error` chunk or a thrown error. */
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>;
 }
@@ -53,8 +58,21 @@ export interface ModelRequest {
    * `compacts`.
    */
   readonly compactAt?: number | undefined;
+  /**
+   * The schema of the answer, from `policies.output`. Set only for a provider with `structuresOutput`. If the service cannot take the
+   * schema in this request, the provider must add the instructions to the system text.
+   */
+  readonly output?: RequestedOutput | undefined;
   /** The full transcript of the run, for wrappers that inspect the transcript. Providers must send `messages` instead. */
   readonly transcript?: RequestTranscript | undefined;
+}
+
+/** The schema of the answer in two forms. */
+export interface RequestedOutput {
+  /** The JSON Schema of the answer. The object is the same in each request of a run. */
+  readonly schema: JsonSchema;
+  /** The text that tells the model about the schema. */
+  readonly instructions: string;
 }
 
 /** The full transcript of the run, without masking and without the context items. */

@@ -125,7 +125,7 @@ function differingParts(left: LoggedRequest, right: LoggedRequest, areToolsSame:
     ["provider", left.provider === right.provider],
     ["model", left.model === right.model],
     ["tools", areToolsSame(left.tools, right.tools)],
-    ["system", left.system === right.system],
+    ["system", left.system === right.system && isSame(left.output, right.output)],
     ["toolChoice", isSame(left.toolChoice, right.toolChoice)],
     ["settings", isSame(left.settings, right.settings)],
   ];

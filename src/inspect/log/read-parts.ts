@@ -14,13 +14,14 @@ export function toRequest(earlier: readonly LoggedRequest[], line: LogLine): Log
     throw new TypeError('has an invalid index in "replace"');
   const added = listOf(line["add"]) as unknown as LoggedRequest["added"];
   if (keptCount > (earlier.at(-1)?.messageCount ?? 0)) throw new TypeError("keeps more messages than the previous request has");
-  const { system, tools = [], toolChoice, settings, provider, model } = line as unknown as Partial<LoggedRequest>;
+  const { system, output, tools = [], toolChoice, settings, provider, model } = line as unknown as Partial<LoggedRequest>;
   const before = earlier.length;
   const request: LoggedRequest = {
     at: line.at,
     provider: provider ?? "",
     model: model ?? "",
     system,
+    output,
     tools,
     toolChoice,
     settings,

@@ -4,6 +4,7 @@ import type {
   EndReason,
   FinishReason,
   Json,
+  JsonSchema,
   LoopStatus,
   Message,
   ModelSettings,
@@ -133,6 +134,8 @@ export interface LoggedRequest {
   readonly provider: string;
   readonly model: string;
   readonly system?: string | undefined;
+  /** The JSON Schema of the answer, if the provider sends it. Otherwise `system` describes the schema. */
+  readonly output?: JsonSchema | undefined;
   /** The tools that the model could see. */
   readonly tools: readonly ToolDefinition[];
   readonly toolChoice?: ToolChoice | undefined;

@@ -190,7 +190,7 @@ export class RunRecorder implements RunObserver {
   }
 
   #writeRequest(
-    { messages, system, tools, toolChoice, settings }: ModelRequest,
+    { messages, system, output, tools, toolChoice, settings }: ModelRequest,
     { id, model }: Pick<Provider, "id" | "model">,
   ): void {
     const { cleaner } = this.#ports;
@@ -204,6 +204,7 @@ export class RunRecorder implements RunObserver {
       settings: cleaner.fields(settings, "settings"),
       toolChoice,
       system: system === undefined ? undefined : cleaner.text(system, "system"),
+      output: output === undefined ? undefined : cleaner.fields(output.schema, "system"),
       tools: tools.length === 0 ? undefined : this.#tools.measured,
       ...this.#compare(messages),
     });

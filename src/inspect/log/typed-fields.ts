@@ -72,6 +72,7 @@ const lines: { readonly [type: string]: Checks | undefined } = {
     provider: text,
     model: text,
     system: text,
+    output: isRecord,
     tools: listOfAll(record({ name: text }, { description: text })),
     settings: isRecord,
     replace: listOfAll((pair) => isList(pair) && isMessage(pair[1] ?? null)),

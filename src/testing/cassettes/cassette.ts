@@ -67,8 +67,8 @@ interface ReadCassette {
 const format = "turnwright-cassette";
 const version = 1;
 
-export function toHead({ id, model, family, compacts, searchesTools }: Recorded): string {
-  return `${JSON.stringify({ format, version, provider: id, model, family, compacts, searchesTools })}\n`;
+export function toHead({ id, model, family, compacts, searchesTools, structuresOutput }: Recorded): string {
+  return `${JSON.stringify({ format, version, provider: id, model, family, compacts, searchesTools, structuresOutput })}\n`;
 }
 
 export function toLine(line: Line): string {
@@ -115,7 +115,7 @@ export function isChunk(value: unknown): value is ModelChunk {
 
 function readHead(head: unknown): Recorded | undefined {
   if (!isRecord(head) || head["format"] !== format || head["version"] !== version) return undefined;
-  const { provider: id, model, family, compacts, searchesTools } = head;
+  const { provider: id, model, family, compacts, searchesTools, structuresOutput } = head;
   if (typeof id !== "string" || typeof model !== "string") return undefined;
   return {
     id,
@@ -123,6 +123,7 @@ function readHead(head: unknown): Recorded | undefined {
     ...(typeof family === "string" ? { family } : {}),
     ...(compacts === true ? { compacts } : {}),
     ...(searchesTools === true ? { searchesTools } : {}),
+    ...(structuresOutput === true ? { structuresOutput } : {}),
   };
 }
 

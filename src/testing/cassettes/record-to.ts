@@ -203,12 +203,12 @@ export function recordTo(file: string | Cassette, provider: Provider, options: R
   const cassette = toCassette(file);
   assertProvider("provider", provider);
   checkFields("options", options, optionChecks);
-  const { id, model, family, compacts, searchesTools } = provider;
+  const { id, model, family, compacts, searchesTools, structuresOutput } = provider;
   const { redact } = options;
   let streams = 0;
   // The cassette is created now, so that it also exists if no request is made, for example for a fallback provider.
   cassette.clear();
-  cassette.append(toHead({ id, model, family, compacts, searchesTools }));
+  cassette.append(toHead({ id, model, family, compacts, searchesTools, structuresOutput }));
   const write = (line: Line): void => cassette.append(toLine(line));
   return {
     id,
@@ -216,6 +216,7 @@ export function recordTo(file: string | Cassette, provider: Provider, options: R
     ...(family === undefined ? {} : { family }),
     ...(compacts === true ? { compacts } : {}),
     ...(searchesTools === true ? { searchesTools } : {}),
+    ...(structuresOutput === true ? { structuresOutput } : {}),
     stream(request, call) {
       const stream = streams;
       write({ type: "request", stream, request: printRequest(request) });

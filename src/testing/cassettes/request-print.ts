@@ -20,9 +20,16 @@ export interface RequestPrint {
 }
 
 /** Computes the digests of a request. Leaves out provider metadata, which is already determined by the recorded streams. */
-export function printRequest({ messages, tools, system, toolChoice, settings, continuationToken }: ModelRequest): RequestPrint {
+export function printRequest(request: ModelRequest): RequestPrint {
+  const { messages, tools, system, output, toolChoice, settings, continuationToken } = request;
   const named = Object.entries(settings ?? {}).map(([name, value]) => [`settings.${name}`, value] as const);
-  const fields = [["system", system], ["toolChoice", toolChoice], ["continuationToken", continuationToken], ...named] as const;
+  const fields = [
+    ["system", system],
+    ["output", output?.schema],
+    ["toolChoice", toolChoice],
+    ["continuationToken", continuationToken],
+    ...named,
+  ] as const;
   return {
     messages: messages.map((message) => [message.role, digestOfMessage(message)]),
     tools: tools.map((tool): Part => [tool.name, digestOfTool(tool)]).sort(byName),

@@ -2,7 +2,7 @@ import type { CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { Clock, Session, Timeouts } from "../../types/common.ts";
 import type { Agent, IterationPlan, LoopOptions, ToolRegistry, LoopControl } from "../../types/loop-options.ts";
 import type { Message } from "../../types/message.ts";
-import type { Provider, StreamResult } from "../../types/provider.ts";
+import type { Provider, RequestedOutput, StreamResult } from "../../types/provider.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { Ending, EndReason } from "../../types/termination.ts";
 import type { WaitingCall, ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
@@ -202,6 +202,8 @@ export interface Compactor extends Compaction {
 export interface OutputReader extends StructuredOutput {
   /** Instructions for the model, which are added to the system text. */
   readonly prompt: string;
+  /** The schema for a provider that sends it itself. Undefined with `native: false`. */
+  readonly requested: RequestedOutput | undefined;
   readonly maxRetries: number;
   judge(run: Run, mayAskAgain: boolean): void | PromiseLike<void>;
 }

@@ -247,8 +247,8 @@ export function snapshotOptions(options: LoopOptions): LoopOptions {
 
 /** Reads the properties of a provider once. A getter that throws later would lose an answer that was already paid for. */
 export function readProvider(provider: Provider): Provider {
-  const { id, model, family, compacts, searchesTools } = provider;
-  return { id, model, family, compacts, searchesTools, stream: provider.stream.bind(provider) };
+  const { id, model, family, compacts, searchesTools, structuresOutput } = provider;
+  return { id, model, family, compacts, searchesTools, structuresOutput, stream: provider.stream.bind(provider) };
 }
 
 /** Copies the session fields that the loop uses. Tools and approvals get the original object of the caller. */

@@ -4,7 +4,7 @@
 import type { StructuredOutput, StructuredOutputOptions } from "../../types/policies.ts";
 import type { Issue, JsonSchema, StandardSchema, ToolSchema, Validation } from "../../types/common.ts";
 import type { Json } from "../../types/json.ts";
-import { checkFields, type Checks, invalidOption, numberWithin } from "../../errors/check-fields.ts";
+import { checkFields, type Checks, invalidOption, is, numberWithin } from "../../errors/check-fields.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { assertNever, isRecord } from "../../utils/guards.ts";
 import { isPlainData, toJson } from "../../utils/json.ts";
@@ -26,6 +26,7 @@ const longestParseError = 300;
 
 const checks: Checks<StructuredOutputOptions> = {
   jsonSchema: ["a JSON Schema: an object of plain data", (value) => isRecord(value) && isPlainData(value)],
+  native: is.flag,
   maxRetries: /* @__PURE__ */ numberWithin({ min: 0 }),
 };
 
@@ -45,11 +46,12 @@ export function structuredOutput<Output>(
 ): StructuredOutput<Output> {
   if (!isSchema(schema)) throw invalidOption("policies.output.schema", "a Standard Schema, such as zod makes", schema);
   checkFields("policies.output", options, checks);
-  const { jsonSchema = schemaOf(schema), maxRetries = 2 } = options;
+  const { jsonSchema = schemaOf(schema), native = true, maxRetries = 2 } = options;
   const ask = "Give your final answer as JSON that fits this JSON Schema, with nothing before or after it:";
   const prompt = `${ask}\n${JSON.stringify(jsonSchema)}`;
+  const requested = native ? Object.freeze({ schema: jsonSchema, instructions: prompt }) : undefined;
   const judge: OutputReader["judge"] = (run, mayAskAgain) => judgeOutput(run, { schema, mayAskAgain });
-  return Object.freeze({ kind: "structured-output", schema, prompt, maxRetries, judge });
+  return Object.freeze({ kind: "structured-output", schema, prompt, requested, maxRetries, judge });
 }
 
 /** A function is accepted too, because in some libraries schemas are functions. */

@@ -1,0 +1,207 @@
+// Decides how a request describes the schema of the answer: in a field of the service, or in the system text.
+
+import type { JsonSchema } from "../types/common.ts";
+import type { Json } from "../types/json.ts";
+import type { ModelRequest } from "../types/provider.ts";
+import { isRecord, type UnknownRecord } from "../utils/guards.ts";
+import { memoize } from "../utils/promises.ts";
+
+/** The limits of a service for the schema of an answer. */
+export interface OutputRules {
+  /** The maximum number of properties that are not required. */
+  readonly maxOptional: number;
+  /** The maximum number of unions: `anyOf`, `oneOf`, and lists of types. */
+  readonly maxUnions: number;
+  /** The maximum number of objects and lists inside each other. */
+  readonly maxDepth: number;
+}
+
+/** How a request describes the schema of the answer. */
+export interface OutputPlan {
+  /** The system text to send. Contains the instructions for the answer if `schema` is undefined. */
+  readonly system: string | undefined;
+  /** The schema to send in the field of the service. Undefined if the request has no schema, or if the service cannot take it. */
+  readonly schema: JsonSchema | undefined;
+}
+
+/**
+ * Makes the function with which an adapter reads `output` of a request. Pass `false` as its second argument if the service cannot
+ * take a schema in this request, for example because of the tools in it.
+ *
+ * The schema in the plan contains only `type`, `description`, `properties`, `required`, `additionalProperties: false`, `items`,
+ * `anyOf` and `enum`, which all services support. Other constraints become part of the descriptions, because the run validates the
+ * answer anyway. There is no schema if it would be another one without a keyword, refers to itself, is not an object, allows unknown
+ * properties, or exceeds `rules`.
+ *
+ * @example
+ * const planOutput = createOutputPlanner({ maxOptional: 0, maxUnions: 16, maxDepth: 5 });
+ * const { system, schema } = planOutput(request, settings.structuredOutput);
+ */
+export function createOutputPlanner(rules: OutputRules): (request: ModelRequest, isPossible: boolean) => OutputPlan {
+  const convert = memoize((schema: JsonSchema) => ({ made: toOutputSchema(schema, rules) }));
+  return ({ system, output }, isPossible) => {
+    if (output === undefined) return { system, schema: undefined };
+    const schema = isPossible ? convert(output.schema).made : undefined;
+    if (schema !== undefined) return { system, schema };
+    const { instructions } = output;
+    const isBlank = system === undefined || system.trim() === "";
+    return { system: isBlank ? instructions : `${system}\n\n${instructions}`, schema };
+  };
+}
+
+/** True if a client sends its requests to `host` or a subdomain of it. Other servers may reject fields that the service knows. */
+export function isClientOf(client: object, host: string): boolean {
+  const { baseURL } = client as UnknownRecord;
+  if (typeof baseURL !== "string" || !URL.canParse(baseURL)) return false;
+  const { hostname } = new URL(baseURL);
+  return hostname === host || hostname.endsWith(`.${host}`);
+}
+
+const longestSchema = 15_000;
+const mostNodes = 500;
+const mostValues = 250;
+const deepestLevel = 32;
+
+interface Conversion {
+  readonly root: JsonSchema;
+  readonly maxDepth: number;
+  fits: boolean;
+  nodes: number;
+  values: number;
+  optional: number;
+  unions: number;
+}
+
+interface Position {
+  /** The number of schemas around the position. Limits schemas that refer to themselves. */
+  readonly level: number;
+  /** The number of objects and lists around the position. */
+  readonly depth: number;
+}
+
+function toOutputSchema(root: JsonSchema, { maxOptional, maxUnions, maxDepth }: OutputRules): JsonSchema | undefined {
+  const work: Conversion = { root, maxDepth, fits: true, nodes: 0, values: 0, optional: 0, unions: 0 };
+  const schema = convertNode(root, { level: 0, depth: 0 }, work);
+  const isSmall = work.nodes <= mostNodes && work.values <= mostValues;
+  const isAllowed = work.fits && isSmall && work.optional <= maxOptional && work.unions <= maxUnions;
+  if (!isAllowed || schema["type"] !== "object") return undefined;
+  return JSON.stringify(schema).length <= longestSchema ? schema : undefined;
+}
+
+/** Keywords without which the schema would be another one. */
+const refused = [
+  ..."allOf not if then else contains prefixItems patternProperties".split(" "),
+  ..."dependentSchemas dependentRequired unevaluatedItems unevaluatedProperties $dynamicRef $recursiveRef".split(" "),
+];
+
+function convertNode(node: unknown, position: Position, work: Conversion): JsonSchema {
+  work.nodes += 1;
+  if (!work.fits || !isRecord(node) || isTooLarge(position, work)) return misfit(work);
+  if (refused.some((keyword) => Object.hasOwn(node, keyword))) return misfit(work);
+  const inner = { ...position, level: position.level + 1 };
+  if (typeof node["$ref"] === "string") return convertReference(node, inner, work);
+  const alternatives = node["anyOf"] ?? node["oneOf"] ?? toTypes(node);
+  if (Array.isArray(alternatives)) {
+    work.unions += 1;
+    return withHints(node, { anyOf: alternatives.map((one) => convertNode(one, inner, work)) });
+  }
+  const values = node["enum"] ?? (Object.hasOwn(node, "const") ? [node["const"]] : undefined);
+  return withHints(node, Array.isArray(values) ? convertValues(node, values, work) : convertType(node, inner, work));
+}
+
+function isTooLarge({ level, depth }: Position, { nodes, maxDepth }: Conversion): boolean {
+  return nodes > mostNodes || level > deepestLevel || depth > maxDepth;
+}
+
+function misfit(work: Conversion): JsonSchema {
+  work.fits = false;
+  return {};
+}
+
+/** Replaces a reference with its schema, because services differ in the references that they accept. */
+function convertReference(node: UnknownRecord, position: Position, work: Conversion): JsonSchema {
+  const found = findSchema(work.root, String(node["$ref"]));
+  if (found === undefined || constraints.some((keyword) => Object.hasOwn(node, keyword))) return misfit(work);
+  const made = convertNode(found, position, work);
+  return typeof node["description"] === "string" ? { ...made, description: node["description"] } : made;
+}
+
+function findSchema(root: JsonSchema, reference: string): unknown {
+  if (!reference.startsWith("#/")) return undefined;
+  let found: unknown = root;
+  for (const step of reference.slice(2).split("/")) {
+    const key = step.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (!isRecord(found) || !Object.hasOwn(found, key)) return undefined;
+    found = found[key];
+  }
+  return found;
+}
+
+/** Returns one schema for each type of a list of types. The description and the constraints stay outside. */
+function toTypes(node: UnknownRecord): readonly UnknownRecord[] | undefined {
+  const { type, properties, required, additionalProperties, items } = node;
+  if (!Array.isArray(type) || node["enum"] !== undefined) return undefined;
+  return type.map((one: unknown) => ({ type: one, properties, required, additionalProperties, items }));
+}
+
+/** Services support lists of strings and lists of numbers. A constant is a list with one value. */
+function convertValues({ type }: UnknownRecord, values: readonly Json[], work: Conversion): JsonSchema {
+  work.values += values.length;
+  const [kind, ...others] = new Set(values.map((value) => (value === null ? "null" : typeof value)));
+  if (kind === undefined || others.length > 0) return misfit(work);
+  if (kind === "string") return { type: "string", enum: values };
+  if (kind === "number") return { type: type === "integer" ? "integer" : "number", enum: values };
+  return kind === "boolean" || kind === "null" ? { type: kind } : misfit(work);
+}
+
+function convertType(node: UnknownRecord, position: Position, work: Conversion): JsonSchema {
+  const inner = { ...position, depth: position.depth + 1 };
+  switch (node["type"]) {
+    case "object":
+      return convertObject(node, inner, work);
+    case "array":
+      return { type: "array", items: convertNode(node["items"], inner, work) };
+    case "string":
+    case "number":
+    case "integer":
+    case "boolean":
+    case "null":
+      return { type: node["type"] };
+    default:
+      return misfit(work);
+  }
+}
+
+/** An object without a rule for unknown properties becomes an object without unknown properties. */
+function convertObject(node: UnknownRecord, position: Position, work: Conversion): JsonSchema {
+  const { properties = {}, required = [], additionalProperties: rest } = node;
+  if (!isRecord(properties) || !Array.isArray(required)) return misfit(work);
+  const names = Object.keys(properties);
+  const isOpen = rest !== false && (rest !== undefined || names.length === 0);
+  const needed = names.filter((name) => required.includes(name));
+  if (isOpen || needed.length < new Set(required).size || isTooLarge(position, work)) return misfit(work);
+  work.optional += names.length - needed.length;
+  const converted = names.map((name) => [name, convertNode(properties[name], position, work)] as const);
+  return { type: "object", properties: Object.fromEntries(converted), required: needed, additionalProperties: false };
+}
+
+/** Keywords that the schema does not need, because the run validates the answer. The model reads them in the description. */
+const constraints = [
+  ..."minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength format pattern".split(" "),
+  ..."minItems maxItems uniqueItems minProperties maxProperties propertyNames contentEncoding const default examples".split(" "),
+];
+
+function withHints(node: UnknownRecord, made: JsonSchema): JsonSchema {
+  const kept = constraints.filter((keyword) => Object.hasOwn(node, keyword) && isTelling(node, keyword, made));
+  const told = typeof node["description"] === "string" ? [node["description"]] : [];
+  if (kept.length > 0)
+    told.push(`Constraints: ${JSON.stringify(Object.fromEntries(kept.map((keyword) => [keyword, node[keyword]])))}`);
+  return told.length === 0 ? made : { ...made, description: told.join("\n\n") };
+}
+
+/** False for constraints that `made` contains, that follow from another one, or that are the bounds of all safe integers. */
+function isTelling(node: UnknownRecord, keyword: string, made: JsonSchema): boolean {
+  if (keyword === "const") return made["type"] === "boolean";
+  if (keyword === "pattern") return node["format"] === undefined;
+  return Math.abs(Number(node[keyword])) !== Number.MAX_SAFE_INTEGER;
+}

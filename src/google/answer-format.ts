@@ -1,0 +1,34 @@
+import { createOutputPlanner, type ModelRequest, type OutputPlan } from "../core/provider-kit.ts";
+
+interface Combined {
+  readonly generation: 2 | 3;
+  readonly serverTools: readonly object[];
+}
+
+/** The service has rejected schemas with more than four levels (github.com/Portkey-AI/gateway/pull/1616). */
+const plan: (request: ModelRequest, isPossible: boolean) => OutputPlan = /* @__PURE__ */ createOutputPlanner({
+  maxOptional: 100,
+  maxUnions: 16,
+  maxDepth: 4,
+});
+
+/** The fields that a format needs, or that exclude it. */
+const formatFields = ["responseMimeType", "responseJsonSchema", "responseSchema", "responseFormat"];
+
+/**
+ * Models before Gemini 3 reject a format together with tools. Gemini 3 rejects it together with a required call
+ * (`google-language-model.ts` in @ai-sdk/google 4.0.121).
+ */
+export function planOutput(request: ModelRequest, { generation, serverTools }: Combined): OutputPlan {
+  const { tools, toolChoice, settings: { extra = {} } = {} } = request;
+  const isForced = toolChoice === "required" || typeof toolChoice === "object";
+  const canCombine = tools.length + serverTools.length === 0 || (generation === 3 && !isForced);
+  return plan(request, canCombine && formatFields.every((field) => extra[field] === undefined));
+}
+
+/** Models that reject a schema: Gemma, models before Gemini 2.5, and models with other output than text. */
+const withoutSchemas = /gemma|gemini-(?:1|2\.0|2-|pro|ultra)|image|tts|live|audio|embedding/i;
+
+export function enforcesSchemas(model: string): boolean {
+  return !withoutSchemas.test(model);
+}

@@ -1,0 +1,26 @@
+// The format of the answer, which both APIs of OpenAI accept in different fields.
+
+import { createOutputPlanner, isClientOf, type JsonSchema, type ModelRequest, type OutputPlan } from "../core/provider-kit.ts";
+
+/**
+ * OpenAI requires that all properties are required, and allows ten levels (https://developers.openai.com/api/docs/guides/structured-outputs,
+ * "Supported schemas").
+ */
+export const planOutput: (request: ModelRequest, isPossible: boolean) => OutputPlan = /* @__PURE__ */ createOutputPlanner({
+  maxOptional: 0,
+  maxUnions: 100,
+  maxDepth: 10,
+});
+
+/** The fields of a format. The API requires a name. */
+export function toFormat(schema: JsonSchema): object {
+  return { name: "answer", schema, strict: true };
+}
+
+/** Models that reject a schema, or that reject more keywords than other models. */
+const withoutSchemas = /^(?:ft:|gpt-3|gpt-4(?:$|-)|gpt-4o-2024-05-13|chatgpt-|o1-(?:mini|preview))|audio|realtime/i;
+
+/** True for OpenAI's own service. Other servers and Azure deployments may reject the field, or ignore it. */
+export function enforcesSchemas(client: object, model: string): boolean {
+  return isClientOf(client, "openai.com") && !withoutSchemas.test(model);
+}

@@ -1,0 +1,111 @@
+/** JSON that nests deeper than this has no partial values, because other functions recurse over the value. */
+const deepest = 200;
+
+/**
+ * Reads JSON piece by piece, and completes it to valid JSON at any time. Each character is read once. Syntax errors are not detected
+ * here: the completed text is then invalid too.
+ */
+export class JsonPrefix {
+  #text = "";
+  /** The brackets that close the open objects and lists, outermost first. */
+  readonly #closers: string[] = [];
+  #token: "string" | "bare" | undefined;
+  /** True in a string that is a key, and where a key may begin. */
+  #isKey = false;
+  /** The positions of the last two escapes in the current string, and the number of characters that are missing in the last one. */
+  #escape = { before: -1, at: -1, missing: 0 };
+  /** The end of the last complete value or opening bracket. */
+  #safe = 0;
+  #isOver = false;
+  #isTooDeep = false;
+
+  get length(): number {
+    return this.#text.length;
+  }
+
+  push(text: string): void {
+    const start = this.#text.length;
+    this.#text += text;
+    for (let at = 0; at < text.length && !this.#isOver && !this.#isTooDeep; at += 1) this.#read(text.charAt(at), start + at);
+  }
+
+  /**
+   * Returns the text up to here, completed to JSON. Incomplete keys, numbers and words are left out. Returns undefined if there is no
+   * value yet. With `isEnd`, a number or word at the end is complete.
+   */
+  complete(isEnd: boolean): string | undefined {
+    if (this.#isTooDeep) return undefined;
+    if (this.#token === "string" && !this.#isKey) return `${this.#text.slice(0, this.#endOfString())}"${this.#close()}`;
+    if (isEnd && this.#token === "bare") return `${this.#text}${this.#close()}`;
+    return this.#safe === 0 ? undefined : `${this.#text.slice(0, this.#safe)}${this.#close()}`;
+  }
+
+  #close(): string {
+    return this.#closers.toReversed().join("");
+  }
+
+  /** Leaves out an incomplete escape, and the first half of a character that needs two. */
+  #endOfString(): number {
+    const { before, at, missing } = this.#escape;
+    const [last, end] = missing > 0 ? [before, at] : [at, this.#text.length];
+    if (last >= 0 && end === last + 6 && /^\\u[dD][89abAB]/.test(this.#text.slice(last, end))) return last;
+    return /[\uD800-\uDBFF]/.test(this.#text.charAt(end - 1)) ? end - 1 : end;
+  }
+
+  #read(char: string, at: number): void {
+    if (this.#token === "string") {
+      this.#readString(char, at);
+      return;
+    }
+    if (this.#token === "bare") {
+      if (!/[\s,:\]}]/.test(char)) return;
+      this.#settle(at);
+    }
+    this.#readStructure(char, at);
+  }
+
+  #readString(char: string, at: number): void {
+    const { missing } = this.#escape;
+    if (missing > 0) this.#escape.missing = missing === 1 && char === "u" && at === this.#escape.at + 1 ? 4 : missing - 1;
+    else if (char === "\\") this.#escape = { before: this.#escape.at, at, missing: 1 };
+    else if (char === '"') this.#endString(at + 1);
+  }
+
+  #endString(end: number): void {
+    this.#token = undefined;
+    this.#escape = { before: -1, at: -1, missing: 0 };
+    if (!this.#isKey) this.#settle(end);
+  }
+
+  #readStructure(char: string, at: number): void {
+    switch (char) {
+      case "{":
+      case "[":
+        this.#closers.push(char === "{" ? "}" : "]");
+        this.#isTooDeep = this.#closers.length > deepest;
+        this.#isKey = char === "{";
+        this.#settle(at + 1);
+        break;
+      case "}":
+      case "]":
+        this.#closers.pop();
+        this.#isKey = false;
+        this.#settle(at + 1);
+        break;
+      case ",":
+        this.#isKey = this.#closers.at(-1) === "}";
+        break;
+      case ":":
+        this.#isKey = false;
+        break;
+      default:
+        if (/\S/.test(char)) this.#token = char === '"' ? "string" : "bare";
+    }
+  }
+
+  #settle(end: number): void {
+    this.#token = undefined;
+    this.#safe = end;
+    this.#isOver = this.#closers.length === 0;
+  }
+}

@@ -1,0 +1,157 @@
+import { type LoopStream, parseJson, type StructuredOutput } from "../core/entry-kit.ts";
+import { JsonPrefix } from "./json-prefix.ts";
+
+/** A value whose fields may be missing, and whose texts and lists may be incomplete. */
+export type DeepPartial<Value> = Value extends readonly (infer Item)[]
+  ? readonly DeepPartial<Item>[]
+  : Value extends object
+    ? { readonly [Key in keyof Value]?: DeepPartial<Value[Key]> }
+    : Value;
+
+/** Reads the partial values of an answer from the events of a run. */
+export interface PartialOutput<Output = unknown> {
+  /**
+   * Takes the next event of the run. Returns the new partial value of the answer, or undefined if the value has not changed. Each
+   * value is a new object.
+   */
+  take(event: { readonly type: string }): DeepPartial<Output> | undefined;
+}
+
+/**
+ * Creates a reader that turns the events of a run into partial values of its answer. Pass every event, for example from
+ * `streamToolLoop`, from a listener, or from the event stream of a web page. Events of nested runs are ignored.
+ *
+ * A partial value contains all complete parts of the answer so far, and the beginning of the current text. Numbers, `true`, `false`
+ * and `null` appear when they are complete. In a long answer, a new value appears after about every 3% of its length, and at its end.
+ * Values are not validated, and have no defaults and transforms of the schema. `Output` is the type of the answer before these.
+ *
+ * Values start again if the model answers again: in each iteration, after an invalid answer, and after an attempt was discarded. A text
+ * that is not JSON has no values; a code fence around the answer is ignored. An answer that nests deeper than 200 levels has no values
+ * either. Pass the value of `policies.output` to get its type; the argument has no other use.
+ *
+ * @example
+ * const partial = createPartialOutput<Report>();
+ * for await (const event of streamToolLoop(options)) {
+ *   const report = partial.take(event);
+ *   if (report !== undefined) show(report);
+ * }
+ */
+export function createPartialOutput<Output = unknown>(_output?: StructuredOutput<Output>): PartialOutput<Output> {
+  const answer = new Answer();
+  return {
+    take(event) {
+      const { type, text, path, continuation, finish } = event as { readonly [field: string]: unknown };
+      if (Array.isArray(path) && path.length > 0) return undefined;
+      switch (type) {
+        case "iteration-start":
+          answer.begin(continuation === 0);
+          return undefined;
+        case "text-delta":
+          return (typeof text === "string" ? answer.add(text) : undefined) as DeepPartial<Output> | undefined;
+        case "attempt-discarded":
+          answer.discard();
+          return undefined;
+        case "iteration-end":
+          return answer.read({ isForced: true, isEnd: finish === "stop" }) as DeepPartial<Output> | undefined;
+        default:
+          return undefined;
+      }
+    },
+  };
+}
+
+/**
+ * Yields the partial values of the answer while it streams, as `createPartialOutput` reads them. Starts to read the events of
+ * `stream`, so nobody else may read them. Ends with the run; `await stream.result` then has the validated value. Leaving the
+ * `for await` loop early stops the run.
+ *
+ * @example
+ * const stream = streamToolLoop({ provider, messages, policies: { output: structuredOutput(report) } });
+ * for await (const partial of partialOutputs(stream)) show(partial);
+ * const { output } = await stream.result;
+ */
+export async function* partialOutputs<Output>(stream: LoopStream<Output>): AsyncGenerator<DeepPartial<Output>, void, undefined> {
+  const partial = createPartialOutput<Output>();
+  for await (const event of stream) {
+    const value = partial.take(event);
+    if (value !== undefined) yield value;
+  }
+}
+
+/** A value is parsed when the answer has grown by this part of its length, so that all parsing takes linear time. */
+const growth = 1 / 32;
+
+/** The longest code fence: three backticks, "json" and spaces. */
+const longestFence = 32;
+
+class Answer {
+  /** The text of the streams before the current one, which the iteration continues. */
+  #before = "";
+  #current = "";
+  #head = "";
+  #json: JsonPrefix | undefined;
+  #isOther = false;
+  #parsedLength = 0;
+  #last: string | undefined;
+
+  begin(isNew: boolean): void {
+    this.#before = isNew ? "" : this.#before + this.#current;
+    this.#current = "";
+    if (isNew) this.#restart();
+  }
+
+  /** Discards the text of the current stream. */
+  discard(): void {
+    this.#current = "";
+    this.#restart();
+    if (this.#before !== "") this.#push(this.#before);
+  }
+
+  add(text: string): unknown {
+    this.#current += text;
+    this.#push(text);
+    return this.read({ isForced: false, isEnd: false });
+  }
+
+  /** Returns the value if it is new. `isEnd` is true if no more text follows. */
+  read({ isForced, isEnd }: { readonly isForced: boolean; readonly isEnd: boolean }): unknown {
+    const json = this.#json;
+    if (json === undefined || this.#isOther) return undefined;
+    if (!isForced && json.length < this.#parsedLength * (1 + growth)) return undefined;
+    this.#parsedLength = json.length;
+    const text = json.complete(isEnd);
+    if (text === undefined) return undefined;
+    const value = parseJson(text);
+    this.#isOther = value === undefined;
+    const written = JSON.stringify(value);
+    if (written === this.#last) return undefined;
+    this.#last = written;
+    return value;
+  }
+
+  #restart(): void {
+    this.#head = "";
+    this.#json = undefined;
+    this.#isOther = false;
+    this.#parsedLength = 0;
+    this.#last = undefined;
+  }
+
+  #push(text: string): void {
+    if (this.#isOther) return;
+    if (this.#json === undefined) this.#start(text);
+    else this.#json.push(text);
+  }
+
+  /** Skips a code fence before the answer. */
+  #start(text: string): void {
+    this.#head = (this.#head + text).trimStart();
+    const isFence = this.#head.startsWith("`");
+    const line = this.#head.indexOf("\n");
+    if (this.#head === "" || (isFence && line === -1 && this.#head.length < longestFence)) return;
+    const [fence = ""] = /^```(?:json)?\s*\n\s*/i.exec(this.#head) ?? [];
+    this.#isOther = isFence && fence === "";
+    this.#json = new JsonPrefix();
+    this.#json.push(this.#head.slice(fence.length));
+  }
+}
