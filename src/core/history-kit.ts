@@ -8,6 +8,8 @@ export {
   copyHistory,
   FieldReader,
   HistoryDraft,
+  type HistoryProvider,
+  historyProviderCheck,
   type PieceWriter,
   type ReadHistory,
   toMediaPart,

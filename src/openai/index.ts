@@ -15,4 +15,4 @@ export {
   toOpenAIMessages,
   type ToOpenAIOptions,
 } from "./openai-messages.ts";
-export type { LostContent, ReadHistory } from "../core/history-kit.ts";
+export type { HistoryProvider, LostContent, ReadHistory } from "../core/history-kit.ts";

@@ -4,6 +4,8 @@ import {
   FieldReader,
   findLostMessages,
   HistoryDraft,
+  type HistoryProvider,
+  historyProviderCheck,
   keepFitting,
   type LostContent,
   type ReadHistory,
@@ -35,12 +37,10 @@ export interface OpenAIHistoryOptions {
   /** The API of the history. Default of `fromOpenAIMessages`: the API is recognized. Default of `toOpenAIMessages`: "chat". */
   readonly api?: OpenAIMessagesApi | undefined;
   /**
-   * The model that wrote the history, as in the options of the provider. Content that only this model may get back, such as
-   * encrypted reasoning, is kept as provider metadata. Default: this content is omitted, and listed in `lost`.
+   * The provider whose model wrote the history: the provider itself, or its `id` and `model`. Content that only this model may get
+   * back, such as encrypted reasoning, is kept as provider metadata. Default: this content is omitted, and listed in `lost`.
    */
-  readonly model?: string | undefined;
-  /** The `id` of the provider. Default "openai". */
-  readonly id?: string | undefined;
+  readonly provider?: HistoryProvider | undefined;
   /** True if the service has stored the responses of the history, and the provider has `store: true`. Default false. */
   readonly store?: boolean | undefined;
 }
@@ -82,8 +82,7 @@ export interface OpenAIHistory<Item> {
 
 const checks: Checks<OpenAIHistoryOptions> = {
   api: oneOf("chat", "responses"),
-  model: is.name,
-  id: is.name,
+  provider: historyProviderCheck,
   store: is.flag,
 };
 
@@ -96,8 +95,8 @@ const checks: Checks<OpenAIHistoryOptions> = {
  * "unknown-option" if an option is invalid.
  *
  * @example
- * const { messages, system, lost } = fromOpenAIMessages(saved, { model: "gpt-5" });
- * await runToolLoop({ provider: openaiChat({ client, model: "gpt-5" }), system, messages: [...messages, question] });
+ * const { messages, system, lost } = fromOpenAIMessages(saved, { provider });
+ * await runToolLoop({ provider, system, messages: [...messages, question] });
  */
 export function fromOpenAIMessages(messages: readonly object[], options: OpenAIHistoryOptions = {}): ReadHistory {
   checkFields("options", options, checks);
@@ -109,8 +108,8 @@ export function fromOpenAIMessages(messages: readonly object[], options: OpenAIH
   return system === "" ? { messages: read, lost } : { messages: read, system, lost };
 }
 
-function toOwner({ id = "openai", model, store = false }: OpenAIHistoryOptions): HistoryOwner {
-  return { id, model, store };
+function toOwner({ provider, store = false }: OpenAIHistoryOptions): HistoryOwner {
+  return { id: provider?.id ?? "openai", model: provider?.model, store };
 }
 
 function recognizeApi(items: readonly FieldReader[]): OpenAIMessagesApi {
@@ -191,6 +190,7 @@ export function toOpenAIMessages<Item extends object = OpenAIMessage>(
 }
 
 interface Wire {
+  readonly joins: readonly Message["role"][];
   write(messages: readonly Message[]): readonly object[];
   keepsMetadata(message: AssistantMessage): boolean;
 }
@@ -201,6 +201,7 @@ function chatWire({ id, model = "" }: HistoryOwner): Wire {
   const toWireCallId = (callId: string): string => callId;
   const convert = createMessageConverter({ id, model, echoReasoning: undefined, toolResultMedia: "user-message", toWireCallId });
   return {
+    joins: [],
     write: (messages) => keepFitting(messages, (part) => toUserContent([part], place)).flatMap((message) => convert(message, 0)),
     keepsMetadata: ({ providerMetadata }) => readOwnItems(providerMetadata, { id, model }) !== undefined,
   };
@@ -209,6 +210,7 @@ function chatWire({ id, model = "" }: HistoryOwner): Wire {
 function responsesWire({ id, model = "", store }: HistoryOwner): Wire {
   const toInput = createInputConverter({ id, model, store, customTools: new Map(), toolResultMedia: "tool-message" });
   return {
+    joins: ["assistant"],
     write: (messages) => toInput(keepFitting(messages, (part) => toInputContent([part], place))),
     keepsMetadata: (message) => readResponsesMetadata(message, { id, model, store }) !== undefined,
   };

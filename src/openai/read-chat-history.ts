@@ -106,7 +106,7 @@ function readPart(part: FieldReader): readonly ContentPart[] {
     case "file":
       return part.record("file").fields.file_data === undefined
         ? []
-        : [toMediaPart(part.record("file").filled("file_data"), "application/pdf")];
+        : [toMediaPart(part.record("file").base64("file_data"), "application/pdf")];
     default:
       return [];
   }
@@ -114,7 +114,7 @@ function readPart(part: FieldReader): readonly ContentPart[] {
 
 function readAudio(audio: FieldReader): ContentPart {
   const format = audio.filled("format");
-  return { type: "file", mediaType: format === "mp3" ? "audio/mpeg" : `audio/${format}`, data: audio.filled("data") };
+  return { type: "file", mediaType: format === "mp3" ? "audio/mpeg" : `audio/${format}`, data: audio.base64("data") };
 }
 
 /** Servers other than OpenAI's send reasoning in several fields. */

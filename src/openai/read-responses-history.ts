@@ -149,7 +149,7 @@ function readPart(part: FieldReader): readonly ContentPart[] {
     case "input_image":
       return image === undefined || image === null ? [] : [toMediaPart(part.filled("image_url"), "image/*")];
     case "input_file":
-      if (data !== undefined && data !== null) return [toMediaPart(part.filled("file_data"), "application/octet-stream")];
+      if (data !== undefined && data !== null) return [toMediaPart(part.base64("file_data"), "application/octet-stream")];
       return url === undefined || url === null ? [] : [toMediaPart(part.filled("file_url"), "application/octet-stream")];
     default:
       return [];

@@ -1,6 +1,7 @@
 // Builds a transcript from the history of another library or service. Each call gets exactly one result, directly after its
 // message, so that a run accepts the transcript.
 
+import { type Check, isFilled } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { renderOutcome } from "../tools/outcome-texts.ts";
 import type { ContentPart } from "../types/common.ts";
@@ -28,6 +29,17 @@ export interface ReadHistory {
   /** The content that the transcript does not have in the same form. Empty if the history can be restored. */
   readonly lost: readonly LostContent[];
 }
+
+/** The provider that gets the history, and to which its provider metadata is sent back. */
+export interface HistoryProvider {
+  readonly id: string;
+  readonly model: string;
+}
+
+export const historyProviderCheck: Check = [
+  'a provider, or { id: "...", model: "..." }',
+  (value) => isRecord(value) && isFilled(value.id) && isFilled(value.model),
+];
 
 /** The result of a call in a history. Its name is the name of the call. */
 export type ReadResult = Omit<ToolResultPart, "name">;
@@ -57,7 +69,7 @@ export class HistoryDraft {
   /** Adds a message. A message without content is omitted. If an earlier call has the id of a call, the call gets a new id. */
   add(message: UserMessage | AssistantMessage, pieces: readonly Piece[]): void {
     if (message.content.length === 0) {
-      this.#stray.push(...pieces);
+      for (const piece of pieces) this.omit(piece);
       return;
     }
     if (message.role === "user") this.#units.push({ message, pieces: [...pieces], calls: [] });
@@ -86,17 +98,19 @@ export class HistoryDraft {
     return fresh;
   }
 
-  /** Adds a result to its call. A result without a call is omitted. */
-  addResult(result: ReadResult, piece: Piece): void {
+  /** Adds a result to its call. A result without a call is omitted. Pass no piece if the result is part of the piece of the call. */
+  addResult(result: ReadResult, piece?: Piece): void {
     const open = this.#open.get(result.callId);
     this.#open.delete(result.callId);
     if (open === undefined) {
-      this.#stray.push(piece);
+      if (piece !== undefined) this.omit(piece);
       return;
     }
-    open.call.result = { ...result, callId: open.call.callId };
-    open.unit.pieces.push(piece);
-    if (open.unit !== this.#units.at(-1)) this.#late.push({ index: piece.index, field: piece.field, reason: "changed" });
+    const { unit, call } = open;
+    call.result = { ...result, callId: call.callId };
+    if (piece === undefined) return;
+    unit.pieces.push(piece);
+    if (unit !== this.#units.at(-1)) this.note({ index: piece.index, field: piece.field, reason: "changed" });
   }
 
   /** Lists content as lost. */
@@ -184,6 +198,13 @@ export class FieldReader {
   text(name: string): string {
     const value = this.fields[name];
     if (typeof value !== "string") throw this.wrong(name, "a string");
+    return value;
+  }
+
+  /** Reads base64 text or a data URL. Other URLs are refused, because a service would fetch them. */
+  base64(name: string): string {
+    const value = this.filled(name);
+    if (value.includes(":") && !/^data:/i.test(value)) throw this.wrong(name, "base64 text or a data URL");
     return value;
   }
 

@@ -12,6 +12,8 @@ import { comparePieces, type LostContent } from "./find-lost.ts";
 export interface MessageWire<Wire> {
   write(messages: readonly Message[]): readonly Wire[];
   read(wire: readonly Wire[]): readonly Message[];
+  /** The roles whose consecutive messages the format joins. */
+  readonly joins: readonly Message["role"][];
   /** True if the format holds the provider metadata of the message. */
   keepsMetadata(message: AssistantMessage): boolean;
 }
@@ -23,8 +25,11 @@ export function findLostMessages<Wire>(messages: readonly Message[], wire: Messa
     const next = messages[index + 1];
     const unit = next?.role === "tool" ? [message, next] : [message];
     const given = unit.map((value, at) => ({ index: index + at, field: "", value: normalize(value) }));
-    const lost = comparePieces(given, wire.read(wire.write(unit)).map(normalize));
-    return losesMetadata(message, wire) ? [{ index, field: "providerMetadata", reason: "omitted" as const }, ...lost] : lost;
+    const lost = [...comparePieces(given, wire.read(wire.write(unit)).map(normalize))];
+    const isJoined = messages[index - 1]?.role === message.role && wire.joins.includes(message.role);
+    if (isJoined) lost.push({ index, field: "", reason: "changed" });
+    if (losesMetadata(message, wire)) lost.push({ index, field: "providerMetadata", reason: "omitted" });
+    return lost;
   });
 }
 
