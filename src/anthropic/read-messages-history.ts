@@ -30,7 +30,7 @@ export function readAnthropicMessages(
   owner: MetadataReader | undefined,
 ): void {
   for (const message of messages) {
-    const blocks = readBlocks(message);
+    const blocks = readGivenBlocks(message);
     const role = message.text("role");
     if (role === "user") addUser(blocks, draft);
     else if (role === "assistant") addAssistant(blocks, draft, owner);
@@ -40,7 +40,7 @@ export function readAnthropicMessages(
 }
 
 /** Returns the blocks of a message. A string is one text block. */
-function readBlocks(message: FieldReader): readonly FieldReader[] {
+function readGivenBlocks(message: FieldReader): readonly FieldReader[] {
   const { content } = message.fields;
   if (typeof content !== "string") return message.records("content");
   return content === "" ? [] : [new FieldReader({ type: "text", text: content }, message.piece.index, "content")];

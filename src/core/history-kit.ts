@@ -2,7 +2,7 @@
 // bundle includes them.
 
 export { checkMessages } from "./loop/state/check-messages.ts";
-export { comparePieces, type LostContent, type Piece } from "./providers/find-lost.ts";
+export type { LostContent, Piece } from "./providers/find-lost.ts";
 export {
   addMetadata,
   copyHistory,
@@ -16,4 +16,3 @@ export {
   toReadResult,
 } from "./providers/read-history.ts";
 export { findLostMessages, keepFitting } from "./providers/write-history.ts";
-export { LoopError } from "./errors/loop-error.ts";

@@ -103,7 +103,7 @@ export function fromOpenAIMessages(messages: readonly object[], options: OpenAIH
   const items = copyHistory(messages).map((fields, index) => new FieldReader(fields, index));
   const api = options.api ?? recognizeApi(items);
   const owner = toOwner(options);
-  const { draft, system } = readItems(items, api, owner);
+  const { draft, system } = readHistory(items, api, owner);
   const { messages: read, lost } = draft.finish(api === "chat" ? createChatWriter(owner) : createItemWriter(owner));
   return system === "" ? { messages: read, lost } : { messages: read, system, lost };
 }
@@ -127,7 +127,7 @@ interface Read {
   readonly system: string;
 }
 
-function readItems(items: readonly FieldReader[], api: OpenAIMessagesApi, owner: HistoryOwner): Read {
+function readHistory(items: readonly FieldReader[], api: OpenAIMessagesApi, owner: HistoryOwner): Read {
   const draft = new HistoryDraft();
   const end = items.findIndex(({ fields }) => fields.role !== "system" && fields.role !== "developer");
   const leading = items.slice(0, end === -1 ? items.length : end);
@@ -179,7 +179,7 @@ export function toOpenAIMessages<Item extends object = OpenAIMessage>(
   const lost = findLostMessages(checked, {
     ...wire,
     read: (items) =>
-      readItems(
+      readHistory(
         items.map((item, index) => new FieldReader({ ...item }, index)),
         api,
         owner,

@@ -58,7 +58,7 @@ interface Target {
 
 function addAssistant(message: FieldReader, piece: Piece, { draft, owner, functions }: Target): void {
   const { id, model } = owner;
-  const content = [...readReasoning(message), ...readTexts(message), ...readCalls(message)];
+  const content = [...readChatReasoning(message), ...readTexts(message), ...readChatCalls(message)];
   const legacy = message.fields.function_call;
   if (isRecord(legacy)) {
     const call = message.record("function_call");
@@ -66,7 +66,7 @@ function addAssistant(message: FieldReader, piece: Piece, { draft, owner, functi
     functions.set(call.filled("name"), callId);
     content.push({ type: "tool-call", callId, name: call.filled("name"), args: toArgs(call.text("arguments")) });
   }
-  const items = model === undefined ? [] : readItems(message);
+  const items = model === undefined ? [] : readKeptItems(message);
   const metadata: ProviderMetadata = items.map((item) => ({ provider: id, model: model ?? "", item }));
   const write = createChatWriter(owner);
   draft.add(addMetadata({ role: "assistant", content }, metadata, { pieces: [piece], write }), [piece]);
@@ -92,10 +92,10 @@ function readUserContent(message: FieldReader): string | readonly ContentPart[] 
 export function readParts(message: FieldReader): readonly ContentPart[] {
   const { content } = message.fields;
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
-  return message.records("content").flatMap(readPart);
+  return message.records("content").flatMap(readChatPart);
 }
 
-function readPart(part: FieldReader): readonly ContentPart[] {
+function readChatPart(part: FieldReader): readonly ContentPart[] {
   switch (part.text("type")) {
     case "text":
       return [{ type: "text", text: part.text("text") }];
@@ -118,7 +118,7 @@ function readAudio(audio: FieldReader): ContentPart {
 }
 
 /** Servers other than OpenAI's send reasoning in several fields. */
-function readReasoning({ fields }: FieldReader): readonly AssistantPart[] {
+function readChatReasoning({ fields }: FieldReader): readonly AssistantPart[] {
   const { reasoning_content: content, reasoning, reasoning_details: details } = fields;
   const text = textOf(content) || textOf(reasoning) || collectReasoningDetails().add(listOf(details));
   return text === "" ? [] : [{ type: "reasoning", text }];
@@ -133,7 +133,7 @@ function readTexts(message: FieldReader): AssistantPart[] {
   return text === "" ? [] : [{ type: "text", text }];
 }
 
-function readCalls(message: FieldReader): readonly AssistantPart[] {
+function readChatCalls(message: FieldReader): readonly AssistantPart[] {
   return message.records("tool_calls").flatMap((call): readonly AssistantPart[] => {
     const callId = call.filled("id");
     const type = call.fields.type ?? "function";
@@ -156,7 +156,7 @@ export function toArgs(text: string): Json {
 }
 
 /** Returns the content that only the same model may get back. */
-function readItems(message: FieldReader): readonly Json[] {
+function readKeptItems(message: FieldReader): readonly Json[] {
   const { reasoning_details: details } = message.fields;
   const items = message.records("tool_calls").flatMap(({ fields }, call): readonly Json[] => {
     const { extra_content: extra, function: called } = fields;

@@ -73,13 +73,13 @@ function addGroup(group: readonly FieldReader[], draft: HistoryDraft, owner: His
   const content = [
     ...toPart(
       "reasoning",
-      group.flatMap(({ fields }) => reasoningOf(fields)),
+      group.flatMap(({ fields }) => readThoughts(fields)),
     ),
     ...toPart(
       "text",
       text.filter((words) => words !== ""),
     ),
-    ...group.flatMap(toCall),
+    ...group.flatMap(readItemCall),
   ];
   const items = model === undefined ? [] : toResponsesMetadata(group.map(toOutputItem), store);
   const metadata: ProviderMetadata = items.map((item) => ({ provider: id, model: model ?? "", item }));
@@ -99,14 +99,14 @@ function textOfMessage(item: FieldReader): string {
     .join("");
 }
 
-function reasoningOf({ type, summary, content }: UnknownRecord): readonly string[] {
+function readThoughts({ type, summary, content }: UnknownRecord): readonly string[] {
   if (type !== "reasoning") return [];
   return [...listOf(summary), ...listOf(content)].flatMap((part) =>
     isRecord(part) && kindOf(part.type) !== undefined ? [wordsOf(part)] : [],
   );
 }
 
-function toCall(item: FieldReader): readonly AssistantPart[] {
+function readItemCall(item: FieldReader): readonly AssistantPart[] {
   const { type } = item.fields;
   if (!isCallType(type)) return [];
   const call = { type: "tool-call", callId: item.filled("call_id"), name: item.filled("name") } as const;
@@ -128,19 +128,19 @@ export function createItemWriter({ id, model = "", store }: HistoryOwner): Piece
 
 export function readContent(item: FieldReader): string | readonly ContentPart[] {
   const { content } = item.fields;
-  return typeof content === "string" ? content : item.records("content").flatMap(readPart);
+  return typeof content === "string" ? content : item.records("content").flatMap(readInputPart);
 }
 
 function readOutput(item: FieldReader): readonly ContentPart[] {
   const { output } = item.fields;
-  return typeof output === "string" ? toTexts(output) : item.records("output").flatMap(readPart);
+  return typeof output === "string" ? toTexts(output) : item.records("output").flatMap(readInputPart);
 }
 
 function toTexts(text: string): readonly ContentPart[] {
   return text === "" ? [] : [{ type: "text", text }];
 }
 
-function readPart(part: FieldReader): readonly ContentPart[] {
+function readInputPart(part: FieldReader): readonly ContentPart[] {
   const { image_url: image, file_data: data, file_url: url } = part.fields;
   switch (part.filled("type")) {
     case "input_text":

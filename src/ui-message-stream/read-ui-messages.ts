@@ -88,7 +88,7 @@ function readCall(part: FieldReader, id: string): ToolCallPart {
   const { input, rawInput } = part.fields;
   return {
     type: "tool-call",
-    callId: toCallId(part.filled("toolCallId"), id),
+    callId: toOwnCallId(part.filled("toolCallId"), id),
     name: nameOf(part),
     args: (input ?? rawInput ?? {}) as Json,
   };
@@ -100,7 +100,7 @@ function nameOf(part: FieldReader): string {
 }
 
 /** Removes the id of the message, or of a later step of a converted transcript, from a call id. */
-function toCallId(callId: string, id: string): string {
+function toOwnCallId(callId: string, id: string): string {
   if (id !== "" && callId.startsWith(`${id}:`) && callId.length > id.length + 1) return callId.slice(id.length + 1);
   const prefix = id.replace(/\d+$/, "");
   if (prefix === id || !callId.startsWith(prefix)) return callId;
@@ -164,7 +164,7 @@ export function normalizePart(part: UnknownRecord, { id, isKept }: PieceFacts): 
   return withoutNulls({
     ...rest,
     type: type === "dynamic-tool" ? `tool-${String(toolName)}` : type,
-    toolCallId: isText(toolCallId) ? toCallId(toolCallId, id) : toolCallId,
+    toolCallId: isText(toolCallId) ? toOwnCallId(toolCallId, id) : toolCallId,
     state,
     approval: isDenied ? withoutNulls({ ...approval, id: undefined }) : approval,
     ...kept,

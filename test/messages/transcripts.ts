@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import type { AssistantMessage, Message, ToolResultPart, UserMessage } from "turnwright";
 
-export const texts = fc.constantFrom("Hi", "Look.", "a\n\nb", '{"a":1}', " x", "__proto__");
+export const texts: fc.Arbitrary<string> = fc.constantFrom("Hi", "Look.", "a\n\nb", '{"a":1}', " x", "__proto__");
 export const png = "iVBORw0KGgo=";
 
 const users: fc.Arbitrary<UserMessage> = fc.record(
@@ -70,7 +70,7 @@ export function toForm(messages: readonly Message[]): readonly unknown[] {
   return messages.map((message) =>
     message.role === "user" && typeof message.content === "string"
       ? { ...message, content: [{ type: "text", text: message.content }] }
-      : JSON.parse(JSON.stringify(message), readData),
+      : (JSON.parse(JSON.stringify(message), readData) as unknown),
   );
 }
 

@@ -20,7 +20,7 @@ export interface MessageWire<Wire> {
 
 /** Compares each message with what is read after it was written. */
 export function findLostMessages<Wire>(messages: readonly Message[], wire: MessageWire<Wire>): readonly LostContent[] {
-  return messages.flatMap((message, index) => {
+  const found = messages.flatMap((message, index) => {
     if (message.role === "tool") return [];
     const next = messages[index + 1];
     const unit = next?.role === "tool" ? [message, next] : [message];
@@ -31,6 +31,7 @@ export function findLostMessages<Wire>(messages: readonly Message[], wire: Messa
     if (losesMetadata(message, wire)) lost.push({ index, field: "providerMetadata", reason: "omitted" });
     return lost;
   });
+  return found.sort((one, other) => one.index - other.index);
 }
 
 function losesMetadata(message: Message, { keepsMetadata }: Pick<MessageWire<unknown>, "keepsMetadata">): boolean {
