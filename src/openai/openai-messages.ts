@@ -81,7 +81,7 @@ export interface OpenAIHistory<Item> {
 }
 
 const checks: Checks<OpenAIHistoryOptions> = {
-  api: oneOf("chat", "responses"),
+  api: /* @__PURE__ */ oneOf("chat", "responses"),
   provider: historyProviderCheck,
   store: is.flag,
 };
