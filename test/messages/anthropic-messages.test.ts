@@ -182,6 +182,15 @@ describe("fromAnthropicMessages", () => {
     expect(() => fromAnthropicMessages(history as never)).toThrow(message);
   });
 
+  it("reads failed results", () => {
+    const { messages, lost } = fromAnthropicMessages([
+      { role: "assistant", content: [{ type: "tool_use", id: "c", name: "look", input: {} }] },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "c", content: "No.", is_error: true }] },
+    ]);
+    expect(messages[1]).toEqual({ role: "tool", results: [{ callId: "c", name: "look", outcome: "failed", result: "No." }] });
+    expect(lost).toEqual([]);
+  });
+
   it("throws only LoopErrors for hostile histories", () => {
     const keys = fc.constantFrom(
       "role",
