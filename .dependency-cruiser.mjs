@@ -17,7 +17,7 @@ const layers = [
 const loopLayers = [["start"], ["stream", "tool-call", "control", "result"], ["restart"], ["run"], ["state"]];
 
 /** The files through which other entries reach the core. Regular expressions have a door of their own, which brings their engine along. */
-const doors = "^src/core/(index|parts|provider-kit|observe-kit|web-kit|entry-kit|utils/linear-regexp)\\.ts$";
+const doors = "^src/core/(index|parts|provider-kit|observe-kit|web-kit|entry-kit|history-kit|utils/linear-regexp)\\.ts$";
 
 /** Files that may import other entries. A server's answers are checked as arguments are: docs/decisions/0018. */
 const mayImportEntries = "^src/(conversation|host|testing|cli|dbos|restate|inspect/(journal|rerun))/|^src/mcp/check-answer\\.ts$";
@@ -86,7 +86,7 @@ export default {
     {
       name: "the kits of adapters show what is below the loop",
       severity: "error",
-      from: { path: "^src/core/(provider|observe|web)-kit\\.ts$" },
+      from: { path: "^src/core/(provider|observe|web|history)-kit\\.ts$" },
       to: { path: "^src/core/loop/(?!state/)" },
     },
     {

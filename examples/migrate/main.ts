@@ -6,3 +6,4 @@ await import("./ai-sdk-after.ts");
 await import("./openai-agents-before.ts");
 await import("./openai-agents-kept.ts");
 await import("./openai-agents-after.ts");
+await import("./histories.ts");

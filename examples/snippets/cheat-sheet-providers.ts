@@ -1,6 +1,6 @@
 // A summary for llms.txt: the adapters for providers. If a type here differs from the real type, the compiler reports an error.
 
-import type { FinishReason, Json, Provider } from "turnwright";
+import type { FinishReason, Json, Message, Provider } from "turnwright";
 import * as aiSdk from "turnwright/ai-sdk";
 import * as anthropic from "turnwright/anthropic";
 import * as google from "turnwright/google";
@@ -40,6 +40,15 @@ interface OpenAIEntry {
     structuredOutput?: boolean; // as above
     finishReasons?: { readonly [word: string]: FinishReason };
   }): Provider;
+  fromOpenAIMessages(
+    messages: readonly object[], // Chat messages, or Responses items
+    options?: { api?: "chat" | "responses"; provider?: openai.HistoryProvider; store?: boolean }, // api: recognized
+  ): openai.ReadHistory; // { messages, system?, lost }: messages and system for a run
+  toOpenAIMessages<Item extends object = openai.OpenAIMessage>(
+    // for Responses: toOpenAIMessages<ResponseInputItem>
+    messages: readonly Message[],
+    options?: { api?: "chat" | "responses"; system?: string; provider?: openai.HistoryProvider; store?: boolean }, // api: "chat"
+  ): { readonly messages: Item[]; readonly lost: readonly openai.LostContent[] }; // lost: { index, field, reason }
 }
 // #endregion openai
 
@@ -60,6 +69,14 @@ interface AnthropicEntry {
     structuredOutput?: boolean; // sends the schema of policies.output; true for Anthropic's own address
     finishReasons?: { readonly [word: string]: FinishReason };
   }): Provider;
+  fromAnthropicMessages(
+    messages: readonly object[],
+    options?: { system?: string | readonly object[]; provider?: anthropic.HistoryProvider }, // provider: keeps signatures
+  ): anthropic.ReadHistory; // { messages, system?, lost }
+  toAnthropicMessages<Item extends object = anthropic.AnthropicMessage>(
+    messages: readonly Message[],
+    options?: { system?: string; provider?: anthropic.HistoryProvider },
+  ): { readonly messages: Item[]; readonly system?: string | undefined; readonly lost: readonly anthropic.LostContent[] };
 }
 // #endregion anthropic
 

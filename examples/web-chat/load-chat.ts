@@ -17,7 +17,7 @@ export async function loadChat(host: RunHost, id: string): Promise<LoadedChat> {
   if (status === undefined) return { messages: [], isOpen: false };
   const isOpen = status.status === "running" || status.status === "suspended";
   const end = isOpen ? status.messages.findLastIndex(({ role }) => role === "user") + 1 : status.messages.length;
-  const messages = toUIMessages(status.messages.slice(0, end), { version: 7 });
+  const { messages } = toUIMessages(status.messages.slice(0, end), { version: 7 });
   const last = messages.at(-1);
   if (isOpen || last?.role !== "assistant") return { messages, isOpen };
   const metadata = { status: status.status, reason: { kind: status.reason?.kind } };

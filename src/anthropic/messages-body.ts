@@ -215,7 +215,7 @@ const opening: JoinedMessage = {
   parts: [],
 };
 
-function joinMessages(messages: readonly Message[], convert: MessageConverter): readonly JoinedMessage[] {
+export function joinMessages(messages: readonly Message[], convert: MessageConverter): readonly JoinedMessage[] {
   const wire = messages.map((message, position) => {
     const { wire: followed, asLast } = convert(message, position);
     return position === messages.length - 1 ? asLast : followed;

@@ -2,6 +2,8 @@ import {
   assertNever,
   type AssistantMessage,
   type ContentPart,
+  isRecord,
+  isSameArguments,
   isTextType,
   type Json,
   type MediaForms,
@@ -106,8 +108,12 @@ function toChatMessages(message: Message, index: number, settings: MessageSettin
 function toAssistantMessages(turn: AssistantMessage, settings: MessageSettings): readonly ChatMessage[] {
   const { text, calls: asked } = readAssistantMessage(turn);
   if (text === "" && asked.length === 0) return [];
-  const { reasoningDetails, extras } = readChatMetadata(turn.providerMetadata, settings);
-  const calls = asked.map((part, position) => toChatCall(part, extras.get(position), settings));
+  const { reasoningDetails, extras, argumentTexts } = readChatMetadata(turn.providerMetadata, settings);
+  const calls = asked.map((part, position) => {
+    const call = toChatCall(part, extras.get(position), settings);
+    const text = argumentTexts.get(position);
+    return text === undefined ? call : { ...call, function: { ...call.function, arguments: keepText(text, part.args) } };
+  });
   return [
     {
       role: "assistant",
@@ -136,6 +142,11 @@ function toChatCall({ callId, name, args }: ToolCallPart, extra: Json | undefine
     function: { name: toWireName(name), arguments: toWireArguments(args) },
     ...(extra === undefined ? {} : { extra_content: extra }),
   };
+}
+
+/** Returns the text if it still has these arguments. Equal texts let the service use its prompt cache. */
+function keepText(text: string, args: Json): string {
+  return isRecord(args) && isSameArguments(text, JSON.stringify(args)) ? text : toWireArguments(args);
 }
 
 /**

@@ -187,6 +187,7 @@ describe("openaiChat: provider metadata", () => {
   it("contains the reasoning details, and the extra_content of each call", () => {
     expect(readChatMetadata(providerMetadata, { id: "openai", model: "m" })).toEqual({
       reasoningDetails: [{ type: "t", text: "a" }],
+      argumentTexts: new Map(),
       extras: new Map([[1, { google: { thought_signature: "s" } }]]),
     });
   });
@@ -195,7 +196,11 @@ describe("openaiChat: provider metadata", () => {
     { id: "openai", model: "other" },
     { id: "other", model: "m" },
   ])("is ignored by another provider or model: %j", (provider) => {
-    expect(readChatMetadata(providerMetadata, provider)).toEqual({ reasoningDetails: undefined, extras: new Map() });
+    expect(readChatMetadata(providerMetadata, provider)).toEqual({
+      reasoningDetails: undefined,
+      argumentTexts: new Map(),
+      extras: new Map(),
+    });
   });
 
   it.for<[item: Json]>([["x"], [null], [[1]], [{ call: "0", extra_content: 1 }], [{ call: 0 }]])(
@@ -203,6 +208,7 @@ describe("openaiChat: provider metadata", () => {
     ([item]) => {
       expect(readChatMetadata([{ provider: "openai", model: "m", item }], { id: "openai", model: "m" })).toEqual({
         reasoningDetails: undefined,
+        argumentTexts: new Map(),
         extras: new Map(),
       });
     },

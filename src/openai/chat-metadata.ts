@@ -87,6 +87,8 @@ export function toChatMetadata(details: readonly Json[], extras: ReadonlyMap<num
 export interface MetadataFields {
   readonly reasoningDetails: Json | undefined;
   readonly extras: ReadonlyMap<number, Json>;
+  /** The arguments of calls as the service wrote them, by position. Only histories from elsewhere have them. */
+  readonly argumentTexts: ReadonlyMap<number, string>;
 }
 
 /** Reads the parts to send back. Ignores parts from another server or model, because signatures are not portable. */
@@ -96,11 +98,13 @@ export function readChatMetadata(
 ): MetadataFields {
   let reasoningDetails: Json | undefined;
   const extras = new Map<number, Json>();
+  const argumentTexts = new Map<number, string>();
   for (const part of providerMetadata ?? []) {
     if (part.provider !== provider.id || part.model !== provider.model || !isRecord(part.item)) continue;
-    const { reasoning_details: details, call, extra_content: extra } = part.item;
+    const { reasoning_details: details, call, extra_content: extra, arguments: text } = part.item;
     if (details !== undefined) reasoningDetails = details;
     if (typeof call === "number" && extra !== undefined) extras.set(call, extra);
+    if (typeof call === "number" && typeof text === "string") argumentTexts.set(call, text);
   }
-  return { reasoningDetails, extras };
+  return { reasoningDetails, extras, argumentTexts };
 }

@@ -4,3 +4,15 @@ export { openaiChat } from "./openai-chat.ts";
 export { openaiResponses } from "./openai-responses.ts";
 export type { OpenAICustomToolFormat, OpenAIReasoning, OpenAIResponsesOptions, OpenAIServerTool } from "./responses-options.ts";
 export type { OpenAIResponsesClient, ResponsesRequestBody } from "./responses-options.ts";
+export {
+  fromOpenAIMessages,
+  type OpenAIHistory,
+  type OpenAIHistoryOptions,
+  type OpenAIMessage,
+  type OpenAIMessageCall,
+  type OpenAIMessagePart,
+  type OpenAIMessagesApi,
+  toOpenAIMessages,
+  type ToOpenAIOptions,
+} from "./openai-messages.ts";
+export type { HistoryProvider, LostContent, ReadHistory } from "../core/history-kit.ts";

@@ -42,6 +42,8 @@ export type {
   UIUserPart,
   UIVersion,
 } from "./ui-message-chunk.ts";
-export { toUIMessages, type UIHistoryOptions } from "./to-ui-messages.ts";
+export { fromUIMessages, type FromUIOptions } from "./from-ui-messages.ts";
+export type { HistoryProvider, LostContent, ReadHistory } from "../core/history-kit.ts";
+export { toUIMessages, type UIHistory, type UIHistoryOptions } from "./to-ui-messages.ts";
 export type { UICalled, UIDeniedPart, UIMessage, UIMessagePart, UIToolPart } from "./ui-message.ts";
 export type { UIMessageOptions } from "./ui-message-options.ts";

@@ -8,6 +8,8 @@ import {
   type ToolResultPart,
 } from "../core/entry-kit.ts";
 import { isWaiting, toFailureText } from "../core/web-kit.ts";
+import { findLostMessages, type LostContent } from "../core/history-kit.ts";
+import { readUIMessages } from "./read-ui-messages.ts";
 import { toUserParts } from "./to-user-parts.ts";
 import type { UIMessage, UIMessagePart } from "./ui-message.ts";
 import type { UIVersion } from "./ui-message-chunk.ts";
@@ -17,6 +19,13 @@ import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
 export interface UIHistoryOptions extends Pick<UIMessageOptions, "version" | "sendReasoning" | "onError"> {
   /** The beginning of each message id. A "-" and the position in the transcript follow. Default "history". */
   readonly idPrefix?: string | undefined;
+}
+
+/** A transcript as messages of `useChat`. */
+export interface UIHistory<Version extends UIVersion = UIVersion> {
+  readonly messages: UIMessage<Version>[];
+  /** The content that the messages do not have in the same form. Empty if `fromUIMessages` can restore the transcript. */
+  readonly lost: readonly LostContent[];
 }
 
 /**
@@ -29,14 +38,28 @@ export interface UIHistoryOptions extends Pick<UIMessageOptions, "version" | "se
  *
  * @example
  * const { messages } = await runToolLoop({ provider, tools, messages: history });
- * const shown = toUIMessages(messages, { version: 7 });
+ * const { messages: shown } = toUIMessages(messages, { version: 7 });
  */
 export function toUIMessages<Version extends UIVersion = 6>(
   messages: readonly Message[],
   options: UIHistoryOptions & { readonly version?: Version | undefined } = {},
-): UIMessage<Version>[] {
+): UIHistory<Version> {
   const { version, sendReasoning, onError } = messageChecks;
   checkFields("options", options, { version, sendReasoning, onError, idPrefix: is.name });
+  const lost = findLostMessages(messages, {
+    joins: [],
+    write: (unit) => writeUIMessages(unit, options),
+    read: (shown) =>
+      readUIMessages(
+        shown.map((message) => ({ ...message })),
+        undefined,
+      ).draft.finish(undefined).messages,
+    keepsMetadata: () => false,
+  });
+  return { messages: writeUIMessages(messages, options), lost };
+}
+
+export function writeUIMessages(messages: readonly Message[], options: UIHistoryOptions): UIMessage[] {
   const { idPrefix = "history" } = options;
   const shown: UIMessage[] = [];
   for (const [index, message] of messages.entries()) {

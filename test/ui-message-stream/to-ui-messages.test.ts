@@ -21,9 +21,9 @@ const validators = {
 
 async function convert(messages: readonly Message[]): Promise<readonly PageMessage[][]> {
   const asJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
-  const five = asJson(toUIMessages(messages, { version: 5 }));
-  const six = asJson(toUIMessages(messages));
-  const seven = asJson(toUIMessages(messages, { version: 7 }));
+  const five = asJson(toUIMessages(messages, { version: 5 }).messages);
+  const six = asJson(toUIMessages(messages).messages);
+  const seven = asJson(toUIMessages(messages, { version: 7 }).messages);
   await Promise.all([messages.length === 0 ? [] : validators[5](five), messages.length === 0 ? [] : validators[6](six)]);
   if (messages.length > 0) await validators[7](seven);
   return [five, six, seven];
@@ -47,7 +47,7 @@ describe("toUIMessages", () => {
       tools: [tool("look", () => ({ price: 5 })), broken],
     });
     const live = await readMessage(vendor, toChunks(events, { version }));
-    const [asked, answered] = toUIMessages(result.messages, { version });
+    const [asked, answered] = toUIMessages(result.messages, { version }).messages;
     expect(asked).toEqual({ id: "history-0", role: "user", parts: [{ type: "text", text: "Go." }] });
     const withoutIds = (parts: PageMessage["parts"] = []): object[] =>
       parts.map((part) => ({ ...part, id: undefined, toolCallId: undefined }));
@@ -98,7 +98,7 @@ describe("toUIMessages", () => {
         ],
       },
     ];
-    const [message] = toUIMessages(messages, { sendReasoning: false, idPrefix: "old", onError: ({ kind }) => kind });
+    const [message] = toUIMessages(messages, { sendReasoning: false, idPrefix: "old", onError: ({ kind }) => kind }).messages;
     expect(message).toMatchObject({ id: "old-0", parts: [{ type: "step-start" }, { toolCallId: "old-0:c", errorText: "tool" }] });
     expect(() => toUIMessages([], { version: 4 as never })).toThrow("version");
   });

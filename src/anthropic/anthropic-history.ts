@@ -1,0 +1,155 @@
+import {
+  checkMessages,
+  copyHistory,
+  FieldReader,
+  findLostMessages,
+  HistoryDraft,
+  type HistoryProvider,
+  historyProviderCheck,
+  keepFitting,
+  type LostContent,
+  type ReadHistory,
+} from "../core/history-kit.ts";
+import { checkFields, type Checks, is, isRecord, type Message } from "../core/provider-kit.ts";
+import { createMessageConverter, joinMessages, toUserBlocks } from "./messages-body.ts";
+import { readMetadata } from "./provider-metadata.ts";
+import { createBlockWriter, readAnthropicMessages } from "./read-messages-history.ts";
+
+/** The options of `toAnthropicMessages`. */
+export interface ToAnthropicOptions {
+  /**
+   * The provider whose model wrote the history: the provider itself, or its `id` and `model`. Content that only this model may get
+   * back, such as thinking with its signature, is kept. Default: this content is omitted, and listed in `lost`.
+   */
+  readonly provider?: HistoryProvider | undefined;
+  /** The system text. It is returned unchanged. Default none. */
+  readonly system?: string | undefined;
+}
+
+/** The options of `fromAnthropicMessages`. */
+export interface FromAnthropicOptions extends Omit<ToAnthropicOptions, "system"> {
+  /** The field `system` of the request: a text, or text blocks. Lost parts of it have the field "system" and the index 0. */
+  readonly system?: string | readonly object[] | undefined;
+}
+
+/** A message of the Messages API. It can be assigned to `MessageParam` of the package `@anthropic-ai/sdk`. */
+export interface AnthropicMessage {
+  role: "user" | "assistant";
+  content: AnthropicBlock[];
+}
+
+/** A content block of the Messages API. Kept blocks of the service may have other types. */
+export type AnthropicBlock =
+  | AnthropicContent
+  | { type: "tool_use"; id: string; name: string; input: unknown }
+  | { type: "tool_result"; tool_use_id: string; content?: string | AnthropicContent[]; is_error?: boolean };
+
+/** A text, an image or a document of the Messages API. */
+export type AnthropicContent =
+  | { type: "text"; text: string }
+  | {
+      type: "image";
+      source:
+        | { type: "url"; url: string }
+        | { type: "base64"; media_type: "image/jpeg" | "image/png" | "image/gif" | "image/webp"; data: string };
+    }
+  | {
+      type: "document";
+      source:
+        | { type: "url"; url: string }
+        | { type: "base64"; media_type: "application/pdf"; data: string }
+        | { type: "text"; media_type: "text/plain"; data: string };
+    };
+
+/** A transcript in the format of Anthropic. */
+export interface AnthropicHistory<Item> {
+  readonly messages: Item[];
+  /** The option `system`. */
+  readonly system?: string | undefined;
+  /** The content that the format cannot hold. Empty if `fromAnthropicMessages` can restore the transcript. */
+  readonly lost: readonly LostContent[];
+}
+
+const checks: Checks<Omit<ToAnthropicOptions, "system">> = { provider: historyProviderCheck };
+
+/**
+ * Converts messages of Anthropic's Messages API to a transcript. A call without a result gets a `not-run` result, and a result
+ * without a call is omitted. Cache marks are omitted: the option `cache` of the provider sets new ones.
+ *
+ * Throws LoopError "invalid-messages" if a field has a wrong type; the message names its path. Throws "invalid-option" or
+ * "unknown-option" if an option is invalid.
+ *
+ * @example
+ * const { messages, system, lost } = fromAnthropicMessages(saved.messages, { system: saved.system, provider });
+ */
+export function fromAnthropicMessages(messages: readonly object[], options: FromAnthropicOptions = {}): ReadHistory {
+  checkFields("options", options, { ...checks, system: ["a string or an array of text blocks", isSystem] });
+  const owner = options.provider;
+  const draft = new HistoryDraft();
+  const system = readSystem(options.system, draft);
+  readAnthropicMessages(
+    copyHistory(messages).map((fields, index) => new FieldReader(fields, index)),
+    draft,
+    owner,
+  );
+  const { messages: read, lost } = draft.finish(createBlockWriter(owner));
+  return system === "" ? { messages: read, lost } : { messages: read, system, lost };
+}
+
+function isSystem(value: unknown): boolean {
+  return typeof value === "string" || (Array.isArray(value) && value.every(isTextBlock));
+}
+
+function isTextBlock(value: unknown): value is { readonly text: string } {
+  return isRecord(value) && value.type === "text" && typeof value.text === "string";
+}
+
+function readSystem(system: FromAnthropicOptions["system"], draft: HistoryDraft): string {
+  if (system === undefined || typeof system === "string") return system ?? "";
+  const isPlain = system.every((block) => Object.keys(block).every((name) => name === "type" || name === "text"));
+  if (system.length > 1 || !isPlain) draft.note({ index: 0, field: "system", reason: "changed" });
+  return system.map((block) => (isTextBlock(block) ? block.text : "")).join("\n\n");
+}
+
+/**
+ * Converts a transcript to messages of Anthropic's Messages API. The messages are those that `anthropicMessages` sends. A
+ * transcript that begins with an assistant message gets a user message first, because the API requires one.
+ *
+ * Images and files of users that the API does not support are omitted. Throws LoopError "invalid-messages" if the transcript is
+ * invalid, and "invalid-option" or "unknown-option" if an option is invalid.
+ *
+ * @example
+ * const { messages, lost } = toAnthropicMessages(result.messages, { provider });
+ * await client.messages.create({ model: "claude-opus-4-6", max_tokens: 1_000, messages });
+ */
+export function toAnthropicMessages<Item extends object = AnthropicMessage>(
+  messages: readonly Message[],
+  options: ToAnthropicOptions = {},
+): AnthropicHistory<Item> {
+  checkFields("options", options, { ...checks, system: is.text });
+  const owner = options.provider;
+  const convert = createMessageConverter(owner ?? { id: "", model: "" });
+  const checked = messages.length === 0 ? [] : checkMessages(messages, false).messages;
+  const keep = (all: readonly Message[]): readonly Message[] =>
+    keepFitting(all, (part) => toUserBlocks([part], { provider: "anthropic", message: 0 }));
+  const lost = findLostMessages(checked, {
+    joins: ["user", "assistant"],
+    write: (unit) => keep(unit).map((message) => convert(message, 0).asLast),
+    read: (wire) => readUnit(wire, owner),
+    keepsMetadata: (message) => owner !== undefined && readMetadata(message, owner) !== undefined,
+  });
+  const written = joinMessages(keep(checked), convert).map(({ message }) => message) as object[] as Item[];
+  const opening = checked[0]?.role === "assistant" ? [{ index: 0, field: "", reason: "added" as const }] : [];
+  const { system } = options;
+  return { messages: written, ...(system === undefined ? {} : { system }), lost: [...opening, ...lost] };
+}
+
+function readUnit(wire: readonly object[], owner: HistoryProvider | undefined): readonly Message[] {
+  const draft = new HistoryDraft();
+  readAnthropicMessages(
+    wire.map((message, index) => new FieldReader({ ...message }, index)),
+    draft,
+    owner,
+  );
+  return draft.finish(undefined).messages;
+}

@@ -1,0 +1,18 @@
+// Internal exports of the core, for the functions that convert histories. Separate from the other exports, so that no other
+// bundle includes them.
+
+export { checkMessages } from "./loop/state/check-messages.ts";
+export type { LostContent, Piece } from "./providers/find-lost.ts";
+export {
+  addMetadata,
+  copyHistory,
+  FieldReader,
+  HistoryDraft,
+  type HistoryProvider,
+  historyProviderCheck,
+  type PieceWriter,
+  type ReadHistory,
+  toMediaPart,
+  toReadResult,
+} from "./providers/read-history.ts";
+export { findLostMessages, keepFitting } from "./providers/write-history.ts";

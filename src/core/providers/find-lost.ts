@@ -1,0 +1,119 @@
+// Compares a message with the form that it has after a conversion and back. Each difference is content that was lost.
+
+import type { Json } from "../types/json.ts";
+import { isRecord } from "../utils/guards.ts";
+import { isSameJson } from "../utils/json.ts";
+
+/** Content that a conversion could not keep as it was. The content itself is not included. */
+export interface LostContent {
+  /** The 0-based index of the message in the given array. */
+  readonly index: number;
+  /** The path of the field within the message, such as "content[0].annotations". Empty for the whole message. */
+  readonly field: string;
+  /**
+   * "omitted": the result does not have it. "changed": the result has it in another form, or at another position. "added": only
+   * the result has it, because the history would otherwise be rejected.
+   */
+  readonly reason: "omitted" | "changed" | "added";
+}
+
+/** A part of a history, with its position. */
+export interface Piece {
+  readonly index: number;
+  readonly field: string;
+  readonly value: Json;
+}
+
+/** Compares pieces with their converted form. Content that was added is reported at the piece before it. */
+export function comparePieces(given: readonly Piece[], back: readonly Json[]): readonly LostContent[] {
+  const lost: LostContent[] = [];
+  let last = given[0];
+  for (const [piece, value] of alignItems(given, back)) {
+    last = piece ?? last;
+    if (last === undefined) continue;
+    const { index, field } = last;
+    if (piece === undefined) lost.push({ index, field, reason: "added" });
+    else if (value === undefined) lost.push({ index, field, reason: "omitted" });
+    else compare(piece.value, value, { index, field, lost });
+  }
+  return lost;
+}
+
+interface Place {
+  readonly index: number;
+  readonly field: string;
+  readonly lost: LostContent[];
+}
+
+function compare(given: Json, back: Json, place: Place): void {
+  const { index, field, lost } = place;
+  if (isSameJson(given, back)) return;
+  if (Array.isArray(given) && Array.isArray(back)) compareLists(given, back, place);
+  else if (isRecord(given) && isRecord(back)) compareFields(given, back, place);
+  else lost.push({ index, field, reason: "changed" });
+}
+
+function compareLists(given: readonly Json[], back: readonly Json[], place: Place): void {
+  const pieces = given.map((value, at) => ({ index: place.index, field: `${place.field}[${at}]`, value }));
+  if (pieces.length === 0) place.lost.push({ index: place.index, field: place.field, reason: "added" });
+  for (const lost of comparePieces(pieces, back)) place.lost.push(lost);
+}
+
+type Fields = { readonly [field: string]: Json | undefined };
+
+function compareFields(given: Fields, back: Fields, { index, field, lost }: Place): void {
+  for (const name of new Set([...Object.keys(given), ...Object.keys(back)])) {
+    const path = field === "" ? name : `${field}.${name}`;
+    const one = Object.hasOwn(given, name) ? given[name] : undefined;
+    const other = Object.hasOwn(back, name) ? back[name] : undefined;
+    if (one === undefined && other !== undefined) lost.push({ index, field: path, reason: "added" });
+    else if (one !== undefined && other === undefined) lost.push({ index, field: path, reason: "omitted" });
+    else if (one !== undefined && other !== undefined) compare(one, other, { index, field: path, lost });
+  }
+}
+
+type Pair = readonly [piece: Piece | undefined, value: Json | undefined];
+
+/** The number of later items to search. A limit is needed, because histories are untrusted and may be long. */
+const searched = 32;
+
+/** Pairs each piece with its converted form: an equal one if there is one nearby, otherwise the next one of its kind. */
+function alignItems(given: readonly Piece[], back: readonly Json[]): readonly Pair[] {
+  const pairs: Pair[] = [];
+  let at = 0;
+  let other = 0;
+  while (at < given.length || other < back.length) {
+    const piece = given[at];
+    const value = back[other];
+    const step = piece === undefined ? "added" : value === undefined ? "omitted" : stepOf({ given, at, back, other });
+    pairs.push([step === "added" ? undefined : piece, step === "omitted" ? undefined : value]);
+    if (step !== "added") at += 1;
+    if (step !== "omitted") other += 1;
+  }
+  return pairs;
+}
+
+interface Position {
+  readonly given: readonly Piece[];
+  readonly at: number;
+  readonly back: readonly Json[];
+  readonly other: number;
+}
+
+function stepOf({ given, at, back, other }: Position): "same" | LostContent["reason"] {
+  const one = given[at]?.value;
+  const two = back[other];
+  if (isSameJson(one, two) || (at + 1 === given.length && other + 1 === back.length)) return "same";
+  const laterGiven = given.slice(at + 1, at + searched).map(({ value }) => value);
+  const laterBack = back.slice(other + 1, other + searched);
+  if (laterGiven.some((value) => isSameJson(value, two))) return "omitted";
+  if (laterBack.some((value) => isSameJson(value, one))) return "added";
+  if (kindOf(one) === kindOf(two)) return "same";
+  return laterBack.some((value) => kindOf(value) === kindOf(one)) ? "added" : "omitted";
+}
+
+function kindOf(value: Json | undefined): string {
+  if (!isRecord(value)) return typeof value;
+  const { type, role } = value;
+  return `${typeof type === "string" ? type : ""}/${typeof role === "string" ? role : ""}`;
+}

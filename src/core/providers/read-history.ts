@@ -1,0 +1,264 @@
+// Builds a transcript from the history of another library or service. Each call gets exactly one result, directly after its
+// message, so that a run accepts the transcript.
+
+import { type Check, isFilled } from "../errors/check-fields.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import { renderOutcome } from "../tools/outcome-texts.ts";
+import type { ContentPart } from "../types/common.ts";
+import type { Json } from "../types/json.ts";
+import type {
+  AssistantMessage,
+  AssistantPart,
+  Message,
+  ProviderMetadata,
+  ToolResultPart,
+  UserMessage,
+} from "../types/message.ts";
+import { isRecord, type UnknownRecord } from "../utils/guards.ts";
+import { isSameJson, toJson } from "../utils/json.ts";
+import { locateMedia } from "../utils/media-source.ts";
+import { toPlainError } from "../utils/plain-error.ts";
+import { describeValue } from "../utils/texts.ts";
+import { comparePieces, type LostContent, type Piece } from "./find-lost.ts";
+
+/** A history as a transcript. Pass `messages` and `system` to a run. */
+export interface ReadHistory {
+  readonly messages: readonly Message[];
+  /** The system text, if the history begins with one. */
+  readonly system?: string | undefined;
+  /** The content that the transcript does not have in the same form. Empty if the history can be restored. */
+  readonly lost: readonly LostContent[];
+}
+
+/** The provider that gets the history, and to which its provider metadata is sent back. */
+export interface HistoryProvider {
+  readonly id: string;
+  readonly model: string;
+}
+
+export const historyProviderCheck: Check = [
+  'a provider, or { id: "...", model: "..." }',
+  (value) => isRecord(value) && isFilled(value.id) && isFilled(value.model),
+];
+
+/** The result of a call in a history. Its name is the name of the call. */
+export type ReadResult = Omit<ToolResultPart, "name">;
+
+interface OpenCall {
+  readonly callId: string;
+  readonly name: string;
+  result: ReadResult | undefined;
+}
+
+interface Unit {
+  readonly message: UserMessage | AssistantMessage;
+  readonly pieces: Piece[];
+  readonly calls: readonly OpenCall[];
+}
+
+/** Writes messages in the format of the history: one value for each piece. */
+export type PieceWriter = (messages: readonly Message[]) => readonly Json[];
+
+export class HistoryDraft {
+  readonly #units: Unit[] = [];
+  readonly #stray: Piece[] = [];
+  readonly #callIds = new Set<string>();
+  readonly #open = new Map<string, { readonly unit: Unit; readonly call: OpenCall }>();
+  readonly #late: LostContent[] = [];
+
+  /** Adds a message. A message without content is omitted. If an earlier call has the id of a call, the call gets a new id. */
+  add(message: UserMessage | AssistantMessage, pieces: readonly Piece[]): void {
+    if (message.content.length === 0) {
+      for (const piece of pieces) this.omit(piece);
+      return;
+    }
+    if (message.role === "user") this.#units.push({ message, pieces: [...pieces], calls: [] });
+    else this.#addAssistant(message, pieces);
+  }
+
+  #addAssistant(message: AssistantMessage, pieces: readonly Piece[]): void {
+    const given: string[] = [];
+    const content = message.content.map((part): AssistantPart => {
+      if (part.type !== "tool-call") return part;
+      given.push(part.callId);
+      return { ...part, callId: this.#toNewId(part.callId) };
+    });
+    const calls = content.flatMap((part) =>
+      part.type === "tool-call" ? [{ callId: part.callId, name: part.name, result: undefined }] : [],
+    );
+    const unit = { message: { ...message, content }, pieces: [...pieces], calls };
+    this.#units.push(unit);
+    for (const [position, call] of calls.entries()) this.#open.set(given[position] ?? call.callId, { unit, call });
+  }
+
+  #toNewId(id: string): string {
+    let fresh = id;
+    for (let count = 2; this.#callIds.has(fresh); count += 1) fresh = `${id}-${count}`;
+    this.#callIds.add(fresh);
+    return fresh;
+  }
+
+  /** Adds a result to its call. A result without a call is omitted. Pass no piece if the result is part of the piece of the call. */
+  addResult(result: ReadResult, piece?: Piece): void {
+    const open = this.#open.get(result.callId);
+    this.#open.delete(result.callId);
+    if (open === undefined) {
+      if (piece !== undefined) this.omit(piece);
+      return;
+    }
+    const { unit, call } = open;
+    call.result = { ...result, callId: call.callId };
+    if (piece === undefined) return;
+    unit.pieces.push(piece);
+    if (unit !== this.#units.at(-1)) this.note({ index: piece.index, field: piece.field, reason: "changed" });
+  }
+
+  /** Lists content as lost. */
+  note(lost: LostContent): void {
+    this.#late.push(lost);
+  }
+
+  /** Omits a part of the history. */
+  omit(piece: Piece): void {
+    this.#stray.push(piece);
+  }
+
+  /** Returns the transcript. The written form of each message is compared with the history, to find the lost content. */
+  finish(write: PieceWriter | undefined): Omit<ReadHistory, "system"> {
+    const units = this.#units.map((unit) => ({ pieces: unit.pieces, messages: toMessages(unit) }));
+    const found = write === undefined ? [] : units.flatMap(({ pieces, messages }) => comparePieces(pieces, write(messages)));
+    const strays = this.#stray.map(({ index, field }): LostContent => ({ index, field, reason: "omitted" }));
+    const lost = [...found, ...this.#late, ...strays].sort((one, other) => one.index - other.index);
+    return { messages: units.flatMap(({ messages }) => messages), lost };
+  }
+}
+
+function toMessages({ message, calls }: Unit): readonly Message[] {
+  if (calls.length === 0) return [message];
+  return [message, { role: "tool", results: calls.map(({ callId, name, result }) => toResult({ callId, name }, result)) }];
+}
+
+function toResult(call: Pick<OpenCall, "callId" | "name">, result: ReadResult | undefined): ToolResultPart {
+  if (result !== undefined) return { ...result, ...call };
+  return { ...call, outcome: "not-run", result: renderOutcome({ call: { ...call, args: {} }, durationMs: 0, kind: "not-run" }) };
+}
+
+/** Copies a history to plain data. Throws LoopError "invalid-messages" if an item is not an object. */
+export function copyHistory(history: unknown): readonly UnknownRecord[] {
+  if (!Array.isArray(history)) throw new LoopError("invalid-messages", { index: 0, problem: notList(history) });
+  return history.map((item: unknown, index) => {
+    const copy = copyItem(item, index);
+    if (!isRecord(copy))
+      throw new LoopError("invalid-messages", { index, problem: `must be an object, not ${describeValue(copy)}` });
+    return copy;
+  });
+}
+
+function notList(history: unknown): string {
+  return `is missing: the history must be an array, not ${describeValue(history)}`;
+}
+
+function copyItem(item: unknown, index: number): unknown {
+  try {
+    return toJson(item);
+  } catch (error) {
+    throw new LoopError("invalid-messages", { index, problem: `cannot be written as JSON: ${toPlainError(error).message}` });
+  }
+}
+
+/** Reads the fields of one message. Errors name the message and the path of the wrong field. */
+export class FieldReader {
+  readonly fields: UnknownRecord;
+  readonly #index: number;
+  readonly #path: string;
+
+  constructor(fields: UnknownRecord, index: number, path = "") {
+    this.fields = fields;
+    this.#index = index;
+    this.#path = path;
+  }
+
+  get piece(): Piece {
+    return { index: this.#index, field: this.#path, value: this.fields as Json };
+  }
+
+  #field(name: string): string {
+    return this.#path === "" ? name : `${this.#path}.${name}`;
+  }
+
+  /** Returns the error for a field with a wrong value. */
+  wrong(name: string, expected: string): LoopError<"invalid-messages"> {
+    const received = describeValue(this.fields[name]);
+    return new LoopError("invalid-messages", {
+      index: this.#index,
+      problem: `has a wrong field "${this.#field(name)}": it must be ${expected}, not ${received}`,
+    });
+  }
+
+  text(name: string): string {
+    const value = this.fields[name];
+    if (typeof value !== "string") throw this.wrong(name, "a string");
+    return value;
+  }
+
+  /** Reads base64 text or a data URL. Other URLs are refused, because a service would fetch them. */
+  base64(name: string): string {
+    const value = this.filled(name);
+    if (value.includes(":") && !/^data:/i.test(value)) throw this.wrong(name, "base64 text or a data URL");
+    return value;
+  }
+
+  filled(name: string): string {
+    const value = this.text(name);
+    if (value === "") throw this.wrong(name, "a string that is not empty");
+    return value;
+  }
+
+  /** Reads a string, or "" if the field is absent or null. */
+  optionalText(name: string): string {
+    return this.fields[name] === undefined || this.fields[name] === null ? "" : this.text(name);
+  }
+
+  record(name: string): FieldReader {
+    const value = this.fields[name];
+    if (!isRecord(value)) throw this.wrong(name, "an object");
+    return new FieldReader(value, this.#index, this.#field(name));
+  }
+
+  /** Reads an array of objects. An absent array is empty. */
+  records(name: string): readonly FieldReader[] {
+    const value = this.fields[name];
+    if (value === undefined || value === null) return [];
+    if (!Array.isArray(value)) throw this.wrong(name, "an array");
+    return value.map((item: unknown, at) => {
+      if (!isRecord(item))
+        throw new FieldReader({ [`${name}[${at}]`]: item }, this.#index, this.#path).wrong(`${name}[${at}]`, "an object");
+      return new FieldReader(item, this.#index, this.#field(`${name}[${at}]`));
+    });
+  }
+}
+
+/** Makes a content part from a URL, a data URL or base64 text. `mediaType` is used if the URL has none. */
+export function toMediaPart(data: string, mediaType: string): ContentPart {
+  const { mediaType: type } = locateMedia({ type: "file", mediaType, data });
+  return { type: type.startsWith("image/") ? "image" : "file", mediaType: type, data };
+}
+
+/** Makes a result from content: the first text is the result, and the rest is its content. */
+export function toReadResult(parts: readonly ContentPart[]): Pick<ReadResult, "result" | "content"> {
+  const [first, ...rest] = parts;
+  if (first?.type !== "text") return parts.length === 0 ? { result: "" } : { result: "", content: parts };
+  return rest.length === 0 ? { result: first.text } : { result: first.text, content: rest };
+}
+
+/** Adds provider metadata to a message that is not written as it was without the metadata. */
+export function addMetadata(
+  message: AssistantMessage,
+  metadata: ProviderMetadata,
+  { pieces, write }: { readonly pieces: readonly Piece[]; readonly write: PieceWriter },
+): AssistantMessage {
+  const plain = write([message]);
+  if (metadata.length === 0 || comparePieces(pieces, plain).length === 0) return message;
+  const full = { ...message, providerMetadata: metadata };
+  return isSameJson(plain, write([full])) ? message : full;
+}

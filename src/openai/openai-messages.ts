@@ -1,0 +1,217 @@
+import {
+  checkMessages,
+  copyHistory,
+  FieldReader,
+  findLostMessages,
+  HistoryDraft,
+  type HistoryProvider,
+  historyProviderCheck,
+  keepFitting,
+  type LostContent,
+  type ReadHistory,
+} from "../core/history-kit.ts";
+import {
+  type AssistantMessage,
+  checkFields,
+  type Checks,
+  type ContentPart,
+  is,
+  isRecord,
+  listOf,
+  type Message,
+  oneOf,
+  readOwnItems,
+  type UnknownRecord,
+} from "../core/provider-kit.ts";
+import { createMessageConverter, toUserContent } from "./chat-body.ts";
+import { createChatWriter, type HistoryOwner, readChatMessages, readParts } from "./read-chat-history.ts";
+import { createItemWriter, readContent, readResponsesItems } from "./read-responses-history.ts";
+import { createInputConverter, toInputContent } from "./responses-body.ts";
+import { readResponsesMetadata } from "./responses-metadata.ts";
+
+/** The API of a history: Chat Completions or Responses. */
+export type OpenAIMessagesApi = "chat" | "responses";
+
+/** The options of `fromOpenAIMessages` and `toOpenAIMessages`. */
+export interface OpenAIHistoryOptions {
+  /** The API of the history. Default of `fromOpenAIMessages`: the API is recognized. Default of `toOpenAIMessages`: "chat". */
+  readonly api?: OpenAIMessagesApi | undefined;
+  /**
+   * The provider whose model wrote the history: the provider itself, or its `id` and `model`. Content that only this model may get
+   * back, such as encrypted reasoning, is kept as provider metadata. Default: this content is omitted, and listed in `lost`.
+   */
+  readonly provider?: HistoryProvider | undefined;
+  /** True if the service has stored the responses of the history, and the provider has `store: true`. Default false. */
+  readonly store?: boolean | undefined;
+}
+
+/** The options of `toOpenAIMessages`. */
+export interface ToOpenAIOptions extends OpenAIHistoryOptions {
+  /** The system text. It becomes the first message. Default none. */
+  readonly system?: string | undefined;
+}
+
+/** A message of the Chat Completions API. It can be assigned to `ChatCompletionMessageParam` of the package `openai`. */
+export type OpenAIMessage =
+  | { role: "system"; content: string }
+  | { role: "user"; content: string | OpenAIMessagePart[] }
+  | { role: "assistant"; content: string | null; tool_calls?: OpenAIMessageCall[] }
+  | { role: "tool"; tool_call_id: string; content: string };
+
+/** A part of a user message of the Chat Completions API. */
+export type OpenAIMessagePart =
+  | { type: "text"; text: string }
+  | { type: "image_url"; image_url: { url: string } }
+  | { type: "input_audio"; input_audio: { data: string; format: "wav" | "mp3" } }
+  | { type: "file"; file: { filename: string; file_data: string } };
+
+/** A tool call of the Chat Completions API. `arguments` is JSON text. */
+export interface OpenAIMessageCall {
+  id: string;
+  type: "function";
+  function: { name: string; arguments: string };
+}
+
+/** A transcript in a format of OpenAI. */
+export interface OpenAIHistory<Item> {
+  /** The messages of a Chat request, or the `input` of a Responses request. */
+  readonly messages: Item[];
+  /** The content that the format cannot hold. Empty if `fromOpenAIMessages` can restore the transcript. */
+  readonly lost: readonly LostContent[];
+}
+
+const checks: Checks<OpenAIHistoryOptions> = {
+  api: /* @__PURE__ */ oneOf("chat", "responses"),
+  provider: historyProviderCheck,
+  store: is.flag,
+};
+
+/**
+ * Converts a history of OpenAI to a transcript: messages of the Chat Completions API, or input and output items of the Responses
+ * API. System and developer messages at the beginning become `system`. Later ones become pinned user messages. A call without a
+ * result gets a `not-run` result, and a result without a call is omitted. Ids and states of items are not compared.
+ *
+ * Throws LoopError "invalid-messages" if a field has a wrong type; the message names its path. Throws "invalid-option" or
+ * "unknown-option" if an option is invalid.
+ *
+ * @example
+ * const { messages, system, lost } = fromOpenAIMessages(saved, { provider });
+ * await runToolLoop({ provider, system, messages: [...messages, question] });
+ */
+export function fromOpenAIMessages(messages: readonly object[], options: OpenAIHistoryOptions = {}): ReadHistory {
+  checkFields("options", options, checks);
+  const items = copyHistory(messages).map((fields, index) => new FieldReader(fields, index));
+  const api = options.api ?? recognizeApi(items);
+  const owner = toOwner(options);
+  const { draft, system } = readHistory(items, api, owner);
+  const { messages: read, lost } = draft.finish(api === "chat" ? createChatWriter(owner) : createItemWriter(owner));
+  return system === "" ? { messages: read, lost } : { messages: read, system, lost };
+}
+
+function toOwner({ provider, store = false }: OpenAIHistoryOptions): HistoryOwner {
+  return { id: provider?.id ?? "openai", model: provider?.model, store };
+}
+
+function recognizeApi(items: readonly FieldReader[]): OpenAIMessagesApi {
+  return items.some(({ fields }) => isResponsesItem(fields)) ? "responses" : "chat";
+}
+
+const contentTypes: ReadonlySet<unknown> = new Set(["input_text", "input_image", "input_file", "output_text"]);
+
+function isResponsesItem({ type, content }: UnknownRecord): boolean {
+  return typeof type === "string" || listOf(content).some((part) => isRecord(part) && contentTypes.has(part.type));
+}
+
+interface Read {
+  readonly draft: HistoryDraft;
+  readonly system: string;
+}
+
+function readHistory(items: readonly FieldReader[], api: OpenAIMessagesApi, owner: HistoryOwner): Read {
+  const draft = new HistoryDraft();
+  const end = items.findIndex(({ fields }) => fields.role !== "system" && fields.role !== "developer");
+  const leading = items.slice(0, end === -1 ? items.length : end);
+  const system = leading.map((item, position) => readSystem(item, { position, api, draft })).join("\n\n");
+  const rest = items.slice(leading.length);
+  if (api === "chat") readChatMessages(rest, draft, owner);
+  else readResponsesItems(rest, draft, owner);
+  return { draft, system };
+}
+
+interface SystemPlace {
+  readonly position: number;
+  readonly api: OpenAIMessagesApi;
+  readonly draft: HistoryDraft;
+}
+
+function readSystem(item: FieldReader, { position, api, draft }: SystemPlace): string {
+  const { index } = item.piece;
+  const given = api === "chat" ? readParts(item) : readContent(item);
+  const parts: readonly ContentPart[] = typeof given === "string" ? [{ type: "text", text: given }] : given;
+  const hasOthers = Object.keys(item.fields).some((name) => name !== "role" && name !== "content" && name !== "type");
+  if (position > 0 || parts.length > 1 || hasOthers) draft.note({ index, field: "", reason: "changed" });
+  else if (item.fields.role !== "system") draft.note({ index, field: "role", reason: "changed" });
+  return parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+}
+
+/**
+ * Converts a transcript to messages of the Chat Completions API, or to input items of the Responses API. The messages are those
+ * that `openaiChat` and `openaiResponses` send. For a Responses history, pass the item type of your SDK as type argument:
+ * `toOpenAIMessages<ResponseInputItem>(messages, { api: "responses" })`.
+ *
+ * Images and files of users that the API does not support are omitted. Throws LoopError "invalid-messages" if the transcript is
+ * invalid, and "invalid-option" or "unknown-option" if an option is invalid.
+ *
+ * @example
+ * const { messages, lost } = toOpenAIMessages(result.messages, { system });
+ * await client.chat.completions.create({ model: "gpt-5", messages });
+ */
+export function toOpenAIMessages<Item extends object = OpenAIMessage>(
+  messages: readonly Message[],
+  options: ToOpenAIOptions = {},
+): OpenAIHistory<Item> {
+  checkFields("options", options, { ...checks, system: is.text });
+  const { api = "chat", system = "" } = options;
+  const owner = toOwner(options);
+  const wire = api === "chat" ? chatWire(owner) : responsesWire(owner);
+  const checked = messages.length === 0 ? [] : checkMessages(messages, false).messages;
+  const written = wire.write(checked);
+  const lost = findLostMessages(checked, {
+    ...wire,
+    read: (items) =>
+      readHistory(
+        items.map((item, index) => new FieldReader({ ...item }, index)),
+        api,
+        owner,
+      ).draft.finish(undefined).messages,
+  });
+  const first = system === "" ? [] : [{ role: "system", content: system }];
+  return { messages: [...first, ...written] as Item[], lost };
+}
+
+interface Wire {
+  readonly joins: readonly Message["role"][];
+  write(messages: readonly Message[]): readonly object[];
+  keepsMetadata(message: AssistantMessage): boolean;
+}
+
+const place = { provider: "openai", message: 0 };
+
+function chatWire({ id, model = "" }: HistoryOwner): Wire {
+  const toWireCallId = (callId: string): string => callId;
+  const convert = createMessageConverter({ id, model, echoReasoning: undefined, toolResultMedia: "user-message", toWireCallId });
+  return {
+    joins: [],
+    write: (messages) => keepFitting(messages, (part) => toUserContent([part], place)).flatMap((message) => convert(message, 0)),
+    keepsMetadata: ({ providerMetadata }) => readOwnItems(providerMetadata, { id, model }) !== undefined,
+  };
+}
+
+function responsesWire({ id, model = "", store }: HistoryOwner): Wire {
+  const toInput = createInputConverter({ id, model, store, customTools: new Map(), toolResultMedia: "tool-message" });
+  return {
+    joins: ["assistant"],
+    write: (messages) => toInput(keepFitting(messages, (part) => toInputContent([part], place))),
+    keepsMetadata: (message) => readResponsesMetadata(message, { id, model, store }) !== undefined,
+  };
+}

@@ -1,0 +1,185 @@
+// Reads items of the Responses API. Consecutive items of the model become one assistant message.
+
+import {
+  addMetadata,
+  type FieldReader,
+  type HistoryDraft,
+  type Piece,
+  type PieceWriter,
+  toMediaPart,
+  toReadResult,
+} from "../core/history-kit.ts";
+import {
+  type AssistantPart,
+  type ContentPart,
+  isRecord,
+  type Json,
+  listOf,
+  type ProviderMetadata,
+  type UnknownRecord,
+} from "../core/provider-kit.ts";
+import { type HistoryOwner, toArgs } from "./read-chat-history.ts";
+import { createInputConverter } from "./responses-body.ts";
+import { isCallType } from "./responses-calls.ts";
+import { toResponsesMetadata } from "./responses-metadata.ts";
+import { kindOf, wordsOf } from "./responses-texts.ts";
+
+/** Adds items to a history. The leading system messages are not included. */
+export function readResponsesItems(items: readonly FieldReader[], draft: HistoryDraft, owner: HistoryOwner): void {
+  let group: FieldReader[] = [];
+  const close = (): void => {
+    if (group.length > 0) addGroup(group, draft, owner);
+    group = [];
+  };
+  for (const item of items) {
+    const isOwn = isFromModel(item);
+    if (!isOwn || beginsMessage(item, group, owner)) close();
+    if (isOwn) group.push(item);
+    else addInput(item, draft);
+  }
+  close();
+}
+
+const results: ReadonlySet<unknown> = new Set(["function_call_output", "custom_tool_call_output"]);
+
+/** True for items that the model created. Also true for unknown items, which only the service can read. */
+function isFromModel(item: FieldReader): boolean {
+  const { role, type } = item.fields;
+  if (role === "user" || role === "system" || role === "developer" || results.has(type)) return false;
+  if (role !== undefined && role !== "assistant") throw item.wrong("role", '"user", "assistant", "system" or "developer"');
+  if (role === undefined) item.filled("type");
+  return type !== "item_reference";
+}
+
+function addInput(item: FieldReader, draft: HistoryDraft): void {
+  const { role, type } = item.fields;
+  const piece = { ...item.piece, value: normalizeItem(item.fields) };
+  if (type === "item_reference") draft.omit(piece);
+  else if (results.has(type))
+    draft.addResult({ callId: item.filled("call_id"), outcome: "completed", ...toReadResult(readOutput(item)) }, piece);
+  else draft.add({ role: "user", content: readContent(item), ...(role === "user" ? {} : { pinned: true }) }, [piece]);
+}
+
+/** A response may have several messages. They stay together if the service sent them, and if calls wait for their results. */
+function beginsMessage({ fields }: FieldReader, group: readonly FieldReader[], { model }: HistoryOwner): boolean {
+  if (fields.role !== "assistant" || group.some((item) => isCallType(item.fields.type))) return false;
+  return (model === undefined || typeof fields.content === "string") && group.some((item) => item.fields.role === "assistant");
+}
+
+function addGroup(group: readonly FieldReader[], draft: HistoryDraft, owner: HistoryOwner): void {
+  const { id, model, store } = owner;
+  const pieces = group.map((item): Piece => ({ ...item.piece, value: normalizeItem(item.fields) }));
+  const text = group.filter(({ fields }) => fields.role === "assistant").map(textOfMessage);
+  const content = [
+    ...toPart(
+      "reasoning",
+      group.flatMap(({ fields }) => readThoughts(fields)),
+    ),
+    ...toPart(
+      "text",
+      text.filter((words) => words !== ""),
+    ),
+    ...group.flatMap(readItemCall),
+  ];
+  const items = model === undefined ? [] : toResponsesMetadata(group.map(toOutputItem), store);
+  const metadata: ProviderMetadata = items.map((item) => ({ provider: id, model: model ?? "", item }));
+  draft.add(addMetadata({ role: "assistant", content }, metadata, { pieces, write: createItemWriter(owner) }), pieces);
+}
+
+function toPart(type: "text" | "reasoning", texts: readonly string[]): readonly AssistantPart[] {
+  return texts.length === 0 ? [] : [{ type, text: texts.join("\n\n") }];
+}
+
+function textOfMessage(item: FieldReader): string {
+  const { content } = item.fields;
+  if (typeof content === "string") return content;
+  return item
+    .records("content")
+    .map(({ fields }) => (kindOf(fields.type) === undefined ? "" : wordsOf(fields)))
+    .join("");
+}
+
+function readThoughts({ type, summary, content }: UnknownRecord): readonly string[] {
+  if (type !== "reasoning") return [];
+  return [...listOf(summary), ...listOf(content)].flatMap((part) =>
+    isRecord(part) && kindOf(part.type) !== undefined ? [wordsOf(part)] : [],
+  );
+}
+
+function readItemCall(item: FieldReader): readonly AssistantPart[] {
+  const { type } = item.fields;
+  if (!isCallType(type)) return [];
+  const call = { type: "tool-call", callId: item.filled("call_id"), name: item.filled("name") } as const;
+  return [{ ...call, args: type === "function_call" ? toArgs(item.text("arguments")) : { input: item.text("input") } }];
+}
+
+/** The adapter accepts only the form of messages that the service sends. */
+function toOutputItem({ fields }: FieldReader): Json {
+  if (fields.role !== "assistant") return fields as Json;
+  const { content, ...rest } = fields;
+  const parts = typeof content === "string" ? [{ type: "output_text", text: content, annotations: [] }] : content;
+  return { type: "message", ...rest, content: parts } as Json;
+}
+
+export function createItemWriter({ id, model = "", store }: HistoryOwner): PieceWriter {
+  const toInput = createInputConverter({ id, model, store, customTools: new Map(), toolResultMedia: "tool-message" });
+  return (messages) => toInput(messages).map(normalizeItem);
+}
+
+export function readContent(item: FieldReader): string | readonly ContentPart[] {
+  const { content } = item.fields;
+  return typeof content === "string" ? content : item.records("content").flatMap(readInputPart);
+}
+
+function readOutput(item: FieldReader): readonly ContentPart[] {
+  const { output } = item.fields;
+  return typeof output === "string" ? toTexts(output) : item.records("output").flatMap(readInputPart);
+}
+
+function toTexts(text: string): readonly ContentPart[] {
+  return text === "" ? [] : [{ type: "text", text }];
+}
+
+function readInputPart(part: FieldReader): readonly ContentPart[] {
+  const { image_url: image, file_data: data, file_url: url } = part.fields;
+  switch (part.filled("type")) {
+    case "input_text":
+    case "output_text":
+      return [{ type: "text", text: part.text("text") }];
+    case "input_image":
+      return image === undefined || image === null ? [] : [toMediaPart(part.filled("image_url"), "image/*")];
+    case "input_file":
+      if (data !== undefined && data !== null) return [toMediaPart(part.base64("file_data"), "application/octet-stream")];
+      return url === undefined || url === null ? [] : [toMediaPart(part.filled("file_url"), "application/octet-stream")];
+    default:
+      return [];
+  }
+}
+
+/** Omits ids, states, and differences in form that have no meaning. */
+export function normalizeItem(item: UnknownRecord): Json {
+  const { id: _id, status: _status, created_by: _by, type, content, output, summary, ...rest } = item;
+  const isMessage = typeof item.role === "string";
+  return withoutDefaults({
+    ...rest,
+    ...(isMessage && type === "message" ? {} : { type }),
+    content: toNormalParts(content, item.role === "assistant" ? "output_text" : "input_text"),
+    output: toNormalParts(output, "input_text"),
+    summary: listOf(summary).length === 0 ? undefined : summary,
+  });
+}
+
+function toNormalParts(content: unknown, type: string): unknown {
+  if (typeof content === "string") return content === "" ? [] : [{ type, text: content }];
+  return Array.isArray(content) ? content.map((part: unknown) => (isRecord(part) ? withoutDefaults(part) : part)) : content;
+}
+
+function withoutDefaults(fields: object): Json {
+  return Object.fromEntries(Object.entries(fields).filter(([name, value]) => !isDefault(name, value)));
+}
+
+function isDefault(name: string, value: unknown): boolean {
+  if (value === undefined || value === null) return true;
+  if (name === "annotations" || name === "logprobs") return Array.isArray(value) && value.length === 0;
+  return name === "detail" && value === "auto";
+}

@@ -1,0 +1,42 @@
+import { checkFields, type Message } from "../core/entry-kit.ts";
+import { copyHistory, historyProviderCheck, type HistoryProvider, type ReadHistory } from "../core/history-kit.ts";
+import { normalizePart, readUIMessages } from "./read-ui-messages.ts";
+import { writeUIMessages } from "./to-ui-messages.ts";
+
+/** The options of `fromUIMessages`. */
+export interface FromUIOptions {
+  /**
+   * The `aiSdkModel` provider that continues the history. Metadata that services added to texts, reasoning and calls is then kept
+   * as provider metadata, and sent back to this provider and model. Default: this metadata is omitted, and listed in `lost`.
+   */
+  readonly provider?: HistoryProvider | undefined;
+}
+
+/**
+ * Converts the messages of `useChat` to a transcript. Accepts the `UIMessage`s of AI SDK 5, 6 and 7. System messages at the
+ * beginning become `system`, and later ones pinned user messages. Each step of an assistant message becomes one message, with the
+ * results of its calls. A call without a result gets a `not-run` result. Ids of messages and states of texts are not compared.
+ *
+ * A page can invent the results of tools. Use `readUIChatRequest` for the requests of pages, and this function for messages that
+ * the server has stored.
+ *
+ * Throws LoopError "invalid-messages" if a field has a wrong type; the message names its path. Throws "invalid-option" or
+ * "unknown-option" if an option is invalid.
+ *
+ * @example
+ * const { messages, system, lost } = fromUIMessages(chat.messages);
+ */
+export function fromUIMessages(messages: readonly object[], options: FromUIOptions = {}): ReadHistory {
+  checkFields("options", options, { provider: historyProviderCheck });
+  const { draft, system } = readUIMessages(copyHistory(messages), options.provider);
+  const { messages: read, lost } = draft.finish(writeParts);
+  return system === "" ? { messages: read, lost } : { messages: read, system, lost };
+}
+
+function writeParts(messages: readonly Message[]): ReturnType<typeof normalizePart>[] {
+  const onError = ({ result }: { readonly result?: unknown }): string =>
+    typeof result === "string" ? result : JSON.stringify(result);
+  const written = writeUIMessages(messages, { onError: (failure) => onError(failure.kind === "tool" ? failure : {}) });
+  const parts = written.flatMap(({ id, parts: all }) => all.map((part) => ({ id, part })));
+  return parts.flatMap(({ id, part }) => (part.type === "step-start" ? [] : [normalizePart({ ...part }, { id, isKept: false })]));
+}
