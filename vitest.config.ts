@@ -33,7 +33,7 @@ const config: ViteUserConfig = {
           setupFiles,
         },
       },
-      { extends: true, test: { name: "hooked", include: slowing, isolate: true } },
+      { extends: true, test: { name: "hooked", include: slowing, isolate: true, globalSetup: ["test/dbos/share-postgres.ts"] } },
       // These read the clock: each file has a process to itself, after all others.
       { extends: true, test: { name: "growth", include: ["test/growth/*.test.ts"], isolate: true, sequence: { groupOrder: 1 } } },
     ],
