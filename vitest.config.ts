@@ -21,7 +21,7 @@ const config: ViteUserConfig = {
   // Tests and examples import what users import; it comes from the sources.
   resolve: { tsconfigPaths: true },
   test: {
-    globalSetup: ["test/build-page.ts"],
+    globalSetup: ["test/prepare.ts"],
     projects: [
       { extends: true, test: { name: "src", include: ["src/**/*.test.ts"], setupFiles } },
       {
