@@ -21,7 +21,7 @@ const config: ViteUserConfig = {
   // Tests and examples import what users import; it comes from the sources.
   resolve: { tsconfigPaths: true },
   test: {
-    globalSetup: ["test/build-page.ts"],
+    globalSetup: ["test/prepare.ts"],
     projects: [
       { extends: true, test: { name: "src", include: ["src/**/*.test.ts"], setupFiles } },
       {
@@ -33,7 +33,7 @@ const config: ViteUserConfig = {
           setupFiles,
         },
       },
-      { extends: true, test: { name: "hooked", include: slowing, isolate: true } },
+      { extends: true, test: { name: "hooked", include: slowing, isolate: true, globalSetup: ["test/dbos/share-postgres.ts"] } },
       // These read the clock: each file has a process to itself, after all others.
       { extends: true, test: { name: "growth", include: ["test/growth/*.test.ts"], isolate: true, sequence: { groupOrder: 1 } } },
     ],

@@ -9,12 +9,15 @@
 // After a warm-up, both loops are measured in each of 7 rounds. The loops take turns in going first. A garbage collection precedes
 // each measurement.
 //
+// The workload "agents" compares what features do, not what they cost.
+//
 // The tables show medians over the rounds. Times are CPU times, unless the row says "wall". CPU time includes garbage collection.
 // A slow moment of the machine slows both loops down, so their ratio hardly changes.
 //
 // A workload that misses its target is measured a second time, because noise rarely causes two misses in a row.
 import { fork } from "node:child_process";
 import { parseArgs } from "node:util";
+import { libraries, toFeatureTable } from "./src/agents/table.js";
 import { writeFigures, writePicture, writeTable } from "./src/document.js";
 import { peers, toPeerTable } from "./src/peers/table.js";
 import { missesTarget, toTable } from "./src/row.js";
@@ -22,6 +25,7 @@ import { missesTarget, toTable } from "./src/row.js";
 /**
  * @typedef {import("./src/row.js").Row} Row
  * @typedef {import("./src/peers/table.js").Figures} Figures
+ * @typedef {import("./src/agents/table.js").Cells} Cells
  */
 
 const workloads = [
@@ -46,17 +50,15 @@ const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
   options: { assert: { type: "boolean" }, write: { type: "boolean" } },
 });
-const known = [...workloads, "peers", "durable", "inspect-page", "long-runs", "types"];
+/** Each of these has a table of its own. */
+const alone = new Set(["peers", "agents", "durable", "inspect-page", "long-runs", "types"]);
+const known = [...workloads, ...alone];
 const chosen = positionals.length > 0 ? positionals : known;
 const unknown = chosen.filter((name) => !known.includes(name));
 if (unknown.length > 0) throw new Error(`Unknown workload: ${unknown.join(", ")}. Use one of these: ${known.join(", ")}.`);
 
-/** Each of these has a table of its own. */
-const alone = new Set(["peers", "durable", "inspect-page", "long-runs", "types"]);
 if (flags.write && positionals.some((name) => !alone.has(name)))
-  throw new Error(
-    "--write needs complete tables: name no workload, or only the workloads peers, durable, inspect-page, long-runs and types.",
-  );
+  throw new Error(`--write needs complete tables: name no workload, or only these workloads: ${[...alone].join(", ")}.`);
 
 /** @type {Row[]} */
 const rows = [];
@@ -70,6 +72,11 @@ if (chosen.includes("peers")) {
   const table = toPeerTable(await measurePeers());
   console.log(table);
   if (flags.write) writeTable("comparison", table);
+}
+if (chosen.includes("agents")) {
+  const table = toFeatureTable(await compareFeatures());
+  console.log(table);
+  if (flags.write) writeTable("comparison", table, "agents");
 }
 if (chosen.includes("durable")) {
   /** @type {readonly Row[]} */
@@ -111,6 +118,14 @@ async function measurePeers() {
   /** @type {Record<string, Figures>} */
   const all = {};
   for (const name of Object.keys(peers)) all[name] = await inProcess("src/peers/measure.js", name);
+  return all;
+}
+
+/** @returns {Promise<Record<string, Cells>>} */
+async function compareFeatures() {
+  /** @type {Record<string, Cells>} */
+  const all = {};
+  for (const name of Object.keys(libraries)) all[name] = await inProcess("src/agents/measure.js", name);
   return all;
 }
 

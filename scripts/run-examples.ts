@@ -3,10 +3,12 @@
 
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
+import { bundleEntries } from "./bundle-entries.ts";
 import { reportProblems } from "./report-problems.ts";
 
 // The page of turnwright/inspect is not in the repository.
 await import("./build-page.ts");
+const removeBundle = await bundleEntries();
 
 const timeoutMs = 60_000;
 
@@ -33,4 +35,6 @@ function run(path: string): readonly string[] {
 }
 
 const examples = findExamples();
-reportProblems(examples.length === 0 ? ["There is no example to run."] : examples.flatMap(run));
+const problems = examples.length === 0 ? ["There is no example to run."] : examples.flatMap(run);
+removeBundle();
+reportProblems(problems);

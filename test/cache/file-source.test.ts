@@ -220,21 +220,21 @@ describe("fileSource: a file that is refused", () => {
   });
 });
 
-describe("fileSource: a file of 1 GB", () => {
-  function createLargeFile(): string {
+describe("fileSource: a large file", () => {
+  function createLargeFile(bytes: number): string {
     const root = join(makeFolder(), "large");
     mkdirSync(root);
     const file = openSync(join(root, "log"), "w");
     const start = Array.from({ length: 5_000 }, (_, index) => `line ${index + 1}`).join("\n");
     writeSync(file, `${start}\n`);
-    ftruncateSync(file, 1e9);
-    writeSync(file, "\nlast line", 1e9 - 10);
+    ftruncateSync(file, bytes);
+    writeSync(file, "\nlast line", bytes - 10);
     closeSync(file);
     return root;
   }
 
-  it("is read and searched at its beginning without reading the rest", async () => {
-    const read = readFrom(fileSource(createLargeFile()));
+  it("of 1 GB is read and searched at its beginning without reading the rest", async () => {
+    const read = readFrom(fileSource(createLargeFile(1e9)));
     const before = process.cpuUsage();
     expect(await read({ id: "large/log", action: "head", lines: 2 })).toMatch(/^Lines 1 to 2 of at least \d+\.\nline 1\nline 2$/);
     expect(await read({ id: "large/log", action: "read", start_line: 4_999, end_line: 5_000 })).toMatch(/line 4999\nline 5000$/);
@@ -247,8 +247,8 @@ describe("fileSource: a file of 1 GB", () => {
     );
   });
 
-  it("is read at its end within little memory", async () => {
-    const read = readFrom(fileSource(createLargeFile()));
+  it("of 400 MB is read at its end within little memory", async () => {
+    const read = readFrom(fileSource(createLargeFile(400e6)));
     let peak = 0;
     const before = process.memoryUsage().rss;
     const timer = setInterval(() => (peak = Math.max(peak, process.memoryUsage().rss)), 20);

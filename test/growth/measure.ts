@@ -15,10 +15,8 @@ export const mostGrowth = 15;
 
 const factor = 10;
 
-/**
- * The maximum number of measurements. They stop when the growth is below `mostGrowth`, which never happens for quadratic growth.
- */
-const mostRounds = 15;
+/** The maximum number of measurements for a growth far above `mostGrowth`. Only a growth that is not linear stays there. */
+const mostRounds = 5;
 
 /** The maximum number of measurements for a growth near `mostGrowth`. On a busy machine, 15 measurements can all be too slow. */
 const mostRoundsNear = 40;

@@ -64,7 +64,7 @@ const pieces = [
 
 const redaction: readonly Row[] = pieces.map((piece) => [
   `redactSecrets: redacting a text of repeated ${JSON.stringify(piece)}`,
-  50_000,
+  20_000,
   onText(piece, redactSecrets),
 ]);
 

@@ -6,7 +6,7 @@ import { readAnswer } from "../../src/mcp/read-server.ts";
 import { toToolNames } from "../../src/mcp/tool-names.ts";
 import { toOutcome } from "../../src/core/tools/to-outcome.ts";
 import { toContentResult } from "../../src/interop/content-parts.ts";
-import { growthOf, mostGrowth } from "./measure.ts";
+import { growthOf, mostGrowth, timeOf } from "./measure.ts";
 import { onText, type Row, textOf } from "./rows.ts";
 
 const schema = fromJsonSchema({
@@ -172,15 +172,19 @@ const addresses: readonly (readonly [what: string, schema: Readonly<Record<strin
   ],
 ];
 
-it.for(addresses)("checkAnswer: checks an output schema with %s within one second", async ([, outputSchema]) => {
-  const startedAt = performance.now();
-  try {
-    checkAnswer({ name: "t", inputSchema: {}, outputSchema }, readAnswer({ structuredContent: {} }));
-  } catch {
-    // Errors are ignored, because this test only measures time.
-  }
-  expect(performance.now() - startedAt).toBeLessThan(1_000);
-});
+it.for(addresses)(
+  "checkAnswer: checks an output schema with %s within one second of processor time",
+  async ([, outputSchema]) => {
+    const check = (): void => {
+      try {
+        checkAnswer({ name: "t", inputSchema: {}, outputSchema }, readAnswer({ structuredContent: {} }));
+      } catch {
+        // Errors are ignored, because this test only measures time.
+      }
+    };
+    expect(await timeOf(check)).toBeLessThan(1_000);
+  },
+);
 
 it.for<Row>([...schemas, ...mcp])("%s takes linear time", async ([, size, prepare]) => {
   expect(await growthOf(prepare, size)).toBeLessThan(mostGrowth);

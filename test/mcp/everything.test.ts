@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ToolContext, ToolRegistry } from "turnwright";
 import { createMcpRegistry, type McpRegistry, type McpRegistryOptions } from "turnwright/mcp";
 import { text, toolCall } from "turnwright/testing";
@@ -10,12 +10,15 @@ interface Everything {
   readonly registry: McpRegistry;
 }
 
+async function disconnect(connection: Connection): Promise<void> {
+  await connection.close();
+  await vi.waitFor(() => expect(isAlive(connection.pid)).toBe(false));
+}
+
+/** Connects to a server of its own. */
 async function connect(generation: Generation, options: Partial<McpRegistryOptions> = {}): Promise<Everything> {
   const connection = await generation.connectEverything();
-  onTestFinished(async () => {
-    await connection.close();
-    await vi.waitFor(() => expect(isAlive(connection.pid)).toBe(false));
-  });
+  onTestFinished(() => disconnect(connection));
   return { connection, registry: await createMcpRegistry({ client: connection.client, ...options }) };
 }
 
@@ -37,13 +40,22 @@ function merge(...registries: readonly ToolRegistry[]): ToolRegistry {
   };
 }
 
-beforeEach(() => vi.stubEnv("OUR_API_KEY", "sk-nobody-sees-this-1"));
-afterEach(() => void vi.unstubAllEnvs());
+beforeAll(() => void vi.stubEnv("OUR_API_KEY", "sk-nobody-sees-this-1"));
+afterAll(() => void vi.unstubAllEnvs());
 
 describe.for(generations)("createMcpRegistry with the reference server over $name", (generation) => {
-  it("maps the annotations of its tools to traits", async () => {
-    const { registry } = await connect(generation);
-    const traits = registry.definitions().map(({ description, inputSchema, ...shown }) => {
+  // One server for most tests, because starting a server takes half a second.
+  let shared: Connection;
+  let tools: McpRegistry;
+
+  beforeAll(async () => {
+    shared = await generation.connectEverything();
+    tools = await createMcpRegistry({ client: shared.client });
+  });
+  afterAll(() => disconnect(shared));
+
+  it("maps the annotations of its tools to traits", () => {
+    const traits = tools.definitions().map(({ description, inputSchema, ...shown }) => {
       expect([description.length > 10, inputSchema["type"], inputSchema["$schema"]]).toEqual([true, "object", undefined]);
       return shown;
     });
@@ -68,7 +80,6 @@ describe.for(generations)("createMcpRegistry with the reference server over $nam
   });
 
   it("returns texts, structured data, images and files", async () => {
-    const { registry: tools } = await connect(generation);
     const calls = [
       toolCall("echo", { message: "Grüße" }),
       toolCall("get-structured-content", { location: "Chicago" }),
@@ -100,7 +111,6 @@ describe.for(generations)("createMcpRegistry with the reference server over $nam
   });
 
   it("reports invalid arguments and task-only tools to the model, and the run continues", async () => {
-    const { registry: tools } = await connect(generation);
     const calls = [
       toolCall("get-sum", { a: "one" }),
       toolCall("simulate-research-query", { topic: "x" }),
@@ -116,14 +126,12 @@ describe.for(generations)("createMcpRegistry with the reference server over $nam
   });
 
   it("passes no environment variables to the server except the configured ones", async () => {
-    const { registry: tools } = await connect(generation);
     const result = await play([toolCall("get-env"), text("Done.")], { tools }).result;
     expect(answersOf(result)[0]?.result).toContain('"PATH": ""');
     expect(JSON.stringify(result)).not.toContain("OUR_API_KEY");
   });
 
   it("emits tool-progress for progress notifications of the server", async () => {
-    const { registry: tools } = await connect(generation);
     const script = [toolCall("trigger-long-running-operation", { duration: 0.4, steps: 4 }), text("Done.")];
     const { result, recording } = play(script, { tools });
     expect(answersOf(await result)).toMatchObject([{ outcome: "completed" }]);
@@ -133,7 +141,6 @@ describe.for(generations)("createMcpRegistry with the reference server over $nam
   });
 
   it("can be used again after a run was stopped during a call", async () => {
-    const { registry: tools } = await connect(generation);
     const playing = play([toolCall("trigger-long-running-operation", { duration: 2, steps: 40 })], { tools });
     await vi.waitFor(() => expect(playing.recording.of("tool-progress").length).toBeGreaterThan(0));
     playing.control.stop();
@@ -169,17 +176,18 @@ describe.for(generations)("createMcpRegistry with the reference server over $nam
   });
 
   it("can be created twice with two prefixes", async () => {
-    const [first, second] = await Promise.all([connect(generation, { prefix: "a_" }), connect(generation, { prefix: "b_" })]);
-    const tools = merge(first.registry, second.registry);
+    const first = await createMcpRegistry({ client: shared.client, prefix: "a_" });
+    const second = await connect(generation, { prefix: "b_" });
+    const both = merge(first, second.registry);
     const calls = ["a_echo", "b_echo", "echo"].map((name) => toolCall(name, { message: name }));
-    const result = await play([calls, text("Done.")], { tools }).result;
+    const result = await play([calls, text("Done.")], { tools: both }).result;
     expect(answersOf(result).map(({ outcome }) => outcome)).toEqual(["completed", "completed", "unknown-tool"]);
     expect(answersOf(result).map(({ result: read }) => read)).toMatchObject(["Echo: a_echo", "Echo: b_echo", {}]);
   });
 
   it("makes a run throw duplicate-tool if it is used twice without prefixes", async () => {
-    const [first, second] = await Promise.all([connect(generation), connect(generation)]);
-    const running = play([text("Done.")], { tools: merge(first.registry, second.registry) }).result;
+    const again = await createMcpRegistry({ client: shared.client });
+    const running = play([text("Done.")], { tools: merge(tools, again) }).result;
     await expect(running).rejects.toMatchObject({ code: "duplicate-tool", details: { toolName: "echo" } });
   });
 });

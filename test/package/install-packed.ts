@@ -1,9 +1,10 @@
-// Installs the packed package the way users get it, but without a network: npm packs it, and tar unpacks it.
+// Installs the packed package the way users get it, but without a network: npm packs it (pack.ts), and tar unpacks it.
 
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { inject } from "vitest";
 
 export interface Installed {
   readonly folder: string;
@@ -15,22 +16,15 @@ export function installPacked(beside: readonly string[]): Installed {
   const folder = mkdtempSync(join(tmpdir(), "turnwright-packed-"));
   const modules = join(folder, "node_modules");
   mkdirSync(modules);
-  const packed: readonly { readonly filename: string; readonly files: readonly { readonly path: string }[] }[] = JSON.parse(
-    execFileSync("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder], {
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "ignore"],
-    }),
-  );
-  const [tarball] = packed;
-  if (tarball === undefined) throw new Error("npm has packed nothing.");
-  execFileSync("tar", ["-xzf", tarball.filename, "-C", "node_modules"], { cwd: folder });
+  const { tarball, files } = inject("packed");
+  execFileSync("tar", ["-xzf", tarball, "-C", "node_modules"], { cwd: folder });
   renameSync(join(modules, "package"), join(modules, "turnwright"));
   linkPackages(folder, beside);
   writeFileSync(join(folder, "package.json"), '{ "private": true }\n');
   cpSync("test/package/consumer", folder, { recursive: true });
   return {
     folder,
-    files: tarball.files.map(({ path }) => path),
+    files,
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

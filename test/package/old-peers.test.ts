@@ -4,7 +4,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { type Installed, installPacked } from "./install-packed.ts";
 
 /** Older versions of peers that apps still use, with the fields that npm reads to resolve peers. */
@@ -37,19 +37,12 @@ describe("npm install", () => {
     const app = join(folder, "app");
     mkdirSync(app);
     writeFileSync(join(app, "package.json"), '{ "private": true }\n');
-    execFileSync("npm", [
-      "pack",
-      "--silent",
-      "--ignore-scripts",
-      "--pack-destination",
-      app,
-      ".",
-      "./node_modules/eventemitter3",
-      ...sources,
-    ]);
-    const tarballs = readdirSync(app)
+    const pack = ["pack", "--silent", "--ignore-scripts", "--pack-destination", app];
+    execFileSync("npm", [...pack, "./node_modules/eventemitter3", ...sources]);
+    const others = readdirSync(app)
       .filter((file) => file.endsWith(".tgz"))
       .map((file) => `./${file}`);
+    const tarballs = [inject("packed").tarball, ...others];
     const flags = ["--offline", "--ignore-scripts", "--no-audit", "--no-fund", "--strict-peer-deps"];
     const { status, stderr } = spawnSync("npm", ["install", ...flags, ...tarballs], { cwd: app, encoding: "utf8" });
     expect([status, /npm error.*/g.exec(stderr)?.[0]]).toEqual([0, undefined]);

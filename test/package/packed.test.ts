@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, posix } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, inject, it } from "vitest";
 import { type Installed, installPacked } from "./install-packed.ts";
 
 const installs: Installed[] = [];
@@ -23,7 +23,7 @@ function run(folder: string, parameters: readonly string[]): { readonly status: 
 
 describe("packed package", () => {
   it("contains only the build, the docs and the examples", () => {
-    const { files } = install([]);
+    const { files } = inject("packed");
     const topmost = new Set(files.map((path) => path.replace(/\/.*/, "")));
     expect([...topmost].sort()).toEqual([
       "LICENSE",
@@ -47,7 +47,7 @@ describe("packed package", () => {
   });
 
   it("contains every file that its pages link to", () => {
-    const { files } = install([]);
+    const { files } = inject("packed");
     const linked = files
       .filter((path) => path.endsWith(".md") || path === "llms.txt")
       .flatMap((page) =>
@@ -85,11 +85,11 @@ describe("packed package", () => {
     // The packages are packed locally, so that npm needs no registry.
     const offline = ["--offline", "--ignore-scripts", "--no-audit", "--no-fund"];
     const pack = ["pack", "--silent", "--ignore-scripts", "--pack-destination", app];
-    for (const packed of [".", "./node_modules/eventemitter3"]) execFileSync("npm", [...pack, packed]);
-    const tarballs = readdirSync(app)
+    execFileSync("npm", [...pack, "./node_modules/eventemitter3"]);
+    const others = readdirSync(app)
       .filter((file) => file.endsWith(".tgz"))
       .map((file) => `./${file}`);
-    execFileSync("npm", ["install", ...offline, ...tarballs], { cwd: app, stdio: "pipe" });
+    execFileSync("npm", ["install", ...offline, inject("packed").tarball, ...others], { cwd: app, stdio: "pipe" });
     const installed = readdirSync(join(app, "node_modules")).filter((name) => !name.startsWith("."));
     expect(installed).toEqual(["eventemitter3", "turnwright"]);
   });

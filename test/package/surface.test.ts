@@ -21,9 +21,14 @@ interface Exported {
   readonly kind: string;
 }
 
+// One program for all entries, because each program reads the types of the packages anew.
+const program = ts.createProgram(
+  entries.flatMap(({ name }) => [`dist/${name}.d.ts`, `dist/${name}.d.cts`]),
+  { module: ts.ModuleKind.Node16, target: ts.ScriptTarget.ES2022 },
+);
+const checker = program.getTypeChecker();
+
 function readSurface(path: string): readonly Exported[] {
-  const program = ts.createProgram([path], { module: ts.ModuleKind.Node16, target: ts.ScriptTarget.ES2022 });
-  const checker = program.getTypeChecker();
   const file = program.getSourceFile(path);
   const module = file && checker.getSymbolAtLocation(file);
   if (module === undefined) throw new Error(`${path} is missing or exports nothing.`);
