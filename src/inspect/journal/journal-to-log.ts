@@ -146,7 +146,7 @@ class RunWriter implements CallWriter {
     this.#endIteration();
     const { iteration, continuation } = state;
     const base = { iteration, continuation };
-    this.write("iteration-start", base);
+    this.write("iteration-start", { ...base, agent: state.agent });
     this.#writeRequest(result, state);
     this.at += result.durationMs;
     const before = continuation === 0 ? 0 : state.current.calls.length;

@@ -65,6 +65,7 @@ const takers: { readonly [type: string]: Take | undefined } = {
     const iteration: IterationDraft = {
       iteration: requireCount(line, "iteration"),
       continuation: requireCount(line, "continuation"),
+      agent: line["agent"] === undefined ? undefined : requireText(line, "agent"),
       isReplayed: line["replayed"] === true,
       startedAt: line.at,
       attempts: [],

@@ -80,6 +80,8 @@ export interface LoggedIteration {
   /** The number of the iteration, counted from 0. */
   readonly iteration: number;
   readonly continuation: number;
+  /** The agent of the iteration. Undefined without `policies.handoffs`. */
+  readonly agent?: string | undefined;
   /** True if the stream was replayed from a journal and the log has no line from its first execution. */
   readonly isReplayed: boolean;
   readonly startedAt: number;

@@ -52,6 +52,16 @@ const describers: { readonly [type: string]: Describe | undefined } = {
   }),
   steered: ({ message }) => ({ title: "Message sent while the run worked", tone: "plain", value: contentOf(message) }),
   notice: ({ kind }) => ({ title: lookUp(notices, kind) ?? `Notice for the user: ${wordOf(kind)}`, tone: "plain" }),
+  handoff: ({ from, to, reason }) => ({
+    title: `Handed over from ${wordOf(from)} to ${wordOf(to)}`,
+    tone: "plain",
+    value: reason,
+  }),
+  guardrail: ({ stage, guardrail, verdict, reason, info, error }) => ({
+    title: `Guardrail ${wordOf(guardrail)}, ${wordOf(stage)}: ${wordOf(verdict)}`,
+    tone: verdict === "pass" ? "plain" : "warn",
+    value: reason ?? info ?? error,
+  }),
   restart: ({ suffix, name, disableTools, pendingContext }) => ({
     title: `Context restart "${wordOf(suffix)}", requested by ${wordOf(name)}`,
     tone: "warn",

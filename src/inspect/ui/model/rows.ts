@@ -174,7 +174,13 @@ function toStreamRow(stream: StreamFacts, { inner, isRunning, ...place }: Stream
     parents: place.parents,
     kind: "stream",
     label,
-    note: failed ? status : status === undefined && iteration.endedAt === undefined ? (isRunning ? "running" : "not ended") : "",
+    note: failed
+      ? status
+      : status === undefined && iteration.endedAt === undefined
+        ? isRunning
+          ? "running"
+          : "not ended"
+        : (iteration.agent ?? ""),
     tone: failed ? "bad" : "plain",
     segments,
     ms: iteration.durationMs ?? workMs(segments),

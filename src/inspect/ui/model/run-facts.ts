@@ -135,7 +135,7 @@ function startStream(reading: Reading): void {
   streams.push({
     key: count === 1 ? label : `${label}.${count}`,
     label: count === 1 ? label : `${label}.${count}`,
-    title: `Iteration ${iteration.iteration}${count === 1 ? "" : `, ${repeat}`}`,
+    title: `Iteration ${iteration.iteration}${count === 1 ? "" : `, ${repeat}`}${iteration.agent === undefined ? "" : `, ${iteration.agent}`}`,
     iteration,
     previous: reading.previous,
     before: [],
