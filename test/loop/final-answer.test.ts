@@ -197,6 +197,12 @@ describe("policies.finalAnswer with a reserve of time", () => {
     expect([result.status, finalAnswer, said, playing.endedAt()]).toEqual(["timeout", true, "In", 1_000]);
   });
 
+  it("grants no final answer if a hook has used the reserve up", async () => {
+    const hooks = { onIteration: () => never };
+    const playing = play(work, reserving({ wallClockMs: 1_000 }, { ms: 100 }, { hooks }));
+    expect(await endOf(playing)).toMatchObject({ finalAnswer: false, reason: "wall-clock", requests: 1 });
+  });
+
   it("grants no final answer if a stream has used the reserve up", async () => {
     const playing = play([[wait(2_000), text("Late.")]], reserving({ wallClockMs: 1_000 }, { ms: 100 }));
     expect(await endOf(playing)).toMatchObject({ finalAnswer: false, reason: "wall-clock", requests: 1 });
