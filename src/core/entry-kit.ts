@@ -112,7 +112,7 @@ export { isApproval } from "./policies/approval.ts";
 export { argumentSchema, isStandardSchema, issue, toJsonSchema, validateArgs } from "./tools/argument-schema.ts";
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
 export { renderOutcome, wasDispatched } from "./tools/outcome-texts.ts";
-export { createToolRegistry, findableTools, toRegistry } from "./tools/registry.ts";
+export { createToolRegistry, findableTools, isToolRegistry, toRegistry } from "./tools/registry.ts";
 export {
   deferred,
   deferredToPage,
