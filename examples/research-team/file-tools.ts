@@ -17,7 +17,7 @@ export async function createFileTools(folder: string): Promise<readonly Tool[]> 
   async function readLines(path: string): Promise<readonly string[]> {
     const real = await realpath(resolve(root, path)).catch(() => undefined);
     const isInside = real !== undefined && real.startsWith(root + sep) && real.endsWith(".md");
-    // The same message for a file that is missing and for one outside, so that nobody can find out which files exist.
+    // The same message for a file that is missing and for one outside, because a model must not learn which files exist.
     if (!isInside) throw new Error("There is no such file. Call list_files.");
     if ((await stat(real)).size > mostBytes) throw new Error(`The file is larger than ${mostBytes} bytes.`);
     return (await readFile(real, "utf8")).split("\n");

@@ -16,7 +16,6 @@ import type {
   Provider,
   ProviderError,
   ResultCacher,
-  LoopLimits,
   Tool,
   ToolContext,
   ToolDefinition,
@@ -25,7 +24,6 @@ import type {
 } from "turnwright";
 import type { LoopEmitter, PromptCacheWatch, ResultStore, Validation } from "turnwright/parts";
 import type { DeliberateMode, DeliberateModeOptions } from "turnwright/deliberate";
-import type { RunTree, TeamMember, TerminalOutput } from "turnwright/team";
 import * as cache from "turnwright/cache";
 import * as config from "turnwright/config";
 import * as deliberate from "turnwright/deliberate";
@@ -34,7 +32,6 @@ import * as plan from "turnwright/plan";
 import * as prices from "turnwright/prices";
 import * as promptCache from "turnwright/prompt-cache";
 import * as testing from "turnwright/testing";
-import * as team from "turnwright/team";
 import * as toolSearch from "turnwright/tool-search";
 import type {
   Cassette,
@@ -171,23 +168,6 @@ interface DeliberateEntry {
   createDeliberateMode(options: DeliberateModeOptions): DeliberateMode; // forTurn(turn) makes a gate
 }
 // #endregion deliberate
-
-// #region team
-interface TeamEntry {
-  // options for runToolLoop: each member is a tool of the lead, and each of its calls is a nested run
-  createTeam(options: {
-    lead?: { system?: string; tools?: readonly Tool[] };
-    members: { readonly [name: string]: TeamMember }; // { description, system, tools?, provider?, limits?, maxTasks?, inputSchema?, policies?, ... }
-    limits?: LoopLimits; // shared by the lead and all members
-    maxParallel?: number;
-  }): { system?: string | undefined; tools: readonly Tool[]; limits?: LoopLimits | undefined };
-  showTeam(events: LoopEmitter, options: { output: TerminalOutput; name?: string; clock?: Clock }): () => void; // a live tree of nested runs
-  createRunTree(options?: { name?: string; now?: () => number }): RunTree; // add(event); runs
-  renderTree(tree: RunTree, options?: { width?: number; height?: number }): string;
-}
-// #endregion team
-
-team satisfies TeamEntry;
 
 // #region tool-search
 interface ToolSearchEntry {

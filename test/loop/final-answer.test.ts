@@ -104,24 +104,27 @@ describe("policies.finalAnswer with a reserve", () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 12, maxLength: 12 });
     const limit = fc.integer({ min: 20, max: 120 });
     await fc.assert(
-      fc.asyncProperty(sizes, limit, fc.integer({ min: 1, max: 19 }), fc.boolean(), async (given, max, kept, isCost) => {
-        const script: MockScript = ({ toolChoice }, index) => {
-          const size = spend(given[index % 12] ?? 1);
-          return toolChoice === "none" ? [text("In short."), size] : [toolCall("look"), size];
-        };
-        const limits = { maxIdenticalCalls: 100, [isCost ? "maxCostUSD" : "maxTokens"]: max };
-        const playing = play(script, reserving(limits, isCost ? { costUSD: kept } : { tokens: kept }));
-        const { finalAnswer } = await endOf(playing);
-        let spent = 0;
-        let last = 0;
-        for (const [index, { toolChoice }] of playing.provider.requests.entries()) {
-          expect(spent + last + (toolChoice === "none" ? 0 : kept)).toBeLessThanOrEqual(max);
-          last = given[index % 12] ?? 1;
-          spent += last;
-        }
-        // Without a final answer, the request for it would have exceeded the whole limit.
-        if (!finalAnswer) expect(spent + last).toBeGreaterThan(max);
-      }),
+      fc.asyncProperty(
+        fc.tuple(sizes, limit, fc.integer({ min: 1, max: 19 }), fc.boolean()),
+        async ([given, max, kept, isCost]) => {
+          const script: MockScript = ({ toolChoice }, index) => {
+            const size = spend(given[index % 12] ?? 1);
+            return toolChoice === "none" ? [text("In short."), size] : [toolCall("look"), size];
+          };
+          const limits = { maxIdenticalCalls: 100, [isCost ? "maxCostUSD" : "maxTokens"]: max };
+          const playing = play(script, reserving(limits, isCost ? { costUSD: kept } : { tokens: kept }));
+          const { finalAnswer } = await endOf(playing);
+          let spent = 0;
+          let last = 0;
+          for (const [index, { toolChoice }] of playing.provider.requests.entries()) {
+            expect(spent + last + (toolChoice === "none" ? 0 : kept)).toBeLessThanOrEqual(max);
+            last = given[index % 12] ?? 1;
+            spent += last;
+          }
+          // Without a final answer, the request for it would have exceeded the whole limit.
+          if (!finalAnswer) expect(spent + last).toBeGreaterThan(max);
+        },
+      ),
       { numRuns: 60 },
     );
   });

@@ -205,7 +205,7 @@ export function findSpendingEnding(state: LoopState, bounds: Bounds, kept?: Rese
     return { status: "error", reason: { kind: "max-cost", limitUSD: maxCostUSD, spentUSD, expectedUSD: lastCostUSD } };
   }
   const spent = usage.totalTokens;
-  if (spent >= maxTokens || spent + expectedTokens(state, bounds) + keptTokens > maxTokens)
+  if (spent + Math.max(1, expectedTokens(state, bounds) + keptTokens) > maxTokens)
     return { status: "error", reason: { kind: "max-tokens", limit: maxTokens, spent } };
   return lastInbox?.spentOutside === undefined ? undefined : { status: "error", reason: lastInbox.spentOutside };
 }
