@@ -84,6 +84,8 @@ const following: { readonly [Done in Phase]: Judge<NextStep> } = {
   hook: readInbox,
 };
 
+const none = Number.POSITIVE_INFINITY;
+
 const noEnding: Judge<undefined> = () => undefined;
 
 const endings: { readonly [Done in Phase]: Judge<Ending | undefined> } = {
