@@ -151,7 +151,7 @@ export function toBounds(
   return {
     ...limits,
     finalAnswer: finalAnswer !== undefined && finalAnswer !== false,
-    reserve: resolveReserve(finalAnswer, limits),
+    reserve: resolveReserve(policies, limits),
     asksIteration: hooks?.onIteration !== undefined,
     preToolText: copyPolicy(preToolText),
     loopRule,
@@ -171,7 +171,7 @@ const reservedLimits = { tokens: "maxTokens", costUSD: "maxCostUSD", ms: "wallCl
 
 /** Copies the reserve. Throws LoopError "invalid-option" for a reserve without its limit, or one that is not below its limit. */
 export function resolveReserve(
-  policy: LoopPolicies["finalAnswer"],
+  { finalAnswer: policy }: LoopPolicies | undefined = {},
   limits: Pick<ResolvedLimits, "maxTokens" | "maxCostUSD" | "wallClockMs">,
 ): Reserve | undefined {
   if (policy === undefined || typeof policy === "boolean") return undefined;

@@ -96,7 +96,7 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
   const limits = resolveLimits(options.limits);
   const { clock = systemClock, journal = memoryJournal() } = options;
   const { depth, maxDepth } = findLevel(limits.maxDepth, options, nesting?.run);
-  const meter = new Meter(limits, nesting?.run.meter, resolveReserve(options.policies?.finalAnswer, limits));
+  const meter = new Meter(limits, nesting?.run.meter, resolveReserve(options.policies, limits));
   const registry = toRegistry(options.tools);
   const definitions = registry.definitions();
   checkDefinitions(definitions);
