@@ -23,6 +23,26 @@ const provider = createMockProvider(() => [
   assert.deepEqual([result.status, result.costUSD?.toFixed(4)], ["completed", "0.0175"]);
 }
 
+{
+  const provider = createMockProvider(({ toolChoice }) =>
+    toolChoice === "none"
+      ? [text("In short: three hits.")]
+      : [toolCall("search"), usage({ inputTokens: 10_000, outputTokens: 500 })],
+  );
+  // #region reserve
+  const result = await runToolLoop({
+    provider,
+    tools,
+    messages,
+    limits: { maxTokens: 100_000, wallClockMs: 120_000 },
+    policies: { finalAnswer: { reserve: { tokens: 20_000, ms: 20_000 } } },
+  });
+  console.log(result.reason.kind, result.finalAnswer, result.text); // "max-tokens", true, and the final answer
+  // #endregion reserve
+  assert.deepEqual([result.reason.kind, result.finalAnswer, result.text], ["max-tokens", true, "In short: three hits."]);
+  assert.equal(result.usage.totalTokens, 73_500);
+}
+
 // #region budget
 const pricing: Pricing = ({ inputTokens, outputTokens }) => (inputTokens * 1.25 + outputTokens * 10) / 1_000_000;
 const limits = { maxCostUSD: 0.05, maxTokens: 200_000, maxToolCalls: 50, wallClockMs: 120_000 };

@@ -1,7 +1,11 @@
-// A summary for llms.txt: the features for long runs. If a type here differs from the real type, the compiler reports an error.
+// A summary for llms.txt: the features for long runs, and teams. If a type here differs from the real type, the compiler reports an
+// error.
 
-import type { Compaction, Provider } from "turnwright";
+import type { Clock, Compaction, LoopLimits, Provider, Tool } from "turnwright";
+import type { LoopEmitter } from "turnwright/parts";
 import type * as compaction from "turnwright/compaction";
+import * as team from "turnwright/team";
+import type { RunTree, TeamMember, TerminalOutput } from "turnwright/team";
 import { type Differing, expectNone } from "./same-names.ts";
 
 // #region compaction
@@ -16,6 +20,23 @@ interface CompactionEntry {
   }): Compaction; // startWith(result.compaction) for the next run of the conversation
 }
 // #endregion compaction
+
+// #region team
+interface TeamEntry {
+  // options for runToolLoop: each member is a tool of the lead, and each of its calls is a nested run
+  createTeam(options: {
+    lead?: { system?: string; tools?: readonly Tool[] };
+    members: { readonly [name: string]: TeamMember }; // { description, system, tools?, provider?, limits?, maxTasks?, inputSchema?, policies?, ... }
+    limits?: LoopLimits; // shared by the lead and all members
+    maxParallel?: number;
+  }): { system?: string | undefined; tools: readonly Tool[]; limits?: LoopLimits | undefined };
+  showTeam(events: LoopEmitter, options: { output: TerminalOutput; name?: string; clock?: Clock }): () => void; // a live tree of nested runs
+  createRunTree(options?: { name?: string; now?: () => number }): RunTree; // add(event); runs
+  renderTree(tree: RunTree, options?: { width?: number; height?: number }): string;
+}
+// #endregion team
+
+team satisfies TeamEntry;
 
 expectNone<Differing<CompactionEntry, typeof compaction>>();
 expectNone<Differing<NonNullable<Parameters<CompactionEntry["compactMessages"]>[0]>, compaction.CompactionOptions>>();

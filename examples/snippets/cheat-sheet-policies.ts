@@ -22,6 +22,7 @@ import type {
   StructuredOutput,
 } from "turnwright";
 import type {
+  FinalAnswerReserve,
   LoopAction,
   LoopDetectionOptions,
   Masking,
@@ -49,7 +50,7 @@ interface Policies {
   guardrails?: Guardrails; // guardrails({ input, output, tools }) from "turnwright/guardrails"
   handoffs?: Handoffs; // createHandoffs({ agents, start }) from "turnwright/handoffs"; pass its `tools` too
   promptCache?: PromptCacheWatch; // watchPromptCache() from "turnwright/prompt-cache": result.cache and the event "cache-break"
-  finalAnswer?: boolean; // one more iteration without tools at maxIterations and maxToolCalls
+  finalAnswer?: boolean | { readonly reserve: FinalAnswerReserve }; // one more iteration without tools at a limit; reserve: { tokens?, costUSD?, ms? }
   stopWhen?: StopCondition | readonly StopCondition[]; // ({ iteration, response, totalUsage, ... }) => true | { kind: "stop", reason? } | ...
   loopDetection?: LoopDetection; // detectLoops({ ... })
   output?: StructuredOutput; // structuredOutput(schema, { ... }): the answer as a value; the service gets the schema, or the system text describes it

@@ -8,8 +8,10 @@ import {
   type Json,
   type Message,
   type PlainError,
+  type ToolDefinition,
   type ToolMessage,
   type ToolOutcome,
+  type ToolRegistry,
   type ToolResultPart,
   type UserMessage,
 } from "turnwright";
@@ -81,7 +83,8 @@ interface HistoryEntry {
 }
 
 interface ModeOptions {
-  triggers: { readonly [toolName: string]: string | readonly string[] }; // phrases, "stem*", "^" for always, "/regexp/i"
+  tools?: readonly Pick<ToolDefinition, "name" | "triggers">[] | ToolRegistry; // tools that declare triggers
+  triggers?: { readonly [toolName: string]: string | readonly string[] }; // replace declared triggers: phrases, "stem*", "^" for always, "/regexp/i"
   retainTurns?: number; // 4
   followUps?: readonly string[]; // replaces "again", "do that again", ...
   maxConversations?: number; // 10,000

@@ -40,6 +40,7 @@ interface ToolFields {
   origin?: string; // the original name, if `name` was derived from another name; models do not see it
   deferred?: boolean; // true: shown to the model only after a search has found it, or after the model has called it
   findsTools?: boolean; // set by withToolSearch
+  triggers?: string | readonly string[]; // phrases for createDeliberateMode({ tools }); models do not see them
   masking?: Masking; // clears the results that this tool releases, in a run without policies.masking
   agent?: Agent; // set by defineAgentTool
 }
@@ -54,7 +55,8 @@ interface AgentFields {
   toResult?(result: LoopResult): unknown; // default: the text of a completed run, or a failure with status and reason
   sequential?: boolean;
   requiresFollowUp?: boolean;
-  needsApproval?: boolean | NeedsApproval<unknown>; // other traits of tools are refused; the nested run has its own limits
+  triggers?: string | readonly string[];
+  needsApproval?: boolean | NeedsApproval<unknown>; // other traits of tools, except triggers, are refused; the nested run has its own limits
 }
 
 interface ResultFields {

@@ -61,6 +61,20 @@ assert.deepEqual(mode.problems, []);
 }
 
 {
+  // #region declared
+  const play = defineTool({
+    name: "play_music",
+    description: "Plays music",
+    inputSchema: z.object({}),
+    triggers: ["play", "music"],
+    execute: () => "playing",
+  });
+  const mode = createDeliberateMode({ tools: [play, ...tools], triggers: { get_time: "^" } });
+  // #endregion declared
+  assert.deepEqual([...mode.forTurn({ text: "Play something!" }).allowedNames], ["play_music", "get_time"]);
+}
+
+{
   const provider = play("set_reminder", { about: "the oven", apiKey: "abc" });
   const messages = [{ role: "user", content: "One more, please!" }] as const;
   // #region notice

@@ -34,6 +34,7 @@ const snippets = [
   () => import("./host.ts"),
   () => import("./imported-tools.ts"),
   () => import("./nesting.ts"),
+  () => import("./teams.ts"),
   () => import("./next-step.ts"),
   () => import("./options.ts"),
   () => import("./outside.ts"),

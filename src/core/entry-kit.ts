@@ -88,6 +88,7 @@ export {
   toCompacted,
   userTextOf,
 } from "./loop/state/transcript.ts";
+export { defineAgentTool } from "./loop/tool-call/define-agent-tool.ts";
 export { processResults } from "./loop/tool-call/process-results.ts";
 export { executeToolCall } from "./loop/tool-call/execute-tool-call.ts";
 export {
@@ -112,7 +113,7 @@ export { isApproval } from "./policies/approval.ts";
 export { argumentSchema, isStandardSchema, issue, toJsonSchema, validateArgs } from "./tools/argument-schema.ts";
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
 export { renderOutcome, wasDispatched } from "./tools/outcome-texts.ts";
-export { createToolRegistry, findableTools, toRegistry } from "./tools/registry.ts";
+export { createToolRegistry, findableTools, isToolRegistry, toRegistry } from "./tools/registry.ts";
 export {
   deferred,
   deferredToPage,
@@ -222,7 +223,7 @@ export { assertNever, hasBrand } from "./utils/guards.ts";
 export { Deadline, longestTimerMs, systemClock } from "./cancellation/deadline.ts";
 export { addCost, addSpending, addUsage, noUsage, reconcileUsage } from "./utils/count-usage.ts";
 export { type FileFacts, followOwnLinks, isOwn, tightMode } from "./utils/file-trust.ts";
-export { isRecord, isThenable, type UnknownRecord } from "./utils/guards.ts";
+export { isEmitter, isRecord, isThenable, type UnknownRecord } from "./utils/guards.ts";
 export { digest, isSameJson, parseJson, stableJson, toJson } from "./utils/json.ts";
 export { encodeBase64, isOnWeb, locateMedia } from "./utils/media-source.ts";
 export { listOf, recordOf, textOf, textOrNone, toPlainError, toUsage, unlessMissing } from "./utils/plain-error.ts";

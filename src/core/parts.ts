@@ -89,6 +89,7 @@ export type {
   CompactionAnswer,
   ExtractedResult,
   ExtractionFacts,
+  FinalAnswerReserve,
   LoopDetectionOptions,
   MaskingOptions,
   PreToolTextPolicy,

@@ -240,6 +240,11 @@ describe("createDeliberateMode with an invalid option", () => {
       'Option "triggers.a" must be a string or an array of strings, but is an array of 1 item.',
       create({ triggers: { a: [/a/] } }),
     ],
+    ['Option "tools" must be an array of tools, or a registry, but is 7.', create({ tools: 7 })],
+    [
+      'Option "tools.a.triggers" must be a string or an array of strings, but is 7.',
+      create({ tools: [{ name: "a", triggers: 7 }] }),
+    ],
     ['Option "retainTurns" must be a whole number from 0 to 10, but is 11.', create({ triggers, retainTurns: 11 })],
     ['Option "retainTurns" must be a whole number from 0 to 10, but is -1.', create({ triggers, retainTurns: -1 })],
     ['Option "retainTurns" must be a whole number from 0 to 10, but is 1.5.', create({ triggers, retainTurns: 1.5 })],

@@ -8,6 +8,7 @@ import {
   is,
   isRecord,
   isText,
+  isToolRegistry,
   numberWithin,
   type TriggerMatch,
 } from "../core/entry-kit.ts";
@@ -17,10 +18,15 @@ import { createTriggerTable, type TriggerSearch } from "./trigger-table.ts";
 
 const modeChecks: Checks<DeliberateModeOptions> = {
   triggers: ["an object with phrases by tool name", isRecord],
+  tools: ["an array of tools, or a registry", (value) => isToolRegistry(value) || isTools(value)],
   retainTurns: numberWithin({ min: 0, max: 10, infinite: false }),
   followUps: is.texts,
   maxConversations: numberWithin({ min: 1, infinite: false }),
 };
+
+function isTools(value: unknown): boolean {
+  return Array.isArray(value) && value.every((tool) => isRecord(tool) && isText(tool["name"]));
+}
 
 const turnChecks: Checks<DeliberateTurn> = {
   conversationId: ["a string that is not empty", (value) => isText(value) && value !== ""],
@@ -30,12 +36,27 @@ const turnChecks: Checks<DeliberateTurn> = {
 
 function checkModeOptions(options: unknown): asserts options is DeliberateModeOptions {
   checkFields("options", options, modeChecks);
-  const { triggers } = options as DeliberateModeOptions;
-  if (triggers === undefined) throw invalidOption("triggers", modeChecks.triggers[0], triggers);
-  for (const [toolName, phrases] of Object.entries<unknown>(triggers)) {
-    if (isText(phrases) || is.texts[1](phrases)) continue;
-    throw invalidOption(`triggers.${toolName}`, "a string or an array of strings", phrases);
-  }
+  const { triggers, tools } = options as DeliberateModeOptions;
+  if (triggers === undefined && tools === undefined) throw invalidOption("triggers", modeChecks.triggers[0], triggers);
+}
+
+type Triggers = NonNullable<DeliberateModeOptions["triggers"]>;
+
+/** Returns the triggers of all tools, by tool name. A map, because a tool may have the name of a property of all objects. */
+function readTriggers({ triggers = {}, tools = [] }: DeliberateModeOptions): ReadonlyMap<string, Triggers[string]> {
+  const found = new Map<string, Triggers[string]>();
+  const add = (path: string, name: string, phrases: unknown): void => {
+    if (!isText(phrases) && !isTexts(phrases)) throw invalidOption(path, "a string or an array of strings", phrases);
+    found.set(name, phrases);
+  };
+  for (const { name, triggers: declared } of isToolRegistry(tools) ? tools.definitions() : tools)
+    if (declared !== undefined) add(`tools.${name}.triggers`, name, declared);
+  for (const [name, phrases] of Object.entries<unknown>(triggers)) add(`triggers.${name}`, name, phrases);
+  return found;
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return is.texts[1](value);
 }
 
 function checkTurn(turn: unknown): asserts turn is DeliberateTurn {
@@ -51,7 +72,7 @@ const longestLookBack = 20;
  * Makes a deliberate tool mode, for any number of conversations. `forTurn` searches the user's text for triggers and returns the
  * gate of that turn. Pass the gate as `policies.gate`. The gate allows:
  *
- * - tools whose trigger is in the text,
+ * - tools whose trigger is in the text. Triggers come from the option `triggers`, and from the trait `triggers` of `tools`,
  * - tools that succeeded in one of the last `retainTurns` turns of the conversation, and
  * - if the text is a follow-up phrase, the tools whose triggers are in the newest text that contains a trigger.
  *
@@ -71,8 +92,8 @@ const longestLookBack = 20;
  */
 export function createDeliberateMode(options: DeliberateModeOptions): DeliberateMode {
   checkModeOptions(options);
-  const { triggers, retainTurns = 4, followUps, maxConversations = 10_000 } = options;
-  const table = createTriggerTable(triggers);
+  const { retainTurns = 4, followUps, maxConversations = 10_000 } = options;
+  const table = createTriggerTable(readTriggers(options));
   const repeats = createFollowUps(followUps);
   const retention = createRetention({ retainTurns, maxConversations });
 

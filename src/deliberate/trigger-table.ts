@@ -1,6 +1,6 @@
 import { cutText, type TriggerMatch } from "../core/entry-kit.ts";
 import { parseLinearRegExp } from "../core/utils/linear-regexp.ts";
-import type { DeliberateModeOptions, TriggerProblem } from "./types.ts";
+import type { TriggerProblem } from "./types.ts";
 
 /** The maximum length of text that is searched, in UTF-16 code units. */
 const longestText = 16_384;
@@ -122,10 +122,10 @@ interface Row {
   readonly parsed: Trigger;
 }
 
-export function createTriggerTable(triggers: DeliberateModeOptions["triggers"]): TriggerTable {
+export function createTriggerTable(triggers: ReadonlyMap<string, string | readonly string[]>): TriggerTable {
   const rows: Row[] = [];
   const problems: TriggerProblem[] = [];
-  for (const [toolName, phrases] of Object.entries(triggers)) {
+  for (const [toolName, phrases] of triggers) {
     for (const trigger of typeof phrases === "string" ? [phrases] : phrases) {
       const parsed = parseTrigger(trigger);
       if (parsed.kind === "trigger") rows.push({ toolName, trigger, parsed });

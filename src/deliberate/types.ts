@@ -1,12 +1,17 @@
-import type { DeliberateGate, TriggerMatch } from "../core/entry-kit.ts";
+import type { DeliberateGate, ToolDefinition, ToolRegistry, TriggerMatch } from "../core/entry-kit.ts";
 
 /** The options of `createDeliberateMode`. */
 export interface DeliberateModeOptions {
   /**
-   * The triggers of each tool, by tool name. A tool is visible if the user's text contains one of its triggers. Tools that are not
-   * listed are never visible.
+   * The triggers of each tool, by tool name. A tool is visible if the user's text contains one of its triggers. Tools that have no
+   * triggers here or in `tools` are never visible. Required without `tools`.
    */
-  readonly triggers: { readonly [toolName: string]: string | readonly string[] };
+  readonly triggers?: { readonly [toolName: string]: string | readonly string[] } | undefined;
+  /**
+   * Tools that declare `triggers`, as an array or a registry. They are read once. The triggers of a tool in the option `triggers`
+   * replace those that the tool declares. Required without `triggers`.
+   */
+  readonly tools?: readonly Pick<ToolDefinition, "name" | "triggers">[] | ToolRegistry | undefined;
   /** The number of turns for which a tool stays visible after it succeeded. An integer from 0 to 10. Default 4. */
   readonly retainTurns?: number | undefined;
   /**

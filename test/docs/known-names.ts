@@ -121,6 +121,7 @@ export const traits: Names<keyof ToolTraits> = {
   origin: true,
   deferred: true,
   findsTools: true,
+  triggers: true,
   masking: true,
 };
 

@@ -22,6 +22,8 @@ export type CancelReason =
 /** An object that waits for code outside the package, and stops waiting when `cancel` is called. */
 export interface Cancellable {
   cancel(cause: CancelReason): void;
+  /** Set for a nested run, which must not use the time that is reserved for the final answer of the outer run. */
+  readonly leavesReserve?: true | undefined;
 }
 
 /** If a run is cancelled twice, the reason with the higher rank counts. Of two equal ranks, the first reason is kept. */
@@ -37,12 +39,15 @@ export class CancelScope {
   #deadlineAt = Number.POSITIVE_INFINITY;
   #stopTimer: (() => void) | undefined;
   readonly #outer: CancelScope | undefined;
+  readonly #reserveMs: number;
 
   /**
    * @param outer the scope of the outer run, whose time limit also applies to this run
+   * @param reserveMs the last part of the time limit, which only a final answer may use
    */
-  constructor(outer?: CancelScope) {
+  constructor(outer?: CancelScope, reserveMs: number = 0) {
     this.#outer = outer;
+    this.#reserveMs = reserveMs;
   }
 
   /** The cancel reason with the highest rank so far. Undefined if the run is not cancelled. */
@@ -101,19 +106,39 @@ export class CancelScope {
     if (limitMs === Number.POSITIVE_INFINITY || this.#stopTimer !== undefined) return;
     this.#wallClockMs = limitMs;
     this.#deadlineAt = startedAt + limitMs;
-    const timer = clock.setTimeout(() => this.checkDeadline(this.#deadlineAt), Math.max(1, this.#deadlineAt - clock.now()));
-    this.#stopTimer = () => clock.clearTimeout(timer);
+    const startTimer = (at: number): unknown => clock.setTimeout(() => this.checkDeadline(at), Math.max(1, at - clock.now()));
+    const timer = startTimer(this.#deadlineAt);
+    const reserveTimer = this.#reserveMs === 0 ? undefined : startTimer(this.#reserveAt);
+    this.#stopTimer = () => {
+      clock.clearTimeout(timer);
+      if (reserveTimer !== undefined) clock.clearTimeout(reserveTimer);
+    };
+  }
+
+  get #reserveAt(): number {
+    return this.#deadlineAt - this.#reserveMs;
   }
 
   /** Cancels the run if `now` is past its time limit. Streams also call this method, because a busy stream can block timers. */
   checkDeadline(now: number): void {
     this.#outer?.checkDeadline(now);
-    if (now >= this.#deadlineAt) this.cancel({ kind: "wall-clock", limitMs: this.#wallClockMs });
+    const cause = { kind: "wall-clock", limitMs: this.#wallClockMs } as const;
+    if (now >= this.#deadlineAt) this.cancel(cause);
+    else if (now >= this.#reserveAt) for (const slot of [...this.#slots]) if (slot.leavesReserve === true) slot.cancel(cause);
   }
 
-  /** Returns the shortest remaining time of this run and its outer runs, in milliseconds. Infinity if no run has a limit. */
+  /**
+   * Returns the shortest remaining time of this run and its outer runs, without their reserves, in milliseconds. Infinity if no
+   * run has a limit.
+   */
   leftMs(now: number): number {
-    return Math.max(0, Math.min(this.#deadlineAt - now, this.#outer?.leftMs(now) ?? Number.POSITIVE_INFINITY));
+    return Math.max(0, Math.min(this.#reserveAt - now, this.#outer?.leftMs(now) ?? Number.POSITIVE_INFINITY));
+  }
+
+  /** Returns the time until a reserve of this run or an outer run begins, in milliseconds. Infinity if no run has a reserve. */
+  reserveInMs(now: number): number {
+    const own = this.#reserveMs === 0 ? Number.POSITIVE_INFINITY : this.#reserveAt - now;
+    return Math.max(0, Math.min(own, this.#outer?.reserveInMs(now) ?? Number.POSITIVE_INFINITY));
   }
 
   /** Stops the timer, and cancels everything that still waits. */

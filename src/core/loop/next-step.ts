@@ -9,7 +9,7 @@ import { type LoopState, suspensionOf } from "./state/loop-state.ts";
 import type { InboxAnswer } from "./state/step-result.ts";
 import { isNamed, isTooLong } from "./state/transcript.ts";
 import { isFatal } from "../tools/outcome-texts.ts";
-import type { Bounds } from "./run/limits.ts";
+import { type Bounds, findSpendingEnding, noReserve } from "./run/limits.ts";
 
 /** The next step of the loop, and its parameters. */
 export type NextStep =
@@ -84,6 +84,8 @@ const following: { readonly [Done in Phase]: Judge<NextStep> } = {
   hook: readInbox,
 };
 
+const none = Number.POSITIVE_INFINITY;
+
 const noEnding: Judge<undefined> = () => undefined;
 
 const endings: { readonly [Done in Phase]: Judge<Ending | undefined> } = {
@@ -124,29 +126,14 @@ function hasSteered({ unsent }: LoopState): boolean {
 function findLimitEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { maxIterations, wallClockMs } = bounds;
   if (state.lastInbox?.ended?.status === "timeout") return state.lastInbox.ended;
-  if (state.activeMs >= wallClockMs) return { status: "timeout", reason: { kind: "wall-clock", limitMs: wallClockMs } };
+  const { ms: keptMs } = bounds.reserve ?? noReserve;
+  if (state.activeMs + keptMs >= wallClockMs) return { status: "timeout", reason: { kind: "wall-clock", limitMs: wallClockMs } };
   if (state.countedIterations >= maxIterations)
     return { status: "timeout", reason: { kind: "max-iterations", limit: maxIterations } };
   if (state.toolLimitBroken) {
     return { status: "error", reason: { kind: "max-tool-calls", limit: bounds.maxToolCalls } };
   }
   return findSpendingEnding(state, bounds);
-}
-
-const none = Number.POSITIVE_INFINITY;
-
-/** Returns the ending if one more stream would exceed a spending limit. Assumes that the stream costs as much as the last one. */
-function findSpendingEnding(state: LoopState, bounds: Bounds): Ending | undefined {
-  const { costUSD, unpriced, spentUSD, lastCostUSD, usage, lastInbox } = state;
-  const { maxCostUSD = none, unknownCostEnds = true, maxTokens } = bounds;
-  if (maxCostUSD !== none && costUSD === undefined && unknownCostEnds)
-    return { status: "error", reason: { kind: "cost-unknown", ...unpriced } };
-  if (spentUSD + lastCostUSD > maxCostUSD) {
-    return { status: "error", reason: { kind: "max-cost", limitUSD: maxCostUSD, spentUSD, expectedUSD: lastCostUSD } };
-  }
-  const spent = usage.totalTokens;
-  if (spent >= maxTokens) return { status: "error", reason: { kind: "max-tokens", limit: maxTokens, spent } };
-  return lastInbox?.spentOutside === undefined ? undefined : { status: "error", reason: lastInbox.spentOutside };
 }
 
 /** The refused request ends the run after a failed summary. If the run was stopped meanwhile, the next stream ends at once. */
@@ -185,8 +172,11 @@ function mayShorten(state: LoopState, { compacts = false, maxIterations }: Bound
 
 function findPauseEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { maxPauses: limit } = bounds;
+  // A message that was begun may use the reserve, because it may be the answer.
   const ending: Ending | undefined =
-    state.pauses >= limit ? { status: "error", reason: { kind: "max-pauses", limit } } : findSpendingEnding(state, bounds);
+    state.pauses >= limit
+      ? { status: "error", reason: { kind: "max-pauses", limit } }
+      : findSpendingEnding(state, bounds, noReserve);
   return ending === undefined ? undefined : (state.finalAnswerTo ?? ending);
 }
 
@@ -312,8 +302,15 @@ function isOutranked(ending: Ending): boolean {
   return isAnswer(ending) || kind === "interrupted" || kind === "stopped";
 }
 
-/** True if the model may give a final answer: after `maxIterations` or `maxToolCalls`, if the budget allows another stream. */
+const counted: ReadonlySet<string> = new Set(["max-iterations", "max-tool-calls"]);
+const reserved: ReadonlySet<string> = new Set(["max-tokens", "max-cost", "wall-clock"]);
+
+/**
+ * True if the model may give a final answer: after `maxIterations` or `maxToolCalls`, or after another limit with a reserve. The
+ * whole limits must allow another stream.
+ */
 function grantsFinalAnswer(state: LoopState, { reason }: Ending, bounds: Bounds): boolean {
-  if (reason.kind !== "max-iterations" && reason.kind !== "max-tool-calls") return false;
-  return findSpendingEnding(state, bounds) === undefined;
+  const mayAsk = counted.has(reason.kind) || (bounds.reserve !== undefined && reserved.has(reason.kind));
+  const isTimedOut = state.lastInbox?.ended?.status === "timeout" || state.activeMs >= bounds.wallClockMs;
+  return mayAsk && !isTimedOut && findSpendingEnding(state, bounds, noReserve) === undefined;
 }

@@ -132,7 +132,7 @@ export function openStream(run: Run, next: ModelStep, plan: Plan | Unplanned): P
     carried,
     pricing: options.pricing,
     eager: next.withoutTools ? undefined : createEagerPorts(run),
-    findSpent: (spent) => findSpent(run, spent),
+    findSpent: (spent) => findSpent(run, spent, next.finalAnswerTo !== undefined),
     cacheWatcher: run.cacheWatcher,
   });
   const judged = guard === undefined ? streamed : streamed.then((result) => guard.judge(result));

@@ -6,7 +6,7 @@ import { replacementOf } from "../errors/other-words.ts";
 import { describeValue, quote } from "../utils/texts.ts";
 import { isLiteral, isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { nearestName } from "../utils/tool-arguments.ts";
-import { findTimeoutProblem, isWithin } from "../errors/check-fields.ts";
+import { findTimeoutProblem, is, isText, isWithin } from "../errors/check-fields.ts";
 import { findSchemaProblem, isStandard } from "./argument-schema.ts";
 import type { JsonSchema, StandardSchema, ToolSchema } from "../types/common.ts";
 import type { ToolTraits } from "../types/tool.ts";
@@ -28,6 +28,7 @@ export const traitChecks: { readonly [Trait in keyof ToolTraits]-?: Check } = {
   origin: optional((value) => unless(typeof value === "string", "a string")),
   deferred: optional(isFlag),
   findsTools: optional(isFlag),
+  triggers: optional((value) => unless(isText(value) || is.texts[1](value), "a string or an array of strings")),
   masking: optional((value) => unless(isMasking(value), "a value made by maskResults")),
 };
 

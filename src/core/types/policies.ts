@@ -151,6 +151,19 @@ export interface StopContext {
 }
 
 /**
+ * The part of each limit that is kept for the final answer. Everything else in the run may only use the rest. Each field needs its
+ * limit, and must be smaller than it. Default of each field: 0.
+ */
+export interface FinalAnswerReserve {
+  /** Tokens of `limits.maxTokens`. */
+  readonly tokens?: number | undefined;
+  /** USD of `limits.maxCostUSD`. */
+  readonly costUSD?: number | undefined;
+  /** Milliseconds of `limits.wallClockMs`. Tool calls that still run when this time begins are ended as timed out. */
+  readonly ms?: number | undefined;
+}
+
+/**
  * Optional rules for a run. `Output` is the type of the value that `output` creates from the answer, and `Context` is the type of
  * the option `context`.
  */
@@ -168,8 +181,11 @@ export interface LoopPolicies<Output = unknown, Context = unknown> {
   readonly restarts?: RestartPolicy | undefined;
   /** Ends the run if the model has written its whole answer before its tool calls. Default: see `PreToolTextPolicy`. */
   readonly preToolText?: PreToolTextPolicy | undefined;
-  /** Set to true to grant one more iteration without tools if `maxIterations` or `maxToolCalls` ends the run. Default false. */
-  readonly finalAnswer?: boolean | undefined;
+  /**
+   * Set to true to grant one more iteration without tools if `maxIterations` or `maxToolCalls` ends the run. With a `reserve`,
+   * the iteration is also granted if `maxTokens`, `maxCostUSD` or `wallClockMs` ends the run. Default false.
+   */
+  readonly finalAnswer?: boolean | { readonly reserve: FinalAnswerReserve } | undefined;
   /**
    * Ends the run as `stop-condition` after a response, so that its tool calls do not run. Several conditions are called in order,
    * until one of them stops the run.

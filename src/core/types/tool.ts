@@ -57,6 +57,11 @@ export interface ToolTraits<Args = never, Context = never> {
   /** True for the tool that finds deferred tools. Set by `withToolSearch`. Default false. */
   readonly findsTools?: boolean | undefined;
   /**
+   * The triggers of the tool in deliberate mode, for `createDeliberateMode` with `tools`. Models do not see them, and a change of
+   * the triggers is no change of the tool. Default: none.
+   */
+  readonly triggers?: string | readonly string[] | undefined;
+  /**
    * The masking for the results that this tool releases, if the run has no `policies.masking`. Set by `createContextRelease`.
    * Default: none.
    */

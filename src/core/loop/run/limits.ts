@@ -2,11 +2,25 @@
 
 import type { Timeouts } from "../../types/common.ts";
 import type { LoopLimits, LoopOptions } from "../../types/loop-options.ts";
-import { describeRule, invalidOption, isWithin, type NumberRule, timeLimit, unknownOption } from "../../errors/check-fields.ts";
+import {
+  checkFields,
+  checkNeeded,
+  type Checks,
+  describeRule,
+  invalidOption,
+  is,
+  isWithin,
+  type NumberRule,
+  numberWithin,
+  timeLimit,
+  unknownOption,
+} from "../../errors/check-fields.ts";
 import { longestTimerMs } from "../../cancellation/deadline.ts";
-import type { LoopPolicies, PreToolTextPolicy } from "../../types/policies.ts";
+import type { FinalAnswerReserve, LoopPolicies, PreToolTextPolicy } from "../../types/policies.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { listItems } from "../../utils/promises.ts";
+import type { Ending } from "../../types/termination.ts";
+import type { LoopState } from "../state/loop-state.ts";
 import type { LoopRule } from "../state/apply-call.ts";
 
 interface Rule extends NumberRule {
@@ -88,6 +102,11 @@ function resolveNumbers<Name extends string>(
   return resolved as Numbers<Name>;
 }
 
+/** The part of the limits that is kept for a final answer. */
+export type Reserve = { readonly [Field in keyof FinalAnswerReserve]-?: number };
+
+export const noReserve: Reserve = { tokens: 0, costUSD: 0, ms: 0 };
+
 /** The limits that `nextStep` checks. `Infinity` means no limit. */
 export interface Bounds {
   readonly maxIterations: number;
@@ -107,6 +126,8 @@ export interface Bounds {
   readonly wallClockMs: number;
   /** True if the model may give a final answer without tools after a limit is reached. */
   readonly finalAnswer: boolean;
+  /** The part of the limits that only a final answer may use. Default: a final answer is not granted after these limits. */
+  readonly reserve?: Reserve | undefined;
   /** True if the caller passed an `onIteration` hook. */
   readonly asksIteration: boolean;
   /** The rule that decides if repeated calls are a loop, and how the run reacts. Default: no loop detection. */
@@ -129,7 +150,8 @@ export function toBounds(
   const { finalAnswer, preToolText } = policies;
   return {
     ...limits,
-    finalAnswer: finalAnswer === true,
+    finalAnswer: finalAnswer !== undefined && finalAnswer !== false,
+    reserve: resolveReserve(policies, limits),
     asksIteration: hooks?.onIteration !== undefined,
     preToolText: copyPolicy(preToolText),
     loopRule,
@@ -137,6 +159,59 @@ export function toBounds(
     outputRetries,
     maxHandoffs,
   };
+}
+
+const reserveChecks: Checks<FinalAnswerReserve> = {
+  tokens: /* @__PURE__ */ numberWithin({ min: 1, infinite: false }),
+  costUSD: /* @__PURE__ */ numberWithin({ min: 0, fraction: true, infinite: false }),
+  ms: /* @__PURE__ */ numberWithin({ ...timeLimit, infinite: false }),
+};
+
+const reservedLimits = { tokens: "maxTokens", costUSD: "maxCostUSD", ms: "wallClockMs" } as const;
+
+/** Copies the reserve. Throws LoopError "invalid-option" for a reserve without its limit, or one that is not below its limit. */
+export function resolveReserve(
+  { finalAnswer: policy }: LoopPolicies | undefined = {},
+  limits: Pick<ResolvedLimits, "maxTokens" | "maxCostUSD" | "wallClockMs">,
+): Reserve | undefined {
+  if (policy === undefined || typeof policy === "boolean") return undefined;
+  const path = "policies.finalAnswer";
+  checkFields(path, policy, { reserve: is.object });
+  checkNeeded(path, policy, { name: "reserve", check: is.object });
+  checkFields(`${path}.reserve`, policy.reserve, reserveChecks);
+  const { tokens = 0, costUSD = 0, ms = 0 } = policy.reserve;
+  const reserve = { tokens, costUSD, ms };
+  for (const [field, name] of Object.entries(reservedLimits) as [keyof FinalAnswerReserve, keyof typeof limits][]) {
+    const kept = reserve[field];
+    if (kept === 0) continue;
+    const option = `${path}.reserve.${field}`;
+    if (limits[name] === none) throw invalidOption(`limits.${name}`, `a number if "${option}" is set`, undefined);
+    if (kept >= limits[name]) throw invalidOption(option, `less than "limits.${name}"`, kept);
+  }
+  return reserve;
+}
+
+/**
+ * Returns the ending if one more stream would exceed a spending limit. Assumes that the stream costs as much as the last one, and
+ * uses as many tokens if tokens are reserved. `kept` is the part of the limits that the stream may not use.
+ */
+export function findSpendingEnding(state: LoopState, bounds: Bounds, kept?: Reserve): Ending | undefined {
+  const { costUSD, unpriced, spentUSD, lastCostUSD, usage, lastInbox } = state;
+  const { maxCostUSD = none, unknownCostEnds = true, maxTokens } = bounds;
+  const { tokens: keptTokens, costUSD: keptUSD } = kept ?? bounds.reserve ?? noReserve;
+  if (maxCostUSD !== none && costUSD === undefined && unknownCostEnds)
+    return { status: "error", reason: { kind: "cost-unknown", ...unpriced } };
+  if (spentUSD + lastCostUSD + keptUSD > maxCostUSD) {
+    return { status: "error", reason: { kind: "max-cost", limitUSD: maxCostUSD, spentUSD, expectedUSD: lastCostUSD } };
+  }
+  const spent = usage.totalTokens;
+  if (spent + Math.max(1, expectedTokens(state, bounds) + keptTokens) > maxTokens)
+    return { status: "error", reason: { kind: "max-tokens", limit: maxTokens, spent } };
+  return lastInbox?.spentOutside === undefined ? undefined : { status: "error", reason: lastInbox.spentOutside };
+}
+
+function expectedTokens({ streamResults }: LoopState, { reserve = noReserve }: Bounds): number {
+  return reserve.tokens === 0 ? 0 : (streamResults.at(-1)?.usage?.totalTokens ?? 0);
 }
 
 /** Copies the policy, so that later changes by the caller do not change the run. */

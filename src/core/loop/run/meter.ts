@@ -2,7 +2,7 @@
 
 import { isRecord } from "../../utils/guards.ts";
 import type { InboxAnswer } from "../state/step-result.ts";
-import type { ResolvedLimits } from "./limits.ts";
+import { noReserve, type Reserve, type ResolvedLimits } from "./limits.ts";
 
 /** The nesting level of a run. `depth` is the number of outer runs, and `maxDepth` is the maximum number of levels. */
 export interface Level {
@@ -56,14 +56,17 @@ const none = Number.POSITIVE_INFINITY;
 export class Meter {
   readonly #limits: SharedLimits;
   readonly #outer: Meter | undefined;
+  readonly #reserve: Reserve;
   #tokens = 0;
   #toolCalls = 0;
   #costUSD = 0;
   #costUnknown = false;
 
-  constructor(limits: SharedLimits, outer: Meter | undefined) {
+  /** Only the final answer of this run may use `reserve`, so nested runs may use less than the limits. */
+  constructor(limits: SharedLimits, outer: Meter | undefined, reserve: Reserve = noReserve) {
     this.#limits = limits;
     this.#outer = outer;
+    this.#reserve = reserve;
   }
 
   add(spending: Spending): void {
@@ -80,7 +83,7 @@ export class Meter {
    * runs.
    */
   get tokensLeft(): number {
-    return Math.max(0, Math.min(this.#limits.maxTokens - this.#tokens, this.#outer?.tokensLeft ?? none));
+    return Math.max(0, Math.min(this.#limits.maxTokens - this.#reserve.tokens - this.#tokens, this.#outer?.tokensLeft ?? none));
   }
 
   /**
@@ -96,7 +99,10 @@ export class Meter {
    * runs. Unknown costs are not counted.
    */
   get costLeftUSD(): number {
-    return Math.max(0, Math.min(this.#limits.maxCostUSD - this.#costUSD, this.#outer?.costLeftUSD ?? none));
+    return Math.max(
+      0,
+      Math.min(this.#limits.maxCostUSD - this.#reserve.costUSD - this.#costUSD, this.#outer?.costLeftUSD ?? none),
+    );
   }
 
   get maxToolCalls(): number {
@@ -111,17 +117,19 @@ export class Meter {
     return this.#outer?.findSpent(costUSD, unsettled);
   }
 
-  /** Like `findSpentOutside`, but includes the limits of this run. */
-  findSpent(costUSD: number, unsettled: Spending = {}): InboxAnswer["spentOutside"] {
-    return this.#findOwnSpent(costUSD, unsettled) ?? this.findSpentOutside(costUSD, unsettled);
+  /** Like `findSpentOutside`, but includes the limits of this run. The final answer (`isFinal`) may use the reserve of this run. */
+  findSpent(costUSD: number, unsettled: Spending = {}, isFinal: boolean = false): InboxAnswer["spentOutside"] {
+    return this.#findOwnSpent(costUSD, unsettled, isFinal) ?? this.findSpentOutside(costUSD, unsettled);
   }
 
-  #findOwnSpent(costUSD: number, unsettled: Spending): InboxAnswer["spentOutside"] {
+  #findOwnSpent(costUSD: number, unsettled: Spending, isFinal: boolean): InboxAnswer["spentOutside"] {
     const { maxTokens, maxCostUSD, unknownCostEnds } = this.#limits;
+    const kept = isFinal ? noReserve : this.#reserve;
     if (maxCostUSD !== none && unknownCostEnds && this.#costUnknown) return { kind: "cost-unknown" };
     const spentUSD = this.#costUSD + (unsettled.costUSD ?? 0);
-    if (spentUSD + costUSD > maxCostUSD) return { kind: "max-cost", limitUSD: maxCostUSD, spentUSD, expectedUSD: costUSD };
+    if (spentUSD + costUSD + kept.costUSD > maxCostUSD)
+      return { kind: "max-cost", limitUSD: maxCostUSD, spentUSD, expectedUSD: costUSD };
     const spent = this.#tokens + (unsettled.tokens ?? 0);
-    return spent >= maxTokens ? { kind: "max-tokens", limit: maxTokens, spent } : undefined;
+    return spent + kept.tokens >= maxTokens ? { kind: "max-tokens", limit: maxTokens, spent } : undefined;
   }
 }

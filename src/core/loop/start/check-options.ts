@@ -78,7 +78,7 @@ const policyChecks: Checks<LoopPolicies> = {
   allowToolChange: is.fn,
   restarts: is.object,
   preToolText: is.object,
-  finalAnswer: is.flag,
+  finalAnswer: ["true, false or { reserve }", (value) => typeof value === "boolean" || isRecord(value)],
   stopWhen: ["a function, or an array of functions", (value) => [value].flat().every(isFunction)],
   loopDetection: /* @__PURE__ */ madeBy("detectLoops", "loop-detection", "begin"),
   output: /* @__PURE__ */ madeBy("structuredOutput", "structured-output", "judge"),

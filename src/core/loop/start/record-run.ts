@@ -70,7 +70,7 @@ function claimControl(control: LoopControl, ports: ClaimPorts): ControlClaim {
 }
 
 function tie(scope: CancelScope, outer: CancelScope): () => void {
-  const slot = { cancel: (cause: CancelReason): void => scope.cancel(cause) };
+  const slot = { cancel: (cause: CancelReason): void => scope.cancel(cause), leavesReserve: true } as const;
   outer.join(slot);
   if (outer.cause !== undefined) scope.cancel(outer.cause);
   return () => outer.leave(slot);

@@ -20,7 +20,7 @@ import { type Features, readFeatures, type Nesting, type Run } from "../run/run.
 import { JournalTraffic } from "../run/journal-call.ts";
 import { LoopEventSink } from "../run/emit.ts";
 import { findOuterLevel, type Level, Meter } from "../run/meter.ts";
-import { allowedBy, resolveLimits, resolveTimeouts, toBounds } from "../run/limits.ts";
+import { allowedBy, resolveLimits, resolveReserve, resolveTimeouts, toBounds } from "../run/limits.ts";
 import { noVisibleTools } from "../stream/visible-tools.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import { invalidOption } from "../../errors/check-fields.ts";
@@ -44,7 +44,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
   const options = snapshotOptions(checked);
   const settings = settle(options, nesting);
   const { runId, clock } = settings;
-  const scope = new CancelScope(nesting?.run.scope);
+  const scope = new CancelScope(nesting?.run.scope, settings.bounds.reserve?.ms);
   const claims = claimRun({ options, runId, scope, nesting, maxInterrupts: settings.bounds.maxInterrupts });
   const alarm = new IdleTimer(clock);
   const outer = nesting === undefined ? undefined : { sink: nesting.run.events, callId: nesting.callId, tap: nesting.tap };
@@ -96,7 +96,7 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
   const limits = resolveLimits(options.limits);
   const { clock = systemClock, journal = memoryJournal() } = options;
   const { depth, maxDepth } = findLevel(limits.maxDepth, options, nesting?.run);
-  const meter = new Meter(limits, nesting?.run.meter);
+  const meter = new Meter(limits, nesting?.run.meter, resolveReserve(options.policies, limits));
   const registry = toRegistry(options.tools);
   const definitions = registry.definitions();
   checkDefinitions(definitions);

@@ -12,9 +12,9 @@ import { stableJson } from "../../utils/json.ts";
  * Returns the limit of this run or an outer run that one more request would exceed. Assumes that the request costs as much as the
  * last one. Attempts with an unknown cost are ignored here, because they end the run before its next stream.
  */
-export function findSpent(run: Run, attempts: readonly AttemptSpending[]): EndReason | undefined {
+export function findSpent(run: Run, attempts: readonly AttemptSpending[], isFinal: boolean): EndReason | undefined {
   const { tokens, costUSD, lastCostUSD } = priceAttempts(run, attempts);
-  return run.meter.findSpent(lastCostUSD ?? run.state.lastCostUSD, { tokens, costUSD });
+  return run.meter.findSpent(lastCostUSD ?? run.state.lastCostUSD, { tokens, costUSD }, isFinal);
 }
 
 interface PricedAttempts {

@@ -144,7 +144,8 @@ async function ask(run: Run, one: BatchCall, ready: ReadyCall): Promise<Recorded
     whenReady(validateCall({ ...ready, args: toJson(args) }, run.ports), (checked) =>
       checked.kind === "ready" ? checked : undefined,
     );
-  const ports = { approve: approveOf(run, one), approvalMs: timeouts.approvalMs, context, validated, clock, scope };
+  const approvalMs = Math.min(timeouts.approvalMs, Math.ceil(scope.reserveInMs(clock.now())));
+  const ports = { approve: approveOf(run, one), approvalMs, context, validated, clock, scope };
   const decided = await askApproval(call, ports);
   const earlier = one.questions === 0 ? {} : { earlier: one.questions };
   return decided.kind === "ask" ? toRecorded(run, decided, { tool: toShown(tool), ...earlier }) : decided;

@@ -20,7 +20,7 @@ const longestLastWords = 2_000;
 /** The fields that the author of an agent tool writes. */
 export interface AgentToolFields<Args, Schema extends ToolSchema, Context = unknown, Name extends string = string> extends Pick<
   ToolTraits<Args, Context>,
-  "sequential" | "requiresFollowUp" | "needsApproval"
+  "sequential" | "requiresFollowUp" | "needsApproval" | "triggers"
 > {
   readonly name: Name;
   readonly description: string;
@@ -70,7 +70,7 @@ export type DefineAgentTool<Context> = <Args = FromSchema, Schema extends ToolSc
  * `defineAgentTool<App>()` returns a `defineAgentTool` for tools whose `context.context` is an `App`, like `defineTool<App>()`.
  *
  * Throws LoopError "invalid-tool" if the fields are invalid. The only tool traits that an agent tool may have are `sequential`,
- * `requiresFollowUp` and `needsApproval`.
+ * `requiresFollowUp`, `needsApproval` and `triggers`.
  *
  * @example
  * const researcher = defineAgentTool({

@@ -74,7 +74,7 @@ export function admitCall(run: Run, one: BatchCall): ReadyCall | ToolOutcome | P
   const ready = readyOf(one);
   const left: ToolOutcome = { call, durationMs: 0, kind: mayHaveRun ? "interrupted" : "not-run" };
   run.scope.checkDeadline(run.clock.now());
-  if (run.scope.cause !== undefined || one.isBarred) return left;
+  if (mustEnd(run) || one.isBarred) return left;
   if (ready.unfit !== undefined) return mayHaveRun ? left : ready.unfit;
   if (meter.toolCallsLeft < 1) return { call, durationMs: 0, kind: "limit" };
   if (mayHaveRun && !mayRunAgain(ready.definition)) {
@@ -121,13 +121,15 @@ export function executeToolCall(
 ): ToolOutcome | Promise<ToolOutcome> {
   if (!("call" in made)) return prepareAndExecute(made, ports);
   if (made.kind !== "ready") return made;
-  const { call, definition } = made;
+  const { call, definition, execute } = made;
   // Checks the time before each call, because timers cannot fire while a tool blocks the thread.
   ports.scope.checkDeadline(ports.clock.now());
-  if (ports.scope.cause !== undefined) return { call, durationMs: 0, kind: "not-run" };
+  const reserveInMs = execute === undefined ? ports.scope.reserveInMs(ports.clock.now()) : Number.POSITIVE_INFINITY;
+  if (ports.scope.cause !== undefined || reserveInMs === 0) return { call, durationMs: 0, kind: "not-run" };
   const { timeouts } = ports;
   const limits = {
-    limitMs: definition.timeoutMs ?? timeouts.toolMs,
+    // A tool that hangs must not use the time that is reserved for a final answer.
+    limitMs: Math.min(definition.timeoutMs ?? timeouts.toolMs, Math.ceil(reserveInMs)),
     idleMs: definition.idleTimeoutMs,
     settleMs: timeouts.settleMs,
   };
@@ -147,6 +149,11 @@ export function executeToolCall(
     (value) => readGenerator(made, value, { ports, deadline }),
   );
   return raced.then((end) => conclude(made, end, { ports, deadline }));
+}
+
+/** True if no more calls may begin: the run was cancelled, or the rest of its time is reserved for a final answer. */
+function mustEnd({ scope, clock }: Run): boolean {
+  return scope.cause !== undefined || scope.reserveInMs(clock.now()) === 0;
 }
 
 async function prepareAndExecute(call: ToolCall, ports: ToolCallPorts): Promise<ToolOutcome> {

@@ -256,15 +256,18 @@ interface CallRow extends Pick<Row, "key" | "parents" | "segments" | "canFold"> 
 
 function toCallRow(call: LoggedCall, { stream, ...row }: CallRow): Row {
   const { text, tone } = outcomeOf(call, stream.iteration);
+  // The result of a successful call may be a report about a nested run that has failed.
+  const failed = call.runs.findLast(({ status = "completed" }) => status !== "completed")?.status;
+  const wholeNote = tone === "ok" ? failed : text;
   return {
     ...row,
     entryKey: row.key,
     ms: call.durationMs ?? workMs(row.segments),
     kind: "call",
     label: call.name,
-    note: tone === "ok" ? "" : (text.split(",")[0] ?? text),
-    wholeNote: tone === "ok" ? undefined : text,
-    tone: tone === "ok" ? "plain" : tone,
+    note: wholeNote?.split(",")[0] ?? "",
+    wholeNote,
+    tone: tone !== "ok" ? tone : failed ? "warn" : "plain",
     inner: [],
   };
 }

@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { createToolRegistry, defineTool, runToolLoop } from "../core/index.ts";
+import { createMockProvider, text } from "../testing/index.ts";
+import { createDeliberateMode } from "./deliberate-mode.ts";
+import type { DeliberateMode } from "./types.ts";
+
+const allowedBy = (mode: DeliberateMode, said: string): readonly string[] => [...mode.forTurn({ text: said }).allowedNames];
+
+describe("createDeliberateMode with tools", () => {
+  it("reads the triggers that tools declare, and replaces them by its own", () => {
+    const named = (name: string, phrases?: string | readonly string[]) => ({ name, triggers: phrases });
+    const tools = [named("search", "look"), named("set_reminder", ["remind*"]), named("danger", "^"), named("plain")];
+    const mode = createDeliberateMode({ tools, triggers: { danger: [], set_reminder: "nudge" } });
+    expect(allowedBy(mode, "look, a reminder")).toEqual(["search"]);
+    expect(allowedBy(mode, "nudge")).toEqual(["set_reminder"]);
+    expect(allowedBy(createDeliberateMode({ tools: [named("__proto__", "dunder")] }), "dunder")).toEqual(["__proto__"]);
+  });
+
+  it("reads a registry, whose triggers are not part of the recorded tools", async () => {
+    const look = defineTool({ name: "look", description: "l", inputSchema: {}, triggers: "look", execute: () => 1 });
+    const registry = createToolRegistry([look]);
+    const gate = createDeliberateMode({ tools: registry }).forTurn({ text: "look" });
+    expect([...gate.allowedNames]).toEqual(["look"]);
+    const provider = createMockProvider([text("Done.")]);
+    const messages = [{ role: "user", content: "look" }] as const;
+    const { journal } = await runToolLoop({ provider, tools: registry, messages, policies: { gate } });
+    expect(JSON.stringify(journal)).not.toContain("triggers");
+    const again = { provider, tools: [{ ...look, triggers: "peek" }], messages, journal };
+    expect([(await runToolLoop(again)).text, provider.calls]).toEqual(["Done.", 1]);
+  });
+
+  it("gets checked triggers from defineTool", () => {
+    const make = () => defineTool({ name: "a", description: "a", inputSchema: {}, triggers: 7 as never, execute: () => 1 });
+    expect(make).toThrow('Tool "a" has an invalid "triggers": it must be a string or an array of strings, but is 7.');
+  });
+});

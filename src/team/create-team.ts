@@ -1,0 +1,208 @@
+// A team: a lead whose tools are agents. All members are tools of `defineAgentTool`, so the loop schedules, limits, records and
+// resumes them like other nested runs.
+
+import {
+  checkFields,
+  checkNeeded,
+  type Checks,
+  cutText,
+  defineAgentTool,
+  type EndReason,
+  is,
+  isRecord,
+  isText,
+  limitRules,
+  type LoopLimits,
+  type LoopOptions,
+  type LoopResult,
+  type LoopStatus,
+  type NestedLoopOptions,
+  numberWithin,
+  oneOf,
+  type Tool,
+  type ToolSchema,
+} from "../core/entry-kit.ts";
+
+/** The options of the nested runs of a member. */
+export type MemberOptions = Pick<
+  NestedLoopOptions,
+  "tools" | "provider" | "modelSettings" | "toolChoice" | "limits" | "timeouts" | "policies" | "hooks" | "pricing"
+>;
+
+/** A member of a team. Each call of the lead starts a nested run of the member: a task. */
+export interface TeamMember extends MemberOptions {
+  /** Tells the lead what the member can do. */
+  readonly description: string;
+  /** The system text of the member. */
+  readonly system: string;
+  /**
+   * The schema of a task. Default: an object with a string `task`. The member gets the text of `task` as its message, or all
+   * arguments as JSON if there are others.
+   */
+  readonly inputSchema?: ToolSchema | undefined;
+  /** The maximum number of tasks of this member in one run of the lead. Calls beyond it fail. Default: no limit. */
+  readonly maxTasks?: number | undefined;
+}
+
+/** The options of `createTeam`. */
+export interface TeamOptions {
+  /** The system text of the lead, and its own tools in addition to the members. */
+  readonly lead?: { readonly system?: string | undefined; readonly tools?: readonly Tool[] | undefined } | undefined;
+  /** The members by name. A name is also the name of the lead's tool, so it has 1 to 64 letters, digits, "_" or "-". */
+  readonly members: { readonly [name: string]: TeamMember };
+  /** The limits of the lead. Tokens, cost, tool calls and time include those of all members. Default: those of `runToolLoop`. */
+  readonly limits?: LoopLimits | undefined;
+  /** The maximum number of tasks and other calls of the lead that run at the same time. Default: `limits.toolConcurrency`. */
+  readonly maxParallel?: number | undefined;
+}
+
+/** The options for `runToolLoop` that make its run the lead of a team. */
+export type Team = Pick<LoopOptions, "system" | "limits"> & { readonly tools: readonly Tool[] };
+
+/** The result of a task, as the lead reads it. */
+export interface MemberReport {
+  /** How the nested run ended. "completed" if the member has answered. */
+  readonly status: LoopStatus;
+  /** Why the task was not completed, such as "max-tokens". Absent if it was completed. */
+  readonly reason?: EndReason["kind"] | undefined;
+  /** The answer: the value of `policies.output` if the member has it, otherwise text. For other endings, the text so far. */
+  readonly report: unknown;
+}
+
+const teamChecks: Checks<TeamOptions> = {
+  lead: is.object,
+  members: ["an object of members by name", isRecord],
+  limits: is.object,
+  maxParallel: numberWithin(limitRules.toolConcurrency),
+};
+
+const leadChecks: Checks<NonNullable<TeamOptions["lead"]>> = {
+  system: is.text,
+  tools: ["an array of tools", Array.isArray],
+};
+
+const memberChecks: Checks<TeamMember> = {
+  description: is.text,
+  system: is.text,
+  inputSchema: ["a Standard Schema or a JSON Schema", (value) => isRecord(value) || typeof value === "function"],
+  maxTasks: numberWithin({ min: 1 }),
+  tools: ["an array of tools, or a registry", (value) => typeof value === "object" && value !== null],
+  provider: is.object,
+  modelSettings: is.object,
+  toolChoice: ["a tool choice", (value) => isText(value) || isRecord(value)],
+  limits: is.object,
+  timeouts: is.object,
+  policies: is.object,
+  hooks: is.object,
+  pricing: is.fn,
+};
+
+const limitChecks: Checks<LoopLimits> = {
+  ...(Object.fromEntries(Object.entries(limitRules).map(([name, rule]) => [name, numberWithin(rule)])) as Checks<
+    Omit<LoopLimits, "onUnknownCost">
+  >),
+  onUnknownCost: oneOf("end", "continue"),
+};
+
+const taskSchema = {
+  type: "object",
+  properties: { task: { type: "string", description: "What to do, with everything that is needed to do it" } },
+  required: ["task"],
+  additionalProperties: false,
+} as const;
+
+/**
+ * Makes the options of a lead whose members are sub-agents. Pass them to `runToolLoop` with a provider and messages. Each member is
+ * a tool of the lead. The lead may call it several times at once, and each call is a nested run with the limits of the member.
+ *
+ * `limits` are shared: a run counts the tokens, the cost, the tool calls and the time of its nested runs. The result of each task
+ * is a `MemberReport`. A member that fails or reaches a limit does not end the lead: its status and its text so far are the
+ * result. With `policies.finalAnswer: { reserve }` of the lead, members leave the reserve to the lead.
+ *
+ * `maxTasks` is counted by the id of the run, for the last 1,000 runs that use this team.
+ *
+ * Throws LoopError "invalid-option", "unknown-option" or "invalid-tool" if an option is invalid.
+ *
+ * @example
+ * const team = createTeam({
+ *   lead: { system: "Split the question into tasks. Then write the report." },
+ *   members: {
+ *     researcher: { description: "Researches one question", system: "Cite files.", tools: [search], limits: { maxTokens: 50_000 } },
+ *   },
+ *   limits: { maxTokens: 300_000 },
+ *   maxParallel: 3,
+ * });
+ * const result = await runToolLoop({ provider, messages, ...team });
+ */
+export function createTeam(options: TeamOptions): Team {
+  checkFields("options", options, teamChecks);
+  checkNeeded("options", options, { name: "members", check: teamChecks.members });
+  const { lead = {}, members, limits, maxParallel } = options;
+  checkFields("lead", lead, leadChecks);
+  if (limits !== undefined) checkFields("limits", limits, limitChecks);
+  const agents = Object.entries(members).map(([name, member]) => toAgent(name, member));
+  return {
+    system: lead.system,
+    tools: [...(lead.tools ?? []), ...agents],
+    limits: maxParallel === undefined ? limits : { ...limits, toolConcurrency: maxParallel },
+  };
+}
+
+function toAgent(name: string, member: TeamMember): Tool {
+  checkFields(`members.${name}`, member, memberChecks);
+  for (const field of ["description", "system"] as const)
+    checkNeeded(`members.${name}`, member, { name: field, check: memberChecks[field] });
+  const { description, inputSchema = taskSchema, maxTasks, ...own } = member;
+  if (own.limits !== undefined) checkFields(`members.${name}.limits`, own.limits, limitChecks);
+  const countTask = maxTasks === undefined ? undefined : createTaskCounter(name, maxTasks);
+  return defineAgentTool<unknown, ToolSchema>({
+    name,
+    description,
+    inputSchema,
+    prepare: (args, { runId, idempotencyKey }) => {
+      const content = toMessage(args);
+      countTask?.(runId, idempotencyKey);
+      return { ...own, messages: [{ role: "user", content }] };
+    },
+    toResult: toReport,
+  });
+}
+
+/** Returns the message of a task. Throws if a task without a schema of its own has no text. */
+function toMessage(args: unknown): string {
+  const { task, ...others } = isRecord(args) ? args : { task: args };
+  if (isText(task) && task.trim() !== "" && Object.keys(others).length === 0) return task;
+  if (Object.keys(others).length > 0) return JSON.stringify(args);
+  throw new Error('The arguments have no "task". Call the tool again with the task as text.');
+}
+
+/** The number of runs whose tasks are remembered. */
+const mostRuns = 1_000;
+
+/**
+ * Makes a function that throws for each task beyond `maxTasks`. A resumed run prepares its tasks again with the same keys, so
+ * they are counted once.
+ */
+function createTaskCounter(name: string, maxTasks: number): (runId: string, key: string) => void {
+  const tasks = new Map<string, Set<string>>();
+  return (runId, key) => {
+    const keys = tasks.get(runId) ?? new Set();
+    tasks.delete(runId);
+    tasks.set(runId, keys);
+    for (const oldest of tasks.keys()) {
+      if (tasks.size <= mostRuns) break;
+      tasks.delete(oldest);
+    }
+    if (!keys.has(key) && keys.size >= maxTasks)
+      throw new Error(`${name} has had all of its ${maxTasks} tasks. Go on with the results that you have.`);
+    keys.add(key);
+  };
+}
+
+/** The longest text of a task that was not completed, in characters. */
+const longestText = 2_000;
+
+function toReport({ status, reason, output, responseText, text }: LoopResult): MemberReport {
+  if (status === "completed") return { status, report: output ?? responseText };
+  return { status, reason: reason.kind, report: cutText(text, longestText) };
+}
