@@ -81,6 +81,7 @@ export type {
   IterationView,
   StopRequest,
   Unvalidated,
+  QuestionFields,
 } from "./types/loop-options.ts";
 export type { ThoughtLogOwner } from "./types/loop-result.ts";
 export type { AssistantPart, ProviderMetadata, ProviderMetadataPart, TextPart, ToolCallPart } from "./types/message.ts";
@@ -120,6 +121,7 @@ export type {
   ToolChange,
   ToolChangeKind,
   ToolHistoryEntry,
+  ToolQuestion,
   WaitingCall,
 } from "./types/tool-outcome.ts";
 export type {
