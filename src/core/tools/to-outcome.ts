@@ -8,7 +8,7 @@ import { partAdviceOf } from "../errors/other-words.ts";
 import { describeValue } from "../utils/texts.ts";
 import { hasBrand, isLiteral, isRecord, isThenable, type UnknownRecord } from "../utils/guards.ts";
 import type { Handoff } from "../types/handoffs.ts";
-import type { ToolOutcome, ToolQuestion, ContextRelease } from "../types/tool-outcome.ts";
+import type { ToolOutcome, ContextRelease } from "../types/tool-outcome.ts";
 import { tidyMessage, toPlainError } from "../utils/plain-error.ts";
 import { isPlainData, toJson } from "../utils/json.ts";
 import type { OutsideResult } from "../types/policies.ts";
@@ -66,11 +66,6 @@ function toJSON(): never {
 export const deferred: Deferred = /* @__PURE__ */ Object.freeze({ [deferral]: true, kind: "deferred", toJSON });
 
 export const deferredToPage: Deferred = /* @__PURE__ */ Object.freeze({ ...deferred, fromPage: true });
-
-/** The value of a call that waits for the answer to a question. */
-export function deferUntilAnswered(question: ToolQuestion, fromPage: boolean): Deferred {
-  return { ...(fromPage ? deferredToPage : deferred), question };
-}
 
 export function isContentPart(part: unknown): part is ContentPart {
   if (!isRecord(part)) return false;
@@ -147,10 +142,6 @@ export function toOutcome(output: unknown): {
   const outcome = output.success ? completeWith(output) : failWith(output);
   return output.metadata === undefined ? { outcome } : { outcome, metadata: output.metadata };
 }
-
-/** The end of the message about a result from a page that may not send it. */
-export const pageProblem =
-  'comes from a page. A page may only send the results of tools without "execute", and of calls that used context.defer or context.ask with { fromPage: true }';
 
 export function isOutsideResult(value: unknown): value is OutsideResult {
   if (!isRecord(value)) return false;

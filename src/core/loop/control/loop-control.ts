@@ -8,8 +8,9 @@ import { assertNever, isLiteral, isRecord } from "../../utils/guards.ts";
 import { describeValue, quote } from "../../utils/texts.ts";
 import { textOrNone } from "../../utils/plain-error.ts";
 import type { CancelReason, CancelScope } from "../../cancellation/cancel-scope.ts";
-import { isOutsideResult, pageProblem, toRecordedResult } from "../../tools/to-outcome.ts";
+import { isOutsideResult, toRecordedResult } from "../../tools/to-outcome.ts";
 import type { OutsideResult } from "../../types/policies.ts";
+import { pageProblem } from "../run/decisions.ts";
 import { toUserMessage as copyMessage } from "../state/check-messages.ts";
 import type { InboxMessage } from "../state/step-result.ts";
 

@@ -8,13 +8,17 @@ import type { Issue, StandardSchema, Validation } from "../../types/common.ts";
 import { renderIssues } from "../../tools/outcome-texts.ts";
 import { convertSchema, isStandard, issue, validateArgs } from "../../tools/argument-schema.ts";
 import { checkFields, type Checks, invalidOption, is, isText } from "../../errors/check-fields.ts";
-import { deferUntilAnswered, toRecordedResult } from "../../tools/to-outcome.ts";
+import { deferred, deferredToPage, toRecordedResult } from "../../tools/to-outcome.ts";
 import { toDecision } from "../../policies/approval.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { quote } from "../../utils/texts.ts";
 import { stableJson } from "../../utils/json.ts";
 
 const mostListed = 10;
+
+/** The end of the message about a result from a page that may not send it. */
+export const pageProblem: string =
+  'comes from a page. A page may only send the results of tools without "execute", and of calls that used context.defer or context.ask with { fromPage: true }';
 
 /** Why a result from outside does not fit the schema that its call has for it. */
 export interface Misfit {
@@ -110,6 +114,11 @@ export async function answerQuestion(questions: CallQuestions, { question, schem
   }
   questions.open ??= deferUntilAnswered(issues === undefined ? question : { ...question, issues }, fromPage);
   throw new Error("The question has no answer yet, so this execution of the tool ends. Do not catch this error.");
+}
+
+/** The value of a call that waits for the answer to a question. */
+function deferUntilAnswered(question: ToolQuestion, fromPage: boolean): Deferred {
+  return { ...(fromPage ? deferredToPage : deferred), question };
 }
 
 function copy(given: CallDecision): CallDecision {

@@ -3,8 +3,8 @@
 import type { ReadyCall, ToolCallPorts } from "../run/call.ts";
 import { type BatchCall, eventBase, type NestedRun, readyOf, type Run } from "../run/run.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
-import type { ToolCall, ToolOutcome, ToolQuestion } from "../../types/tool-outcome.ts";
-import { prepareCall, validateCall } from "./prepare-call.ts";
+import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
+import { findDeferralProblem, prepareCall, validateCall } from "./prepare-call.ts";
 import { promiseOrValue, whenReady } from "../../utils/promises.ts";
 import { sendToolEnd, sendToolStart } from "./replay-call.ts";
 import { assertNever, isThenable } from "../../utils/guards.ts";
@@ -263,20 +263,6 @@ function readOutput(
   } catch (error) {
     return { ...facts, kind: "failed", error: toPlainError(error) };
   }
-}
-
-function findDeferralProblem(
-  { definition, execute }: ReadyCall,
-  ports: ToolCallPorts,
-  question: ToolQuestion | undefined,
-): string | undefined {
-  const { name } = definition;
-  const action = question === undefined ? "defer its result" : "wait for an answer";
-  if (execute !== undefined) return `The agent tool ${quote(name)} cannot ${action}. Return a result from "toResult".`;
-  if (definition.eager === true)
-    return `The tool ${quote(name)} cannot ${action}, because it has "eager". Remove "eager" from the tool.`;
-  if (ports.mayDefer !== false) return undefined;
-  return `The tool ${quote(name)} cannot ${action}, because it belongs to a nested run that an ordinary tool started. Start that run with defineAgentTool.`;
 }
 
 /**
